@@ -153,6 +153,11 @@ FILTRA_API filtra_tensor *filtra_affine(filtra_graph *g, filtra_tensor *x, float
 FILTRA_API filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x,
                                           filtra_activation activation);
 
+/** The box that begins at start[i] and has shape[i] elements along axis i, one number each per axis
+ * of x; x any view -> dense. */
+FILTRA_API filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const int64_t *start,
+                                       const int64_t *shape);
+
 /* ---- complex tensors (ops/complex.c) ------------------------------------------------------
  * A trailing axis of two holds (re, im). A gradient is (dL/dre, dL/dim). */
 
@@ -167,6 +172,10 @@ FILTRA_API filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, b
 /** a z, a [.., 2] the same for every feature of z [.., C, 2]. */
 FILTRA_API filtra_tensor *filtra_complex_multiply(filtra_graph *g, filtra_tensor *a,
                                                   filtra_tensor *z);
+/** w re + (1 - w) im of z [.., 2] -> [..], w the single weight [1] clamped to [0,1]; it gets no
+ * gradient beyond. */
+FILTRA_API filtra_tensor *filtra_complex_blend(filtra_graph *g, filtra_tensor *z,
+                                               filtra_tensor *weight);
 
 /* ---- recurrence (ops/gru.c) --------------------------------------------------------------- */
 

@@ -242,3 +242,75 @@ filtra_tensor *filtra_complex_multiply(filtra_graph *g, filtra_tensor *a, filtra
   *c = call;
   return c->y;
 }
+
+/* ---- blend of the parts ---- */
+
+struct blend {
+  filtra_tensor *z, *weight, *y;
+};
+
+static void emit_blend(filtra_graph *g, const filtra_tensor *z, const filtra_tensor *weight,
+                       const filtra_tensor *y, bool gradient, bool accumulate) {
+  uint32_t count = (uint32_t)filtra_tensor_elements(y);
+  ft_arg whole = FT_TARGET(z, accumulate), part = FT_READ(y);
+  if (!gradient) {
+    whole = (ft_arg)FT_READ(z);
+    part = (ft_arg)FT_WRITE(y);
+  }
+  ft_call(g, &(ft_kernel_call){.label = gradient ? "complex_blend.backward" : "complex_blend",
+                               .kernel = "complex/blend",
+                               .args = {whole, FT_READ(weight), part},
+                               .push = &count,
+                               .push_size = sizeof count,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {gradient, accumulate},
+                               .spec_count = 2,
+                               .groups = {ft_flat_groups(g, count)},
+                               .flops = 3.0 * count,
+                               .bytes = 12.0 * count});
+}
+
+static void blend_backward(filtra_graph *g, const void *context) {
+  const struct blend *c = context;
+  filtra_tensor *dy = ft_grad(g, c->y);
+  bool accumulate;
+  filtra_tensor *dz = ft_grad_target(g, c->z, &accumulate);
+  if (dz) emit_blend(g, dz, c->weight, dy, true, accumulate);
+  filtra_tensor *dw = ft_grad_target(g, c->weight, &accumulate);
+  if (!dw) return;
+  filtra_device *dev = ft_graph_device(g);
+  uint32_t count = (uint32_t)filtra_tensor_elements(dy), workgroup = dev->caps.row_workgroup;
+  int64_t groups = ft_sum_groups(dev, count);
+  filtra_tensor *sums = ft_tensor_new(g, "weight sums", FILTRA_F32, 2, (int64_t[]){groups, 1});
+  if (!sums) return;
+  ft_call(
+      g, &(ft_kernel_call){.label = "complex_blend.backward",
+                           .kernel = ft_kernel_name(dev, "complex/blend_weight"),
+                           .args = {FT_READ(c->z), FT_READ(c->weight), FT_READ(dy), FT_WRITE(sums)},
+                           .push = &count,
+                           .push_size = sizeof count,
+                           .workgroup = workgroup,
+                           .groups = {(uint32_t)groups},
+                           .flops = 3.0 * count,
+                           .bytes = 12.0 * count});
+  ft_emit_sum_leading(g, "complex_blend.backward", sums, dw, accumulate);
+}
+
+filtra_tensor *filtra_complex_blend(filtra_graph *g, filtra_tensor *z, filtra_tensor *weight) {
+  if (!usable_complex(g, z, "complex_blend", "z") ||
+      !ft_usable_floats(g, weight, 1, "complex_blend", "weight"))
+    return NULL;
+  if (weight->shape[0] != 1 || !filtra_tensor_elements(z))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "complex_blend: weight (%s %s) must be [1] and z (%s %s) not empty",
+                         weight->name, ft_shape_text(weight), z->name, ft_shape_text(z));
+  struct blend call = {z, weight,
+                       ft_tensor_new(g, "complex_blend", FILTRA_F32, z->ndim - 1, z->shape)};
+  if (!call.y) return NULL;
+  emit_blend(g, z, weight, call.y, false, false);
+  struct blend *c = ft_tape(g, "complex_blend", blend_backward, sizeof *c, 2,
+                            (filtra_tensor *[]){z, weight}, 1, &call.y);
+  if (!c) return NULL;
+  *c = call;
+  return c->y;
+}

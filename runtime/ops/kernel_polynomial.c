@@ -92,15 +92,11 @@ static void emit_polynomial(filtra_graph *g, const struct polynomial *c, const f
                                .bytes = (dy ? 12.0 : 8.0) * push.count});
 }
 
-/* Few enough sums for a short second stage, in an order that depends on the device alone. */
 static void emit_coefficients(filtra_graph *g, const struct polynomial *c, const filtra_tensor *dy,
                               const filtra_tensor *dw, bool accumulate) {
-  const int64_t per_invocation = 16, most_groups = 128;
   filtra_device *dev = ft_graph_device(g);
   struct polynomial_push push = polynomial_arguments(c);
-  int64_t block = per_invocation * dev->caps.row_workgroup;
-  int64_t groups = (push.count + block - 1) / block;
-  if (groups > most_groups) groups = most_groups;
+  int64_t groups = ft_sum_groups(dev, push.count);
   int64_t shape[] = {groups, filtra_tensor_elements(dw)};
   filtra_tensor *sums = ft_tensor_new(g, "coefficient sums", FILTRA_F32, 2, shape);
   if (!sums) return;

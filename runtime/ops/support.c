@@ -20,6 +20,12 @@ uint32_t ft_batch_groups(const filtra_graph *g, int64_t count, int64_t batch) {
   return groups_for(enough < batch ? enough : batch, 1);
 }
 
+uint32_t ft_sum_groups(const filtra_device *dev, int64_t count) {
+  enum { PER_INVOCATION = 16, MOST_SUMS = 128 };
+  uint32_t groups = groups_for(count, (int64_t)PER_INVOCATION * dev->caps.row_workgroup);
+  return groups > MOST_SUMS ? MOST_SUMS : groups;
+}
+
 /* On CPU drivers few workgroups with many rows each, since starting one costs as much as a row. */
 ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
   enum { CPU_GROUPS = 512, GPU_WORKGROUP = 128 };

@@ -192,6 +192,71 @@ static void test_product(void **state) {
   test_close_device(&device);
 }
 
+/* ---- blend ---- */
+
+static void build_blend(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
+                        const test_op *op) {
+  (void)op;
+  out[0] = filtra_complex_blend(g, in[0], in[1]);
+  out[1] = filtra_complex_blend(g, in[0], in[1]);
+}
+
+static void ref_blend(double *const *in, double *const *out, const test_op *op) {
+  double w = fmin(1, fmax(0, in[1][0]));
+  for (int64_t i = 0; i < op->dims[0]; i++)
+    out[0][i] = out[1][i] = w * in[0][2 * i] + (1 - w) * in[0][2 * i + 1];
+}
+
+static void check_blend(filtra_device *device) {
+  const float weights[] = {0.3f, -0.5f, 1.5f};
+  for (size_t i = 0; i < FT_COUNT(shapes); i++)
+    for (int k = 0; k < 3; k++) {
+      int64_t r = shapes[i][0], c = shapes[i][1];
+      test_op op = {.name = "complex_blend",
+                    .inputs = 2,
+                    .outputs = 2,
+                    .in = {{"z", FILTRA_F32, 3, {r, c, 2}, .gradient = true},
+                           {"weight", FILTRA_F32, 1, {1}, .gradient = true, .fixed = &weights[k]}},
+                    .build = build_blend,
+                    .reference = ref_blend,
+                    .out_elements = {r * c, r * c},
+                    .dims = {r * c}};
+      test_check_op(device, &op);
+    }
+}
+
+static void test_blend(void **state) {
+  (void)state;
+  check_blend(test_device());
+  filtra_device *device = test_open_device("subgroup=0");
+  check_blend(device);
+  test_close_device(&device);
+}
+
+/* At 1, where training begins, the weight can still go down. */
+static void test_blend_at_one(void **state) {
+  (void)state;
+  const float z[] = {2, 5, 1, -3}, up[] = {1, 10};
+  float slope;
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *in = filtra_graph_input(g, "z", FILTRA_F32, 2, (int64_t[]){2, 2});
+  filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){1});
+  filtra_tensor *upstream = filtra_graph_input(g, "up", FILTRA_F32, 1, (int64_t[]){2});
+  filtra_graph_require_gradient(g, w);
+  filtra_tensor *y = filtra_complex_blend(g, in, w);
+  assert_ok(filtra_graph_backward(g, 1, &y, &upstream));
+  filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, w));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(filtra_graph_set(g, in, z));
+  assert_ok(filtra_graph_set(g, w, &(float){1}));
+  assert_ok(filtra_graph_set(g, upstream, up));
+  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_get(g, gradient, &slope));
+  assert_true(slope == 1 * (2 - 5) + 10 * (1 + 3));
+  filtra_graph_destroy(&g);
+}
+
 /* ---- errors ---- */
 
 static filtra_graph *new_graph(void) {
@@ -225,6 +290,9 @@ static void test_errors(void **state) {
   g = new_graph();
   expect(g, filtra_complex_multiply(g, input(g, "u", 3, 2), input(g, "v", 3, 2)), "feature axis");
   g = new_graph();
+  filtra_tensor *two = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){2});
+  expect(g, filtra_complex_blend(g, input(g, "u", 3, 2), two), "weight (w [2]) must be [1]");
+  g = new_graph();
   filtra_tensor *re, *im;
   filtra_complex_parts(g, input(g, "u", 3, 4), &re, &im);
   assert_null(im);
@@ -233,9 +301,10 @@ static void test_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_join),    cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_phase),   cmocka_unit_test(test_quarter_turns),
-      cmocka_unit_test(test_product), cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_join),         cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_phase),        cmocka_unit_test(test_quarter_turns),
+      cmocka_unit_test(test_product),      cmocka_unit_test(test_blend),
+      cmocka_unit_test(test_blend_at_one), cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

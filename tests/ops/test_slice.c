@@ -1,0 +1,142 @@
+#include "support/harness.h"
+
+struct settings {
+  int64_t start[FILTRA_MAX_DIMS], size[FILTRA_MAX_DIMS];
+};
+
+static int64_t elements(int ndim, const int64_t *shape) {
+  int64_t count = 1;
+  for (int i = 0; i < ndim; i++)
+    count *= shape[i];
+  return count;
+}
+
+/* Twice, and the whole once more: the gradients of boxes are added into one. */
+static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+  const struct settings *s = op->settings;
+  out[0] = filtra_slice(g, in[0], s->start, s->size);
+  out[1] = filtra_slice(g, in[0], s->start, s->size);
+  out[2] = filtra_affine(g, in[0], 2, 0);
+}
+
+static void reference(double *const *in, double *const *out, const test_op *op) {
+  const struct settings *s = op->settings;
+  const test_tensor *x = &op->in[0];
+  for (int64_t i = 0; i < op->out_elements[0]; i++) {
+    int64_t rest = i, from = 0, stride = 1;
+    for (int axis = x->ndim - 1; axis >= 0; axis--) {
+      from += (s->start[axis] + rest % s->size[axis]) * stride;
+      rest /= s->size[axis];
+      stride *= x->shape[axis];
+    }
+    out[0][i] = out[1][i] = in[0][from];
+  }
+  for (int64_t i = 0; i < op->out_elements[2]; i++)
+    out[2][i] = 2 * in[0][i];
+}
+
+static const struct {
+  int ndim;
+  int64_t shape[FILTRA_MAX_DIMS];
+  struct settings box;
+} cases[] = {
+    {1, {1}, {{0}, {1}}},
+    {1, {37}, {{5}, {30}}},
+    {2, {7, 9}, {{0, 8}, {7, 1}}},
+    {3, {2, 33, 7}, {{0, 1, 3}, {2, 32, 1}}},
+    {3, {3, 7, 65}, {{0, 6, 0}, {3, 1, 64}}},
+    {4, {2, 3, 5, 7}, {{1, 0, 2, 3}, {1, 3, 3, 4}}},
+};
+
+static void test_boxes(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    test_op op = {.name = "slice",
+                  .inputs = 1,
+                  .outputs = 3,
+                  .in = {{.name = "x", .ndim = cases[i].ndim, .gradient = true}},
+                  .build = build,
+                  .reference = reference,
+                  .settings = &cases[i].box,
+                  .out_elements = {elements(cases[i].ndim, cases[i].box.size), 0,
+                                   elements(cases[i].ndim, cases[i].shape)}};
+    for (int k = 0; k < cases[i].ndim; k++)
+      op.in[0].shape[k] = cases[i].shape[k];
+    test_check_op(test_device(), &op);
+  }
+}
+
+/* Nothing of a sequence of one token: empty, with a gradient of zeros. */
+static void test_empty(void **state) {
+  (void)state;
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 1});
+  filtra_graph_require_gradient(g, x);
+  filtra_tensor *nothing = filtra_slice(g, x, (int64_t[]){0, 1}, (int64_t[]){3, 0});
+  assert_int_equal(filtra_tensor_elements(nothing), 0);
+  assert_ok(filtra_graph_backward(g, 1, &nothing, NULL));
+  filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, x));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  float values[3] = {1, 2, 3};
+  assert_ok(filtra_graph_set(g, x, values));
+  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_get(g, gradient, values));
+  assert_true(values[0] == 0 && values[1] == 0 && values[2] == 0);
+  filtra_graph_destroy(&g);
+}
+
+/* Integers, and of a view: heads. */
+static void test_views_and_integers(void **state) {
+  (void)state;
+  enum { N = 5, H = 2, D = 3 };
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, H * D});
+  filtra_tensor *heads = filtra_split_heads(g, x, H);
+  filtra_tensor *y = filtra_graph_output(
+      g, filtra_slice(g, heads, (int64_t[]){0, 1, 2, 0}, (int64_t[]){1, 1, 2, D}));
+  filtra_tensor *ids = filtra_graph_input(g, "ids", FILTRA_I32, 1, (int64_t[]){N});
+  filtra_tensor *last =
+      filtra_graph_output(g, filtra_slice(g, ids, (int64_t[]){N - 1}, (int64_t[]){1}));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  float in[N][H][D], out[2][D];
+  test_random(1, -1, 1, in[0][0], N * H * D);
+  int32_t numbers[N] = {1, 2, 3, 4, -77}, got;
+  assert_ok(filtra_graph_set(g, x, in));
+  assert_ok(filtra_graph_set(g, ids, numbers));
+  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_get(g, y, out));
+  assert_ok(filtra_graph_get(g, last, &got));
+  for (int n = 0; n < 2; n++)
+    for (int d = 0; d < D; d++)
+      assert_true(out[n][d] == in[2 + n][1][d]);
+  assert_int_equal(got, -77);
+  filtra_graph_destroy(&g);
+}
+
+static void test_errors(void **state) {
+  (void)state;
+  const int64_t boxes[][2] = {{-1, 2}, {3, 2}, {5, 0}, {0, -1}, {INT64_MAX, 1}, {1, INT64_MAX}};
+  for (size_t i = 0; i < FT_COUNT(boxes); i++) {
+    filtra_graph *g = NULL;
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 4});
+    const int64_t start[] = {0, boxes[i][0]}, size[] = {3, boxes[i][1]};
+    assert_null(filtra_slice(g, x, start, size));
+    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "outside axis 1 of x [3, 4]");
+    filtra_graph_destroy(&g);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_boxes),
+      cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_views_and_integers),
+      cmocka_unit_test(test_errors),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
