@@ -83,7 +83,7 @@ static filtra_tensor *make_input(golden *c, const ft_safetensor *t, bool gradien
                                         t->dtype == FT_SAFETENSORS_I32 ? FILTRA_I32 : FILTRA_F32,
                                         t->ndim ? t->ndim : 1, t->ndim ? t->shape : &one);
   if (gradient && x) filtra_graph_require_gradient(c->graph, x);
-  c->inputs[c->input_count++] = (golden_port){t, x};
+  c->inputs[c->input_count++] = (golden_port){.tensor = t, .device = x};
   return x;
 }
 
@@ -113,7 +113,23 @@ void golden_output(golden *c, const char *name, filtra_tensor *t) {
     ft_graph_fail(c->graph, FILTRA_ERROR_INPUT, "%s: out.%s does not have the shape %s", c->path,
                   name, ft_shape_text(t));
   else
-    c->outputs[c->output_count++] = (golden_port){expected, t};
+    c->outputs[c->output_count++] = (golden_port){.tensor = expected, .device = t};
+}
+
+void golden_host_output(golden *c, const char *name, const float *values, int64_t count) {
+  const ft_safetensor *expected = find_tensor(c, "out.", name);
+  if (!expected || elements(expected) != count)
+    ft_graph_fail(c->graph, FILTRA_ERROR_INPUT, "%s: out.%s with %lld elements is missing", c->path,
+                  name, (long long)count);
+  else
+    c->outputs[c->output_count++] = (golden_port){.tensor = expected, .host = values};
+}
+
+const float *golden_values(golden *c, const char *name, int64_t count) {
+  const ft_safetensor *t = find_tensor(c, "", name);
+  if (t && t->dtype == FT_SAFETENSORS_F32 && elements(t) == count) return t->data;
+  return ft_graph_fail(c->graph, FILTRA_ERROR_INPUT, "%s: tensor %s with %lld elements is missing",
+                       c->path, name, (long long)count);
 }
 
 void golden_bind(golden *c, const char *golden_name, const char *parameter, int part, int parts) {
@@ -126,6 +142,16 @@ void golden_bind(golden *c, const char *golden_name, const char *parameter, int 
   snprintf(b->parameter, sizeof b->parameter, "%s", parameter);
   b->part = part;
   b->parts = parts;
+}
+
+void golden_bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
+                       const golden_name_pair *pairs, size_t count) {
+  char name[64], parameter[96];
+  for (size_t i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "%s%s", golden_prefix, pairs[i].golden);
+    snprintf(parameter, sizeof parameter, "%s%s", prefix, pairs[i].parameter);
+    golden_bind(c, name, parameter, 0, 1);
+  }
 }
 
 /* Elements of the bound part of the parameter, and the parameter's in all. */
@@ -184,15 +210,16 @@ static filtra_status build_case(golden *c, golden_build_fn build) {
     FT_TRY(build_once(c, build));
   }
   filtra_tensor *outputs[GOLDEN_MAX], *upstream[GOLDEN_MAX];
-  size_t own_inputs = c->input_count;
+  size_t own_inputs = c->input_count, count = 0;
   for (size_t i = 0; i < c->output_count; i++) {
+    if (c->outputs[i].host) continue;
     const char *name = c->outputs[i].tensor->name + strlen("out.");
     const ft_safetensor *up = find_tensor(c, "up.", name);
     if (!up) return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor up.%s is missing", c->path, name);
-    upstream[i] = make_input(c, up, false);
-    outputs[i] = filtra_graph_output(c->graph, c->outputs[i].device);
+    upstream[count] = make_input(c, up, false);
+    outputs[count++] = filtra_graph_output(c->graph, c->outputs[i].device);
   }
-  FT_TRY(filtra_graph_backward(c->graph, c->output_count, outputs, upstream));
+  FT_TRY(filtra_graph_backward(c->graph, count, outputs, upstream));
   for (size_t i = 0; i < own_inputs; i++) {
     const filtra_tensor *x = c->inputs[i].device;
     filtra_tensor *gradient =
@@ -292,8 +319,11 @@ static filtra_status run_and_compare(golden *c, golden_report *report) {
   FT_TRY(filtra_graph_run(c->graph));
   report->pass = true;
   size_t outputs = 0;
-  for (size_t i = 0; i < c->output_count; i++)
-    FT_TRY(compare_device(c, report, c->outputs[i].tensor, c->outputs[i].device));
+  for (size_t i = 0; i < c->output_count; i++) {
+    const golden_port *o = &c->outputs[i];
+    FT_TRY(o->host ? compare(c, report, o->tensor, o->host, (size_t)elements(o->tensor))
+                   : compare_device(c, report, o->tensor, o->device));
+  }
   for (size_t i = 0; i < ft_safetensors_count(c->file); i++) {
     const ft_safetensor *t = ft_safetensors_at(c->file, i);
     outputs += !strncmp(t->name, "out.", 4);

@@ -18,6 +18,7 @@ typedef struct golden_binding {
 typedef struct golden_port {
   const ft_safetensor *tensor;
   filtra_tensor *device;
+  const float *host; /* an output that was computed on the host instead */
 } golden_port;
 
 typedef struct golden {
@@ -52,12 +53,13 @@ typedef struct golden_report {
 filtra_status golden_run(filtra_device *device, const char *path, golden_report *report);
 void golden_report_free(golden_report *report);
 
-/* ---- for the ops' builders (golden_ops.c, golden_converter.c) ---- */
+/* ---- for the ops' builders (golden_ops.c, golden_converter.c, golden_converter_parts.c) ---- */
 
 typedef filtra_status (*golden_build_fn)(golden *c);
 /** The builder for an op; NULL when unknown. */
 golden_build_fn golden_find(const char *op);
 golden_build_fn golden_find_converter(const char *op);
+golden_build_fn golden_find_converter_part(const char *op);
 
 /* What is missing or wrong in the file becomes the graph's sticky error. */
 
@@ -70,8 +72,20 @@ bool golden_has(const golden *c, const char *name);
 int64_t golden_dim(const golden *c, const char *name, int axis);
 /** Declares what stands against out.NAME. */
 void golden_output(golden *c, const char *name, filtra_tensor *t);
+/** The same for values that the host computes, `count` of them; they must stay valid. */
+void golden_host_output(golden *c, const char *name, const float *values, int64_t count);
+/** The F32 content of a tensor in the file; NULL (and a sticky error) when there is none with
+ * `count` elements. */
+const float *golden_values(golden *c, const char *name, int64_t count);
 /** Ties param.GOLDEN to part `part` of `parts` of a parameter. */
 void golden_bind(golden *c, const char *golden_name, const char *parameter, int part, int parts);
+/** Names in the file and in the model, each below its prefix. */
+typedef struct golden_name_pair {
+  const char *golden, *parameter;
+} golden_name_pair;
+/** Ties several to whole parameters. */
+void golden_bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
+                       const golden_name_pair *pairs, size_t count);
 
 /** Settings from the metadata, the fallback when absent: a number, a whole number of at least 1,
  * false (the fallback) or true, text. */

@@ -65,5 +65,5 @@ static const struct {
 golden_build_fn golden_find_converter(const char *op) {
   for (size_t i = 0; i < FT_COUNT(OPS); i++)
     if (!strcmp(OPS[i].op, op)) return OPS[i].build;
-  return NULL;
+  return golden_find_converter_part(op);
 }

@@ -96,50 +96,39 @@ static filtra_status read_agf_mixer(const golden *c, const char *prefix, double 
   return status;
 }
 
-/* Names in the file and in the model, each below its prefix. */
-typedef struct name_pair {
-  const char *golden, *parameter;
-} name_pair;
-
 static void bind_part(golden *c, const char *golden_prefix, const char *prefix,
-                      const name_pair *pair, int part, int parts) {
+                      const golden_name_pair *pair, int part, int parts) {
   char name[64], parameter[96];
   snprintf(name, sizeof name, "%s%s", golden_prefix, pair->golden);
   snprintf(parameter, sizeof parameter, "%s%s", prefix, pair->parameter);
   golden_bind(c, name, parameter, part, parts);
 }
 
-static void bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
-                       const name_pair *pairs, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    bind_part(c, golden_prefix, prefix, &pairs[i], 0, 1);
-}
-
 /* U, V, value and Sigma are parts of one packed projection; the ablations have no Sigma. */
 static void bind_agf_layer(golden *c, int variant, const char *golden_prefix, const char *prefix) {
-  static const name_pair PACKED[][2] = {{{"wu", "uvxs.weight"}, {"bu", "uvxs.bias"}},
-                                        {{"wv", "uvxs.weight"}, {"bv", "uvxs.bias"}},
-                                        {{"wx", "uvxs.weight"}, {"bx", "uvxs.bias"}},
-                                        {{"ws", "uvxs.weight"}, {"bs", "uvxs.bias"}}};
-  static const name_pair OUT[] = {{"wo", "out.weight"}, {"bo", "out.bias"}};
-  static const name_pair THETA = {"theta_raw", "theta"}, SVD = {"sv", "singular_values"};
+  static const golden_name_pair PACKED[][2] = {{{"wu", "uvxs.weight"}, {"bu", "uvxs.bias"}},
+                                               {{"wv", "uvxs.weight"}, {"bv", "uvxs.bias"}},
+                                               {{"wx", "uvxs.weight"}, {"bx", "uvxs.bias"}},
+                                               {{"ws", "uvxs.weight"}, {"bs", "uvxs.bias"}}};
+  static const golden_name_pair OUT[] = {{"wo", "out.weight"}, {"bo", "out.bias"}};
+  static const golden_name_pair THETA = {"theta_raw", "theta"}, SVD = {"sv", "singular_values"};
   int parts = variant == FILTRA_AGF_FILTER ? 4 : 3;
   for (int i = 0; i < parts; i++) {
     bind_part(c, golden_prefix, prefix, &PACKED[i][0], i, parts);
     bind_part(c, golden_prefix, prefix, &PACKED[i][1], i, parts);
   }
-  bind_pairs(c, golden_prefix, prefix, OUT, FT_COUNT(OUT));
+  golden_bind_pairs(c, golden_prefix, prefix, OUT, FT_COUNT(OUT));
   if (variant == FILTRA_AGF_FILTER) bind_part(c, golden_prefix, prefix, &THETA, 0, 1);
   if (variant == FILTRA_AGF_SVD) bind_part(c, golden_prefix, prefix, &SVD, 0, 1);
 }
 
 static void bind_block(golden *c, int variant, const char *golden_prefix, const char *prefix) {
-  static const name_pair PAIRS[] = {{"ln1_g", "norm1.weight"}, {"ln1_b", "norm1.bias"},
-                                    {"ln2_g", "norm2.weight"}, {"ln2_b", "norm2.bias"},
-                                    {"w1", "ffn.1.weight"},    {"b1", "ffn.1.bias"},
-                                    {"w2", "ffn.2.weight"},    {"b2", "ffn.2.bias"}};
+  static const golden_name_pair PAIRS[] = {{"ln1_g", "norm1.weight"}, {"ln1_b", "norm1.bias"},
+                                           {"ln2_g", "norm2.weight"}, {"ln2_b", "norm2.bias"},
+                                           {"w1", "ffn.1.weight"},    {"b1", "ffn.1.bias"},
+                                           {"w2", "ffn.2.weight"},    {"b2", "ffn.2.bias"}};
   char inner[48];
-  bind_pairs(c, golden_prefix, prefix, PAIRS, FT_COUNT(PAIRS));
+  golden_bind_pairs(c, golden_prefix, prefix, PAIRS, FT_COUNT(PAIRS));
   snprintf(inner, sizeof inner, "%smixer.", prefix);
   bind_agf_layer(c, variant, golden_prefix, inner);
 }
@@ -175,11 +164,11 @@ static filtra_status build_agf_block(golden *c) {
 }
 
 static void bind_classifier(golden *c, int variant, int64_t layers) {
-  static const name_pair PAIRS[] = {{"tok", "embedding.weight"}, {"pos", "positions.weight"},
-                                    {"lnf_g", "norm.weight"},    {"lnf_b", "norm.bias"},
-                                    {"wh1", "head.1.weight"},    {"bh1", "head.1.bias"},
-                                    {"wh2", "head.2.weight"},    {"bh2", "head.2.bias"}};
-  bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
+  static const golden_name_pair PAIRS[] = {{"tok", "embedding.weight"}, {"pos", "positions.weight"},
+                                           {"lnf_g", "norm.weight"},    {"lnf_b", "norm.bias"},
+                                           {"wh1", "head.1.weight"},    {"bh1", "head.1.bias"},
+                                           {"wh2", "head.2.weight"},    {"bh2", "head.2.bias"}};
+  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
   for (int64_t i = 0; i < layers; i++) {
     char golden_prefix[32], prefix[32];
     snprintf(golden_prefix, sizeof golden_prefix, "l%lld.", (long long)i);

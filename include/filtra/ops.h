@@ -116,7 +116,7 @@ FILTRA_API filtra_tensor *filtra_agf(filtra_graph *g, filtra_tensor *u, filtra_t
                                      const filtra_agf_options *options);
 
 /* ---- token-wise (ops/layer_norm.c, ops/scale_norm.c, ops/embedding.c, ops/dropout.c,
- *      ops/elementwise.c) ------------------------------------------------------------------ */
+ *      ops/elementwise.c, ops/slice.c) ---------------------------------------------------- */
 
 /** (x - mean) / sqrt(var + eps) * gain + bias over the last axis (biased variance); x dense
  * [.., C], gain and bias [C]. eps 0: 1e-5. */

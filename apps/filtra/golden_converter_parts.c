@@ -1,0 +1,169 @@
+/* How the golden ops that are parts of the Converter's layers are built: norms, SIREN, recurrence,
+ * feed-forward, kernel polynomials. */
+#include "golden.h"
+
+#include "base/memory.h"
+#include "nn/converter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static ft_scope scope_of(const golden *c) {
+  return (ft_scope){.graph = c->graph, .params = c->params};
+}
+
+/* ---- norms ---- */
+
+static filtra_status build_norm(golden *c, bool gain, bool complex_features) {
+  filtra_tensor *x = golden_input(c, "in.x"), *g = gain ? golden_input(c, "param.g") : NULL;
+  float eps = (float)golden_number(c, "eps", 1e-5);
+  golden_output(c, "y", filtra_scale_norm(c->graph, x, g, eps, complex_features));
+  return FILTRA_OK;
+}
+
+static filtra_status build_scale_norm(golden *c) {
+  return build_norm(c, true, false);
+}
+
+static filtra_status build_scale_norm_complex(golden *c) {
+  return build_norm(c, true, true);
+}
+
+static filtra_status build_fix_norm(golden *c) {
+  return build_norm(c, false, false);
+}
+
+/* ---- SIREN ---- */
+
+static void bind_siren(golden *c) {
+  static const golden_name_pair PAIRS[] = {{"w1", "1.weight"},
+                                           {"b1", "1.bias"},
+                                           {"g", "norm.weight"},
+                                           {"w2", "2.weight"},
+                                           {"b2", "2.bias"}};
+  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
+}
+
+static filtra_status build_siren(golden *c) {
+  ft_scope scope = scope_of(c);
+  golden_output(c, "y", ft_siren(&scope, golden_input(c, "in.x"), 0.0f));
+  bind_siren(c);
+  return FILTRA_OK;
+}
+
+static filtra_status build_eigenvalues(golden *c) {
+  ft_scope scope = scope_of(c);
+  golden_output(c, "y", ft_eigenvalue_phases(&scope, golden_input(c, "in.x"), 0.0f));
+  bind_siren(c);
+  return FILTRA_OK;
+}
+
+static filtra_status build_dhhp_parameters(golden *c) {
+  const char *layout = golden_text(c, "layout", "token");
+  bool flat = !strcmp(layout, "flat");
+  if (!flat && strcmp(layout, "token"))
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: layout \"%.64s\" is not known here", c->path,
+                   layout);
+  ft_scope scope = scope_of(c);
+  ft_unitary u = ft_unitary_layer(&scope, golden_input(c, "in.x"), flat, 0.0f);
+  golden_output(c, "gl", u.lower);
+  golden_output(c, "gu", u.upper);
+  golden_output(c, "diag", u.phases);
+  bind_siren(c);
+  return FILTRA_OK;
+}
+
+/* ---- recurrence and feed-forward ---- */
+
+static filtra_status build_gru(golden *c) {
+  static const golden_name_pair PAIRS[] = {
+      {"w_ih", "weight_ih"}, {"w_hh", "weight_hh"}, {"b_ih", "bias_ih"}, {"b_hh", "bias_hh"}};
+  ft_scope scope = scope_of(c);
+  int64_t layers = golden_count(c, "layers", 1);
+  golden_output(c, "y", ft_recurrent_positions(&scope, golden_input(c, "in.x"), layers, 0.0f));
+  for (int64_t i = 0; i < layers; i++)
+    for (size_t k = 0; k < FT_COUNT(PAIRS); k++) {
+      char name[32], parameter[48];
+      snprintf(name, sizeof name, "%s%lld", PAIRS[k].golden, (long long)i);
+      snprintf(parameter, sizeof parameter, "%lld.%s", (long long)i, PAIRS[k].parameter);
+      golden_bind(c, name, parameter, 0, 1);
+    }
+  return FILTRA_OK;
+}
+
+static filtra_status build_gffn(golden *c) {
+  static const golden_name_pair PAIRS[] = {{"w_re", "re.weight"}, {"b_re", "re.bias"},
+                                           {"w_im", "im.weight"}, {"b_im", "im.bias"},
+                                           {"w_o", "out.weight"}, {"b_o", "out.bias"}};
+  ft_scope scope = scope_of(c);
+  ft_gffn_options options = {.width = golden_dim(c, "param.w_re", 0),
+                             .activation = FILTRA_ACTIVATION_SOFTPLUS};
+  if (strcmp(golden_text(c, "softplus_threshold", "none"), "none")) {
+    double threshold = golden_number(c, "softplus_threshold", 0.0);
+    if (threshold != 5.0)
+      return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                     "%s: softplus_threshold %g; there are \"none\" and 5 here", c->path,
+                     threshold);
+    options.activation = FILTRA_ACTIVATION_SOFTPLUS5;
+  }
+  golden_output(c, "y", ft_gffn(&scope, golden_input(c, "in.z"), &options));
+  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
+  return FILTRA_OK;
+}
+
+/* ---- kernel polynomials ---- */
+
+static filtra_status build_kernel_polynomial(golden *c) {
+  filtra_tensor *x = golden_input(c, "in.x"), *coefficients = golden_input(c, "param.cheb");
+  const float *damping = golden_values(c, "fixed.damp", golden_dim(c, "param.cheb", 0));
+  golden_output(c, "y", filtra_kernel_polynomial(c->graph, x, coefficients, damping));
+  golden_output(c, "kpl", filtra_kernel_polynomial_loss(c->graph, coefficients));
+  return FILTRA_OK;
+}
+
+/* One table per kernel: factor k of order K in row K and column k, zeros behind. */
+static filtra_status build_gibbs_table(golden *c) {
+  enum { ORDERS = 11 };
+  static const char *const names[] = {[FILTRA_GIBBS_DIRICHLET] = "dirichlet",
+                                      [FILTRA_GIBBS_FEJER] = "fejer",
+                                      [FILTRA_GIBBS_JACKSON] = "jackson",
+                                      [FILTRA_GIBBS_LANCZOS] = "lanczos",
+                                      [FILTRA_GIBBS_LORENTZ] = "lorentz",
+                                      [FILTRA_GIBBS_VEKIC] = "vekic",
+                                      [FILTRA_GIBBS_WANG] = "wang"};
+  static float tables[FT_COUNT(names)][ORDERS][ORDERS];
+  filtra_gibbs_options options = {.lanczos_m = (float)golden_number(c, "lanczos_m", 3.0),
+                                  .lorentz_xi = (float)golden_number(c, "lorentz_xi", 4.0),
+                                  .wang_a = (float)golden_number(c, "wang_a", 2.0),
+                                  .wang_b = (float)golden_number(c, "wang_b", 2.0)};
+  for (size_t k = 0; k < FT_COUNT(names); k++) {
+    for (int order = 0; order < ORDERS; order++)
+      FT_TRY(filtra_gibbs_factors((filtra_gibbs)k, order, &options, tables[k][order]));
+    golden_host_output(c, names[k], tables[k][0], (int64_t)ORDERS * ORDERS);
+  }
+  return FILTRA_OK;
+}
+
+/* ---- the table ---- */
+
+static const struct {
+  const char *op;
+  golden_build_fn build;
+} OPS[] = {
+    {"scale_norm", build_scale_norm},
+    {"scale_norm_complex", build_scale_norm_complex},
+    {"fix_norm", build_fix_norm},
+    {"siren", build_siren},
+    {"eigenvalues", build_eigenvalues},
+    {"dhhp_parameters", build_dhhp_parameters},
+    {"gru", build_gru},
+    {"gffn", build_gffn},
+    {"kernel_polynomial", build_kernel_polynomial},
+    {"gibbs_table", build_gibbs_table},
+};
+
+golden_build_fn golden_find_converter_part(const char *op) {
+  for (size_t i = 0; i < FT_COUNT(OPS); i++)
+    if (!strcmp(OPS[i].op, op)) return OPS[i].build;
+  return NULL;
+}

@@ -1,0 +1,117 @@
+#include "nn/converter.h"
+
+#include <math.h>
+#include <stdio.h>
+
+filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                   bool complex_features) {
+  if (!ft_usable(scope->graph, x)) return NULL;
+  ft_scope inner = ft_scope_enter(scope, "%s", name);
+  int64_t features = complex_features && x->ndim > 1 ? x->shape[x->ndim - 2] : ft_columns(x);
+  filtra_tensor *gain =
+      ft_parameter_tensor(&inner, "weight", 1, &features,
+                          &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
+  return filtra_scale_norm(scope->graph, x, gain, 0.0f, complex_features);
+}
+
+/* "NAME.weight" [out, in], U(-bound, bound), and "NAME.bias" [out], zeros. */
+static filtra_tensor *linear(const ft_scope *scope, const char *name, filtra_tensor *x, int64_t out,
+                             float bound, const filtra_linear_options *options) {
+  if (!ft_usable(scope->graph, x)) return NULL;
+  ft_scope inner = ft_scope_enter(scope, "%s", name);
+  filtra_tensor *w = ft_parameter_tensor(
+      &inner, "weight", 2, (int64_t[]){out, ft_columns(x)},
+      &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound, .decay = true});
+  filtra_tensor *b = ft_parameter_tensor(&inner, "bias", 1, &out, NULL);
+  return filtra_linear(scope->graph, x, w, b, options);
+}
+
+/* ---- SIREN (Sitzmann et al. 2020, without omega_0) and what the mixers make of it ---- */
+
+filtra_tensor *ft_siren(const ft_scope *scope, filtra_tensor *x, float dropout) {
+  if (!ft_usable(scope->graph, x)) return NULL;
+  int64_t width = ft_columns(x);
+  float bound = sqrtf(6.0f / (float)width);
+  filtra_linear_options sine = {.activation = FILTRA_ACTIVATION_SIN};
+  filtra_tensor *h =
+      ft_scale_norm_layer(scope, "norm", linear(scope, "1", x, width, bound, &sine), false);
+  return linear(scope, "2", filtra_dropout(scope->graph, h, dropout), width, bound, &sine);
+}
+
+filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, float dropout) {
+  filtra_graph *g = scope->graph;
+  filtra_tensor *mean = filtra_pool_channels(g, ft_siren(scope, x, dropout), 1);
+  return mean ? filtra_reshape(g, mean, mean->ndim - 1, mean->shape) : NULL;
+}
+
+enum { ANGLES = 7, THETA = 6 }; /* per token: alpha, beta, gamma of either chain, theta */
+
+/* Angle number `kind` of the tokens [first, first + count), dense [B, count]. */
+static filtra_tensor *angle(filtra_graph *g, filtra_tensor *pooled, bool flat, int kind,
+                            int64_t first, int64_t count) {
+  int64_t batch = pooled->shape[0];
+  filtra_tensor *box =
+      flat ? filtra_slice(g, pooled, (int64_t[]){0, kind, first}, (int64_t[]){batch, 1, count})
+           : filtra_slice(g, pooled, (int64_t[]){0, first, kind}, (int64_t[]){batch, count, 1});
+  return box ? filtra_reshape(g, box, 2, (int64_t[]){batch, count}) : NULL;
+}
+
+ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, bool flat, float dropout) {
+  filtra_graph *g = scope->graph;
+  ft_unitary u = {0};
+  filtra_tensor *pooled = filtra_pool_channels(
+      g, filtra_scale_norm(g, ft_siren(scope, x, dropout), NULL, 0.0f, false), ANGLES);
+  if (!pooled) return u;
+  int64_t n = pooled->shape[1];
+  if (flat) pooled = filtra_reshape(g, pooled, 3, (int64_t[]){pooled->shape[0], ANGLES, n});
+  filtra_tensor *angles[THETA];
+  for (int i = 0; i < THETA; i++)
+    angles[i] = angle(g, pooled, flat, i, i < THETA / 2 ? 0 : 1, n - 1);
+  u.lower = filtra_givens(g, angles[0], angles[1], angles[2]);
+  u.upper = filtra_givens(g, angles[3], angles[4], angles[5]);
+  u.phases = filtra_unit_phase(g, angle(g, pooled, flat, THETA, 0, n), true);
+  return u;
+}
+
+/* ---- positions ---- */
+
+static filtra_tensor *gru_layer(const ft_scope *scope, filtra_tensor *x) {
+  if (!ft_usable(scope->graph, x)) return NULL;
+  int64_t width = ft_columns(x), gates = 3 * width;
+  filtra_parameter_options weight = {
+      .init = FILTRA_INIT_UNIFORM, .value = 1.0f / sqrtf((float)width), .decay = true};
+  filtra_parameter_options bias = {.init = weight.init, .value = weight.value};
+  const int64_t shape[] = {gates, width};
+  filtra_tensor *w_ih = ft_parameter_tensor(scope, "weight_ih", 2, shape, &weight);
+  filtra_tensor *w_hh = ft_parameter_tensor(scope, "weight_hh", 2, shape, &weight);
+  filtra_tensor *b_ih = ft_parameter_tensor(scope, "bias_ih", 1, &gates, &bias);
+  filtra_tensor *b_hh = ft_parameter_tensor(scope, "bias_hh", 1, &gates, &bias);
+  return filtra_gru(scope->graph, x, w_ih, w_hh, b_ih, b_hh);
+}
+
+filtra_tensor *ft_recurrent_positions(const ft_scope *scope, filtra_tensor *x, int64_t layers,
+                                      float dropout) {
+  for (int64_t i = 0; i < layers; i++) {
+    ft_scope inner = ft_scope_enter(scope, "%lld", (long long)i);
+    x = gru_layer(&inner, i ? filtra_dropout(scope->graph, x, dropout) : x);
+  }
+  return x;
+}
+
+/* ---- feed-forward ---- */
+
+filtra_tensor *ft_gffn(const ft_scope *scope, filtra_tensor *z, const ft_gffn_options *o) {
+  filtra_graph *g = scope->graph;
+  filtra_tensor *re, *im;
+  filtra_complex_parts(g, z, &re, &im);
+  if (!re) return NULL;
+  int64_t features = ft_columns(re);
+  float bound = sqrtf(6.0f / (float)(features + o->width));
+  re = linear(scope, "re", re, o->width, bound,
+              &(filtra_linear_options){.activation = o->activation});
+  im = linear(scope, "im", im, o->width, bound,
+              &(filtra_linear_options){.activation = FILTRA_ACTIVATION_TANH});
+  filtra_tensor *gated = filtra_dropout(g, filtra_multiply(g, re, im), o->dropout);
+  return linear(scope, "out", gated, features, bound,
+                &(filtra_linear_options){.residual = o->residual});
+}
