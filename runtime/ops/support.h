@@ -16,8 +16,8 @@ uint32_t ft_flat_groups(const filtra_graph *g, int64_t count);
  * elements: they take samples with a stride, so that one group may do several. */
 uint32_t ft_batch_groups(const filtra_graph *g, int64_t count, int64_t batch);
 
-/** Workgroups of caps.row_workgroup invocations that add up `count` elements, a sum each: few enough
- * for a short second stage. */
+/** Workgroups of caps.row_workgroup invocations that add up `count` elements, a sum each: few
+ * enough for a short second stage. */
 uint32_t ft_sum_groups(const filtra_device *dev, int64_t count);
 
 /** Grid of a kernel whose teams (shaders/common/reduce.glsl) walk over `rows` rows. */
