@@ -54,6 +54,9 @@ extern const char device_options_help[];
 /** Takes an option that getopt_long returned; false when it is none of these. */
 bool take_device_option(int code, const char *value, filtra_device_options *options);
 
+/** Lists the keys of a run's configuration, for help (config_help.c). */
+void print_config_keys(void);
+
 /* ---- subcommands ---- */
 
 int run_data(int argc, char **argv);

@@ -226,22 +226,24 @@ static int train(const train_arguments *a) {
 /* ---- the command line ---- */
 
 static void print_help(void) {
-  printf("Usage: filtra train --data PATH [OPTION]...\n"
-         "       filtra train --config FILE [OPTION]...\n"
-         "       filtra train --resume DIR\n"
-         "Trains a model and keeps configuration, metrics, best model and checkpoints in a run "
-         "folder.\n\n"
-         "  --config FILE      JSON with the keys of docs/config.md\n"
-         "  --data PATH        data set: a file or a folder (key data)\n"
-         "  --mixer NAME       token mixer (key mixer)\n"
-         "  --set KEY=VALUE    any other key; mixer.K=5 sets an option of the mixer\n"
-         "  --steps N          optimizer steps, or\n"
-         "  --epochs N         passes over the training data\n"
-         "  --seed S           of initial values, shuffling and dropout\n"
-         "  --out DIR          run folder; default runs/MIXER\n"
-         "  --resume DIR       continue an interrupted run where its checkpoint is\n"
-         "  --json             print one JSON object at the end\n%s",
-         device_options_help);
+  printf(
+      "Usage: filtra train --data PATH [OPTION]...\n"
+      "       filtra train --config FILE [OPTION]...\n"
+      "       filtra train --resume DIR\n"
+      "Trains a model and keeps configuration, metrics, best model and checkpoints in a run "
+      "folder.\n\n"
+      "  --config FILE      JSON object with the keys below\n"
+      "  --data PATH        data set: a file or a folder (key data)\n"
+      "  --mixer NAME       token mixer (key mixer)\n"
+      "  --set KEY=VALUE    any key, over what the file says; mixer.K=5 for the mixer's options\n"
+      "  --steps N          optimizer steps, or\n"
+      "  --epochs N         passes over the training data\n"
+      "  --seed S           of initial values, shuffling and dropout\n"
+      "  --out DIR          run folder; default runs/MIXER\n"
+      "  --resume DIR       continue an interrupted run where its checkpoint is\n"
+      "  --json             print one JSON object at the end\n%s",
+      device_options_help);
+  print_config_keys();
 }
 
 enum {
@@ -280,6 +282,15 @@ static void add_set(train_arguments *a, const char *key, const char *value) {
   free(text);
 }
 
+/* For keys whose value is text whatever it looks like: a folder may be called 2024. */
+static void add_text(train_arguments *a, const char *key, const char *value) {
+  json_t *string = json_string(value);
+  char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+  add_set(a, key, quoted ? quoted : value); /* what is not UTF-8 is refused where it is used */
+  free(quoted);
+  json_decref(string);
+}
+
 int run_train(int argc, char **argv) {
   train_arguments a = {.sets = json_array()};
   int code, result = -1;
@@ -302,10 +313,10 @@ int run_train(int argc, char **argv) {
       add_set(&a, NULL, optarg);
       break;
     case OPTION_DATA:
-      add_set(&a, "data", optarg);
+      add_text(&a, "data", optarg);
       break;
     case OPTION_MIXER:
-      add_set(&a, "mixer", optarg);
+      add_text(&a, "mixer", optarg);
       break;
     case OPTION_STEPS:
       add_set(&a, "steps", optarg);

@@ -279,7 +279,7 @@ static filtra_status make_directory(const char *path) {
   if (mkdir(path, 0777) == 0) return FILTRA_OK;
   int reason = errno; /* for an existing folder it may also be EROFS or EACCES */
   if (ft_is_directory(path)) return FILTRA_OK;
-  errno = reason;
+  errno = reason == EEXIST ? ENOTDIR : reason;
   return fail_errno("make folder", path);
 }
 

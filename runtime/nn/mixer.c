@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const ft_mixer_class *const MIXERS[] = {&ft_mixer_softmax, &ft_mixer_agf};
+const ft_mixer_class *const ft_mixers[] = {&ft_mixer_softmax, &ft_mixer_agf};
+const size_t ft_mixer_count = FT_COUNT(ft_mixers);
 
 static const ft_mixer_class *find(const char *name) {
-  for (size_t i = 0; i < FT_COUNT(MIXERS); i++)
-    if (!strcmp(MIXERS[i]->name, name)) return MIXERS[i];
+  for (size_t i = 0; i < ft_mixer_count; i++)
+    if (!strcmp(ft_mixers[i]->name, name)) return ft_mixers[i];
   return NULL;
 }
 
@@ -25,9 +26,9 @@ enum { MAX_FIELDS = 24 };
 
 static filtra_status fail_unknown(const char *name, const char *context) {
   char list[160] = "";
-  for (size_t i = 0; i < FT_COUNT(MIXERS); i++) {
+  for (size_t i = 0; i < ft_mixer_count; i++) {
     size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", MIXERS[i]->name);
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", ft_mixers[i]->name);
   }
   return ft_fail(FILTRA_ERROR_INPUT, "%s: unknown mixer \"%.64s\"; known are %s", context, name,
                  list);
@@ -49,7 +50,7 @@ static filtra_status read_options(const json_t *object, const char *context, ft_
 filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *out) {
   const json_t *object = json_is_object(json) ? json : NULL;
   const json_t *name = object ? json_object_get(object, "name") : json;
-  *out = (ft_mixer){.kind = json ? NULL : &ft_mixer_softmax};
+  *out = (ft_mixer){.kind = json ? NULL : ft_mixers[0]};
   if (json && !json_is_string(name))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"mixer\" must be a name or an object with a \"name\"",
                    context);

@@ -35,6 +35,9 @@ typedef struct ft_mixer {
 } ft_mixer;
 
 extern const ft_mixer_class ft_mixer_softmax, ft_mixer_agf;
+/** All of them; the first is the default. */
+extern const ft_mixer_class *const ft_mixers[];
+extern const size_t ft_mixer_count;
 
 /** Reads a mixer from JSON: a name, or an object with "name" and the mixer's options; NULL is
  * softmax. `context` goes before field names in errors. */

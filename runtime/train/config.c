@@ -42,10 +42,8 @@ static const ft_json_field RUN_FIELDS[] = {
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
 };
 
-enum { MAX_FIELDS = 64 };
-
-/* Both tables as one over ft_run_config. */
-static size_t all_fields(ft_json_field *fields) {
+/* Both tables as one. */
+size_t ft_run_config_fields(ft_json_field fields[FT_RUN_MAX_FIELDS]) {
   size_t count = 0;
   for (size_t i = 0; i < ft_model_field_count; i++) {
     fields[count] = ft_model_fields[i];
@@ -56,8 +54,8 @@ static size_t all_fields(ft_json_field *fields) {
 }
 
 filtra_status ft_run_config_read(const json_t *object, const char *context, ft_run_config *out) {
-  ft_json_field fields[MAX_FIELDS];
-  size_t count = all_fields(fields);
+  ft_json_field fields[FT_RUN_MAX_FIELDS];
+  size_t count = ft_run_config_fields(fields);
   memset(out, 0, sizeof *out);
   FT_TRY(ft_json_read_struct(object, fields, count, out, context));
   FT_TRY(ft_mixer_read(json_object_get(object, "mixer"), context, &out->model.mixer));

@@ -16,6 +16,10 @@ typedef struct ft_run_config {
   bool truncate;      /* cut sequences longer than max_length instead of refusing them */
 } ft_run_config;
 
+enum { FT_RUN_MAX_FIELDS = 64 };
+/** The table of all keys over ft_run_config; returns how many there are. */
+size_t ft_run_config_fields(ft_json_field fields[FT_RUN_MAX_FIELDS]);
+
 /** From a parsed object. Absent may be what comes from the data: tokenizer, vocabulary, classes,
  * max_length. `context` goes before field names in errors. */
 filtra_status ft_run_config_read(const json_t *object, const char *context, ft_run_config *out);

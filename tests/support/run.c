@@ -10,12 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *test_path(const char *folder, const char *name) {
-  static char paths[16][1024];
+const char *test_text(const char *format, ...) {
+  static char texts[16][4096];
   static int next;
-  char *path = paths[next++ % 16];
-  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-  return path;
+  char *text = texts[next++ % 16];
+  va_list list;
+  va_start(list, format);
+  int length = vsnprintf(text, sizeof texts[0], format, list);
+  va_end(list);
+  assert_in_range(length, 0, sizeof texts[0] - 1);
+  return text;
+}
+
+const char *test_path(const char *folder, const char *name) {
+  return test_text("%s/%s", folder, name);
+}
+
+const char *test_new_run(void) {
+  static char paths[256][512];
+  static int count;
+  snprintf(paths[count], sizeof paths[0], "%s/run", test_folder());
+  return paths[count++];
 }
 
 char *test_read(const char *path, size_t *size) {

@@ -2,11 +2,17 @@
 #ifndef TEST_SUPPORT_RUN_H
 #define TEST_SUPPORT_RUN_H
 
+#include "base/status.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-/** "FOLDER/NAME", valid for the next 15 calls. */
+/** printf; valid for the next 15 calls of this and test_path. */
+const char *test_text(const char *format, ...) FT_PRINTF(1, 2);
+/** "FOLDER/NAME"; valid as test_text's. */
 const char *test_path(const char *folder, const char *name);
+/** A path for a run folder that does not exist yet; valid to the end. */
+const char *test_new_run(void);
 /** A whole file, NUL-terminated; the caller frees. Fails the test when it cannot be read. */
 char *test_read(const char *path, size_t *size);
 void test_write(const char *path, const void *data, size_t size);

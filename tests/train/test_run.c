@@ -54,15 +54,11 @@ static filtra_status run(const char *config, const char *folder, watch *w) {
                                                                .user = w ? w : &unused});
 }
 
-static const char *new_folder(void) {
-  return test_path(test_folder(), "run");
-}
-
 /* The run that all others must equal. */
 static const char *reference_run(void) {
-  static char folder[1024];
-  if (folder[0]) return folder;
-  snprintf(folder, sizeof folder, "%s", new_folder());
+  static const char *folder;
+  if (folder) return folder;
+  folder = test_new_run();
   assert_ok(run(config_text(""), folder, NULL));
   return folder;
 }
@@ -71,9 +67,7 @@ static const char *reference_run(void) {
 
 static void test_seed_decides_every_bit(void **state) {
   (void)state;
-  char again[1024], other[1024];
-  snprintf(again, sizeof again, "%s", new_folder());
-  snprintf(other, sizeof other, "%s", new_folder());
+  const char *again = test_new_run(), *other = test_new_run();
   assert_ok(run(config_text(""), again, NULL));
   test_same_run(reference_run(), again);
   assert_ok(run(config_text(", \"seed\": 2"), other, NULL));
@@ -90,8 +84,7 @@ static void test_stopped_and_resumed(void **state) {
   (void)state;
   static const int stops[][2] = {{0, 0}, {1, 1}, {3, -1}, {4, 2}, {7, 4}, {11, -1}};
   for (size_t i = 0; i < FT_COUNT(stops); i++) {
-    char folder[1024];
-    snprintf(folder, sizeof folder, "%s", new_folder());
+    const char *folder = test_new_run();
     const char *config = config_text("");
     int done = 0;
     for (int k = 0; k < 2 && stops[i][k] >= 0; k++) {
@@ -99,9 +92,7 @@ static void test_stopped_and_resumed(void **state) {
       assert_fails(run(config, folder, &w), FILTRA_ERROR_CANCELLED, folder);
       done += stops[i][k];
       config = NULL;
-      char text[64];
-      snprintf(text, sizeof text, "after step %d of 12", done);
-      assert_non_null(strstr(filtra_error_message(), text));
+      assert_non_null(strstr(filtra_error_message(), test_text("after step %d of 12", done)));
     }
     watch w = {.stop_after = -1};
     assert_ok(run(NULL, folder, &w));
@@ -113,8 +104,7 @@ static void test_stopped_and_resumed(void **state) {
 /* What a killed process leaves: lines after the checkpoint, a line cut short, temporaries. */
 static void test_resumed_after_a_kill(void **state) {
   (void)state;
-  char folder[1024];
-  snprintf(folder, sizeof folder, "%s", new_folder());
+  const char *folder = test_new_run();
   watch w = {.stop_after = 6};
   assert_fails(run(config_text(""), folder, &w), FILTRA_ERROR_CANCELLED, "6 of 12");
   FILE *metrics = fopen(test_path(folder, "metrics.jsonl"), "a");
@@ -158,8 +148,7 @@ static void test_one_process_a_run(void **state) {
 static void test_written_configuration(void **state) {
   (void)state;
   size_t size;
-  char folder[1024];
-  snprintf(folder, sizeof folder, "%s", new_folder());
+  const char *folder = test_new_run();
   char *text = test_read(test_path(reference_run(), "config.json"), &size);
   assert_int_equal(text[size - 1], '\n');
   assert_ok(run(text, folder, NULL));
@@ -175,7 +164,7 @@ static void test_written_configuration(void **state) {
 /* ---- what is refused ---- */
 
 static void refuse(const char *more, filtra_status status, const char *part) {
-  const char *folder = new_folder();
+  const char *folder = test_new_run();
   assert_fails(run(config_text(more), folder, NULL), status, part);
   assert_null(strchr(filtra_error_message(), '\n'));
   assert_false(ft_file_exists(folder));
@@ -223,7 +212,7 @@ static void test_configurations(void **state) {
       {", \"max_length\": 8", "basic_train.tsv:"},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    const char *folder = new_folder();
+    const char *folder = test_new_run();
     filtra_status status = run(config_text(cases[i].more), folder, NULL);
     const char *message = status ? filtra_error_message() : "";
     if ((status != FILTRA_ERROR_INPUT && status != FILTRA_ERROR_ARGUMENT) ||
@@ -233,16 +222,16 @@ static void test_configurations(void **state) {
     assert_false(ft_file_exists(folder));
   }
   refuse(", \"data\": \"nowhere/at/all\"", FILTRA_ERROR_IO, "nowhere/at/all");
-  assert_fails(run("[]", new_folder(), NULL), FILTRA_ERROR_INPUT, "must be a JSON object");
-  assert_fails(run("{\"a\": 1, \"a\": 2}", new_folder(), NULL), FILTRA_ERROR_INPUT,
+  assert_fails(run("[]", test_new_run(), NULL), FILTRA_ERROR_INPUT, "must be a JSON object");
+  assert_fails(run("{\"a\": 1, \"a\": 2}", test_new_run(), NULL), FILTRA_ERROR_INPUT,
                "configuration:1:");
-  assert_fails(run("", new_folder(), NULL), FILTRA_ERROR_INPUT, "not valid JSON");
-  assert_fails(run("{\"steps\": 1e999}", new_folder(), NULL), FILTRA_ERROR_INPUT, "overflow");
+  assert_fails(run("", test_new_run(), NULL), FILTRA_ERROR_INPUT, "not valid JSON");
+  assert_fails(run("{\"steps\": 1e999}", test_new_run(), NULL), FILTRA_ERROR_INPUT, "overflow");
 }
 
 static void test_broken_data(void **state) {
   (void)state;
-  static const char header[] = "Source\tTarget\n";
+  static const char good[] = "Source\tTarget\n[MAX 2 9 ]\t9\n";
   static const struct {
     const char *text, *part;
   } cases[] = {
@@ -255,25 +244,19 @@ static void test_broken_data(void **state) {
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *data = test_folder();
-    char more[1200];
     test_write(test_path(data, "basic_train.tsv"), cases[i].text, strlen(cases[i].text));
-    snprintf(more, sizeof more, ", \"data\": \"%s\"", data);
-    refuse(more, FILTRA_ERROR_INPUT, cases[i].part);
+    refuse(test_text(", \"data\": \"%s\"", data), FILTRA_ERROR_INPUT, cases[i].part);
   }
   const char *data = test_folder(); /* test samples only */
-  char more[1200];
-  snprintf(more, sizeof more, "%s[MAX 2 9 ]\t9\n", header);
-  test_write(test_path(data, "basic_test.tsv"), more, strlen(more));
-  snprintf(more, sizeof more, ", \"data\": \"%s\"", data);
-  refuse(more, FILTRA_ERROR_INPUT, "no training samples");
+  test_write(test_path(data, "basic_test.tsv"), good, sizeof good - 1);
+  refuse(test_text(", \"data\": \"%s\"", data), FILTRA_ERROR_INPUT, "no training samples");
 }
 
 /* A copy of the reference run, to be damaged. */
 static const char *copied_run(void) {
   static const char *const NAMES[] = {"config.json", "metrics.jsonl", "model.safetensors",
                                       "checkpoint/state.safetensors"};
-  static char folder[1024];
-  snprintf(folder, sizeof folder, "%s", new_folder());
+  const char *folder = test_new_run();
   assert_ok(ft_make_directories(test_path(folder, "checkpoint")));
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     size_t size;
@@ -399,11 +382,10 @@ static void test_options_train_and_infer(void **state) {
       ", \"batch_size\": 1000, \"layers\": 3, \"heads\": 1, \"width\": 7",
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    char more[1024];
-    const char *folder = new_folder();
+    const char *folder = test_new_run();
     filtra_evaluation e = {0};
     watch w = {.stop_after = -1};
-    snprintf(more, sizeof more, "%s, \"steps\": 3, \"eval_every\": 3", cases[i]);
+    const char *more = test_text("%s, \"steps\": 3, \"eval_every\": 3", cases[i]);
     filtra_status status = run(config_text(more), folder, &w);
     if (!status) status = filtra_run_evaluate(test_device(), folder, "val", NULL, &e);
     if (status) fail_msg("%s: %s", cases[i], filtra_error_message());
@@ -434,8 +416,7 @@ static void test_failing_allocations(void **state) {
   uint64_t used = filtra_device_memory_used(test_device());
   int failures = 0;
   for (double n = 1;; n = n * 1.5 + 1) {
-    char folder[1024];
-    snprintf(folder, sizeof folder, "%s", new_folder());
+    const char *folder = test_new_run();
     const char *config = config_text("");
     ft_memory_fail_after((long)n);
     filtra_status status = run(config, folder, NULL);
@@ -455,8 +436,7 @@ static void test_failing_device_calls(void **state) {
   uint64_t used = filtra_device_memory_used(test_device());
   int failures = 0;
   for (double n = 1;; n = n * 1.5 + 1) {
-    char folder[1024];
-    snprintf(folder, sizeof folder, "%s", new_folder());
+    const char *folder = test_new_run();
     const char *config = config_text("");
     ft_vk_fail_after((long)n, VK_ERROR_OUT_OF_DEVICE_MEMORY);
     filtra_status status = run(config, folder, NULL);
@@ -476,8 +456,7 @@ static void test_lost_device(void **state) {
   reference_run();
   uint64_t used = filtra_device_memory_used(test_device());
   for (long n = 20; n < 400; n = n * 2 + 7) {
-    char folder[1024];
-    snprintf(folder, sizeof folder, "%s", new_folder());
+    const char *folder = test_new_run();
     filtra_device *device = test_open_device(NULL);
     const char *config = config_text("");
     ft_vk_fail_after(n, VK_ERROR_DEVICE_LOST);

@@ -1,0 +1,389 @@
+/* `filtra train` as a shell sees it: wrong input, signals, kills, full disks, odd streams. */
+#include "base/file.h"
+#include "base/rng.h"
+#include "support/command.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char output[TEST_OUTPUT_BYTES];
+
+/* A short run that evaluates and saves all the time: a kill meets half-written files. */
+static const char *short_run(void) {
+  return test_text("--mixer agf --steps 16 --set width=8 --set layers=1 --set batch_size=8 "
+                   "--set dropout=0.1 --set eval_every=4 --set checkpoint_every=2 "
+                   "--set log_every=1 --data %s",
+                   test_listops());
+}
+
+/* The options of every run here; the pipelines are compiled once. */
+static const char *common(void) {
+  static const char *cache;
+  if (!cache) cache = test_folder();
+  return test_text("--device cpu --cache-dir %s", cache);
+}
+
+static int run(const char *before, const char *arguments) {
+  return test_run_command(before, test_text("train %s %s", common(), arguments), output);
+}
+
+static int train(const char *before, const char *folder, const char *more) {
+  return run(before, test_text("%s --out %s %s", short_run(), folder, more));
+}
+
+static int resume(const char *folder, const char *more) {
+  return run("", test_text("--resume %s %s", folder, more));
+}
+
+static void assert_code(int code, int expected) {
+  if (code != expected) fail_msg("exit code %d instead of %d, output:\n%s", code, expected, output);
+}
+
+static void assert_printed(const char *part) {
+  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+}
+
+static void assert_one_line(void) {
+  const char *end = strchr(output, '\n');
+  if (!end || end[1]) fail_msg("not one line:\n%s", output);
+}
+
+/* The run that others must equal. */
+static const char *reference_run(void) {
+  static const char *folder;
+  if (folder) return folder;
+  folder = test_new_run();
+  assert_code(train("", folder, "2>&1"), 0);
+  return folder;
+}
+
+/* ---- wrong input ---- */
+
+static void test_wrong_options(void **state) {
+  (void)state;
+  static const struct {
+    const char *more, *part;
+  } cases[] = {
+      {"--set layers=0", "\"layers\" is 0, accepted are 1 to 256"},
+      {"--set layer=3", "did you mean \"layers\"?"},
+      {"--set layers.x=3", "\"layers\" must be a whole number"},
+      {"--set nonsense", "\"nonsense\" is not key=value"},
+      {"--set =3", "\"=3\" is not key=value"},
+      {"--set learning_rate=1e999", "\"learning_rate\" must be a number"},
+      {"--set learning_rate=NaN", "\"learning_rate\" must be a number"},
+      {"--set learning_rate=-1", "\"learning_rate\" is -1, accepted are"},
+      {"--steps 99999999999999999999", "\"steps\" must be a whole number"},
+      {"--steps -1", "\"steps\" is -1"},
+      {"--steps many", "\"steps\" must be a whole number"},
+      {"--seed 1.5", "\"seed\" must be a whole number"},
+      {"--mixer soft", "unknown mixer \"soft\"; known are softmax, agf"},
+      {"--set mixer.order=3", "mixer \"agf\": unknown key \"order\""},
+      {"--set mixer.K=-1", "mixer \"agf\": \"K\" is -1, accepted are 0 to 32"},
+      {"--set mixer.K.x=1", "\"K\" must be a whole number"},
+      {"--set mixer.=1", "unknown key \"\""},
+      {"--data nowhere", "nowhere"},
+      {"--set data=", "\"data\" is missing"},
+      {"--set max_length=7", "basic_train.tsv:"},
+      {"--set \"$(printf 'data=\\377')\"", "not UTF-8"},
+      {"--config nowhere.json", "nowhere.json"},
+      {"--config /", "not a regular file"},
+      {"--config /dev/null", "/dev/null"},
+      {"--out /dev/null/run", "cannot make folder /dev/null: Not a directory"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *folder = test_new_run();
+    int code = train("", folder, test_text("%s 2>&1", cases[i].more));
+    if (code != 2 || !strstr(output, cases[i].part))
+      fail_msg("%s: exit code %d, wanted \"%s\" in:\n%s", cases[i].more, code, cases[i].part,
+               output);
+    assert_one_line();
+    assert_false(ft_file_exists(folder));
+  }
+  assert_code(run("", "2>&1"), 2);
+  assert_printed("--data");
+  assert_code(run("", "more 2>&1"), 2);
+  assert_printed("what is \"more\"?");
+  assert_code(run("", "--nothing 2>&1"), 2);
+  assert_printed("filtra train --help");
+  assert_code(run("", "--help"), 0);
+  assert_printed("learning_rate");
+}
+
+static const char *config_in; /* folder of the next two functions */
+
+static int run_config(const char *text, size_t size) {
+  test_write(test_path(config_in, "config.json"), text, size);
+  return run("", test_text("--config %s/config.json --out %s/run 2>&1", config_in, config_in));
+}
+
+static void test_wrong_files(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *part;
+  } cases[] = {
+      {"", "config.json:1:"},
+      {"[]", "must be a JSON object"},
+      {"{\"steps\": 3,\n \"layers\": }", "config.json:2:"},
+      {"{\"steps\": 3,\n \"steps\": 4}", "config.json:2:"},
+      {"{\"data\": \"\xff\"}", "config.json:1:"},
+      {"{\"steps\": 1e999}", "config.json:1:"},
+      {"{\"steps\": 123456789012345678901234567890}", "config.json:1:"},
+      {"{\"learning_rate\": \"fast\"}", "config.json: \"learning_rate\" must be a number"},
+      {"{\"mixer\": {\"name\": \"agf\", \"basi\": 1}}", "did you mean \"basis\"?"},
+  };
+  config_in = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    assert_code(run_config(cases[i].text, strlen(cases[i].text)), 2);
+    assert_printed(cases[i].part);
+    assert_one_line();
+  }
+  size_t size = 17 << 20;
+  char *large = malloc(size);
+  memset(large, ' ', size);
+  assert_code(run_config(large, size), 2);
+  assert_printed("at most 16777216 are accepted");
+  memset(large, 'x', size); /* a string without end */
+  memcpy(large, "{\"data\": \"", 10);
+  memcpy(large + 100000, "\"}", 3);
+  assert_code(run_config(large, 100002), 2);
+  assert_printed("\"data\" is longer than 1023 characters");
+  assert_one_line();
+  free(large);
+  assert_false(ft_file_exists(test_path(config_in, "run")));
+}
+
+static void test_wrong_folders(void **state) {
+  (void)state;
+  uint64_t before = test_snapshot(reference_run());
+  assert_code(train("", reference_run(), "2>&1"), 2);
+  assert_printed("holds a run already");
+  assert_code(resume(test_folder(), "2>&1"), 2);
+  assert_printed("is not a run folder");
+  assert_code(resume("nowhere", "2>&1"), 2);
+  assert_one_line();
+  assert_code(resume(reference_run(), "--steps 3 2>&1"), 2);
+  assert_printed("--resume takes the configuration of the run");
+  assert_code(resume(reference_run(), "2>&1"), 0);
+  assert_printed("is complete: 16 of 16 steps");
+  assert_true(test_snapshot(reference_run()) == before);
+}
+
+/* ---- output ---- */
+
+static void test_json(void **state) {
+  (void)state;
+  const char *run_folder = test_new_run(), *where = test_folder();
+  assert_code(train("", run_folder, test_text("--json 2>%s/progress", where)), 0);
+  json_t *root = json_loads(output, 0, NULL); /* one object and nothing else */
+  assert_non_null(root);
+  assert_string_equal(json_string_value(json_object_get(root, "run")), run_folder);
+  assert_int_equal(json_integer_value(json_object_get(root, "steps")), 16);
+  assert_true(json_is_real(json_object_get(root, "validation_loss")));
+  json_decref(root);
+  size_t size;
+  char *progress = test_read(test_path(where, "progress"), &size);
+  assert_non_null(strstr(progress, "Training on "));
+  assert_non_null(strstr(progress, "step 16/16"));
+  assert_null(strpbrk(progress, "\r\033")); /* no terminal, no tricks */
+  free(progress);
+  assert_code(resume(run_folder, "--json 2>/dev/null"), 0);
+  root = json_loads(output, 0, NULL);
+  assert_int_equal(json_integer_value(json_object_get(root, "steps")), 16);
+  assert_true(json_is_null(json_object_get(root, "loss")));
+  json_decref(root);
+  test_same_run(reference_run(), run_folder);
+}
+
+/* On a terminal one line is written again and again, no longer than the terminal is wide. */
+static void test_terminal(void **state) {
+  (void)state;
+  if (system("command -v script >/dev/null 2>&1")) skip();
+  static const char end[] = "step 16/16";
+  FILE *pipe = popen(test_text("script -qec \"stty cols 60; '%s/../filtra' train %s %s --out %s\" "
+                               "/dev/null </dev/null",
+                               TEST_BINARY_DIR, common(), short_run(), test_new_run()),
+                     "r");
+  assert_non_null(pipe);
+  output[fread(output, 1, sizeof output - 1, pipe)] = '\0';
+  assert_int_equal(pclose(pipe), 0);
+  char *first = strstr(output, "\rstep ");
+  assert_non_null(first);
+  assert_printed(end);
+  assert_null(memchr(first, '\n', (size_t)(strstr(output, end) - first)));
+  for (char *at = first; (at = strstr(at, "\rstep ")); at++)
+    assert_in_range(strcspn(at + 1, "\033"), 20, 59);
+}
+
+static void test_odd_streams(void **state) {
+  (void)state;
+  static const struct {
+    const char *streams;
+    int code;
+  } cases[] = {
+      {">&- 2>/dev/null", 1}, /* done, but nobody could be told */
+      {"<&- >&- 2>&-", 1},
+      {">/dev/full 2>/dev/null", 1},
+      {"2>&1 >/dev/null | true", 0}, /* who reads the progress goes away */
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *folder = test_new_run();
+    assert_code(train("", folder, cases[i].streams), cases[i].code);
+    test_same_run(reference_run(), folder);
+  }
+}
+
+/* ---- signals ---- */
+
+static pid_t start(const char *arguments, const char *log) {
+  const char *line = test_text("exec '%s/../filtra' train %s %s >%s 2>&1", TEST_BINARY_DIR,
+                               common(), arguments, log);
+  pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    _exit(127);
+  }
+  assert_true(child > 0);
+  return child;
+}
+
+static int count_lines(const char *path) {
+  int lines = 0, c;
+  FILE *stream = fopen(path, "r");
+  while (stream && (c = getc(stream)) != EOF)
+    lines += c == '\n';
+  if (stream) fclose(stream);
+  return lines;
+}
+
+/* Waits until the run's metrics have `lines` lines. False: the process ended before. */
+static bool wait_for(pid_t child, const char *folder, int lines, int *status) {
+  for (int i = 0; i < 60000; i++) {
+    if (waitpid(child, status, WNOHANG) == child) return false;
+    if (count_lines(test_path(folder, "metrics.jsonl")) >= lines) return true;
+    usleep(500);
+  }
+  kill(child, SIGKILL);
+  fail_msg("no %d lines of metrics in 30 s", lines);
+  return false;
+}
+
+static void test_interrupted(void **state) {
+  (void)state;
+  ft_rng rng = ft_rng_make((uint64_t)getpid(), 0);
+  for (int i = 0; i < 2; i++) {
+    const char *folder = test_new_run(), *log = test_new_run();
+    int status, lines = 1 + (int)ft_rng_below(&rng, 16);
+    pid_t child = start(test_text("%s --out %s", short_run(), folder), log);
+    if (wait_for(child, folder, lines, &status)) {
+      kill(child, i == 1 ? SIGTERM : SIGINT);
+      assert_int_equal(waitpid(child, &status, 0), child);
+    }
+    assert_true(WIFEXITED(status));
+    size_t size;
+    char *text = test_read(log, &size);
+    if (WEXITSTATUS(status) == 1) {
+      assert_non_null(strstr(text, "Continue with: filtra train --resume "));
+      assert_non_null(strstr(text, folder));
+      test_no_leftovers(folder);
+    } else {
+      assert_int_equal(WEXITSTATUS(status), 0); /* it was at its last step */
+    }
+    free(text);
+    assert_code(resume(folder, "2>&1"), 0);
+    test_same_run(reference_run(), folder);
+  }
+}
+
+/* Killed again and again, at any moment, until it gets through. */
+static void test_killed(void **state) {
+  (void)state;
+  ft_rng rng = ft_rng_make((uint64_t)getpid(), 1);
+  const char *folder = test_new_run();
+  int status = -1;
+  for (int i = 0; i < 7; i++) {
+    int have = count_lines(test_path(folder, "metrics.jsonl"));
+    const char *arguments =
+        i == 0 ? test_text("%s --out %s", short_run(), folder) : test_text("--resume %s", folder);
+    pid_t child = start(arguments, "/dev/null");
+    if (!wait_for(child, folder, i == 0 ? 1 : have + (int)ft_rng_below(&rng, 5), &status)) break;
+    usleep((useconds_t)ft_rng_below(&rng, 8000));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+  }
+  assert_code(resume(folder, "2>&1"), 0);
+  test_same_run(reference_run(), folder);
+}
+
+/* Killed before there is a checkpoint, or a folder. */
+static void test_killed_early(void **state) {
+  (void)state;
+  ft_rng rng = ft_rng_make((uint64_t)getpid(), 2);
+  for (int i = 0; i < 3; i++) {
+    int status;
+    const char *folder = test_new_run();
+    pid_t child = start(test_text("%s --out %s", short_run(), folder), "/dev/null");
+    usleep((useconds_t)ft_rng_below(&rng, 300000));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    bool begun = ft_file_exists(test_path(folder, "config.json"));
+    assert_code(begun ? resume(folder, "2>&1") : train("", folder, "2>&1"), 0);
+    test_same_run(reference_run(), folder);
+  }
+}
+
+/* ---- full disks ---- */
+
+/* A limit on the size of files stands for a full disk: at each limit something else is the first
+ * not to fit. */
+static void test_no_room(void **state) {
+  (void)state;
+  static const int blocks[] = {0, 6, 40}; /* of 512 bytes: configuration, metrics, checkpoint */
+  for (size_t i = 0; i < FT_COUNT(blocks); i++) {
+    const char *folder = test_new_run();
+    assert_code(train(test_text("ulimit -f %d;", blocks[i]), folder, "--cache-dir '' 2>&1"), 2);
+    if (!strstr(output, "cannot write ") || !strstr(output, folder) ||
+        !strstr(output, "File too large"))
+      fail_msg("%d blocks:\n%s", blocks[i], output);
+    test_no_leftovers(folder);
+    bool begun = ft_file_exists(test_path(folder, "config.json"));
+    assert_int_equal(ft_file_exists(folder), begun);
+    assert_code(begun ? resume(folder, "2>&1") : train("", folder, "2>&1"), 0);
+    test_same_run(reference_run(), folder);
+  }
+}
+
+/* A data path that is relative, and a run resumed from elsewhere. */
+static void test_any_directory(void **state) {
+  (void)state;
+  const char *folder = test_new_run(), *name = strrchr(test_listops(), '/') + 1;
+  const char *before = test_text("cd %s/..;", test_listops());
+  assert_code(
+      run(before, test_text("%s --data %s --out %s --steps 1 2>&1", short_run(), name, folder)), 0);
+  test_patch(test_path(folder, "config.json"), "\"steps\": 1", "\"steps\": 2");
+  assert_code(resume(folder, "2>&1"), 0); /* one more step, in the tests' own directory */
+  assert_int_equal(count_lines(test_path(folder, "metrics.jsonl")), 4);
+  const char *elsewhere = test_folder();
+  for (int i = 0; i < 2; i++)
+    assert_code(run(test_text("cd %s;", elsewhere), test_text("%s --steps 1 2>&1", short_run())),
+                0);
+  assert_printed("the run is in runs/agf-2\n");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_wrong_files),
+      cmocka_unit_test(test_wrong_folders), cmocka_unit_test(test_json),
+      cmocka_unit_test(test_terminal),      cmocka_unit_test(test_odd_streams),
+      cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_killed),
+      cmocka_unit_test(test_killed_early),  cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_any_directory),
+  };
+  return cmocka_run_group_tests_name("apps/train", tests, NULL, test_teardown);
+}
