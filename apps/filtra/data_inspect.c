@@ -2,6 +2,8 @@
 #include "base/memory.h"
 #include "command.h"
 
+#include "data/dataset.h"
+
 #include <filtra/data.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,14 +13,14 @@
 
 enum { OPTION_JSON = OPTION_FIRST_FREE, OPTION_HELP };
 
-static const char help[] =
-    "Usage: filtra data inspect PATH [--json]\n"
-    "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
-    "vocabulary. Every line is checked, and labels that can be recomputed are. Formats:\n"
-    "  lra-listops  folder with basic_train.tsv, basic_val.tsv, basic_test.tsv, or one of them\n"
-    "  listops      original ListOps, label<TAB>expression: a file, or a folder with train*.tsv,\n"
-    "               val*.tsv, test*.tsv\n\n"
-    "  --json       print one JSON object\n";
+static void print_help(void) {
+  printf("Usage: filtra data inspect PATH [--json]\n"
+         "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
+         "vocabulary. Every line is checked, and labels that can be recomputed are.\n\n"
+         "  --json       print one JSON object\n\nFormats:\n");
+  for (size_t i = 0; i < ft_dataset_format_count; i++)
+    printf("  %-12s %s\n", ft_dataset_formats[i]->name, ft_dataset_formats[i]->holds);
+}
 
 /* What is counted over one split. */
 typedef struct census {
@@ -176,7 +178,7 @@ int run_data_inspect(int argc, char **argv) {
   bool json = false;
   for (int code; (code = getopt_long(argc, argv, "", table, NULL)) != -1;) {
     if (code == OPTION_HELP) {
-      fputs(help, stdout);
+      print_help();
       return COMMAND_DONE;
     }
     if (code != OPTION_JSON) return command_bad_option(argv[0]);

@@ -59,6 +59,19 @@ enum { FILTRA_SPLITS = 3 };
 /** "train", "val" or "test". */
 FILTRA_API const char *filtra_split_name(filtra_split split);
 
+/** What a sequence consists of. */
+typedef enum filtra_input {
+  FILTRA_INPUT_TOKENS = 0, /**< ids of a vocabulary, at most 65,536 */
+  FILTRA_INPUT_FEATURES    /**< vectors of `features` numbers: time series, pixels */
+} filtra_input;
+
+/** What is to be predicted of a sample. */
+typedef enum filtra_target {
+  FILTRA_TARGET_CLASS = 0, /**< one of `classes` */
+  FILTRA_TARGET_VALUE,     /**< a number */
+  FILTRA_TARGET_NEXT       /**< each token's successor: language modelling */
+} filtra_target;
+
 /** Labelled sequences in host memory, 2 bytes per token. Constant once open: any number of threads
  * and loaders may read it. */
 typedef struct filtra_dataset filtra_dataset;
@@ -78,19 +91,29 @@ typedef struct filtra_dataset_options {
 
 typedef struct filtra_dataset_info {
   const char *format;
-  const filtra_tokenizer *tokenizer;
-  uint32_t classes;              /**< labels are 0 to classes - 1 */
-  uint64_t count[FILTRA_SPLITS]; /**< samples of each split, 0 where there is none */
-  uint32_t longest;              /**< tokens of the longest sequence of any split */
-  uint32_t max_length;           /**< as given to filtra_dataset_open */
-  bool validation_held_out;      /**< validation was taken from the training file */
+  filtra_input input;
+  filtra_target target;
+  uint32_t sequences;                /**< per sample: 1, or 2 where pairs are classified */
+  const filtra_tokenizer *tokenizer; /**< NULL where the input is features */
+  uint32_t features;                 /**< numbers per token; 0 where the input is tokens */
+  uint32_t height, width;            /**< of images, whose pixels come row by row; else 0 */
+  uint32_t classes;                  /**< labels are 0 to classes - 1; 0: no classes */
+  uint64_t count[FILTRA_SPLITS];     /**< samples of each split, 0 where there is none */
+  uint32_t longest;                  /**< tokens of the longest sequence of any split */
+  uint32_t max_length;               /**< as given to filtra_dataset_open */
+  bool validation_held_out;          /**< validation was taken from the training file */
 } filtra_dataset_info;
 
-/** One sequence; `tokens` stays valid while the dataset is open. */
+/** One sample; its tokens stay valid while the dataset is open. */
 typedef struct filtra_sample {
-  const uint16_t *tokens; /**< [length] */
+  /** [length]; NULL where the input is features. Where each token's successor is the target, one
+   * more token follows than `length` says. */
+  const uint16_t *tokens;
   uint32_t length;
-  int32_t label;
+  const uint16_t *second; /**< [second_length], the other sequence of a pair; else NULL */
+  uint32_t second_length;
+  int32_t label; /**< where the target is a class */
+  float value;   /**< where the target is a value */
 } filtra_sample;
 
 /** Reads a file or a folder. `options` may be NULL. Where a training file but no validation file
@@ -108,18 +131,28 @@ FILTRA_API const char *filtra_dataset_class_name(const filtra_dataset *dataset, 
 /** Sample `index` of a split, in file order. Fails with ARGUMENT when out of range. */
 FILTRA_API filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split split,
                                                uint64_t index, filtra_sample *sample);
+/** Its features [length, features], standardised as the format says, into room for so many. Fails
+ * with ARGUMENT when out of range or when the input is tokens. */
+FILTRA_API filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_split split,
+                                                 uint64_t index, float *features);
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
-/** Sequences of one padded length. A plain view: loaders fill it in, and so may a caller, from
- * arrays of his own. */
+/** Samples of one padded length. A plain view: loaders fill it in, and so may a caller, from arrays
+ * of his own. */
 typedef struct filtra_batch {
-  uint32_t size;          /**< rows, fillers included */
-  uint32_t length;        /**< tokens per row, padding included */
-  uint32_t count;         /**< rows that are samples; they come first */
-  const int32_t *tokens;  /**< [size * length], 0 behind each sequence */
-  const int32_t *lengths; /**< [size] tokens without padding */
-  const int32_t *labels;  /**< [size] */
+  uint32_t size;      /**< rows, fillers included */
+  uint32_t length;    /**< tokens per sequence, padding included */
+  uint32_t count;     /**< rows that are samples; they come first */
+  uint32_t sequences; /**< S per row: 2 for pairs; 0 and 1: one */
+  /** [S * size * length], 0 behind each sequence: the first sequences of all rows, then the second
+   * ones. NULL where the input is features. */
+  const int32_t *tokens;
+  const float *features;  /**< [size * length * features], 0 behind each sequence; else NULL */
+  const int32_t *lengths; /**< [S * size] tokens without padding */
+  /** [size] classes; or [size * length] successors, -1 where there is none; or NULL. */
+  const int32_t *labels;
+  const float *values; /**< [size] targets of regression; else NULL */
   /** [size]: 1 for samples, 0 for the fillers of a last partial batch. A filler repeats the first
    * row, so that every row is a valid sequence. */
   const float *weights;

@@ -4,10 +4,15 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const ft_dataset_format *const formats[] = {&ft_format_lra_listops, &ft_format_listops};
+const ft_dataset_format *const ft_dataset_formats[] = {
+    &ft_format_lra_listops,
+    &ft_format_listops,
+};
+const size_t ft_dataset_format_count = FT_COUNT(ft_dataset_formats);
 
 const char *filtra_split_name(filtra_split split) {
   static const char *const names[FILTRA_SPLITS] = {"train", "val", "test"};
@@ -20,13 +25,21 @@ void ft_free_names(char **names, size_t count) {
   free(names);
 }
 
+uint32_t ft_row_length(const ft_sample_row *row) {
+  return row->length > row->second_length ? row->length : row->second_length;
+}
+
 /* ---- finding the format ---- */
 
 static const ft_dataset_format *format_named(const char *name) {
-  for (size_t i = 0; i < FT_COUNT(formats); i++)
-    if (!strcmp(name, formats[i]->name)) return formats[i];
-  ft_fail(FILTRA_ERROR_ARGUMENT, "there is no data format \"%s\"; known are %s and %s", name,
-          ft_format_lra_listops.name, ft_format_listops.name);
+  char list[512] = "";
+  for (size_t i = 0; i < FT_COUNT(ft_dataset_formats); i++) {
+    const char *known = ft_dataset_formats[i]->name;
+    size_t used = strlen(list);
+    if (!strcmp(name, known)) return ft_dataset_formats[i];
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known);
+  }
+  ft_fail(FILTRA_ERROR_ARGUMENT, "there is no data format \"%.64s\"; known are %s", name, list);
   return NULL;
 }
 
@@ -45,19 +58,13 @@ static filtra_status read_head(const char *path, char *head, size_t size) {
 
 static filtra_status probe_formats(const char *path, const ft_dataset_probe *probe,
                                    const ft_dataset_format **format) {
-  for (size_t i = 0; i < FT_COUNT(formats); i++) {
-    *format = formats[i];
-    if (formats[i]->probe(probe)) return FILTRA_OK;
+  for (size_t i = 0; i < FT_COUNT(ft_dataset_formats); i++) {
+    *format = ft_dataset_formats[i];
+    if ((*format)->probe(probe)) return FILTRA_OK;
   }
-  if (probe->directory)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s holds no data set that is known: neither basic_train.tsv, basic_val.tsv or "
-                   "basic_test.tsv (lra-listops) nor train*.tsv, val*.tsv or test*.tsv (listops)",
-                   path);
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s is no data file that is known: it starts neither with \"Source<TAB>Target\" "
-                 "(lra-listops) nor with a digit and a tab (listops)",
-                 path);
+                 "%s %s that is known; `filtra data inspect --help` lists the formats", path,
+                 probe->directory ? "holds no data set" : "is no data file");
 }
 
 static filtra_status find_format(const char *path, const char *name,
@@ -116,8 +123,10 @@ static filtra_status make_splits(filtra_dataset *ds, uint64_t seed) {
       return ft_fail(FILTRA_ERROR_INPUT, "%zu samples in %s; at most %u are supported",
                      samples->count, filtra_split_name(i), UINT32_MAX);
     ds->splits[i] = (ft_split){.samples = samples, .count = samples->count};
-    for (size_t k = 0; k < samples->count; k++)
-      if (samples->rows[k].length > ds->info.longest) ds->info.longest = samples->rows[k].length;
+    for (size_t k = 0; k < samples->count; k++) {
+      uint32_t length = ft_row_length(&samples->rows[k]);
+      if (length > ds->info.longest) ds->info.longest = length;
+    }
   }
   if (ds->splits[FILTRA_VAL].count == 0) FT_TRY(hold_out_validation(ds, seed));
   for (int i = 0; i < FILTRA_SPLITS; i++)
@@ -139,6 +148,7 @@ filtra_status filtra_dataset_open(const char *path, const filtra_dataset_options
   filtra_dataset *ds = ft_calloc(1, sizeof *ds);
   if (!ds) return FILTRA_ERROR_HOST_MEMORY;
   ds->info.format = format->name;
+  ds->info.sequences = 1;
   ds->info.max_length = options->max_length;
   filtra_status status = format->open(path, options, ds);
   if (!status) status = make_splits(ds, options->seed);
@@ -152,9 +162,15 @@ void filtra_dataset_close(filtra_dataset **dataset) {
   if (!ds) return;
   for (int i = 0; i < FILTRA_SPLITS; i++) {
     free(ds->samples[i].tokens.ids);
+    free(ds->samples[i].values);
+    free(ds->samples[i].bytes);
     free(ds->samples[i].rows);
     free(ds->splits[i].rows);
   }
+  ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
+  ft_tokenizer_free(ds->owned_tokenizer);
+  free(ds->feature_scale);
+  free(ds->feature_offset);
   free(ds);
   *dataset = NULL;
 }
@@ -167,13 +183,45 @@ const char *filtra_dataset_class_name(const filtra_dataset *dataset, uint32_t la
   return label < dataset->info.classes ? dataset->class_names[label] : NULL;
 }
 
+/* NULL, with the message set, when there is no such sample. */
+static const ft_sample_row *find_row(const filtra_dataset *dataset, filtra_split split,
+                                     uint64_t index) {
+  if ((unsigned)split < FILTRA_SPLITS && index < dataset->splits[split].count) {
+    const ft_split *s = &dataset->splits[split];
+    return &s->samples->rows[s->rows ? s->rows[index] : index];
+  }
+  ft_fail(FILTRA_ERROR_ARGUMENT, "sample %llu of %s does not exist", (unsigned long long)index,
+          filtra_split_name(split));
+  return NULL;
+}
+
 filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index, filtra_sample *sample) {
-  if ((unsigned)split >= FILTRA_SPLITS || index >= dataset->splits[split].count)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "sample %llu of %s does not exist",
-                   (unsigned long long)index, filtra_split_name(split));
-  const ft_split *s = &dataset->splits[split];
-  const ft_sample_row *row = &s->samples->rows[s->rows ? s->rows[index] : index];
-  *sample = (filtra_sample){s->samples->tokens.ids + row->first, row->length, row->label};
+  const ft_sample_row *row = find_row(dataset, split, index);
+  if (!row) return FILTRA_ERROR_ARGUMENT;
+  *sample = (filtra_sample){.length = row->length, .second_length = row->second_length};
+  if (dataset->info.target == FILTRA_TARGET_CLASS) sample->label = row->label;
+  if (dataset->info.target == FILTRA_TARGET_VALUE) sample->value = row->value;
+  if (dataset->info.input != FILTRA_INPUT_TOKENS) return FILTRA_OK;
+  sample->tokens = dataset->splits[split].samples->tokens.ids + row->first;
+  if (dataset->info.sequences == 2) sample->second = sample->tokens + row->length;
+  return FILTRA_OK;
+}
+
+filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_split split,
+                                      uint64_t index, float *features) {
+  const ft_sample_row *row = find_row(dataset, split, index);
+  if (!row) return FILTRA_ERROR_ARGUMENT;
+  uint32_t width = dataset->info.features;
+  if (dataset->info.input != FILTRA_INPUT_FEATURES)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "the samples of %s are tokens, not features",
+                   dataset->info.format);
+  const ft_samples *samples = dataset->splits[split].samples;
+  for (size_t i = 0; i < (size_t)row->length * width; i++) {
+    float x = samples->bytes ? samples->bytes[row->first + i] : samples->values[row->first + i];
+    if (dataset->feature_scale)
+      x = dataset->feature_scale[i % width] * x + dataset->feature_offset[i % width];
+    features[i] = x;
+  }
   return FILTRA_OK;
 }

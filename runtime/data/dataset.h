@@ -5,16 +5,25 @@
 
 #include "data/tokenizer.h"
 
-/** A sequence's place in its ft_samples. */
+/** A sample's place in its ft_samples, and its target. */
 typedef struct ft_sample_row {
-  uint64_t first; /* of its tokens */
-  uint32_t length;
-  int32_t label;
+  uint64_t first;         /* of its tokens; of its features, in numbers */
+  uint32_t length;        /* in tokens */
+  uint32_t second_length; /* of a pair's other sequence, whose tokens follow; else 0 */
+  union {
+    int32_t label;
+    float value;
+  };
 } ft_sample_row;
 
-/** The sequences of one file, packed, in file order. */
+/** The samples of one file, packed, in file order. Features are kept as numbers or, where they come
+ * as such (pixels), as bytes. */
 typedef struct ft_samples {
   ft_tokens tokens;
+  float *values;
+  size_t value_count, value_capacity;
+  uint8_t *bytes;
+  size_t byte_count, byte_capacity;
   ft_sample_row *rows;
   size_t count, capacity;
 } ft_samples;
@@ -29,6 +38,10 @@ typedef struct ft_split {
 struct filtra_dataset {
   filtra_dataset_info info;
   const char *const *class_names;    /* [info.classes] */
+  char **owned_class_names;          /* freed with the dataset, where the data names its classes */
+  filtra_tokenizer *owned_tokenizer; /* freed with the dataset, where the data makes it */
+  /* [info.features] each; what is kept stands for scale * x + offset. NULL: for itself. */
+  float *feature_scale, *feature_offset;
   ft_samples samples[FILTRA_SPLITS]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLITS];
 };
@@ -43,15 +56,24 @@ typedef struct ft_dataset_probe {
 
 typedef struct ft_dataset_format {
   const char *name;
+  const char *holds; /* what such a path is, as help and errors list it */
   bool (*probe)(const ft_dataset_probe *probe);
-  /** Fills info.tokenizer, info.classes, class_names and samples. On failure the caller frees. */
+  /** Fills samples and what of info says what they are (tokenizer, classes and class_names, or
+   * features; sequences and the rest where they differ from one labelled sequence). On failure the
+   * caller frees. */
   filtra_status (*open)(const char *path, const filtra_dataset_options *options,
                         filtra_dataset *dataset);
 } ft_dataset_format;
+
+/** Tokens of the longer of its sequences. */
+uint32_t ft_row_length(const ft_sample_row *row);
 
 /** Frees what ft_list_directory gave. */
 void ft_free_names(char **names, size_t count);
 
 extern const ft_dataset_format ft_format_lra_listops, ft_format_listops;
+/** All of them, in the order in which a path is tried. */
+extern const ft_dataset_format *const ft_dataset_formats[];
+extern const size_t ft_dataset_format_count;
 
 #endif

@@ -82,7 +82,8 @@ static filtra_status read_sample(tsv_reader *r, ft_samples *samples) {
     length = limit;
     tokens->count = first + limit;
   }
-  samples->rows[samples->count++] = (ft_sample_row){first, (uint32_t)length, f.label};
+  samples->rows[samples->count++] =
+      (ft_sample_row){.first = first, .length = (uint32_t)length, .label = f.label};
   return FILTRA_OK;
 }
 
@@ -215,5 +216,9 @@ static bool probe_original(const ft_dataset_probe *p) {
   return *p->head >= '0' && *p->head <= '9' && p->head[1] == '\t';
 }
 
-const ft_dataset_format ft_format_lra_listops = {"lra-listops", probe_lra, open_lra};
-const ft_dataset_format ft_format_listops = {"listops", probe_original, open_original};
+const ft_dataset_format ft_format_lra_listops = {
+    "lra-listops", "basic_train.tsv, basic_val.tsv, basic_test.tsv (Source<TAB>Target), or one",
+    probe_lra, open_lra};
+const ft_dataset_format ft_format_listops = {
+    "listops", "original ListOps, label<TAB>expression: train*.tsv, val*.tsv, test*.tsv, or one",
+    probe_original, open_original};

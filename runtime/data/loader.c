@@ -18,7 +18,7 @@ typedef struct planned_batch {
 /** A prepared batch's memory; holds the largest bucket. */
 typedef struct slot {
   int32_t *tokens, *lengths, *labels;
-  float *weights;
+  float *features, *values, *weights;
   uint32_t *indices;
   filtra_batch batch;
 } slot;
@@ -59,9 +59,9 @@ struct filtra_loader {
 
 /* ---- planning an epoch ---- */
 
-static ft_sample_row row_of(const filtra_loader *l, uint32_t index) {
+static uint32_t length_of(const filtra_loader *l, uint32_t index) {
   const ft_split *s = &l->dataset->splits[l->split];
-  return s->samples->rows[s->rows ? s->rows[index] : index];
+  return ft_row_length(&s->samples->rows[s->rows ? s->rows[index] : index]);
 }
 
 /* The first bucket that holds `length`; bucket_count when none does. */
@@ -101,7 +101,7 @@ static void plan_epoch(filtra_loader *l, uint64_t epoch) {
   size_t rows = 0, batches = 0;
   order_samples(l, epoch);
   for (size_t i = 0; i < l->samples; i++) {
-    uint32_t bucket = bucket_of(l, row_of(l, l->order[i]).length);
+    uint32_t bucket = bucket_of(l, length_of(l, l->order[i]));
     l->pending[(size_t)bucket * l->batch_size + l->fill[bucket]++] = l->order[i];
     if (l->fill[bucket] == l->batch_size) emit(l, bucket, &rows, &batches);
   }
@@ -112,15 +112,44 @@ static void plan_epoch(filtra_loader *l, uint64_t epoch) {
 
 /* ---- preparing batches ---- */
 
+/* Sequence `number` of the batch: tokens, then zeros. */
+static void fill_sequence(slot *s, uint32_t number, const uint16_t *ids, uint32_t length) {
+  int32_t *tokens = s->tokens + (size_t)number * s->batch.length;
+  for (uint32_t i = 0; i < length; i++)
+    tokens[i] = ids[i];
+  memset(tokens + length, 0, (s->batch.length - length) * sizeof *tokens);
+  s->lengths[number] = (int32_t)length;
+}
+
+/* What follows each token, and -1 behind the last. */
+static void fill_successors(slot *s, uint32_t row, const uint16_t *ids, uint32_t length) {
+  int32_t *labels = s->labels + (size_t)row * s->batch.length;
+  for (uint32_t i = 0; i < s->batch.length; i++)
+    labels[i] = i < length ? ids[i + 1] : -1;
+}
+
+static void fill_features(const filtra_loader *l, slot *s, uint32_t row, uint32_t index,
+                          uint32_t length) {
+  size_t width = l->dataset->info.features;
+  float *to = s->features + (size_t)row * s->batch.length * width;
+  filtra_dataset_features(l->dataset, l->split, index, to);
+  memset(to + length * width, 0, (s->batch.length - length) * width * sizeof *to);
+  s->lengths[row] = (int32_t)length;
+}
+
 static void fill_row(const filtra_loader *l, slot *s, uint32_t row, uint32_t index, float weight) {
   filtra_sample sample;
   filtra_dataset_sample(l->dataset, l->split, index, &sample); /* the plan knows only valid ones */
-  int32_t *tokens = s->tokens + (size_t)row * s->batch.length;
-  for (uint32_t i = 0; i < sample.length; i++)
-    tokens[i] = sample.tokens[i];
-  memset(tokens + sample.length, 0, (s->batch.length - sample.length) * sizeof *tokens);
-  s->lengths[row] = (int32_t)sample.length;
-  s->labels[row] = sample.label;
+  if (s->features)
+    fill_features(l, s, row, index, sample.length);
+  else
+    fill_sequence(s, row, sample.tokens, sample.length);
+  if (sample.second) fill_sequence(s, s->batch.size + row, sample.second, sample.second_length);
+  if (l->dataset->info.target == FILTRA_TARGET_NEXT)
+    fill_successors(s, row, sample.tokens, sample.length);
+  else if (s->labels)
+    s->labels[row] = sample.label;
+  if (s->values) s->values[row] = sample.value;
   s->weights[row] = weight;
   s->indices[row] = index;
 }
@@ -182,7 +211,7 @@ static filtra_status start_thread(filtra_loader *l) {
 static bool bucket_is_used(const filtra_dataset *ds, uint32_t above, uint32_t length) {
   for (int i = 0; i < FILTRA_SPLITS; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++) {
-      uint32_t n = ds->samples[i].rows[k].length;
+      uint32_t n = ft_row_length(&ds->samples[i].rows[k]);
       if (n > above && n <= length) return true;
     }
   return false;
@@ -217,7 +246,7 @@ static filtra_status given_buckets(filtra_loader *l, const uint32_t *buckets, si
 /* Counts the batches of an epoch and checks that every sample has a bucket. */
 static filtra_status count_batches(filtra_loader *l) {
   for (size_t i = 0; i < l->samples; i++) {
-    uint32_t length = row_of(l, (uint32_t)i).length, bucket = bucket_of(l, length);
+    uint32_t length = length_of(l, (uint32_t)i), bucket = bucket_of(l, length);
     if (bucket == l->bucket_count)
       return ft_fail(FILTRA_ERROR_ARGUMENT,
                      "sample %zu of %s has %u tokens, more than the longest bucket, %u", i,
@@ -256,18 +285,27 @@ static filtra_status check_options(const filtra_dataset *ds, const filtra_loader
 }
 
 static filtra_status allocate_slot(const filtra_loader *l, slot *s) {
+  const filtra_dataset_info *info = &l->dataset->info;
   size_t size = l->batch_size, longest = l->buckets[l->bucket_count - 1];
-  s->tokens = ft_calloc(size * longest, sizeof *s->tokens);
-  s->lengths = ft_calloc(size, sizeof *s->lengths);
-  s->labels = ft_calloc(size, sizeof *s->labels);
+  bool tokens = info->input == FILTRA_INPUT_TOKENS, values = info->target == FILTRA_TARGET_VALUE;
+  size_t labels = info->target == FILTRA_TARGET_NEXT ? size * longest : size;
+  if (tokens) s->tokens = ft_calloc(info->sequences * size * longest, sizeof *s->tokens);
+  if (!tokens) s->features = ft_calloc(size * longest * info->features, sizeof *s->features);
+  if (values) s->values = ft_calloc(size, sizeof *s->values);
+  if (!values) s->labels = ft_calloc(labels, sizeof *s->labels);
+  s->lengths = ft_calloc(info->sequences * size, sizeof *s->lengths);
   s->weights = ft_calloc(size, sizeof *s->weights);
   s->indices = ft_calloc(size, sizeof *s->indices);
-  if (!s->tokens || !s->lengths || !s->labels || !s->weights || !s->indices)
+  if (!(tokens ? (void *)s->tokens : s->features) || !(values ? (void *)s->values : s->labels) ||
+      !s->lengths || !s->weights || !s->indices)
     return FILTRA_ERROR_HOST_MEMORY;
   s->batch = (filtra_batch){.size = l->batch_size,
+                            .sequences = info->sequences,
                             .tokens = s->tokens,
+                            .features = s->features,
                             .lengths = s->lengths,
                             .labels = s->labels,
+                            .values = s->values,
                             .weights = s->weights,
                             .indices = s->indices};
   return FILTRA_OK;
@@ -323,6 +361,8 @@ static void free_slots(filtra_loader *l) {
     free(s->tokens);
     free(s->lengths);
     free(s->labels);
+    free(s->features);
+    free(s->values);
     free(s->weights);
     free(s->indices);
   }

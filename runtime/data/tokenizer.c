@@ -20,6 +20,14 @@ filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
   return FILTRA_OK;
 }
 
+void ft_tokenizer_free(filtra_tokenizer *tokenizer) {
+  if (!tokenizer) return;
+  for (uint32_t i = 0; i < tokenizer->size; i++)
+    free((char *)tokenizer->symbols[i]);
+  free((void *)tokenizer->symbols);
+  free(tokenizer);
+}
+
 const filtra_tokenizer *filtra_tokenizer_find(const char *name) {
   for (size_t i = 0; name && i < FT_COUNT(tokenizers); i++)
     if (!strcmp(name, tokenizers[i]->name)) return tokenizers[i];

@@ -22,6 +22,9 @@ struct filtra_tokenizer {
                           ft_tokens *tokens);
 };
 
+/** Frees a tokenizer that was made from data, symbols included; NULL is fine. */
+void ft_tokenizer_free(filtra_tokenizer *tokenizer);
+
 extern const filtra_tokenizer ft_tokenizer_listops, ft_tokenizer_listops_original;
 
 #endif

@@ -3,8 +3,12 @@
 static filtra_tensor *mix(const ft_scope *scope, const ft_encoder_options *o, filtra_tensor *x,
                           filtra_tensor *residual, filtra_tensor *mask, filtra_tensor **auxiliary) {
   ft_scope inner = ft_scope_enter(scope, "mixer");
-  ft_mixer_input in = {
-      .x = x, .mask = mask, .residual = residual, .heads = o->heads, .dropout = o->dropout};
+  ft_mixer_input in = {.x = x,
+                       .mask = mask,
+                       .residual = residual,
+                       .heads = o->heads,
+                       .dropout = o->dropout,
+                       .causal = o->causal};
   return o->mixer->kind->build(&inner, o->mixer->options, &in, auxiliary);
 }
 

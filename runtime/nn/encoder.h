@@ -10,6 +10,7 @@ typedef struct ft_encoder_options {
   filtra_activation activation; /* of the feed-forward layer */
   float dropout;
   bool post_norm; /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */
+  bool causal;
 } ft_encoder_options;
 
 /** One block: x [B,N,C], mask [B,N] -> [B,N,C]. *auxiliary as in ft_mixer_class.build. */

@@ -15,6 +15,7 @@ typedef struct ft_mixer_input {
   filtra_tensor *residual; /* [B,N,C] added to the output, or NULL */
   int64_t heads;
   float dropout; /* on the output, before the residual */
+  bool causal;   /* a token sees none that come after it; only where the class says it can */
 } ft_mixer_input;
 
 typedef struct ft_mixer_class {
@@ -22,6 +23,7 @@ typedef struct ft_mixer_class {
   size_t options_size;         /* at most FT_MIXER_OPTIONS */
   const ft_json_field *fields; /* the options in configuration files */
   size_t field_count;
+  const char *not_causal; /* why it cannot be causal, as a clause; NULL: it can */
   /** Builds on scope's graph -> [B,N,C]. *auxiliary receives a loss per sample [B], already
    * weighted, that training adds (averaged over layers), or stays NULL. */
   filtra_tensor *(*build)(const ft_scope *scope, const void *options, const ft_mixer_input *in,

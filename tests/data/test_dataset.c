@@ -319,7 +319,7 @@ static void test_options(void **state) {
   (void)state;
   const char *path = write_text(test_folder(), "data.tsv", small_original);
   assert_fails(try_open(path, &(filtra_dataset_options){.format = "csv"}), FILTRA_ERROR_ARGUMENT,
-               "known are lra-listops and listops");
+               "known are lra-listops, listops");
   assert_fails(try_open(path, &(filtra_dataset_options){.format = "lra-listops"}),
                FILTRA_ERROR_INPUT, "data.tsv:1: the header");
   assert_fails(try_open(path, &(filtra_dataset_options){.tokenizer = "bytes"}),

@@ -79,4 +79,6 @@ const ft_mixer_class ft_mixer_agf = {.name = "agf",
                                      .options_size = sizeof(struct agf_options),
                                      .fields = FIELDS,
                                      .field_count = FT_COUNT(FIELDS),
+                                     .not_causal =
+                                         "its V is normalised over all tokens of a sequence",
                                      .build = build};
