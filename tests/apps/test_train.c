@@ -347,7 +347,9 @@ static void test_no_room(void **state) {
   static const int blocks[] = {0, 6, 40}; /* of 512 bytes: configuration, metrics, checkpoint */
   for (size_t i = 0; i < FT_COUNT(blocks); i++) {
     const char *folder = test_new_run();
-    assert_code(train(test_text("ulimit -f %d;", blocks[i]), folder, "--cache-dir '' 2>&1"), 2);
+    /* Mesa's own cache maps a file that cannot grow, and dies of it. */
+    const char *limits = test_text("ulimit -f %d; MESA_SHADER_CACHE_DISABLE=1", blocks[i]);
+    assert_code(train(limits, folder, "--cache-dir '' 2>&1"), 2);
     if (!strstr(output, "cannot write ") || !strstr(output, folder) ||
         !strstr(output, "File too large"))
       fail_msg("%d blocks:\n%s", blocks[i], output);
