@@ -24,13 +24,20 @@ static filtra_tensor *feed_forward(const ft_scope *scope, const ft_encoder_optio
                          &(filtra_linear_options){.dropout = o->dropout, .residual = residual});
 }
 
-filtra_tensor *ft_encoder_block(const ft_scope *scope, const ft_encoder_options *o,
-                                filtra_tensor *x, filtra_tensor *mask, filtra_tensor **auxiliary) {
-  *auxiliary = NULL;
+static filtra_tensor *block(const ft_scope *scope, const ft_encoder_options *o, filtra_tensor *x,
+                            filtra_tensor *mask, filtra_tensor **auxiliary) {
   if (o->post_norm) {
     x = ft_norm_layer(scope, "norm1", mix(scope, o, x, x, mask, auxiliary));
     return ft_norm_layer(scope, "norm2", feed_forward(scope, o, x, x));
   }
   x = mix(scope, o, ft_norm_layer(scope, "norm1", x), x, mask, auxiliary);
   return feed_forward(scope, o, ft_norm_layer(scope, "norm2", x), x);
+}
+
+filtra_tensor *ft_encoder_block(const ft_scope *scope, const ft_encoder_options *o,
+                                filtra_tensor *x, filtra_tensor *mask, filtra_tensor **auxiliary) {
+  *auxiliary = NULL;
+  x = block(scope, o, x, mask, auxiliary);
+  ft_observe(scope, "x", x);
+  return x;
 }

@@ -1,5 +1,7 @@
 #include "nn/layers.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -12,6 +14,19 @@ ft_scope ft_scope_enter(const ft_scope *scope, const char *format, ...) {
   va_end(list);
   snprintf(inner.prefix, sizeof inner.prefix, "%.40s%s.", scope->prefix, name);
   return inner;
+}
+
+void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t) {
+  static const int64_t origin[FILTRA_MAX_DIMS];
+  ft_observer *o = scope->observer;
+  if (!o || !ft_usable(scope->graph, t)) return;
+  if (FT_GROW(o->list, o->count, o->capacity)) {
+    ft_graph_fail(scope->graph, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+    return;
+  }
+  ft_observation *seen = &o->list[o->count++];
+  snprintf(seen->name, sizeof seen->name, "%.60s%.30s", scope->prefix, name);
+  seen->tensor = filtra_graph_output(scope->graph, filtra_slice(scope->graph, t, origin, t->shape));
 }
 
 filtra_tensor *ft_parameter_tensor(const ft_scope *scope, const char *name, int ndim,

@@ -9,15 +9,31 @@
 
 enum { FT_NAME_TEXT = 96 };
 
+/** What a graph shows of itself beside its results, for `filtra analyze`. */
+typedef struct ft_observation {
+  char name[FT_NAME_TEXT]; /* "layers.0.mixer.value" */
+  filtra_tensor *tensor;   /* an output of the graph */
+} ft_observation;
+typedef struct ft_observer {
+  ft_observation *list; /* freed by the owner */
+  size_t count, capacity;
+} ft_observer;
+
 /** Where a layer is being built. */
 typedef struct ft_scope {
   filtra_graph *graph;
   filtra_parameters *params;
+  ft_observer *observer;     /* NULL: nobody looks */
   char prefix[FT_NAME_TEXT]; /* ends with a dot, or empty */
 } ft_scope;
 
 /** The scope below: prefix + name + ".". */
 ft_scope ft_scope_enter(const ft_scope *scope, const char *format, ...) FT_PRINTF(2, 3);
+
+/** Shows any view t to the observer as prefix + name; without one, does nothing. Observed are
+ * "value" [B,N,C], what a mixer mixes, "mixed" [B,N,C], what that comes to before the output
+ * projection, and "x" [B,N,C], the features that a block hands on. */
+void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t);
 
 /** The parameter prefix + name. */
 filtra_tensor *ft_parameter_tensor(const ft_scope *scope, const char *name, int ndim,

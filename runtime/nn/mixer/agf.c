@@ -54,6 +54,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   int parts = filter ? 4 : 3;
   filtra_tensor *piece[4]; /* U, V, value, Sigma: the ablations have no Sigma */
   filtra_chunk(g, ft_linear_layer(scope, "uvxs", in->x, parts * width, NULL), parts, piece);
+  ft_observe(scope, "value", piece[2]);
   for (int i = 0; i < parts; i++)
     piece[i] = filtra_split_heads(g, piece[i], in->heads);
   filtra_tensor *theta = coefficients(scope, o, in->heads, width / in->heads);
@@ -70,8 +71,10 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   filtra_tensor *y =
       filtra_agf(g, piece[0], filter ? piece[3] : NULL, piece[1], piece[2], theta, &agf);
   if (ortho) *auxiliary = filtra_affine(g, ortho, o->ortho, 0.0f);
+  y = filtra_merge_heads(g, y);
+  ft_observe(scope, "mixed", y);
   return ft_linear_layer(
-      scope, "out", filtra_merge_heads(g, y), width,
+      scope, "out", y, width,
       &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
 }
 

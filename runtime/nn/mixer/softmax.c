@@ -18,13 +18,16 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   int64_t width = ft_columns(in->x);
   filtra_tensor *piece[3];
   filtra_chunk(g, ft_linear_layer(scope, "qkv", in->x, 3 * width, NULL), 3, piece);
+  ft_observe(scope, "value", piece[2]);
   for (int i = 0; i < 3; i++)
     piece[i] = filtra_split_heads(g, piece[i], in->heads);
   filtra_tensor *y = filtra_attention(
       g, piece[0], piece[1], piece[2],
       &(filtra_attention_options){.mask = in->mask, .dropout = o->dropout, .causal = in->causal});
+  y = filtra_merge_heads(g, y);
+  ft_observe(scope, "mixed", y);
   return ft_linear_layer(
-      scope, "out", filtra_merge_heads(g, y), width,
+      scope, "out", y, width,
       &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
 }
 
