@@ -1,24 +1,10 @@
 /* Softmax attention by tiles of scores that are never stored; shaders/attention has the kernels. */
-#include "ops/support.h"
+#include "ops/attention.h"
 
-#include <filtra/ops.h>
 #include <math.h>
 #include <string.h>
 
 enum { MOST_COLUMNS = 128 };
-
-/* As in shaders/attention/problem.glsl. */
-enum {
-  CAUSAL = 1,
-  MASKED = 2,
-  BIASED = 4,
-  BIAS_PER_HEAD = 8,
-  BIAS_PER_BATCH = 16,
-  ADD_0 = 32,
-  ADD_1 = 64,
-  WANT_0 = 128,
-  WANT_1 = 256
-};
 
 struct attention_push {
   uint32_t batches, queries, keys;
@@ -26,58 +12,31 @@ struct attention_push {
   uint32_t op_id;
 };
 
-/* How the device makes tiles of scores, and of how many rows and columns. */
-typedef struct tiling {
-  bool lanes;
-  uint32_t workgroup, subgroup, own_rows, rows, columns;
-  uint32_t unroll; /* of the inner loops of tiled kernels */
-} tiling;
-
-typedef struct attention {
-  filtra_tensor *q, *k, *v, *mask, *bias, *y;
-  filtra_tensor *lse; /* [B,H,Nq]: log-sum-exp of each query's scores */
-  tiling tiling;
-  uint32_t flags, op_id;
-  float scale, dropout;
-} attention;
-
-/* What differs from kernel to kernel. */
-typedef struct dispatch {
-  const char *label;
-  const char *kernel[2]; /* tiled, lanes */
-  uint32_t flags;        /* besides the op's */
-  uint32_t groups[3];
-  uint32_t workgroup; /* 0: the tiling's */
-  const filtra_tensor *dy;
-  ft_arg lse, delta, result[2];
-  int64_t columns; /* of the products of all queries with all keys */
-} dispatch;
-
 #define KERNEL(name)                                                                               \
   { "attention/" name, "attention/" name ".lanes" }
 
 /* ---- dispatches ---- */
 
-static tiling choose_tiling(const filtra_device *dev, int64_t columns) {
+static ft_tiling choose_tiling(const filtra_device *dev, int64_t columns) {
   uint32_t lanes = dev->caps.info.subgroup_size;
   if (dev->caps.attention == FT_ATTENTION_LANES)
-    return (tiling){true, lanes, lanes, .own_rows = 8, .rows = 8, .columns = 2 * lanes};
+    return (ft_tiling){true, lanes, lanes, .own_rows = 8, .rows = 8, .columns = 2 * lanes};
   /* A tile of scores and the row sums of two matrices have to stay in registers. */
   uint32_t own_rows = columns > 64 ? 2 : 4;
-  return (tiling){false,
-                  128,
-                  0,
-                  .own_rows = own_rows,
-                  .rows = 16 * own_rows,
-                  .columns = 32,
-                  .unroll = dev->caps.cpu ? 1 : 4};
+  return (ft_tiling){false,
+                     128,
+                     0,
+                     .own_rows = own_rows,
+                     .rows = 16 * own_rows,
+                     .columns = 32,
+                     .unroll = dev->caps.cpu ? 1 : 4};
 }
 
-static uint32_t blocks(int64_t count, uint32_t size) {
+uint32_t ft_attention_blocks(int64_t count, uint32_t size) {
   return (uint32_t)((count + size - 1) / size);
 }
 
-static uint32_t heads(const attention *c) {
+uint32_t ft_attention_heads(const ft_attention *c) {
   return (uint32_t)(c->q->shape[0] * c->q->shape[1]);
 }
 
@@ -87,9 +46,9 @@ static uint32_t bits(float x) {
   return word;
 }
 
-static void emit(filtra_graph *g, const attention *c, const dispatch *d) {
+void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d) {
   const filtra_tensor *q = c->q, *k = c->k, *v = c->v;
-  const tiling *t = &c->tiling;
+  const ft_tiling *t = &c->tiling;
   struct attention_push push = {
       .batches = (uint32_t)q->shape[0],
       .queries = (uint32_t)q->shape[2],
@@ -102,80 +61,87 @@ static void emit(filtra_graph *g, const attention *c, const dispatch *d) {
       .v_head = (uint32_t)v->stride[1],
       .op_id = c->op_id,
   };
-  double pairs = (double)heads(c) * (double)push.queries * (double)push.keys;
-  ft_call(g, &(ft_kernel_call){
-                 .label = d->label,
-                 .kernel = d->kernel[t->lanes],
-                 .args = {FT_READ(q), FT_READ(k), FT_READ(v), d->lse, FT_READ(c->mask),
-                          FT_READ(c->bias), FT_READ(d->dy), d->delta, d->result[0], d->result[1],
-                          FT_READ(c->dropout > 0 ? ft_graph_random_state(g) : NULL)},
-                 .push = &push,
-                 .push_size = sizeof push,
-                 .workgroup = d->workgroup ? d->workgroup : t->workgroup,
-                 .subgroup = d->workgroup ? 0 : t->subgroup,
-                 .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
-                          c->flags | d->flags, t->own_rows, (uint32_t)q->stride[2],
-                          (uint32_t)k->stride[2], (uint32_t)v->stride[2], bits(c->scale),
-                          bits(c->dropout), t->unroll},
-                 .spec_count = 11,
-                 .groups = {d->groups[0], d->groups[1], d->groups[2]},
-                 .flops = 2 * pairs * (double)d->columns * (c->flags & CAUSAL ? 0.5 : 1),
-             });
+  double pairs = (double)ft_attention_heads(c) * (double)push.queries * (double)push.keys;
+  ft_call(
+      g,
+      &(ft_kernel_call){
+          .label = d->label,
+          .kernel = d->kernel[t->lanes],
+          .args = {FT_READ(q), FT_READ(k), FT_READ(v), d->lse, FT_READ(c->mask), FT_READ(c->bias),
+                   FT_READ(d->dy), d->delta, d->result[0], d->result[1],
+                   FT_READ(c->dropout > 0 ? ft_graph_random_state(g) : NULL)},
+          .push = &push,
+          .push_size = sizeof push,
+          .workgroup = d->workgroup ? d->workgroup : t->workgroup,
+          .subgroup = d->workgroup ? 0 : t->subgroup,
+          .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
+                   c->flags | d->flags, t->own_rows, (uint32_t)q->stride[2], (uint32_t)k->stride[2],
+                   (uint32_t)v->stride[2], bits(c->scale), bits(c->dropout), t->unroll},
+          .spec_count = 11,
+          .groups = {d->groups[0], d->groups[1], d->groups[2]},
+          .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
+      });
 }
 
 /* ---- gradients ---- */
 
-static filtra_tensor *emit_delta(filtra_graph *g, const attention *c, filtra_tensor *dy) {
+static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_tensor *dy) {
   filtra_tensor *delta = ft_tensor_like(g, c->lse, "delta");
-  emit(g, c,
-       &(dispatch){.label = "attention.delta",
-                   .kernel = {"attention/delta", "attention/delta"},
-                   .groups = {ft_flat_groups(g, filtra_tensor_elements(c->lse))},
-                   .workgroup = FT_FLAT_WORKGROUP,
-                   .lse = FT_READ(NULL),
-                   .dy = dy,
-                   .delta = FT_WRITE(delta),
-                   .result = {FT_READ(c->y), FT_READ(NULL)}});
+  ft_attention_emit(
+      g, c,
+      &(ft_attention_dispatch){.label = "attention.delta",
+                               .kernel = {"attention/delta", "attention/delta"},
+                               .groups = {ft_flat_groups(g, filtra_tensor_elements(c->lse))},
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .lse = FT_READ(NULL),
+                               .dy = dy,
+                               .delta = FT_WRITE(delta),
+                               .result = {FT_READ(c->y), FT_READ(NULL)}});
   return delta;
 }
 
-static void emit_query(filtra_graph *g, const attention *c, filtra_tensor *dy,
+static void emit_query(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                        filtra_tensor *delta) {
   bool accumulate;
   filtra_tensor *dq = ft_grad_target(g, c->q, &accumulate);
   if (!dq) return;
-  emit(g, c,
-       &(dispatch){.label = "attention.backward_query",
-                   .kernel = KERNEL("backward_query"),
-                   .flags = accumulate ? ADD_0 : 0,
-                   .groups = {blocks(c->q->shape[2], c->tiling.rows), heads(c)},
-                   .lse = FT_READ(c->lse),
-                   .dy = dy,
-                   .delta = FT_READ(delta),
-                   .result = {FT_TARGET(dq, accumulate), FT_READ(NULL)},
-                   .columns = 2 * c->q->shape[3] + c->v->shape[3]});
+  ft_attention_emit(
+      g, c,
+      &(ft_attention_dispatch){
+          .label = "attention.backward_query",
+          .kernel = KERNEL("backward_query"),
+          .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
+          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows), ft_attention_heads(c)},
+          .lse = FT_READ(c->lse),
+          .dy = dy,
+          .delta = FT_READ(delta),
+          .result = {FT_TARGET(dq, accumulate), FT_READ(NULL)},
+          .columns = 2 * c->q->shape[3] + c->v->shape[3]});
 }
 
 /* Either target may be NULL. */
-static void emit_key(filtra_graph *g, const attention *c, filtra_tensor *dy, filtra_tensor *delta,
-                     filtra_tensor *dk, bool add_dk, filtra_tensor *dv, bool add_dv) {
+static void emit_key(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
+                     filtra_tensor *delta, filtra_tensor *dk, bool add_dk, filtra_tensor *dv,
+                     bool add_dv) {
   if (!dk && !dv) return;
-  uint32_t flags =
-      (dk ? WANT_0 : 0) | (dv ? WANT_1 : 0) | (add_dk ? ADD_0 : 0) | (add_dv ? ADD_1 : 0);
+  uint32_t flags = (dk ? FT_ATTENTION_WANT_0 : 0) | (dv ? FT_ATTENTION_WANT_1 : 0) |
+                   (add_dk ? FT_ATTENTION_ADD_0 : 0) | (add_dv ? FT_ATTENTION_ADD_1 : 0);
   int64_t columns = (dk ? 2 : 1) * c->q->shape[3] + ((dk != NULL) + (dv != NULL)) * c->v->shape[3];
-  emit(g, c,
-       &(dispatch){.label = "attention.backward_key",
-                   .kernel = KERNEL("backward_key"),
-                   .flags = flags,
-                   .groups = {blocks(c->k->shape[2], c->tiling.rows), heads(c)},
-                   .lse = FT_READ(c->lse),
-                   .dy = dy,
-                   .delta = FT_READ(delta),
-                   .result = {FT_TARGET(dk, add_dk), FT_TARGET(dv, add_dv)},
-                   .columns = columns});
+  ft_attention_emit(
+      g, c,
+      &(ft_attention_dispatch){
+          .label = "attention.backward_key",
+          .kernel = KERNEL("backward_key"),
+          .flags = flags,
+          .groups = {ft_attention_blocks(c->k->shape[2], c->tiling.rows), ft_attention_heads(c)},
+          .lse = FT_READ(c->lse),
+          .dy = dy,
+          .delta = FT_READ(delta),
+          .result = {FT_TARGET(dk, add_dk), FT_TARGET(dv, add_dv)},
+          .columns = columns});
 }
 
-static void emit_key_value(filtra_graph *g, const attention *c, filtra_tensor *dy,
+static void emit_key_value(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                            filtra_tensor *delta) {
   bool add_dk, add_dv;
   filtra_tensor *dk = ft_grad_target(g, c->k, &add_dk);
@@ -189,28 +155,30 @@ static void emit_key_value(filtra_graph *g, const attention *c, filtra_tensor *d
   emit_key(g, c, dy, delta, dk, add_dk, dv, add_dv);
 }
 
-static void emit_bias(filtra_graph *g, const attention *c, filtra_tensor *dy,
+static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                       filtra_tensor *delta) {
   bool accumulate;
   filtra_tensor *dbias = ft_grad_target(g, c->bias, &accumulate);
   if (!dbias) return;
   uint32_t matrices =
       (uint32_t)(filtra_tensor_elements(c->bias) / (c->q->shape[2] * c->k->shape[2]));
-  emit(g, c,
-       &(dispatch){.label = "attention.backward_bias",
-                   .kernel = KERNEL("backward_bias"),
-                   .flags = accumulate ? ADD_0 : 0,
-                   .groups = {blocks(c->q->shape[2], c->tiling.rows),
-                              blocks(c->k->shape[2], c->tiling.columns), matrices},
-                   .lse = FT_READ(c->lse),
-                   .dy = dy,
-                   .delta = FT_READ(delta),
-                   .result = {FT_TARGET(dbias, accumulate), FT_READ(NULL)},
-                   .columns = c->q->shape[3] + c->v->shape[3]});
+  ft_attention_emit(
+      g, c,
+      &(ft_attention_dispatch){.label = "attention.backward_bias",
+                               .kernel = KERNEL("backward_bias"),
+                               .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
+                               .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows),
+                                          ft_attention_blocks(c->k->shape[2], c->tiling.columns),
+                                          matrices},
+                               .lse = FT_READ(c->lse),
+                               .dy = dy,
+                               .delta = FT_READ(delta),
+                               .result = {FT_TARGET(dbias, accumulate), FT_READ(NULL)},
+                               .columns = c->q->shape[3] + c->v->shape[3]});
 }
 
 static void attention_backward(filtra_graph *g, const void *context) {
-  const attention *c = context;
+  const ft_attention *c = context;
   filtra_tensor *dy = ft_grad(g, c->y);
   filtra_tensor *delta = emit_delta(g, c, dy);
   emit_query(g, c, dy, delta);
@@ -221,78 +189,81 @@ static void attention_backward(filtra_graph *g, const void *context) {
 /* ---- the op ---- */
 
 /* Kernels index a tensor with 31 bits from its first element. */
-static bool addressable(filtra_graph *g, const filtra_tensor *t, const char *argument) {
+static bool addressable(filtra_graph *g, const char *op, const filtra_tensor *t,
+                        const char *argument) {
   int64_t extent = 1;
   for (int i = 0; i < t->ndim; i++)
     extent += (t->shape[i] - 1) * t->stride[i];
   if (extent <= INT32_MAX) return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                "attention: %s (%s %s) spans more than 2^31 elements; use a smaller batch",
-                argument, t->name, ft_shape_text(t));
+                "%s: %s (%s %s) spans more than 2^31 elements; use a smaller batch", op, argument,
+                t->name, ft_shape_text(t));
   return false;
 }
 
-static bool check_heads(filtra_graph *g, const filtra_tensor *t, const char *argument) {
+static bool check_heads(filtra_graph *g, const char *op, const filtra_tensor *t,
+                        const char *argument) {
   if (!ft_usable(g, t)) return false;
   if (t->dtype != FILTRA_F32 || t->ndim != 4 || (t->stride[3] != 1 && t->shape[3] != 1)) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                  "attention: %s (%s %s) must be F32 [B,H,N,D] with a dense last axis", argument,
+                  "%s: %s (%s %s) must be F32 [B,H,N,D] with a dense last axis", op, argument,
                   t->name, ft_shape_text(t));
     return false;
   }
   if (filtra_tensor_elements(t) == 0 || t->shape[3] > MOST_COLUMNS) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                  "attention: %s (%s %s) must not be empty, and have at most %d columns per head",
+                  "%s: %s (%s %s) must not be empty, and have at most %d columns per head", op,
                   argument, t->name, ft_shape_text(t), MOST_COLUMNS);
     return false;
   }
-  return addressable(g, t, argument);
+  return addressable(g, op, t, argument);
 }
 
-static bool check_shapes(filtra_graph *g, const filtra_tensor *q, const filtra_tensor *k,
-                         const filtra_tensor *v) {
+static bool check_shapes(filtra_graph *g, const char *op, const filtra_tensor *q,
+                         const filtra_tensor *k, const filtra_tensor *v) {
   bool fit = q->shape[3] == k->shape[3] && k->shape[2] == v->shape[2];
   for (int i = 0; i < 2; i++)
     fit = fit && q->shape[i] == k->shape[i] && k->shape[i] == v->shape[i];
   if (fit) return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                "attention: q %s, k %s and v %s must be [B,H,Nq,D], [B,H,Nk,D] and [B,H,Nk,Dv]",
+                "%s: q %s, k %s and v %s must be [B,H,Nq,D], [B,H,Nk,D] and [B,H,Nk,Dv]", op,
                 ft_shape_text(q), ft_shape_text(k), ft_shape_text(v));
   return false;
 }
 
-static bool check_mask(filtra_graph *g, const filtra_tensor *mask, const filtra_tensor *k) {
-  if (!ft_usable_floats(g, mask, 2, "attention", "mask")) return false;
+static bool check_mask(filtra_graph *g, const char *op, const filtra_tensor *mask,
+                       const filtra_tensor *k) {
+  if (!ft_usable_floats(g, mask, 2, op, "mask")) return false;
   if (mask->shape[0] == k->shape[0] && mask->shape[1] == k->shape[2]) return true;
-  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "attention: mask %s must be [B,Nk] of k %s",
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: mask %s must be [B,Nk] of k %s", op,
                 ft_shape_text(mask), ft_shape_text(k));
   return false;
 }
 
 /* The last axes of [B,H,Nq,Nk]. */
-static bool check_bias(filtra_graph *g, const filtra_tensor *bias, const filtra_tensor *q,
-                       const filtra_tensor *k) {
-  if (!ft_usable_dense(g, bias, "attention", "bias")) return false;
+static bool check_bias(filtra_graph *g, const char *op, const filtra_tensor *bias,
+                       const filtra_tensor *q, const filtra_tensor *k) {
+  if (!ft_usable_dense(g, bias, op, "bias")) return false;
   const int64_t whole[4] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
   if (bias->ndim >= 2 &&
       !memcmp(bias->shape, whole + 4 - bias->ndim, (size_t)bias->ndim * sizeof *whole))
-    return addressable(g, bias, "bias");
+    return addressable(g, op, bias, "bias");
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                "attention: bias %s must be [Nq,Nk], [H,Nq,Nk] or [B,H,Nq,Nk] of q %s and k %s",
+                "%s: bias %s must be [Nq,Nk], [H,Nq,Nk] or [B,H,Nq,Nk] of q %s and k %s", op,
                 ft_shape_text(bias), ft_shape_text(q), ft_shape_text(k));
   return false;
 }
 
-static bool check_options(filtra_graph *g, const filtra_attention_options *o,
+static bool check_options(filtra_graph *g, const char *op, const filtra_attention_options *o,
                           const filtra_tensor *q, const filtra_tensor *k) {
-  if (o->mask && !check_mask(g, o->mask, k)) return false;
-  if (o->bias && !check_bias(g, o->bias, q, k)) return false;
+  if (o->mask && !check_mask(g, op, o->mask, k)) return false;
+  if (o->bias && !check_bias(g, op, o->bias, q, k)) return false;
   if (!isfinite(o->scale)) {
-    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "attention: scale %g must be finite", (double)o->scale);
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: scale %g must be finite", op, (double)o->scale);
     return false;
   }
   if (!(o->dropout >= 0 && o->dropout < 1)) {
-    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "attention: dropout %g must lie in [0,1)",
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: dropout %g must lie in [0,1)", op,
                   (double)o->dropout);
     return false;
   }
@@ -300,46 +271,58 @@ static bool check_options(filtra_graph *g, const filtra_attention_options *o,
 }
 
 static uint32_t option_flags(const filtra_attention_options *o) {
-  uint32_t flags = (o->causal ? CAUSAL : 0) | (o->mask ? MASKED : 0);
+  uint32_t flags = (o->causal ? FT_ATTENTION_CAUSAL : 0) | (o->mask ? FT_ATTENTION_MASKED : 0);
   if (!o->bias) return flags;
-  return flags | BIASED | (o->bias->ndim > 2 ? BIAS_PER_HEAD : 0) |
-         (o->bias->ndim > 3 ? BIAS_PER_BATCH : 0);
+  return flags | FT_ATTENTION_BIASED | (o->bias->ndim > 2 ? FT_ATTENTION_BIAS_PER_HEAD : 0) |
+         (o->bias->ndim > 3 ? FT_ATTENTION_BIAS_PER_BATCH : 0);
+}
+
+bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra_tensor *k,
+                       filtra_tensor *v, const filtra_attention_options *options,
+                       ft_attention *out) {
+  static const filtra_attention_options defaults;
+  const filtra_attention_options *o = options ? options : &defaults;
+  if (!check_heads(g, op, q, "q") || !check_heads(g, op, k, "k") || !check_heads(g, op, v, "v") ||
+      !check_shapes(g, op, q, k, v) || !check_options(g, op, o, q, k))
+    return false;
+  const int64_t shape[4] = {q->shape[0], q->shape[1], q->shape[2], v->shape[3]};
+  int64_t columns = q->shape[3] > v->shape[3] ? q->shape[3] : v->shape[3];
+  filtra_tensor *y = ft_tensor_token_major(g, op, shape);
+  filtra_tensor *lse = ft_tensor_new(g, "log-sum-exp", FILTRA_F32, 3, shape);
+  if (!y || !lse || !addressable(g, op, y, "the result")) return false;
+  float dropout = ft_graph_training(g) ? o->dropout : 0;
+  *out = (ft_attention){q,
+                        k,
+                        v,
+                        o->mask,
+                        o->bias,
+                        y,
+                        lse,
+                        .tiling = choose_tiling(ft_graph_device(g), columns),
+                        .flags = option_flags(o),
+                        .op_id = dropout > 0 ? ft_graph_random_id(g) : 0,
+                        .scale = o->scale != 0 ? o->scale : 1 / sqrtf((float)q->shape[3]),
+                        .dropout = dropout};
+  return true;
 }
 
 filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                 filtra_tensor *v, const filtra_attention_options *options) {
-  static const filtra_attention_options defaults;
-  const filtra_attention_options *o = options ? options : &defaults;
-  if (!check_heads(g, q, "q") || !check_heads(g, k, "k") || !check_heads(g, v, "v") ||
-      !check_shapes(g, q, k, v) || !check_options(g, o, q, k))
-    return NULL;
-  const int64_t shape[4] = {q->shape[0], q->shape[1], q->shape[2], v->shape[3]};
-  int64_t columns = q->shape[3] > v->shape[3] ? q->shape[3] : v->shape[3];
-  filtra_tensor *y = ft_tensor_token_major(g, "attention", shape);
-  filtra_tensor *lse = ft_tensor_new(g, "log-sum-exp", FILTRA_F32, 3, shape);
-  if (!y || !lse || !addressable(g, y, "the result")) return NULL;
-  attention *c = ft_tape(g, "attention", attention_backward, sizeof *c, 4,
-                         (filtra_tensor *[]){q, k, v, o->bias}, 1, &y);
+  ft_attention call;
+  if (!ft_attention_init(g, "attention", q, k, v, options, &call)) return NULL;
+  ft_attention *c = ft_tape(g, "attention", attention_backward, sizeof *c, 4,
+                            (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y);
   if (!c) return NULL;
-  *c = (attention){q,
-                   k,
-                   v,
-                   o->mask,
-                   o->bias,
-                   y,
-                   lse,
-                   .tiling = choose_tiling(ft_graph_device(g), columns),
-                   .flags = option_flags(o),
-                   .scale = o->scale != 0 ? o->scale : 1 / sqrtf((float)q->shape[3]),
-                   .dropout = ft_graph_training(g) ? o->dropout : 0};
-  if (c->dropout > 0) c->op_id = ft_graph_random_id(g);
-  emit(g, c,
-       &(dispatch){.label = "attention",
-                   .kernel = KERNEL("forward"),
-                   .groups = {blocks(q->shape[2], c->tiling.rows), heads(c)},
-                   .lse = FT_WRITE(lse),
-                   .delta = FT_READ(NULL),
-                   .result = {FT_WRITE(y), FT_READ(NULL)},
-                   .columns = q->shape[3] + v->shape[3]});
-  return y;
+  *c = call;
+  ft_attention_emit(
+      g, c,
+      &(ft_attention_dispatch){
+          .label = "attention",
+          .kernel = KERNEL("forward"),
+          .groups = {ft_attention_blocks(q->shape[2], c->tiling.rows), ft_attention_heads(c)},
+          .lse = FT_WRITE(c->lse),
+          .delta = FT_READ(NULL),
+          .result = {FT_WRITE(c->y), FT_READ(NULL)},
+          .columns = q->shape[3] + v->shape[3]});
+  return c->y;
 }

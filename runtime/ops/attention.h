@@ -1,0 +1,63 @@
+/* What softmax attention and the mechanisms built on its tiles share: checks, tiles, one way to
+ * record a kernel. shaders/attention/problem.glsl is the other side of it. */
+#ifndef FT_OPS_ATTENTION_H
+#define FT_OPS_ATTENTION_H
+
+#include "ops/support.h"
+
+/* As in shaders/attention/problem.glsl. */
+enum {
+  FT_ATTENTION_CAUSAL = 1,
+  FT_ATTENTION_MASKED = 2,
+  FT_ATTENTION_BIASED = 4,
+  FT_ATTENTION_BIAS_PER_HEAD = 8,
+  FT_ATTENTION_BIAS_PER_BATCH = 16,
+  FT_ATTENTION_ADD_0 = 32,
+  FT_ATTENTION_ADD_1 = 64,
+  FT_ATTENTION_WANT_0 = 128,
+  FT_ATTENTION_WANT_1 = 256,
+  FT_ATTENTION_MORE_FLAGS = 512 /* from here on each family's own */
+};
+
+/** How the device makes tiles of scores, and of how many rows and columns. */
+typedef struct ft_tiling {
+  bool lanes;
+  uint32_t workgroup, subgroup, own_rows, rows, columns;
+  uint32_t unroll; /* of the inner loops of tiled kernels */
+} ft_tiling;
+
+typedef struct ft_attention {
+  filtra_tensor *q, *k, *v, *mask, *bias;
+  filtra_tensor *y;   /* [B,H,Nq,Dv], token by token */
+  filtra_tensor *lse; /* [B,H,Nq]: log-sum-exp of each query's scores */
+  ft_tiling tiling;
+  uint32_t flags, op_id;
+  float scale, dropout;
+} ft_attention;
+
+/** Checks the arguments and makes y and lse, for the caller's kernel to fill. False after an error;
+ * `op` names the op in it. */
+bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra_tensor *k,
+                       filtra_tensor *v, const filtra_attention_options *options,
+                       ft_attention *out);
+
+/** What differs from kernel to kernel. */
+typedef struct ft_attention_dispatch {
+  const char *label;
+  const char *kernel[2]; /* tiled, lanes */
+  uint32_t flags;        /* besides the op's */
+  uint32_t groups[3];
+  uint32_t workgroup; /* 0: the tiling's */
+  const filtra_tensor *dy;
+  ft_arg lse, delta, result[2];
+  int64_t columns; /* of the products of all queries with all keys */
+} ft_attention_dispatch;
+
+/** Fills in the kernel's arguments, constants and grid. */
+void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d);
+
+/** Tiles that `count` rows take, and heads of all samples. */
+uint32_t ft_attention_blocks(int64_t count, uint32_t size);
+uint32_t ft_attention_heads(const ft_attention *c);
+
+#endif
