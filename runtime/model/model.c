@@ -11,7 +11,7 @@
 
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary) {
   filtra_graph *g = b->graph;
-  ft_scope scope = {.graph = g, .params = model->params};
+  ft_scope scope = {.graph = g, .params = model->params, .observer = b->observer};
   b->tokens = filtra_graph_input(g, "tokens", FILTRA_I32, 2, (int64_t[]){b->size, b->length});
   b->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &b->size);
   filtra_tensor *mask = filtra_length_mask(g, b->lengths, b->length);
@@ -82,8 +82,8 @@ void ft_batch_graph_close(ft_batch_graph *b) {
 
 /* Inference: cross-entropy and accuracy beside the logits, so that evaluation is the same graph. */
 static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length,
-                                    ft_batch_graph *b) {
-  *b = (ft_batch_graph){.size = size, .length = length};
+                                    ft_observer *observer, ft_batch_graph *b) {
+  *b = (ft_batch_graph){.size = size, .length = length, .observer = observer};
   FT_TRY(filtra_graph_create(model->device, &(filtra_graph_options){.arena = model->arena},
                              &b->graph));
   filtra_tensor *auxiliary;
@@ -123,11 +123,18 @@ static filtra_status inference_graph(filtra_model *model, const filtra_batch *ba
   }
   FT_TRY(FT_GROW(model->graphs, model->graph_count, model->graph_capacity));
   *out = &model->graphs[model->graph_count];
-  filtra_status status = make_inference(model, size, length, *out);
+  filtra_status status = make_inference(model, size, length, NULL, *out);
   if (status)
     ft_batch_graph_close(*out);
   else
     model->graph_count++;
+  return status;
+}
+
+filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length,
+                               ft_observer *observer, ft_batch_graph *out) {
+  filtra_status status = make_inference(model, size, length, observer, out);
+  if (status) ft_batch_graph_close(out);
   return status;
 }
 

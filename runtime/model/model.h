@@ -46,7 +46,8 @@ typedef struct ft_batch_graph {
   int64_t size, length;
   filtra_tensor *tokens, *lengths, *labels, *weights;
   filtra_tensor *logits, *loss, *accuracy;
-  int32_t *host; /* a batch padded to this shape, on its way to the device */
+  ft_observer *observer; /* sees the layers while the graph is built; or NULL */
+  int32_t *host;         /* a batch padded to this shape, on its way to the device */
 } ft_batch_graph;
 
 struct filtra_model {
@@ -64,6 +65,10 @@ filtra_status ft_model_declare(filtra_device *device, const ft_model_options *op
 /** The same with initial values drawn by `seed`. */
 filtra_status ft_model_new(filtra_device *device, const ft_model_options *options, uint64_t seed,
                            filtra_model **out);
+/** An inference graph of the caller's own that shows its layers; the caller closes it. On failure
+ * nothing is left. */
+filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length,
+                               ft_observer *observer, ft_batch_graph *out);
 /** Declares inputs and logits of a graph for batches of this shape. */
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary);
 /** Sets the inputs from a batch that has b's shape or less: missing rows get weight 0, missing
