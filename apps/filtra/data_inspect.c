@@ -1,4 +1,5 @@
 /* filtra data inspect: what a data set holds. */
+#include "base/json.h"
 #include "base/memory.h"
 #include "command.h"
 
@@ -7,6 +8,7 @@
 #include <filtra/data.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,132 +24,302 @@ static void print_help(void) {
     printf("  %-12s %s\n", ft_dataset_formats[i]->name, ft_dataset_formats[i]->holds);
 }
 
-/* What is counted over one split. */
+/* What is counted over one split. A pair's two sequences count as two. */
 typedef struct census {
   uint64_t samples, *per_class; /* [classes] */
   uint32_t shortest, longest;
-  double mean;
+  double mean;                                /* length */
+  double lowest_value, mean_value, top_value; /* of targets that are numbers */
 } census;
+
+static void count_length(census *c, uint32_t length, double *sum) {
+  if (length < c->shortest) c->shortest = length;
+  if (length > c->longest) c->longest = length;
+  *sum += length;
+}
 
 static filtra_status count_split(const filtra_dataset *ds, filtra_split split, census *c) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  *c = (census){.samples = info->count[split], .shortest = UINT32_MAX};
-  c->per_class = ft_calloc(info->classes, sizeof *c->per_class);
-  if (!c->per_class) return FILTRA_ERROR_HOST_MEMORY;
-  uint64_t tokens = 0;
+  double lengths = 0.0, values = 0.0;
+  *c = (census){.samples = info->count[split], .lowest_value = INFINITY, .top_value = -INFINITY};
+  if (c->samples == 0) return FILTRA_OK;
+  c->shortest = UINT32_MAX;
+  if (info->classes) c->per_class = ft_calloc(info->classes, sizeof *c->per_class);
+  if (info->classes && !c->per_class) return FILTRA_ERROR_HOST_MEMORY;
   for (uint64_t i = 0; i < c->samples; i++) {
     filtra_sample s;
     FT_TRY(filtra_dataset_sample(ds, split, i, &s));
-    if (s.length < c->shortest) c->shortest = s.length;
-    if (s.length > c->longest) c->longest = s.length;
-    tokens += s.length;
-    c->per_class[s.label]++;
+    count_length(c, s.length, &lengths);
+    if (info->sequences == 2) count_length(c, s.second_length, &lengths);
+    if (c->per_class) c->per_class[s.label]++;
+    c->lowest_value = fmin(c->lowest_value, s.value);
+    c->top_value = fmax(c->top_value, s.value);
+    values += s.value;
   }
-  if (c->samples == 0) c->shortest = 0;
-  if (c->samples > 0) c->mean = (double)tokens / (double)c->samples;
+  c->mean = lengths / (double)(c->samples * info->sequences);
+  c->mean_value = values / (double)c->samples;
   return FILTRA_OK;
 }
 
-/* The first sample as text, at most `limit` tokens of it; caller frees. NULL when out of memory. */
-static char *first_text(const filtra_dataset *ds, uint32_t limit, filtra_split *split,
-                        filtra_sample *sample) {
-  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  *split = FILTRA_TRAIN;
-  while (info->count[*split] == 0)
-    ++*split;
-  if (filtra_dataset_sample(ds, *split, 0, sample)) return NULL;
-  uint32_t shown = sample->length < limit ? sample->length : limit;
+/* ---- the first sample ---- */
+
+static filtra_split first_split(const filtra_dataset_info *info) {
+  filtra_split split = FILTRA_TRAIN;
+  while (info->count[split] == 0)
+    split++;
+  return split;
+}
+
+/* Whether symbols are single characters, which then are shown without spaces between them. */
+static bool is_character_level(const filtra_tokenizer *t) {
+  for (uint32_t id = 1; id < filtra_tokenizer_size(t); id++) {
+    const char *symbol = filtra_tokenizer_symbol(t, id);
+    size_t characters = 0;
+    for (; *symbol; symbol++)
+      characters += ((unsigned char)*symbol & 0xc0) != 0x80; /* bytes that begin one, in UTF-8 */
+    if (characters > 1) return false;
+  }
+  return true;
+}
+
+/* Writes a symbol, with what would break a line or is not text as \xNN; returns the end. */
+static char *put_symbol(char *to, const char *symbol) {
+  json_t *text = json_string(symbol);
+  bool valid = text != NULL;
+  json_decref(text);
+  for (; *symbol; symbol++) {
+    unsigned char c = (unsigned char)*symbol;
+    if (c < 0x20 || c == 0x7f || (c >= 0x80 && !valid))
+      to += sprintf(to, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\x%02x", c);
+    else
+      *to++ = (char)c;
+  }
+  *to = '\0';
+  return to;
+}
+
+/* At most `limit` tokens as text; caller frees. NULL when out of memory. */
+static char *tokens_text(const filtra_tokenizer *t, const uint16_t *tokens, uint32_t length,
+                         uint32_t limit) {
+  uint32_t shown = length < limit ? length : limit;
+  bool spaced = !is_character_level(t);
   size_t bytes = 8;
   for (uint32_t i = 0; i < shown; i++)
-    bytes += strlen(filtra_tokenizer_symbol(info->tokenizer, sample->tokens[i])) + 1;
+    bytes += 4 * strlen(filtra_tokenizer_symbol(t, tokens[i])) + 1;
   char *text = ft_calloc(bytes, 1), *to = text;
   for (uint32_t i = 0; i < shown && text; i++) {
-    if (i > 0) *to++ = ' ';
-    to = stpcpy(to, filtra_tokenizer_symbol(info->tokenizer, sample->tokens[i]));
+    if (i > 0 && spaced) *to++ = ' ';
+    to = put_symbol(to, filtra_tokenizer_symbol(t, tokens[i]));
   }
-  if (text && shown < sample->length) strcpy(to, " ...");
+  if (text && shown < length) strcpy(to, spaced ? " ..." : "...");
   return text;
 }
 
 /* ---- for people ---- */
 
+enum {
+  SHOWN_TOKENS = 40,
+  SHOWN_CLASSES = 100,
+  SHOWN_SYMBOLS = 100,
+  SHOWN_STEPS = 3,
+  SHOWN_FEATURES = 8
+};
+
 static void print_split(const filtra_dataset_info *info, filtra_split split, const census *c) {
   printf("  %-6s %9" PRIu64, filtra_split_name(split), c->samples);
   if (c->samples > 0) printf(" %9u %9.1f %9u", c->shortest, c->mean, c->longest);
+  if (c->samples > 0 && info->target == FILTRA_TARGET_VALUE)
+    printf(" %12.6g %12.6g %12.6g", c->lowest_value, c->mean_value, c->top_value);
   if (split == FILTRA_VAL && info->validation_held_out) printf("  (held out of train)");
   putchar('\n');
 }
 
 static void print_classes(const filtra_dataset *ds, const census *splits) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  printf("\n  %-6s", "class");
+  int width = 6;
+  for (uint32_t label = 0; label < info->classes && label < SHOWN_CLASSES; label++) {
+    int length = (int)strlen(filtra_dataset_class_name(ds, label));
+    if (length > width) width = length;
+  }
+  printf("\n  %-*s", width, "class");
   for (int i = 0; i < FILTRA_SPLITS; i++)
     if (splits[i].samples) printf(" %9s", filtra_split_name(i));
   putchar('\n');
-  for (uint32_t label = 0; label < info->classes; label++) {
-    printf("  %-6s", filtra_dataset_class_name(ds, label));
+  for (uint32_t label = 0; label < info->classes && label < SHOWN_CLASSES; label++) {
+    printf("  %-*s", width, filtra_dataset_class_name(ds, label));
     for (int i = 0; i < FILTRA_SPLITS; i++)
       if (splits[i].samples) printf(" %9" PRIu64, splits[i].per_class[label]);
     putchar('\n');
   }
+  if (info->classes > SHOWN_CLASSES) printf("  and %u more\n", info->classes - SHOWN_CLASSES);
+}
+
+static void print_vocabulary(const filtra_tokenizer *t) {
+  uint32_t size = filtra_tokenizer_size(t);
+  printf("\n  vocabulary \"%s\", %u ids, 0 is padding:", filtra_tokenizer_name(t), size);
+  for (uint32_t id = 1; id < size && id <= SHOWN_SYMBOLS; id++) {
+    char *symbol = tokens_text(t, &(uint16_t){(uint16_t)id}, 1, 1);
+    printf(" %s", symbol ? symbol : "");
+    free(symbol);
+  }
+  puts(size > SHOWN_SYMBOLS + 1 ? " ..." : "");
+}
+
+/* The first vectors of the first sample, the first features of each. */
+static filtra_status print_features(const filtra_dataset *ds, filtra_split split, uint32_t length) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  float *features = ft_calloc((size_t)length * info->features, sizeof *features);
+  if (!features) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_dataset_features(ds, split, 0, features);
+  for (uint32_t i = 0; i < length && i < SHOWN_STEPS && !status; i++) {
+    printf("    ");
+    for (uint32_t k = 0; k < info->features && k < SHOWN_FEATURES; k++)
+      printf(" %9.4g", (double)features[(size_t)i * info->features + k]);
+    puts(info->features > SHOWN_FEATURES ? " ..." : "");
+  }
+  if (length > SHOWN_STEPS && !status) puts("      ...");
+  free(features);
+  return status;
+}
+
+static filtra_status print_first(const filtra_dataset *ds) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  filtra_split split = first_split(info);
+  filtra_sample s;
+  FT_TRY(filtra_dataset_sample(ds, split, 0, &s));
+  printf("  first of %s", filtra_split_name(split));
+  if (info->target == FILTRA_TARGET_CLASS)
+    printf(", class %s", filtra_dataset_class_name(ds, (uint32_t)s.label));
+  if (info->target == FILTRA_TARGET_VALUE) printf(", target %g", (double)s.value);
+  if (info->input == FILTRA_INPUT_FEATURES) {
+    printf(", %u steps:\n", s.length);
+    return print_features(ds, split, s.length);
+  }
+  for (uint32_t i = 0; i < info->sequences; i++) {
+    uint32_t length = i ? s.second_length : s.length;
+    char *text = tokens_text(info->tokenizer, i ? s.second : s.tokens, length, SHOWN_TOKENS);
+    if (!text) return FILTRA_ERROR_HOST_MEMORY;
+    printf("%s, %u tokens: %s\n", i ? "  its second sequence" : "", length, text);
+    free(text);
+  }
+  return FILTRA_OK;
 }
 
 static int print_text(const char *path, const filtra_dataset *ds, const census *splits) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  filtra_split split;
-  filtra_sample sample;
-  char *text = first_text(ds, 40, &split, &sample);
-  if (!text) return command_fail("filtra data inspect", FILTRA_ERROR_HOST_MEMORY);
-  printf("%s: format %s\n\n  %-6s %9s %9s %9s %9s\n", path, info->format, "split", "samples",
-         "shortest", "mean", "longest");
+  printf("%s: format %s", path, info->format);
+  if (info->sequences == 2) printf(", pairs of sequences");
+  if (info->height) printf(", images of %u x %u pixels", info->width, info->height);
+  if (info->features) printf(", %u feature%s a step", info->features, &"s"[info->features == 1]);
+  if (info->classes) printf(", %u classes", info->classes);
+  if (info->target == FILTRA_TARGET_VALUE) printf(", targets are numbers");
+  if (info->target == FILTRA_TARGET_NEXT) printf(", for language models");
+  printf("\n\n  %-6s %9s %9s %9s %9s", "split", "samples", "shortest", "mean", "longest");
+  if (info->target == FILTRA_TARGET_VALUE) printf(" %12s %12s %12s", "lowest", "mean", "highest");
+  putchar('\n');
   for (filtra_split i = FILTRA_TRAIN; i <= FILTRA_TEST; i++)
     print_split(info, i, &splits[i]);
-  print_classes(ds, splits);
-  printf("\n  vocabulary \"%s\", ids from 0 (padding):", filtra_tokenizer_name(info->tokenizer));
-  for (uint32_t id = 1; id < filtra_tokenizer_size(info->tokenizer); id++)
-    printf(" %s", filtra_tokenizer_symbol(info->tokenizer, id));
-  printf("\n  first of %s, class %s, %u tokens: %s\n", filtra_split_name(split),
-         filtra_dataset_class_name(ds, (uint32_t)sample.label), sample.length, text);
-  free(text);
-  return COMMAND_DONE;
+  if (info->classes) print_classes(ds, splits);
+  if (info->tokenizer) print_vocabulary(info->tokenizer);
+  if (!info->tokenizer) putchar('\n');
+  filtra_status status = print_first(ds);
+  return status ? command_fail("filtra data inspect", status) : COMMAND_DONE;
 }
 
 /* ---- for programs ---- */
 
-static json_t *split_json(const census *c, uint32_t classes) {
+static json_t *split_json(const filtra_dataset_info *info, const census *c) {
+  json_t *split =
+      json_pack("{sI sI sf sI}", "samples", (json_int_t)c->samples, "shortest",
+                (json_int_t)c->shortest, "mean", c->mean, "longest", (json_int_t)c->longest);
   json_t *per_class = json_array();
-  for (uint32_t label = 0; label < classes; label++)
-    json_array_append_new(per_class, json_integer((json_int_t)c->per_class[label]));
-  return json_pack("{s:I, s:I, s:f, s:I, s:o}", "samples", (json_int_t)c->samples, "shortest",
-                   (json_int_t)c->shortest, "mean", c->mean, "longest", (json_int_t)c->longest,
-                   "per_class", per_class);
+  for (uint32_t label = 0; label < info->classes; label++)
+    json_array_append_new(
+        per_class, json_integer(c->per_class ? (json_int_t)c->per_class[label] : (json_int_t)0));
+  json_object_set_new(split, "per_class", per_class);
+  if (info->target == FILTRA_TARGET_VALUE && c->samples > 0)
+    json_object_set_new(split, "target",
+                        json_pack("{sf sf sf}", "lowest", c->lowest_value, "mean", c->mean_value,
+                                  "highest", c->top_value));
+  return split;
 }
 
-static json_t *names_json(const filtra_dataset *ds, bool classes) {
-  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  uint32_t count = classes ? info->classes : filtra_tokenizer_size(info->tokenizer);
+static json_t *classes_json(const filtra_dataset *ds) {
   json_t *list = json_array();
-  for (uint32_t i = 0; i < count; i++)
-    json_array_append_new(list, json_string(classes ? filtra_dataset_class_name(ds, i)
-                                                    : filtra_tokenizer_symbol(info->tokenizer, i)));
+  for (uint32_t i = 0; i < filtra_dataset_get_info(ds)->classes; i++)
+    json_array_append_new(list, json_string(filtra_dataset_class_name(ds, i)));
   return list;
 }
 
-static int print_json(const char *path, const filtra_dataset *ds, const census *splits) {
+static json_t *tokens_json(const filtra_tokenizer *t, const uint16_t *tokens, uint32_t length) {
+  char *text = tokens_text(t, tokens, length, UINT32_MAX);
+  json_t *string = text ? json_string(text) : NULL;
+  free(text);
+  return string;
+}
+
+static json_t *vocabulary_json(const filtra_tokenizer *t) {
+  if (!t) return json_null();
+  json_t *list = json_array();
+  for (uint32_t id = 0; id < filtra_tokenizer_size(t); id++)
+    json_array_append_new(list, tokens_json(t, &(uint16_t){(uint16_t)id}, 1));
+  return list;
+}
+
+/* [length, features] as a list of lists. */
+static json_t *features_json(const filtra_dataset *ds, filtra_split split, uint32_t length) {
+  uint32_t width = filtra_dataset_get_info(ds)->features;
+  float *features = ft_calloc((size_t)length * width, sizeof *features);
+  if (!features || filtra_dataset_features(ds, split, 0, features)) {
+    free(features);
+    return NULL;
+  }
+  json_t *steps = json_array();
+  for (uint32_t i = 0; i < length; i++) {
+    json_t *step = json_array();
+    for (uint32_t k = 0; k < width; k++)
+      json_array_append_new(step, json_real(ft_shortest(features[(size_t)i * width + k])));
+    json_array_append_new(steps, step);
+  }
+  free(features);
+  return steps;
+}
+
+static json_t *first_json(const filtra_dataset *ds) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  filtra_split split;
-  filtra_sample sample;
-  char *text = first_text(ds, UINT32_MAX, &split, &sample);
+  filtra_split split = first_split(info);
+  filtra_sample s;
+  if (filtra_dataset_sample(ds, split, 0, &s)) return NULL;
+  json_t *first =
+      json_pack("{ss sI}", "split", filtra_split_name(split), "length", (json_int_t)s.length);
+  if (info->target == FILTRA_TARGET_CLASS)
+    json_object_set_new(first, "label", json_integer(s.label));
+  if (info->target == FILTRA_TARGET_VALUE)
+    json_object_set_new(first, "value", json_real(ft_shortest(s.value)));
+  if (info->input == FILTRA_INPUT_FEATURES) {
+    json_object_set_new(first, "features", features_json(ds, split, s.length));
+    return first;
+  }
+  json_object_set_new(first, "text", tokens_json(info->tokenizer, s.tokens, s.length));
+  if (s.second)
+    json_object_set_new(first, "second", tokens_json(info->tokenizer, s.second, s.second_length));
+  return first;
+}
+
+static int print_json(const char *path, const filtra_dataset *ds, const census *splits) {
+  static const char *const inputs[] = {"tokens", "features"};
+  static const char *const targets[] = {"class", "value", "next"};
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   json_t *all = json_object();
   for (filtra_split i = FILTRA_TRAIN; i <= FILTRA_TEST; i++)
-    json_object_set_new(all, filtra_split_name(i), split_json(&splits[i], info->classes));
+    json_object_set_new(all, filtra_split_name(i), split_json(info, &splits[i]));
   json_t *root = json_pack(
-      "{s:s, s:s, s:s, s:o, s:o, s:b, s:o, s:{s:s, s:s, s:i, s:I}}", "path", path, "format",
-      info->format, "tokenizer", filtra_tokenizer_name(info->tokenizer), "vocabulary",
-      names_json(ds, false), "classes", names_json(ds, true), "validation_held_out",
-      (int)info->validation_held_out, "splits", all, "first", "split", filtra_split_name(split),
-      "text", text, "label", (int)sample.label, "length", (json_int_t)sample.length);
-  free(text);
+      "{ss ss ss ss si si si si ss* so so sb so so}", "path", path, "format", info->format, "input",
+      inputs[info->input], "target", targets[info->target], "sequences", (int)info->sequences,
+      "features", (int)info->features, "height", (int)info->height, "width", (int)info->width,
+      "tokenizer", info->tokenizer ? filtra_tokenizer_name(info->tokenizer) : NULL, "vocabulary",
+      vocabulary_json(info->tokenizer), "classes", classes_json(ds), "validation_held_out",
+      (int)info->validation_held_out, "splits", all, "first", first_json(ds));
   return command_print_json("filtra data inspect", root);
 }
 

@@ -73,7 +73,7 @@ static filtra_status find_format(const char *path, const char *name,
     *format = format_named(name);
     return *format ? FILTRA_OK : FILTRA_ERROR_ARGUMENT;
   }
-  ft_dataset_probe probe = {.directory = ft_is_directory(path)};
+  ft_dataset_probe probe = {.path = path, .directory = ft_is_directory(path)};
   if (probe.directory)
     FT_TRY(ft_list_directory(path, &probe.names, &probe.count));
   else

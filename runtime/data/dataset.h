@@ -46,8 +46,9 @@ struct filtra_dataset {
   ft_split splits[FILTRA_SPLITS];
 };
 
-/** What a probe may look at: a file's first bytes or a folder's entries. */
+/** What a probe may look at: the name, and a file's first bytes or a folder's entries. */
 typedef struct ft_dataset_probe {
+  const char *path;
   bool directory;
   char head[256]; /* NUL-terminated, without a byte order mark */
   char **names;   /* [count], sorted */
