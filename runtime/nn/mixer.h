@@ -18,12 +18,22 @@ typedef struct ft_mixer_input {
   bool causal;   /* a token sees none that come after it; only where the class says it can */
 } ft_mixer_input;
 
+/** Learned numbers that say what filter a mixer has become, for `filtra analyze`. */
+typedef struct ft_mixer_coefficients {
+  const char *parameter; /* below the mixer's scope */
+  const char *index;     /* what numbers them: "k", "head" */
+  /* From the parameter's values to those that the filter has; NULL: they are the same. */
+  void (*effective)(const void *options, float *values, size_t count);
+} ft_mixer_coefficients;
+
 typedef struct ft_mixer_class {
   const char *name;
   size_t options_size;         /* at most FT_MIXER_OPTIONS */
   const ft_json_field *fields; /* the options in configuration files */
   size_t field_count;
   const char *not_causal; /* why it cannot be causal, as a clause; NULL: it can */
+  const ft_mixer_coefficients *coefficients; /* those that exist with given options */
+  size_t coefficient_count;
   /** Builds on scope's graph -> [B,N,C]. *auxiliary receives a loss per sample [B], already
    * weighted, that training adds (averaged over layers), or stays NULL. */
   filtra_tensor *(*build)(const ft_scope *scope, const void *options, const ft_mixer_input *in,

@@ -173,9 +173,7 @@ filtra_status ft_run_load_config(const char *folder, ft_run_config *config) {
   return status;
 }
 
-/* The data set of the configuration, or that at `path` where it is not NULL; a single file counts
- * as `file_split`. */
-static filtra_status open_data(const ft_run_config *c, const char *path, filtra_split file_split,
+filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_split file_split,
                                filtra_dataset **out) {
   const filtra_dataset_options options = {.max_length = (uint32_t)c->model.max_length,
                                           .tokenizer = c->tokenizer[0] ? c->tokenizer : NULL,
@@ -294,7 +292,7 @@ static filtra_status make_trainer(run *r) {
 
 static filtra_status open_run(run *r) {
   FT_TRY(read_config(r));
-  FT_TRY(open_data(&r->config, NULL, FILTRA_TRAIN, &r->data));
+  FT_TRY(ft_run_open_data(&r->config, NULL, FILTRA_TRAIN, &r->data));
   FT_TRY(ft_run_config_fit(&r->config, r->context, r->data));
   FT_TRY(make_loader(r));
   filtra_status status = make_trainer(r);
@@ -356,7 +354,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   return status;
 }
 
-static filtra_status find_split(const char *name, filtra_split *split) {
+filtra_status ft_run_find_split(const char *name, filtra_split *split) {
   for (int i = 0; i < FILTRA_SPLITS; i++) {
     *split = (filtra_split)i;
     if (!strcmp(name, filtra_split_name(*split))) return FILTRA_OK;
@@ -370,12 +368,12 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   filtra_split which;
   filtra_dataset *set = NULL;
   filtra_model *model = NULL;
-  FT_TRY(find_split(split, &which));
+  FT_TRY(ft_run_find_split(split, &which));
   FT_TRY(ft_run_load_config(folder, &config));
   char *path = ft_path_join(folder, FT_RUN_MODEL);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_model_load(device, path, &model);
-  if (!status) status = open_data(&config, data, data ? which : FILTRA_TRAIN, &set);
+  if (!status) status = ft_run_open_data(&config, data, data ? which : FILTRA_TRAIN, &set);
   if (!status && !filtra_dataset_get_info(set)->count[which])
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : config.data, split);
   if (!status) status = evaluate_split(model, set, which, config.batch_size, result);

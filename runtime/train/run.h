@@ -11,4 +11,11 @@
 
 /** Reads a run folder's configuration; the error says so when `folder` is no run. */
 filtra_status ft_run_load_config(const char *folder, ft_run_config *config);
+/** Opens the configuration's data set, or that at `path` where it is not NULL; a single file counts
+ * as `file_split`. */
+filtra_status ft_run_open_data(const ft_run_config *config, const char *path,
+                               filtra_split file_split, filtra_dataset **out);
+/** The split of that name: train, val or test. */
+filtra_status ft_run_find_split(const char *name, filtra_split *split);
+
 #endif

@@ -2,6 +2,8 @@
  * filters Sigma; O(n d^2). */
 #include "nn/mixer.h"
 
+#include <math.h>
+
 struct agf_options {
   int64_t order;
   float a, b;
@@ -78,10 +80,21 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
       &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
 }
 
+static void effective_theta(const void *options, float *theta, size_t count) {
+  const struct agf_options *o = options;
+  for (size_t k = 0; k < count && o->theta != FILTRA_THETA_RAW; k++)
+    theta[k] = k == 0 && o->theta == FILTRA_THETA_TANH_FIX0 ? 1.0f : tanhf(theta[k]);
+}
+
+static const ft_mixer_coefficients COEFFICIENTS[] = {{"theta", "k", effective_theta},
+                                                     {"singular_values", "head and column", NULL}};
+
 const ft_mixer_class ft_mixer_agf = {.name = "agf",
                                      .options_size = sizeof(struct agf_options),
                                      .fields = FIELDS,
                                      .field_count = FT_COUNT(FIELDS),
+                                     .coefficients = COEFFICIENTS,
+                                     .coefficient_count = FT_COUNT(COEFFICIENTS),
                                      .not_causal =
                                          "its V is normalised over all tokens of a sequence",
                                      .build = build};
