@@ -19,11 +19,15 @@ typedef struct ft_observer {
   size_t count, capacity;
 } ft_observer;
 
+/* Tokens of earlier runs, see nn/past.h. */
+typedef struct ft_past_use ft_past_use;
+
 /** Where a layer is being built. */
 typedef struct ft_scope {
   filtra_graph *graph;
   filtra_parameters *params;
   ft_observer *observer;     /* NULL: nobody looks */
+  const ft_past_use *past;   /* NULL: sequences are whole */
   char prefix[FT_NAME_TEXT]; /* ends with a dot, or empty */
 } ft_scope;
 

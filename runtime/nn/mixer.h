@@ -11,7 +11,7 @@ enum { FT_MIXER_OPTIONS = 128 };
 /** What a mixer is given to build itself on. */
 typedef struct ft_mixer_input {
   filtra_tensor *x;        /* [B,N,C], dense */
-  filtra_tensor *mask;     /* [B,N], 1 real token, 0 padding */
+  filtra_tensor *mask;     /* [B,N], 1 real token, 0 padding; N of the past where there is one */
   filtra_tensor *residual; /* [B,N,C] added to the output, or NULL */
   int64_t heads;
   float dropout; /* on the output, before the residual */
@@ -34,7 +34,8 @@ typedef struct ft_mixer_class {
   const char *not_causal; /* why it cannot be causal, as a clause; NULL: it can */
   const ft_mixer_coefficients *coefficients; /* those that exist with given options */
   size_t coefficient_count;
-  /** Builds on scope's graph -> [B,N,C]. *auxiliary receives a loss per sample [B], already
+  /** Builds on scope's graph -> [B,N,C]. What is needed of other tokens goes through ft_past_keep
+   * (nn/past.h) where the class can be causal. *auxiliary receives a loss per sample [B], already
    * weighted, that training adds (averaged over layers), or stays NULL. */
   filtra_tensor *(*build)(const ft_scope *scope, const void *options, const ft_mixer_input *in,
                           filtra_tensor **auxiliary);

@@ -1,4 +1,5 @@
 /* Token embeddings, learned positions, sinusoids. */
+#include "ops/decoding.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -196,7 +197,15 @@ static void sinusoids_backward(filtra_graph *g, const void *context) {
 }
 
 filtra_tensor *filtra_add_sinusoids(filtra_graph *g, filtra_tensor *x) {
+  return ft_add_sinusoids_from(g, x, NULL);
+}
+
+filtra_tensor *ft_add_sinusoids_from(filtra_graph *g, filtra_tensor *x, filtra_tensor *first) {
   if (!ft_usable_floats(g, x, 3, "add_sinusoids", "x")) return NULL;
+  if (first && !ft_usable_integers(g, first, 1, "add_sinusoids", "first")) return NULL;
+  if (first && first->shape[0] != x->shape[0])
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "add_sinusoids: first %s must be [B] of x %s",
+                         ft_shape_text(first), ft_shape_text(x));
   if (x->shape[2] > MOST_COLUMNS)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                          "add_sinusoids: %s %s is wider than the %d channels that are accepted",
@@ -212,12 +221,12 @@ filtra_tensor *filtra_add_sinusoids(filtra_graph *g, filtra_tensor *x) {
   }
   ft_call(g, &(ft_kernel_call){.label = "add_sinusoids",
                                .kernel = "embedding/sinusoids",
-                               .args = {FT_READ(x), FT_WRITE(y)},
+                               .args = {FT_READ(x), FT_READ(first), FT_WRITE(y)},
                                .push = &push,
                                .push_size = sizeof push,
                                .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)x->shape[2]},
-                               .spec_count = 1,
+                               .spec = {(uint32_t)x->shape[2], first != NULL},
+                               .spec_count = 2,
                                .groups = {ft_flat_groups(g, push.period),
                                           ft_batch_groups(g, push.period, push.batch)},
                                .bytes = 8.0 * (double)filtra_tensor_elements(x)});

@@ -9,9 +9,11 @@
 // which sin() must be accurate is small. So phases are counted in turns as fractions of 2^64: the
 // product wraps around exactly, and what is left to a polynomial is an eighth of a turn each way.
 layout(constant_id = 1) const uint columns = 1;
+layout(constant_id = 2) const bool shifted = false; // sequences start at first[b], not at 0
 
 layout(push_constant) uniform Push {
   F32 x;
+  I32 first;
   F32 y;
   uint period; // elements per sample
   uint batch;
@@ -45,6 +47,15 @@ float sine_of_turn(uint turn) {
   return (quadrant & 2u) != 0 ? -r : r;
 }
 
+// Of token n at a frequency in turns per token, sine for even columns, cosine for odd ones.
+float sinusoid(uint n, uint column, uvec2 frequency) {
+  uint turn, low;
+  umulExtended(n, frequency.x, turn, low);
+  turn += n * frequency.y;
+  if ((column & 1u) != 0) turn += 0x40000000u; // cos a = sin(a + a quarter)
+  return sine_of_turn(turn);
+}
+
 void main() {
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.period || gl_WorkGroupID.y >= p.batch) return;
@@ -56,13 +67,10 @@ void main() {
     [[unroll]] for (uint j = 0; j < 11; ++j)
       if (((column >> (j + 1)) & 1u) != 0)
         frequency = multiply_fractions(frequency, uvec2(p.power[2 * j], p.power[2 * j + 1]));
-    uint turn, low;
-    umulExtended(n, frequency.x, turn, low);
-    turn += n * frequency.y;
-    if ((column & 1u) != 0) turn += 0x40000000u; // cos a = sin(a + a quarter)
-    const float position = sine_of_turn(turn);
+    float position = shifted ? 0 : sinusoid(n, column, frequency);
     uint b = gl_WorkGroupID.y;
     do {
+      if (shifted) position = sinusoid(n + uint(p.first.v[b]), column, frequency);
       p.y.v[b * p.period + i] = p.x.v[b * p.period + i] + position;
       b += gl_NumWorkGroups.y;
     } while (b < p.batch);

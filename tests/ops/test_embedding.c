@@ -1,6 +1,7 @@
 /* Token embeddings, learned positions, sinusoids. */
 #include "support/harness.h"
 
+#include "ops/decoding.h"
 #include "reference/tokenwise.h"
 
 #include <math.h>
@@ -174,6 +175,38 @@ static void test_sinusoids(void **state) {
   }
 }
 
+static void build_shifted(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
+                          const test_op *op) {
+  (void)op;
+  out[0] = ft_add_sinusoids_from(g, in[0], in[1]);
+}
+
+static void ref_shifted(double *const *in, double *const *out, const test_op *op) {
+  int64_t batch = op->dims[0], n = op->dims[1], columns = op->dims[2];
+  for (int64_t i = 0; i < batch * n * columns; i++) {
+    int64_t token = i / columns % n + (int64_t)in[1][i / columns / n];
+    out[0][i] = in[0][i] + reference_sinusoid(token, i % columns, columns);
+  }
+}
+
+static void test_shifted_sinusoids(void **state) {
+  (void)state;
+  const int64_t sizes[][3] = {{1, 1, 1}, {5, 1, 33}, {3, 6, 64}, {70, 2, 10}};
+  for (size_t i = 0; i < FT_COUNT(sizes); i++) {
+    const int64_t *s = sizes[i];
+    test_op op = {.name = "add_sinusoids_from",
+                  .inputs = 2,
+                  .outputs = 1,
+                  .in = {{"x", FILTRA_F32, 3, {s[0], s[1], s[2]}, .gradient = true},
+                         {"first", FILTRA_I32, 1, {s[0]}, 0, 70000}},
+                  .build = build_shifted,
+                  .reference = ref_shifted,
+                  .dims = {s[0], s[1], s[2]},
+                  .forward_tolerance = 1e-6};
+    test_check_op(test_device(), &op);
+  }
+}
+
 /* Far out, where a 32-bit float no longer holds the angle. */
 static void test_long_sinusoids(void **state) {
   (void)state;
@@ -224,9 +257,12 @@ static void test_errors(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tokens),         cmocka_unit_test(test_gradient),
-      cmocka_unit_test(test_positions),      cmocka_unit_test(test_sinusoids),
-      cmocka_unit_test(test_long_sinusoids), cmocka_unit_test(test_errors)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens),
+                                     cmocka_unit_test(test_gradient),
+                                     cmocka_unit_test(test_positions),
+                                     cmocka_unit_test(test_sinusoids),
+                                     cmocka_unit_test(test_shifted_sinusoids),
+                                     cmocka_unit_test(test_long_sinusoids),
+                                     cmocka_unit_test(test_errors)};
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

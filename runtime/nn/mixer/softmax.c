@@ -1,5 +1,6 @@
 /* Plain multi-head softmax attention (Vaswani et al. 2017), the baseline. */
 #include "nn/mixer.h"
+#include "nn/past.h"
 
 struct softmax_options {
   float dropout;
@@ -22,7 +23,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   for (int i = 0; i < 3; i++)
     piece[i] = filtra_split_heads(g, piece[i], in->heads);
   filtra_tensor *y = filtra_attention(
-      g, piece[0], piece[1], piece[2],
+      g, piece[0], ft_past_keep(scope, "k", piece[1]), ft_past_keep(scope, "v", piece[2]),
       &(filtra_attention_options){.mask = in->mask, .dropout = o->dropout, .causal = in->causal});
   y = filtra_merge_heads(g, y);
   ft_observe(scope, "mixed", y);

@@ -1,0 +1,223 @@
+/* Decoding token by token gives what the causal forward pass over the whole sequence gives, for
+ * every mixer that can be causal, whichever way the device makes attention's tiles. */
+#include "support/harness.h"
+
+#include "nn/encoder.h"
+#include "nn/past.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 24, HEADS = 3, LAYERS = 2, CAPACITY = 19 };
+
+typedef struct past_case {
+  const char *mixer; /* JSON */
+  int64_t batch, tokens, prompt;
+} past_case;
+
+typedef struct stack {
+  filtra_device *device;
+  filtra_parameters *params;
+  ft_mixer mixer;
+  const past_case *setting;
+} stack;
+
+static void read_mixer(const char *text, ft_mixer *mixer) {
+  json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+  assert_non_null(json);
+  assert_ok(ft_mixer_read(json, "test", mixer));
+  json_decref(json);
+}
+
+static filtra_tensor *build(const ft_scope *scope, const ft_mixer *mixer, filtra_tensor *x,
+                            filtra_tensor *mask) {
+  ft_encoder_options o = {.mixer = mixer,
+                          .heads = HEADS,
+                          .ffn_width = WIDTH,
+                          .activation = FILTRA_ACTIVATION_GELU,
+                          .causal = true};
+  for (int i = 0; i < LAYERS; i++) {
+    ft_scope layer = ft_scope_enter(scope, "layers.%d", i);
+    filtra_tensor *auxiliary;
+    x = ft_encoder_block(&layer, &o, x, mask, &auxiliary);
+  }
+  return x;
+}
+
+/* Random values for all parameters, filter coefficients and biases too. */
+static void open_stack(stack *s, filtra_device *device, const past_case *setting) {
+  *s = (stack){.device = device, .setting = setting};
+  filtra_graph *g;
+  read_mixer(setting->mixer, &s->mixer);
+  assert_ok(filtra_parameters_create(device, &s->params));
+  assert_ok(filtra_graph_create(device, NULL, &g));
+  ft_scope scope = {.graph = g, .params = s->params};
+  build(&scope, &s->mixer, filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 2, WIDTH}),
+        filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){1, 2}));
+  assert_ok(ft_graph_status(g));
+  filtra_graph_destroy(&g);
+  assert_ok(filtra_parameters_commit(s->params, 3, false));
+  for (size_t i = 0; i < filtra_parameters_count(s->params); i++) {
+    int64_t shape[FILTRA_MAX_DIMS], n = 1;
+    for (int k = filtra_parameters_shape(s->params, i, shape); k-- > 0;)
+      n *= shape[k];
+    float values[3 * WIDTH * WIDTH];
+    assert_true((size_t)n <= FT_COUNT(values));
+    test_random(100 + i, -0.4, 0.4, values, (size_t)n);
+    assert_ok(
+        filtra_parameters_set(s->params, filtra_parameters_name(s->params, i), values, (size_t)n));
+  }
+}
+
+/* One graph over `tokens` tokens of each sequence, the first ones or, at a position, one more. */
+typedef struct pass {
+  filtra_graph *graph;
+  filtra_tensor *x, *lengths, *position, *y;
+} pass;
+
+static void open_pass(stack *s, ft_past *past, int64_t tokens, bool step, int64_t seen, pass *p) {
+  const int64_t batch = s->setting->batch;
+  *p = (pass){0};
+  assert_ok(filtra_graph_create(s->device, NULL, &p->graph));
+  filtra_graph *g = p->graph;
+  p->x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){batch, tokens, WIDTH});
+  p->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &batch);
+  if (step) p->position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
+  ft_past_use use = {.past = past, .position = p->position, .length = seen};
+  ft_scope scope = {.graph = g, .params = s->params, .past = past ? &use : NULL};
+  filtra_tensor *mask = filtra_length_mask(g, p->lengths, step ? seen : tokens);
+  p->y = filtra_graph_output(g, build(&scope, &s->mixer, p->x, mask));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+}
+
+/* x and y are [batch, all, WIDTH]; the pass takes `count` tokens from `first` on. */
+static void run_pass(const stack *s, pass *p, const float *x, float *y, int64_t all, int64_t first,
+                     int64_t count) {
+  enum { MOST = 4 * CAPACITY };
+  const int64_t batch = s->setting->batch;
+  int64_t tokens = p->x->shape[1];
+  float values[MOST * WIDTH] = {0};
+  int32_t lengths[MOST], position[MOST];
+  for (int64_t b = 0; b < batch; b++) {
+    lengths[b] = (int32_t)(first + count);
+    position[b] = (int32_t)first;
+    memcpy(values + b * tokens * WIDTH, x + (b * all + first) * WIDTH,
+           (size_t)(count * WIDTH) * sizeof *x);
+  }
+  assert_ok(filtra_graph_set(p->graph, p->x, values));
+  assert_ok(filtra_graph_set(p->graph, p->lengths, lengths));
+  if (p->position) assert_ok(filtra_graph_set(p->graph, p->position, position));
+  assert_ok(filtra_graph_run(p->graph));
+  assert_ok(filtra_graph_get(p->graph, p->y, values));
+  for (int64_t b = 0; b < batch; b++)
+    memcpy(y + (b * all + first) * WIDTH, values + b * tokens * WIDTH,
+           (size_t)(count * WIDTH) * sizeof *y);
+}
+
+/* The prompt in one pass, padded by two; then token by token, through graphs that read 4, 8, .. of
+ * the past. Twice, so that what the first time left must not matter. */
+static void check(filtra_device *device, const past_case *setting) {
+  stack s;
+  ft_past past = {.device = device, .size = setting->batch, .capacity = CAPACITY};
+  open_stack(&s, device, setting);
+  size_t count = (size_t)(setting->batch * setting->tokens * WIDTH);
+  float *x = malloc(count * sizeof *x), *whole = malloc(count * sizeof *x),
+        *decoded = calloc(count, sizeof *x);
+  double *reference = malloc(count * sizeof *reference);
+  assert_true(x && whole && decoded && reference);
+  pass full, prompt = {0}, step = {0};
+  open_pass(&s, NULL, setting->tokens, false, 0, &full);
+  if (setting->prompt) open_pass(&s, &past, setting->prompt + 2, false, 0, &prompt);
+  for (uint64_t seed = 1; seed < 3; seed++) {
+    test_random(seed, -1, 1, x, count);
+    run_pass(&s, &full, x, whole, setting->tokens, 0, setting->tokens);
+    if (setting->prompt) run_pass(&s, &prompt, x, decoded, setting->tokens, 0, setting->prompt);
+    int64_t seen = 0;
+    for (int64_t n = setting->prompt; n < setting->tokens; n++) {
+      if (n + 1 > seen) {
+        for (seen = 4; seen < n + 1;)
+          seen *= 2;
+        seen = seen < CAPACITY ? seen : CAPACITY;
+        filtra_graph_destroy(&step.graph);
+        open_pass(&s, &past, 1, true, seen, &step);
+      }
+      run_pass(&s, &step, x, decoded, setting->tokens, n, 1);
+    }
+    for (size_t i = 0; i < count; i++)
+      reference[i] = whole[i];
+    double error = test_relative_error(decoded, reference, count);
+    if (!(error < 1e-5)) fail_msg("%s: decoding is off by %g", setting->mixer, error);
+    filtra_graph_destroy(&step.graph);
+  }
+  filtra_graph_destroy(&full.graph);
+  filtra_graph_destroy(&prompt.graph);
+  ft_past_close(&past);
+  filtra_parameters_destroy(&s.params);
+  free(x);
+  free(whole);
+  free(decoded);
+  free(reference);
+}
+
+static void check_mixers(filtra_device *device) {
+  for (size_t i = 0; i < ft_mixer_count; i++) {
+    if (ft_mixers[i]->not_causal) continue;
+    char text[64];
+    snprintf(text, sizeof text, "\"%s\"", ft_mixers[i]->name);
+    check(device, &(past_case){text, .batch = 1, .tokens = 13, .prompt = 5});
+    check(device, &(past_case){text, .batch = 3, .tokens = CAPACITY, .prompt = 1});
+    check(device, &(past_case){text, .batch = 2, .tokens = 9, .prompt = 0});
+  }
+}
+
+static void steps_give_the_whole(void **state) {
+  (void)state;
+  check_mixers(test_device());
+}
+
+static void with_tiles_in_shared_memory(void **state) {
+  (void)state;
+  filtra_device *device = test_open_device("attention=tiled");
+  check_mixers(device);
+  test_close_device(&device);
+}
+
+static void with_tiles_in_subgroups(void **state) {
+  (void)state;
+  filtra_device *device = test_open_device("attention=lanes");
+  check_mixers(device);
+  test_close_device(&device);
+}
+
+/* ---- errors ---- */
+
+static void refuse(int64_t batch, int64_t tokens, bool step, const char *part) {
+  ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  ft_past_use use = {.past = &past, .length = 4};
+  if (step) use.position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
+  ft_scope scope = {.graph = g, .past = &use};
+  filtra_tensor *x =
+      filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){batch, HEADS, tokens, 5});
+  assert_null(ft_past_keep(&scope, "k", x));
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
+  filtra_graph_destroy(&g);
+  ft_past_close(&past);
+}
+
+static void too_many_tokens_are_refused(void **state) {
+  (void)state;
+  refuse(2, 5, false, "2 sequences and at most 4 tokens of each");
+  refuse(2, 2, true, "2 sequences and at most 1 tokens of each");
+  refuse(3, 1, true, "2 sequences");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(steps_give_the_whole), cmocka_unit_test(with_tiles_in_shared_memory),
+      cmocka_unit_test(with_tiles_in_subgroups), cmocka_unit_test(too_many_tokens_are_refused)};
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
