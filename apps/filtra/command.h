@@ -66,6 +66,7 @@ int run_devices(int argc, char **argv);
 int run_train(int argc, char **argv);
 int run_eval(int argc, char **argv);
 int run_predict(int argc, char **argv);
+int run_analyze(int argc, char **argv);
 int run_check(int argc, char **argv);
 int run_bench(int argc, char **argv);
 

@@ -21,6 +21,7 @@ static const command commands[] = {
     {"train", "train a model, or resume an interrupted run", run_train},
     {"eval", "evaluate a run's best model", run_eval},
     {"predict", "predict classes of texts", run_predict},
+    {"analyze", "show what a run's mixers do to their tokens", run_analyze},
     {"bench", "time kernels on the device", run_bench},
     {"check", "run golden cases on the device and compare", run_check},
 };

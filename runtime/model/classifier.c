@@ -51,7 +51,9 @@ filtra_tensor *ft_classifier_build(const ft_scope *scope, const ft_model_options
                                 .activation = (filtra_activation)o->activation,
                                 .dropout = o->dropout,
                                 .post_norm = o->norm != 0};
+  ft_scope embedding = ft_scope_enter(scope, "embedding");
   filtra_tensor *x = embed(scope, o, tokens);
+  ft_observe(&embedding, "x", x);
   for (int64_t i = 0; i < o->layers; i++) {
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     filtra_tensor *loss;

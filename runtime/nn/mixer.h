@@ -26,6 +26,18 @@ typedef struct ft_mixer_coefficients {
   void (*effective)(const void *options, float *values, size_t count);
 } ft_mixer_coefficients;
 
+/** The filter that those numbers make, as the papers draw it. */
+typedef struct ft_mixer_filter {
+  const char *argument; /* what it is a function of */
+  double low, high;
+  bool per_head;
+  /* `values`: effective coefficients in the class's order, NULL where the options have none. NaN:
+   * there is no filter. */
+  double (*at)(const void *options, const float *const *values, int64_t head, double x);
+} ft_mixer_filter;
+
+enum { FT_MIXER_COEFFICIENTS = 8 }; /* kinds, at most */
+
 typedef struct ft_mixer_class {
   const char *name;
   size_t options_size;         /* at most FT_MIXER_OPTIONS */
@@ -34,6 +46,7 @@ typedef struct ft_mixer_class {
   const char *not_causal; /* why it cannot be causal, as a clause; NULL: it can */
   const ft_mixer_coefficients *coefficients; /* those that exist with given options */
   size_t coefficient_count;
+  const ft_mixer_filter *filter; /* NULL: none */
   /** Builds on scope's graph -> [B,N,C]. What is needed of other tokens goes through ft_past_keep
    * (nn/past.h) where the class can be causal. *auxiliary receives a loss per sample [B], already
    * weighted, that training adds (averaged over layers), or stays NULL. */

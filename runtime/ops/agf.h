@@ -10,6 +10,10 @@
 /** Fails, saying why, where the basis' three-term recurrence does not exist up to `order`. */
 bool ft_agf_check_basis(filtra_graph *g, const filtra_agf_options *options, int64_t order);
 
+/** g(x) = sum_k theta_k P_k(x), k = 0 .. order, on the host; x as the basis takes it. */
+double ft_agf_response(filtra_basis basis, double a, double b, const float *theta, int order,
+                       double x);
+
 /** W = U * g(sigmoid(s)), U = rho(u) -> [B,N,H,D] (ops/agf_filter.c). `raw` NULL: W = U, s is not
  * read. *factor, unless the pointer is NULL, receives U. */
 filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s,

@@ -35,6 +35,20 @@ static void recurrence(filtra_basis basis, double a, double b, int k, double abc
   }
 }
 
+double ft_agf_response(filtra_basis basis, double a, double b, const float *theta, int order,
+                       double x) {
+  double before = 0, now = 1, sum = (double)theta[0];
+  for (int k = 1; k <= order; k++) {
+    double abc[3];
+    recurrence(basis, a, b, k, abc);
+    double next = (abc[0] * x + abc[1]) * now - abc[2] * before;
+    before = now;
+    now = next;
+    sum += (double)theta[k] * now;
+  }
+  return sum;
+}
+
 bool ft_agf_check_basis(filtra_graph *g, const filtra_agf_options *options, int64_t order) {
   const double singular = 1e-6; /* a and b are rounded to float */
   double a = options->a, b = options->b;

@@ -1,5 +1,6 @@
 /* Attentive graph filter (Wi et al. 2025): U, Sigma and V are learned directly and a polynomial
  * filters Sigma; O(n d^2). */
+#include "ops/agf.h"
 #include "nn/mixer.h"
 
 #include <math.h>
@@ -89,12 +90,24 @@ static void effective_theta(const void *options, float *theta, size_t count) {
 static const ft_mixer_coefficients COEFFICIENTS[] = {{"theta", "k", effective_theta},
                                                      {"singular_values", "head and column", NULL}};
 
+/* g as a function of sigmoid(s), Wi et al. 2025, equation 8. */
+static double filter_at(const void *options, const float *const *values, int64_t head, double x) {
+  (void)head;
+  const struct agf_options *o = options;
+  if (!values[0]) return (double)NAN;
+  return ft_agf_response((filtra_basis)o->basis, (double)o->a, (double)o->b, values[0],
+                         (int)o->order, o->symmetric ? 2 * x - 1 : x);
+}
+
+static const ft_mixer_filter FILTER = {"singular value", 0, 1, false, filter_at};
+
 const ft_mixer_class ft_mixer_agf = {.name = "agf",
                                      .options_size = sizeof(struct agf_options),
                                      .fields = FIELDS,
                                      .field_count = FT_COUNT(FIELDS),
                                      .coefficients = COEFFICIENTS,
                                      .coefficient_count = FT_COUNT(COEFFICIENTS),
+                                     .filter = &FILTER,
                                      .not_causal =
                                          "its V is normalised over all tokens of a sequence",
                                      .build = build};

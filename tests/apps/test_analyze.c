@@ -1,0 +1,193 @@
+/* filtra analyze: its measures against closed forms, its answers about a run, its page. */
+#include "../../apps/filtra/spectra.c" /* the command is no library */
+
+#include "base/file.h"
+#include "support/command.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+static char output[TEST_OUTPUT_BYTES];
+
+static void test_similarity(void **state) {
+  (void)state;
+  double scratch[3];
+  const float alike[] = {1, 2, 3, 2, 4, 6, 0, 0, 0, 3, 6, 9}; /* a token of zeros counts for none */
+  const float apart[] = {1, 0, 0, 0, 5, 0, 0, 0, 2};
+  const float opposite[] = {1, 1, 0, -2, -2, 0};
+  assert_true(fabs(spectra_similarity(alike, 4, 3, scratch) - 1.0) < 1e-12);
+  assert_true(fabs(spectra_similarity(apart, 3, 3, scratch)) < 1e-12);
+  assert_true(fabs(spectra_similarity(opposite, 2, 3, scratch) + 1.0) < 1e-12);
+  assert_true(isnan(spectra_similarity(apart, 1, 3, scratch)));
+}
+
+/* A cosine of one frequency has its energy in that frequency's band and nowhere else. */
+static void test_bands(void **state) {
+  (void)state;
+  enum { TOKENS = 96 };
+  static const size_t turns[] = {0, 1, 5, 24, 48};
+  for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+    float x[TOKENS * 2];
+    double scratch[2 * (TOKENS + 2)], energy[SPECTRA_BANDS] = {0}, all = 0.0;
+    for (size_t n = 0; n < TOKENS; n++) {
+      x[2 * n] = (float)cos(2.0 * PI * (double)(turns[i] * n) / TOKENS);
+      x[2 * n + 1] = 0.5f * x[2 * n];
+    }
+    spectra_add_energy(x, TOKENS, 2, scratch, energy);
+    size_t band = (size_t)ceil((double)turns[i] / (TOKENS / 2) * (SPECTRA_BANDS - 1));
+    for (size_t k = 0; k < SPECTRA_BANDS; k++)
+      all += energy[k];
+    double amplitude = turns[i] == 0 || turns[i] == TOKENS / 2 ? TOKENS : TOKENS / 2.0;
+    assert_true(fabs(energy[band] / (1.25 * amplitude * amplitude) - 1.0) < 1e-5);
+    assert_true(fabs(all / energy[band] - 1.0) < 1e-10);
+  }
+}
+
+/* Rotations on both sides leave singular values alone: x = Q diag(s) R. */
+static void test_singular_values(void **state) {
+  (void)state;
+  enum { TOKENS = 7, WIDTH = 4 };
+  static const double wanted[WIDTH] = {9.0, 2.5, 0.125, 0.0};
+  float x[TOKENS * WIDTH];
+  double matrix[TOKENS][WIDTH] = {{0}}, gram[WIDTH * WIDTH], got[WIDTH];
+  for (size_t i = 0; i < WIDTH; i++)
+    matrix[i][i] = wanted[i];
+  for (size_t p = 0; p < TOKENS; p++)
+    for (size_t q = p + 1; q < TOKENS; q++)
+      for (size_t c = 0; c < WIDTH; c++) {
+        double a = matrix[p][c], b = matrix[q][c];
+        matrix[p][c] = cos(0.7) * a - sin(0.7) * b;
+        matrix[q][c] = sin(0.7) * a + cos(0.7) * b;
+      }
+  for (size_t p = 0; p < WIDTH; p++)
+    for (size_t q = p + 1; q < WIDTH; q++)
+      for (size_t n = 0; n < TOKENS; n++) {
+        double a = matrix[n][p], b = matrix[n][q];
+        matrix[n][p] = cos(0.3) * a - sin(0.3) * b;
+        matrix[n][q] = sin(0.3) * a + cos(0.3) * b;
+      }
+  for (size_t i = 0; i < TOKENS * WIDTH; i++)
+    x[i] = (float)matrix[i / WIDTH][i % WIDTH];
+  spectra_singular_values(x, TOKENS, WIDTH, gram, got);
+  for (size_t i = 0; i < WIDTH; i++)
+    assert_true(fabs(got[i] - wanted[i]) < 3e-6);
+}
+
+/* ---- runs ---- */
+
+/* A short run of three layers; made once for each mixer. */
+static const char *trained(const char *mixer) {
+  const char *folder = test_new_run();
+  const char *arguments = test_text("train --data %s --mixer %s --set layers=3 --steps 4 "
+                                    "--set batch_size=16 --out %s 2>&1",
+                                    test_listops(), mixer, folder);
+  if (test_run_command("", arguments, output)) fail_msg("%s:\n%s", mixer, output);
+  return folder;
+}
+
+static double member(const json_t *object, const char *key, size_t index) {
+  const json_t *list = json_object_get(object, key);
+  assert_true(index < json_array_size(list));
+  return json_number_value(json_array_get(list, index));
+}
+
+static json_t *analyzed(const char *folder, const char *more) {
+  json_error_t error;
+  assert_int_equal(
+      test_run_command("", test_text("analyze --run %s --json %s", folder, more), output), 0);
+  json_t *root = json_loads(output, 0, &error);
+  if (!root) fail_msg("%s: %s", error.text, output);
+  return root;
+}
+
+static void check_common(const json_t *root) {
+  const json_t *stages = json_object_get(root, "stages"), *stage;
+  size_t i;
+  assert_int_equal(json_array_size(stages), 4); /* the embedding and three layers */
+  json_array_foreach(stages, i, stage) {
+    double similarity = json_number_value(json_object_get(stage, "similarity"));
+    assert_true(similarity > -1.0 && similarity <= 1.0 && similarity != 0.0);
+  }
+  assert_int_equal(json_array_size(json_object_get(root, "mixers")), 3);
+  json_array_foreach(json_object_get(root, "mixers"), i, stage) {
+    /* Short sequences have no frequency in some of the bands: null there. */
+    assert_true(member(stage, "response", 0) > 0.0);
+    assert_true(member(stage, "response", SPECTRA_BANDS - 1) > 0.0);
+  }
+  size_t width = json_array_size(json_object_get(root, "singular_values"));
+  assert_int_equal(width, 64);
+  assert_true(fabs(member(root, "singular_values", 0) - 1.0) < 1e-12);
+  for (i = 1; i < width; i++)
+    assert_true(member(root, "singular_values", i) <= member(root, "singular_values", i - 1));
+}
+
+static void test_agf(void **state) {
+  (void)state;
+  json_t *root = analyzed(trained("agf"), "--samples 5 --split test");
+  check_common(root);
+  assert_int_equal(json_integer_value(json_object_get(root, "samples")), 5);
+  const json_t *coefficients = json_object_get(root, "coefficients");
+  assert_int_equal(json_array_size(coefficients), 3);
+  assert_true(member(json_array_get(coefficients, 1), "values", 0) == 1.0);
+  /* At x = 1 Jacobi's P_k^(1,1) is k + 1. */
+  const json_t *filters = json_object_get(json_object_get(root, "filters"), "layers");
+  double sum = 0.0, gain = member(json_array_get(filters, 2), "gain", 64);
+  for (size_t k = 0; k < 6; k++)
+    sum += (double)(k + 1) * member(json_array_get(coefficients, 2), "values", k);
+  assert_true(fabs(gain - sum) < 1e-7);
+  json_decref(root);
+}
+
+static void test_softmax_page(void **state) {
+  (void)state;
+  const char *folder = trained("softmax");
+  json_t *root = analyzed(folder, "");
+  check_common(root);
+  assert_int_equal(json_array_size(json_object_get(root, "coefficients")), 0);
+  json_decref(root);
+  assert_int_equal(test_run_command("", test_text("analyze --run %s", folder), output), 0);
+  size_t size;
+  char *page = test_read(test_path(folder, "analysis.html"), &size);
+  assert_non_null(strstr(page, "<svg "));
+  assert_null(strstr(page, "http")); /* self-contained */
+  assert_null(strstr(page, "nan"));
+  assert_non_null(strstr(page, "</html>"));
+  free(page);
+  /* Another page, and nothing left of one that cannot be written. */
+  const char *other = test_path(folder, "other.html");
+  assert_int_equal(
+      test_run_command("", test_text("analyze --run %s --out %s", folder, other), output), 0);
+  assert_true(ft_file_exists(other));
+  assert_int_equal(
+      test_run_command("", test_text("analyze --run %s --out %s/no/a.html 2>&1", folder, folder),
+                       output),
+      2);
+  assert_non_null(strstr(output, "no/a.html"));
+}
+
+static void test_usage(void **state) {
+  (void)state;
+  static const struct {
+    const char *arguments, *part;
+  } cases[] = {{"analyze 2>&1", "--run DIR is missing"},
+               {"analyze --run /dev/null 2>&1", "/dev/null"},
+               {"analyze --run nowhere --samples 0 2>&1", "samples"},
+               {"analyze --run nowhere --json --out x 2>&1", "not both"},
+               {"analyze --run nowhere --split dev 2>&1", "train, val and test"},
+               {"analyze --run nowhere x 2>&1", "\"x\""}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    int code = test_run_command("", cases[i].arguments, output);
+    if (code != 2 || !strstr(output, cases[i].part))
+      fail_msg("filtra %s: exit code %d, output:\n%s", cases[i].arguments, code, output);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_similarity),      cmocka_unit_test(test_bands),
+      cmocka_unit_test(test_singular_values), cmocka_unit_test(test_agf),
+      cmocka_unit_test(test_softmax_page),    cmocka_unit_test(test_usage)};
+  return cmocka_run_group_tests_name("apps/analyze", tests, NULL, test_teardown);
+}
