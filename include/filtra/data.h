@@ -12,6 +12,12 @@
  *                  one such file: header "Source<TAB>Target", then expression<TAB>label
  *   "listops"      original ListOps: no header, label<TAB>expression; one file, or a folder with at
  *                  most one each of train*.tsv, val*.tsv and test*.tsv
+ *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to data_batch_5.bin and
+ *                  test_batch.bin (any of them), or one such file. The last tenth of the training
+ *                  images is the validation split
+ *   "idx"          MNIST and its kin: a folder with train-images-idx3-ubyte, train-labels-idx1-ubyte
+ *                  and the same of t10k (either pair, also as .gz), or one file of images, whose
+ *                  labels lie beside it
  *
  * Files are read strictly: whatever is wrong ends in FILTRA_ERROR_INPUT with a message that starts
  * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are fine.
@@ -28,11 +34,12 @@ extern "C" {
 /* ---- tokenizers --------------------------------------------------------------------------- */
 
 /** Turns text into token ids. Constant, known by name, never freed. All functions are
- * thread-safe. Id 0 is padding in every tokenizer.
+ * thread-safe. Id 0 is padding in every tokenizer but "pixels".
  *
  * "listops": ids 1 to 10 are the digits 0 to 9, then 11 [MIN, 12 [MAX, 13 [MED, 14 [SM, 15 ].
  * "listops-original": the same, and 16 [FIRST, 17 [LAST.
- * Symbols are separated by white space; the parentheses of the binary form carry no information and
+ * "pixels": the grey values 0 to 255, written as numbers; 0 is a black pixel.
+ * ListOps' symbols are separated by white space; the parentheses of the binary form carry no information and
  * are dropped. Expressions must be complete: balanced, one root, at least one argument per
  * operator. */
 typedef struct filtra_tokenizer filtra_tokenizer;
@@ -72,7 +79,16 @@ typedef enum filtra_target {
   FILTRA_TARGET_NEXT       /**< each token's successor: language modelling */
 } filtra_target;
 
-/** Labelled sequences in host memory, 2 bytes per token. Constant once open: any number of threads
+/** What the pixels of images become. */
+typedef enum filtra_pixels {
+  /** tokens 0 to 255: floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as in Long Range Arena.
+   * Token 0 is a black pixel and no padding: lengths tell where a sequence ends. */
+  FILTRA_PIXELS_GREY = 0,
+  FILTRA_PIXELS_GREY_FEATURES, /**< the grey value as one number, standardised */
+  FILTRA_PIXELS_RGB            /**< three numbers: red, green and blue, each standardised */
+} filtra_pixels;
+
+/** Labelled sequences in host memory: 2 bytes a token, 4 a feature, 1 where that is a pixel's. Constant once open: any number of threads
  * and loaders may read it. */
 typedef struct filtra_dataset filtra_dataset;
 
@@ -87,6 +103,7 @@ typedef struct filtra_dataset_options {
    * FILTRA_VAL, FILTRA_TEST: that split, all of it. Ignored for folders. */
   filtra_split file_split;
   uint64_t seed; /**< chooses the held-out samples */
+  filtra_pixels pixels;
 } filtra_dataset_options;
 
 typedef struct filtra_dataset_info {

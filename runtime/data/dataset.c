@@ -11,6 +11,8 @@
 const ft_dataset_format *const ft_dataset_formats[] = {
     &ft_format_lra_listops,
     &ft_format_listops,
+    &ft_format_cifar10,
+    &ft_format_idx,
 };
 const size_t ft_dataset_format_count = FT_COUNT(ft_dataset_formats);
 
@@ -100,6 +102,12 @@ static void draw_rows(size_t count, size_t wanted, uint64_t seed, uint32_t *draw
   }
 }
 
+/* The last ones instead. */
+static void cut_rows(size_t count, size_t wanted, uint32_t *last, uint32_t *others) {
+  for (size_t i = 0; i < count; i++)
+    *(i < count - wanted ? others++ : last++) = (uint32_t)i;
+}
+
 /* Takes a tenth of the training samples, to the nearest and at least one, as validation split. */
 static filtra_status hold_out_validation(filtra_dataset *ds, uint64_t seed) {
   ft_split *train = &ds->splits[FILTRA_TRAIN], *val = &ds->splits[FILTRA_VAL];
@@ -108,7 +116,10 @@ static filtra_status hold_out_validation(filtra_dataset *ds, uint64_t seed) {
   val->rows = ft_calloc(wanted, sizeof *val->rows);
   train->rows = ft_calloc(count - wanted, sizeof *train->rows);
   if (!val->rows || !train->rows) return FILTRA_ERROR_HOST_MEMORY;
-  draw_rows(count, wanted, seed, val->rows, train->rows);
+  if (ds->hold_out_last)
+    cut_rows(count, wanted, val->rows, train->rows);
+  else
+    draw_rows(count, wanted, seed, val->rows, train->rows);
   val->samples = train->samples;
   val->count = wanted;
   train->count = count - wanted;
@@ -143,6 +154,8 @@ filtra_status filtra_dataset_open(const char *path, const filtra_dataset_options
   if (!options) options = &defaults;
   if ((unsigned)options->file_split >= FILTRA_SPLITS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "file_split is %d, not a split", options->file_split);
+  if ((unsigned)options->pixels > FILTRA_PIXELS_RGB)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is %d, not a filtra_pixels", options->pixels);
   const ft_dataset_format *format;
   FT_TRY(find_format(path, options->format, &format));
   filtra_dataset *ds = ft_calloc(1, sizeof *ds);
@@ -152,6 +165,7 @@ filtra_status filtra_dataset_open(const char *path, const filtra_dataset_options
   ds->info.max_length = options->max_length;
   filtra_status status = format->open(path, options, ds);
   if (!status) status = make_splits(ds, options->seed);
+  if (!status && ds->standardise) status = ft_standardise(ds);
   if (status) filtra_dataset_close(&ds);
   *out = ds;
   return status;

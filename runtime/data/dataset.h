@@ -42,6 +42,8 @@ struct filtra_dataset {
   filtra_tokenizer *owned_tokenizer; /* freed with the dataset, where the data makes it */
   /* [info.features] each; what is kept stands for scale * x + offset. NULL: for itself. */
   float *feature_scale, *feature_offset;
+  bool hold_out_last; /* validation is the last tenth of training, not one drawn */
+  bool standardise;   /* what scale and offset are made for, once the splits are known */
   ft_samples samples[FILTRA_SPLITS]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLITS];
 };
@@ -69,10 +71,14 @@ typedef struct ft_dataset_format {
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
 
+/** Fills feature_scale and feature_offset from the training split. */
+filtra_status ft_standardise(filtra_dataset *dataset);
+
 /** Frees what ft_list_directory gave. */
 void ft_free_names(char **names, size_t count);
 
 extern const ft_dataset_format ft_format_lra_listops, ft_format_listops;
+extern const ft_dataset_format ft_format_cifar10, ft_format_idx;
 /** All of them, in the order in which a path is tried. */
 extern const ft_dataset_format *const ft_dataset_formats[];
 extern const size_t ft_dataset_format_count;

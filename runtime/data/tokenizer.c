@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const filtra_tokenizer *const tokenizers[] = {&ft_tokenizer_listops,
-                                                     &ft_tokenizer_listops_original};
+static const filtra_tokenizer *const tokenizers[] = {
+    &ft_tokenizer_listops, &ft_tokenizer_listops_original, &ft_tokenizer_pixels};
 
 filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
   size_t wanted = tokens->count + extra;
@@ -31,8 +31,9 @@ void ft_tokenizer_free(filtra_tokenizer *tokenizer) {
 const filtra_tokenizer *filtra_tokenizer_find(const char *name) {
   for (size_t i = 0; name && i < FT_COUNT(tokenizers); i++)
     if (!strcmp(name, tokenizers[i]->name)) return tokenizers[i];
-  ft_fail(FILTRA_ERROR_ARGUMENT, "there is no tokenizer \"%s\"; known are %s and %s",
-          name ? name : "", ft_tokenizer_listops.name, ft_tokenizer_listops_original.name);
+  ft_fail(FILTRA_ERROR_ARGUMENT, "there is no tokenizer \"%s\"; known are %s, %s and %s",
+          name ? name : "", ft_tokenizer_listops.name, ft_tokenizer_listops_original.name,
+          ft_tokenizer_pixels.name);
   return NULL;
 }
 

@@ -26,5 +26,6 @@ struct filtra_tokenizer {
 void ft_tokenizer_free(filtra_tokenizer *tokenizer);
 
 extern const filtra_tokenizer ft_tokenizer_listops, ft_tokenizer_listops_original;
+extern const filtra_tokenizer ft_tokenizer_pixels;
 
 #endif

@@ -9,6 +9,7 @@
 static const char *const TASKS[] = {"classification", NULL};
 static const char *const PRECISIONS[] = {"fp32", NULL};
 static const char *const OPTIMIZERS[] = {"adamw", "adam", "radam", NULL};
+static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL}; /* filtra_pixels */
 static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cycle", NULL};
 
 #define INT(member, fallback, low, high)                                                           \
@@ -40,6 +41,7 @@ static const ft_json_field RUN_FIELDS[] = {
     FT_JSON_STRING_FIELD(ft_run_config, data, "data"),
     FT_JSON_STRING_FIELD(ft_run_config, tokenizer, "tokenizer"),
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
+    ENUM(pixels, PIXELS),
 };
 
 /* Both tables as one. */

@@ -14,6 +14,7 @@ typedef struct ft_run_config {
   char data[1024];    /* path */
   char tokenizer[64]; /* how text becomes tokens; from the data */
   bool truncate;      /* cut sequences longer than max_length instead of refusing them */
+  int pixels;         /* filtra_pixels */
 } ft_run_config;
 
 enum { FT_RUN_MAX_FIELDS = 64 };

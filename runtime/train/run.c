@@ -178,6 +178,7 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   const filtra_dataset_options options = {.max_length = (uint32_t)c->model.max_length,
                                           .tokenizer = c->tokenizer[0] ? c->tokenizer : NULL,
                                           .truncate = c->truncate,
+                                          .pixels = (filtra_pixels)c->pixels,
                                           .file_split = file_split,
                                           .seed = (uint64_t)c->seed};
   return filtra_dataset_open(path ? path : c->data, &options, out);

@@ -1,0 +1,105 @@
+/* CIFAR-10 in its binary version (Krizhevsky 2009): records of a label byte and 32 x 32 pixels, the
+ * red plane, the green one, the blue one, each row by row. */
+#include "base/file.h"
+#include "data/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 32, PLANE = SIDE * SIDE, RECORD = 1 + 3 * PLANE, CLASSES = 10 };
+
+static const char *const names[CLASSES] = {"airplane", "automobile", "bird",  "cat",  "deer",
+                                           "dog",      "frog",       "horse", "ship", "truck"};
+
+/* The batches in their order, and the splits they belong to. */
+static const struct {
+  const char *name;
+  filtra_split split;
+} batches[] = {
+    {"data_batch_1.bin", FILTRA_TRAIN}, {"data_batch_2.bin", FILTRA_TRAIN},
+    {"data_batch_3.bin", FILTRA_TRAIN}, {"data_batch_4.bin", FILTRA_TRAIN},
+    {"data_batch_5.bin", FILTRA_TRAIN}, {"test_batch.bin", FILTRA_TEST},
+};
+
+static filtra_status add_record(filtra_dataset *ds, const filtra_dataset_options *options,
+                                filtra_split split, const uint8_t record[RECORD]) {
+  uint8_t pixels[3 * PLANE];
+  if (record[0] >= CLASSES)
+    return ft_fail(FILTRA_ERROR_INPUT, "label %u where 0 to %d are accepted", record[0],
+                   CLASSES - 1);
+  for (int c = 0; c < 3; c++)
+    for (int i = 0; i < PLANE; i++)
+      pixels[3 * i + c] = record[1 + c * PLANE + i];
+  const ft_image image = {SIDE, SIDE, 3, pixels};
+  return ft_images_add(ds, options, split, &image, record[0]);
+}
+
+static filtra_status read_records(FILE *stream, const char *path, filtra_dataset *ds,
+                                  const filtra_dataset_options *options, filtra_split split) {
+  uint8_t record[RECORD];
+  uint64_t number = 0;
+  for (size_t got; (got = fread(record, 1, RECORD, stream)) > 0; number++) {
+    if (got < RECORD && !ferror(stream))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s has %llu bytes, which is no whole number of records of %d", path,
+                     (unsigned long long)(number * RECORD + got), RECORD);
+    if (got < RECORD) break;
+    filtra_status status = add_record(ds, options, split, record);
+    if (status)
+      return ft_fail_context(status, "%s, record %llu (byte %llu)", path,
+                             (unsigned long long)number, (unsigned long long)(number * RECORD));
+  }
+  if (ferror(stream)) return ft_fail(FILTRA_ERROR_IO, "cannot read %s", path);
+  if (number == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
+  return FILTRA_OK;
+}
+
+static filtra_status read_file(const char *path, filtra_dataset *ds,
+                               const filtra_dataset_options *options, filtra_split split) {
+  FILE *stream;
+  FT_TRY(ft_file_open(path, &stream));
+  filtra_status status = read_records(stream, path, ds, options, split);
+  fclose(stream);
+  return status;
+}
+
+static filtra_status open_cifar10(const char *path, const filtra_dataset_options *options,
+                                  filtra_dataset *ds) {
+  ds->info.classes = CLASSES;
+  ds->class_names = names;
+  ds->hold_out_last = true;
+  if (!ft_is_directory(path)) return read_file(path, ds, options, options->file_split);
+  bool any = false;
+  for (size_t i = 0; i < FT_COUNT(batches); i++) {
+    char *file = ft_path_join(path, batches[i].name);
+    if (!file) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = FILTRA_OK;
+    if (ft_file_exists(file)) {
+      status = read_file(file, ds, options, batches[i].split);
+      any = true;
+    }
+    free(file);
+    if (status) return status;
+  }
+  if (any) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of cifar10", path);
+}
+
+static bool is_batch(const char *name) {
+  for (size_t i = 0; i < FT_COUNT(batches); i++)
+    if (!strcmp(name, batches[i].name)) return true;
+  return false;
+}
+
+/* Records have no mark to be known by, so names decide. */
+static bool probe_cifar10(const ft_dataset_probe *p) {
+  const char *slash = strrchr(p->path, '/');
+  if (!p->directory) return is_batch(slash ? slash + 1 : p->path);
+  for (size_t i = 0; i < p->count; i++)
+    if (is_batch(p->names[i])) return true;
+  return false;
+}
+
+const ft_dataset_format ft_format_cifar10 = {
+    "cifar10", "CIFAR-10, binary version: data_batch_1.bin to _5, test_batch.bin, or one",
+    probe_cifar10, open_cifar10};

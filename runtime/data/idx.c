@@ -1,0 +1,227 @@
+/* Images and labels as IDX files (LeCun, Cortes & Burges, MNIST): big-endian magic 0x00000803,
+ * count, rows, columns, then bytes; 0x00000801, count, then bytes. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAGIC_LABELS = 0x801, MAGIC_IMAGES = 0x803 };
+
+/* A pair of files while it is read. */
+typedef struct pair {
+  FILE *images, *labels;
+  const char *images_path, *labels_path;
+  uint32_t count;
+  ft_image image;
+} pair;
+
+/* ---- one pair ---- */
+
+static filtra_status read_exactly(FILE *stream, const char *path, void *data, size_t size,
+                                  const char *what, uint32_t index) {
+  if (fread(data, 1, size, stream) == size) return FILTRA_OK;
+  if (ferror(stream)) return ft_fail(FILTRA_ERROR_IO, "cannot read %s", path);
+  return ft_fail(FILTRA_ERROR_INPUT, "%s ends within %s %u", path, what, index);
+}
+
+static filtra_status read_numbers(FILE *stream, const char *path, uint32_t *out, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint8_t bytes[4];
+    FT_TRY(read_exactly(stream, path, bytes, 4, "header word", i));
+    out[i] =
+        (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status check_magic(const char *path, uint32_t magic, uint32_t expected,
+                                 const char *what) {
+  if (magic == expected) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s begins with 0x%08x where %s in bytes have 0x%08x", path,
+                 magic, what, expected);
+}
+
+static filtra_status read_headers(pair *p) {
+  uint32_t images[4], labels[2];
+  FT_TRY(read_numbers(p->images, p->images_path, images, 1));
+  FT_TRY(check_magic(p->images_path, images[0], MAGIC_IMAGES, "images"));
+  FT_TRY(read_numbers(p->images, p->images_path, images + 1, 3));
+  FT_TRY(read_numbers(p->labels, p->labels_path, labels, 1));
+  FT_TRY(check_magic(p->labels_path, labels[0], MAGIC_LABELS, "labels"));
+  FT_TRY(read_numbers(p->labels, p->labels_path, labels + 1, 1));
+  if (images[1] == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s has no images", p->images_path);
+  if (images[1] != labels[1])
+    return ft_fail(FILTRA_ERROR_INPUT, "%s has %u images but %s has %u labels", p->images_path,
+                   images[1], p->labels_path, labels[1]);
+  filtra_status status = ft_image_check_size(images[2], images[3]);
+  if (status) return ft_fail_context(status, "%s", p->images_path);
+  p->count = images[1];
+  p->image = (ft_image){.height = images[2], .width = images[3], .channels = 1};
+  p->image.pixels = ft_calloc((size_t)images[2] * images[3], 1);
+  return p->image.pixels ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+static filtra_status check_end(FILE *stream, const char *path, uint32_t count) {
+  if (fgetc(stream) == EOF && !ferror(stream)) return FILTRA_OK;
+  if (ferror(stream)) return ft_fail(FILTRA_ERROR_IO, "cannot read %s", path);
+  return ft_fail(FILTRA_ERROR_INPUT, "%s goes on behind the %u entries that its header tells of",
+                 path, count);
+}
+
+/* Labels of the test split must be among those that training knows. */
+static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset_options *options,
+                               filtra_split split) {
+  uint32_t known = ds->samples[FILTRA_TRAIN].count ? ds->info.classes : 0;
+  FT_TRY(read_headers(p));
+  size_t bytes = (size_t)p->image.height * p->image.width;
+  for (uint32_t i = 0; i < p->count; i++) {
+    uint8_t label;
+    FT_TRY(read_exactly(p->images, p->images_path, p->image.pixels, bytes, "image", i));
+    FT_TRY(read_exactly(p->labels, p->labels_path, &label, 1, "label", i));
+    if (known && label >= known)
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: label %u at entry %u; training has 0 to %u",
+                     p->labels_path, label, i, known - 1);
+    if (label >= ds->info.classes) ds->info.classes = label + 1u;
+    filtra_status status = ft_images_add(ds, options, split, &p->image, label);
+    if (status) return ft_fail_context(status, "%s, image %u", p->images_path, i);
+  }
+  FT_TRY(check_end(p->images, p->images_path, p->count));
+  return check_end(p->labels, p->labels_path, p->count);
+}
+
+static filtra_status open_pair(const char *images, const char *labels, filtra_dataset *ds,
+                               const filtra_dataset_options *options, filtra_split split) {
+  pair p = {.images_path = images, .labels_path = labels};
+  filtra_status status = ft_file_open(images, &p.images);
+  if (!status) status = ft_file_open(labels, &p.labels);
+  if (!status) status = read_pair(&p, ds, options, split);
+  if (p.images) fclose(p.images);
+  if (p.labels) fclose(p.labels);
+  free(p.image.pixels);
+  return status;
+}
+
+/* ---- names ---- */
+
+static const char *last_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), tail = strlen(end);
+  return length >= tail && !strcmp(text + length - tail, end);
+}
+
+/* Whether this is how a file of images is called: ...images...idx3-ubyte, perhaps with .gz. */
+static bool names_images(const char *name) {
+  return strstr(name, "images") &&
+         (ends_with(name, "idx3-ubyte") || ends_with(name, "idx3-ubyte.gz"));
+}
+
+/* The path of the labels that belong to a file of images; caller frees. */
+static filtra_status labels_of(const char *images, char **out) {
+  char *path = ft_strdup(images), *name = path ? (char *)last_of(path) : NULL;
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  char *word = strstr(name, "images"), *kind = strstr(name, "idx3");
+  if (word) memcpy(word, "labels", 6);
+  if (kind) memcpy(kind, "idx1", 4);
+  if (word && !ft_file_exists(path)) { /* one of the two may be packed, the other not */
+    if (ends_with(path, ".gz")) {
+      path[strlen(path) - 3] = '\0';
+    } else {
+      char *packed = ft_format("%s.gz", path);
+      free(path);
+      path = packed;
+      if (!path) return FILTRA_ERROR_HOST_MEMORY;
+    }
+  }
+  bool found = word && ft_file_exists(path);
+  *out = path;
+  if (found) return FILTRA_OK;
+  free(path);
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "the labels of %s are missing; they are sought beside it under the same name with "
+                 "\"labels\" for \"images\" and \"idx1\" for \"idx3\"",
+                 images);
+}
+
+static filtra_status open_images(const char *images, filtra_dataset *ds,
+                                 const filtra_dataset_options *options, filtra_split split) {
+  char *labels;
+  FT_TRY(labels_of(images, &labels));
+  filtra_status status = open_pair(images, labels, ds, options, split);
+  free(labels);
+  return status;
+}
+
+static filtra_split split_of(const char *name, filtra_split otherwise) {
+  if (strstr(name, "train")) return FILTRA_TRAIN;
+  if (strstr(name, "t10k") || strstr(name, "test")) return FILTRA_TEST;
+  return strstr(name, "val") ? FILTRA_VAL : otherwise;
+}
+
+/* ---- folders ---- */
+
+/* Finds each split's file of images. A packed one beside its unpacked form is passed over. */
+static filtra_status find_images(const char *path, char **names, size_t count,
+                                 filtra_split otherwise, const char *found[FILTRA_SPLITS]) {
+  for (size_t i = 0; i < count; i++) {
+    if (!names_images(names[i])) continue;
+    const char **at = &found[split_of(names[i], otherwise)];
+    size_t length = *at ? strlen(*at) : 0;
+    if (*at && !strncmp(names[i], *at, length) && !strcmp(names[i] + length, ".gz")) continue;
+    if (*at)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s holds more than one file of images for a split, %s and %s; give one "
+                     "file's path",
+                     path, *at, names[i]);
+    *at = names[i];
+  }
+  if (found[FILTRA_TRAIN] || found[FILTRA_VAL] || found[FILTRA_TEST]) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of idx", path);
+}
+
+static filtra_status open_folder(const char *path, char **names, size_t count,
+                                 const filtra_dataset_options *options, filtra_dataset *ds) {
+  const char *found[FILTRA_SPLITS] = {NULL};
+  FT_TRY(find_images(path, names, count, options->file_split, found));
+  for (int i = 0; i < FILTRA_SPLITS; i++) {
+    if (!found[i]) continue;
+    char *file = ft_path_join(path, found[i]);
+    if (!file) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = open_images(file, ds, options, (filtra_split)i);
+    free(file);
+    if (status) return status;
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status open_idx(const char *path, const filtra_dataset_options *options,
+                              filtra_dataset *ds) {
+  filtra_status status;
+  if (ft_is_directory(path)) {
+    char **names;
+    size_t count;
+    FT_TRY(ft_list_directory(path, &names, &count));
+    status = open_folder(path, names, count, options, ds);
+    ft_free_names(names, count);
+  } else {
+    status = open_images(path, ds, options, options->file_split);
+  }
+  ds->class_names = ft_tokenizer_pixels.symbols; /* "0" and so on */
+  return status;
+}
+
+static bool probe_idx(const ft_dataset_probe *p) {
+  if (!p->directory) return !memcmp(p->head, "\0\0\x08", 3) || names_images(last_of(p->path));
+  for (size_t i = 0; i < p->count; i++)
+    if (names_images(p->names[i])) return true;
+  return false;
+}
+
+const ft_dataset_format ft_format_idx = {
+    "idx", "MNIST and its kin: train-images-idx3-ubyte and -labels-idx1-, t10k-..., or one pair",
+    probe_idx, open_idx};
