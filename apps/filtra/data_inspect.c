@@ -156,8 +156,10 @@ static void print_classes(const filtra_dataset *ds, const census *splits) {
 
 static void print_vocabulary(const filtra_tokenizer *t) {
   uint32_t size = filtra_tokenizer_size(t);
-  printf("\n  vocabulary \"%s\", %u ids, 0 is padding:", filtra_tokenizer_name(t), size);
-  for (uint32_t id = 1; id < size && id <= SHOWN_SYMBOLS; id++) {
+  bool padding = !*filtra_tokenizer_symbol(t, 0); /* a pixel's 0 is black */
+  printf("\n  vocabulary \"%s\", %u ids%s:", filtra_tokenizer_name(t), size,
+         padding ? ", 0 is padding" : "");
+  for (uint32_t id = padding; id < size && id <= SHOWN_SYMBOLS; id++) {
     char *symbol = tokens_text(t, &(uint16_t){(uint16_t)id}, 1, 1);
     printf(" %s", symbol ? symbol : "");
     free(symbol);

@@ -70,6 +70,9 @@ static filtra_status take_size(filtra_dataset *ds, const filtra_dataset_options 
                    "an image of %u x %u has %u pixels where at most %u are accepted; raise "
                    "max_length",
                    image->width, image->height, pixels, options->max_length);
+  if (options->tokenizer && strcmp(options->tokenizer, ft_tokenizer_pixels.name))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "tokenizer \"%s\" reads no images; leave it out",
+                   options->tokenizer);
   ds->info.height = image->height;
   ds->info.width = image->width;
   if (options->pixels == FILTRA_PIXELS_GREY) {

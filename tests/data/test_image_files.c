@@ -1,0 +1,356 @@
+/* Readers of image files that hold many images: CIFAR-10's binary version and IDX. */
+#include "base/memory.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <filtra/data.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORD = 3073, PLANE = 1024 };
+
+/* ---- helpers ---- */
+
+static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
+  filtra_dataset *ds;
+  assert_ok(filtra_dataset_open(path, options, &ds));
+  return ds;
+}
+
+static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
+  filtra_dataset *ds;
+  filtra_status status = filtra_dataset_open(path, options, &ds);
+  assert_true(status ? ds == NULL : ds != NULL);
+  filtra_dataset_close(&ds);
+  return status;
+}
+
+/* A byte of channel c, pixel i, of image n: any two images differ. */
+static uint8_t byte_of(int n, int c, int i) {
+  return (uint8_t)(n * 37 + c * 11 + i * 5 + i / 32);
+}
+
+static void write_cifar(const char *path, int first, int count) {
+  uint8_t *data = ft_calloc((size_t)count, RECORD);
+  for (int n = 0; n < count; n++) {
+    uint8_t *record = data + (size_t)n * RECORD;
+    record[0] = (uint8_t)((first + n) % 10);
+    for (int c = 0; c < 3; c++)
+      for (int i = 0; i < PLANE; i++)
+        record[1 + c * PLANE + i] = byte_of(first + n, c, i);
+  }
+  test_write(path, data, (size_t)count * RECORD);
+  free(data);
+}
+
+static void put(uint8_t *to, uint32_t number) {
+  for (int i = 0; i < 4; i++)
+    to[i] = (uint8_t)(number >> (24 - 8 * i));
+}
+
+static void write_idx_images(const char *path, uint32_t count, uint32_t rows, uint32_t columns) {
+  size_t pixels = (size_t)rows * columns, size = 16 + count * pixels;
+  uint8_t *data = ft_calloc(size, 1);
+  put(data, 0x803);
+  put(data + 4, count);
+  put(data + 8, rows);
+  put(data + 12, columns);
+  for (size_t i = 0; i < count * pixels; i++)
+    data[16 + i] = byte_of((int)(i / pixels), 0, (int)(i % pixels));
+  test_write(path, data, size);
+  free(data);
+}
+
+static void write_idx_labels(const char *path, uint32_t count, uint32_t classes) {
+  uint8_t *data = ft_calloc(8 + count, 1);
+  put(data, 0x801);
+  put(data + 4, count);
+  for (uint32_t i = 0; i < count; i++)
+    data[8 + i] = (uint8_t)(i % classes);
+  test_write(path, data, 8 + count);
+  free(data);
+}
+
+/* ---- CIFAR-10 ---- */
+
+static void test_cifar_folder(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_cifar(test_path(folder, "data_batch_1.bin"), 0, 17);
+  write_cifar(test_path(folder, "data_batch_2.bin"), 17, 13);
+  write_cifar(test_path(folder, "test_batch.bin"), 100, 5);
+  filtra_dataset *ds = open_ok(folder, NULL);
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(info->format, "cifar10");
+  assert_string_equal(filtra_tokenizer_name(info->tokenizer), "pixels");
+  assert_int_equal(filtra_tokenizer_size(info->tokenizer), 256);
+  assert_int_equal(info->count[FILTRA_TRAIN], 27);
+  assert_int_equal(info->count[FILTRA_VAL], 3);
+  assert_int_equal(info->count[FILTRA_TEST], 5);
+  assert_true(info->validation_held_out);
+  assert_int_equal(info->longest, PLANE);
+  assert_int_equal(info->height, 32);
+  assert_int_equal(info->width, 32);
+  assert_string_equal(filtra_dataset_class_name(ds, 0), "airplane");
+  assert_string_equal(filtra_dataset_class_name(ds, 9), "truck");
+  for (int split = 0; split < FILTRA_SPLITS; split++)
+    for (uint64_t k = 0; k < info->count[split]; k++) {
+      filtra_sample s;
+      int n = (split == FILTRA_TEST ? 100 : split == FILTRA_VAL ? 27 : 0) + (int)k;
+      assert_ok(filtra_dataset_sample(ds, (filtra_split)split, k, &s));
+      assert_int_equal(s.label, n % 10);
+      assert_int_equal(s.length, PLANE);
+      for (int i = 0; i < PLANE; i++) {
+        double grey =
+            0.2989 * byte_of(n, 0, i) + 0.5870 * byte_of(n, 1, i) + 0.1140 * byte_of(n, 2, i);
+        assert_int_equal(s.tokens[i], (int)floor(255.5 * grey / 255.0));
+      }
+    }
+  filtra_dataset_close(&ds);
+}
+
+/* Mean and deviation of a channel over a split as the dataset gives them. */
+static void moments(const filtra_dataset *ds, filtra_split split, int channel, double *mean,
+                    double *deviation) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  double sum = 0.0, squares = 0.0, count = 0.0;
+  float *x = ft_calloc((size_t)info->longest * info->features, sizeof *x);
+  for (uint64_t k = 0; k < info->count[split]; k++) {
+    assert_ok(filtra_dataset_features(ds, split, k, x));
+    for (uint32_t i = 0; i < info->longest; i++, count++) {
+      double v = x[i * info->features + (uint32_t)channel];
+      sum += v;
+      squares += v * v;
+    }
+  }
+  free(x);
+  *mean = sum / count;
+  *deviation = sqrt(squares / count - *mean * *mean);
+}
+
+static void test_features(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_cifar(test_path(folder, "data_batch_1.bin"), 0, 40);
+  write_cifar(test_path(folder, "test_batch.bin"), 100, 5);
+  static const filtra_pixels kinds[] = {FILTRA_PIXELS_RGB, FILTRA_PIXELS_GREY_FEATURES};
+  for (size_t k = 0; k < FT_COUNT(kinds); k++) {
+    filtra_dataset *ds = open_ok(folder, &(filtra_dataset_options){.pixels = kinds[k]});
+    const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+    assert_int_equal(info->input, FILTRA_INPUT_FEATURES);
+    assert_int_equal(info->features, k == 0 ? 3 : 1);
+    assert_null(info->tokenizer);
+    for (uint32_t c = 0; c < info->features; c++) {
+      double mean, deviation;
+      moments(ds, FILTRA_TRAIN, (int)c, &mean, &deviation);
+      assert_true(fabs(mean) < 1e-5 && fabs(deviation - 1.0) < 1e-3);
+    }
+    filtra_dataset_close(&ds);
+  }
+  /* one scale and one offset for all pixels of a channel, in order */
+  filtra_dataset *ds = open_ok(folder, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
+  float first[3 * PLANE], last[3 * PLANE];
+  assert_ok(filtra_dataset_features(ds, FILTRA_TRAIN, 0, first));
+  assert_ok(filtra_dataset_features(ds, FILTRA_VAL, 0, last));
+  double scale = ((double)first[3] - first[0]) / (byte_of(0, 0, 1) - byte_of(0, 0, 0));
+  assert_true(fabs(((double)last[0] - first[0]) - scale * (byte_of(36, 0, 0) - byte_of(0, 0, 0))) <
+              1e-4);
+  filtra_dataset_close(&ds);
+}
+
+static void test_cifar_one_file(void **state) {
+  (void)state;
+  const char *path = test_path(test_folder(), "test_batch.bin");
+  write_cifar(path, 0, 7);
+  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_TEST});
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 7);
+  filtra_dataset_close(&ds);
+  ds = open_ok(path, NULL);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], 6);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_VAL], 1);
+  filtra_dataset_close(&ds);
+  assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 1023}), FILTRA_ERROR_INPUT,
+               "1024 pixels where at most 1023");
+  assert_fails(try_open(path, &(filtra_dataset_options){.tokenizer = "listops"}),
+               FILTRA_ERROR_ARGUMENT, "reads no images");
+  assert_ok(try_open(path, &(filtra_dataset_options){.tokenizer = "pixels"}));
+  assert_fails(try_open(path, &(filtra_dataset_options){.pixels = (filtra_pixels)3}),
+               FILTRA_ERROR_ARGUMENT, "pixels");
+}
+
+static void test_cifar_damaged(void **state) {
+  (void)state;
+  const char *path = test_path(test_folder(), "data_batch_3.bin");
+  write_cifar(path, 0, 3);
+  size_t size;
+  char *data = test_read(path, &size);
+  static const size_t cuts[] = {1, 2, 3072, 3074, 6145, 3 * RECORD - 1};
+  for (size_t i = 0; i < FT_COUNT(cuts); i++) {
+    test_write(path, data, cuts[i]);
+    assert_fails(try_open(path, NULL), FILTRA_ERROR_INPUT, "data_batch_3.bin has");
+  }
+  test_write(path, data, RECORD);
+  assert_ok(try_open(path, NULL));
+  test_write(path, data, 0);
+  assert_fails(try_open(path, NULL), FILTRA_ERROR_INPUT, "data_batch_3.bin is empty");
+  data[2 * RECORD] = 10;
+  test_write(path, data, size);
+  assert_fails(try_open(path, NULL), FILTRA_ERROR_INPUT,
+               "data_batch_3.bin, record 2 (byte 6146): label 10 where 0 to 9");
+  free(data);
+}
+
+/* ---- IDX ---- */
+
+static void test_idx_folder(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_idx_images(test_path(folder, "train-images-idx3-ubyte"), 50, 5, 7);
+  write_idx_labels(test_path(folder, "train-labels-idx1-ubyte"), 50, 6);
+  write_idx_images(test_path(folder, "t10k-images-idx3-ubyte"), 12, 5, 7);
+  write_idx_labels(test_path(folder, "t10k-labels-idx1-ubyte"), 12, 6);
+  filtra_dataset *ds = open_ok(folder, NULL);
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(info->format, "idx");
+  assert_int_equal(info->classes, 6);
+  assert_int_equal(info->count[FILTRA_TRAIN], 45);
+  assert_int_equal(info->count[FILTRA_VAL], 5);
+  assert_int_equal(info->count[FILTRA_TEST], 12);
+  assert_int_equal(info->height, 5);
+  assert_int_equal(info->width, 7);
+  assert_string_equal(filtra_dataset_class_name(ds, 5), "5");
+  filtra_sample s;
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 11, &s));
+  assert_int_equal(s.label, 5);
+  assert_int_equal(s.length, 35);
+  for (int i = 0; i < 35; i++)
+    assert_int_equal(s.tokens[i], byte_of(11, 0, i));
+  filtra_dataset_close(&ds);
+  write_idx_labels(test_path(folder, "t10k-labels-idx1-ubyte"), 12, 7);
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
+               "label 6 at entry 6; training has 0 to 5");
+  write_idx_images(test_path(folder, "t10k-images-idx3-ubyte"), 12, 7, 5);
+  write_idx_labels(test_path(folder, "t10k-labels-idx1-ubyte"), 12, 6);
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "t10k-images-idx3-ubyte, image 0");
+  write_idx_images(test_path(folder, "test-images-idx3-ubyte"), 12, 5, 7);
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one file of images");
+}
+
+static void test_idx_wrong(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  const char *images = test_path(folder, "train-images-idx3-ubyte");
+  const char *labels = test_path(folder, "train-labels-idx1-ubyte");
+  write_idx_images(images, 3, 4, 4);
+  assert_fails(try_open(images, NULL), FILTRA_ERROR_INPUT, "the labels of");
+  write_idx_labels(labels, 4, 2);
+  assert_fails(try_open(images, NULL), FILTRA_ERROR_INPUT, "has 3 images but");
+  assert_fails(try_open(labels, NULL), FILTRA_ERROR_INPUT, "the labels of");
+  write_idx_labels(labels, 3, 2);
+  assert_ok(try_open(images, NULL));
+  static const struct {
+    size_t at;
+    uint32_t number;
+    const char *part;
+  } cases[] = {
+      {0, 0x804, "begins with 0x00000804"},
+      {0, 0xD03, "begins with 0x00000d03"},
+      {4, 0, "has no images"},
+      {8, 0, "1 to 1048576 pixels"},
+      {12, 0, "1 to 1048576 pixels"},
+      {8, UINT32_MAX, "an image of 4 x 4294967295 pixels"},
+      {12, 1 << 20, "1 to 1048576 pixels"},
+      {12, 5, "ends within image 2"},
+      {12, 3, "goes on behind the 3 entries"},
+  };
+  size_t size;
+  char *data = test_read(images, &size);
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    char *changed = ft_calloc(size, 1);
+    memcpy(changed, data, size);
+    put((uint8_t *)changed + cases[i].at, cases[i].number);
+    test_write(images, changed, size);
+    assert_fails(try_open(images, NULL), FILTRA_ERROR_INPUT, cases[i].part);
+    free(changed);
+  }
+  free(data);
+}
+
+/* Whatever is cut off or changed: an error that names the file, or a set that can be read. */
+static void test_idx_damaged_at_every_byte(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  const char *paths[] = {test_path(folder, "train-images-idx3-ubyte"),
+                         test_path(folder, "train-labels-idx1-ubyte")};
+  write_idx_images(paths[0], 3, 2, 3);
+  write_idx_labels(paths[1], 3, 2);
+  for (int f = 0; f < 2; f++) {
+    size_t size;
+    char *data = test_read(paths[f], &size);
+    for (size_t i = 0; i < size; i++) {
+      test_write(paths[f], data, i);
+      assert_fails(try_open(paths[0], NULL), FILTRA_ERROR_INPUT, "train-");
+      assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "train-");
+    }
+    for (size_t i = 0; i < 4 + 12u * (f == 0); i++)
+      for (int bit = 0; bit < 8; bit++) {
+        data[i] ^= (char)(1 << bit);
+        test_write(paths[f], data, size);
+        assert_int_equal(try_open(folder, NULL), FILTRA_ERROR_INPUT);
+        data[i] ^= (char)(1 << bit);
+      }
+    test_write(paths[f], data, size);
+    free(data);
+  }
+  assert_ok(try_open(folder, NULL));
+}
+
+static void test_every_allocation_may_fail(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_cifar(test_path(folder, "data_batch_1.bin"), 0, 12);
+  for (int kind = FILTRA_PIXELS_GREY; kind <= FILTRA_PIXELS_RGB; kind++) {
+    filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+    for (long n = 1; status; n++) {
+      ft_memory_fail_after(n);
+      status = try_open(folder, &(filtra_dataset_options){.pixels = (filtra_pixels)kind});
+      ft_memory_fail_after(0);
+      if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+      assert_true(n < 200);
+    }
+  }
+}
+
+static void test_pixels_tokenizer(void **state) {
+  (void)state;
+  const filtra_tokenizer *t = filtra_tokenizer_find("pixels");
+  assert_non_null(t);
+  int32_t ids[4];
+  size_t count;
+  static const char text[] = "0, 17\t255\n9";
+  assert_ok(filtra_tokenizer_encode(t, text, strlen(text), ids, 4, &count));
+  assert_int_equal(count, 4);
+  assert_true(ids[0] == 0 && ids[1] == 17 && ids[2] == 255 && ids[3] == 9);
+  for (uint32_t i = 0; i < 256; i++)
+    assert_int_equal(atoi(filtra_tokenizer_symbol(t, i)), i);
+  static const char *const wrong[] = {"", " ", "256", "1 -2", "3.5", "x", "00001", "12a"};
+  for (size_t i = 0; i < FT_COUNT(wrong); i++)
+    assert_int_equal(filtra_tokenizer_encode(t, wrong[i], strlen(wrong[i]), ids, 4, &count),
+                     FILTRA_ERROR_INPUT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_cifar_folder),
+      cmocka_unit_test(test_features),
+      cmocka_unit_test(test_cifar_one_file),
+      cmocka_unit_test(test_cifar_damaged),
+      cmocka_unit_test(test_idx_folder),
+      cmocka_unit_test(test_idx_wrong),
+      cmocka_unit_test(test_idx_damaged_at_every_byte),
+      cmocka_unit_test(test_every_allocation_may_fail),
+      cmocka_unit_test(test_pixels_tokenizer),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
