@@ -12,12 +12,12 @@
  *                  one such file: header "Source<TAB>Target", then expression<TAB>label
  *   "listops"      original ListOps: no header, label<TAB>expression; one file, or a folder with at
  *                  most one each of train*.tsv, val*.tsv and test*.tsv
- *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to data_batch_5.bin and
+ *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to _5.bin and
  *                  test_batch.bin (any of them), or one such file. The last tenth of the training
  *                  images is the validation split
- *   "idx"          MNIST and its kin: a folder with train-images-idx3-ubyte, train-labels-idx1-ubyte
- *                  and the same of t10k (either pair, also as .gz), or one file of images, whose
- *                  labels lie beside it
+ *   "idx"          MNIST and its kin: a folder with train-images-idx3-ubyte,
+ *                  train-labels-idx1-ubyte and the same of t10k (or one pair), or one file of
+ *                  images, whose labels lie beside it
  *
  * Files are read strictly: whatever is wrong ends in FILTRA_ERROR_INPUT with a message that starts
  * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are fine.
@@ -39,9 +39,9 @@ extern "C" {
  * "listops": ids 1 to 10 are the digits 0 to 9, then 11 [MIN, 12 [MAX, 13 [MED, 14 [SM, 15 ].
  * "listops-original": the same, and 16 [FIRST, 17 [LAST.
  * "pixels": the grey values 0 to 255, written as numbers; 0 is a black pixel.
- * ListOps' symbols are separated by white space; the parentheses of the binary form carry no information and
- * are dropped. Expressions must be complete: balanced, one root, at least one argument per
- * operator. */
+ * ListOps' symbols are separated by white space; the parentheses of the binary form carry no
+ * information and are dropped. Expressions must be complete: balanced, one root, at least one
+ * argument per operator. */
 typedef struct filtra_tokenizer filtra_tokenizer;
 
 /** NULL, with the error message listing the names, when there is no such tokenizer. */
@@ -88,8 +88,8 @@ typedef enum filtra_pixels {
   FILTRA_PIXELS_RGB            /**< three numbers: red, green and blue, each standardised */
 } filtra_pixels;
 
-/** Labelled sequences in host memory: 2 bytes a token, 4 a feature, 1 where that is a pixel's. Constant once open: any number of threads
- * and loaders may read it. */
+/** Labelled sequences in host memory: 2 bytes a token, 4 a feature, 1 where that is a pixel's.
+ * Constant once open: any number of threads and loaders may read it. */
 typedef struct filtra_dataset filtra_dataset;
 
 /** Options of filtra_dataset_open; all zero is the default. */
