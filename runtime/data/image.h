@@ -13,8 +13,8 @@ typedef struct ft_image {
   uint8_t *pixels;   /* [height * width * channels], row by row */
 } ft_image;
 
-/** Fails with INPUT unless both sides are 1 at least and FT_IMAGE_PIXELS hold the image. To be asked
- * before anything is allocated. */
+/** Fails with INPUT unless both sides are 1 at least and FT_IMAGE_PIXELS hold the image. To be
+ * asked before anything is allocated. */
 filtra_status ft_image_check_size(uint64_t height, uint64_t width);
 
 /** Adds a sample. The first image says the size that all others must have. */
