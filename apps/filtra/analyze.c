@@ -157,7 +157,7 @@ static filtra_status make_singular(analyzer *a) {
 static filtra_status measure_batch(analyzer *a, const filtra_batch *batch, uint32_t count) {
   FT_TRY(prepare(a, batch));
   FT_TRY(make_singular(a));
-  FT_TRY(ft_batch_graph_set(&a->graph, batch));
+  FT_TRY(ft_batch_graph_set(&a->graph, batch, false));
   FT_TRY(filtra_graph_run(a->graph.graph));
   size_t stage = 0, into = 0, out = 0;
   for (size_t i = 0; i < a->observer.count; i++) {

@@ -188,14 +188,15 @@ static filtra_status build_agf_classifier(golden *c) {
                         .ffn_width = golden_dim(c, "param.l0.w1", 0),
                         .head_width = golden_dim(c, "param.wh1", 0),
                         .pooling = FILTRA_POOLING_MEAN_ALL,
-                        .activation = FILTRA_ACTIVATION_GELU};
+                        .activation = FILTRA_ACTIVATION_GELU,
+                        .head_activation = FILTRA_ACTIVATION_RELU};
   double gamma = golden_number(c, "gamma", 0.0);
   FT_TRY(read_agf_mixer(c, "param.l0.", gamma, &o.mixer, &variant));
   ft_scope scope = {.graph = c->graph, .params = c->params};
   filtra_tensor *tokens = golden_ids(c, "fixed.tokens", o.vocabulary), *auxiliary;
-  filtra_tensor *mask = golden_input(c, "fixed.mask");
+  ft_network_input in = {.tokens = tokens, .mask = golden_input(c, "fixed.mask")};
   filtra_tensor *label = golden_ids(c, "fixed.label", o.classes);
-  filtra_tensor *logits = ft_classifier_build(&scope, &o, tokens, mask, &auxiliary);
+  filtra_tensor *logits = ft_network_build(&scope, &o, &in, &auxiliary);
   filtra_tensor *loss = filtra_cross_entropy(c->graph, logits, label, 0.0f);
   golden_output(c, "logits", logits);
   golden_output(c, "loss", auxiliary ? filtra_add(c->graph, loss, auxiliary) : loss);

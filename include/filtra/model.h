@@ -1,7 +1,7 @@
-/* Models: an encoder classifier around any token mixer.
+/* Models around any token mixer.
  *
- * tokens -> embedding + positions -> dropout -> `layers` blocks -> norm -> pooling -> head ->
- * logits
+ * tokens, vectors or patches of an image -> embedding + positions -> dropout -> `layers` blocks ->
+ * norm -> pooling -> head -> logits; a language model's head follows the norm at every token.
  *
  * Weights are saved as safetensors; names are listed in docs/weights.md and load from Python.
  */
@@ -20,6 +20,14 @@ extern "C" {
  * at a time per device. */
 typedef struct filtra_model filtra_model;
 
+typedef enum filtra_task {
+  FILTRA_TASK_CLASSIFICATION = 0,  /**< one of `classes` for a sequence */
+  FILTRA_TASK_PAIR_CLASSIFICATION, /**< one for two sequences, which share the encoder; the head is
+                                        given [a, b, a b, a - b] (Tay et al. 2021) */
+  FILTRA_TASK_REGRESSION,          /**< a number for a sequence */
+  FILTRA_TASK_LANGUAGE_MODEL       /**< each token's successor; the mixer is causal */
+} filtra_task;
+
 typedef enum filtra_positions {
   FILTRA_POSITIONS_LEARNED = 0, /**< a table [max_length, width] */
   FILTRA_POSITIONS_SINUSOIDAL,
@@ -29,7 +37,10 @@ typedef enum filtra_positions {
 typedef enum filtra_pooling {
   FILTRA_POOLING_MEAN = 0, /**< over real tokens */
   FILTRA_POOLING_MEAN_ALL, /**< sum over real tokens divided by max_length, as the AGF authors do */
-  FILTRA_POOLING_FIRST     /**< the first token */
+  FILTRA_POOLING_FIRST,    /**< the first token */
+  FILTRA_POOLING_CLASS_TOKEN, /**< a learned token put in front (Dosovitskiy et al. 2021) */
+  FILTRA_POOLING_FLATTEN /**< activation, dropout, then all tokens side by side, padding as zeros:
+                              max_length * width numbers (Zerveas et al. 2021) */
 } filtra_pooling;
 
 /** What to build. Zero means the default given with each field. */
@@ -37,21 +48,33 @@ typedef struct filtra_model_config {
   /** A mixer's name ("softmax", "agf") or a JSON object with its options, for example
    * {"name": "agf", "K": 5, "a": 2, "b": -1}; docs/config.md lists them. NULL: "softmax". */
   const char *mixer;
-  int64_t vocabulary; /**< token ids are 0 .. vocabulary-1, 0 is padding. Required, >= 2 */
-  int64_t classes;    /**< required, >= 2 */
+  filtra_task task;
+  int64_t vocabulary; /**< token ids are 0 .. vocabulary-1, 0 is padding. Required, >= 2, unless: */
+  int64_t features;   /**< numbers per token, for sequences of vectors instead of ids; 0: ids */
+  int64_t classes;    /**< of classification: required, >= 2 */
   int64_t max_length; /**< longest sequence in tokens, padding included; 0: 2048 */
-  int64_t layers;     /**< 0: 2 */
-  int64_t heads;      /**< must divide width; 0: 2 */
-  int64_t width;      /**< model width C; 0: 64 */
-  int64_t ffn_width;  /**< 0: 2 * width */
-  int64_t head_width; /**< hidden units of the classification head; 0: ffn_width */
-  float dropout;      /**< rate in [0,1) on embeddings, mixer and feed-forward outputs */
-  bool post_norm;     /**< LayerNorm after the residual sum instead of before the layer */
-  bool mask_zero;     /**< token 0 anywhere is padding, not only behind a sequence's length */
+  /** Where patch > 0, the input is images, max_length = image_height * image_width vectors row by
+   * row, and tokens are patches of patch x patch pixels; patch divides both sides. */
+  int64_t image_height, image_width, patch;
+  int64_t layers;        /**< 0: 2 */
+  int64_t heads;         /**< must divide width; 0: 2 */
+  int64_t width;         /**< model width C; 0: 64 */
+  int64_t ffn_width;     /**< 0: 2 * width */
+  int64_t head_width;    /**< hidden units of the head; 0: ffn_width */
+  float dropout;         /**< rate in [0,1) on embeddings, mixer and feed-forward outputs */
+  bool post_norm;        /**< LayerNorm after the residual sum instead of before the layer */
+  bool mask_zero;        /**< token 0 anywhere is padding, not only behind a sequence's length */
+  bool linear_head;      /**< a single linear layer instead of two with an activation between */
+  bool scale_embeddings; /**< times sqrt(width) before positions are added */
+  bool tie_embeddings;   /**< a language model's head has the embedding's weights */
   filtra_positions positions;
   filtra_pooling pooling;
-  filtra_activation activation; /**< of the feed-forward layers; NONE means GELU here */
-  uint64_t seed;                /**< of the initial values */
+  filtra_activation activation;      /**< of the feed-forward layers; NONE means GELU here */
+  filtra_activation head_activation; /**< of the head; NONE means ReLU here */
+  float embedding_init; /**< initial standard deviation of embeddings and positions; 0: 0.02 */
+  /** Regression: the head gives (value - target_mean) / target_scale; scale 0: 1. */
+  float target_mean, target_scale;
+  uint64_t seed; /**< of the initial values */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT naming the field and its
@@ -67,16 +90,25 @@ FILTRA_API void filtra_model_destroy(filtra_model **model);
 /** Writes weights and configuration atomically: either the old file or the whole new one. */
 FILTRA_API filtra_status filtra_model_save(filtra_model *model, const char *path);
 
-/** logits [batch->size, classes], row-major. Labels and weights of the batch are not read.
- * Fails with INPUT for a token outside the vocabulary or a sequence longer than max_length. */
+/** Results, row-major, filtra_model_outputs numbers a row: logits [batch->size, classes] of
+ * classification; values [batch->size] of regression; logits [batch->size, batch->length,
+ * vocabulary] of a language model, zeros behind each sequence. Labels, values and weights of the
+ * batch are not read. Fails with INPUT for a token outside the vocabulary or a sequence longer than
+ * max_length. */
 FILTRA_API filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch,
-                                              float *logits);
+                                              float *results);
 
-/** Mean loss (cross-entropy, no smoothing, no auxiliary losses) and accuracy of one batch without
- * training; *weight receives the sum of the samples' weights, for averaging over batches. */
+/** One batch without training. *loss: mean cross-entropy (no smoothing, no auxiliary losses), over
+ * samples or predicted tokens; in regression mean squared error in units of target_scale. *score:
+ * accuracy; in regression mean absolute error, in the values' own units. *weight receives the sum
+ * of the weights that both are means over, for averaging over batches. */
 FILTRA_API filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch,
-                                               double *loss, double *accuracy, double *weight);
+                                               double *loss, double *score, double *weight);
 
+FILTRA_API filtra_task filtra_model_task(const filtra_model *model);
+/** Numbers a prediction consists of: classes, 1 in regression, the vocabulary of a language model.
+ */
+FILTRA_API int64_t filtra_model_outputs(const filtra_model *model);
 FILTRA_API int64_t filtra_model_classes(const filtra_model *model);
 FILTRA_API int64_t filtra_model_max_length(const filtra_model *model);
 /** The parameters, for reading and writing single values. Owned by the model. */

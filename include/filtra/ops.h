@@ -157,6 +157,10 @@ FILTRA_API filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x,
  * of x; x any view -> dense. */
 FILTRA_API filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const int64_t *start,
                                        const int64_t *shape);
+/** `count` tensors, 1 to 8, one behind the other along `axis`; their other axes agree. Takes any
+ * views -> dense. */
+FILTRA_API filtra_tensor *filtra_concat(filtra_graph *g, int axis, int count,
+                                        filtra_tensor *const *x);
 
 /* ---- complex tensors (ops/complex.c) ------------------------------------------------------
  * A trailing axis of two holds (re, im). A gradient is (dL/dre, dL/dim). */
@@ -259,6 +263,9 @@ FILTRA_API filtra_tensor *filtra_token_mask(filtra_graph *g, filtra_tensor *toke
 /** F32 [B,N]: 1 where n < lengths[b] (I32 [B]), else 0. */
 FILTRA_API filtra_tensor *filtra_length_mask(filtra_graph *g, filtra_tensor *lengths, int64_t n);
 
+/** x dense [B,N,C] with zeros for the tokens whose mask [B,N] is not above 0. */
+FILTRA_API filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x,
+                                             filtra_tensor *mask);
 /** x dense [B,N,C], mask [B,N] or NULL -> [B,C]. Sum over kept tokens divided by their number
  * (0 gives 0), or by N when `over_all`. */
 FILTRA_API filtra_tensor *filtra_pool_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,

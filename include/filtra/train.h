@@ -31,7 +31,8 @@ typedef struct filtra_train_options {
   filtra_optimizer optimizer;
   filtra_schedule schedule;
   float learning_rate;   /**< peak; 0: 1e-3 */
-  float weight_decay;    /**< on matrices only, not on biases, norms and filter coefficients */
+  float weight_decay;    /**< on matrices only, not on biases, norms and filter coefficients, */
+  bool decay_all;        /**< unless this is set */
   float beta1, beta2;    /**< 0: 0.9, 0.999 */
   float epsilon;         /**< 0: 1e-8 */
   float clip_norm;       /**< global gradient norm; 0: no clipping */
@@ -43,10 +44,11 @@ typedef struct filtra_train_options {
 
 /** What one step came to. */
 typedef struct filtra_step_metrics {
-  uint64_t step;       /**< counts from 1 */
-  float loss;          /**< mean over the batch's samples, auxiliary losses included */
-  float accuracy;      /**< fraction of samples */
-  float gradient_norm; /**< before clipping */
+  uint64_t step;        /**< counts from 1 */
+  float loss;           /**< as filtra_model_evaluate's, but smoothed and with auxiliary losses */
+  float accuracy;       /**< fraction of samples, or of predicted tokens; 0 in regression */
+  float absolute_error; /**< mean, in regression, in the values' own units; else 0 */
+  float gradient_norm;  /**< before clipping */
   float learning_rate;
 } filtra_step_metrics;
 
@@ -83,13 +85,15 @@ FILTRA_API filtra_status filtra_trainer_restore(filtra_trainer *trainer, const c
 /** Progress of filtra_run_train, passed to its callback about every step. */
 typedef struct filtra_run_progress {
   filtra_step_metrics last;
-  uint64_t step, steps;                        /**< done and in all */
-  double epoch;                                /**< passes over the training data so far */
-  double tokens_per_second;                    /**< real tokens, lately */
-  double milliseconds;                         /**< per step, lately */
-  double seconds_left;                         /**< estimate; < 0 while unknown */
-  double validation_loss, validation_accuracy; /**< of the last evaluation; < 0: none yet */
-  bool evaluated;                              /**< this call follows an evaluation */
+  uint64_t step, steps;     /**< done and in all */
+  double epoch;             /**< passes over the training data so far */
+  double tokens_per_second; /**< real tokens, lately */
+  double milliseconds;      /**< per step, lately */
+  double seconds_left;      /**< estimate; < 0 while unknown */
+  filtra_task task;
+  double validation_loss; /**< of the last evaluation; < 0: none yet */
+  double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation */
+  bool evaluated;                                        /**< this call follows an evaluation */
   uint64_t device_memory_bytes;
 } filtra_run_progress;
 
@@ -114,10 +118,16 @@ FILTRA_API filtra_status filtra_run_train(filtra_device *device, const filtra_ru
 
 /** What a model comes to on a split. */
 typedef struct filtra_evaluation {
+  filtra_task task;
   uint64_t samples;
-  double loss, accuracy; /**< mean cross-entropy; fraction of samples */
-  double chance;         /**< accuracy of guessing: 1 / classes */
-  double majority;       /**< accuracy of always answering the split's most frequent class */
+  uint64_t predictions; /**< samples; predicted tokens of a language model */
+  double loss;       /**< mean cross-entropy; in regression mean squared error / target_scale^2 */
+  double accuracy;   /**< fraction of predictions; 0 in regression, as the next two */
+  double chance;     /**< accuracy of guessing: 1 / classes, or 1 / vocabulary */
+  double majority;   /**< accuracy of always answering what the split has most often */
+  double perplexity; /**< of a language model: exp(loss); else 0 */
+  /** Regression, else 0: in the values' own units, and 1 - squared error / variance. */
+  double absolute_error, root_mean_square_error, r_squared;
 } filtra_evaluation;
 
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data, or of the data

@@ -1,4 +1,4 @@
-/* The model handle: parameters by a dry build, inference graphs by batch shape, weights on disk. */
+/* The model handle: parameters by a dry build, inference graphs by batch shape. */
 #include "model/model.h"
 
 #include "model/safetensors.h"
@@ -7,98 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- graphs for batches ---- */
+/* ---- inference ---- */
 
-void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary) {
-  filtra_graph *g = b->graph;
-  ft_scope scope = {.graph = g, .params = model->params, .observer = b->observer};
-  b->tokens = filtra_graph_input(g, "tokens", FILTRA_I32, 2, (int64_t[]){b->size, b->length});
-  b->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &b->size);
-  filtra_tensor *mask = filtra_length_mask(g, b->lengths, b->length);
-  b->logits = ft_classifier_build(&scope, &model->options, b->tokens, mask, auxiliary);
-}
-
-filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch *batch,
-                                   bool labelled) {
-  const ft_model_options *o = &model->options;
-  if (batch->size < 1 || batch->length < 1 || !batch->tokens || !batch->lengths)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: needs tokens, lengths, size and length");
-  if (labelled && (!batch->labels || !batch->weights))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: needs labels and weights here");
-  for (int64_t i = 0; i < batch->size; i++) {
-    if (batch->lengths[i] < 0 || batch->lengths[i] > (int64_t)batch->length ||
-        batch->lengths[i] > o->max_length)
-      return ft_fail(
-          FILTRA_ERROR_INPUT,
-          "batch: sample %lld has %d tokens; the batch holds %lld a row and the model at "
-          "most %lld (max_length)",
-          (long long)i, batch->lengths[i], (long long)batch->length, (long long)o->max_length);
-    if (labelled && batch->weights[i] != 0.0f &&
-        (batch->labels[i] < 0 || batch->labels[i] >= o->classes))
-      return ft_fail(FILTRA_ERROR_INPUT, "batch: sample %lld has label %d, accepted are 0 to %lld",
-                     (long long)i, batch->labels[i], (long long)o->classes - 1);
-    for (int32_t n = 0; n < batch->lengths[i]; n++) {
-      int32_t token = batch->tokens[i * batch->length + n];
-      if (token < 0 || token >= o->vocabulary)
-        return ft_fail(FILTRA_ERROR_INPUT,
-                       "batch: sample %lld has token %d at position %d, accepted are 0 to %lld "
-                       "(vocabulary)",
-                       (long long)i, token, n, (long long)o->vocabulary - 1);
-    }
-  }
-  return FILTRA_OK;
-}
-
-filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch) {
-  int64_t copy = batch->length < b->length ? batch->length : b->length;
-  int32_t *tokens = b->host;
-  int32_t *lengths = tokens + b->size * b->length;
-  int32_t *labels = lengths + b->size;
-  float *weights = (float *)(labels + b->size);
-  memset(b->host, 0, ft_batch_graph_host_bytes(b->size, b->length));
-  for (int64_t i = 0; i < batch->size; i++) {
-    memcpy(tokens + i * b->length, batch->tokens + i * batch->length,
-           (size_t)copy * sizeof *tokens);
-    lengths[i] = batch->lengths[i];
-    if (!batch->labels) continue;
-    labels[i] = batch->labels[i];
-    weights[i] = batch->weights[i];
-  }
-  FT_TRY(filtra_graph_set(b->graph, b->tokens, tokens));
-  FT_TRY(filtra_graph_set(b->graph, b->lengths, lengths));
-  FT_TRY(filtra_graph_set(b->graph, b->labels, labels));
-  return filtra_graph_set(b->graph, b->weights, weights);
-}
-
-size_t ft_batch_graph_host_bytes(int64_t size, int64_t length) {
-  return (size_t)(size * length + 3 * size) * sizeof(int32_t);
-}
-
-void ft_batch_graph_close(ft_batch_graph *b) {
-  filtra_graph_destroy(&b->graph);
-  free(b->host);
-  b->host = NULL;
-}
-
-/* Inference: cross-entropy and accuracy beside the logits, so that evaluation is the same graph. */
+/* Loss and score beside the logits, so that evaluation is the same graph. */
 static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length,
                                     ft_observer *observer, ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size, .length = length, .observer = observer};
   FT_TRY(filtra_graph_create(model->device, &(filtra_graph_options){.arena = model->arena},
                              &b->graph));
   filtra_tensor *auxiliary;
-  filtra_graph *g = b->graph;
   ft_batch_graph_open(model, b, &auxiliary);
-  b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &size);
-  b->weights = filtra_graph_input(g, "weights", FILTRA_F32, 1, &size);
-  filtra_graph_output(g, b->logits);
-  b->loss = filtra_graph_output(
-      g, filtra_weighted_mean(g, filtra_cross_entropy(g, b->logits, b->labels, 0.0f), b->weights));
-  b->accuracy = filtra_graph_output(
-      g, filtra_weighted_mean(g, filtra_accuracy(g, b->logits, b->labels), b->weights));
-  b->host = ft_calloc(1, ft_batch_graph_host_bytes(size, length));
-  if (!b->host) return FILTRA_ERROR_HOST_MEMORY;
-  return filtra_graph_compile(g);
+  filtra_graph_output(b->graph, b->logits);
+  FT_TRY(ft_batch_graph_judge(model, b, 0.0f, NULL));
+  filtra_graph_output(b->graph, b->loss);
+  return filtra_graph_compile(b->graph);
 }
 
 static int64_t round_up(int64_t n, int64_t least, int64_t most) {
@@ -112,8 +34,8 @@ static int64_t round_up(int64_t n, int64_t least, int64_t most) {
  * have one size anyway. */
 static filtra_status inference_graph(filtra_model *model, const filtra_batch *batch, bool labelled,
                                      ft_batch_graph **out) {
-  int64_t longest = 1;
-  for (int64_t i = 0; i < batch->size; i++)
+  int64_t longest = 1, sequences = batch->size * ft_model_sequences(&model->options);
+  for (int64_t i = 0; i < sequences; i++)
     if (batch->lengths[i] > longest) longest = batch->lengths[i];
   int64_t size = labelled ? batch->size : round_up(batch->size, 1, INT64_MAX);
   int64_t length = round_up(longest, 16, model->options.max_length);
@@ -142,36 +64,56 @@ static filtra_status run_inference(filtra_model *model, const filtra_batch *batc
                                    ft_batch_graph **out) {
   FT_TRY(ft_model_check_batch(model, batch, labelled));
   FT_TRY(inference_graph(model, batch, labelled, out));
-  filtra_batch read = *batch;
-  if (!labelled) read.labels = NULL;
-  FT_TRY(ft_batch_graph_set(*out, &read));
+  FT_TRY(ft_batch_graph_set(*out, batch, labelled));
   return filtra_graph_run((*out)->graph);
 }
 
-filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch, float *logits) {
+/* What the head gave for each sequence, in the caller's units. */
+static void take_results(const ft_model_options *o, const float *all, const filtra_batch *batch,
+                         float *results) {
+  size_t count = (size_t)batch->size * (size_t)ft_model_outputs(o);
+  bool value = o->task == FT_TASK_REGRESSION;
+  for (size_t i = 0; i < count; i++)
+    results[i] = value ? all[i] * o->target_scale + o->target_mean : all[i];
+}
+
+/* The same for each token; the graph may be padded otherwise than the batch. */
+static void take_token_results(const ft_batch_graph *b, int64_t outputs, const float *all,
+                               const filtra_batch *batch, float *results) {
+  for (int64_t i = 0; i < batch->size; i++) {
+    size_t real = (size_t)(batch->lengths[i] * outputs), row = (size_t)(batch->length * outputs);
+    float *to = results + (size_t)i * row;
+    memcpy(to, all + i * b->length * outputs, real * sizeof *to);
+    memset(to + real, 0, (row - real) * sizeof *to);
+  }
+}
+
+filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch, float *results) {
   ft_batch_graph *b;
+  const ft_model_options *o = &model->options;
   FT_TRY(run_inference(model, batch, false, &b));
-  size_t row = (size_t)model->options.classes;
-  float *all = ft_calloc((size_t)b->size * row, sizeof *all);
+  int64_t outputs = ft_model_outputs(o);
+  float *all = ft_calloc((size_t)(b->rows * outputs), sizeof *all);
   if (!all) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_graph_get(b->graph, b->logits, all);
-  if (!status) memcpy(logits, all, (size_t)batch->size * row * sizeof *all);
+  if (!status && o->task == FT_TASK_LANGUAGE_MODEL)
+    take_token_results(b, outputs, all, batch, results);
+  else if (!status)
+    take_results(o, all, batch, results);
   free(all);
   return status;
 }
 
 filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch, double *loss,
-                                    double *accuracy, double *weight) {
+                                    double *score, double *weight) {
   ft_batch_graph *b;
   float value[2];
   FT_TRY(run_inference(model, batch, true, &b));
   FT_TRY(filtra_graph_get(b->graph, b->loss, &value[0]));
-  FT_TRY(filtra_graph_get(b->graph, b->accuracy, &value[1]));
+  FT_TRY(filtra_graph_get(b->graph, b->score, &value[1]));
   *loss = value[0];
-  *accuracy = value[1];
-  *weight = 0.0;
-  for (int64_t i = 0; i < batch->size; i++)
-    *weight += batch->weights[i];
+  *score = value[1];
+  *weight = ft_batch_weight(model, batch);
   return FILTRA_OK;
 }
 
@@ -179,12 +121,12 @@ filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *bat
 
 /* Declares the parameters by building the model once on a graph that never runs. */
 static filtra_status declare_parameters(filtra_model *model) {
-  ft_batch_graph dry = {.size = 1, .length = 1};
+  ft_batch_graph dry = {.size = 1, .length = model->options.patch ? model->options.max_length : 1};
   filtra_tensor *auxiliary;
   FT_TRY(filtra_graph_create(model->device, NULL, &dry.graph));
   ft_batch_graph_open(model, &dry, &auxiliary);
   filtra_status status = ft_graph_status(dry.graph);
-  filtra_graph_destroy(&dry.graph);
+  ft_batch_graph_close(&dry);
   return status;
 }
 
@@ -231,6 +173,12 @@ filtra_status filtra_model_create(filtra_device *device, const filtra_model_conf
   return ft_model_new(device, &options, config->seed, out);
 }
 
+filtra_task filtra_model_task(const filtra_model *model) {
+  return (filtra_task)(model->options.task - FT_TASK_CLASSIFICATION);
+}
+int64_t filtra_model_outputs(const filtra_model *model) {
+  return ft_model_outputs(&model->options);
+}
 int64_t filtra_model_classes(const filtra_model *model) {
   return model->options.classes;
 }

@@ -7,14 +7,35 @@
 
 #include <filtra/model.h>
 
+/** filtra_task and "auto", which is what the data are for; classification without data. */
+typedef enum ft_task {
+  FT_TASK_AUTO = 0,
+  FT_TASK_CLASSIFICATION,
+  FT_TASK_PAIR_CLASSIFICATION,
+  FT_TASK_REGRESSION,
+  FT_TASK_LANGUAGE_MODEL
+} ft_task;
+
+enum { FT_HEAD_MLP = 0, FT_HEAD_LINEAR };
+
 /** Everything that decides a model's parameters and function; the model keys of a configuration. */
 typedef struct ft_model_options {
   ft_mixer mixer;
-  int64_t vocabulary, classes, max_length, layers, heads, width, ffn_width, head_width;
-  float dropout;
-  int norm, positions, pooling, activation; /* enums, see options.c */
-  bool mask_zero;
+  int task, norm, positions, pooling, activation, head, head_activation; /* enums, see options.c */
+  int64_t vocabulary, features, classes, max_length, image_height, image_width, patch;
+  int64_t layers, heads, width, ffn_width, head_width;
+  float dropout, embedding_init, target_mean, target_scale;
+  bool mask_zero, scale_embeddings, tie_embeddings;
 } ft_model_options;
+
+/** Most tokens of a sequence inside the model, without a class token: patches, or max_length. */
+int64_t ft_model_tokens(const ft_model_options *options);
+/** Numbers that a prediction consists of. */
+int64_t ft_model_outputs(const ft_model_options *options);
+/** Sequences of a sample. */
+int64_t ft_model_sequences(const ft_model_options *options);
+/** "classification" and so on. */
+const char *ft_task_name(ft_task task);
 
 /** The model keys (model/options.c). `mixer` is listed as FT_JSON_ANY. */
 extern const ft_json_field ft_model_fields[];
@@ -33,21 +54,33 @@ filtra_status ft_model_options_from_public(const filtra_model_config *config,
 /** The model keys of a configuration, complete. NULL when out of memory. */
 json_t *ft_model_options_write(const ft_model_options *options);
 
-/** tokens I32 [B,N], mask [B,N] (1 real token, 0 padding) -> logits [B,classes]. *auxiliary
- * receives the sum of the layers' weighted auxiliary losses divided by the number of layers, [B],
- * or NULL. */
-filtra_tensor *ft_classifier_build(const ft_scope *scope, const ft_model_options *options,
-                                   filtra_tensor *tokens, filtra_tensor *mask,
-                                   filtra_tensor **auxiliary);
+/* ---- network.c ---- */
+
+typedef struct ft_network_input {
+  filtra_tensor *tokens;   /* I32 [S B, N], S sequences a sample, all first ones first; or NULL */
+  filtra_tensor *features; /* [B,N,F], or NULL */
+  filtra_tensor *mask;     /* [S B, N], 1 real token, 0 padding */
+} ft_network_input;
+
+/** -> what the task's loss takes: logits [B,classes], standardised values [B,1], logits
+ * [B N, vocabulary]. *auxiliary receives the sum of the layers' weighted auxiliary losses divided
+ * by the number of layers, [B], or NULL. */
+filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *options,
+                                const ft_network_input *in, filtra_tensor **auxiliary);
+
+/* ---- batch.c ---- */
 
 /** A compiled graph for batches of one shape, with the tensors that cross. */
 typedef struct ft_batch_graph {
   filtra_graph *graph;
-  int64_t size, length;
-  filtra_tensor *tokens, *lengths, *labels, *weights;
-  filtra_tensor *logits, *loss, *accuracy;
+  int64_t size, length;                       /* samples; tokens of a sequence */
+  int64_t rows;                               /* predictions: samples, or all their tokens */
+  filtra_tensor *tokens, *features, *lengths; /* tokens or features */
+  filtra_tensor *labels, *values, *weights;   /* [rows] each; labels or values */
+  filtra_tensor *sample_weights;              /* [size] */
+  filtra_tensor *logits, *loss, *score;       /* score: accuracy or absolute error */
   ft_observer *observer; /* sees the layers while the graph is built; or NULL */
-  int32_t *host;         /* a batch padded to this shape, on its way to the device */
+  void *host; /* room for any one input, padded to this shape, on its way to the device */
 } ft_batch_graph;
 
 struct filtra_model {
@@ -71,11 +104,15 @@ filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length
                                ft_observer *observer, ft_batch_graph *out);
 /** Declares inputs and logits of a graph for batches of this shape. */
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary);
+/** Declares labels and weights, and adds loss [1] and score [1], which is an output. `auxiliary`
+ * may be NULL. */
+filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
+                                   filtra_tensor *auxiliary);
 /** Sets the inputs from a batch that has b's shape or less: missing rows get weight 0, missing
- * columns padding. Without labels all weights are 0. Allocates nothing. */
-filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch);
-/** Bytes of `host`. */
-size_t ft_batch_graph_host_bytes(int64_t size, int64_t length);
+ * columns padding. Not `labelled`: all weights are 0. Allocates nothing. */
+filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch, bool labelled);
+/** Sum of the weights that the batch's loss is a mean over. */
+double ft_batch_weight(const filtra_model *model, const filtra_batch *batch);
 void ft_batch_graph_close(ft_batch_graph *b);
 /** Checks tokens, lengths and labels against the model's limits. */
 filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch *batch,

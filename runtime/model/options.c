@@ -4,33 +4,52 @@
 #include <math.h>
 #include <string.h>
 
+static const char *const TASKS[] = {"auto",       "classification", "pair_classification",
+                                    "regression", "language_model", NULL};
+static const char *const HEADS[] = {"mlp", "linear", NULL};
 static const char *const NORMS[] = {"pre", "post", NULL};
 static const char *const POSITIONS[] = {"learned", "sinusoidal", "none", NULL};
-static const char *const POOLINGS[] = {"mean", "mean_all", "first", NULL};
+static const char *const POOLINGS[] = {"mean", "mean_all", "first", "class_token", "flatten", NULL};
 static const char *const ACTIVATIONS[] = {"none",     "relu",      "gelu",       "sin", "tanh",
                                           "softplus", "softplus5", "leaky_relu", NULL};
 
 #define INT(member, fallback, low, high)                                                           \
   FT_JSON_INT_FIELD(ft_model_options, member, #member, fallback, low, high)
+#define FLOAT(member, fallback, low, high)                                                         \
+  FT_JSON_FLOAT_FIELD(ft_model_options, member, #member, fallback, low, high)
+#define ENUM(member, fallback, names)                                                              \
+  FT_JSON_ENUM_FIELD(ft_model_options, member, #member, fallback, names)
+#define BOOL(member) FT_JSON_BOOL_FIELD(ft_model_options, member, #member, false)
 
 /* 0 stands for "follows from other fields" where the public header says so. */
 const ft_json_field ft_model_fields[] = {
+    ENUM(task, FT_TASK_AUTO, TASKS),
     {.name = "mixer", .type = FT_JSON_ANY},
     INT(vocabulary, 0, 0, 1 << 24),
+    INT(features, 0, 0, 65536),
     INT(classes, 0, 0, 1 << 20),
     INT(max_length, 0, 0, 1 << 20),
+    INT(image_height, 0, 0, 65536),
+    INT(image_width, 0, 0, 65536),
+    INT(patch, 0, 0, 1024),
     INT(layers, 2, 1, 256),
     INT(heads, 2, 1, 256),
     INT(width, 64, 1, 16384),
     INT(ffn_width, 0, 0, 65536),
+    FLOAT(dropout, 0.0, 0.0, 0.999),
+    ENUM(norm, 0, NORMS),
+    ENUM(activation, FILTRA_ACTIVATION_GELU, ACTIVATIONS),
+    ENUM(positions, FILTRA_POSITIONS_LEARNED, POSITIONS),
+    FLOAT(embedding_init, 0.02, 1e-6, 10.0),
+    BOOL(scale_embeddings),
+    BOOL(tie_embeddings),
+    BOOL(mask_zero),
+    ENUM(pooling, FILTRA_POOLING_MEAN, POOLINGS),
+    ENUM(head, FT_HEAD_MLP, HEADS),
     INT(head_width, 0, 0, 65536),
-    FT_JSON_FLOAT_FIELD(ft_model_options, dropout, "dropout", 0.0, 0.0, 0.999),
-    FT_JSON_ENUM_FIELD(ft_model_options, norm, "norm", 0, NORMS),
-    FT_JSON_ENUM_FIELD(ft_model_options, positions, "positions", 0, POSITIONS),
-    FT_JSON_ENUM_FIELD(ft_model_options, pooling, "pooling", 0, POOLINGS),
-    FT_JSON_ENUM_FIELD(ft_model_options, activation, "activation", FILTRA_ACTIVATION_GELU,
-                       ACTIVATIONS),
-    FT_JSON_BOOL_FIELD(ft_model_options, mask_zero, "mask_zero", false),
+    ENUM(head_activation, FILTRA_ACTIVATION_RELU, ACTIVATIONS),
+    FLOAT(target_mean, 0.0, -1e30, 1e30),
+    FLOAT(target_scale, 0.0, 0.0, 1e30),
 };
 const size_t ft_model_field_count = FT_COUNT(ft_model_fields);
 
@@ -41,10 +60,39 @@ filtra_status ft_model_options_read(const json_t *object, const char *context,
   return ft_model_options_finish(context, o);
 }
 
-filtra_status ft_model_options_finish(const char *context, ft_model_options *o) {
-  if (o->vocabulary < 2 || o->classes < 2)
+const char *ft_task_name(ft_task task) {
+  return TASKS[task];
+}
+
+int64_t ft_model_tokens(const ft_model_options *o) {
+  return o->patch ? o->image_height / o->patch * (o->image_width / o->patch) : o->max_length;
+}
+
+int64_t ft_model_outputs(const ft_model_options *o) {
+  switch ((ft_task)o->task) {
+  case FT_TASK_REGRESSION:
+    return 1;
+  case FT_TASK_LANGUAGE_MODEL:
+    return o->vocabulary;
+  default:
+    return o->classes;
+  }
+}
+
+int64_t ft_model_sequences(const ft_model_options *o) {
+  return o->task == FT_TASK_PAIR_CLASSIFICATION ? 2 : 1;
+}
+
+/* What the input consists of, and what comes out. */
+static filtra_status check_sizes(const char *context, const ft_model_options *o) {
+  bool classes = o->task < FT_TASK_REGRESSION;
+  if (o->features && o->vocabulary)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: give \"vocabulary\", for token ids, or \"features\", for vectors, not both",
+                   context);
+  if ((!o->features && o->vocabulary < 2) || (classes && o->classes < 2))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is required and at least 2", context,
-                   o->vocabulary < 2 ? "vocabulary" : "classes");
+                   !o->features && o->vocabulary < 2 ? "vocabulary" : "classes");
   if (o->width % o->heads)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"width\" %lld must be a multiple of \"heads\" %lld",
                    context, (long long)o->width, (long long)o->heads);
@@ -52,10 +100,66 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *o) 
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"width\" / \"heads\" is %lld, accepted are at most 128 channels a head",
                    context, (long long)(o->width / o->heads));
-  if (!o->max_length) o->max_length = 2048;
+  return FILTRA_OK;
+}
+
+static filtra_status check_image(const char *context, const ft_model_options *o) {
+  if (!o->patch) return FILTRA_OK;
+  if (!o->features)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"patch\" cuts images of numbers; these are token ids, one a pixel",
+                   context);
+  if (!o->image_height || !o->image_width || o->image_height % o->patch ||
+      o->image_width % o->patch)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"patch\" %lld must divide \"image_height\" %lld and \"image_width\" %lld",
+                   context, (long long)o->patch, (long long)o->image_height,
+                   (long long)o->image_width);
+  if (o->max_length != o->image_height * o->image_width)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"max_length\" is %lld, an image has %lld pixels; leave it out", context,
+                   (long long)o->max_length, (long long)(o->image_height * o->image_width));
+  return FILTRA_OK;
+}
+
+/* Combinations without a meaning. */
+static filtra_status check_task(const char *context, const ft_model_options *o) {
+  const char *task = TASKS[o->task], *pooling = POOLINGS[o->pooling];
+  bool language = o->task == FT_TASK_LANGUAGE_MODEL, pair = o->task == FT_TASK_PAIR_CLASSIFICATION;
+  if (language && o->mixer.kind->not_causal)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: mixer \"%s\" cannot be used for task \"%s\", where no token may see those "
+                   "behind it: %s",
+                   context, o->mixer.kind->name, task, o->mixer.kind->not_causal);
+  if (o->features && (language || pair))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: task \"%s\" is for token ids, not for \"features\"",
+                   context, task);
+  if (o->features && o->mask_zero)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"mask_zero\" tells padding by token ids; \"features\" have none", context);
+  if (o->tie_embeddings && !language)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"tie_embeddings\" is for task \"language_model\": only its head has a row "
+                   "for each token id",
+                   context);
+  if ((language && o->pooling >= FILTRA_POOLING_CLASS_TOKEN) ||
+      (pair && o->pooling == FILTRA_POOLING_FLATTEN))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: task \"%s\" cannot have \"pooling\" %s: %s", context,
+                   task, pooling,
+                   language ? "it predicts at every token"
+                            : "sequences are compared by one vector of \"width\" each");
+  return FILTRA_OK;
+}
+
+filtra_status ft_model_options_finish(const char *context, ft_model_options *o) {
+  if (o->task == FT_TASK_AUTO) o->task = FT_TASK_CLASSIFICATION;
+  if (!o->max_length) o->max_length = o->patch ? o->image_height * o->image_width : 2048;
   if (!o->ffn_width) o->ffn_width = 2 * o->width;
   if (!o->head_width) o->head_width = o->ffn_width;
-  return FILTRA_OK;
+  if (o->target_scale == 0.0f) o->target_scale = 1.0f;
+  FT_TRY(check_sizes(context, o));
+  FT_TRY(check_image(context, o));
+  return check_task(context, o);
 }
 
 json_t *ft_model_options_write(const ft_model_options *o) {
@@ -68,8 +172,20 @@ json_t *ft_model_options_write(const ft_model_options *o) {
   return object;
 }
 
+/* The public struct as an object of keys: zeros are left out, what is read fills them in. */
 static bool set_int(json_t *object, const char *key, int64_t value) {
   return !value || !json_object_set_new(object, key, json_integer(value));
+}
+
+/* NaN and infinities have no JSON; they become text that the table refuses. */
+static bool set_float(json_t *object, const char *key, float value) {
+  if (value == 0.0f) return true;
+  return !json_object_set_new(
+      object, key, isfinite(value) ? json_real(ft_shortest(value)) : json_string("not finite"));
+}
+
+static bool set_bool(json_t *object, const char *key, bool value) {
+  return !json_object_set_new(object, key, json_boolean(value));
 }
 
 static bool set_name(json_t *object, const char *key, const char *const *names, int value,
@@ -77,6 +193,37 @@ static bool set_name(json_t *object, const char *key, const char *const *names, 
   /* A number outside the enum becomes a name that the table refuses, with the accepted ones. */
   return !json_object_set_new(object, key,
                               json_string(value >= 0 && value < count ? names[value] : "?"));
+}
+
+static bool set_activation(json_t *object, const char *key, filtra_activation value) {
+  return !value || set_name(object, key, ACTIVATIONS, (int)value, FT_COUNT(ACTIVATIONS) - 1);
+}
+
+static bool set_numbers(json_t *object, const filtra_model_config *c) {
+  return set_int(object, "vocabulary", c->vocabulary) && set_int(object, "features", c->features) &&
+         set_int(object, "classes", c->classes) && set_int(object, "max_length", c->max_length) &&
+         set_int(object, "image_height", c->image_height) &&
+         set_int(object, "image_width", c->image_width) && set_int(object, "patch", c->patch) &&
+         set_int(object, "layers", c->layers) && set_int(object, "heads", c->heads) &&
+         set_int(object, "width", c->width) && set_int(object, "ffn_width", c->ffn_width) &&
+         set_int(object, "head_width", c->head_width) && set_float(object, "dropout", c->dropout) &&
+         set_float(object, "embedding_init", c->embedding_init) &&
+         set_float(object, "target_mean", c->target_mean) &&
+         set_float(object, "target_scale", c->target_scale);
+}
+
+static bool set_choices(json_t *object, const filtra_model_config *c) {
+  return set_name(object, "task", TASKS + FT_TASK_CLASSIFICATION, (int)c->task,
+                  FT_COUNT(TASKS) - 2) &&
+         set_name(object, "norm", NORMS, c->post_norm, 2) &&
+         set_name(object, "positions", POSITIONS, (int)c->positions, FT_COUNT(POSITIONS) - 1) &&
+         set_name(object, "pooling", POOLINGS, (int)c->pooling, FT_COUNT(POOLINGS) - 1) &&
+         set_name(object, "head", HEADS, c->linear_head, 2) &&
+         set_activation(object, "activation", c->activation) &&
+         set_activation(object, "head_activation", c->head_activation) &&
+         set_bool(object, "mask_zero", c->mask_zero) &&
+         set_bool(object, "scale_embeddings", c->scale_embeddings) &&
+         set_bool(object, "tie_embeddings", c->tie_embeddings);
 }
 
 filtra_status ft_model_options_from_public(const filtra_model_config *c, ft_model_options *o) {
@@ -88,21 +235,8 @@ filtra_status ft_model_options_from_public(const filtra_model_config *c, ft_mode
     status = ft_json_parse(c->mixer, strlen(c->mixer), "mixer", &mixer);
   else if (!(mixer = json_string(c->mixer ? c->mixer : "softmax")))
     status = ft_fail(FILTRA_ERROR_ARGUMENT, "%s: \"mixer\" is not UTF-8 text", CONTEXT);
-  if (!status && !isfinite(c->dropout))
-    status = ft_fail(FILTRA_ERROR_ARGUMENT, "%s: \"dropout\" is %g", CONTEXT, (double)c->dropout);
-  int activation = c->activation ? (int)c->activation : FILTRA_ACTIVATION_GELU;
-  bool done =
-      !status && !json_object_set_new(object, "mixer", mixer) &&
-      set_int(object, "vocabulary", c->vocabulary) && set_int(object, "classes", c->classes) &&
-      set_int(object, "max_length", c->max_length) && set_int(object, "layers", c->layers) &&
-      set_int(object, "heads", c->heads) && set_int(object, "width", c->width) &&
-      set_int(object, "ffn_width", c->ffn_width) && set_int(object, "head_width", c->head_width) &&
-      !json_object_set_new(object, "dropout", json_real(ft_shortest(c->dropout))) &&
-      set_name(object, "norm", NORMS, c->post_norm, 2) &&
-      set_name(object, "positions", POSITIONS, (int)c->positions, 3) &&
-      set_name(object, "pooling", POOLINGS, (int)c->pooling, 3) &&
-      set_name(object, "activation", ACTIVATIONS, activation, FT_COUNT(ACTIVATIONS) - 1) &&
-      !json_object_set_new(object, "mask_zero", json_boolean(c->mask_zero));
+  bool done = !status && !json_object_set_new(object, "mixer", mixer) && set_numbers(object, c) &&
+              set_choices(object, c);
   if (!status && !done) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   if (!status) status = ft_model_options_read(object, CONTEXT, o);
   json_decref(object);

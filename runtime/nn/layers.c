@@ -36,10 +36,9 @@ filtra_tensor *ft_parameter_tensor(const ft_scope *scope, const char *name, int 
   return filtra_graph_parameter(scope->graph, scope->params, full, ndim, shape, options);
 }
 
-filtra_tensor *ft_linear_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
-                               int64_t out, const filtra_linear_options *options) {
+filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                int64_t in, int64_t out, const filtra_linear_options *options) {
   if (!ft_usable(scope->graph, x)) return NULL;
-  int64_t in = ft_columns(x);
   float bound = 1.0f / sqrtf((float)in);
   ft_scope inner = ft_scope_enter(scope, "%s", name);
   filtra_tensor *w = ft_parameter_tensor(
@@ -48,7 +47,15 @@ filtra_tensor *ft_linear_layer(const ft_scope *scope, const char *name, filtra_t
   filtra_tensor *b =
       ft_parameter_tensor(&inner, "bias", 1, &out,
                           &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound});
+  if (ft_columns(x) < in)
+    w = filtra_slice(scope->graph, w, (int64_t[]){0, 0}, (int64_t[]){out, ft_columns(x)});
   return filtra_linear(scope->graph, x, w, b, options);
+}
+
+filtra_tensor *ft_linear_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
+                               int64_t out, const filtra_linear_options *options) {
+  return ft_usable(scope->graph, x) ? ft_linear_prefix(scope, name, x, ft_columns(x), out, options)
+                                    : NULL;
 }
 
 filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x) {

@@ -47,6 +47,9 @@ filtra_tensor *ft_parameter_tensor(const ft_scope *scope, const char *name, int 
  * axis. */
 filtra_tensor *ft_linear_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
                                int64_t out, const filtra_linear_options *options);
+/** The same with weights for `in` inputs, of which x has the first. */
+filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                int64_t in, int64_t out, const filtra_linear_options *options);
 
 /** "NAME.weight" [C] (ones) and "NAME.bias" [C] (zeros). */
 filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x);

@@ -35,7 +35,7 @@ filtra_tensor *filtra_length_mask(filtra_graph *g, filtra_tensor *lengths, int64
   return emit_mask(g, "length_mask", lengths, lengths->shape[0], n, true);
 }
 
-/* ---- mean ---- */
+/* ---- mean and masking ---- */
 
 struct pool {
   filtra_tensor *x, *mask, *y, *scale;
@@ -102,15 +102,19 @@ static bool usable_sequence(filtra_graph *g, const filtra_tensor *x, const char 
   return false;
 }
 
+static bool usable_mask(filtra_graph *g, const filtra_tensor *mask, const filtra_tensor *x,
+                        const char *op) {
+  if (!ft_usable_floats(g, mask, 2, op, "mask")) return false;
+  if (mask->shape[0] == x->shape[0] && mask->shape[1] == x->shape[1]) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: mask %s does not fit x %s %s", op,
+                ft_shape_text(mask), x->name, ft_shape_text(x));
+  return false;
+}
+
 filtra_tensor *filtra_pool_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
                                 bool over_all) {
   if (!usable_sequence(g, x, "pool_mean")) return NULL;
-  if (mask) {
-    if (!ft_usable_floats(g, mask, 2, "pool_mean", "mask")) return NULL;
-    if (mask->shape[0] != x->shape[0] || mask->shape[1] != x->shape[1])
-      return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "pool_mean: mask %s does not fit x %s %s",
-                           ft_shape_text(mask), x->name, ft_shape_text(x));
-  }
+  if (mask && !usable_mask(g, mask, x, "pool_mean")) return NULL;
   struct pool call = {x, mask, NULL, NULL};
   call.y = ft_tensor_new(g, "pool_mean", FILTRA_F32, 2, (int64_t[]){x->shape[0], x->shape[2]});
   call.scale = ft_tensor_new(g, "pool scale", FILTRA_F32, 1, &x->shape[0]);
@@ -120,6 +124,39 @@ filtra_tensor *filtra_pool_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor
   if (!c) return NULL;
   *c = call;
   return c->y;
+}
+
+static void emit_mask_tokens(filtra_graph *g, const char *label, const filtra_tensor *from,
+                             const filtra_tensor *mask, const filtra_tensor *to, bool accumulate) {
+  uint32_t count = (uint32_t)filtra_tensor_elements(to);
+  ft_call(g, &(ft_kernel_call){.label = label,
+                               .kernel = "pool/mask_tokens",
+                               .args = {FT_READ(from), FT_READ(mask), FT_TARGET(to, accumulate)},
+                               .push = &count,
+                               .push_size = sizeof count,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {(uint32_t)ft_columns(to), accumulate},
+                               .spec_count = 2,
+                               .groups = {ft_flat_groups(g, count)},
+                               .bytes = 8.0 * count});
+}
+
+static void mask_tokens_backward(filtra_graph *g, const void *context) {
+  const struct pool *c = context;
+  bool accumulate;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
+  if (dx) emit_mask_tokens(g, "mask_tokens.backward", ft_grad(g, c->y), c->mask, dx, accumulate);
+}
+
+filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask) {
+  if (!usable_sequence(g, x, "mask_tokens") || !usable_mask(g, mask, x, "mask_tokens")) return NULL;
+  filtra_tensor *y = ft_tensor_like(g, x, "mask_tokens");
+  if (!y) return NULL;
+  emit_mask_tokens(g, "mask_tokens", x, mask, y, false);
+  struct pool *c = ft_tape(g, "mask_tokens", mask_tokens_backward, sizeof *c, 1, &x, 1, &y);
+  if (!c) return NULL;
+  *c = (struct pool){.x = x, .mask = mask, .y = y};
+  return y;
 }
 
 /* ---- first token ---- */

@@ -1,7 +1,10 @@
-/* Boxes cut out of tensors. */
+/* Boxes cut out of tensors, and tensors put together. */
 #include "ops/support.h"
 
+#include <filtra/ops.h>
 #include <string.h>
+
+/* ---- slices ---- */
 
 struct slice {
   filtra_tensor *x, *y;
@@ -39,6 +42,68 @@ filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const int64_t *st
   memcpy(call.start, start, (size_t)x->ndim * sizeof *start);
   ft_emit_copy(g, box(g, x, &call), call.y, false);
   struct slice *c = ft_tape(g, "slice", slice_backward, sizeof *c, 1, &x, 1, &call.y);
+  if (!c) return NULL;
+  *c = call;
+  return c->y;
+}
+
+/* ---- concatenation ---- */
+
+enum { MAX_PARTS = 8 };
+
+struct concat {
+  filtra_tensor *x[MAX_PARTS], *y;
+  int axis, count;
+};
+
+/* Where part i, which begins at `at` along the axis, lies within t, which has y's shape. */
+static filtra_tensor *place(filtra_graph *g, filtra_tensor *t, const struct concat *c, int i,
+                            int64_t at) {
+  filtra_tensor *view = ft_tensor_view(g, t, t->ndim, c->x[i]->shape, t->stride);
+  if (view && filtra_tensor_elements(view)) view->offset += at * t->stride[c->axis];
+  return view;
+}
+
+static void concat_backward(filtra_graph *g, const void *context) {
+  const struct concat *c = context;
+  filtra_tensor *dy = ft_grad(g, c->y);
+  int64_t at = 0;
+  for (int i = 0; i < c->count; at += c->x[i++]->shape[c->axis]) {
+    bool accumulate;
+    filtra_tensor *dx = ft_grad_target(g, c->x[i], &accumulate);
+    if (dx) ft_emit_copy(g, place(g, dy, c, i, at), dx, accumulate);
+  }
+}
+
+static bool fits(const filtra_tensor *x, const filtra_tensor *first, int axis) {
+  if (x->dtype != first->dtype || x->ndim != first->ndim) return false;
+  for (int i = 0; i < x->ndim; i++)
+    if (i != axis && x->shape[i] != first->shape[i]) return false;
+  return true;
+}
+
+filtra_tensor *filtra_concat(filtra_graph *g, int axis, int count, filtra_tensor *const *x) {
+  struct concat call = {.axis = axis, .count = count};
+  int64_t shape[FILTRA_MAX_DIMS], total = 0, at = 0;
+  if (count < 1 || count > MAX_PARTS)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "concat: %d tensors, accepted are 1 to %d",
+                         count, MAX_PARTS);
+  for (int i = 0; i < count; i++) {
+    if (!ft_usable(g, x[i])) return NULL;
+    if (axis < 0 || axis >= x[0]->ndim || !fits(x[i], x[0], axis))
+      return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                           "concat: %s %s does not continue %s %s along axis %d", x[i]->name,
+                           ft_shape_text(x[i]), x[0]->name, ft_shape_text(x[0]), axis);
+    total += x[i]->shape[axis];
+    call.x[i] = x[i];
+  }
+  int ndim = filtra_tensor_shape(x[0], shape);
+  shape[axis] = total;
+  call.y = ft_tensor_new(g, "concat", x[0]->dtype, ndim, shape);
+  if (!call.y) return NULL;
+  for (int i = 0; i < count; at += x[i++]->shape[axis])
+    ft_emit_copy(g, x[i], place(g, call.y, &call, i, at), false);
+  struct concat *c = ft_tape(g, "concat", concat_backward, sizeof *c, count, x, 1, &call.y);
   if (!c) return NULL;
   *c = call;
   return c->y;

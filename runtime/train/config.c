@@ -2,11 +2,11 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const TASKS[] = {"classification", NULL};
 static const char *const PRECISIONS[] = {"fp32", NULL};
 static const char *const OPTIMIZERS[] = {"adamw", "adam", "radam", NULL};
 static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL}; /* filtra_pixels */
@@ -19,12 +19,12 @@ static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cyc
 #define ENUM(member, names) FT_JSON_ENUM_FIELD(ft_run_config, member, #member, 0, names)
 
 static const ft_json_field RUN_FIELDS[] = {
-    ENUM(task, TASKS),
     ENUM(precision, PRECISIONS),
     ENUM(optimizer, OPTIMIZERS),
     ENUM(schedule, SCHEDULES),
     FLOAT(learning_rate, 1e-3, 1e-12, 10.0),
     FLOAT(weight_decay, 0.0, 0.0, 10.0),
+    FT_JSON_BOOL_FIELD(ft_run_config, decay_all, "decay_all", false),
     FLOAT(beta1, 0.9, 1e-6, 0.99999),
     FLOAT(beta2, 0.999, 1e-6, 0.9999999),
     FLOAT(epsilon, 1e-8, 1e-30, 1.0),
@@ -42,6 +42,7 @@ static const ft_json_field RUN_FIELDS[] = {
     FT_JSON_STRING_FIELD(ft_run_config, tokenizer, "tokenizer"),
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
     ENUM(pixels, PIXELS),
+    FT_JSON_BOOL_FIELD(ft_run_config, drop_last, "drop_last", false),
 };
 
 /* Both tables as one. */
@@ -77,9 +78,30 @@ static int64_t padded(uint32_t longest) {
   return length;
 }
 
-filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
-                                const filtra_dataset *data) {
-  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+/* What the data are for. */
+static ft_task task_of(const filtra_dataset_info *info) {
+  switch (info->target) {
+  case FILTRA_TARGET_VALUE:
+    return FT_TASK_REGRESSION;
+  case FILTRA_TARGET_NEXT:
+    return FT_TASK_LANGUAGE_MODEL;
+  case FILTRA_TARGET_CLASS:
+    break;
+  }
+  return info->sequences == 2 ? FT_TASK_PAIR_CLASSIFICATION : FT_TASK_CLASSIFICATION;
+}
+
+static filtra_status fit_task(ft_model_options *model, const char *context,
+                              const filtra_dataset_info *info) {
+  ft_task task = task_of(info);
+  if (!model->task) model->task = (int)task;
+  if (model->task == (int)task) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"task\" is %s, but the data are for %s", context,
+                 ft_task_name((ft_task)model->task), ft_task_name(task));
+}
+
+static filtra_status fit_tokens(ft_run_config *config, const char *context,
+                                const filtra_dataset_info *info) {
   ft_model_options *model = &config->model;
   int64_t ids = filtra_tokenizer_size(info->tokenizer), classes = info->classes;
   snprintf(config->tokenizer, sizeof config->tokenizer, "%s",
@@ -87,12 +109,60 @@ filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
   if (!model->vocabulary) model->vocabulary = ids;
   if (!model->classes) model->classes = classes;
   if (!model->max_length) model->max_length = padded(info->longest);
-  if (model->vocabulary < ids || model->classes < classes)
+  if (model->vocabulary >= ids && model->classes >= classes && !model->features) return FILTRA_OK;
+  return ft_fail(
+      FILTRA_ERROR_INPUT, "%s: the data needs \"vocabulary\" %lld and \"classes\" %lld at least%s",
+      context, (long long)ids, (long long)classes, model->features ? ", and no \"features\"" : "");
+}
+
+static filtra_status fit_features(ft_model_options *model, const char *context,
+                                  const filtra_dataset_info *info) {
+  int64_t features = info->features, classes = info->classes;
+  if (!model->features) model->features = features;
+  if (!model->classes) model->classes = classes;
+  if (!model->max_length) model->max_length = info->longest;
+  if (!model->image_height) model->image_height = info->height;
+  if (!model->image_width) model->image_width = info->width;
+  if (model->features != features || model->classes < classes || model->vocabulary)
     return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: the data needs \"vocabulary\" %lld and \"classes\" %lld at least", context,
-                   (long long)ids, (long long)classes);
+                   "%s: the data needs \"features\" %lld, \"classes\" %lld at least, and no "
+                   "\"vocabulary\"",
+                   context, (long long)features, (long long)classes);
+  if (model->patch && !info->height)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"patch\" is for images; the data holds none", context);
+  return FILTRA_OK;
+}
+
+/* Mean and standard deviation of the training values: the model predicts in these units. */
+static filtra_status fit_target(ft_model_options *model, const filtra_dataset *data) {
+  uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_TRAIN];
+  double sum = 0.0, squares = 0.0;
+  filtra_sample sample;
+  if (model->task != FT_TASK_REGRESSION || model->target_scale != 0.0f) return FILTRA_OK;
+  for (uint64_t i = 0; i < count; i++) {
+    FT_TRY(filtra_dataset_sample(data, FILTRA_TRAIN, i, &sample));
+    sum += sample.value;
+  }
+  double mean = sum / (double)count;
+  for (uint64_t i = 0; i < count; i++) {
+    FT_TRY(filtra_dataset_sample(data, FILTRA_TRAIN, i, &sample));
+    squares += (sample.value - mean) * (sample.value - mean);
+  }
+  model->target_mean = (float)mean;
+  model->target_scale = (float)sqrt(squares / (double)count); /* 0, all the same: becomes 1 */
+  return FILTRA_OK;
+}
+
+filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
+                                const filtra_dataset *data) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  ft_model_options *model = &config->model;
   if (!info->count[FILTRA_TRAIN])
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has no training samples", config->data);
+  FT_TRY(fit_task(model, context, info));
+  FT_TRY(info->input == FILTRA_INPUT_TOKENS ? fit_tokens(config, context, info)
+                                            : fit_features(model, context, info));
+  FT_TRY(fit_target(model, data));
   return ft_model_options_finish(context, model);
 }
 
@@ -111,6 +181,7 @@ filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps
                                 .schedule = (filtra_schedule)c->schedule,
                                 .learning_rate = c->learning_rate,
                                 .weight_decay = c->weight_decay,
+                                .decay_all = c->decay_all,
                                 .beta1 = c->beta1,
                                 .beta2 = c->beta2,
                                 .epsilon = c->epsilon,

@@ -8,21 +8,23 @@
 
 typedef struct ft_run_config {
   ft_model_options model;
-  int task, precision, optimizer, schedule;
+  int precision, optimizer, schedule;
   float learning_rate, weight_decay, beta1, beta2, epsilon, clip_norm, label_smoothing;
   int64_t batch_size, steps, epochs, warmup_steps, eval_every, checkpoint_every, log_every, seed;
   char data[1024];    /* path */
   char tokenizer[64]; /* how text becomes tokens; from the data */
   bool truncate;      /* cut sequences longer than max_length instead of refusing them */
   int pixels;         /* filtra_pixels */
+  bool drop_last;     /* leave out partial batches in training */
+  bool decay_all;     /* weight decay on every parameter */
 } ft_run_config;
 
 enum { FT_RUN_MAX_FIELDS = 64 };
 /** The table of all keys over ft_run_config; returns how many there are. */
 size_t ft_run_config_fields(ft_json_field fields[FT_RUN_MAX_FIELDS]);
 
-/** From a parsed object. Absent may be what comes from the data: tokenizer, vocabulary, classes,
- * max_length. `context` goes before field names in errors. */
+/** From a parsed object. Absent may be what comes from the data: task, tokenizer, vocabulary,
+ * features, classes, max_length and so on. `context` goes before field names in errors. */
 filtra_status ft_run_config_read(const json_t *object, const char *context, ft_run_config *out);
 /** Takes that from the data, and checks that model and data fit. */
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,

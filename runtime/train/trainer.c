@@ -58,13 +58,7 @@ static filtra_status build_step(filtra_trainer *t, ft_train_graph *tg, filtra_te
   filtra_parameters *p = model->params;
   ft_batch_graph *b = &tg->batch;
   filtra_graph *g = b->graph;
-  b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &b->size);
-  b->weights = filtra_graph_input(g, "weights", FILTRA_F32, 1, &b->size);
-  filtra_tensor *loss = filtra_cross_entropy(g, b->logits, b->labels, t->options.label_smoothing);
-  if (auxiliary) loss = filtra_add(g, loss, auxiliary);
-  b->loss = filtra_weighted_mean(g, loss, b->weights);
-  b->accuracy = filtra_graph_output(
-      g, filtra_weighted_mean(g, filtra_accuracy(g, b->logits, b->labels), b->weights));
+  FT_TRY(ft_batch_graph_judge(model, b, t->options.label_smoothing, auxiliary));
   FT_TRY(filtra_graph_backward(g, 1, &b->loss, NULL));
   ft_adam_tensors adam = {flat(g, "parameters", &p->values, p->bytes),
                           flat(g, "gradients", &p->gradients, p->bytes),
@@ -74,7 +68,8 @@ static filtra_status build_step(filtra_trainer *t, ft_train_graph *tg, filtra_te
   tg->optimizer = ft_optimizer_input(g);
   tg->metrics = filtra_graph_output(
       g, ft_emit_gradient_norm(g, adam.gradients, b->loss, tg->optimizer, state));
-  ft_emit_adam(g, &adam, (int64_t)(p->decay_bytes / sizeof(float)), tg->optimizer, tg->metrics);
+  uint64_t decayed = t->options.decay_all ? p->bytes : p->decay_bytes;
+  ft_emit_adam(g, &adam, (int64_t)(decayed / sizeof(float)), tg->optimizer, tg->metrics);
   return filtra_graph_compile(g);
 }
 
@@ -87,8 +82,6 @@ static filtra_status make_graph(filtra_trainer *t, int64_t size, int64_t length,
                                                      .slots = FT_IN_FLIGHT + 1,
                                                      .training = true},
                              &tg->batch.graph));
-  tg->batch.host = ft_calloc(1, ft_batch_graph_host_bytes(size, length));
-  if (!tg->batch.host) return FILTRA_ERROR_HOST_MEMORY;
   ft_batch_graph_open(t->model, &tg->batch, &auxiliary);
   return build_step(t, tg, auxiliary);
 }
@@ -188,15 +181,17 @@ static filtra_status finish_oldest(filtra_trainer *t) {
   ft_pending_step p = t->pending[0];
   filtra_graph *g = p.graph->batch.graph;
   ft_step_metrics m;
-  float accuracy;
+  float score;
   FT_TRY(filtra_graph_wait(g, p.ticket));
   FT_TRY(filtra_graph_get(g, p.graph->metrics, &m));
-  FT_TRY(filtra_graph_get(g, p.graph->batch.accuracy, &accuracy));
+  FT_TRY(filtra_graph_get(g, p.graph->batch.score, &score));
   if (m.halt) return fail_nonfinite(&p, &m);
+  bool regression = t->model->options.task == FT_TASK_REGRESSION;
   memmove(t->pending, t->pending + 1, --t->pending_count * sizeof p);
   t->last = (filtra_step_metrics){.step = p.step,
                                   .loss = m.loss,
-                                  .accuracy = accuracy,
+                                  .accuracy = regression ? 0.0f : score,
+                                  .absolute_error = regression ? score : 0.0f,
                                   .gradient_norm = m.gradient_norm,
                                   .learning_rate = p.learning_rate};
   return t->finished ? t->finished(t->user, &t->last) : FILTRA_OK;
@@ -216,7 +211,7 @@ static filtra_status submit_step(filtra_trainer *t, ft_train_graph *tg, const fi
   ft_optimizer_prepare(&settings, t->steps + 1, &inputs);
   filtra_graph *g = tg->batch.graph;
   filtra_graph_set_step(g, o->seed, t->steps);
-  FT_TRY(ft_batch_graph_set(&tg->batch, batch));
+  FT_TRY(ft_batch_graph_set(&tg->batch, batch, true));
   FT_TRY(filtra_graph_set(g, tg->optimizer, &inputs));
   ft_pending_step p = {
       .graph = tg, .step = t->steps + 1, .learning_rate = (float)point.learning_rate};

@@ -11,25 +11,47 @@
 
 enum { MAX_ROWS = 64, MAX_TEXT = 160 };
 
+#define SIZES .layers = 1, .heads = 3, .width = 12, .ffn_width = 10, .head_width = 14, .classes = 5
+#define TEXT  .vocabulary = 9, .max_length = 7, SIZES
+#define IMAGE .features = 11, .image_height = 4, .image_width = 6, .patch = 2, SIZES
+
 /* All different, so that a number in a shape says which key it comes from. */
-static const filtra_model_config BASE = {.vocabulary = 9,
-                                         .classes = 5,
-                                         .max_length = 7,
-                                         .layers = 1,
-                                         .heads = 3,
-                                         .width = 12,
-                                         .ffn_width = 10,
-                                         .head_width = 14};
+static const filtra_model_config BASE = {TEXT};
 static const struct {
   int64_t value;
   const char *name;
-} NAMES[] = {{9, "vocabulary"}, {5, "classes"},       {7, "max_length"}, {3, "heads"},
-             {12, "width"},     {4, "width / heads"}, {10, "ffn_width"}, {14, "head_width"},
-             {2, "K + 1"},      {36, "3 width"},      {48, "4 width"}};
+} NAMES[] = {{9, "vocabulary"},
+             {5, "classes"},
+             {7, "max_length"},
+             {3, "heads"},
+             {12, "width"},
+             {4, "width / heads"},
+             {10, "ffn_width"},
+             {14, "head_width"},
+             {2, "K + 1"},
+             {36, "3 width"},
+             {48, "4 width"},
+             {1, "1"},
+             {11, "features"},
+             {8, "max_length + 1"},
+             {84, "max_length width"},
+             {44, "patch patch features"},
+             {6, "patches"}};
 
 static const char *const MIXERS[] = {"softmax", "{\"name\": \"agf\", \"K\": 1}",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"uv\"}",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"svd\"}"};
+
+/* Other tasks, inputs and heads, with the first mixer. */
+static const filtra_model_config TASKS[] = {
+    {.task = FILTRA_TASK_PAIR_CLASSIFICATION, TEXT},
+    {.task = FILTRA_TASK_REGRESSION, TEXT},
+    {.task = FILTRA_TASK_LANGUAGE_MODEL, TEXT},
+    {.pooling = FILTRA_POOLING_CLASS_TOKEN, .linear_head = true, TEXT},
+    {.pooling = FILTRA_POOLING_FLATTEN, TEXT},
+    {.features = 11, .max_length = 7, SIZES},
+    {IMAGE},
+};
 
 /* The start of a parameter's row: | `name` | [shape] | */
 static void row_of(const filtra_parameters *params, size_t i, char row[MAX_TEXT]) {
@@ -51,12 +73,10 @@ static void row_of(const filtra_parameters *params, size_t i, char row[MAX_TEXT]
 }
 
 /* Looks for the rows of a model's parameters and adds those not met before to the list. */
-static void check_model(const char *page, const char *mixer, char rows[MAX_ROWS][MAX_TEXT],
-                        size_t *count) {
+static void check_model(const char *page, const filtra_model_config *config,
+                        char rows[MAX_ROWS][MAX_TEXT], size_t *count) {
   filtra_model *model;
-  filtra_model_config config = BASE;
-  config.mixer = mixer;
-  assert_ok(filtra_model_create(test_device(), &config, &model));
+  assert_ok(filtra_model_create(test_device(), config, &model));
   const filtra_parameters *params = filtra_model_parameters(model);
   for (size_t i = 0; i < filtra_parameters_count(params); i++) {
     char *row = rows[*count];
@@ -77,8 +97,13 @@ static void test_every_tensor(void **state) {
   char *page;
   size_t size, count = 0, documented = 0;
   assert_ok(ft_file_read(TEST_SOURCE_DIR "/../docs/weights.md", 1 << 20, &page, &size));
-  for (size_t i = 0; i < FT_COUNT(MIXERS); i++)
-    check_model(page, MIXERS[i], rows, &count);
+  for (size_t i = 0; i < FT_COUNT(MIXERS); i++) {
+    filtra_model_config config = BASE;
+    config.mixer = MIXERS[i];
+    check_model(page, &config, rows, &count);
+  }
+  for (size_t i = 0; i < FT_COUNT(TASKS); i++)
+    check_model(page, &TASKS[i], rows, &count);
   for (const char *at = page; (at = strstr(at, "\n| `")) != NULL; at++)
     documented++;
   assert_int_equal(documented, count);

@@ -154,7 +154,7 @@ static void test_written_configuration(void **state) {
   assert_ok(run(text, folder, NULL));
   test_same_run(reference_run(), folder);
   json_t *object = json_loads(text, 0, NULL);
-  assert_int_equal(json_object_size(object), 37);
+  assert_int_equal(json_object_size(object), 51);
   assert_int_equal(json_object_size(json_object_get(object, "mixer")), 10);
   assert_int_equal(json_integer_value(json_object_get(object, "max_length")), 32);
   json_decref(object);
@@ -190,7 +190,7 @@ static void test_configurations(void **state) {
       {", \"norm\": \"middle\"", "\"norm\" must be one of pre, post"},
       {", \"schedule\": 3", "constant, linear, cosine, one_cycle"},
       {", \"optimizer\": \"sgd\"", "adamw, adam, radam"},
-      {", \"task\": \"regression\"", "\"task\" must be one of classification"},
+      {", \"task\": \"regression\"", "\"task\" is regression, but the data are for classification"},
       {", \"precision\": \"fp16\"", "\"precision\" must be one of fp32"},
       {", \"epochs\": 1", "not both"},
       {", \"steps\": 9223372036854775807", "\"steps\" is"},

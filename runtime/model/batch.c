@@ -1,0 +1,217 @@
+/* Batches: checked, padded to a graph's shape, and judged by the task's loss. */
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- checks ---- */
+
+static filtra_status check_arrays(const ft_model_options *o, const filtra_batch *b, bool labelled) {
+  bool value = o->task == FT_TASK_REGRESSION;
+  if (b->size < 1 || b->length < 1 || !(o->features ? (void *)b->features : (void *)b->tokens) ||
+      !b->lengths)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: needs %s, lengths, size and length",
+                   o->features ? "features" : "tokens");
+  if ((b->sequences ? b->sequences : 1) != ft_model_sequences(o))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "batch: holds %d a sample where task \"%s\" takes %lld (sequences)",
+                   b->sequences ? (int)b->sequences : 1, ft_task_name((ft_task)o->task),
+                   (long long)ft_model_sequences(o));
+  if (labelled && (!(value ? (void *)b->values : (void *)b->labels) || !b->weights))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: needs %s and weights here",
+                   value ? "values" : "labels");
+  return FILTRA_OK;
+}
+
+/* `number` counts the first sequences of all samples, then the second ones. */
+static filtra_status check_sequence(const ft_model_options *o, const filtra_batch *b,
+                                    int64_t number) {
+  int64_t sample = number % b->size;
+  int32_t length = b->lengths[number];
+  if (length < 0 || length > (int64_t)b->length || length > o->max_length)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "batch: sample %lld has %d tokens; the batch holds %lld a row and the model at "
+                   "most %lld (max_length)",
+                   (long long)sample, length, (long long)b->length, (long long)o->max_length);
+  if (o->patch && length != o->max_length)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "batch: sample %lld has %d pixels, the model's images have %lld",
+                   (long long)sample, length, (long long)o->max_length);
+  for (int32_t n = 0; n < length && !o->features; n++) {
+    int32_t token = b->tokens[number * b->length + n];
+    if (token < 0 || token >= o->vocabulary)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "batch: sample %lld has token %d at position %d, accepted are 0 to %lld "
+                     "(vocabulary)",
+                     (long long)sample, token, n, (long long)o->vocabulary - 1);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status check_label(const ft_model_options *o, const filtra_batch *b, int64_t i) {
+  if (o->task == FT_TASK_REGRESSION) {
+    if (isfinite(b->values[i])) return FILTRA_OK;
+    return ft_fail(FILTRA_ERROR_INPUT, "batch: sample %lld has the value %g", (long long)i,
+                   (double)b->values[i]);
+  }
+  bool next = o->task == FT_TASK_LANGUAGE_MODEL;
+  int64_t count = next ? b->lengths[i] : 1, least = next ? -1 : 0, most = ft_model_outputs(o) - 1;
+  const int32_t *labels = b->labels + (next ? i * b->length : i);
+  for (int64_t n = 0; n < count; n++)
+    if (labels[n] < least || labels[n] > most)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "batch: sample %lld has label %d, accepted are %lld to %lld", (long long)i,
+                     labels[n], (long long)least, (long long)most);
+  return FILTRA_OK;
+}
+
+filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch *batch,
+                                   bool labelled) {
+  const ft_model_options *o = &model->options;
+  FT_TRY(check_arrays(o, batch, labelled));
+  int64_t sequences = batch->size * ft_model_sequences(o);
+  for (int64_t i = 0; i < sequences; i++) {
+    FT_TRY(check_sequence(o, batch, i));
+    if (labelled && i < batch->size && batch->weights[i] != 0.0f) FT_TRY(check_label(o, batch, i));
+  }
+  return FILTRA_OK;
+}
+
+/* ---- the graph around the network ---- */
+
+void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary) {
+  const ft_model_options *o = &model->options;
+  filtra_graph *g = b->graph;
+  ft_scope scope = {.graph = g, .params = model->params, .observer = b->observer};
+  int64_t sequences = b->size * ft_model_sequences(o);
+  const int64_t shape[] = {sequences, b->length, o->features};
+  if (o->features)
+    b->features = filtra_graph_input(g, "features", FILTRA_F32, 3, shape);
+  else
+    b->tokens = filtra_graph_input(g, "tokens", FILTRA_I32, 2, shape);
+  b->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &sequences);
+  ft_network_input in = {.tokens = b->tokens,
+                         .features = b->features,
+                         .mask = filtra_length_mask(g, b->lengths, b->length)};
+  b->rows = o->task == FT_TASK_LANGUAGE_MODEL ? b->size * b->length : b->size;
+  b->logits = ft_network_build(&scope, o, &in, auxiliary);
+}
+
+/* Both in units of the model's output; the absolute error's are the values' own. */
+static void judge_values(filtra_graph *g, const ft_model_options *o, ft_batch_graph *b,
+                         filtra_tensor **loss, filtra_tensor **score) {
+  b->values = filtra_graph_input(g, "values", FILTRA_F32, 2, (int64_t[]){b->rows, 1});
+  float scale = 1.0f / o->target_scale;
+  filtra_tensor *target = filtra_affine(g, b->values, scale, -o->target_mean * scale);
+  *loss = filtra_squared_error(g, b->logits, target);
+  *score = filtra_affine(g, filtra_absolute_error(g, b->logits, target), o->target_scale, 0.0f);
+}
+
+filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
+                                   filtra_tensor *auxiliary) {
+  const ft_model_options *o = &model->options;
+  filtra_graph *g = b->graph;
+  filtra_tensor *loss, *score;
+  b->weights = filtra_graph_input(g, "weights", FILTRA_F32, 1, &b->rows);
+  b->sample_weights = b->rows == b->size ? b->weights : NULL;
+  if (o->task == FT_TASK_REGRESSION) {
+    judge_values(g, o, b, &loss, &score);
+  } else {
+    b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &b->rows);
+    loss = filtra_cross_entropy(g, b->logits, b->labels, smoothing);
+    score = filtra_accuracy(g, b->logits, b->labels);
+  }
+  b->score = filtra_graph_output(g, filtra_weighted_mean(g, score, b->weights));
+  b->loss = filtra_weighted_mean(g, loss, b->weights);
+  if (auxiliary) {
+    if (!b->sample_weights)
+      b->sample_weights = filtra_graph_input(g, "sample weights", FILTRA_F32, 1, &b->size);
+    b->loss = filtra_add(g, b->loss, filtra_weighted_mean(g, auxiliary, b->sample_weights));
+  }
+  int64_t columns = o->features > 1 ? o->features : 1;
+  b->host =
+      ft_calloc((size_t)(b->size * ft_model_sequences(o) * b->length * columns), sizeof(int32_t));
+  return b->host ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+/* ---- a batch into the graph ---- */
+
+/* An array of a batch: `count` rows of `width` 32-bit words. */
+typedef struct rows {
+  const void *data; /* NULL: all zeros */
+  int64_t count, width;
+} rows;
+
+static void put_rows(int32_t *to, const rows *from, int64_t width) {
+  int64_t copy = from->width < width ? from->width : width;
+  for (int64_t i = 0; from->data && i < from->count; i++)
+    memcpy(to + i * width, (const int32_t *)from->data + i * from->width,
+           (size_t)copy * sizeof *to);
+}
+
+/* Fills an input of rows of `width` words, each row's and the missing rows' rest with zeros. There
+ * may be two such arrays, one behind the other: the first and second sequences of pairs. */
+static filtra_status set_input(ft_batch_graph *b, filtra_tensor *input, const rows *from,
+                               int64_t sequences, int64_t width) {
+  if (!input) return FILTRA_OK;
+  memset(b->host, 0, (size_t)(sequences * b->size * width) * sizeof(int32_t));
+  for (int64_t s = 0; s < sequences; s++) {
+    rows part = *from;
+    if (part.data) part.data = (const int32_t *)from->data + s * from->count * from->width;
+    put_rows((int32_t *)b->host + s * b->size * width, &part, width);
+  }
+  return filtra_graph_set(b->graph, input, b->host);
+}
+
+static bool predicted(const filtra_batch *batch, int64_t i, int64_t n) {
+  return n < batch->lengths[i] && batch->labels[i * batch->length + n] >= 0;
+}
+
+/* Each token's weight is its sample's where it has a successor to predict. */
+static filtra_status set_token_weights(ft_batch_graph *b, const filtra_batch *batch,
+                                       bool labelled) {
+  float *to = b->host;
+  memset(to, 0, (size_t)b->rows * sizeof *to);
+  for (int64_t i = 0; labelled && i < batch->size; i++)
+    for (int64_t n = 0; n < b->length && n < batch->lengths[i]; n++)
+      if (predicted(batch, i, n)) to[i * b->length + n] = batch->weights[i];
+  return filtra_graph_set(b->graph, b->weights, to);
+}
+
+filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch, bool labelled) {
+  int64_t sequences = b->lengths->shape[0] / b->size, size = batch->size, length = batch->length;
+  int64_t columns = b->features ? b->features->shape[2] : 0;
+  bool tokens = b->rows != b->size;
+  const rows none = {0};
+  const rows labels = {batch->labels, size, tokens ? length : 1};
+  const rows weights = {batch->weights, size, 1}, values = {batch->values, size, 1};
+  FT_TRY(set_input(b, b->tokens, &(rows){batch->tokens, size, length}, sequences, b->length));
+  FT_TRY(set_input(b, b->features, &(rows){batch->features, size, length * columns}, 1,
+                   b->length * columns));
+  FT_TRY(set_input(b, b->lengths, &(rows){batch->lengths, size, 1}, sequences, 1));
+  FT_TRY(set_input(b, b->labels, labelled ? &labels : &none, 1, tokens ? b->length : 1));
+  FT_TRY(set_input(b, b->values, labelled ? &values : &none, 1, 1));
+  if (tokens) FT_TRY(set_token_weights(b, batch, labelled));
+  return set_input(b, b->sample_weights, labelled ? &weights : &none, 1, 1);
+}
+
+double ft_batch_weight(const filtra_model *model, const filtra_batch *batch) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < batch->size; i++) {
+    int64_t count = 1;
+    if (model->options.task == FT_TASK_LANGUAGE_MODEL) {
+      count = 0;
+      for (int64_t n = 0; n < batch->lengths[i]; n++)
+        count += predicted(batch, i, n);
+    }
+    sum += (double)batch->weights[i] * (double)count;
+  }
+  return sum;
+}
+
+void ft_batch_graph_close(ft_batch_graph *b) {
+  filtra_graph_destroy(&b->graph);
+  free(b->host);
+  b->host = NULL;
+}

@@ -1,0 +1,194 @@
+/* The network of every task: input, blocks around a mixer, norm, and what the task makes of it. */
+#include "model/model.h"
+
+#include <math.h>
+
+/* ---- input: [B,N] ids or [B,N,F] numbers -> [B,N,width] ---- */
+
+static filtra_tensor *embedding_table(const ft_scope *scope, const ft_model_options *o) {
+  const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
+  return ft_parameter_tensor(scope, "embedding.weight", 2, (int64_t[]){o->vocabulary, o->width},
+                             &init);
+}
+
+/* Pixels row by row [B, h w, F] -> patches row by row [B, h w / P^2, P P F]; a patch holds its
+ * pixels row by row. Rows of patches are to their pixels' rows what batches are to tokens, and
+ * patches of a row what heads are to channels. */
+static filtra_tensor *cut_patches(filtra_graph *g, const ft_model_options *o, filtra_tensor *x) {
+  if (!ft_usable(g, x)) return NULL;
+  int64_t p = o->patch, columns = o->image_width / p, rows = x->shape[0] * (o->image_height / p);
+  int64_t band[] = {rows, p, o->image_width * o->features};
+  filtra_tensor *view = filtra_split_heads(g, filtra_reshape(g, x, 3, band), columns);
+  const int64_t start[4] = {0}, box[] = {rows, columns, p, p * o->features};
+  const int64_t patches[] = {x->shape[0], ft_model_tokens(o), p * p * o->features};
+  return filtra_reshape(g, filtra_slice(g, view, start, box), 3, patches);
+}
+
+/* A learned token in front of each sequence of x, and its place in the mask. */
+static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
+                                      filtra_tensor **mask) {
+  filtra_graph *g = scope->graph;
+  if (!ft_usable(g, x) || !ft_usable(g, *mask)) return NULL;
+  const int64_t one[] = {x->shape[0], 1, x->shape[2]};
+  filtra_tensor *token = ft_tensor_new(g, "class token", FILTRA_F32, 3, one);
+  filtra_tensor *real = ft_tensor_new(g, "class token mask", FILTRA_F32, 2, one);
+  ft_emit_fill(g, token, 0.0f);
+  ft_emit_fill(g, real, 1.0f);
+  filtra_tensor *table =
+      ft_parameter_tensor(scope, "class_token.weight", 2, one + 1,
+                          &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = 0.02f});
+  token = filtra_add_positions(g, token, table);
+  *mask = filtra_concat(g, 1, 2, (filtra_tensor *[]){real, *mask});
+  return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
+}
+
+static filtra_tensor *add_positions(const ft_scope *scope, const ft_model_options *o,
+                                    filtra_tensor *x) {
+  const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
+  int64_t rows = ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN);
+  switch ((filtra_positions)o->positions) {
+  case FILTRA_POSITIONS_LEARNED:
+    return filtra_add_positions(
+        scope->graph, x,
+        ft_parameter_tensor(scope, "positions.weight", 2, (int64_t[]){rows, o->width}, &init));
+  case FILTRA_POSITIONS_SINUSOIDAL:
+    return filtra_add_sinusoids(scope->graph, x);
+  case FILTRA_POSITIONS_NONE:
+    break;
+  }
+  return x;
+}
+
+static filtra_tensor *embed(const ft_scope *scope, const ft_model_options *o,
+                            const ft_network_input *in, filtra_tensor *table,
+                            filtra_tensor **mask) {
+  filtra_graph *g = scope->graph;
+  filtra_tensor *x = in->features;
+  if (o->patch) {
+    x = cut_patches(g, o, x);
+    *mask = x ? ft_tensor_new(g, "patch mask", FILTRA_F32, 2, x->shape) : NULL;
+    ft_emit_fill(g, *mask, 1.0f); /* images are whole */
+  }
+  x = o->features ? ft_linear_layer(scope, "embedding", x, o->width, NULL)
+                  : filtra_embedding(g, table, in->tokens);
+  if (o->scale_embeddings) x = filtra_affine(g, x, sqrtf((float)o->width), 0.0f);
+  if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = add_class_token(scope, x, mask);
+  x = filtra_dropout(g, add_positions(scope, o, x), o->dropout);
+  ft_scope inner = ft_scope_enter(scope, "embedding");
+  ft_observe(&inner, "x", x);
+  return x;
+}
+
+/* ---- blocks ---- */
+
+static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, filtra_tensor *x,
+                             filtra_tensor *mask, filtra_tensor **auxiliary) {
+  filtra_graph *g = scope->graph;
+  ft_encoder_options encoder = {.mixer = &o->mixer,
+                                .heads = o->heads,
+                                .ffn_width = o->ffn_width,
+                                .activation = (filtra_activation)o->activation,
+                                .dropout = o->dropout,
+                                .post_norm = o->norm != 0,
+                                .causal = o->task == FT_TASK_LANGUAGE_MODEL};
+  for (int64_t i = 0; i < o->layers; i++) {
+    ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
+    filtra_tensor *loss;
+    x = ft_encoder_block(&layer, &encoder, x, mask, &loss);
+    if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
+  }
+  if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)o->layers, 0.0f);
+  return ft_norm_layer(scope, "norm", x);
+}
+
+/* ---- output ---- */
+
+/* All tokens of a sequence side by side, padding as zeros, as Zerveas et al. 2021 end their model:
+ * [B,N,C] -> [B, N C]. */
+static filtra_tensor *flatten(filtra_graph *g, const ft_model_options *o, filtra_tensor *x,
+                              filtra_tensor *mask) {
+  int64_t batch = x->shape[0], n = x->shape[1], width = x->shape[2];
+  x = filtra_activate(g, x, (filtra_activation)o->activation);
+  x = filtra_dropout(g, x, o->dropout);
+  x = filtra_mask_tokens(g, x, mask);
+  return filtra_reshape(g, x, 2, (int64_t[]){batch, n * width});
+}
+
+static filtra_tensor *pool(filtra_graph *g, const ft_model_options *o, filtra_tensor *x,
+                           filtra_tensor *mask) {
+  if (!ft_usable(g, x)) return NULL;
+  switch (o->pooling) {
+  case FILTRA_POOLING_MEAN:
+    return filtra_pool_mean(g, x, mask, false);
+  case FILTRA_POOLING_MEAN_ALL: /* the divisor must not depend on how far a batch is padded */
+    return filtra_affine(g, filtra_pool_mean(g, x, mask, true),
+                         (float)x->shape[1] / (float)ft_model_tokens(o), 0.0f);
+  case FILTRA_POOLING_FIRST:
+  case FILTRA_POOLING_CLASS_TOKEN:
+    return filtra_pool_first(g, x);
+  case FILTRA_POOLING_FLATTEN:
+    return flatten(g, o, x, mask);
+  }
+  return NULL;
+}
+
+/* x [B,..] has less than `inputs` columns where tokens lie side by side and a batch is padded less
+ * far than the model's longest. */
+static filtra_tensor *apply_head(const ft_scope *scope, const ft_model_options *o, filtra_tensor *x,
+                                 int64_t inputs) {
+  int64_t out = ft_model_outputs(o);
+  if (o->head == FT_HEAD_LINEAR) return ft_linear_prefix(scope, "head", x, inputs, out, NULL);
+  ft_scope head = ft_scope_enter(scope, "head");
+  filtra_linear_options hidden = {.activation = (filtra_activation)o->head_activation};
+  x = ft_linear_prefix(&head, "1", x, inputs, o->head_width, &hidden);
+  return ft_linear_layer(&head, "2", x, out, NULL);
+}
+
+/* Rows [from, from + count) of t [R,..]. */
+static filtra_tensor *rows(filtra_graph *g, filtra_tensor *t, int64_t from, int64_t count) {
+  if (!ft_usable(g, t)) return NULL;
+  const int64_t start[2] = {from, 0}, box[2] = {count, t->ndim > 1 ? t->shape[1] : 0};
+  return filtra_slice(g, t, start, box);
+}
+
+/* Both sequences of a pair as [a, b, a b, a - b] (Tay et al. 2021): [2B,C] -> [B,4C]. An auxiliary
+ * loss is the mean of theirs. */
+static filtra_tensor *join_pair(filtra_graph *g, filtra_tensor *x, filtra_tensor **auxiliary) {
+  if (!ft_usable(g, x)) return NULL;
+  int64_t batch = x->shape[0] / 2;
+  filtra_tensor *a = rows(g, x, 0, batch), *b = rows(g, x, batch, batch);
+  if (*auxiliary)
+    *auxiliary = filtra_affine(
+        g, filtra_add(g, rows(g, *auxiliary, 0, batch), rows(g, *auxiliary, batch, batch)), 0.5f,
+        0.0f);
+  filtra_tensor *difference = filtra_add(g, a, filtra_affine(g, b, -1.0f, 0.0f));
+  return filtra_concat(g, 1, 4, (filtra_tensor *[]){a, b, filtra_multiply(g, a, b), difference});
+}
+
+/* [B,N,C] -> [B N, vocabulary]. */
+static filtra_tensor *predict_tokens(const ft_scope *scope, const ft_model_options *o,
+                                     filtra_tensor *x, filtra_tensor *table) {
+  filtra_graph *g = scope->graph;
+  if (!ft_usable(g, x)) return NULL;
+  x = filtra_reshape(g, x, 2, (int64_t[]){x->shape[0] * x->shape[1], x->shape[2]});
+  if (!o->tie_embeddings) return ft_linear_layer(scope, "head", x, o->vocabulary, NULL);
+  filtra_tensor *bias = ft_parameter_tensor(scope, "head.bias", 1, &o->vocabulary, NULL);
+  return filtra_linear(g, x, table, bias, NULL);
+}
+
+filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o,
+                                const ft_network_input *in, filtra_tensor **auxiliary) {
+  filtra_graph *g = scope->graph;
+  filtra_tensor *mask = in->mask, *table = o->features ? NULL : embedding_table(scope, o);
+  *auxiliary = NULL;
+  if (!ft_usable(g, o->features ? in->features : in->tokens) || !ft_usable(g, mask)) return NULL;
+  if (o->mask_zero) mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
+  filtra_tensor *x = embed(scope, o, in, table, &mask);
+  x = encode(scope, o, x, mask, auxiliary);
+  if (o->task == FT_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, x, table);
+  x = pool(g, o, x, mask);
+  if (o->task == FT_TASK_PAIR_CLASSIFICATION) x = join_pair(g, x, auxiliary);
+  if (!ft_usable(g, x)) return NULL;
+  bool flat = o->pooling == FILTRA_POOLING_FLATTEN;
+  return apply_head(scope, o, x, flat ? ft_model_tokens(o) * o->width : ft_columns(x));
+}
