@@ -12,6 +12,14 @@
  *                  one such file: header "Source<TAB>Target", then expression<TAB>label
  *   "listops"      original ListOps: no header, label<TAB>expression; one file, or a folder with at
  *                  most one each of train*.tsv, val*.tsv and test*.tsv
+ *   "ts"           time series of the UEA and UCR archives: a folder with NAME_TRAIN.ts and, if
+ *                  there is one, NAME_TEST.ts (of several sets, the one named as the folder), or
+ *                  one file. NAME_TRAIN.ts brings the test file beside it along, NAME_TEST.ts
+ *                  opened as test data the training file. Series may differ in length; test series
+ *                  are cut at the longest of the training file. Each feature gets mean 0 and
+ *                  deviation 1 over all steps of the training split, held-out samples not among
+ *                  them. Missing values ('?', NaN) lie on the line between their neighbours; a
+ *                  feature that is missing throughout a series is 0 there.
  *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to _5.bin and
  *                  test_batch.bin (any of them), or one such file. The last tenth of the training
  *                  images is the validation split

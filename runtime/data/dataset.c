@@ -9,10 +9,7 @@
 #include <string.h>
 
 const ft_dataset_format *const ft_dataset_formats[] = {
-    &ft_format_lra_listops,
-    &ft_format_listops,
-    &ft_format_cifar10,
-    &ft_format_idx,
+    &ft_format_lra_listops, &ft_format_listops, &ft_format_cifar10, &ft_format_idx, &ft_format_ts,
 };
 const size_t ft_dataset_format_count = FT_COUNT(ft_dataset_formats);
 

@@ -42,8 +42,8 @@ struct filtra_dataset {
   filtra_tokenizer *owned_tokenizer; /* freed with the dataset, where the data makes it */
   /* [info.features] each; what is kept stands for scale * x + offset. NULL: for itself. */
   float *feature_scale, *feature_offset;
-  bool hold_out_last; /* validation is the last tenth of training, not one drawn */
-  bool standardise;   /* what scale and offset are made for, once the splits are known */
+  bool hold_out_last;                /* validation is the last tenth of training, not one drawn */
+  bool standardise;                  /* to be done once the splits are known: ft_standardise */
   ft_samples samples[FILTRA_SPLITS]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLITS];
 };
@@ -71,13 +71,16 @@ typedef struct ft_dataset_format {
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
 
-/** Fills feature_scale and feature_offset from the training split. */
-filtra_status ft_standardise(filtra_dataset *dataset);
+/** Brings each feature to mean 0 and deviation 1 (of samples, n - 1, plus 2.2e-16) over all steps
+ * of the training split; without one, of the first split that has samples. Numbers are changed in
+ * place, for bytes scale and offset are filled. A feature that is constant, or missing (NaN),
+ * becomes 0. */
+filtra_status ft_standardise(filtra_dataset *ds);
 
 /** Frees what ft_list_directory gave. */
 void ft_free_names(char **names, size_t count);
 
-extern const ft_dataset_format ft_format_lra_listops, ft_format_listops;
+extern const ft_dataset_format ft_format_lra_listops, ft_format_listops, ft_format_ts;
 extern const ft_dataset_format ft_format_cifar10, ft_format_idx;
 /** All of them, in the order in which a path is tried. */
 extern const ft_dataset_format *const ft_dataset_formats[];

@@ -1,0 +1,109 @@
+#include "data/labels.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LABELS = 10000, MAX_NAME = 200 };
+
+static bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+void ft_trim(const char **text, size_t *length) {
+  while (*length > 0 && is_space((*text)[*length - 1]))
+    --*length;
+  while (*length > 0 && is_space(**text)) {
+    ++*text;
+    --*length;
+  }
+}
+
+static filtra_status add(ft_labels *labels, const char *name, size_t length) {
+  if (length > MAX_NAME)
+    return ft_fail(FILTRA_ERROR_INPUT, "a class name of %zu bytes; at most %d are accepted", length,
+                   MAX_NAME);
+  if (labels->count == MAX_LABELS)
+    return ft_fail(FILTRA_ERROR_INPUT, "\"%.*s\" is class number %d; at most %d are supported",
+                   (int)length, name, MAX_LABELS + 1, MAX_LABELS);
+  FT_TRY(FT_GROW(labels->names, labels->count, labels->capacity));
+  char *copy = ft_calloc(length + 1, 1);
+  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
+  memcpy(copy, name, length);
+  labels->names[labels->count++] = copy;
+  return FILTRA_OK;
+}
+
+filtra_status ft_labels_find(ft_labels *labels, const char *name, size_t length, int32_t *label) {
+  ft_trim(&name, &length);
+  if (length == 0) return ft_fail(FILTRA_ERROR_INPUT, "the class is empty");
+  for (size_t i = 0; i < labels->count; i++) {
+    *label = (int32_t)i;
+    if (!strncmp(labels->names[i], name, length) && !labels->names[i][length]) return FILTRA_OK;
+  }
+  *label = (int32_t)labels->count;
+  if (!labels->closed) return add(labels, name, length);
+  return ft_fail(FILTRA_ERROR_INPUT, "\"%.*s\" is none of the %zu classes",
+                 (int)(length < 40 ? length : 40), name, labels->count);
+}
+
+/* ---- sorting ---- */
+
+typedef struct named {
+  char *name;
+  size_t label;
+} named;
+
+static int compare_strings(const void *a, const void *b) {
+  return strcmp(((const named *)a)->name, ((const named *)b)->name);
+}
+
+static int compare_numbers(const void *a, const void *b) {
+  long long x = strtoll(((const named *)a)->name, NULL, 10);
+  long long y = strtoll(((const named *)b)->name, NULL, 10);
+  return x == y ? compare_strings(a, b) : x < y ? -1 : 1;
+}
+
+static bool all_numbers(const ft_labels *labels) {
+  for (size_t i = 0; i < labels->count; i++) {
+    const char *digits = labels->names[i] + (*labels->names[i] == '-');
+    size_t length = strlen(digits);
+    if (length == 0 || length > 18 || strspn(digits, "0123456789") != length) return false;
+  }
+  return true;
+}
+
+filtra_status ft_labels_close(ft_labels *labels, bool numbers, ft_samples *samples) {
+  labels->closed = true;
+  named *sorted = ft_calloc(labels->count, sizeof *sorted);
+  int32_t *renumbered = ft_calloc(labels->count, sizeof *renumbered);
+  filtra_status status = sorted && renumbered ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status && labels->count > 0) {
+    for (size_t i = 0; i < labels->count; i++)
+      sorted[i] = (named){labels->names[i], i};
+    qsort(sorted, labels->count, sizeof *sorted,
+          numbers && all_numbers(labels) ? compare_numbers : compare_strings);
+    for (size_t i = 0; i < labels->count; i++) {
+      labels->names[i] = sorted[i].name;
+      renumbered[sorted[i].label] = (int32_t)i;
+    }
+    for (size_t i = 0; i < samples->count; i++)
+      samples->rows[i].label = renumbered[samples->rows[i].label];
+  }
+  free(sorted);
+  free(renumbered);
+  return status;
+}
+
+void ft_labels_give(ft_labels *labels, filtra_dataset *ds) {
+  ds->info.classes = (uint32_t)labels->count;
+  ds->owned_class_names = labels->names;
+  ds->class_names = (const char *const *)labels->names;
+  *labels = (ft_labels){.closed = true};
+}
+
+void ft_labels_free(ft_labels *labels) {
+  ft_free_names(labels->names, labels->count);
+  *labels = (ft_labels){0};
+}

@@ -1,0 +1,459 @@
+/* The reader of .ts time series. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "support/harness.h"
+
+#include <filtra/data.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define HEADER                                                                                     \
+  "# comment\n@problemName Small\n@timeStamps false\n@missing true\n@univariate false\n"           \
+  "@dimensions 2\n@equalLength false\n@classLabel true b a 10 9\n@data\n"
+
+static const char small[] = HEADER "1,2,3:4,5,6:a\n"
+                                   "-1,0.5:1e1,2:b\n"
+                                   "2,?,6,NaN:nan,1,?,7:10\n"
+                                   "7:8:9\n";
+
+/* ---- helpers ---- */
+
+static const char *write_bytes(const char *folder, const char *name, const void *data,
+                               size_t size) {
+  static char path[1024];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *stream = fopen(path, "wb");
+  assert_non_null(stream);
+  assert_int_equal(fwrite(data, 1, size, stream), size);
+  assert_int_equal(fclose(stream), 0);
+  return path;
+}
+
+static const char *write_text(const char *folder, const char *name, const char *text) {
+  return write_bytes(folder, name, text, strlen(text));
+}
+
+/* Opens and closes, after looking at every number. */
+static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
+  filtra_dataset *ds;
+  filtra_status status = filtra_dataset_open(path, options, &ds);
+  if (status) return status;
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_int_equal(info->input, FILTRA_INPUT_FEATURES);
+  float *x = ft_calloc((size_t)info->longest * info->features, sizeof *x);
+  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+    for (uint64_t i = 0; i < info->count[split]; i++) {
+      filtra_sample s;
+      assert_ok(filtra_dataset_sample(ds, split, i, &s));
+      assert_in_range(s.length, 1, info->longest);
+      if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
+      assert_ok(filtra_dataset_features(ds, split, i, x));
+      for (size_t k = 0; k < (size_t)s.length * info->features; k++)
+        assert_true(isfinite(x[k]));
+    }
+  free(x);
+  filtra_dataset_close(&ds);
+  return FILTRA_OK;
+}
+
+static filtra_dataset *open_ok(const char *path, filtra_split file_split) {
+  filtra_dataset *ds;
+  assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.file_split = file_split}, &ds));
+  return ds;
+}
+
+/* ---- what is right ---- */
+
+/* As a test file, all samples are there in file order, standardised by themselves. */
+static void test_values(void **state) {
+  (void)state;
+  /* [step][dimension], missing ones interpolated, by hand */
+  static const double rows[4][4][2] = {
+      {{1, 4}, {2, 5}, {3, 6}}, {{-1, 10}, {0.5, 2}}, {{2, 1}, {4, 1}, {6, 4}, {6, 7}}, {{7, 8}}};
+  static const uint32_t lengths[] = {3, 2, 4, 1};
+  static const char *const classes[] = {"a", "b", "10", "9"};
+  filtra_dataset *ds = open_ok(write_text(test_folder(), "a.ts", small), FILTRA_TEST);
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(info->format, "ts");
+  assert_int_equal(info->features, 2);
+  assert_int_equal(info->classes, 4);
+  assert_int_equal(info->longest, 4);
+  assert_null(info->tokenizer);
+  assert_string_equal(filtra_dataset_class_name(ds, 0), "10"); /* sorted as text */
+  assert_string_equal(filtra_dataset_class_name(ds, 3), "b");
+  double mean[2] = {0}, deviation[2] = {0};
+  for (int k = 0; k < 2; k++) {
+    for (int i = 0; i < 4; i++)
+      for (uint32_t t = 0; t < lengths[i]; t++)
+        mean[k] += rows[i][t][k] / 10.0;
+    for (int i = 0; i < 4; i++)
+      for (uint32_t t = 0; t < lengths[i]; t++)
+        deviation[k] += pow(rows[i][t][k] - mean[k], 2.0) / 9.0;
+  }
+  for (int i = 0; i < 4; i++) {
+    filtra_sample s;
+    float x[8];
+    assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, (uint64_t)i, &s));
+    assert_ok(filtra_dataset_features(ds, FILTRA_TEST, (uint64_t)i, x));
+    assert_int_equal(s.length, lengths[i]);
+    assert_null(s.tokens);
+    assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)s.label), classes[i]);
+    for (uint32_t t = 0; t < s.length; t++)
+      for (int k = 0; k < 2; k++)
+        assert_float_equal(x[2 * t + (uint32_t)k], (rows[i][t][k] - mean[k]) / sqrt(deviation[k]),
+                           1e-6);
+  }
+  filtra_dataset_close(&ds);
+}
+
+/* Samples (i, 2i) with i below `count`, each twice as long as needed to tell. */
+static const char *write_ramp(const char *folder, const char *name, int first, int count,
+                              int length) {
+  char *text = ft_calloc((size_t)count * (size_t)length * 16 + 256, 1), *to = text;
+  to += sprintf(to, "@classLabel true x y\n@data\n");
+  for (int i = first; i < first + count; i++) {
+    for (int k = 0; k < length; k++)
+      to += sprintf(to, "%s%d", k ? "," : "", i);
+    for (int k = 0; k < length; k++)
+      to += sprintf(to, "%c5.%d", k ? ',' : ':', k % 2);
+    to += sprintf(to, ":%c\n", i % 2 ? 'x' : 'y');
+  }
+  const char *path = write_text(folder, name, text);
+  free(text);
+  return path;
+}
+
+/* Mean and deviation are those of the training split, validation samples not among them. */
+static void test_standardised_by_the_training_split(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_ramp(folder, "R_TRAIN.ts", 0, 50, 4);
+  write_ramp(folder, "R_TEST.ts", 1000, 3, 4);
+  filtra_dataset *ds = open_ok(folder, FILTRA_TRAIN);
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_int_equal(info->count[FILTRA_TRAIN], 45);
+  assert_int_equal(info->count[FILTRA_VAL], 5);
+  assert_int_equal(info->count[FILTRA_TEST], 3);
+  double sum[2] = {0}, squares[2] = {0};
+  float x[8];
+  for (uint64_t i = 0; i < 45; i++) {
+    assert_ok(filtra_dataset_features(ds, FILTRA_TRAIN, i, x));
+    for (int k = 0; k < 8; k++) {
+      sum[k % 2] += x[k];
+      squares[k % 2] += (double)x[k] * x[k];
+    }
+  }
+  for (int k = 0; k < 2; k++) {
+    assert_float_equal(sum[k] / 180.0, 0.0, 1e-6);
+    assert_float_equal(squares[k] / 179.0, 1.0, 1e-5);
+  }
+  float first[8], second[8]; /* by the same numbers: one step of i is as wide as in train */
+  assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 0, first));
+  assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 1, second));
+  assert_true(first[0] > 60.0f && first[0] < 80.0f);
+  assert_float_equal(second[0] - first[0], 1.0 / 14.5, 5e-3);
+  filtra_dataset_close(&ds);
+}
+
+static void test_test_files_bring_their_training_file(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  char path[1024];
+  write_ramp(folder, "R_TRAIN.ts", 0, 20, 3);
+  snprintf(path, sizeof path, "%s", write_ramp(folder, "R_TEST.ts", 0, 4, 6));
+  filtra_dataset *whole = open_ok(folder, FILTRA_TRAIN), *test = open_ok(path, FILTRA_TEST);
+  assert_int_equal(filtra_dataset_get_info(test)->count[FILTRA_TEST], 4);
+  assert_int_equal(filtra_dataset_get_info(test)->longest, 3); /* cut like training series */
+  for (uint64_t i = 0; i < 4; i++) {
+    float a[6], b[6];
+    assert_ok(filtra_dataset_features(whole, FILTRA_TEST, i, a));
+    assert_ok(filtra_dataset_features(test, FILTRA_TEST, i, b));
+    assert_memory_equal(a, b, sizeof a);
+  }
+  filtra_dataset_close(&whole);
+  filtra_dataset_close(&test);
+  test = open_ok(path, FILTRA_TRAIN); /* to train on: alone */
+  assert_int_equal(filtra_dataset_get_info(test)->count[FILTRA_TRAIN], 3);
+  assert_int_equal(filtra_dataset_get_info(test)->longest, 6);
+  filtra_dataset_close(&test);
+}
+
+static void test_folders_of_several_sets(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  char named[512], path[600];
+  snprintf(named, sizeof named, "%s/Two", folder);
+  assert_int_equal(mkdir(named, 0700), 0);
+  for (int i = 0; i < 2; i++) {
+    const char *in = i ? named : folder;
+    write_ramp(in, "Two_TRAIN.ts", 0, 5, 2);
+    write_ramp(in, "Two_eq_TRAIN.ts", 0, 7, 2);
+    write_ramp(in, "A_TRAIN.ts", 0, 9, 2);
+  }
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one data set");
+  for (int slashes = 0; slashes < 3; slashes++) {
+    snprintf(path, sizeof path, "%s%.*s", named, slashes, "//");
+    filtra_dataset *ds = open_ok(path, FILTRA_TRAIN);
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], 4);
+    filtra_dataset_close(&ds);
+  }
+  assert_fails(try_open(test_folder(), &(filtra_dataset_options){.format = "ts"}),
+               FILTRA_ERROR_INPUT, "holds no NAME_TRAIN.ts");
+}
+
+static void test_headers(void **state) {
+  (void)state;
+  static const char *const good[] = {
+      "@classLabel true 1 2\n@data\n1,2:1\n3:2\n",
+      "@data\n1,2:yes\n3:no\n", /* classes from the samples */
+      "@classlabel TRUE\n@DATA\n1,2:yes\n3:no",
+      "@problemName a b c\n@whatever\n@univariate true\n@seriesLength 9\n@classLabel true x\n"
+      "@data\n\n# comment\n1,2: x \n",
+      "\xef\xbb\xbf@problemName x\r\n@classLabel true x y\r\n@data\r\n 1, 2:x\r\n1:y\r\n",
+      "@equalLength true\n@seriesLength 2\n@univariate false\n@classLabel true "
+      "x\n@data\n1,2:3,4:x\n",
+      "@classLabel false\n@targetLabel true\n@data\n1,2:0.5\n3:-1e3\n",
+  };
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(good); i++)
+    assert_ok(try_open(write_text(folder, "a.ts", good[i]), NULL));
+}
+
+static void test_number_targets(void **state) {
+  (void)state;
+  filtra_dataset *ds =
+      open_ok(write_text(test_folder(), "a.ts", "@targetLabel true\n@data\n1,2:0.5\n3:-1e3\n"),
+              FILTRA_TEST);
+  assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
+  assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
+  filtra_sample s;
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 1, &s));
+  assert_true(s.value == -1000.0f);
+  filtra_dataset_close(&ds);
+}
+
+static void test_missing_throughout_and_constant(void **state) {
+  (void)state;
+  filtra_dataset *ds = open_ok(
+      write_text(test_folder(), "a.ts", "@data\n?,?:1e6,1e6:0.1,0.1:x\n1,3:1e6,1e6:0.1,0.1:y\n"),
+      FILTRA_TEST);
+  float x[6];
+  assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 0, x));
+  for (int i = 0; i < 6; i++)
+    assert_true(x[i] == 0.0f);
+  assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 1, x));
+  assert_float_equal(x[0], -sqrt(0.5), 1e-6);
+  assert_true(x[1] == 0.0f && x[2] == 0.0f);
+  filtra_dataset_close(&ds);
+}
+
+static void test_max_length(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "a.ts", small);
+  assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
+               "a.ts:12: series of 4 values where at most 3 are accepted");
+  assert_ok(try_open(path, &(filtra_dataset_options){.max_length = 4}));
+  filtra_dataset *ds;
+  assert_ok(
+      filtra_dataset_open(path, &(filtra_dataset_options){.max_length = 2, .truncate = true}, &ds));
+  assert_int_equal(filtra_dataset_get_info(ds)->longest, 2);
+  filtra_dataset_close(&ds);
+}
+
+static void test_batches_of_features(void **state) {
+  (void)state;
+  filtra_dataset *ds = open_ok(write_text(test_folder(), "a.ts", small), FILTRA_TEST);
+  filtra_loader *loader;
+  filtra_batch batch;
+  assert_ok(filtra_loader_create(
+      ds, &(filtra_loader_options){.split = FILTRA_TEST, .batch_size = 4}, &loader));
+  assert_ok(filtra_loader_next(loader, &batch));
+  assert_null(batch.tokens);
+  assert_int_equal(batch.length, 16);
+  assert_int_equal(batch.lengths[3], 1);
+  for (int k = 2; k < 32; k++)
+    assert_true(batch.features[3 * 32 + k] == 0.0f);
+  filtra_loader_destroy(&loader);
+  filtra_dataset_close(&ds);
+}
+
+/* A program that has set a decimal comma reads the same numbers. */
+static void test_locale(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "a.ts", "@data\n0.5,1.5:x\n2.5,3.5:y\n");
+  const char *set = setlocale(LC_NUMERIC, "de_DE.UTF-8");
+  assert_ok(try_open(path, NULL));
+  setlocale(LC_NUMERIC, "C");
+  if (!set) print_message("the locale de_DE.UTF-8 is not there; read in the C locale only\n");
+}
+
+/* The shared files have the counts that their README states. */
+static void test_shared_files(void **state) {
+  (void)state;
+  static const struct {
+    const char *path;
+    uint64_t train, test;
+    uint32_t features, classes, longest;
+  } sets[] = {
+      {"JapaneseVowels", 270, 370, 12, 9, 26},
+      {"JapaneseVowels/JapaneseVowels_eq_TRAIN.ts", 270, 370, 12, 9, 25},
+      {"BasicMotions", 40, 40, 6, 4, 100},
+      {"PickupGestureWiimoteZ", 50, 50, 1, 10, 361},
+      {"GunPoint", 50, 150, 1, 2, 150},
+  };
+  for (size_t i = 0; i < FT_COUNT(sets); i++) {
+    char path[1024];
+    snprintf(path, sizeof path, TEST_SOURCE_DIR "/../../shared/data/uea/%s", sets[i].path);
+    if (!ft_file_exists(path)) {
+      print_message("SKIPPED: %s is not there\n", path);
+      skip();
+    }
+    assert_ok(try_open(path, NULL));
+    filtra_dataset *ds = open_ok(path, FILTRA_TRAIN);
+    const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+    assert_int_equal(info->count[FILTRA_TRAIN] + info->count[FILTRA_VAL], sets[i].train);
+    assert_int_equal(info->count[FILTRA_TEST], sets[i].test);
+    assert_int_equal(info->features, sets[i].features);
+    assert_int_equal(info->classes, sets[i].classes);
+    assert_int_equal(info->longest, sets[i].longest);
+    filtra_dataset_close(&ds);
+  }
+}
+
+/* ---- what is wrong ---- */
+
+static void test_errors_name_file_and_line(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *part;
+  } cases[] = {
+      {"", "is empty"},
+      {"\n", "bad.ts:1: the file ends before @data"},
+      {"@problemName x\n", "bad.ts:1: the file ends before @data"},
+      {"@data\n", "bad.ts has no samples"},
+      {"1,2:a\n", "bad.ts:1: a line of data, or of something else, before @data"},
+      {"@timeStamps true\n@data\n", "bad.ts:1: series with time stamps"},
+      {"@timeStamps yes\n@data\n", "bad.ts:1: @timeStamps is \"yes\""},
+      {"@dimensions 0\n", "bad.ts:1: @dimensions is \"0\""},
+      {"@dimensions 99999999999\n", "bad.ts:1: @dimensions is \"99999999999\""},
+      {"@dimensions\n", "bad.ts:1: @dimensions is \"\""},
+      {"@univariate true\n@dimensions 2\n", "bad.ts:2: @dimensions says 2 dimensions"},
+      {"@classLabel true a a\n", "bad.ts:1: @classLabel lists \"a\" twice"},
+      {"@classLabel false\n@data\n1:2\n", "bad.ts:2: the header says that there are no classes"},
+      {HEADER "1,2,3\n", "bad.ts:10: no ':'"},
+      {HEADER "1,2:3,4:c\n", "bad.ts:10: \"c\" is none of the 4 classes"},
+      {HEADER "1,2:3,4:\n", "bad.ts:10: the class is empty"},
+      {HEADER "1,2:a\n", "bad.ts:10: 1 dimension where the header says 2"},
+      {HEADER "1,2:3,4:5,6:a\n", "bad.ts:10: 3 dimensions where the header says 2"},
+      {HEADER "1,2:3,4,5:a\n", "bad.ts:10: 3 values in dimension 2 where dimension 1 has 2"},
+      {HEADER "1,2:3,x:a\n", "bad.ts:10: value 2 of dimension 2: \"x\" is not a number"},
+      {HEADER "1,:3,4:a\n", "bad.ts:10: value 2 of dimension 1: nothing"},
+      {HEADER "::a\n", "bad.ts:10: value 1 of dimension 1: nothing"},
+      {HEADER "1,1e999:3,4:a\n", "bad.ts:10: value 2 of dimension 1: 1e999 is too large"},
+      {HEADER "1,inf:3,4:a\n", "\"inf\" is not a number"},
+      {HEADER "1,0x1p3:3,4:a\n", "\"0x1p3\" is not a number"},
+      {HEADER "1,1-2:3,4:a\n", "\"1-2\" is not a number"},
+      {HEADER "(0,1),(1,2):3,4:a\n", "\"(0\" is not a number"},
+      {"@missing false\n@data\n1,2:a\n?,1:a\n",
+       "bad.ts:4: value 1 of dimension 1: missing, though"},
+      {"@equalLength true\n@seriesLength 3\n@data\n1,2:a\n", "bad.ts:4: series of 2 values where"},
+      {"@data\n1,2:a\n1,2:1,2:b\n", "bad.ts:3: 2 dimensions where the samples before have 1"},
+      {"@targetLabel true\n@data\n1,2:a\n", "bad.ts:3: the target: \"a\" is not a number"},
+      {"@targetLabel true\n@data\n1,2:nan\n", "bad.ts:3: the target: \"nan\" is not a number"},
+  };
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++)
+    assert_fails(try_open(write_text(folder, "bad.ts", cases[i].text), NULL), FILTRA_ERROR_INPUT,
+                 cases[i].part);
+  assert_fails(try_open(write_bytes(folder, "bad.ts", "@data\n1\0:a\n", 11), NULL),
+               FILTRA_ERROR_INPUT, "bad.ts:2: a NUL byte");
+  assert_fails(try_open(write_text(folder, "bad.ts", small),
+                        &(filtra_dataset_options){.tokenizer = "listops"}),
+               FILTRA_ERROR_ARGUMENT, "holds series of numbers");
+}
+
+static void test_test_files_must_fit(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "N_TRAIN.ts", "@data\n1,2:a\n3:b\n");
+  write_text(folder, "N_TEST.ts", "@data\n1,2:c\n");
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
+               "N_TEST.ts:2: \"c\" is none of the 2 classes");
+  write_text(folder, "N_TEST.ts", "@data\n1,2:1,2:a\n");
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "N_TEST.ts:2: 2 dimensions where");
+  write_text(folder, "N_TEST.ts", "@targetLabel true\n@data\n1,2:1\n");
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "N_TEST.ts: targets are numbers");
+}
+
+/* Every shorter file is either refused or has whole lines only. */
+static void test_cut_at_every_byte(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  size_t whole = 0;
+  for (size_t i = 0; i < strlen(small); i++) {
+    filtra_status status = try_open(write_bytes(folder, "cut.ts", small, i), NULL);
+    if (status) assert_int_equal(status, FILTRA_ERROR_INPUT);
+    if (status && i > 0) assert_non_null(strstr(filtra_error_message(), "cut.ts"));
+    whole += status == FILTRA_OK;
+  }
+  assert_int_equal(whole, 7); /* with and without the last line's end */
+}
+
+static void test_damaged_at_every_byte(void **state) {
+  (void)state;
+  static const char bytes[] = {'\0', '\xff', ' ', ',', ':', '\n', '\r', '@', '?', '9', '-', 'e'};
+  const char *folder = test_folder();
+  size_t size = strlen(small);
+  for (size_t i = 0; i < size; i++)
+    for (size_t b = 0; b < sizeof bytes; b++) {
+      char damaged[512];
+      memcpy(damaged, small, size);
+      damaged[i] = bytes[b];
+      filtra_status status = try_open(write_bytes(folder, "damaged.ts", damaged, size), NULL);
+      assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
+    }
+}
+
+static void test_every_allocation_may_fail(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "N_TRAIN.ts", small);
+  write_text(folder, "N_TEST.ts", small);
+  filtra_status status;
+  long n = 0;
+  do {
+    filtra_dataset *ds;
+    ft_memory_fail_after(++n);
+    status = filtra_dataset_open(folder, NULL, &ds);
+    ft_memory_fail_after(0);
+    filtra_dataset_close(&ds);
+    assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
+  } while (status);
+  assert_true(n > 20);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_standardised_by_the_training_split),
+      cmocka_unit_test(test_test_files_bring_their_training_file),
+      cmocka_unit_test(test_folders_of_several_sets),
+      cmocka_unit_test(test_headers),
+      cmocka_unit_test(test_number_targets),
+      cmocka_unit_test(test_missing_throughout_and_constant),
+      cmocka_unit_test(test_max_length),
+      cmocka_unit_test(test_batches_of_features),
+      cmocka_unit_test(test_locale),
+      cmocka_unit_test(test_shared_files),
+      cmocka_unit_test(test_errors_name_file_and_line),
+      cmocka_unit_test(test_test_files_must_fit),
+      cmocka_unit_test(test_cut_at_every_byte),
+      cmocka_unit_test(test_damaged_at_every_byte),
+      cmocka_unit_test(test_every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
