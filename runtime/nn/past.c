@@ -79,13 +79,6 @@ filtra_tensor *ft_past_keep(const ft_scope *scope, const char *name, filtra_tens
   return use->position ? rows : x;
 }
 
-uint64_t ft_past_bytes(const ft_past *past) {
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < past->count; i++)
-    bytes += past->tensors[i]->rows.allocated;
-  return bytes;
-}
-
 void ft_past_close(ft_past *past) {
   for (size_t i = 0; i < past->count; i++) {
     ft_buffer_destroy(past->device, &past->tensors[i]->rows);

@@ -6,8 +6,8 @@
  *   k = ft_past_keep(scope, "k", k);
  *
  * In a graph over whole sequences that is k itself, stored besides when later graphs shall go on
- * from there. In a graph of one new token it is the rows of all tokens so far, the new one's
- * included; ft_mixer_input.mask then is over those. The scope says which it is. */
+ * from there. In a graph of one new token it is the rows of tokens so far, the new one's last;
+ * ft_mixer_input.mask then is over those (ft_cache_mask). The scope says which it is. */
 #ifndef FT_NN_PAST_H
 #define FT_NN_PAST_H
 
@@ -33,11 +33,9 @@ struct ft_past_use {
 };
 
 /** x [B,H,N,D] in a graph without a past, and in one of first tokens, which are kept as well; else
- * the rows [B,H,length,D] kept under that name, x in its place among them. */
+ * the rows [B,H,length,D] kept under that name, x the last of them. */
 filtra_tensor *ft_past_keep(const ft_scope *scope, const char *name, filtra_tensor *x);
 
-/** Bytes on the device. */
-uint64_t ft_past_bytes(const ft_past *past);
 /** Frees the tensors; graphs that used them must be gone. */
 void ft_past_close(ft_past *past);
 

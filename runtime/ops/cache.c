@@ -19,27 +19,37 @@ static bool check_rows(filtra_graph *g, const filtra_tensor *t, const char *argu
   return false;
 }
 
-static bool check_position(filtra_graph *g, const filtra_tensor *position, int64_t batch) {
+static bool check_position(filtra_graph *g, const filtra_tensor *position, const filtra_tensor *x) {
   if (!ft_usable_integers(g, position, 1, "cache_write", "position")) return false;
-  if (position->shape[0] == batch) return true;
-  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "cache_write: position %s must be [%lld]",
-                ft_shape_text(position), (long long)batch);
+  if (position->shape[0] == x->shape[0] && x->shape[2] == 1) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                "cache_write: position %s must be [B] of x %s, which must have one token",
+                ft_shape_text(position), ft_shape_text(x));
+  return false;
+}
+
+static bool check_cache(filtra_graph *g, const filtra_tensor *cache, const filtra_tensor *x) {
+  if (ft_graph_training(g)) {
+    ft_graph_fail(
+        g, FILTRA_ERROR_ARGUMENT,
+        "cache_write: a training graph takes whole sequences, not tokens of earlier runs");
+    return false;
+  }
+  if (!cache->storage->planned && cache->shape[0] == x->shape[0] &&
+      cache->shape[1] == x->shape[1] && cache->shape[2] >= x->shape[2] &&
+      cache->shape[3] == x->shape[3])
+    return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                "cache_write: cache %s %s must be external and [B,H,M,D] of x %s, M >= N",
+                cache->name, ft_shape_text(cache), ft_shape_text(x));
   return false;
 }
 
 filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tensor *x,
                               filtra_tensor *position) {
-  if (!check_rows(g, cache, "cache") || !check_rows(g, x, "x")) return NULL;
-  if (position && !check_position(g, position, x->shape[0])) return NULL;
-  if (ft_graph_training(g))
-    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                         "cache_write: a training graph takes whole sequences, not tokens of "
-                         "earlier runs");
-  if (cache->storage->planned || cache->shape[0] != x->shape[0] || cache->shape[1] != x->shape[1] ||
-      cache->shape[3] != x->shape[3])
-    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                         "cache_write: cache %s %s must be external and [B,H,M,D] of x %s",
-                         cache->name, ft_shape_text(cache), ft_shape_text(x));
+  if (!check_rows(g, cache, "cache") || !check_rows(g, x, "x") || !check_cache(g, cache, x) ||
+      (position && !check_position(g, position, x)))
+    return NULL;
   struct {
     uint32_t count, heads, tokens, rows, x_stride[3], cache_stride[3];
   } push = {(uint32_t)filtra_tensor_elements(x),
@@ -58,10 +68,27 @@ filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tens
                                .push = &push,
                                .push_size = sizeof push,
                                .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)x->shape[3]},
-                               .spec_count = 1,
+                               .spec = {(uint32_t)x->shape[3], position != NULL},
+                               .spec_count = 2,
                                .groups = {ft_flat_groups(g, push.count)},
                                .bytes = 8.0 * push.count});
   if (!ft_tape(g, "cache_write", refuse_gradient, 0, 1, &x, 1, &cache)) return NULL;
   return cache;
+}
+
+filtra_tensor *ft_cache_mask(filtra_graph *g, filtra_tensor *position, int64_t rows) {
+  if (!ft_usable_integers(g, position, 1, "cache_mask", "position")) return NULL;
+  filtra_tensor *mask =
+      ft_tensor_new(g, "cache mask", FILTRA_F32, 2, (int64_t[]){position->shape[0], rows});
+  if (!mask) return NULL;
+  uint32_t push[] = {(uint32_t)filtra_tensor_elements(mask), (uint32_t)rows};
+  ft_call(g, &(ft_kernel_call){.label = "cache_mask",
+                               .kernel = "cache/mask",
+                               .args = {FT_READ(position), FT_WRITE(mask)},
+                               .push = push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .groups = {ft_flat_groups(g, push[0])},
+                               .bytes = 4.0 * push[0]});
+  return mask;
 }

@@ -5,12 +5,17 @@
 
 #include "graph/graph.h"
 
-/** Writes the rows of x [B,H,N,D] into cache [B,H,M,D] from row position[b] on (NULL: from row 0)
- * and returns the cache, to be read by later ops. Any views with dense last axes; rows outside of
- * [0,M) are dropped. The cache is an external tensor: what this run does not write is what the runs
- * before left. There is no gradient, and a training graph is refused. */
+/** Writes rows of x [B,H,N,D] into cache [B,H,M,D] and returns the cache, to be read by later ops:
+ * rows 0 .. N-1 without a position. With one, for one token (N = 1), row position[b] if there is
+ * such a row, where later runs find it, and the last row, so that in this run the token comes last,
+ * as queries do among keys. Any views with dense last axes. The cache is an external tensor: what
+ * this run does not write is what the runs before left. There is no gradient, and a training graph
+ * is refused. */
 filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tensor *x,
                               filtra_tensor *position);
+/** F32 [B,rows]: 1 for the rows before position[b], which earlier runs have written, and for the
+ * last; else 0. */
+filtra_tensor *ft_cache_mask(filtra_graph *g, filtra_tensor *position, int64_t rows);
 
 /** filtra_add_sinusoids for sequences whose first token stands at first[b]; NULL: at 0. */
 filtra_tensor *ft_add_sinusoids_from(filtra_graph *g, filtra_tensor *x, filtra_tensor *first);

@@ -4,6 +4,7 @@
 
 #include "nn/encoder.h"
 #include "nn/past.h"
+#include "ops/decoding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,11 +83,14 @@ static void open_pass(stack *s, ft_past *past, int64_t tokens, bool step, int64_
   assert_ok(filtra_graph_create(s->device, NULL, &p->graph));
   filtra_graph *g = p->graph;
   p->x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){batch, tokens, WIDTH});
-  p->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &batch);
-  if (step) p->position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
+  if (step)
+    p->position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
+  else
+    p->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &batch);
   ft_past_use use = {.past = past, .position = p->position, .length = seen};
   ft_scope scope = {.graph = g, .params = s->params, .past = past ? &use : NULL};
-  filtra_tensor *mask = filtra_length_mask(g, p->lengths, step ? seen : tokens);
+  filtra_tensor *mask =
+      step ? ft_cache_mask(g, p->position, seen) : filtra_length_mask(g, p->lengths, tokens);
   p->y = filtra_graph_output(g, build(&scope, &s->mixer, p->x, mask));
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
@@ -107,7 +111,7 @@ static void run_pass(const stack *s, pass *p, const float *x, float *y, int64_t 
            (size_t)(count * WIDTH) * sizeof *x);
   }
   assert_ok(filtra_graph_set(p->graph, p->x, values));
-  assert_ok(filtra_graph_set(p->graph, p->lengths, lengths));
+  if (p->lengths) assert_ok(filtra_graph_set(p->graph, p->lengths, lengths));
   if (p->position) assert_ok(filtra_graph_set(p->graph, p->position, position));
   assert_ok(filtra_graph_run(p->graph));
   assert_ok(filtra_graph_get(p->graph, p->y, values));
