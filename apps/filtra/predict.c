@@ -22,6 +22,7 @@ typedef struct predict_arguments {
 typedef struct predictor {
   filtra_model *model;
   const filtra_tokenizer *tokenizer;
+  filtra_tokenizer *owned; /* the same, where the run made it */
   ft_lines lines;
   int32_t *tokens;    /* [max_length] */
   float *probability; /* [classes] */
@@ -97,8 +98,7 @@ static filtra_status predict_lines(predictor *p) {
 static filtra_status open_predictor(predictor *p, filtra_device *device, const char *run) {
   ft_run_config config;
   FT_TRY(ft_run_load_config(run, &config));
-  p->tokenizer = filtra_tokenizer_find(config.tokenizer);
-  if (!p->tokenizer) return ft_fail_context(FILTRA_ERROR_INPUT, "%s/" FT_RUN_CONFIG, run);
+  FT_TRY(ft_run_load_tokenizer(&config, &p->tokenizer, &p->owned));
   char *path = ft_path_join(run, FT_RUN_MODEL);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_model_load(device, path, &p->model);
@@ -131,6 +131,7 @@ static int predict(const predict_arguments *a) {
   json_decref(p.results);
   free(p.tokens);
   free(p.probability);
+  filtra_tokenizer_destroy(&p.owned);
   filtra_model_destroy(&p.model);
   filtra_device_close(&device);
   return code;

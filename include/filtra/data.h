@@ -26,9 +26,15 @@
  *   "idx"          MNIST and its kin: a folder with train-images-idx3-ubyte,
  *                  train-labels-idx1-ubyte and the same of t10k (or one pair), or one file of
  *                  images, whose labels lie beside it
+ *   "text-lm"      text to model: one file, whose last tenth is the validation text, or a folder
+ *                  with at most one text each whose name is, or ends with, train, valid (val,
+ *                  validation) and test, then .txt, .text, .tokens or .raw: wiki.train.tokens.
+ *                  Tokenizer "words" where <unk> occurs, else "characters"; made from the first of
+ *                  these files that is there. Samples are windows of max_length tokens (0: 256)
  *
  * Files are read strictly: whatever is wrong ends in FILTRA_ERROR_INPUT with a message that starts
- * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are fine.
+ * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are fine; CR
+ * before LF is dropped. Files that are packed by gzip are read as what is inside.
  */
 #ifndef FILTRA_DATA_H
 #define FILTRA_DATA_H
@@ -41,23 +47,37 @@ extern "C" {
 
 /* ---- tokenizers --------------------------------------------------------------------------- */
 
-/** Turns text into token ids. Constant, known by name, never freed. All functions are
- * thread-safe. Id 0 is padding in every tokenizer but "pixels".
+/** Turns text into token ids and back. Id 0 is padding in every tokenizer but "pixels". All
+ * functions but filtra_tokenizer_destroy are thread-safe.
  *
+ * Constant ones, known by name:
  * "listops": ids 1 to 10 are the digits 0 to 9, then 11 [MIN, 12 [MAX, 13 [MED, 14 [SM, 15 ].
  * "listops-original": the same, and 16 [FIRST, 17 [LAST.
  * "pixels": the grey values 0 to 255, written as numbers; 0 is a black pixel.
- * ListOps' symbols are separated by white space; the parentheses of the binary form carry no
- * information and are dropped. Expressions must be complete: balanced, one root, at least one
- * argument per operator. */
+ *   ListOps' symbols are separated by white space; the parentheses of the binary form carry no
+ *   information and are dropped. Expressions must be complete: balanced, one root, at least one
+ *   argument per operator.
+ * "bytes": byte + 1, 257 ids; takes any text.
+ * "printable": the 95 printable characters of ASCII, space (id 1) to ~; tabs and line ends read as
+ *   spaces, all else is left out.
+ * "dna": 1 A, 2 C, 3 G, 4 T (or U), 5 N; either case. The ambiguity codes RYSWKMBDHV read as N.
+ *
+ * Made from data, by filtra_dataset_open (the training text, and its own once it is loaded):
+ * "characters": the Unicode characters of the data in code point order. Closed: a character that
+ *   the data did not have is an error.
+ * "words": 1 <unk>, 2 <eos> for a line's end, then the words (between ASCII white space) of the
+ *   training data, the most frequent first, at most 65,535 ids in all. Others, and words over 128
+ *   bytes, read as <unk>. */
 typedef struct filtra_tokenizer filtra_tokenizer;
 
-/** NULL, with the error message listing the names, when there is no such tokenizer. */
+/** A constant tokenizer, never freed. NULL, with the error message listing the names, when there is
+ * none of this name. */
 FILTRA_API const filtra_tokenizer *filtra_tokenizer_find(const char *name);
 FILTRA_API const char *filtra_tokenizer_name(const filtra_tokenizer *tokenizer);
 /** Number of ids, padding included: rows of an embedding table. */
 FILTRA_API uint32_t filtra_tokenizer_size(const filtra_tokenizer *tokenizer);
-/** Text of one id, "" for padding, NULL when out of range. */
+/** Text of one id, to be shown ("bytes" has \x0a for a line's end); "" for padding, NULL when out
+ * of range. */
 FILTRA_API const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer, uint32_t id);
 /** Encodes `length` bytes of text. *count is the number of tokens the text has; the first
  * min(*count, capacity) are stored in `tokens` (NULL with capacity 0 to ask for the number).
@@ -65,6 +85,22 @@ FILTRA_API const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer
 FILTRA_API filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer,
                                                  const char *text, size_t length, int32_t *tokens,
                                                  size_t capacity, size_t *count);
+/** The text of `count` ids, padding left out: words are joined by spaces, and <eos> ends a line;
+ * the other tokenizers give back what they were given. *length is the number of bytes the text has;
+ * those that fit before a final NUL are stored in `text` (NULL with capacity 0 to ask for the
+ * number). Fails with ARGUMENT when an id is out of range. */
+FILTRA_API filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer,
+                                                 const int32_t *tokens, size_t count, char *text,
+                                                 size_t capacity, size_t *length);
+/** Whether it was made from data: such a one must be kept to read other text as it does. */
+FILTRA_API bool filtra_tokenizer_is_made(const filtra_tokenizer *tokenizer);
+/** Writes one that was made from data to a JSON file, atomically. */
+FILTRA_API filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path);
+/** Reads what filtra_tokenizer_save wrote. Caller destroys, after the datasets that were opened
+ * with it. */
+FILTRA_API filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **tokenizer);
+/** Frees one that was loaded; sets *tokenizer to NULL. */
+FILTRA_API void filtra_tokenizer_destroy(filtra_tokenizer **tokenizer);
 
 /* ---- datasets ----------------------------------------------------------------------------- */
 
@@ -103,10 +139,13 @@ typedef struct filtra_dataset filtra_dataset;
 /** Options of filtra_dataset_open; all zero is the default. */
 typedef struct filtra_dataset_options {
   const char *format;    /**< a name from the list above; NULL: found out from the content */
-  const char *tokenizer; /**< NULL: "listops" for lra-listops, "listops-original" for listops */
-  uint32_t max_length;   /**< longest sequence accepted, in tokens; 0: any */
-  bool truncate;         /**< cut longer sequences at max_length instead of failing */
-  bool verify_labels;    /**< recompute each label from its expression and fail on a mismatch */
+  const char *tokenizer; /**< a name from the list above; NULL: what the format has */
+  /** One that was made from other data, to be used as it is in place of `tokenizer`; must outlive
+   * the dataset. NULL: none. */
+  const filtra_tokenizer *fitted;
+  uint32_t max_length; /**< longest sequence accepted, in tokens; 0: any */
+  bool truncate;       /**< cut longer sequences at max_length instead of failing */
+  bool verify_labels;  /**< recompute each label from its expression and fail on a mismatch */
   /** What a path to one file is. FILTRA_TRAIN: training data, and validation is held out of it.
    * FILTRA_VAL, FILTRA_TEST: that split, all of it. Ignored for folders. */
   filtra_split file_split;
@@ -142,8 +181,8 @@ typedef struct filtra_sample {
 } filtra_sample;
 
 /** Reads a file or a folder. `options` may be NULL. Where a training file but no validation file
- * exists, a tenth of the training samples, drawn by `seed`, becomes the validation split; test
- * data is never used for it. Caller closes. */
+ * exists, a tenth of the training samples, drawn by `seed`, becomes the validation split (of a text
+ * to model: its last tenth); test data is never used for it. Caller closes. */
 FILTRA_API filtra_status filtra_dataset_open(const char *path,
                                              const filtra_dataset_options *options,
                                              filtra_dataset **dataset);

@@ -3,14 +3,22 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "base/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 const ft_dataset_format *const ft_dataset_formats[] = {
-    &ft_format_lra_listops, &ft_format_listops, &ft_format_cifar10, &ft_format_idx, &ft_format_ts,
+    &ft_format_lra_listops,
+    &ft_format_listops,
+    &ft_format_cifar10,
+    &ft_format_idx,
+    &ft_format_ts,
+    &ft_format_text_lm,
 };
+/* clang-format on */
 const size_t ft_dataset_format_count = FT_COUNT(ft_dataset_formats);
 
 const char *filtra_split_name(filtra_split split) {
@@ -43,13 +51,13 @@ static const ft_dataset_format *format_named(const char *name) {
 }
 
 static filtra_status read_head(const char *path, char *head, size_t size) {
-  FILE *stream;
-  FT_TRY(ft_file_open(path, &stream));
-  size_t count = fread(head, 1, size - 1, stream);
-  bool failed = ferror(stream);
-  fclose(stream);
+  ft_source *source;
+  size_t count = 0;
+  FT_TRY(ft_source_open(path, &source));
+  filtra_status status = ft_source_fill(source, head, size - 1, &count);
+  ft_source_close(&source);
   head[count] = '\0';
-  if (failed) return ft_fail(FILTRA_ERROR_IO, "cannot read %s", path);
+  if (status) return status;
   if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
   if (!memcmp(head, "\xef\xbb\xbf", 3)) memmove(head, head + 3, size - 3);
   return FILTRA_OK;

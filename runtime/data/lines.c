@@ -2,29 +2,33 @@
 
 #include "base/memory.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CHUNK_BYTES = 1 << 16 };
 
-filtra_status ft_lines_open(const char *path, ft_lines *lines) {
-  FILE *stream;
-  *lines = (ft_lines){0};
-  FT_TRY(ft_file_open(path, &stream));
-  return ft_lines_open_stream(stream, path, lines);
-}
-
-filtra_status ft_lines_open_stream(FILE *stream, const char *path, ft_lines *lines) {
-  *lines = (ft_lines){.path = path, .stream = stream, .chunk = ft_calloc(CHUNK_BYTES, 1)};
+static filtra_status begin(ft_lines *lines, const char *path) {
+  lines->path = path;
+  lines->chunk = ft_calloc(CHUNK_BYTES, 1);
   if (lines->chunk) return FILTRA_OK;
   ft_lines_close(lines);
   return FILTRA_ERROR_HOST_MEMORY;
 }
 
+filtra_status ft_lines_open(const char *path, ft_lines *lines) {
+  *lines = (ft_lines){0};
+  FT_TRY(ft_source_open(path, &lines->source));
+  return begin(lines, path);
+}
+
+filtra_status ft_lines_open_stream(FILE *stream, const char *path, ft_lines *lines) {
+  *lines = (ft_lines){0};
+  FT_TRY(ft_source_open_stream(stream, path, &lines->source));
+  return begin(lines, path);
+}
+
 void ft_lines_close(ft_lines *lines) {
-  if (lines->stream) fclose(lines->stream);
+  ft_source_close(&lines->source);
   free(lines->chunk);
   free(lines->line);
   *lines = (ft_lines){0};
@@ -32,14 +36,8 @@ void ft_lines_close(ft_lines *lines) {
 
 /* Leaves an empty chunk at the end of the file. */
 static filtra_status refill(ft_lines *lines) {
-  ssize_t count;
-  do /* not fread, which waits until the chunk is full */
-    count = read(fileno(lines->stream), lines->chunk, CHUNK_BYTES);
-  while (count < 0 && errno == EINTR);
   lines->chunk_at = 0;
-  lines->chunk_end = count > 0 ? (size_t)count : 0;
-  if (count >= 0) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_IO, "cannot read %s: %s", lines->path, strerror(errno));
+  return ft_source_read(lines->source, lines->chunk, CHUNK_BYTES, &lines->chunk_end);
 }
 
 static filtra_status append(ft_lines *lines, const char *bytes, size_t count) {

@@ -1,13 +1,13 @@
-/* Reading a text file line by line, trusting nothing about it. */
+/* Reading a text file line by line, packed by gzip or not, trusting nothing about it. */
 #ifndef FT_DATA_LINES_H
 #define FT_DATA_LINES_H
 
-#include "base/file.h"
+#include "base/source.h"
 
 enum { FT_LINE_LIMIT = 16 << 20 }; /* bytes; longer lines are refused */
 
 typedef struct ft_lines {
-  FILE *stream;
+  ft_source *source;
   const char *path;
   char *line;      /* the present line without its end, NUL-terminated */
   size_t length;   /* its bytes; none of them is NUL */

@@ -174,8 +174,14 @@ static filtra_status open_with(const tsv_layout *layout, const char *path,
   ds->class_names = digits;
   ds->info.tokenizer = layout->tokenizer;
   if (options->tokenizer) {
-    ds->info.tokenizer = filtra_tokenizer_find(options->tokenizer);
-    if (!ds->info.tokenizer) return FILTRA_ERROR_ARGUMENT;
+    const filtra_tokenizer *chosen = filtra_tokenizer_find(options->tokenizer);
+    if (!chosen) return FILTRA_ERROR_ARGUMENT;
+    if (chosen != &ft_tokenizer_listops && chosen != &ft_tokenizer_listops_original)
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "the tokenizer \"%s\" reads no expressions; for %s it is listops or "
+                     "listops-original",
+                     chosen->name, ds->info.format);
+    ds->info.tokenizer = chosen;
   }
   if (!ft_is_directory(path)) return read_file(path, layout, options, ds, options->file_split);
   char **names;

@@ -224,7 +224,9 @@ static filtra_status default_buckets(filtra_loader *l) {
   if (!l->buckets) return FILTRA_ERROR_HOST_MEMORY;
   for (uint64_t power = SMALLEST_BUCKET; below < ds->info.longest; power *= 2) {
     uint32_t length = power < limit ? (uint32_t)power : limit;
-    if (bucket_is_used(ds, below, length)) l->buckets[l->bucket_count++] = length;
+    /* A text's windows have one length but for its last one, which is not worth a bucket. */
+    bool rest = ds->info.target == FILTRA_TARGET_NEXT && length < ds->info.longest;
+    if (!rest && bucket_is_used(ds, below, length)) l->buckets[l->bucket_count++] = length;
     below = length;
   }
   return FILTRA_OK;

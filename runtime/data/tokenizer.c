@@ -1,12 +1,21 @@
 #include "data/tokenizer.h"
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const filtra_tokenizer *const tokenizers[] = {
-    &ft_tokenizer_listops, &ft_tokenizer_listops_original, &ft_tokenizer_pixels};
+    &ft_tokenizer_listops, &ft_tokenizer_listops_original,
+    &ft_tokenizer_bytes,   &ft_tokenizer_printable,
+    &ft_tokenizer_dna,     &ft_tokenizer_pixels,
+};
+
+/* What a file of a tokenizer may have: all its symbols at their longest, escaped. */
+enum { FILE_LIMIT = 64 << 20 };
 
 filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
   size_t wanted = tokens->count + extra;
@@ -20,20 +29,22 @@ filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
   return FILTRA_OK;
 }
 
-void ft_tokenizer_free(filtra_tokenizer *tokenizer) {
-  if (!tokenizer) return;
-  for (uint32_t i = 0; i < tokenizer->size; i++)
-    free((char *)tokenizer->symbols[i]);
-  free((void *)tokenizer->symbols);
-  free(tokenizer);
-}
-
 const filtra_tokenizer *filtra_tokenizer_find(const char *name) {
-  for (size_t i = 0; name && i < FT_COUNT(tokenizers); i++)
-    if (!strcmp(name, tokenizers[i]->name)) return tokenizers[i];
-  ft_fail(FILTRA_ERROR_ARGUMENT, "there is no tokenizer \"%s\"; known are %s, %s and %s",
-          name ? name : "", ft_tokenizer_listops.name, ft_tokenizer_listops_original.name,
-          ft_tokenizer_pixels.name);
+  char list[256] = "";
+  for (size_t i = 0; i < FT_COUNT(tokenizers); i++) {
+    if (name && !strcmp(name, tokenizers[i]->name)) return tokenizers[i];
+    size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", tokenizers[i]->name);
+  }
+  if (name && ft_tokenizer_is_made(name))
+    ft_fail(FILTRA_ERROR_ARGUMENT,
+            "the tokenizer \"%s\" is made from data; this data has no use "
+            "for it",
+            name);
+  else
+    ft_fail(FILTRA_ERROR_ARGUMENT,
+            "there is no tokenizer \"%s\"; known are %s, characters and words", name ? name : "",
+            list);
   return NULL;
 }
 
@@ -49,6 +60,12 @@ const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer, uint32_t 
   return id < tokenizer->size ? tokenizer->symbols[id] : NULL;
 }
 
+bool filtra_tokenizer_is_made(const filtra_tokenizer *tokenizer) {
+  return tokenizer->index != NULL;
+}
+
+/* ---- text and ids ---- */
+
 filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer, const char *text,
                                       size_t length, int32_t *tokens, size_t capacity,
                                       size_t *count) {
@@ -59,4 +76,104 @@ filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer, const c
     tokens[i] = encoded.ids[i];
   free(encoded.ids);
   return status;
+}
+
+typedef struct text_writer {
+  char *text;
+  size_t capacity, length;
+} text_writer;
+
+static void write_text(text_writer *w, const char *bytes, size_t count) {
+  for (size_t i = 0; i < count; i++, w->length++)
+    if (w->length + 1 < w->capacity) w->text[w->length] = bytes[i];
+}
+
+static void write_symbol(text_writer *w, const filtra_tokenizer *t, int32_t id, bool line_start) {
+  const char *symbol = t->symbols[id];
+  const char byte = (char)(id - 1);
+  if (t->join == FT_JOIN_BYTES) {
+    write_text(w, &byte, 1);
+  } else if (t->join == FT_JOIN_BY_SPACES && !strcmp(symbol, "<eos>")) {
+    write_text(w, "\n", 1);
+  } else {
+    if (t->join == FT_JOIN_BY_SPACES && !line_start) write_text(w, " ", 1);
+    write_text(w, symbol, strlen(symbol));
+  }
+}
+
+filtra_status filtra_tokenizer_decode(const filtra_tokenizer *t, const int32_t *tokens,
+                                      size_t count, char *text, size_t capacity, size_t *length) {
+  text_writer w = {.text = text, .capacity = capacity};
+  bool line_start = true;
+  *length = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (tokens[i] < 0 || tokens[i] >= (int64_t)t->size)
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "token %zu is %d; the ids of \"%s\" are 0 to %u", i,
+                     tokens[i], t->name, t->size - 1);
+    if (tokens[i] == 0) continue;
+    write_symbol(&w, t, tokens[i], line_start);
+    line_start = !strcmp(t->symbols[tokens[i]], "<eos>");
+  }
+  if (capacity > 0) text[w.length < capacity ? w.length : capacity - 1] = '\0';
+  *length = w.length;
+  return FILTRA_OK;
+}
+
+/* ---- files ---- */
+
+filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path) {
+  if (!filtra_tokenizer_is_made(tokenizer))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "the tokenizer \"%s\" is constant: there is nothing to "
+                   "save",
+                   tokenizer->name);
+  json_t *symbols = json_array();
+  for (uint32_t id = 1; id < tokenizer->size; id++)
+    json_array_append_new(symbols, json_string(tokenizer->symbols[id]));
+  bool whole = symbols && json_array_size(symbols) == tokenizer->size - 1;
+  json_t *root = json_pack("{ss so}", "tokenizer", tokenizer->name, "symbols", symbols);
+  char *text = whole && root ? json_dumps(root, JSON_INDENT(0)) : NULL;
+  filtra_status status = text ? ft_file_write(path, text, strlen(text))
+                              : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  free(text);
+  json_decref(root);
+  return status;
+}
+
+/* From a parsed file; errors do not name it. */
+static filtra_status read_symbols(const json_t *root, filtra_tokenizer **out) {
+  const char *name = json_string_value(json_object_get(root, "tokenizer"));
+  const json_t *list = json_object_get(root, "symbols");
+  if (!name || !ft_tokenizer_is_made(name) || !json_is_array(list))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "needs \"tokenizer\", characters or words, and \"symbols\", a list");
+  size_t count = json_array_size(list);
+  const char **symbols = ft_calloc(count + 1, sizeof *symbols);
+  filtra_status status = symbols ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count && !status; i++) {
+    symbols[i] = json_string_value(json_array_get(list, i));
+    if (!symbols[i]) status = ft_fail(FILTRA_ERROR_INPUT, "entry %zu of \"symbols\" is no text", i);
+  }
+  if (!status) status = ft_tokenizer_make(name, symbols, count, out);
+  free(symbols);
+  return status;
+}
+
+filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **out) {
+  char *text;
+  size_t size;
+  json_t *root = NULL;
+  *out = NULL;
+  FT_TRY(ft_file_read(path, FILE_LIMIT, &text, &size));
+  filtra_status status = ft_json_parse(text, size, path, &root);
+  free(text);
+  if (status) return status;
+  status = read_symbols(root, out);
+  json_decref(root);
+  return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
+}
+
+void filtra_tokenizer_destroy(filtra_tokenizer **tokenizer) {
+  ft_tokenizer_free(*tokenizer);
+  *tokenizer = NULL;
 }

@@ -39,6 +39,7 @@ static const ft_json_field RUN_FIELDS[] = {
     INT(log_every, 10, 1, 1e9),
     INT(seed, 1, 0, 9e15),
     FT_JSON_STRING_FIELD(ft_run_config, data, "data"),
+    FT_JSON_STRING_FIELD(ft_run_config, format, "format"),
     FT_JSON_STRING_FIELD(ft_run_config, tokenizer, "tokenizer"),
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
     ENUM(pixels, PIXELS),

@@ -12,11 +12,13 @@ typedef struct ft_run_config {
   float learning_rate, weight_decay, beta1, beta2, epsilon, clip_norm, label_smoothing;
   int64_t batch_size, steps, epochs, warmup_steps, eval_every, checkpoint_every, log_every, seed;
   char data[1024];    /* path */
+  char format[32];    /* of the data; found out from its content where empty */
   char tokenizer[64]; /* how text becomes tokens; from the data */
   bool truncate;      /* cut sequences longer than max_length instead of refusing them */
   int pixels;         /* filtra_pixels */
   bool drop_last;     /* leave out partial batches in training */
   bool decay_all;     /* weight decay on every parameter */
+  const char *folder; /* the run folder that this was read from; NULL: a new run. Borrowed */
 } ft_run_config;
 
 enum { FT_RUN_MAX_FIELDS = 64 };

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/dataset.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
@@ -168,20 +169,48 @@ filtra_status ft_run_load_config(const char *folder, ft_run_config *config) {
           ? ft_json_load(path, &object)
           : ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FT_RUN_CONFIG, folder);
   if (!status) status = ft_run_config_read(object, path, config);
+  config->folder = folder;
   json_decref(object);
+  free(path);
+  return status;
+}
+
+filtra_status ft_run_load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
+                                    filtra_tokenizer **owned) {
+  *owned = NULL;
+  if (!ft_tokenizer_is_made(config->tokenizer)) {
+    *tokenizer = filtra_tokenizer_find(config->tokenizer);
+    return *tokenizer ? FILTRA_OK
+                      : ft_fail_context(FILTRA_ERROR_INPUT, "%s/" FT_RUN_CONFIG, config->folder);
+  }
+  char *path = ft_path_join(config->folder, FT_RUN_TOKENIZER);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_tokenizer_load(path, owned);
+  *tokenizer = *owned;
   free(path);
   return status;
 }
 
 filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_split file_split,
                                filtra_dataset **out) {
-  const filtra_dataset_options options = {.max_length = (uint32_t)c->model.max_length,
+  filtra_tokenizer *fitted = NULL;
+  const filtra_tokenizer *same;
+  if (c->folder && ft_tokenizer_is_made(c->tokenizer))
+    FT_TRY(ft_run_load_tokenizer(c, &same, &fitted));
+  const filtra_dataset_options options = {.format = c->format[0] ? c->format : NULL,
+                                          .fitted = fitted,
+                                          .max_length = (uint32_t)c->model.max_length,
                                           .tokenizer = c->tokenizer[0] ? c->tokenizer : NULL,
                                           .truncate = c->truncate,
                                           .pixels = (filtra_pixels)c->pixels,
                                           .file_split = file_split,
                                           .seed = (uint64_t)c->seed};
-  return filtra_dataset_open(path ? path : c->data, &options, out);
+  filtra_status status = filtra_dataset_open(path ? path : c->data, &options, out);
+  if (status)
+    filtra_tokenizer_destroy(&fitted);
+  else if (fitted)
+    (*out)->owned_tokenizer = fitted; /* what reads it may not go before it does */
+  return status;
 }
 
 static filtra_status parse_config(run *r, json_t **object) {
@@ -204,7 +233,19 @@ static filtra_status read_config(run *r) {
   json_t *object = NULL;
   filtra_status status = parse_config(r, &object);
   if (!status) status = ft_run_config_read(object, r->context, &r->config);
+  r->config.folder = o->config ? NULL : o->folder;
   json_decref(object);
+  return status;
+}
+
+/* One that was made from the training data: other text is read by it, too. */
+static filtra_status write_tokenizer(const run *r) {
+  const filtra_tokenizer *tokenizer = filtra_dataset_get_info(r->data)->tokenizer;
+  char *path;
+  if (!tokenizer || !filtra_tokenizer_is_made(tokenizer)) return FILTRA_OK;
+  FT_TRY(run_path(r, FT_RUN_TOKENIZER, &path));
+  filtra_status status = filtra_tokenizer_save(tokenizer, path);
+  free(path);
   return status;
 }
 
@@ -226,17 +267,22 @@ static filtra_status make_folder(const run *r) {
   bool existed = ft_file_exists(r->options->folder);
   FT_TRY(run_path(r, "checkpoint", &checkpoint));
   filtra_status status = ft_make_directories(checkpoint);
-  if (!status) status = write_config(r);
+  if (!status) status = write_tokenizer(r);
+  if (!status) status = write_config(r); /* the last: with it, it is a run */
+  char *tokenizer = status ? ft_path_join(r->options->folder, FT_RUN_TOKENIZER) : NULL;
+  if (tokenizer) remove(tokenizer);
   if (status) {
     remove(checkpoint); /* these remove empty folders only */
     if (!existed) remove(r->options->folder);
   }
+  free(tokenizer);
   free(checkpoint);
   return status;
 }
 
 static void remove_stale(const run *r) {
-  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_MODEL, FT_RUN_CHECKPOINT};
+  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_TOKENIZER, FT_RUN_MODEL,
+                                      FT_RUN_CHECKPOINT};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     char *path = ft_path_join(r->options->folder, NAMES[i]);
     if (path) ft_atomic_clean(path);

@@ -1,6 +1,10 @@
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/tokenizer.h"
 #include "support/harness.h"
 
-#include <filtra/data.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static filtra_status encode(const char *name, const char *text, int32_t *tokens, size_t *count) {
@@ -25,8 +29,10 @@ static void test_ids_are_fixed(void **state) {
 
 static void test_unknown_names(void **state) {
   (void)state;
-  assert_null(filtra_tokenizer_find("bytes"));
-  assert_non_null(strstr(filtra_error_message(), "listops-original"));
+  assert_null(filtra_tokenizer_find("byte"));
+  assert_non_null(strstr(filtra_error_message(), "listops-original, bytes"));
+  assert_null(filtra_tokenizer_find("words"));
+  assert_non_null(strstr(filtra_error_message(), "made from data"));
   assert_null(filtra_tokenizer_find(NULL));
 }
 
@@ -92,6 +98,258 @@ static void test_errors_say_what_and_where(void **state) {
   }
 }
 
+/* ---- bytes, printable, dna ---- */
+
+static void test_bytes(void **state) {
+  (void)state;
+  const filtra_tokenizer *t = filtra_tokenizer_find("bytes");
+  char all[256], back[300];
+  int32_t tokens[256];
+  size_t count, length;
+  for (int i = 0; i < 256; i++)
+    all[i] = (char)i;
+  assert_int_equal(filtra_tokenizer_size(t), 257);
+  assert_ok(filtra_tokenizer_encode(t, all, 256, tokens, 256, &count));
+  assert_int_equal(count, 256);
+  for (int i = 0; i < 256; i++)
+    assert_int_equal(tokens[i], i + 1);
+  assert_ok(filtra_tokenizer_decode(t, tokens, count, back, sizeof back, &length));
+  assert_int_equal(length, 256);
+  assert_memory_equal(all, back, 256);
+  assert_string_equal(filtra_tokenizer_symbol(t, 0), "");
+  assert_string_equal(filtra_tokenizer_symbol(t, 'a' + 1), "a");
+  assert_string_equal(filtra_tokenizer_symbol(t, '\n' + 1), "\\x0a");
+  assert_string_equal(filtra_tokenizer_symbol(t, '~' + 1), "~");
+  assert_string_equal(filtra_tokenizer_symbol(t, 0x7f + 1), "\\x7f");
+  assert_string_equal(filtra_tokenizer_symbol(t, 256), "\\xff");
+}
+
+static void test_printable(void **state) {
+  (void)state;
+  static const int32_t expected[] = {1, 95, 1, 1, 34};
+  int32_t tokens[32];
+  size_t count;
+  assert_ok(encode("printable",
+                   " ~\t\r\n\xc3\xa9"
+                   "A\x7f\x01",
+                   tokens, &count));
+  assert_int_equal(count, FT_COUNT(expected));
+  assert_memory_equal(tokens, expected, sizeof expected);
+  assert_int_equal(filtra_tokenizer_size(filtra_tokenizer_find("printable")), 96);
+}
+
+static void test_dna(void **state) {
+  (void)state;
+  static const int32_t expected[] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 4, 5, 5};
+  const filtra_tokenizer *t = filtra_tokenizer_find("dna");
+  int32_t tokens[32];
+  size_t count, length;
+  char text[16];
+  assert_ok(encode("dna", "ACGTNacgtuRy", tokens, &count));
+  assert_int_equal(count, FT_COUNT(expected));
+  assert_memory_equal(tokens, expected, sizeof expected);
+  assert_ok(filtra_tokenizer_decode(t, tokens, 5, text, sizeof text, &length));
+  assert_string_equal(text, "ACGTN");
+  assert_int_equal(filtra_tokenizer_size(t), 6);
+  assert_fails(encode("dna", "ACGX", tokens, &count), FILTRA_ERROR_INPUT, "'X' at column 4");
+  assert_fails(encode("dna", "A-", tokens, &count), FILTRA_ERROR_INPUT, "'-' at column 2");
+  assert_fails(encode("dna", "A\x80", tokens, &count), FILTRA_ERROR_INPUT, "'\\x80' at column 2");
+}
+
+static void test_decode(void **state) {
+  (void)state;
+  const filtra_tokenizer *t = filtra_tokenizer_find("listops");
+  const int32_t tokens[] = {12, 3, 0, 15, 0};
+  char text[8];
+  size_t length;
+  assert_ok(filtra_tokenizer_decode(t, tokens, 5, NULL, 0, &length));
+  assert_int_equal(length, 8);
+  assert_ok(filtra_tokenizer_decode(t, tokens, 5, text, sizeof text, &length));
+  assert_int_equal(length, 8);
+  assert_string_equal(text, "[MAX 2 ");
+  assert_ok(filtra_tokenizer_decode(t, tokens, 0, text, sizeof text, &length));
+  assert_string_equal(text, "");
+  const int32_t wrong[] = {3, 16}, negative[] = {-1};
+  assert_fails(filtra_tokenizer_decode(t, wrong, 2, text, 8, &length), FILTRA_ERROR_ARGUMENT,
+               "token 1 is 16; the ids of \"listops\" are 0 to 15");
+  assert_fails(filtra_tokenizer_decode(t, negative, 1, text, 8, &length), FILTRA_ERROR_ARGUMENT,
+               "is -1");
+}
+
+/* ---- made from data ---- */
+
+static filtra_tokenizer *make(const char *name, const char *text) {
+  ft_vocabulary *v;
+  filtra_tokenizer *t;
+  assert_ok(ft_vocabulary_create(name, &v));
+  assert_ok(ft_vocabulary_count(v, text, strlen(text)));
+  assert_ok(ft_vocabulary_make(v, &t));
+  ft_vocabulary_free(v);
+  return t;
+}
+
+static void assert_symbols(const filtra_tokenizer *t, const char *const *symbols, uint32_t count) {
+  assert_int_equal(filtra_tokenizer_size(t), count);
+  for (uint32_t id = 0; id < count; id++)
+    assert_string_equal(filtra_tokenizer_symbol(t, id), symbols[id]);
+}
+
+/* What is encoded decodes to `back`. */
+static void assert_round_trip(const filtra_tokenizer *t, const char *text, const char *back) {
+  int32_t tokens[64];
+  char decoded[128];
+  size_t count, length;
+  assert_ok(filtra_tokenizer_encode(t, text, strlen(text), tokens, 64, &count));
+  assert_ok(filtra_tokenizer_decode(t, tokens, count, decoded, sizeof decoded, &length));
+  assert_string_equal(decoded, back);
+}
+
+static void test_characters(void **state) {
+  (void)state;
+  static const char *const symbols[] = {
+      "", "\n", " ", "a", "b", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+  const char *text = "b\xf0\x9f\x98\x80"
+                     "a \xe2\x82\xac\n\xc3\xa9"
+                     "aab";
+  filtra_tokenizer *t = make("characters", text);
+  assert_string_equal(filtra_tokenizer_name(t), "characters");
+  assert_true(filtra_tokenizer_is_made(t));
+  assert_symbols(t, symbols, FT_COUNT(symbols));
+  assert_round_trip(t, text, text);
+  int32_t tokens[8];
+  size_t count;
+  assert_fails(filtra_tokenizer_encode(t,
+                                       "\xc3\xa9"
+                                       "c",
+                                       3, tokens, 8, &count),
+               FILTRA_ERROR_INPUT, "the character 'c' U+0063 at column 2");
+  assert_fails(filtra_tokenizer_encode(t, "a\0", 2, tokens, 8, &count), FILTRA_ERROR_INPUT,
+               "the character U+0000 at column 2");
+  assert_fails(filtra_tokenizer_encode(t, "\xc3\xa9\xc3", 3, tokens, 8, &count), FILTRA_ERROR_INPUT,
+               "byte 0xc3 at column 2");
+  filtra_tokenizer_destroy(&t);
+  assert_null(t);
+}
+
+static void test_words(void **state) {
+  (void)state;
+  static const char *const symbols[] = {"", "<unk>", "<eos>", "the", "a", "cat"};
+  filtra_tokenizer *t = make("words", " the cat\tthe <unk> \n\n the a a");
+  assert_symbols(t, symbols, FT_COUNT(symbols));
+  assert_round_trip(t, "the  cat\r\n a dog\n", "the cat\na <unk>\n");
+  assert_round_trip(t, "", "");
+  assert_round_trip(t, "\n \n", "\n\n");
+  assert_round_trip(t, "cat <eos> the", "cat\nthe");
+  int32_t tokens[8];
+  size_t count;
+  assert_fails(filtra_tokenizer_encode(t, "a \xff", 3, tokens, 8, &count), FILTRA_ERROR_INPUT,
+               "byte 0xff at column 3");
+  filtra_tokenizer_destroy(&t);
+}
+
+/* More words than ids: the rarest, and of those the last ones, have none. */
+static void test_most_frequent_words(void **state) {
+  (void)state;
+  enum { WORDS = 70000 };
+  char *text = ft_calloc(WORDS, 16), *to = text;
+  for (int i = 0; i < WORDS; i++)
+    to += sprintf(to, "w%05d ", i);
+  strcpy(to, "w69999 w69998 w69999");
+  filtra_tokenizer *t = make("words", text);
+  assert_int_equal(filtra_tokenizer_size(t), 65536);
+  assert_string_equal(filtra_tokenizer_symbol(t, 3), "w69999");
+  assert_string_equal(filtra_tokenizer_symbol(t, 4), "w69998");
+  assert_string_equal(filtra_tokenizer_symbol(t, 5), "w00000");
+  assert_string_equal(filtra_tokenizer_symbol(t, 65535), "w65530");
+  assert_round_trip(t, "w65530 w65531", "w65530 <unk>");
+  free(text);
+  filtra_tokenizer_destroy(&t);
+}
+
+static void test_long_words_have_no_symbol(void **state) {
+  (void)state;
+  char text[300] = "a ";
+  memset(text + 2, 'x', 129);
+  filtra_tokenizer *t = make("words", text);
+  assert_int_equal(filtra_tokenizer_size(t), 4);
+  assert_round_trip(t, text, "a <unk>");
+  filtra_tokenizer_destroy(&t);
+  text[130] = '\0';
+  t = make("words", text);
+  assert_int_equal(filtra_tokenizer_size(t), 5);
+  filtra_tokenizer_destroy(&t);
+}
+
+static void test_vocabulary_wants_text(void **state) {
+  (void)state;
+  static const char *const names[] = {"characters", "words"};
+  static const char *const texts[] = {"ab \xff", "ab \xed\xa0\x80", "ab \xc0\x80", "ab \xe2\x82"};
+  for (size_t i = 0; i < FT_COUNT(names) * FT_COUNT(texts); i++) {
+    ft_vocabulary *v;
+    const char *text = texts[i / 2];
+    assert_ok(ft_vocabulary_create(names[i % 2], &v));
+    assert_fails(ft_vocabulary_count(v, text, strlen(text)), FILTRA_ERROR_INPUT, "at column 4");
+    ft_vocabulary_free(v);
+  }
+  ft_vocabulary *v;
+  filtra_tokenizer *t;
+  assert_ok(ft_vocabulary_create("characters", &v));
+  assert_fails(ft_vocabulary_make(v, &t), FILTRA_ERROR_INPUT, "0 symbols");
+  assert_null(t);
+  ft_vocabulary_free(v);
+}
+
+static void test_save_and_load(void **state) {
+  (void)state;
+  char path[512];
+  snprintf(path, sizeof path, "%s/tokenizer.json", test_folder());
+  static const char *const names[] = {"characters", "words"};
+  const char *text = "say \"\\\n\x01 \xc3\xa9 \xf0\x9f\x98\x80 say";
+  for (size_t i = 0; i < FT_COUNT(names); i++) {
+    filtra_tokenizer *made = make(names[i], text), *loaded;
+    assert_ok(filtra_tokenizer_save(made, path));
+    assert_ok(filtra_tokenizer_load(path, &loaded));
+    assert_string_equal(filtra_tokenizer_name(loaded), names[i]);
+    assert_symbols(loaded, made->symbols, made->size);
+    assert_round_trip(loaded, text, text);
+    filtra_tokenizer_destroy(&made);
+    filtra_tokenizer_destroy(&loaded);
+  }
+  assert_fails(filtra_tokenizer_save(filtra_tokenizer_find("bytes"), path), FILTRA_ERROR_ARGUMENT,
+               "constant");
+}
+
+static void test_damaged_files(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *part;
+  } cases[] = {
+      {"", "tokenizer.json"},
+      {"[]", "needs \"tokenizer\""},
+      {"{\"tokenizer\": \"bytes\", \"symbols\": [\"a\"]}", "characters or words"},
+      {"{\"tokenizer\": \"words\", \"symbols\": 3}", "a list"},
+      {"{\"tokenizer\": \"words\", \"symbols\": [\"<unk>\", 3]}", "entry 1"},
+      {"{\"tokenizer\": \"words\", \"symbols\": [\"<unk>\"]}", "1 symbols"},
+      {"{\"tokenizer\": \"words\", \"symbols\": [\"<eos>\", \"<unk>\"]}", "cannot be symbol 1"},
+      {"{\"tokenizer\": \"words\", \"symbols\": [\"<unk>\", \"<eos>\", \"\"]}", "symbol 3"},
+      {"{\"tokenizer\": \"words\", \"symbols\": [\"<unk>\", \"<eos>\", \"a b\"]}", "symbol 3"},
+      {"{\"tokenizer\": \"words\", \"symbols\": [\"<unk>\", \"<eos>\", \"a\", \"a\"]}", "symbol 4"},
+      {"{\"tokenizer\": \"characters\", \"symbols\": []}", "0 symbols"},
+      {"{\"tokenizer\": \"characters\", \"symbols\": [\"ab\"]}", "cannot be symbol 1"},
+      {"{\"tokenizer\": \"characters\", \"symbols\": [\"b\", \"a\"]}", "cannot be symbol 2"},
+      {"{\"tokenizer\": \"characters\", \"symbols\": [\"a\", \"a\"]}", "cannot be symbol 2"},
+  };
+  char path[512];
+  snprintf(path, sizeof path, "%s/tokenizer.json", test_folder());
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    filtra_tokenizer *t;
+    assert_ok(ft_file_write(path, cases[i].text, strlen(cases[i].text)));
+    assert_fails(filtra_tokenizer_load(path, &t), FILTRA_ERROR_INPUT, cases[i].part);
+    assert_non_null(strstr(filtra_error_message(), "tokenizer.json"));
+    assert_null(t);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ids_are_fixed),
@@ -99,6 +357,17 @@ int main(void) {
       cmocka_unit_test(test_encode),
       cmocka_unit_test(test_encode_counts_what_does_not_fit),
       cmocka_unit_test(test_errors_say_what_and_where),
+      cmocka_unit_test(test_bytes),
+      cmocka_unit_test(test_printable),
+      cmocka_unit_test(test_dna),
+      cmocka_unit_test(test_decode),
+      cmocka_unit_test(test_characters),
+      cmocka_unit_test(test_words),
+      cmocka_unit_test(test_most_frequent_words),
+      cmocka_unit_test(test_long_words_have_no_symbol),
+      cmocka_unit_test(test_vocabulary_wants_text),
+      cmocka_unit_test(test_save_and_load),
+      cmocka_unit_test(test_damaged_files),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

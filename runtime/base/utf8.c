@@ -1,0 +1,38 @@
+#include "base/utf8.h"
+
+size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point) {
+  static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
+  if (length == 0) return 0;
+  const unsigned char *byte = (const unsigned char *)text;
+  *code_point = byte[0];
+  if (byte[0] < 0x80) return 1;
+  size_t count = byte[0] >= 0xf0 ? 4 : byte[0] >= 0xe0 ? 3 : 2;
+  if (byte[0] < 0xc0 || byte[0] > 0xf4 || count > length) return 0;
+  *code_point = byte[0] & (0x7f >> count);
+  for (size_t i = 1; i < count; i++) {
+    if ((byte[i] & 0xc0) != 0x80) return 0;
+    *code_point = *code_point << 6 | (byte[i] & 0x3f);
+  }
+  bool surrogate = *code_point >= 0xd800 && *code_point < 0xe000;
+  return surrogate || *code_point < smallest[count] || *code_point > 0x10ffff ? 0 : count;
+}
+
+size_t ft_utf8_write(uint32_t code_point, char text[4]) {
+  static const unsigned char lead[5] = {0, 0, 0xc0, 0xe0, 0xf0};
+  size_t count = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+  for (size_t i = count - 1; i > 0; i--) {
+    text[i] = (char)(0x80 | (code_point & 0x3f));
+    code_point >>= 6;
+  }
+  text[0] = (char)(lead[count] | code_point);
+  return count;
+}
+
+bool ft_utf8_valid(const char *text, size_t length) {
+  uint32_t code_point;
+  for (size_t at = 0, bytes; at < length; at += bytes) {
+    bytes = ft_utf8_next(text + at, length - at, &code_point);
+    if (bytes == 0) return false;
+  }
+  return true;
+}

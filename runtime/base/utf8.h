@@ -1,0 +1,15 @@
+/* UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing above U+10FFFF. */
+#ifndef FT_BASE_UTF8_H
+#define FT_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Bytes of the character at the start of `text`, 1 to 4; 0 when there is no valid one. */
+size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point);
+/** Writes a character and returns its bytes. */
+size_t ft_utf8_write(uint32_t code_point, char text[4]);
+bool ft_utf8_valid(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,124 @@
+#include "data/text.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 1 << 18 };
+
+filtra_status ft_text_open(const char *path, ft_text *text) {
+  *text = (ft_text){.path = path, .line = 1};
+  FT_TRY(ft_source_open(path, &text->source));
+  text->piece = ft_realloc(NULL, PIECE_BYTES, 1);
+  if (text->piece) return FILTRA_OK;
+  ft_text_close(text);
+  return FILTRA_ERROR_HOST_MEMORY;
+}
+
+void ft_text_close(ft_text *text) {
+  ft_source_close(&text->source);
+  free(text->piece);
+  *text = (ft_text){0};
+}
+
+static uint64_t count_lines(const char *bytes, size_t count) {
+  uint64_t lines = 0;
+  for (size_t i = 0; i < count; i++)
+    lines += bytes[i] == '\n';
+  return lines;
+}
+
+static void drop_byte_order_mark(ft_text *text) {
+  if (text->held < 3 || memcmp(text->piece, "\xef\xbb\xbf", 3)) return;
+  text->held -= 3;
+  memmove(text->piece, text->piece + 3, text->held);
+}
+
+/* CR LF becomes LF. */
+static void join_line_ends(ft_text *text) {
+  size_t to = 0;
+  if (!memchr(text->piece, '\r', text->held)) return;
+  for (size_t from = 0; from < text->held; from++) {
+    bool dropped =
+        text->piece[from] == '\r' && from + 1 < text->held && text->piece[from + 1] == '\n';
+    if (!dropped) text->piece[to++] = text->piece[from];
+  }
+  text->held = to;
+}
+
+/* Where to cut, so that a CR stays with its LF, and the bytes of a character together. */
+static size_t find_cut(const char *bytes, size_t count) {
+  const char *line = memrchr(bytes, '\n', count);
+  if (line) return (size_t)(line - bytes) + 1;
+  for (size_t i = count; i > 0; i--)
+    if (bytes[i - 1] == ' ' || bytes[i - 1] == '\t') return i;
+  size_t cut = count, back = 0;
+  while (back < 3 && back < count && ((unsigned char)bytes[count - 1 - back] & 0xc0) == 0x80)
+    back++;
+  if (back < count && (unsigned char)bytes[count - 1 - back] >= 0xc0) cut = count - 1 - back;
+  if (bytes[count - 1] == '\r') cut = count - 1;
+  return cut > 0 ? cut : count;
+}
+
+filtra_status ft_text_next(ft_text *text, bool *more) {
+  size_t got;
+  text->line += count_lines(text->piece, text->length);
+  text->held -= text->length;
+  memmove(text->piece, text->piece + text->length, text->held);
+  FT_TRY(ft_source_fill(text->source, text->piece + text->held, PIECE_BYTES - text->held, &got));
+  bool ended = got < PIECE_BYTES - text->held;
+  text->held += got;
+  if (!text->begun) drop_byte_order_mark(text);
+  text->begun = true;
+  join_line_ends(text);
+  *more = text->held > 0;
+  text->length = ended || !*more ? text->held : find_cut(text->piece, text->held);
+  const char *nul = memchr(text->piece, '\0', text->length);
+  if (!nul) return FILTRA_OK;
+  return ft_fail(
+      FILTRA_ERROR_INPUT, "%s:%llu: a NUL byte; is this a text file?", text->path,
+      (unsigned long long)(text->line + count_lines(text->piece, (size_t)(nul - text->piece))));
+}
+
+/* Counts or encodes a part of the piece, whichever is wanted. */
+static filtra_status take(const char *bytes, size_t count, ft_vocabulary *vocabulary,
+                          const filtra_tokenizer *tokenizer, ft_tokens *tokens) {
+  return vocabulary ? ft_vocabulary_count(vocabulary, bytes, count)
+                    : tokenizer->encode(tokenizer, bytes, count, tokens);
+}
+
+/* A piece that failed, once more line by line: the message then gives the column in the line, and
+ * this adds the line. */
+static filtra_status fail_line(const ft_text *text, ft_vocabulary *vocabulary,
+                               const filtra_tokenizer *tokenizer, ft_tokens *tokens,
+                               filtra_status failed) {
+  uint64_t line = text->line;
+  const char *end = text->piece + text->length, *next;
+  for (const char *at = text->piece; at < end; at = next, line++) {
+    next = memchr(at, '\n', (size_t)(end - at));
+    next = next ? next + 1 : end;
+    filtra_status status = take(at, (size_t)(next - at), vocabulary, tokenizer, tokens);
+    if (status) return ft_fail_context(status, "%s:%llu", text->path, (unsigned long long)line);
+  }
+  return ft_fail_context(failed, "%s", text->path);
+}
+
+static filtra_status take_rest(ft_text *text, ft_vocabulary *vocabulary,
+                               const filtra_tokenizer *tokenizer, ft_tokens *tokens) {
+  for (;;) {
+    bool more;
+    FT_TRY(ft_text_next(text, &more));
+    if (!more) return FILTRA_OK;
+    filtra_status status = take(text->piece, text->length, vocabulary, tokenizer, tokens);
+    if (status) return fail_line(text, vocabulary, tokenizer, tokens, status);
+  }
+}
+
+filtra_status ft_text_count(ft_text *text, ft_vocabulary *vocabulary) {
+  return take_rest(text, vocabulary, NULL, NULL);
+}
+
+filtra_status ft_text_encode(ft_text *text, const filtra_tokenizer *tokenizer, ft_tokens *tokens) {
+  return take_rest(text, NULL, tokenizer, tokens);
+}

@@ -1,0 +1,339 @@
+/* "characters" and "words": tokenizers whose symbols are those of a text. */
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "data/tokenizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MAX_SYMBOLS = UINT16_MAX, /* with padding, as many as there are ids of 16 bits */
+  MAX_WORD_BYTES = 128,     /* longer words have no symbol */
+  CODE_POINTS = 0x110000,
+};
+
+static const char unknown_word[] = "<unk>", end_of_line[] = "<eos>";
+
+static const char whitespace[] = " \t\n\v\f\r";
+
+static bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* FNV-1a */
+static uint32_t hash_bytes(const char *text, size_t length) {
+  uint32_t hash = 2166136261U;
+  for (size_t i = 0; i < length; i++)
+    hash = (hash ^ (unsigned char)text[i]) * 16777619U;
+  return hash;
+}
+
+/* ---- symbols to ids ---- */
+
+static bool same(const char *symbol, const char *text, size_t length) {
+  return strlen(symbol) == length && !memcmp(symbol, text, length);
+}
+
+/* Where in the index a symbol is, or would be. There are always empty places. */
+static uint16_t *find_place(const filtra_tokenizer *t, const char *text, size_t length) {
+  uint32_t at = hash_bytes(text, length) & t->index_mask;
+  while (t->index[at] && !same(t->symbols[t->index[at]], text, length))
+    at = (at + 1) & t->index_mask;
+  return &t->index[at];
+}
+
+/* ---- encoding ---- */
+
+static filtra_status fail_encoding(const char *text, size_t column) {
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "byte 0x%02x at column %zu is not UTF-8 text; the tokenizer \"bytes\" takes any",
+                 (unsigned char)*text, column);
+}
+
+static filtra_status fail_character(const char *text, size_t bytes, uint32_t code_point,
+                                    size_t column) {
+  int shown = code_point < ' ' || code_point == 0x7f ? 0 : (int)bytes;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "the character%s%.*s%s U+%04X at column %zu is not in the vocabulary, which has "
+                 "those of the training data",
+                 shown ? " '" : "", shown, text, shown ? "'" : "", code_point, column);
+}
+
+static filtra_status encode_characters(const filtra_tokenizer *t, const char *text, size_t length,
+                                       ft_tokens *tokens) {
+  FT_TRY(ft_tokens_reserve(tokens, length));
+  uint32_t code_point;
+  size_t column = 1; /* in characters */
+  for (size_t at = 0, bytes; at < length; at += bytes, column++) {
+    bytes = ft_utf8_next(text + at, length - at, &code_point);
+    if (bytes == 0) return fail_encoding(text + at, column);
+    uint16_t id = *find_place(t, text + at, bytes);
+    if (id == 0) return fail_character(text + at, bytes, code_point, column);
+    tokens->ids[tokens->count++] = id;
+  }
+  return FILTRA_OK;
+}
+
+/* The next word at or behind *at, its length 0 at the text's end. A line's end is a word, too. */
+static const char *next_word(const char *text, size_t length, size_t *at, size_t *bytes) {
+  while (*at < length && text[*at] != '\n' && is_space(text[*at]))
+    ++*at;
+  const char *word = text + *at;
+  size_t from = *at;
+  if (*at < length && *word == '\n') ++*at;
+  while (*at < length && *word != '\n' && !is_space(text[*at]))
+    ++*at;
+  *bytes = *at - from;
+  return word;
+}
+
+static filtra_status encode_words(const filtra_tokenizer *t, const char *text, size_t length,
+                                  ft_tokens *tokens) {
+  const char *word;
+  size_t at = 0, bytes;
+  while (word = next_word(text, length, &at, &bytes), bytes > 0) {
+    FT_TRY(ft_tokens_reserve(tokens, 1));
+    uint16_t id = *word == '\n' ? FT_WORD_END_OF_LINE : *find_place(t, word, bytes);
+    if (id == 0 && !ft_utf8_valid(word, bytes))
+      return fail_encoding(word, (size_t)(word - text) + 1);
+    tokens->ids[tokens->count++] = id ? id : FT_WORD_UNKNOWN;
+  }
+  return FILTRA_OK;
+}
+
+/* ---- making one ---- */
+
+static bool is_words(const char *name) {
+  return !strcmp(name, "words");
+}
+
+bool ft_tokenizer_is_made(const char *name) {
+  return is_words(name) || !strcmp(name, "characters");
+}
+
+/* Whether a symbol may be the one of id `id`; `before` is that of id - 1. */
+static bool fits(bool words, uint32_t id, const char *symbol, const char *before) {
+  size_t length = strlen(symbol);
+  if (words) {
+    const char *fixed = id == FT_WORD_UNKNOWN ? unknown_word : end_of_line;
+    if (id <= FT_WORD_END_OF_LINE) return !strcmp(symbol, fixed);
+    return length > 0 && length <= MAX_WORD_BYTES && strcspn(symbol, whitespace) == length;
+  }
+  uint32_t code_point, last = 0;
+  if (*before) ft_utf8_next(before, strlen(before), &last);
+  return ft_utf8_next(symbol, length, &code_point) == length && length > 0 && code_point > last;
+}
+
+static filtra_status add_symbols(filtra_tokenizer *t, const char **own, const char *const *symbols,
+                                 size_t count) {
+  own[0] = ft_strdup("");
+  if (!own[0]) return FILTRA_ERROR_HOST_MEMORY;
+  for (t->size = 1; t->size <= count; t->size++) {
+    const char *symbol = symbols[t->size - 1];
+    if (!fits(is_words(t->name), t->size, symbol, own[t->size - 1]))
+      return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" cannot be symbol %u of \"%s\"", symbol, t->size,
+                     t->name);
+    uint16_t *place = find_place(t, symbol, strlen(symbol));
+    if (*place)
+      return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" is symbol %u and symbol %u", symbol, *place,
+                     t->size);
+    own[t->size] = ft_strdup(symbol);
+    if (!own[t->size]) return FILTRA_ERROR_HOST_MEMORY;
+    *place = (uint16_t)t->size;
+  }
+  return FILTRA_OK;
+}
+
+filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, size_t count,
+                                filtra_tokenizer **out) {
+  *out = NULL;
+  if (count > MAX_SYMBOLS || (is_words(name) && count < FT_WORD_END_OF_LINE) || count < 1)
+    return ft_fail(FILTRA_ERROR_INPUT, "%zu symbols for the tokenizer \"%s\"; at most %d fit",
+                   count, name, MAX_SYMBOLS);
+  filtra_tokenizer *t = ft_calloc(1, sizeof *t);
+  if (!t) return FILTRA_ERROR_HOST_MEMORY;
+  bool words = is_words(name);
+  t->name = words ? "words" : "characters";
+  t->encode = words ? encode_words : encode_characters;
+  t->join = words ? FT_JOIN_BY_SPACES : FT_JOIN_DIRECTLY;
+  for (t->index_mask = 255; t->index_mask < 2 * count; t->index_mask = 2 * t->index_mask + 1)
+    ;
+  const char **own = ft_calloc(count + 1, sizeof *own);
+  t->symbols = own;
+  t->index = ft_calloc((size_t)t->index_mask + 1, sizeof *t->index);
+  filtra_status status =
+      own && t->index ? add_symbols(t, own, symbols, count) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) *out = t;
+  if (status) ft_tokenizer_free(t);
+  return status;
+}
+
+void ft_tokenizer_free(filtra_tokenizer *t) {
+  if (!t) return;
+  for (uint32_t i = 0; t->symbols && i < t->size; i++)
+    free((char *)t->symbols[i]);
+  free((void *)t->symbols);
+  free(t->index);
+  free(t);
+}
+
+/* ---- counting ---- */
+
+typedef struct counted_word {
+  char *text;
+  uint64_t count;
+} counted_word;
+
+struct ft_vocabulary {
+  bool words;
+  uint8_t *seen;       /* [CODE_POINTS / 8] of characters */
+  counted_word *table; /* [table_mask + 1], open addressing */
+  size_t table_mask, used;
+};
+
+filtra_status ft_vocabulary_create(const char *name, ft_vocabulary **out) {
+  ft_vocabulary *v = *out = ft_calloc(1, sizeof *v);
+  if (!v) return FILTRA_ERROR_HOST_MEMORY;
+  v->words = is_words(name);
+  v->table_mask = 0xffff;
+  if (v->words)
+    v->table = ft_calloc(v->table_mask + 1, sizeof *v->table);
+  else
+    v->seen = ft_calloc(CODE_POINTS / 8, 1);
+  if (v->table || v->seen) return FILTRA_OK;
+  ft_vocabulary_free(v);
+  *out = NULL;
+  return FILTRA_ERROR_HOST_MEMORY;
+}
+
+void ft_vocabulary_free(ft_vocabulary *v) {
+  if (!v) return;
+  for (size_t i = 0; v->table && i <= v->table_mask; i++)
+    free(v->table[i].text);
+  free(v->table);
+  free(v->seen);
+  free(v);
+}
+
+static filtra_status count_characters(ft_vocabulary *v, const char *text, size_t length) {
+  uint32_t code_point;
+  size_t column = 1;
+  for (size_t at = 0, bytes; at < length; at += bytes, column++) {
+    bytes = ft_utf8_next(text + at, length - at, &code_point);
+    if (bytes == 0) return fail_encoding(text + at, column);
+    v->seen[code_point / 8] |= (uint8_t)(1 << code_point % 8);
+  }
+  return FILTRA_OK;
+}
+
+static counted_word *find_word(counted_word *table, size_t mask, const char *word, size_t bytes) {
+  size_t at = hash_bytes(word, bytes) & mask;
+  while (table[at].text && !same(table[at].text, word, bytes))
+    at = (at + 1) & mask;
+  return &table[at];
+}
+
+static filtra_status widen_table(ft_vocabulary *v) {
+  size_t mask = 2 * v->table_mask + 1;
+  counted_word *table = ft_calloc(mask + 1, sizeof *table);
+  if (!table) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i <= v->table_mask; i++)
+    if (v->table[i].text)
+      *find_word(table, mask, v->table[i].text, strlen(v->table[i].text)) = v->table[i];
+  free(v->table);
+  v->table = table;
+  v->table_mask = mask;
+  return FILTRA_OK;
+}
+
+static filtra_status add_word(ft_vocabulary *v, counted_word *place, const char *word,
+                              size_t bytes) {
+  place->text = ft_calloc(bytes + 1, 1);
+  if (!place->text) return FILTRA_ERROR_HOST_MEMORY;
+  memcpy(place->text, word, bytes);
+  place->count = 1;
+  return ++v->used > v->table_mask / 2 ? widen_table(v) : FILTRA_OK;
+}
+
+static filtra_status count_words(ft_vocabulary *v, const char *text, size_t length) {
+  const char *word;
+  size_t at = 0, bytes;
+  while (word = next_word(text, length, &at, &bytes), bytes > 0) {
+    if (*word == '\n' || bytes > MAX_WORD_BYTES) continue;
+    counted_word *place = find_word(v->table, v->table_mask, word, bytes);
+    if (place->text) {
+      place->count++;
+      continue;
+    }
+    if (!ft_utf8_valid(word, bytes)) return fail_encoding(word, (size_t)(word - text) + 1);
+    FT_TRY(add_word(v, place, word, bytes));
+  }
+  return FILTRA_OK;
+}
+
+filtra_status ft_vocabulary_count(ft_vocabulary *v, const char *text, size_t length) {
+  return v->words ? count_words(v, text, length) : count_characters(v, text, length);
+}
+
+/* ---- from counts to symbols ---- */
+
+static filtra_status make_characters(const ft_vocabulary *v, filtra_tokenizer **out) {
+  size_t count = 0;
+  char(*text)[5] = ft_calloc(MAX_SYMBOLS, sizeof *text);
+  const char **symbols = ft_calloc(MAX_SYMBOLS, sizeof *symbols);
+  filtra_status status = text && symbols ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (uint32_t c = 1; c < CODE_POINTS && !status; c++) {
+    if (!(v->seen[c / 8] >> c % 8 & 1)) continue;
+    if (count == MAX_SYMBOLS) {
+      status = ft_fail(FILTRA_ERROR_INPUT,
+                       "the text has more than %d different characters; use the tokenizer "
+                       "\"bytes\" or \"words\"",
+                       MAX_SYMBOLS);
+      break;
+    }
+    ft_utf8_write(c, text[count]);
+    symbols[count] = text[count];
+    count++;
+  }
+  if (!status) status = ft_tokenizer_make("characters", symbols, count, out);
+  free(text);
+  free(symbols);
+  return status;
+}
+
+/* The most frequent first, equal ones in the order of their bytes. */
+static int compare_words(const void *a, const void *b) {
+  const counted_word *x = a, *y = b;
+  if (x->count != y->count) return x->count < y->count ? 1 : -1;
+  return strcmp(x->text, y->text);
+}
+
+static bool is_fixed(const counted_word *word) {
+  return !strcmp(word->text, unknown_word) || !strcmp(word->text, end_of_line);
+}
+
+static filtra_status make_words(const ft_vocabulary *v, filtra_tokenizer **out) {
+  size_t used = 0, count = 0;
+  counted_word *list = ft_calloc(v->used + 1, sizeof *list);
+  const char **symbols = ft_calloc(MAX_SYMBOLS, sizeof *symbols);
+  filtra_status status = list && symbols ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i <= v->table_mask && !status; i++)
+    if (v->table[i].text && !is_fixed(&v->table[i])) list[used++] = v->table[i];
+  if (!status) {
+    qsort(list, used, sizeof *list, compare_words);
+    symbols[count++] = unknown_word;
+    symbols[count++] = end_of_line;
+    for (size_t i = 0; i < used && count < MAX_SYMBOLS; i++)
+      symbols[count++] = list[i].text;
+    status = ft_tokenizer_make("words", symbols, count, out);
+  }
+  free(list);
+  free(symbols);
+  return status;
+}
+
+filtra_status ft_vocabulary_make(const ft_vocabulary *v, filtra_tokenizer **out) {
+  *out = NULL;
+  return v->words ? make_words(v, out) : make_characters(v, out);
+}

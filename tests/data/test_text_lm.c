@@ -1,0 +1,314 @@
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "support/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+static const char *write_bytes(const char *folder, const char *name, const void *data,
+                               size_t size) {
+  static char path[512];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *stream = fopen(path, "wb");
+  assert_non_null(stream);
+  assert_int_equal(fwrite(data, 1, size, stream), size);
+  assert_int_equal(fclose(stream), 0);
+  return path;
+}
+
+static const char *write_text(const char *folder, const char *name, const char *text) {
+  return write_bytes(folder, name, text, strlen(text));
+}
+
+static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
+  filtra_dataset *ds;
+  assert_ok(filtra_dataset_open(path, options, &ds));
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(info->format, "text-lm");
+  assert_int_equal(info->target, FILTRA_TARGET_NEXT);
+  return ds;
+}
+
+static void refuse(const char *path, const filtra_dataset_options *options, const char *part) {
+  filtra_dataset *ds;
+  assert_fails(filtra_dataset_open(path, options, &ds), FILTRA_ERROR_INPUT, part);
+  assert_null(ds);
+}
+
+/* Tokens of a split's whole text, windows put together; returns how many. */
+static size_t whole(const filtra_dataset *ds, filtra_split split, int32_t *tokens) {
+  size_t count = 0;
+  for (uint64_t i = 0; i < filtra_dataset_get_info(ds)->count[split]; i++) {
+    filtra_sample s;
+    assert_ok(filtra_dataset_sample(ds, split, i, &s));
+    /* The token behind a window is the first of the next one. */
+    if (count > 0) assert_int_equal(tokens[count - 1], s.tokens[0]);
+    for (uint32_t k = count > 0; k <= s.length; k++)
+      tokens[count++] = s.tokens[k];
+  }
+  return count;
+}
+
+static void assert_text(const filtra_dataset *ds, filtra_split split, const char *expected) {
+  int32_t tokens[256];
+  char text[512];
+  size_t count = whole(ds, split, tokens), length;
+  assert_ok(filtra_tokenizer_decode(filtra_dataset_get_info(ds)->tokenizer, tokens, count, text,
+                                    sizeof text, &length));
+  assert_string_equal(text, expected);
+}
+
+/* ---- what is right ---- */
+
+static void test_one_file(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyz");
+  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.max_length = 10});
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
+  assert_int_equal(filtra_tokenizer_size(info->tokenizer), 27);
+  assert_int_equal(info->count[FILTRA_TRAIN], 3);
+  assert_int_equal(info->count[FILTRA_VAL], 1);
+  assert_int_equal(info->count[FILTRA_TEST], 0);
+  assert_int_equal(info->longest, 10);
+  assert_true(info->validation_held_out);
+  filtra_sample s;
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 2, &s));
+  assert_int_equal(s.length, 3); /* 24 tokens: windows of 10, 10 and 3, and the last successor */
+  assert_text(ds, FILTRA_TRAIN, "abcdefghijklmnopqrstuvwx");
+  assert_text(ds, FILTRA_VAL, "yz");
+  filtra_dataset_close(&ds);
+  ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_TEST, .tokenizer = "bytes"});
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], 0);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 1);
+  assert_text(ds, FILTRA_TEST, "abcdefghijklmnopqrstuvwxyz");
+  filtra_dataset_close(&ds);
+}
+
+/* Successors come from the next window, and one bucket serves all windows. */
+static void test_batches(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyzabcdefghij");
+  filtra_dataset *ds =
+      open_ok(path, &(filtra_dataset_options){.max_length = 20, .file_split = FILTRA_TEST});
+  filtra_loader *loader;
+  filtra_batch batch;
+  size_t buckets;
+  assert_ok(filtra_loader_create(
+      ds, &(filtra_loader_options){.split = FILTRA_TEST, .batch_size = 2}, &loader));
+  assert_int_equal(filtra_loader_buckets(loader, &buckets)[0], 20);
+  assert_int_equal(buckets, 1);
+  assert_ok(filtra_loader_next(loader, &batch));
+  assert_int_equal(batch.count, 2);
+  assert_int_equal(batch.lengths[0], 20);
+  assert_int_equal(batch.lengths[1], 15);
+  assert_int_equal(batch.labels[19], batch.tokens[20]);
+  assert_int_equal(batch.labels[20 + 14], batch.tokens[9]); /* j */
+  assert_int_equal(batch.labels[20 + 15], -1);
+  filtra_loader_destroy(&loader);
+  filtra_dataset_close(&ds);
+}
+
+static void test_folder_of_words(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "wiki.train.tokens", " = A = \n\n b <unk> b c\n");
+  write_text(folder, "wiki.valid.tokens", " b d\n \n");
+  write_text(folder, "wiki.test.tokens", "c c\r\nb");
+  write_text(folder, "README.md", "not this");
+  filtra_dataset *ds = open_ok(folder, NULL);
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(filtra_tokenizer_name(info->tokenizer), "words");
+  assert_int_equal(filtra_tokenizer_size(info->tokenizer), 7);
+  assert_text(ds, FILTRA_TRAIN, "= A =\n\nb <unk> b c\n");
+  assert_text(ds, FILTRA_VAL, "b <unk>\n\n");
+  assert_text(ds, FILTRA_TEST, "c c\nb\n"); /* every line ends */
+  assert_false(info->validation_held_out);
+  filtra_dataset_close(&ds);
+  ds = open_ok(folder, &(filtra_dataset_options){.tokenizer = "characters"});
+  assert_text(ds, FILTRA_TEST, "c c\nb");
+  filtra_dataset_close(&ds);
+  write_text(folder, "train.txt", "a b");
+  refuse(folder, NULL, "train.txt and wiki.train.tokens");
+}
+
+/* A vocabulary that was made before reads other text as it did the first. */
+static void test_fitted(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  filtra_dataset *first = open_ok(write_text(folder, "a.txt", "abc abc\nabc"), NULL);
+  const filtra_dataset_options options = {.fitted = filtra_dataset_get_info(first)->tokenizer,
+                                          .file_split = FILTRA_TEST,
+                                          .tokenizer = "words"};
+  filtra_dataset *second = open_ok(write_text(folder, "b.txt", "cb"), &options);
+  assert_ptr_equal(filtra_dataset_get_info(second)->tokenizer, options.fitted);
+  assert_text(second, FILTRA_TEST, "cb");
+  filtra_dataset_close(&second);
+  refuse(write_text(folder, "b.txt", "abc\nbad\n"), &options,
+         "b.txt:2: the character 'd' U+0064 at column 3 is not in the vocabulary");
+  filtra_dataset_close(&first);
+}
+
+/* Longer than any piece, whatever it is cut at: the same tokens as in one go. */
+static void test_long_texts(void **state) {
+  (void)state;
+  enum { COUNT = 700001 };
+  static const char *const units[] = {"abc\r\n", "abc ", "\xe2\x82\xac",
+                                      "\xf0\x9f\x98\x80"
+                                      "a",
+                                      "\r\n"};
+  static const char *const joined[] = {"abc\n", "abc ", "\xe2\x82\xac",
+                                       "\xf0\x9f\x98\x80"
+                                       "a",
+                                       "\n"};
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(units); i++) {
+    size_t unit = strlen(units[i]), plain = strlen(joined[i]), units_in = COUNT / unit;
+    char *text = ft_calloc(COUNT + 2, 1);
+    text[0] = 'b'; /* so that units do not lie evenly in pieces */
+    for (size_t k = 0; k < units_in; k++)
+      memcpy(text + 1 + k * unit, units[i], unit);
+    const char *path = write_bytes(folder, "long.txt", text, 1 + units_in * unit);
+    filtra_dataset *ds =
+        open_ok(path, &(filtra_dataset_options){.tokenizer = "bytes", .file_split = FILTRA_TEST});
+    const ft_tokens *tokens = &ds->samples[FILTRA_TEST].tokens;
+    assert_int_equal(tokens->count, 1 + units_in * plain);
+    for (size_t k = 1; k < tokens->count; k++)
+      if (tokens->ids[k] != (unsigned char)joined[i][(k - 1) % plain] + 1) fail();
+    filtra_dataset_close(&ds);
+    ds = open_ok(path, &(filtra_dataset_options){.tokenizer = "characters"});
+    filtra_dataset_close(&ds);
+    free(text);
+  }
+}
+
+static void test_packed_file(void **state) {
+  (void)state;
+  char path[512];
+  snprintf(path, sizeof path, "%s/train.txt.gz", test_folder());
+  gzFile stream = gzopen(path, "wb");
+  assert_int_equal(gzwrite(stream, "hello hello", 11), 11);
+  gzclose(stream);
+  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_VAL});
+  assert_text(ds, FILTRA_VAL, "hello hello");
+  filtra_dataset_close(&ds);
+}
+
+/* ---- what is wrong ---- */
+
+static void test_damaged_texts(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    size_t size;
+    const char *tokenizer, *part;
+  } cases[] = {
+      {"", 0, "bytes", "data.txt is empty"},
+      {"\xef\xbb\xbf", 3, "bytes", "data.txt has 0 tokens"},
+      {"\xef\xbb\xbf", 3, "characters", "0 symbols"},
+      {"a", 1, "bytes", "data.txt has 1 tokens; a text needs 2"},
+      {" ", 1, "words", "data.txt has 0 tokens"},
+      {"ab\nc\0d", 6, "bytes", "data.txt:2: a NUL byte"},
+      {"ab\nc\0d", 6, "words", "data.txt:2: a NUL byte"},
+      {"ab\n\nc\xff", 6, "characters", "data.txt:3: byte 0xff at column 2"},
+      {"ab\n\nc \xc3", 7, "words", "data.txt:3: byte 0xc3 at column 3"},
+  };
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++)
+    refuse(write_bytes(folder, "data.txt", cases[i].text, cases[i].size),
+           &(filtra_dataset_options){.tokenizer = cases[i].tokenizer}, cases[i].part);
+  refuse(folder, &(filtra_dataset_options){.format = "text-lm"}, "holds no train.txt");
+  filtra_dataset *ds;
+  const char *path = write_text(folder, "data.txt", "some text");
+  assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = "bites"}, &ds),
+               FILTRA_ERROR_ARGUMENT, "no tokenizer \"bites\"");
+}
+
+/* Any two bytes or more of UTF-8 are a text; every allocation that fails is reported. */
+static void test_cut_anywhere(void **state) {
+  (void)state;
+  const char *text = "\xef\xbb\xbf"
+                     "a \xc3\xa9\r\n<unk> \xe2\x82\xac\n";
+  static const char *const names[] = {"bytes", "characters", "words"};
+  const char *folder = test_folder();
+  for (size_t cut = 0; cut <= strlen(text); cut++)
+    for (size_t i = 0; i < FT_COUNT(names); i++) {
+      filtra_dataset *ds;
+      const char *path = write_bytes(folder, "cut.txt", text, cut);
+      filtra_status status =
+          filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = names[i]}, &ds);
+      if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.txt");
+      filtra_dataset_close(&ds);
+    }
+}
+
+static void test_memory_failures(void **state) {
+  (void)state;
+  static const char *const names[] = {"bytes", "characters", "words"};
+  const char *path = write_text(test_folder(), "data.txt", "some text of some words\nand lines");
+  for (size_t i = 0; i < FT_COUNT(names); i++)
+    for (long n = 1;; n++) {
+      filtra_dataset *ds;
+      ft_memory_fail_after(n);
+      filtra_status status =
+          filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = names[i]}, &ds);
+      ft_memory_fail_after(0);
+      filtra_dataset_close(&ds);
+      if (!status) break;
+      assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+      assert_true(n < 100);
+    }
+}
+
+/* ---- the real ones ---- */
+
+static filtra_dataset *open_shared(const char *name, const filtra_dataset_options *options) {
+  char path[512];
+  snprintf(path, sizeof path, TEST_SOURCE_DIR "/../../shared/data/lm/%s", name);
+  if (!ft_file_exists(path)) {
+    print_message("SKIPPED: %s is not there\n", path);
+    skip();
+  }
+  return open_ok(path, options);
+}
+
+static void test_tinyshakespeare(void **state) {
+  (void)state;
+  filtra_dataset *ds = open_shared("tinyshakespeare/input.txt", NULL);
+  assert_int_equal(filtra_tokenizer_size(filtra_dataset_get_info(ds)->tokenizer), 66);
+  assert_int_equal(ds->samples[FILTRA_TRAIN].tokens.count, 1003855);
+  assert_int_equal(ds->samples[FILTRA_VAL].tokens.count, 111539); /* 1,115,394 in all */
+  filtra_dataset_close(&ds);
+}
+
+static void test_wikitext(void **state) {
+  (void)state;
+  filtra_dataset *ds = open_shared("wikitext-2", NULL);
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(filtra_tokenizer_name(info->tokenizer), "words");
+  assert_int_equal(info->count[FILTRA_TRAIN], 0);
+  const ft_tokens *val = &ds->samples[FILTRA_VAL].tokens;
+  assert_int_equal(val->count, 217646);
+  assert_int_equal(ds->samples[FILTRA_TEST].tokens.count, 245569);
+  assert_int_equal(filtra_tokenizer_size(info->tokenizer), 13778);
+  size_t lines = 0;
+  for (size_t i = 0; i < val->count; i++)
+    lines += val->ids[i] == FT_WORD_END_OF_LINE;
+  assert_int_equal(lines, 3760);
+  filtra_dataset_close(&ds);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_one_file),        cmocka_unit_test(test_batches),
+      cmocka_unit_test(test_folder_of_words), cmocka_unit_test(test_fitted),
+      cmocka_unit_test(test_long_texts),      cmocka_unit_test(test_packed_file),
+      cmocka_unit_test(test_damaged_texts),   cmocka_unit_test(test_cut_anywhere),
+      cmocka_unit_test(test_memory_failures), cmocka_unit_test(test_tinyshakespeare),
+      cmocka_unit_test(test_wikitext),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
