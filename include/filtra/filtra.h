@@ -8,6 +8,7 @@
  * ## Who it is for
  * - Applications that classify sequences and link one small library instead of a framework:
  *   model.h, and train.h and data.h to train on their own data.
+ * - Applications that go on with a text, token by token: generate.h.
  * - Researchers who compare token mixers, or write their own architecture from tensors and ops with
  *   automatic differentiation: graph.h and ops.h, which model.h is written with.
  *
@@ -78,6 +79,7 @@
 
 #include <filtra/data.h>
 #include <filtra/device.h>
+#include <filtra/generate.h>
 #include <filtra/graph.h>
 #include <filtra/model.h>
 #include <filtra/ops.h>

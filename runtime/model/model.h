@@ -59,7 +59,9 @@ json_t *ft_model_options_write(const ft_model_options *options);
 typedef struct ft_network_input {
   filtra_tensor *tokens;   /* I32 [S B, N], S sequences a sample, all first ones first; or NULL */
   filtra_tensor *features; /* [B,N,F], or NULL */
-  filtra_tensor *mask;     /* [S B, N], 1 real token, 0 padding */
+  filtra_tensor *mask;     /* [S B, N], 1 real token, 0 padding; with a past over its rows */
+  /* I32 [R,1], of a language model: which of the B N tokens are wanted; NULL: all. */
+  filtra_tensor *rows;
 } ft_network_input;
 
 /** -> what the task's loss takes: logits [B,classes], standardised values [B,1], logits

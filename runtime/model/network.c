@@ -1,5 +1,7 @@
 /* The network of every task: input, blocks around a mixer, norm, and what the task makes of it. */
 #include "model/model.h"
+#include "nn/past.h"
+#include "ops/decoding.h"
 
 #include <math.h>
 
@@ -42,17 +44,26 @@ static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
   return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
 }
 
+/* x [B,1,C] plus row position[b] of the table. */
+static filtra_tensor *add_position(filtra_graph *g, filtra_tensor *x, filtra_tensor *table,
+                                   filtra_tensor *position) {
+  if (!ft_usable(g, position)) return NULL;
+  position = filtra_reshape(g, position, 2, (int64_t[]){position->shape[0], 1});
+  return filtra_add(g, x, filtra_embedding(g, table, position));
+}
+
 static filtra_tensor *add_positions(const ft_scope *scope, const ft_model_options *o,
                                     filtra_tensor *x) {
   const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
   int64_t rows = ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN);
+  filtra_tensor *table, *first = scope->past ? scope->past->position : NULL;
   switch ((filtra_positions)o->positions) {
   case FILTRA_POSITIONS_LEARNED:
-    return filtra_add_positions(
-        scope->graph, x,
-        ft_parameter_tensor(scope, "positions.weight", 2, (int64_t[]){rows, o->width}, &init));
+    table = ft_parameter_tensor(scope, "positions.weight", 2, (int64_t[]){rows, o->width}, &init);
+    return first ? add_position(scope->graph, x, table, first)
+                 : filtra_add_positions(scope->graph, x, table);
   case FILTRA_POSITIONS_SINUSOIDAL:
-    return filtra_add_sinusoids(scope->graph, x);
+    return ft_add_sinusoids_from(scope->graph, x, first);
   case FILTRA_POSITIONS_NONE:
     break;
   }
@@ -165,12 +176,18 @@ static filtra_tensor *join_pair(filtra_graph *g, filtra_tensor *x, filtra_tensor
   return filtra_concat(g, 1, 4, (filtra_tensor *[]){a, b, filtra_multiply(g, a, b), difference});
 }
 
-/* [B,N,C] -> [B N, vocabulary]. */
+/* [B,N,C] -> [B N, vocabulary], or the rows wanted of them. */
 static filtra_tensor *predict_tokens(const ft_scope *scope, const ft_model_options *o,
-                                     filtra_tensor *x, filtra_tensor *table) {
+                                     filtra_tensor *x, filtra_tensor *rows_wanted,
+                                     filtra_tensor *table) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, x)) return NULL;
-  x = filtra_reshape(g, x, 2, (int64_t[]){x->shape[0] * x->shape[1], x->shape[2]});
+  const int64_t width = x->shape[2];
+  x = filtra_reshape(g, x, 2, (int64_t[]){x->shape[0] * x->shape[1], width});
+  if (rows_wanted) {
+    x = filtra_embedding(g, x, rows_wanted);
+    x = filtra_reshape(g, x, 2, (int64_t[]){filtra_tensor_elements(rows_wanted), width});
+  }
   if (!o->tie_embeddings) return ft_linear_layer(scope, "head", x, o->vocabulary, NULL);
   filtra_tensor *bias = ft_parameter_tensor(scope, "head.bias", 1, &o->vocabulary, NULL);
   return filtra_linear(g, x, table, bias, NULL);
@@ -182,10 +199,11 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
   filtra_tensor *mask = in->mask, *table = o->features ? NULL : embedding_table(scope, o);
   *auxiliary = NULL;
   if (!ft_usable(g, o->features ? in->features : in->tokens) || !ft_usable(g, mask)) return NULL;
-  if (o->mask_zero) mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
+  if (o->mask_zero && in->tokens && !scope->past) /* generators take no padding */
+    mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
   filtra_tensor *x = embed(scope, o, in, table, &mask);
   x = encode(scope, o, x, mask, auxiliary);
-  if (o->task == FT_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, x, table);
+  if (o->task == FT_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, x, in->rows, table);
   x = pool(g, o, x, mask);
   if (o->task == FT_TASK_PAIR_CLASSIFICATION) x = join_pair(g, x, auxiliary);
   if (!ft_usable(g, x)) return NULL;

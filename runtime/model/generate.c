@@ -1,0 +1,225 @@
+/* Generators: a language model's graphs for the first tokens and for one token more. */
+#include "model/model.h"
+#include "nn/past.h"
+#include "ops/decoding.h"
+
+#include <filtra/generate.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A graph over `tokens` tokens of each sequence: the first ones, or one token that sees `seen`
+ * rows of the past. */
+typedef struct pass {
+  filtra_graph *graph;
+  int64_t tokens, seen;    /* seen is 0 for first tokens */
+  filtra_tensor *ids;      /* I32 [B, tokens] */
+  filtra_tensor *position; /* I32 [B], one token: where it stands */
+  filtra_tensor *lengths;  /* I32 [B], first tokens: how many of them are text */
+  filtra_tensor *rows;     /* I32 [B,1], first tokens: each sequence's last among [B tokens] */
+  filtra_tensor *logits;
+} pass;
+
+struct filtra_generator {
+  filtra_model *model;
+  ft_past past;
+  pass *passes;
+  size_t pass_count, pass_capacity;
+  int64_t length;
+  bool slide;
+  int32_t *text; /* [size, capacity]: tokens so far */
+  int32_t *host; /* [size, capacity]: an input on its way to the device */
+};
+
+/* ---- graphs ---- */
+
+static filtra_status make_pass(filtra_generator *gen, int64_t tokens, int64_t seen, pass *p) {
+  filtra_model *model = gen->model;
+  int64_t size = gen->past.size;
+  *p = (pass){.tokens = tokens, .seen = seen};
+  FT_TRY(filtra_graph_create(
+      model->device, &(filtra_graph_options){.arena = model->arena, .slots = 1}, &p->graph));
+  filtra_graph *g = p->graph;
+  p->ids = filtra_graph_input(g, "tokens", FILTRA_I32, 2, (int64_t[]){size, tokens});
+  if (seen) {
+    p->position = filtra_graph_input(g, "position", FILTRA_I32, 1, &size);
+  } else {
+    p->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &size);
+    p->rows = filtra_graph_input(g, "last tokens", FILTRA_I32, 2, (int64_t[]){size, 1});
+  }
+  ft_past_use use = {.past = &gen->past, .position = p->position, .length = seen};
+  ft_scope scope = {.graph = g, .params = model->params, .past = &use};
+  ft_network_input in = {.tokens = p->ids,
+                         .rows = p->rows,
+                         .mask = seen ? ft_cache_mask(g, p->position, seen)
+                                      : filtra_length_mask(g, p->lengths, tokens)};
+  filtra_tensor *auxiliary;
+  p->logits = filtra_graph_output(g, ft_network_build(&scope, &model->options, &in, &auxiliary));
+  return filtra_graph_compile(g);
+}
+
+static filtra_status find_pass(filtra_generator *gen, int64_t tokens, int64_t seen, pass **out) {
+  for (size_t i = 0; i < gen->pass_count; i++) {
+    *out = &gen->passes[i];
+    if ((*out)->tokens == tokens && (*out)->seen == seen) return FILTRA_OK;
+  }
+  FT_TRY(FT_GROW(gen->passes, gen->pass_count, gen->pass_capacity));
+  *out = &gen->passes[gen->pass_count];
+  filtra_status status = make_pass(gen, tokens, seen, *out);
+  if (status)
+    filtra_graph_destroy(&(*out)->graph);
+  else
+    gen->pass_count++;
+  return status;
+}
+
+/* `value` for the first sequence, `step` more for each next one. */
+static filtra_status set_all(filtra_generator *gen, const pass *p, filtra_tensor *input,
+                             int64_t value, int64_t step) {
+  for (int64_t b = 0; b < gen->past.size; b++)
+    gen->host[b] = (int32_t)(value + b * step);
+  return filtra_graph_set(p->graph, input, gen->host);
+}
+
+/* Tokens [first, first + count) of the text; `count` may be less than the pass takes. */
+static filtra_status run_pass(filtra_generator *gen, const pass *p, int64_t first, int64_t count) {
+  int64_t size = gen->past.size;
+  memset(gen->host, 0, (size_t)(size * p->tokens) * sizeof *gen->host);
+  for (int64_t b = 0; b < size; b++)
+    memcpy(gen->host + b * p->tokens, gen->text + b * gen->past.capacity + first,
+           (size_t)count * sizeof *gen->host);
+  FT_TRY(filtra_graph_set(p->graph, p->ids, gen->host));
+  if (p->position) {
+    FT_TRY(set_all(gen, p, p->position, first, 0));
+  } else {
+    FT_TRY(set_all(gen, p, p->lengths, count, 0));
+    FT_TRY(set_all(gen, p, p->rows, count - 1, p->tokens));
+  }
+  return filtra_graph_run(p->graph);
+}
+
+/* Few graphs serve all lengths, each at most twice as long as needed. */
+static int64_t round_up(int64_t n, int64_t least, int64_t most) {
+  int64_t p = least;
+  while (p < n)
+    p *= 2;
+  return p < most ? p : most;
+}
+
+/* What follows tokens [done, length) of the text, those before being known. */
+static filtra_status read_text(filtra_generator *gen, int64_t done, int64_t length, pass **last) {
+  enum { FEWEST_TOKENS = 16, FEWEST_ROWS = 64 };
+  int64_t capacity = gen->past.capacity;
+  if (!done && length > 1) {
+    FT_TRY(find_pass(gen, round_up(length, FEWEST_TOKENS, capacity), 0, last));
+    return run_pass(gen, *last, 0, length);
+  }
+  for (int64_t n = done; n < length; n++) {
+    FT_TRY(find_pass(gen, 1, round_up(n + 1, FEWEST_ROWS, capacity), last));
+    FT_TRY(run_pass(gen, *last, n, 1));
+  }
+  return FILTRA_OK;
+}
+
+/* ---- text ---- */
+
+static filtra_status check_tokens(const filtra_generator *gen, const int32_t *tokens,
+                                  size_t count) {
+  int64_t vocabulary = gen->model->options.vocabulary, capacity = gen->past.capacity;
+  if (!tokens || !count)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "generator: needs at least one token");
+  if (!gen->slide && count > (size_t)(capacity - gen->length))
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "generator: %lld tokens and %zu more; the model takes at most %lld (max_length). "
+        "Reset the generator, or let it slide",
+        (long long)gen->length, count, (long long)capacity);
+  for (size_t i = 0; i < count * (size_t)gen->past.size; i++)
+    if (tokens[i] < 1 || tokens[i] >= vocabulary)
+      return ft_fail(
+          FILTRA_ERROR_INPUT,
+          "generator: sequence %zu has token %d at position %lld, accepted are 1 to %lld",
+          i / count, tokens[i], (long long)gen->length + (long long)(i % count),
+          (long long)vocabulary - 1);
+  return FILTRA_OK;
+}
+
+/* Appends to the text the tokens of which `count` belong to each sequence; where they do not fit,
+ * its newest half remains. Returns the tokens from the front that are known to the past. */
+static int64_t append(filtra_generator *gen, const int32_t *tokens, size_t count) {
+  size_t capacity = (size_t)gen->past.capacity, old = (size_t)gen->length;
+  size_t length = old + count, keep = length <= capacity ? length : (capacity + 1) / 2;
+  size_t fresh = count < keep ? count : keep, kept = keep - fresh;
+  for (int64_t b = 0; b < gen->past.size; b++) {
+    int32_t *text = gen->text + (size_t)b * capacity;
+    memmove(text, text + old - kept, kept * sizeof *text);
+    memcpy(text + kept, tokens + ((size_t)b + 1) * count - fresh, fresh * sizeof *text);
+  }
+  gen->length = (int64_t)keep;
+  return keep == length ? (int64_t)old : 0;
+}
+
+filtra_status filtra_generator_feed(filtra_generator *generator, const int32_t *tokens,
+                                    size_t count, float *logits) {
+  filtra_generator *gen = generator;
+  pass *last = NULL;
+  FT_TRY(check_tokens(gen, tokens, count));
+  int64_t known = append(gen, tokens, count);
+  filtra_status status = read_text(gen, known, gen->length, &last);
+  if (!status && logits) status = filtra_graph_get(last->graph, last->logits, logits);
+  if (status) gen->length = 0;
+  return status;
+}
+
+void filtra_generator_reset(filtra_generator *generator) {
+  generator->length = 0;
+}
+int64_t filtra_generator_length(const filtra_generator *generator) {
+  return generator->length;
+}
+
+/* ---- life ---- */
+
+/* The graph that every text needs, and with it the rows of the past. */
+static filtra_status open_generator(filtra_generator *gen) {
+  size_t tokens = (size_t)(gen->past.size * gen->past.capacity);
+  pass *first;
+  gen->text = ft_calloc(tokens, sizeof *gen->text);
+  gen->host = ft_calloc(tokens, sizeof *gen->host);
+  if (!gen->text || !gen->host) return FILTRA_ERROR_HOST_MEMORY;
+  return find_pass(gen, 1, round_up(1, 64, gen->past.capacity), &first);
+}
+
+filtra_status filtra_generator_create(filtra_model *model, const filtra_generator_options *options,
+                                      filtra_generator **out) {
+  static const filtra_generator_options defaults;
+  if (!options) options = &defaults;
+  *out = NULL;
+  if (model->options.task != FT_TASK_LANGUAGE_MODEL)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "generator: the model is for %s; only language models go on with a text",
+                   ft_task_name((ft_task)model->options.task));
+  filtra_generator *gen = ft_calloc(1, sizeof *gen);
+  if (!gen) return FILTRA_ERROR_HOST_MEMORY;
+  gen->model = model;
+  gen->slide = options->slide;
+  gen->past = (ft_past){.device = model->device,
+                        .size = options->sequences ? options->sequences : 1,
+                        .capacity = model->options.max_length};
+  filtra_status status = open_generator(gen);
+  if (status) filtra_generator_destroy(&gen);
+  *out = gen;
+  return status;
+}
+
+void filtra_generator_destroy(filtra_generator **generator) {
+  filtra_generator *gen = *generator;
+  if (!gen) return;
+  for (size_t i = 0; i < gen->pass_count; i++)
+    filtra_graph_destroy(&gen->passes[i].graph);
+  ft_past_close(&gen->past);
+  free(gen->passes);
+  free(gen->text);
+  free(gen->host);
+  free(gen);
+  *generator = NULL;
+}
