@@ -13,13 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_JSON = OPTION_FIRST_FREE, OPTION_HELP };
+enum { OPTION_JSON = OPTION_FIRST_FREE, OPTION_FORMAT, OPTION_TOKENIZER, OPTION_HELP };
 
 static void print_help(void) {
-  printf("Usage: filtra data inspect PATH [--json]\n"
-         "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
-         "vocabulary. Every line is checked, and labels that can be recomputed are.\n\n"
-         "  --json       print one JSON object\n\nFormats:\n");
+  printf(
+      "Usage: filtra data inspect PATH [OPTION]...\n"
+      "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
+      "vocabulary. Every line is checked, and labels that can be recomputed are.\n\n"
+      "  --format NAME      one of those below, instead of what the content says\n"
+      "  --tokenizer NAME   how text becomes tokens: bytes, characters, words, printable or dna\n"
+      "  --json             print one JSON object\n\nFormats:\n");
   for (size_t i = 0; i < ft_dataset_format_count; i++)
     printf("  %-12s %s\n", ft_dataset_formats[i]->name, ft_dataset_formats[i]->holds);
 }
@@ -28,19 +31,20 @@ static void print_help(void) {
 typedef struct census {
   uint64_t samples, *per_class; /* [classes] */
   uint32_t shortest, longest;
-  double mean;                                /* length */
+  uint64_t tokens; /* or steps; of a text to model, its last one, which is a target only, too */
+  double mean;     /* length */
   double lowest_value, mean_value, top_value; /* of targets that are numbers */
 } census;
 
-static void count_length(census *c, uint32_t length, double *sum) {
+static void count_length(census *c, uint32_t length) {
   if (length < c->shortest) c->shortest = length;
   if (length > c->longest) c->longest = length;
-  *sum += length;
+  c->tokens += length;
 }
 
 static filtra_status count_split(const filtra_dataset *ds, filtra_split split, census *c) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  double lengths = 0.0, values = 0.0;
+  double values = 0.0;
   *c = (census){.samples = info->count[split], .lowest_value = INFINITY, .top_value = -INFINITY};
   if (c->samples == 0) return FILTRA_OK;
   c->shortest = UINT32_MAX;
@@ -49,14 +53,15 @@ static filtra_status count_split(const filtra_dataset *ds, filtra_split split, c
   for (uint64_t i = 0; i < c->samples; i++) {
     filtra_sample s;
     FT_TRY(filtra_dataset_sample(ds, split, i, &s));
-    count_length(c, s.length, &lengths);
-    if (info->sequences == 2) count_length(c, s.second_length, &lengths);
+    count_length(c, s.length);
+    if (info->sequences == 2) count_length(c, s.second_length);
     if (c->per_class) c->per_class[s.label]++;
     c->lowest_value = fmin(c->lowest_value, s.value);
     c->top_value = fmax(c->top_value, s.value);
     values += s.value;
   }
-  c->mean = lengths / (double)(c->samples * info->sequences);
+  c->mean = (double)c->tokens / (double)(c->samples * info->sequences);
+  c->tokens += info->target == FILTRA_TARGET_NEXT;
   c->mean_value = values / (double)c->samples;
   return FILTRA_OK;
 }
@@ -68,18 +73,6 @@ static filtra_split first_split(const filtra_dataset_info *info) {
   while (info->count[split] == 0)
     split++;
   return split;
-}
-
-/* Whether symbols are single characters, which then are shown without spaces between them. */
-static bool is_character_level(const filtra_tokenizer *t) {
-  for (uint32_t id = 1; id < filtra_tokenizer_size(t); id++) {
-    const char *symbol = filtra_tokenizer_symbol(t, id);
-    size_t characters = 0;
-    for (; *symbol; symbol++)
-      characters += ((unsigned char)*symbol & 0xc0) != 0x80; /* bytes that begin one, in UTF-8 */
-    if (characters > 1) return false;
-  }
-  return true;
 }
 
 /* Writes a symbol, with what would break a line or is not text as \xNN; returns the end. */
@@ -102,7 +95,7 @@ static char *put_symbol(char *to, const char *symbol) {
 static char *tokens_text(const filtra_tokenizer *t, const uint16_t *tokens, uint32_t length,
                          uint32_t limit) {
   uint32_t shown = length < limit ? length : limit;
-  bool spaced = !is_character_level(t);
+  bool spaced = t->join == FT_JOIN_BY_SPACES;
   size_t bytes = 8;
   for (uint32_t i = 0; i < shown; i++)
     bytes += 4 * strlen(filtra_tokenizer_symbol(t, tokens[i])) + 1;
@@ -127,7 +120,8 @@ enum {
 
 static void print_split(const filtra_dataset_info *info, filtra_split split, const census *c) {
   printf("  %-6s %9" PRIu64, filtra_split_name(split), c->samples);
-  if (c->samples > 0) printf(" %9u %9.1f %9u", c->shortest, c->mean, c->longest);
+  if (c->samples > 0)
+    printf(" %9u %9.1f %9u %11" PRIu64, c->shortest, c->mean, c->longest, c->tokens);
   if (c->samples > 0 && info->target == FILTRA_TARGET_VALUE)
     printf(" %12.6g %12.6g %12.6g", c->lowest_value, c->mean_value, c->top_value);
   if (split == FILTRA_VAL && info->validation_held_out) printf("  (held out of train)");
@@ -216,7 +210,8 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
   if (info->classes) printf(", %u classes", info->classes);
   if (info->target == FILTRA_TARGET_VALUE) printf(", targets are numbers");
   if (info->target == FILTRA_TARGET_NEXT) printf(", for language models");
-  printf("\n\n  %-6s %9s %9s %9s %9s", "split", "samples", "shortest", "mean", "longest");
+  printf("\n\n  %-6s %9s %9s %9s %9s %11s", "split", "samples", "shortest", "mean", "longest",
+         info->tokenizer ? "tokens" : "steps");
   if (info->target == FILTRA_TARGET_VALUE) printf(" %12s %12s %12s", "lowest", "mean", "highest");
   putchar('\n');
   for (filtra_split i = FILTRA_TRAIN; i <= FILTRA_TEST; i++)
@@ -232,8 +227,9 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
 
 static json_t *split_json(const filtra_dataset_info *info, const census *c) {
   json_t *split =
-      json_pack("{sI sI sf sI}", "samples", (json_int_t)c->samples, "shortest",
-                (json_int_t)c->shortest, "mean", c->mean, "longest", (json_int_t)c->longest);
+      json_pack("{sI sI sf sI sI}", "samples", (json_int_t)c->samples, "shortest",
+                (json_int_t)c->shortest, "mean", c->mean, "longest", (json_int_t)c->longest,
+                info->tokenizer ? "tokens" : "steps", (json_int_t)c->tokens);
   json_t *per_class = json_array();
   for (uint32_t label = 0; label < info->classes; label++)
     json_array_append_new(
@@ -327,10 +323,10 @@ static int print_json(const char *path, const filtra_dataset *ds, const census *
 
 /* ---- the command ---- */
 
-static int inspect(const char *path, bool json, const char *name) {
+static int inspect(const char *path, const filtra_dataset_options *options, bool json,
+                   const char *name) {
   filtra_dataset *ds;
-  filtra_status status =
-      filtra_dataset_open(path, &(filtra_dataset_options){.verify_labels = true}, &ds);
+  filtra_status status = filtra_dataset_open(path, options, &ds);
   if (status) return command_fail(name, status);
   census splits[FILTRA_SPLITS] = {0};
   for (int i = 0; i < FILTRA_SPLITS && !status; i++)
@@ -347,18 +343,32 @@ static int inspect(const char *path, bool json, const char *name) {
 }
 
 int run_data_inspect(int argc, char **argv) {
-  static const struct option table[] = {
-      {"json", no_argument, NULL, OPTION_JSON}, {"help", no_argument, NULL, OPTION_HELP}, {0}};
+  static const struct option table[] = {{"format", required_argument, NULL, OPTION_FORMAT},
+                                        {"tokenizer", required_argument, NULL, OPTION_TOKENIZER},
+                                        {"json", no_argument, NULL, OPTION_JSON},
+                                        {"help", no_argument, NULL, OPTION_HELP},
+                                        {0}};
+  filtra_dataset_options options = {.verify_labels = true};
   bool json = false;
   for (int code; (code = getopt_long(argc, argv, "", table, NULL)) != -1;) {
-    if (code == OPTION_HELP) {
+    switch (code) {
+    case OPTION_FORMAT:
+      options.format = optarg;
+      break;
+    case OPTION_TOKENIZER:
+      options.tokenizer = optarg;
+      break;
+    case OPTION_JSON:
+      json = true;
+      break;
+    case OPTION_HELP:
       print_help();
       return COMMAND_DONE;
+    default:
+      return command_bad_option(argv[0]);
     }
-    if (code != OPTION_JSON) return command_bad_option(argv[0]);
-    json = true;
   }
   if (optind == argc) return command_misused(argv[0], "the path is missing");
   if (optind + 1 < argc) return command_misused(argv[0], "unexpected \"%s\"", argv[optind + 1]);
-  return inspect(argv[optind], json, argv[0]);
+  return inspect(argv[optind], &options, json, argv[0]);
 }

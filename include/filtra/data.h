@@ -30,7 +30,8 @@
  *                  with at most one text each whose name is, or ends with, train, valid (val,
  *                  validation) and test, then .txt, .text, .tokens or .raw: wiki.train.tokens.
  *                  Tokenizer "words" where <unk> occurs, else "characters"; made from the first of
- *                  these files that is there. Samples are windows of max_length tokens (0: 256)
+ *                  these files that is there, held-out part included. Samples are windows of
+ *                  max_length tokens (0: 256)
  *
  * Files are read strictly: whatever is wrong ends in FILTRA_ERROR_INPUT with a message that starts
  * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are fine; CR

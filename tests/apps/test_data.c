@@ -54,6 +54,23 @@ static void test_generate_and_inspect(void **state) {
   assert_non_null(strstr(output, "first of train"));
 }
 
+static void test_inspect_text(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  char path[512];
+  snprintf(path, sizeof path, "%s/notes", folder);
+  assert_ok(ft_file_write(path, "one two\none two\nthree two\n", 26));
+  assert_int_equal(run("data inspect %s/notes 2>&1", folder), 2);
+  assert_int_equal(run("data inspect %s/notes --format text-lm --tokenizer words --json", folder),
+                   0);
+  json_t *root = parse();
+  assert_int_equal(json_array_size(json_object_get(root, "vocabulary")), 6);
+  assert_number(json_object_get(json_object_get(root, "splits"), "train"), "tokens", 9);
+  assert_string_equal(json_string_value(json_object_get(json_object_get(root, "first"), "text")),
+                      "one two <eos> one two <eos> three two");
+  json_decref(root);
+}
+
 static void test_usage(void **state) {
   (void)state;
   static const struct {
@@ -124,6 +141,7 @@ static void test_interrupt_leaves_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_generate_and_inspect),
+      cmocka_unit_test(test_inspect_text),
       cmocka_unit_test(test_usage),
       cmocka_unit_test(test_inspect_finds_a_wrong_label),
       cmocka_unit_test(test_interrupt_leaves_nothing),
