@@ -13,8 +13,8 @@
 static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length,
                                     ft_observer *observer, ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size, .length = length, .observer = observer};
-  FT_TRY(filtra_graph_create(model->device, &(filtra_graph_options){.arena = model->arena},
-                             &b->graph));
+  FT_TRY(filtra_graph_create(
+      model->device, &(filtra_graph_options){.arena = model->arena, .slots = 2}, &b->graph));
   filtra_tensor *auxiliary;
   ft_batch_graph_open(model, b, &auxiliary);
   filtra_graph_output(b->graph, b->logits);
@@ -60,12 +60,26 @@ filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length
   return status;
 }
 
-static filtra_status run_inference(filtra_model *model, const filtra_batch *batch, bool labelled,
-                                   ft_batch_graph **out) {
+filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bool labelled,
+                              ft_pending_batch *pending) {
+  ft_batch_graph *b;
   FT_TRY(ft_model_check_batch(model, batch, labelled));
-  FT_TRY(inference_graph(model, batch, labelled, out));
-  FT_TRY(ft_batch_graph_set(*out, batch, labelled));
-  return filtra_graph_run((*out)->graph);
+  FT_TRY(inference_graph(model, batch, labelled, &b));
+  FT_TRY(ft_batch_graph_set(b, batch, labelled));
+  pending->graph = (size_t)(b - model->graphs);
+  return filtra_graph_submit(b->graph, &pending->ticket);
+}
+
+filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pending, double *loss,
+                               double *score) {
+  const ft_batch_graph *b = &model->graphs[pending->graph];
+  float value[2];
+  FT_TRY(filtra_graph_wait(b->graph, pending->ticket));
+  FT_TRY(filtra_graph_get(b->graph, b->loss, &value[0]));
+  FT_TRY(filtra_graph_get(b->graph, b->score, &value[1]));
+  *loss = value[0];
+  *score = value[1];
+  return FILTRA_OK;
 }
 
 /* What the head gave for each sequence, in the caller's units. */
@@ -89,9 +103,11 @@ static void take_token_results(const ft_batch_graph *b, int64_t outputs, const f
 }
 
 filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch, float *results) {
-  ft_batch_graph *b;
+  ft_pending_batch pending;
   const ft_model_options *o = &model->options;
-  FT_TRY(run_inference(model, batch, false, &b));
+  FT_TRY(ft_model_submit(model, batch, false, &pending));
+  const ft_batch_graph *b = &model->graphs[pending.graph];
+  FT_TRY(filtra_graph_wait(b->graph, pending.ticket));
   int64_t outputs = ft_model_outputs(o);
   float *all = ft_calloc((size_t)(b->rows * outputs), sizeof *all);
   if (!all) return FILTRA_ERROR_HOST_MEMORY;
@@ -106,15 +122,10 @@ filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batc
 
 filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch, double *loss,
                                     double *score, double *weight) {
-  ft_batch_graph *b;
-  float value[2];
-  FT_TRY(run_inference(model, batch, true, &b));
-  FT_TRY(filtra_graph_get(b->graph, b->loss, &value[0]));
-  FT_TRY(filtra_graph_get(b->graph, b->score, &value[1]));
-  *loss = value[0];
-  *score = value[1];
+  ft_pending_batch pending;
+  FT_TRY(ft_model_submit(model, batch, true, &pending));
   *weight = ft_batch_weight(model, batch);
-  return FILTRA_OK;
+  return ft_model_collect(model, &pending, loss, score);
 }
 
 /* ---- the handle ---- */

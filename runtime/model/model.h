@@ -104,6 +104,17 @@ filtra_status ft_model_new(filtra_device *device, const ft_model_options *option
  * nothing is left. */
 filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length,
                                ft_observer *observer, ft_batch_graph *out);
+/** A batch in an inference graph. Two of a graph may be under way. */
+typedef struct ft_pending_batch {
+  size_t graph; /* of model->graphs */
+  uint64_t ticket;
+} ft_pending_batch;
+filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bool labelled,
+                              ft_pending_batch *pending);
+/** Waits for it; loss and score as filtra_model_evaluate gives them. */
+filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pending, double *loss,
+                               double *score);
+
 /** Declares inputs and logits of a graph for batches of this shape. */
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary);
 /** Declares labels and weights, and adds loss [1] and score [1], which is an output. `auxiliary`

@@ -3,9 +3,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "train/evaluate.h"
 #include "train/run.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +64,10 @@ filtra_status ft_metrics_rewind(ft_metrics *m, uint64_t step) {
 }
 
 void ft_metrics_count(ft_metrics *m, const filtra_batch *batch) {
-  for (uint32_t i = 0; i < batch->count; i++)
-    m->tokens += (uint64_t)batch->lengths[i];
+  uint32_t sequences = batch->sequences ? batch->sequences : 1;
+  for (uint32_t s = 0; s < sequences; s++)
+    for (uint32_t i = 0; i < batch->count; i++)
+      m->tokens += (uint64_t)batch->lengths[s * batch->size + i];
   m->time[m->steps % WINDOW] = ft_seconds();
   m->tokens_then[m->steps % WINDOW] = m->tokens;
   m->steps++;
@@ -81,8 +85,12 @@ void ft_metrics_speed(const ft_metrics *m, filtra_run_progress *p) {
   p->seconds_left = seconds / (double)steps * (double)(p->steps - p->step);
 }
 
-static filtra_status write_line(ft_metrics *m, json_t *object) {
-  if (!object) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+/* Takes the object over; not `complete`: memory ran out while it was made. */
+static filtra_status write_line(ft_metrics *m, json_t *object, bool complete) {
+  if (!complete) {
+    json_decref(object);
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
   errno = 0;
   int failed = json_dumpf(object, m->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) ||
                fputc('\n', m->file) == EOF || fflush(m->file);
@@ -96,20 +104,39 @@ static double rounded(double value) {
   return ft_shortest((float)value);
 }
 
+/* Adds what the task is judged by, next to its loss; validation's keys have a prefix. */
+static bool add_score(json_t *object, const char *prefix, filtra_task task, double loss,
+                      double accuracy, double absolute_error) {
+  char key[64];
+  bool language = task == FILTRA_TASK_LANGUAGE_MODEL, regression = task == FILTRA_TASK_REGRESSION;
+  snprintf(key, sizeof key, "%s%s", prefix, regression ? "mae" : "accuracy");
+  bool failed =
+      json_object_set_new(object, key, json_real(rounded(regression ? absolute_error : accuracy)));
+  snprintf(key, sizeof key, "%sperplexity", prefix);
+  if (language)
+    failed |= json_object_set_new(object, key, json_real(rounded(ft_perplexity(loss)))) != 0;
+  return !failed;
+}
+
 filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint64_t every) {
   const filtra_step_metrics *s = &p->last;
   if (s->step % every) return FILTRA_OK;
-  return write_line(m, json_pack("{sI sf sf sf sf sf sf sf sI}", "step", (json_int_t)s->step,
-                                 "epoch", rounded(p->epoch), "loss", rounded(s->loss), "accuracy",
-                                 rounded(s->accuracy), "learning_rate", rounded(s->learning_rate),
-                                 "grad_norm", rounded(s->gradient_norm), "tokens_per_second",
-                                 rounded(p->tokens_per_second), "milliseconds",
-                                 rounded(p->milliseconds), "device_memory_bytes",
-                                 (json_int_t)p->device_memory_bytes));
+  json_t *object = json_pack("{sI sf sf}", "step", (json_int_t)s->step, "epoch", rounded(p->epoch),
+                             "loss", rounded(s->loss));
+  bool done = object && add_score(object, "", p->task, s->loss, s->accuracy, s->absolute_error);
+  json_t *rest = json_pack("{sf sf sf sf sI}", "learning_rate", rounded(s->learning_rate),
+                           "grad_norm", rounded(s->gradient_norm), "tokens_per_second",
+                           rounded(p->tokens_per_second), "milliseconds", rounded(p->milliseconds),
+                           "device_memory_bytes", (json_int_t)p->device_memory_bytes);
+  done = done && rest && !json_object_update(object, rest);
+  json_decref(rest);
+  return write_line(m, object, done);
 }
 
 filtra_status ft_metrics_validation(ft_metrics *m, const filtra_run_progress *p) {
-  return write_line(m, json_pack("{sI sf sf sf}", "step", (json_int_t)p->step, "epoch",
-                                 rounded(p->epoch), "validation_loss", rounded(p->validation_loss),
-                                 "validation_accuracy", rounded(p->validation_accuracy)));
+  json_t *object = json_pack("{sI sf sf}", "step", (json_int_t)p->step, "epoch", rounded(p->epoch),
+                             "validation_loss", rounded(p->validation_loss));
+  bool done = object && add_score(object, "validation_", p->task, p->validation_loss,
+                                  p->validation_accuracy, p->validation_absolute_error);
+  return write_line(m, object, done);
 }

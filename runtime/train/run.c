@@ -4,10 +4,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "train/evaluate.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ typedef struct run {
   ft_metrics *metrics;
   uint64_t total, eval_every, checkpoint_every;
   filtra_run_progress progress;
-  double best_accuracy; /* of the validation so far; < 0: none */
-  bool stop;            /* the caller asked for it */
+  double best; /* validation accuracy of classification so far, else loss; < 0: none */
+  bool stop;   /* the caller asked for it */
 } run;
 
 static filtra_status run_path(const run *r, const char *name, char **out) {
@@ -36,64 +36,27 @@ static filtra_status run_path(const run *r, const char *name, char **out) {
 
 /* ---- evaluation ---- */
 
-static double majority_share(const filtra_dataset *data, filtra_split split) {
-  const filtra_dataset_info *info = filtra_dataset_get_info(data);
-  uint64_t most = 0, *count = ft_calloc(info->classes, sizeof *count);
-  for (uint64_t i = 0; count && i < info->count[split]; i++) {
-    filtra_sample sample;
-    if (filtra_dataset_sample(data, split, i, &sample)) break;
-    if (++count[sample.label] > most) most = count[sample.label];
-  }
-  free(count);
-  return info->count[split] ? (double)most / (double)info->count[split] : 0.0;
+/* Classification is about accuracy; else the loss says which model is best. */
+static bool is_better(const run *r, const filtra_evaluation *e) {
+  if (r->best < 0.0) return true;
+  return ft_is_classification(e->task) ? e->accuracy > r->best : e->loss < r->best;
 }
 
-/* Means over a split, by sample. */
-static filtra_status evaluate_split(filtra_model *model, const filtra_dataset *data,
-                                    filtra_split split, int64_t batch_size,
-                                    filtra_evaluation *result) {
-  filtra_loader *loader;
-  double loss = 0.0, accuracy = 0.0, samples = 0.0;
-  FT_TRY(filtra_loader_create(
-      data, &(filtra_loader_options){.split = split, .batch_size = (uint32_t)batch_size}, &loader));
-  filtra_status status = FILTRA_OK;
-  uint64_t batches = filtra_loader_batches(loader);
-  for (uint64_t i = 0; i < batches && !status; i++) {
-    filtra_batch batch;
-    double value[3] = {0.0, 0.0, 0.0};
-    status = filtra_loader_next(loader, &batch);
-    if (!status) status = filtra_model_evaluate(model, &batch, &value[0], &value[1], &value[2]);
-    loss += value[0] * value[2];
-    accuracy += value[1] * value[2];
-    samples += value[2];
-  }
-  filtra_loader_destroy(&loader);
-  if (samples > 0.0)
-    *result = (filtra_evaluation){.samples = (uint64_t)samples,
-                                  .loss = loss / samples,
-                                  .accuracy = accuracy / samples,
-                                  .chance = 1.0 / (double)model->options.classes,
-                                  .majority = majority_share(data, split)};
-  if (!status && !isfinite(loss))
-    status = ft_fail(FILTRA_ERROR_NONFINITE, "the loss over the %s split is not finite",
-                     filtra_split_name(split));
-  return status;
-}
-
-/* The model with the best validation accuracy stays on disk; without a validation split the last
- * one does. */
+/* The best model on the validation split stays on disk; without a validation split the last one
+ * does. */
 static filtra_status evaluate(run *r) {
   filtra_run_progress *p = &r->progress;
   bool better = true;
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   if (filtra_dataset_get_info(r->data)->count[FILTRA_VAL]) {
     filtra_evaluation e;
-    FT_TRY(evaluate_split(r->model, r->data, FILTRA_VAL, r->config.batch_size, &e));
+    FT_TRY(ft_evaluate(r->model, r->data, FILTRA_VAL, r->config.batch_size, &e));
     p->validation_loss = e.loss;
     p->validation_accuracy = e.accuracy;
+    p->validation_absolute_error = e.absolute_error;
     p->evaluated = true;
-    better = p->validation_accuracy > r->best_accuracy;
-    if (better) r->best_accuracy = p->validation_accuracy;
+    better = is_better(r, &e);
+    if (better) r->best = ft_is_classification(e.task) ? e.accuracy : e.loss;
     FT_TRY(ft_metrics_validation(r->metrics, p));
   }
   if (!better) return FILTRA_OK;
@@ -108,14 +71,18 @@ static filtra_status evaluate(run *r) {
 
 static const char RUN_KEY[] = "filtra.run";
 
+static const char *best_key(const run *r) {
+  return ft_is_classification(filtra_model_task(r->model)) ? "best_accuracy" : "best_loss";
+}
+
 static filtra_status save_checkpoint(run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   FT_TRY(ft_metrics_sync(r->metrics)); /* the lines of these steps are never written again */
-  json_t *object =
-      json_pack("{sI sI sf sf sf}", "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch,
-                "best_accuracy", r->best_accuracy, "validation_loss", r->progress.validation_loss,
-                "validation_accuracy", r->progress.validation_accuracy);
+  json_t *object = json_pack(
+      "{sI sI sf sf sf sf}", "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch,
+      best_key(r), r->best, "validation_loss", r->progress.validation_loss, "validation_accuracy",
+      r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error);
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
   char *path = NULL;
   filtra_status status = text ? run_path(r, FT_RUN_CHECKPOINT, &path) : FILTRA_ERROR_HOST_MEMORY;
@@ -131,9 +98,10 @@ static filtra_status take_position(run *r, const char *path, const char *text) {
   json_int_t epoch, batch;
   json_t *object = text ? json_loads(text, 0, NULL) : NULL;
   int failed =
-      !object || json_unpack(object, "{sI sI sF sF sF}", "epoch", &epoch, "batch", &batch,
-                             "best_accuracy", &r->best_accuracy, "validation_loss",
-                             &p->validation_loss, "validation_accuracy", &p->validation_accuracy);
+      !object ||
+      json_unpack(object, "{sI sI sF sF sF s?F}", "epoch", &epoch, "batch", &batch, best_key(r),
+                  &r->best, "validation_loss", &p->validation_loss, "validation_accuracy",
+                  &p->validation_accuracy, "validation_mae", &p->validation_absolute_error);
   json_decref(object);
   if (failed || epoch < 0 || batch < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"%s\" is missing or damaged", path, RUN_KEY);
@@ -319,6 +287,7 @@ static filtra_status make_loader(run *r) {
                               &(filtra_loader_options){.split = FILTRA_TRAIN,
                                                        .batch_size = (uint32_t)c->batch_size,
                                                        .shuffle = true,
+                                                       .drop_last = c->drop_last,
                                                        .seed = (uint64_t)c->seed},
                               &r->loader));
   uint64_t batches = filtra_loader_batches(r->loader);
@@ -362,6 +331,7 @@ static void report(run *r) {
 
 static filtra_status train(run *r) {
   r->progress.steps = r->total;
+  r->progress.task = filtra_model_task(r->model);
   report(r);
   while (filtra_trainer_steps(r->trainer) < r->total && !r->stop) {
     filtra_batch batch;
@@ -387,7 +357,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   if (!r) return FILTRA_ERROR_HOST_MEMORY;
   r->device = device;
   r->options = options;
-  r->best_accuracy = r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
+  r->best = r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
   r->progress.seconds_left = -1.0;
   filtra_status status = open_run(r);
   if (!status) status = train(r);
@@ -398,34 +368,5 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   ft_metrics_close(&r->metrics);
   free(r->config_path);
   free(r);
-  return status;
-}
-
-filtra_status ft_run_find_split(const char *name, filtra_split *split) {
-  for (int i = 0; i < FILTRA_SPLITS; i++) {
-    *split = (filtra_split)i;
-    if (!strcmp(name, filtra_split_name(*split))) return FILTRA_OK;
-  }
-  return ft_fail(FILTRA_ERROR_ARGUMENT, "split \"%s\": accepted are train, val and test", name);
-}
-
-filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, const char *split,
-                                  const char *data, filtra_evaluation *result) {
-  ft_run_config config;
-  filtra_split which;
-  filtra_dataset *set = NULL;
-  filtra_model *model = NULL;
-  FT_TRY(ft_run_find_split(split, &which));
-  FT_TRY(ft_run_load_config(folder, &config));
-  char *path = ft_path_join(folder, FT_RUN_MODEL);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_model_load(device, path, &model);
-  if (!status) status = ft_run_open_data(&config, data, data ? which : FILTRA_TRAIN, &set);
-  if (!status && !filtra_dataset_get_info(set)->count[which])
-    status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : config.data, split);
-  if (!status) status = evaluate_split(model, set, which, config.batch_size, result);
-  filtra_model_destroy(&model);
-  filtra_dataset_close(&set);
-  free(path);
   return status;
 }

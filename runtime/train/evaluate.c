@@ -1,0 +1,162 @@
+/* What a model comes to on a split of a data set, and what guessing would. */
+#include "train/evaluate.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/model.h"
+#include "train/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool ft_is_classification(filtra_task task) {
+  return task == FILTRA_TASK_CLASSIFICATION || task == FILTRA_TASK_PAIR_CLASSIFICATION;
+}
+
+double ft_perplexity(double loss) {
+  return exp(fmin(loss, 80.0)); /* finite as a float: infinity has no JSON */
+}
+
+/* ---- what the data alone say ---- */
+
+/* Counts a sample's labels, or the successors of its tokens. */
+static void count_labels(const filtra_sample *s, bool tokens, uint64_t *count) {
+  if (!tokens) count[s->label]++;
+  for (uint32_t n = 1; tokens && n <= s->length; n++)
+    count[s->tokens[n]]++;
+}
+
+/* Accuracy of always giving the most frequent answer. */
+static filtra_status majority_share(const filtra_dataset *data, filtra_split split, bool tokens,
+                                    double *share) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  uint32_t labels = tokens ? filtra_tokenizer_size(info->tokenizer) : info->classes;
+  uint64_t most = 0, all = 0, *count = ft_calloc(labels, sizeof *count);
+  if (!count) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t i = 0; i < info->count[split]; i++) {
+    filtra_sample sample;
+    if (!filtra_dataset_sample(data, split, i, &sample)) count_labels(&sample, tokens, count);
+  }
+  for (uint32_t k = 0; k < labels; k++) {
+    all += count[k];
+    if (count[k] > most) most = count[k];
+  }
+  free(count);
+  *share = all ? (double)most / (double)all : 0.0;
+  return FILTRA_OK;
+}
+
+/* Variance of the split's values: the squared error of always giving their mean. */
+static double variance(const filtra_dataset *data, filtra_split split) {
+  uint64_t count = filtra_dataset_get_info(data)->count[split];
+  double mean = 0.0, sum = 0.0;
+  filtra_sample sample;
+  for (uint64_t i = 0; i < count && !filtra_dataset_sample(data, split, i, &sample); i++)
+    mean += sample.value / (double)count;
+  for (uint64_t i = 0; i < count && !filtra_dataset_sample(data, split, i, &sample); i++)
+    sum += (sample.value - mean) * (sample.value - mean);
+  return sum / (double)count;
+}
+
+/* ---- the walk ---- */
+
+/* Sums over predictions; the device works on one batch while the host prepares the next. */
+typedef struct sums {
+  filtra_model *model;
+  double loss, score, weight;
+  ft_pending_batch pending;
+  double pending_weight; /* < 0: none */
+} sums;
+
+static filtra_status collect(sums *s) {
+  double loss, score;
+  if (s->pending_weight < 0.0) return FILTRA_OK;
+  FT_TRY(ft_model_collect(s->model, &s->pending, &loss, &score));
+  s->loss += loss * s->pending_weight;
+  s->score += score * s->pending_weight;
+  s->weight += s->pending_weight;
+  s->pending_weight = -1.0;
+  return FILTRA_OK;
+}
+
+static filtra_status walk(sums *s, filtra_loader *loader) {
+  uint64_t batches = filtra_loader_batches(loader);
+  for (uint64_t i = 0; i < batches; i++) {
+    filtra_batch batch;
+    ft_pending_batch next;
+    FT_TRY(filtra_loader_next(loader, &batch));
+    FT_TRY(ft_model_submit(s->model, &batch, true, &next));
+    FT_TRY(collect(s));
+    s->pending = next;
+    s->pending_weight = ft_batch_weight(s->model, &batch);
+  }
+  return collect(s);
+}
+
+static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_split split,
+                              filtra_evaluation *e) {
+  const ft_model_options *o = &s->model->options;
+  double loss = s->loss / s->weight, score = s->score / s->weight;
+  bool regression = o->task == FT_TASK_REGRESSION, language = o->task == FT_TASK_LANGUAGE_MODEL;
+  *e = (filtra_evaluation){.task = filtra_model_task(s->model),
+                           .samples = filtra_dataset_get_info(data)->count[split],
+                           .predictions = (uint64_t)s->weight,
+                           .loss = loss};
+  if (!isfinite(loss))
+    return ft_fail(FILTRA_ERROR_NONFINITE, "the loss over the %s split is not finite",
+                   filtra_split_name(split));
+  if (!regression) {
+    e->accuracy = score;
+    e->chance = 1.0 / (double)ft_model_outputs(o);
+    e->perplexity = language ? ft_perplexity(loss) : 0.0;
+    return majority_share(data, split, language, &e->majority);
+  }
+  double scale = o->target_scale, spread = variance(data, split);
+  e->absolute_error = score;
+  e->root_mean_square_error = sqrt(loss) * scale;
+  e->r_squared = spread > 0.0 ? 1.0 - loss * scale * scale / spread : 0.0;
+  return FILTRA_OK;
+}
+
+filtra_status ft_evaluate(filtra_model *model, const filtra_dataset *data, filtra_split split,
+                          int64_t batch_size, filtra_evaluation *result) {
+  filtra_loader *loader;
+  sums s = {.model = model, .pending_weight = -1.0};
+  FT_TRY(filtra_loader_create(
+      data, &(filtra_loader_options){.split = split, .batch_size = (uint32_t)batch_size}, &loader));
+  filtra_status status = walk(&s, loader);
+  filtra_loader_destroy(&loader);
+  return status ? status : conclude(&s, data, split, result);
+}
+
+/* ---- runs ---- */
+
+filtra_status ft_run_find_split(const char *name, filtra_split *split) {
+  for (int i = 0; i < FILTRA_SPLITS; i++) {
+    *split = (filtra_split)i;
+    if (!strcmp(name, filtra_split_name(*split))) return FILTRA_OK;
+  }
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "split \"%s\": accepted are train, val and test", name);
+}
+
+filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, const char *split,
+                                  const char *data, filtra_evaluation *result) {
+  ft_run_config config;
+  filtra_split which;
+  filtra_dataset *set = NULL;
+  filtra_model *model = NULL;
+  FT_TRY(ft_run_find_split(split, &which));
+  FT_TRY(ft_run_load_config(folder, &config));
+  char *path = ft_path_join(folder, FT_RUN_MODEL);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_model_load(device, path, &model);
+  if (!status) status = ft_run_open_data(&config, data, data ? which : FILTRA_TRAIN, &set);
+  if (!status && !filtra_dataset_get_info(set)->count[which])
+    status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : config.data, split);
+  if (!status) status = ft_evaluate(model, set, which, config.batch_size, result);
+  filtra_model_destroy(&model);
+  filtra_dataset_close(&set);
+  free(path);
+  return status;
+}
