@@ -26,6 +26,12 @@
  *   "idx"          MNIST and its kin: a folder with train-images-idx3-ubyte,
  *                  train-labels-idx1-ubyte and the same of t10k (or one pair), or one file of
  *                  images, whose labels lie beside it
+ *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
+ *                  imgs/ and metadata/, or one above it. Shuffled, then 80 % train, 10 % val and
+ *                  10 % test, the same in every run
+ *   "image-folder" PNG and JPEG files of one size: CLASS/FILE, or train, val and test with such
+ *                  folders
+ *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png
  *   "text-lm"      text to model: one file, whose last tenth is the validation text, or a folder
  *                  with at most one text each whose name is, or ends with, train, valid (val,
  *                  validation) and test, then .txt, .text, .tokens or .raw: wiki.train.tokens.

@@ -15,6 +15,9 @@ const ft_dataset_format *const ft_dataset_formats[] = {
     &ft_format_listops,
     &ft_format_cifar10,
     &ft_format_idx,
+    &ft_format_pathfinder,
+    &ft_format_image_table,
+    &ft_format_image_folder,
     &ft_format_ts,
     &ft_format_text_lm,
 };

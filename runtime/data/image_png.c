@@ -1,0 +1,128 @@
+#include "data/image_file.h"
+
+#ifdef FT_WITH_PNG
+
+#include "base/memory.h"
+
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_LIMIT = 1 << 20 }; /* bytes that an unpacked text or profile may take */
+
+/* What must outlive a jump out of libpng lies here and not in local variables. */
+typedef struct decoder {
+  const uint8_t *data;
+  size_t size, at;
+  png_structp png;
+  png_infop info;
+  uint32_t channels; /* as libpng gives them: with transparency where there is any */
+  png_bytep *rows;
+  ft_image image;
+} decoder;
+
+static void fail(png_structp png, png_const_charp message) {
+  ft_fail(FILTRA_ERROR_INPUT, "damaged PNG: %s", message);
+  png_longjmp(png, 1);
+}
+
+/* Whatever still gives an image is none of our business. */
+static void ignore(png_structp png, png_const_charp message) {
+  (void)png;
+  (void)message;
+}
+
+static void read_bytes(png_structp png, png_bytep to, size_t count) {
+  decoder *d = png_get_io_ptr(png);
+  if (count > d->size - d->at) png_error(png, "it ends too early");
+  memcpy(to, d->data + d->at, count);
+  d->at += count;
+}
+
+/* 8 bits a channel, no palette. */
+static void set_output(decoder *d) {
+  png_byte type = png_get_color_type(d->png, d->info), bits = png_get_bit_depth(d->png, d->info);
+  if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(d->png);
+  if (type == PNG_COLOR_TYPE_GRAY && bits < 8) png_set_expand_gray_1_2_4_to_8(d->png);
+  if (png_get_valid(d->png, d->info, PNG_INFO_tRNS)) png_set_tRNS_to_alpha(d->png);
+  if (bits == 16) png_set_scale_16(d->png);
+  png_set_interlace_handling(d->png);
+  png_read_update_info(d->png, d->info);
+  d->channels = png_get_channels(d->png, d->info);
+}
+
+static filtra_status read_header(decoder *d) {
+  png_read_info(d->png, d->info);
+  d->image.height = png_get_image_height(d->png, d->info);
+  d->image.width = png_get_image_width(d->png, d->info);
+  return ft_image_check_size(d->image.height, d->image.width);
+}
+
+static filtra_status make_rows(decoder *d) {
+  size_t row = png_get_rowbytes(d->png, d->info);
+  if (row != (size_t)d->image.width * d->channels)
+    return ft_fail(FILTRA_ERROR_INPUT, "PNG: %zu bytes a row where %zu are expected", row,
+                   (size_t)d->image.width * d->channels);
+  d->image.pixels = ft_calloc(d->image.height, row);
+  d->rows = ft_calloc(d->image.height, sizeof *d->rows);
+  if (!d->image.pixels || !d->rows) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint32_t y = 0; y < d->image.height; y++)
+    d->rows[y] = d->image.pixels + y * row;
+  return FILTRA_OK;
+}
+
+static filtra_status read_image(decoder *d) {
+  if (setjmp(png_jmpbuf(d->png))) return FILTRA_ERROR_INPUT;
+  FT_TRY(read_header(d));
+  set_output(d);
+  FT_TRY(make_rows(d));
+  png_read_image(d->png, d->rows);
+  png_read_end(d->png, NULL);
+  return FILTRA_OK;
+}
+
+/* Lays the image on black where it has transparency, in place. */
+static void flatten(decoder *d) {
+  size_t count = (size_t)d->image.height * d->image.width;
+  uint32_t colours = d->channels <= 2 ? 1 : 3;
+  for (size_t i = 0; i < count && colours < d->channels; i++) {
+    const uint8_t *from = d->image.pixels + i * d->channels;
+    uint32_t alpha = from[colours];
+    for (uint32_t c = 0; c < colours; c++)
+      d->image.pixels[i * colours + c] = (uint8_t)((from[c] * alpha + 127) / 255);
+  }
+  d->image.channels = colours;
+}
+
+filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *image) {
+  decoder d = {.data = data, .size = size};
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, fail, ignore);
+  d.info = d.png ? png_create_info_struct(d.png) : NULL;
+  if (!d.info) {
+    ft_fail(status, "out of host memory");
+  } else {
+    png_set_read_fn(d.png, &d, read_bytes);
+    png_set_user_limits(d.png, 0x7fffffff, 0x7fffffff); /* read_header judges */
+    png_set_chunk_malloc_max(d.png, CHUNK_LIMIT);
+    status = read_image(&d);
+  }
+  png_destroy_read_struct(&d.png, &d.info, NULL);
+  free(d.rows);
+  if (status) {
+    free(d.image.pixels);
+    return status;
+  }
+  flatten(&d);
+  *image = d.image;
+  return FILTRA_OK;
+}
+
+#else
+
+filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *image) {
+  (void)data, (void)size, (void)image;
+  return ft_fail(FILTRA_ERROR_UNSUPPORTED, "a PNG file, and Filtra was built without libpng");
+}
+
+#endif

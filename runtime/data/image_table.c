@@ -1,0 +1,197 @@
+/* Images whose labels lie in a table, as Kaggle hands out CIFAR-10: trainLabels.csv with the header
+ * "id,label", and a folder whose name begins with "train" holding ID.png. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/image_file.h"
+#include "data/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char TABLE[] = "trainLabels.csv";
+
+typedef struct entry {
+  char *id;
+  char *name; /* of its class; within the same block as id */
+} entry;
+
+typedef struct table {
+  entry *entries;
+  size_t count, capacity;
+} table;
+
+static int compare_ids(const void *a, const void *b) {
+  return strcmp(((const entry *)a)->id, ((const entry *)b)->id);
+}
+
+static int compare_texts(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* ---- the table ---- */
+
+static filtra_status add_entry(table *t, const char *line) {
+  const char *comma = strchr(line, ',');
+  if (!comma || comma == line || !comma[1] || strchr(comma + 1, ','))
+    return ft_fail(FILTRA_ERROR_INPUT, "not an id and a label with a comma between");
+  FT_TRY(FT_GROW(t->entries, t->count, t->capacity));
+  char *copy = ft_strdup(line);
+  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
+  copy[comma - line] = '\0';
+  t->entries[t->count++] = (entry){copy, copy + (comma - line) + 1};
+  return FILTRA_OK;
+}
+
+static filtra_status read_lines(ft_lines *lines, table *t) {
+  for (bool more, header = true;; header = false) {
+    FT_TRY(ft_lines_next(lines, &more));
+    if (!more) break;
+    filtra_status status = FILTRA_OK;
+    if (!header)
+      status = add_entry(t, lines->line);
+    else if (strcmp(lines->line, "id,label"))
+      status = ft_fail(FILTRA_ERROR_INPUT, "the header \"id,label\" is missing");
+    if (status)
+      return ft_fail_context(status, "%s:%llu", lines->path, (unsigned long long)lines->number);
+  }
+  if (!t->count) return ft_fail(FILTRA_ERROR_INPUT, "%s has no entries", lines->path);
+  qsort(t->entries, t->count, sizeof *t->entries, compare_ids);
+  for (size_t i = 1; i < t->count; i++)
+    if (!strcmp(t->entries[i - 1].id, t->entries[i].id))
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: id \"%.64s\" appears twice", lines->path,
+                     t->entries[i].id);
+  return FILTRA_OK;
+}
+
+static filtra_status read_table(const char *folder, table *t) {
+  ft_lines lines;
+  char *path = ft_path_join(folder, TABLE);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_lines_open(path, &lines);
+  if (!status) {
+    status = read_lines(&lines, t);
+    ft_lines_close(&lines);
+  }
+  free(path);
+  return status;
+}
+
+static void free_table(table *t) {
+  for (size_t i = 0; i < t->count; i++)
+    free(t->entries[i].id);
+  free(t->entries);
+}
+
+/* The distinct labels in alphabetical order become the classes. */
+static filtra_status make_classes(const table *t, filtra_dataset *ds) {
+  const char **all = ft_calloc(t->count, sizeof *all);
+  char **names = ft_calloc(t->count, sizeof *names);
+  bool complete = all && names;
+  uint32_t classes = 0;
+  for (size_t i = 0; complete && i < t->count; i++)
+    all[i] = t->entries[i].name;
+  if (complete) qsort(all, t->count, sizeof *all, compare_texts);
+  for (size_t i = 0; complete && i < t->count; i++) {
+    if (i && !strcmp(all[i], all[i - 1])) continue;
+    names[classes] = ft_strdup(all[i]);
+    complete = names[classes] != NULL;
+    if (complete) classes++;
+  }
+  free(all);
+  ds->owned_class_names = names;
+  ds->class_names = (const char *const *)names;
+  ds->info.classes = classes;
+  return complete ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+/* ---- the images ---- */
+
+static filtra_status find_label(const table *t, const filtra_dataset *ds, const char *file,
+                                int32_t *label) {
+  entry key = {.id = ft_strdup(file)};
+  if (!key.id) return FILTRA_ERROR_HOST_MEMORY;
+  *strrchr(key.id, '.') = '\0';
+  const entry *found = bsearch(&key, t->entries, t->count, sizeof key, compare_ids);
+  free(key.id);
+  if (!found) return ft_fail(FILTRA_ERROR_INPUT, "%s has no label for it", TABLE);
+  char **name =
+      bsearch(&found->name, ds->owned_class_names, ds->info.classes, sizeof *name, compare_texts);
+  *label = (int32_t)(name - ds->owned_class_names);
+  return FILTRA_OK;
+}
+
+static filtra_status add_file(const char *path, const char *file, const table *t,
+                              filtra_dataset *ds, const filtra_dataset_options *options) {
+  ft_image image;
+  int32_t label = 0;
+  filtra_status status = find_label(t, ds, file, &label);
+  if (status) return ft_fail_context(status, "%s", path);
+  FT_TRY(ft_image_load(path, &image));
+  status = ft_images_add(ds, options, FILTRA_TRAIN, &image, label);
+  free(image.pixels);
+  return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
+}
+
+static filtra_status read_images(const char *folder, const table *t, filtra_dataset *ds,
+                                 const filtra_dataset_options *options) {
+  char **names;
+  size_t count;
+  FT_TRY(ft_list_directory(folder, &names, &count));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    if (!ft_image_named(names[i])) continue;
+    char *path = ft_path_join(folder, names[i]);
+    status = path ? add_file(path, names[i], t, ds, options) : FILTRA_ERROR_HOST_MEMORY;
+    free(path);
+  }
+  ft_free_names(names, count);
+  if (!status && !ds->samples[FILTRA_TRAIN].count)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s holds no images", folder);
+  return status;
+}
+
+/* The one folder that begins with "train"; caller frees. */
+static filtra_status find_folder(const char *path, char **out) {
+  char **names;
+  size_t count, found = 0;
+  FT_TRY(ft_list_directory(path, &names, &count));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    char *folder = !strncmp(names[i], "train", 5) ? ft_path_join(path, names[i]) : NULL;
+    if (folder && ft_is_directory(folder) && ++found == 1)
+      *out = folder;
+    else
+      free(folder);
+  }
+  ft_free_names(names, count);
+  if (found == 1) return FILTRA_OK;
+  free(*out);
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s has %zu folders that begin with \"train\", beside %s; one "
+                 "is expected",
+                 path, found, TABLE);
+}
+
+static filtra_status open_table(const char *path, const filtra_dataset_options *options,
+                                filtra_dataset *ds) {
+  table t = {0};
+  char *folder = NULL;
+  filtra_status status = find_folder(path, &folder);
+  if (status) return status;
+  status = read_table(path, &t);
+  if (!status) status = make_classes(&t, ds);
+  if (!status) status = read_images(folder, &t, ds, options);
+  free_table(&t);
+  free(folder);
+  return status;
+}
+
+static bool probe_table(const ft_dataset_probe *p) {
+  for (size_t i = 0; p->directory && i < p->count; i++)
+    if (!strcmp(p->names[i], TABLE)) return true;
+  return false;
+}
+
+const ft_dataset_format ft_format_image_table = {
+    "image-table", "trainLabels.csv (id,label) and a folder train... with ID.png, as on Kaggle",
+    probe_table, open_table};
