@@ -1,6 +1,6 @@
 /* CIFAR-10 in its binary version (Krizhevsky 2009): records of a label byte and 32 x 32 pixels, the
  * red plane, the green one, the blue one, each row by row. */
-#include "base/file.h"
+#include "base/source.h"
 #include "data/image.h"
 
 #include <stdlib.h>
@@ -34,32 +34,33 @@ static filtra_status add_record(filtra_dataset *ds, const filtra_dataset_options
   return ft_images_add(ds, options, split, &image, record[0]);
 }
 
-static filtra_status read_records(FILE *stream, const char *path, filtra_dataset *ds,
+static filtra_status read_records(ft_source *source, const char *path, filtra_dataset *ds,
                                   const filtra_dataset_options *options, filtra_split split) {
   uint8_t record[RECORD];
   uint64_t number = 0;
-  for (size_t got; (got = fread(record, 1, RECORD, stream)) > 0; number++) {
-    if (got < RECORD && !ferror(stream))
+  for (;; number++) {
+    size_t got;
+    FT_TRY(ft_source_fill(source, record, RECORD, &got));
+    if (got == 0) break;
+    if (got < RECORD)
       return ft_fail(FILTRA_ERROR_INPUT,
                      "%s has %llu bytes, which is no whole number of records of %d", path,
                      (unsigned long long)(number * RECORD + got), RECORD);
-    if (got < RECORD) break;
     filtra_status status = add_record(ds, options, split, record);
     if (status)
       return ft_fail_context(status, "%s, record %llu (byte %llu)", path,
                              (unsigned long long)number, (unsigned long long)(number * RECORD));
   }
-  if (ferror(stream)) return ft_fail(FILTRA_ERROR_IO, "cannot read %s", path);
   if (number == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
   return FILTRA_OK;
 }
 
 static filtra_status read_file(const char *path, filtra_dataset *ds,
                                const filtra_dataset_options *options, filtra_split split) {
-  FILE *stream;
-  FT_TRY(ft_file_open(path, &stream));
-  filtra_status status = read_records(stream, path, ds, options, split);
-  fclose(stream);
+  ft_source *source;
+  FT_TRY(ft_source_open(path, &source));
+  filtra_status status = read_records(source, path, ds, options, split);
+  ft_source_close(&source);
   return status;
 }
 

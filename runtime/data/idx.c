@@ -1,7 +1,7 @@
 /* Images and labels as IDX files (LeCun, Cortes & Burges, MNIST): big-endian magic 0x00000803,
  * count, rows, columns, then bytes; 0x00000801, count, then bytes. */
-#include "base/file.h"
 #include "base/memory.h"
+#include "base/source.h"
 #include "data/image.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ enum { MAGIC_LABELS = 0x801, MAGIC_IMAGES = 0x803 };
 
 /* A pair of files while it is read. */
 typedef struct pair {
-  FILE *images, *labels;
+  ft_source *images, *labels;
   const char *images_path, *labels_path;
   uint32_t count;
   ft_image image;
@@ -19,17 +19,19 @@ typedef struct pair {
 
 /* ---- one pair ---- */
 
-static filtra_status read_exactly(FILE *stream, const char *path, void *data, size_t size,
+static filtra_status read_exactly(ft_source *source, const char *path, void *data, size_t size,
                                   const char *what, uint32_t index) {
-  if (fread(data, 1, size, stream) == size) return FILTRA_OK;
-  if (ferror(stream)) return ft_fail(FILTRA_ERROR_IO, "cannot read %s", path);
+  size_t got;
+  FT_TRY(ft_source_fill(source, data, size, &got));
+  if (got == size) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s ends within %s %u", path, what, index);
 }
 
-static filtra_status read_numbers(FILE *stream, const char *path, uint32_t *out, uint32_t count) {
+static filtra_status read_numbers(ft_source *source, const char *path, uint32_t *out,
+                                  uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     uint8_t bytes[4];
-    FT_TRY(read_exactly(stream, path, bytes, 4, "header word", i));
+    FT_TRY(read_exactly(source, path, bytes, 4, "header word", i));
     out[i] =
         (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
   }
@@ -63,9 +65,11 @@ static filtra_status read_headers(pair *p) {
   return p->image.pixels ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-static filtra_status check_end(FILE *stream, const char *path, uint32_t count) {
-  if (fgetc(stream) == EOF && !ferror(stream)) return FILTRA_OK;
-  if (ferror(stream)) return ft_fail(FILTRA_ERROR_IO, "cannot read %s", path);
+static filtra_status check_end(ft_source *source, const char *path, uint32_t count) {
+  char next;
+  size_t got;
+  FT_TRY(ft_source_read(source, &next, 1, &got));
+  if (got == 0) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s goes on behind the %u entries that its header tells of",
                  path, count);
 }
@@ -94,11 +98,11 @@ static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset
 static filtra_status open_pair(const char *images, const char *labels, filtra_dataset *ds,
                                const filtra_dataset_options *options, filtra_split split) {
   pair p = {.images_path = images, .labels_path = labels};
-  filtra_status status = ft_file_open(images, &p.images);
-  if (!status) status = ft_file_open(labels, &p.labels);
+  filtra_status status = ft_source_open(images, &p.images);
+  if (!status) status = ft_source_open(labels, &p.labels);
   if (!status) status = read_pair(&p, ds, options, split);
-  if (p.images) fclose(p.images);
-  if (p.labels) fclose(p.labels);
+  ft_source_close(&p.images);
+  ft_source_close(&p.labels);
   free(p.image.pixels);
   return status;
 }

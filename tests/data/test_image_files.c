@@ -1,4 +1,5 @@
 /* Readers of image files that hold many images: CIFAR-10's binary version and IDX. */
+#include "base/file.h"
 #include "base/memory.h"
 #include "support/harness.h"
 #include "support/run.h"
@@ -340,6 +341,27 @@ static void test_pixels_tokenizer(void **state) {
                      FILTRA_ERROR_INPUT);
 }
 
+static void test_shared_mnist(void **state) {
+  (void)state;
+  const char *path = TEST_SOURCE_DIR "/../../shared/data/mnist";
+  if (!ft_file_exists(path)) {
+    print_message("SKIPPED: %s is not there\n", path);
+    skip();
+  }
+  static const uint64_t expected[10] = {980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009};
+  uint64_t seen[10] = {0};
+  filtra_dataset *ds = open_ok(path, NULL);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 10000);
+  for (uint64_t i = 0; i < 10000; i++) {
+    filtra_sample s;
+    assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, i, &s));
+    assert_int_equal(s.length, 784);
+    seen[s.label]++;
+  }
+  assert_memory_equal(seen, expected, sizeof seen);
+  filtra_dataset_close(&ds);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cifar_folder),
@@ -351,6 +373,7 @@ int main(void) {
       cmocka_unit_test(test_idx_damaged_at_every_byte),
       cmocka_unit_test(test_every_allocation_may_fail),
       cmocka_unit_test(test_pixels_tokenizer),
+      cmocka_unit_test(test_shared_mnist),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
