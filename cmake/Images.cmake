@@ -1,5 +1,5 @@
-# PNG and JPEG files are read where libpng and libjpeg are at hand. Without one of them a file of its
-# kind is refused with a message that says so; nothing else depends on them.
+# PNG and JPEG files are read where libpng and libjpeg are at hand. Without one of them a file of
+# its kind is refused with a message that says so; nothing else depends on them.
 add_library(filtra_images INTERFACE)
 find_package(PNG)
 if(PNG_FOUND)
