@@ -5,8 +5,9 @@ const char device_options_help[] =
     "  --device SEL      index, part of the name or driver, UUID, or cpu (default: the best)\n"
     "  --caps LIST       mask features or shrink limits: int64, fp16, subgroup, timestamps,\n"
     "                    pipeline_cache (=0), shared, allocation (=BYTES), invocations (=N),\n"
-    "                    gemm (=naive, tiled or s64), attention (=tiled or lanes), as\n"
-    "                    key=value,...\n"
+    "                    gemm (=naive, tiled or s64), attention (=tiled or lanes),\n"
+    "                    submission_ms (=N: the most one submission should take; 0: no\n"
+    "                    limit), as key=value,...\n"
     "  --cache-dir DIR   folder of the pipeline cache; \"\" keeps none\n"
     "  --validation      check every call with the Khronos validation layer\n";
 

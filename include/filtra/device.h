@@ -62,8 +62,9 @@ typedef struct filtra_device_options {
   const char *select;
   /** Masks features and shrinks limits, as "key=value,...": int64, fp16, subgroup, timestamps,
    * pipeline_cache (0 or 1), shared (bytes), invocations, allocation (bytes),
-   * gemm (naive, tiled, s64), attention (tiled, lanes). NULL: the environment variable
-   * FILTRA_CAPS, else nothing is masked. */
+   * gemm (naive, tiled, s64), attention (tiled, lanes), submission_ms (that one submission should
+   * take at most, so that no display driver's watchdog steps in; 0: no limit; default 100, on a CPU
+   * driver 0). NULL: the environment variable FILTRA_CAPS, else nothing is masked. */
   const char *caps;
   /** Folder of the pipeline cache. NULL: FILTRA_CACHE_DIR, else $XDG_CACHE_HOME/filtra, else
    * ~/.cache/filtra. "" keeps no cache. */

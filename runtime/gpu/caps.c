@@ -191,6 +191,7 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   caps->cpu = info->device_class == FILTRA_DEVICE_CPU;
   caps->portability = has_extension(&facts, "VK_KHR_portability_subset");
   caps->pipeline_cache = true;
+  caps->submission_seconds = caps->cpu ? 0.0 : 0.1; /* nobody watches over a CPU driver */
   info->subgroup_arithmetic = caps->subgroup;
   info->int64 = facts.features.features.shaderInt64;
   info->fp16 = facts.f12.shaderFloat16 && facts.f11.storageBuffer16BitAccess;
@@ -313,6 +314,12 @@ static filtra_status apply(ft_caps *caps, override *over, const char *key, const
     return parse_limit(key, value, 1 << 20, info->max_allocation_bytes,
                        &info->max_allocation_bytes);
   }
+  if (!strcmp(key, "submission_ms")) {
+    uint64_t milliseconds = 0;
+    FT_TRY(parse_limit(key, value, 0, 10000, &milliseconds));
+    caps->submission_seconds = (double)milliseconds * 1e-3;
+    return FILTRA_OK;
+  }
   if (!strcmp(key, "gemm")) {
     for (size_t i = 0; i < FT_COUNT(gemm_names); i++) {
       if (strcmp(value, gemm_names[i])) continue;
@@ -333,10 +340,11 @@ static filtra_status apply(ft_caps *caps, override *over, const char *key, const
     return ft_fail(FILTRA_ERROR_ARGUMENT, "capability attention=%s: tiled or lanes is expected",
                    value);
   }
-  return ft_fail(FILTRA_ERROR_ARGUMENT,
-                 "unknown capability \"%s\"; there are int64, fp16, subgroup, timestamps, "
-                 "pipeline_cache, shared, invocations, allocation, gemm and attention",
-                 key);
+  return ft_fail(
+      FILTRA_ERROR_ARGUMENT,
+      "unknown capability \"%s\"; there are int64, fp16, subgroup, timestamps, "
+      "pipeline_cache, shared, invocations, allocation, submission_ms, gemm and attention",
+      key);
 }
 
 static filtra_status parse_override(ft_caps *caps, override *over, const char *text) {

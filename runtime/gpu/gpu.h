@@ -32,7 +32,8 @@ typedef struct ft_caps {
   double timestamp_ns; /* nanoseconds per tick; 0 without timestamps */
   ft_gemm_variant gemm;
   ft_attention_variant attention;
-  uint32_t row_workgroup; /* invocations for kernels that give a workgroup a row */
+  uint32_t row_workgroup;    /* invocations for kernels that give a workgroup a row */
+  double submission_seconds; /* that one submission should take at most; 0: no limit */
 } ft_caps;
 
 /** One compute kernel variant: module, workgroup size and specialization constants. */
@@ -114,6 +115,8 @@ const char *ft_kernel_name(const filtra_device *dev, const char *name);
 filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
                                ft_pipeline **out);
 VkPipeline ft_pipeline_handle(const ft_pipeline *pipeline);
+/** Whether the kernel asks how many workgroups there are: a dispatch of it cannot be cut. */
+bool ft_pipeline_counts_groups(const ft_pipeline *pipeline);
 
 /* ---- submission (gpu/submit.c) ---- */
 

@@ -179,6 +179,7 @@ static VkResult create_pipeline(filtra_device *dev, VkShaderModule module, ft_pi
                 .module = module,
                 .pName = "main",
                 .pSpecializationInfo = &constants},
+      .flags = dev->caps.submission_seconds > 0.0 ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0,
       .layout = dev->layout};
   return FT_VK_RESULT(dev->vk.vkCreateComputePipelines(dev->device, dev->pipelines->cache, 1, &info,
                                                        NULL, &p->handle));
@@ -256,6 +257,17 @@ filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, si
   }
   if (status) drop_from(dev, first);
   return status;
+}
+
+bool ft_pipeline_counts_groups(const ft_pipeline *pipeline) {
+  enum { HEADER_WORDS = 5, OP_DECORATE = 71, BUILT_IN = 11, NUM_WORKGROUPS = 24 };
+  const uint32_t *words = pipeline->source->words;
+  size_t count = pipeline->source->bytes / sizeof *words;
+  for (size_t i = HEADER_WORDS; i + 3 < count && words[i] >> 16; i += words[i] >> 16)
+    if ((words[i] & 0xffff) == OP_DECORATE && words[i + 2] == BUILT_IN &&
+        words[i + 3] == NUM_WORKGROUPS)
+      return true;
+  return false;
 }
 
 VkPipeline ft_pipeline_handle(const ft_pipeline *pipeline) {

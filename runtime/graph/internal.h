@@ -72,7 +72,7 @@ struct filtra_graph {
   bool own_arena;
   uint64_t plan_bytes;
   VkCommandPool pool;
-  VkCommandBuffer main;
+  struct ft_submissions *submissions; /* the calls as command buffers */
   ft_slot slots[FT_MAX_SLOTS];
   uint32_t slot_count, next_slot;
   int done_slot; /* of the run last waited for; -1 */
@@ -104,10 +104,22 @@ void ft_plan_barriers(filtra_graph *g);
 VkDeviceAddress ft_tensor_address(const filtra_tensor *t);
 /** Records one call's pipeline, push constants and dispatch. */
 void ft_record_call(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call);
+/** The same for the workgroups from `base` on. */
+void ft_record_groups(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call,
+                      const uint32_t base[3], const uint32_t groups[3]);
 /** A full memory barrier between the given stages. */
 void ft_record_barrier(filtra_device *dev, VkCommandBuffer commands, VkPipelineStageFlags2 from,
                        VkPipelineStageFlags2 to);
 filtra_status ft_begin_commands(filtra_graph *g, VkCommandBuffer commands);
 filtra_status ft_new_commands(filtra_graph *g, uint32_t count, VkCommandBuffer *out);
+
+/** Cuts the calls into submissions and records them (graph/submissions.c). */
+filtra_status ft_prepare_submissions(filtra_graph *g);
+void ft_destroy_submissions(filtra_graph *g);
+/** Submits a run; slot->ticket is its end. A graph's first run may be waited for, to be measured.
+ */
+filtra_status ft_submit_run(filtra_graph *g, ft_slot *slot);
+/** How many a run consists of. */
+size_t ft_submission_count(const filtra_graph *g);
 
 #endif

@@ -1,6 +1,6 @@
 /* Compiling a graph into command buffers, and running it: set inputs, submit, wait, get outputs.
- * Everything a step needs is recorded here once; a run is one submission of three command
- * buffers - inputs from the slot's staging, the calls, outputs to the slot's readback. */
+ * Everything a step needs is recorded once; a run copies inputs from the slot's staging, makes the
+ * calls (graph/submissions.c) and copies outputs to the slot's readback. */
 #include "graph/internal.h"
 #include "graph/parameters.h"
 
@@ -39,7 +39,8 @@ void ft_record_barrier(filtra_device *dev, VkCommandBuffer commands, VkPipelineS
   dev->vk.vkCmdPipelineBarrier2(commands, &info);
 }
 
-void ft_record_call(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call) {
+void ft_record_groups(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call,
+                      const uint32_t base[3], const uint32_t groups[3]) {
   struct VolkDeviceTable *vk = &g->device->vk;
   uint8_t push[FT_PUSH_BYTES];
   memcpy(push, call->push, call->push_size);
@@ -51,7 +52,15 @@ void ft_record_call(filtra_graph *g, VkCommandBuffer commands, const ft_recorded
                         ft_pipeline_handle(call->pipeline));
   vk->vkCmdPushConstants(commands, g->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                          call->push_size, push);
-  vk->vkCmdDispatch(commands, call->groups[0], call->groups[1], call->groups[2]);
+  if (base[0] | base[1] | base[2])
+    vk->vkCmdDispatchBase(commands, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
+  else
+    vk->vkCmdDispatch(commands, groups[0], groups[1], groups[2]);
+}
+
+void ft_record_call(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call) {
+  static const uint32_t origin[3];
+  ft_record_groups(g, commands, call, origin, call->groups);
 }
 
 static filtra_status create_pipelines(filtra_graph *g) {
@@ -69,19 +78,6 @@ static filtra_status create_pipelines(filtra_graph *g) {
   free(keys);
   free(pipelines);
   return status;
-}
-
-static filtra_status record_main(filtra_graph *g) {
-  struct VolkDeviceTable *vk = &g->device->vk;
-  FT_TRY(ft_new_commands(g, 1, &g->main));
-  FT_TRY(ft_begin_commands(g, g->main));
-  for (size_t i = 0; i < g->call_count; i++) {
-    if (g->calls[i].barrier)
-      ft_record_barrier(g->device, g->main, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                        VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
-    ft_record_call(g, g->main, &g->calls[i]);
-  }
-  return FT_VK(g->device, vk->vkEndCommandBuffer(g->main));
 }
 
 /* Lays the ports out one after the other; returns the bytes all need. */
@@ -157,7 +153,7 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
   ft_plan_barriers(g);
   FT_TRY(ft_graph_status(g));
   FT_TRY(create_pipelines(g));
-  FT_TRY(record_main(g));
+  FT_TRY(ft_prepare_submissions(g));
   FT_TRY(create_slots(g));
   g->compiled = true;
   return FILTRA_OK;
@@ -236,8 +232,7 @@ filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
   }
   FT_TRY(carry_over(g, slot));
   if (slot->staging.buffer) FT_TRY(ft_buffer_flush(g->device, &slot->staging));
-  VkCommandBuffer commands[] = {slot->upload, g->main, slot->download};
-  FT_TRY(ft_submit(g->device, commands, FT_COUNT(commands), &slot->ticket));
+  FT_TRY(ft_submit_run(g, slot));
   g->next_slot = (g->next_slot + 1) % g->slot_count;
   if (ticket) *ticket = slot->ticket;
   return FILTRA_OK;

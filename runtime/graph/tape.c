@@ -43,6 +43,7 @@ void filtra_graph_destroy(filtra_graph **graph) {
     ft_buffer_destroy(dev, &slot->staging);
     ft_buffer_destroy(dev, &slot->readback);
   }
+  ft_destroy_submissions(g);
   if (g->pool) dev->vk.vkDestroyCommandPool(dev->device, g->pool, NULL);
   if (g->own_arena) filtra_arena_destroy(&g->arena);
   for (ft_chunk *c = g->memory; c;) {

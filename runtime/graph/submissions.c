@@ -1,0 +1,220 @@
+/* Cutting a run into submissions that no display driver's watchdog minds. Operating systems reset a
+ * GPU whose one job takes seconds (2 s on Windows, about 10 s on Linux), so a long run goes out as
+ * several jobs, and a dispatch that is itself too long as several dispatches of some of its
+ * workgroups each, which Vulkan lets run one after the other in any case: no kernel waits for
+ * another workgroup.
+ *
+ * Costs are measured: a graph's first run goes out in pieces that are short on the slowest device
+ * we know, with a timestamp around each; from then on pieces have the length of the budget. */
+#include "graph/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What the slowest GPU that we care for does with kernels that we made for others. */
+static const double SLOWEST_FLOPS = 2e10, SLOWEST_BYTES = 5e9;
+
+typedef struct ft_part {
+  uint32_t call, base[3], groups[3];
+  bool first; /* of its call: the call's barrier goes before it */
+} ft_part;
+
+typedef struct ft_submission {
+  VkCommandBuffer commands;
+  uint32_t first, count; /* parts */
+} ft_submission;
+
+struct ft_submissions {
+  ft_part *parts;
+  size_t part_count, part_capacity;
+  ft_submission *list;
+  size_t count, capacity;
+  bool measured;
+};
+
+/* ---- planning ---- */
+
+static double estimate(const ft_recorded_call *c) {
+  return c->flops / SLOWEST_FLOPS + c->bytes / SLOWEST_BYTES;
+}
+
+/* Parts that a call of so many seconds is cut into, along its longest axis. */
+static uint32_t parts_of(const ft_recorded_call *c, double seconds, double budget, int *axis) {
+  *axis = 0;
+  for (int i = 1; i < 3; i++)
+    if (c->groups[i] > c->groups[*axis]) *axis = i;
+  double parts = ceil(seconds / budget);
+  if (!(parts > 1.0) || ft_pipeline_counts_groups(c->pipeline)) return 1;
+  return parts < c->groups[*axis] ? (uint32_t)parts : c->groups[*axis];
+}
+
+static filtra_status add_part(struct ft_submissions *s, const ft_part *part, double seconds,
+                              double budget, double *filled) {
+  bool begin = !s->count || (budget > 0.0 && *filled > 0.0 && *filled + seconds > budget);
+  if (begin) {
+    FT_TRY(FT_GROW(s->list, s->count, s->capacity));
+    s->list[s->count++] = (ft_submission){.first = (uint32_t)s->part_count};
+    *filled = 0.0;
+  }
+  FT_TRY(FT_GROW(s->parts, s->part_count, s->part_capacity));
+  s->parts[s->part_count++] = *part;
+  s->list[s->count - 1].count++;
+  *filled += seconds;
+  return FILTRA_OK;
+}
+
+/* Calls cost `seconds` each; NULL: estimates. */
+static filtra_status plan(filtra_graph *g, const double *seconds) {
+  struct ft_submissions *s = g->submissions;
+  double budget = g->device->caps.submission_seconds, filled = 0.0;
+  s->part_count = s->count = 0;
+  for (size_t i = 0; i < g->call_count; i++) {
+    const ft_recorded_call *c = &g->calls[i];
+    int axis = 0;
+    double cost = seconds ? seconds[i] : estimate(c);
+    uint32_t parts = budget > 0.0 ? parts_of(c, cost, budget, &axis) : 1;
+    for (uint32_t k = 0; k < parts; k++) {
+      ft_part part = {.call = (uint32_t)i, .first = k == 0};
+      for (int a = 0; a < 3; a++)
+        part.groups[a] = c->groups[a];
+      uint64_t all = c->groups[axis];
+      part.base[axis] = (uint32_t)(all * k / parts);
+      part.groups[axis] = (uint32_t)(all * (k + 1) / parts) - part.base[axis];
+      FT_TRY(add_part(s, &part, cost / parts, budget, &filled));
+    }
+  }
+  return FILTRA_OK;
+}
+
+/* ---- recording ---- */
+
+static void free_commands(filtra_graph *g) {
+  struct ft_submissions *s = g->submissions;
+  for (size_t i = 0; i < s->count; i++)
+    if (s->list[i].commands)
+      g->device->vk.vkFreeCommandBuffers(g->device->device, g->pool, 1, &s->list[i].commands);
+  s->count = 0;
+}
+
+static void record_part(filtra_graph *g, VkCommandBuffer commands, const ft_part *p) {
+  const ft_recorded_call *c = &g->calls[p->call];
+  if (c->barrier && p->first)
+    ft_record_barrier(g->device, commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                      VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+  ft_record_groups(g, commands, c, p->base, p->groups);
+}
+
+/* One submission; with a query pool, timestamps 2 i and 2 i + 1 lie around part i. */
+static filtra_status record_one(filtra_graph *g, ft_submission *one, VkQueryPool pool) {
+  struct VolkDeviceTable *vk = &g->device->vk;
+  FT_TRY(ft_new_commands(g, 1, &one->commands));
+  FT_TRY(ft_begin_commands(g, one->commands));
+  if (pool) vk->vkCmdResetQueryPool(one->commands, pool, 2 * one->first, 2 * one->count);
+  for (uint32_t i = one->first; i < one->first + one->count; i++) {
+    if (pool)
+      vk->vkCmdWriteTimestamp2(one->commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool, 2 * i);
+    record_part(g, one->commands, &g->submissions->parts[i]);
+    if (pool)
+      vk->vkCmdWriteTimestamp2(one->commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool,
+                               2 * i + 1);
+  }
+  return FT_VK(g->device, vk->vkEndCommandBuffer(one->commands));
+}
+
+static filtra_status record(filtra_graph *g, VkQueryPool pool) {
+  for (size_t i = 0; i < g->submissions->count; i++)
+    FT_TRY(record_one(g, &g->submissions->list[i], pool));
+  return FILTRA_OK;
+}
+
+filtra_status ft_prepare_submissions(filtra_graph *g) {
+  const ft_caps *caps = &g->device->caps;
+  g->submissions = ft_calloc(1, sizeof *g->submissions);
+  if (!g->submissions) return FILTRA_ERROR_HOST_MEMORY;
+  FT_TRY(plan(g, NULL));
+  g->submissions->measured =
+      caps->submission_seconds <= 0.0 || caps->timestamp_ns <= 0.0 || !g->call_count;
+  return g->submissions->measured ? record(g, VK_NULL_HANDLE) : FILTRA_OK;
+}
+
+void ft_destroy_submissions(filtra_graph *g) {
+  if (!g->submissions) return; /* its command buffers go with the pool */
+  free(g->submissions->parts);
+  free(g->submissions->list);
+  free(g->submissions);
+  g->submissions = NULL;
+}
+
+size_t ft_submission_count(const filtra_graph *g) {
+  return g->submissions->count;
+}
+
+/* ---- running ---- */
+
+/* The first goes out with the uploads before it, the last with the downloads behind it. */
+static filtra_status submit_all(filtra_graph *g, ft_slot *slot) {
+  const struct ft_submissions *s = g->submissions;
+  if (!s->count)
+    return ft_submit(g->device, (VkCommandBuffer[]){slot->upload, slot->download}, 2,
+                     &slot->ticket);
+  for (size_t i = 0; i < s->count; i++) {
+    VkCommandBuffer commands[3];
+    uint32_t count = 0;
+    if (i == 0) commands[count++] = slot->upload;
+    commands[count++] = s->list[i].commands;
+    if (i + 1 == s->count) commands[count++] = slot->download;
+    FT_TRY(ft_submit(g->device, commands, count, &slot->ticket));
+  }
+  return FILTRA_OK;
+}
+
+/* Sums the parts' times by call. */
+static filtra_status read_costs(filtra_graph *g, VkQueryPool pool, double *seconds) {
+  filtra_device *dev = g->device;
+  const struct ft_submissions *s = g->submissions;
+  uint32_t count = 2 * (uint32_t)s->part_count;
+  uint64_t *ticks = ft_calloc(count, sizeof *ticks);
+  if (!ticks) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status =
+      FT_VK(dev, dev->vk.vkGetQueryPoolResults(dev->device, pool, 0, count, count * sizeof *ticks,
+                                               ticks, sizeof *ticks,
+                                               VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+  for (size_t i = 0; i < s->part_count && !status; i++)
+    seconds[s->parts[i].call] +=
+        (double)(ticks[2 * i + 1] - ticks[2 * i]) * dev->caps.timestamp_ns * 1e-9;
+  free(ticks);
+  return status;
+}
+
+/* A graph's first run, waited for; then the plan that it leads to. */
+static filtra_status submit_measured(filtra_graph *g, ft_slot *slot, VkQueryPool pool) {
+  double *seconds = ft_calloc(g->call_count, sizeof *seconds);
+  filtra_status status = seconds ? record(g, pool) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = submit_all(g, slot);
+  if (!status) status = ft_wait(g->device, slot->ticket);
+  if (!status) status = read_costs(g, pool, seconds);
+  if (!status) {
+    free_commands(g);
+    status = plan(g, seconds);
+  }
+  if (!status) status = record(g, VK_NULL_HANDLE);
+  free(seconds);
+  return status;
+}
+
+static filtra_status measure(filtra_graph *g, ft_slot *slot) {
+  filtra_device *dev = g->device;
+  VkQueryPool pool = VK_NULL_HANDLE;
+  VkQueryPoolCreateInfo info = {VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                .queryCount = 2 * (uint32_t)g->submissions->part_count};
+  FT_TRY(FT_VK(dev, dev->vk.vkCreateQueryPool(dev->device, &info, NULL, &pool)));
+  filtra_status status = submit_measured(g, slot, pool);
+  dev->vk.vkDestroyQueryPool(dev->device, pool, NULL);
+  g->submissions->measured = !status;
+  return status;
+}
+
+filtra_status ft_submit_run(filtra_graph *g, ft_slot *slot) {
+  return g->submissions->measured ? submit_all(g, slot) : measure(g, slot);
+}

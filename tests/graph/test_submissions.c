@@ -1,0 +1,104 @@
+/* Runs cut into many submissions, and dispatches into several, come to the same bits. */
+#include "support/harness.h"
+
+#include "graph/internal.h"
+
+#include <filtra/ops.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 2, H = 3, N = 257, D = 24, SCALARS = B * H * N * D };
+
+/* Attention and a matrix product, forward and backward, as large as a cut needs to be worth it.
+ * Runs it `runs` times on a device with these caps; *count: submissions of the last. */
+static float *results(const char *caps, int runs, size_t *count) {
+  filtra_device *dev;
+  filtra_graph *g;
+  const filtra_device_options options = {.caps = caps, .cache_dir = "", .validation = true};
+  assert_ok(filtra_device_open(&options, &dev));
+  assert_ok(filtra_graph_create(dev, NULL, &g));
+  const int64_t shape[] = {B, H, N, D};
+  filtra_tensor *t[3];
+  for (int i = 0; i < 3; i++) {
+    t[i] = filtra_graph_input(g, "qkv", FILTRA_F32, 4, shape);
+    filtra_graph_require_gradient(g, t[i]);
+  }
+  filtra_tensor *y = filtra_attention(g, t[0], t[1], t[2], NULL);
+  filtra_tensor *x = filtra_reshape(g, filtra_merge_heads(g, y), 2, (int64_t[]){B * N, H * D});
+  filtra_tensor *z = filtra_matmul(g, x, x, &(filtra_matmul_options){.transpose_b = true});
+  assert_ok(filtra_graph_backward(g, 1, &z, NULL));
+  filtra_tensor *out[4] = {x};
+  for (int i = 0; i < 3; i++)
+    out[i + 1] = filtra_graph_gradient(g, t[i]);
+  for (int i = 0; i < 4; i++)
+    filtra_graph_output(g, out[i]);
+  assert_ok(filtra_graph_compile(g));
+  float *values = calloc(4 * SCALARS, sizeof *values), *in = calloc(SCALARS, sizeof *in);
+  assert_non_null(values);
+  assert_non_null(in);
+  for (int i = 0; i < 3; i++) {
+    test_random((uint64_t)i + 1, -1, 1, in, SCALARS);
+    assert_ok(filtra_graph_set(g, t[i], in));
+  }
+  for (int i = 0; i < runs; i++)
+    assert_ok(filtra_graph_run(g));
+  for (int i = 0; i < 4; i++)
+    assert_ok(filtra_graph_get(g, out[i], values + i * SCALARS));
+  *count = ft_submission_count(g);
+  free(in);
+  filtra_graph_destroy(&g);
+  filtra_device_close(&dev);
+  return values;
+}
+
+static void test_same_bits(void **state) {
+  (void)state;
+  static const struct {
+    const char *caps;
+    int runs;
+    bool cut;
+  } cases[] = {{"submission_ms=1", 1, true}, /* the measured run; cut anew after it */
+               {"submission_ms=1", 3, true},
+               {"submission_ms=1,timestamps=0", 2, true}, /* by estimates alone */
+               {"submission_ms=1,timestamps=0,gemm=tiled,attention=tiled", 1, true},
+               {"submission_ms=10000", 2, false}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    size_t count = 0, whole = 0;
+    const char *uncut = strstr(cases[i].caps, "tiled")
+                            ? "submission_ms=0,gemm=tiled,attention=tiled"
+                            : "submission_ms=0";
+    float *expected = results(uncut, 1, &whole),
+          *got = results(cases[i].caps, cases[i].runs, &count);
+    assert_int_equal(whole, 1);
+    if (cases[i].cut ? count <= 2 : count != 1)
+      fail_msg("%s: %zu submissions", cases[i].caps, count);
+    if (memcmp(expected, got, 4 * SCALARS * sizeof *got)) fail_msg("%s: other bits", cases[i].caps);
+    free(expected);
+    free(got);
+  }
+}
+
+/* Kernels that ask for the number of workgroups stay whole. */
+static void test_kinds(void **state) {
+  (void)state;
+  ft_pipeline *p[2];
+  const ft_kernel_key keys[] = {{.kernel = "elementwise/affine", .workgroup = 64},
+                                {.kernel = "gemm/naive", .workgroup = 64}};
+  for (size_t i = 0; i < FT_COUNT(keys); i++)
+    assert_ok(ft_pipelines_get(test_device(), &keys[i], 1, &p[i]));
+  assert_true(ft_pipeline_counts_groups(p[0]));
+  assert_false(ft_pipeline_counts_groups(p[1]));
+}
+
+static void test_wrong_budget(void **state) {
+  (void)state;
+  filtra_device *dev;
+  assert_fails(filtra_device_open(&(filtra_device_options){.caps = "submission_ms=-1"}, &dev),
+               FILTRA_ERROR_ARGUMENT, "submission_ms=-1: a whole number from 0 to 10000");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_kinds),
+                                     cmocka_unit_test(test_wrong_budget)};
+  return cmocka_run_group_tests_name("graph/submissions", tests, NULL, test_teardown);
+}
