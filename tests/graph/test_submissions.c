@@ -12,10 +12,8 @@ enum { B = 2, H = 3, N = 257, D = 24, SCALARS = B * H * N * D };
 /* Attention and a matrix product, forward and backward, as large as a cut needs to be worth it.
  * Runs it `runs` times on a device with these caps; *count: submissions of the last. */
 static float *results(const char *caps, int runs, size_t *count) {
-  filtra_device *dev;
+  filtra_device *dev = test_open_device(caps);
   filtra_graph *g;
-  const filtra_device_options options = {.caps = caps, .cache_dir = "", .validation = true};
-  assert_ok(filtra_device_open(&options, &dev));
   assert_ok(filtra_graph_create(dev, NULL, &g));
   const int64_t shape[] = {B, H, N, D};
   filtra_tensor *t[3];
@@ -47,7 +45,7 @@ static float *results(const char *caps, int runs, size_t *count) {
   *count = ft_submission_count(g);
   free(in);
   filtra_graph_destroy(&g);
-  filtra_device_close(&dev);
+  test_close_device(&dev);
   return values;
 }
 
