@@ -32,6 +32,9 @@ int command_bad_option(const char *name);
 /** Reads an option's value as a whole number from `low` to `high`. False: it is none, said so. */
 bool command_number(const char *name, const char *option, const char *text, uint64_t low,
                     uint64_t high, uint64_t *value);
+/** The same for a number with decimals. */
+bool command_real(const char *name, const char *option, const char *text, double low, double high,
+                  float *value);
 /** Prints the one object of --json and gives it up; NULL says that making it failed. Returns the
  * exit code. */
 int command_print_json(const char *name, json_t *root);
@@ -66,6 +69,7 @@ int run_devices(int argc, char **argv);
 int run_train(int argc, char **argv);
 int run_eval(int argc, char **argv);
 int run_predict(int argc, char **argv);
+int run_generate(int argc, char **argv);
 int run_analyze(int argc, char **argv);
 int run_check(int argc, char **argv);
 int run_bench(int argc, char **argv);

@@ -21,6 +21,7 @@ static const command commands[] = {
     {"train", "train a model, or resume an interrupted run", run_train},
     {"eval", "evaluate a run's best model", run_eval},
     {"predict", "predict classes of texts", run_predict},
+    {"generate", "go on with a text by a language model", run_generate},
     {"analyze", "show what a run's mixers do to their tokens", run_analyze},
     {"bench", "time kernels on the device", run_bench},
     {"check", "run golden cases on the device and compare", run_check},
@@ -74,6 +75,18 @@ bool command_number(const char *name, const char *option, const char *text, uint
   }
   command_misused(name, "%s is \"%s\", not a whole number from %llu to %llu", option, text,
                   (unsigned long long)low, (unsigned long long)high);
+  return false;
+}
+
+bool command_real(const char *name, const char *option, const char *text, double low, double high,
+                  float *value) {
+  char *end;
+  double number = strtod(text, &end);
+  if (end != text && !*end && number >= low && number <= high) {
+    *value = (float)number;
+    return true;
+  }
+  command_misused(name, "%s is \"%s\", not a number from %g to %g", option, text, low, high);
   return false;
 }
 
