@@ -220,6 +220,8 @@ static bool bucket_is_used(const filtra_dataset *ds, uint32_t above, uint32_t le
 static filtra_status default_buckets(filtra_loader *l) {
   const filtra_dataset *ds = l->dataset;
   uint32_t limit = ds->info.max_length ? ds->info.max_length : UINT32_MAX, below = 0;
+  /* Of series and images many have the greatest length, and a model may have been made for it. */
+  if (ds->info.input == FILTRA_INPUT_FEATURES && ds->info.longest < limit) limit = ds->info.longest;
   l->buckets = ft_calloc(32, sizeof *l->buckets);
   if (!l->buckets) return FILTRA_ERROR_HOST_MEMORY;
   for (uint64_t power = SMALLEST_BUCKET; below < ds->info.longest; power *= 2) {
