@@ -1,4 +1,4 @@
-/* filtra eval: loss and accuracy of a run's best model, beside guessing and the majority class. */
+/* filtra eval: what a run's best model comes to on a split, beside guessing. */
 #include "command.h"
 
 #include <filtra/filtra.h>
@@ -20,14 +20,39 @@ static void print_help(void) {
          device_options_help);
 }
 
+static int print_json(const eval_arguments *a, const filtra_evaluation *e) {
+  json_t *object = json_pack("{ss ss sI sf}", "run", a->run, "split", a->split, "samples",
+                             (json_int_t)e->samples, "loss", e->loss);
+  json_t *rest = NULL;
+  if (e->task == FILTRA_TASK_REGRESSION)
+    rest = json_pack("{sf sf sf}", "mae", e->absolute_error, "rmse", e->root_mean_square_error,
+                     "r2", e->r_squared);
+  else if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
+    rest = json_pack("{sI sf sf sf sf}", "tokens", (json_int_t)e->predictions, "perplexity",
+                     e->perplexity, "accuracy", e->accuracy, "chance", e->chance, "majority",
+                     e->majority);
+  else
+    rest = json_pack("{sf sf sf}", "accuracy", e->accuracy, "chance", e->chance, "majority",
+                     e->majority);
+  bool done = object && rest && !json_object_update(object, rest);
+  json_decref(rest);
+  if (done) return command_print_json("filtra eval", object);
+  json_decref(object);
+  return command_print_json("filtra eval", NULL);
+}
+
 static int print_result(const eval_arguments *a, const filtra_evaluation *e) {
-  if (a->json)
-    return command_print_json(
-        "filtra eval", json_pack("{ss ss sI sf sf sf sf}", "run", a->run, "split", a->split,
-                                 "samples", (json_int_t)e->samples, "loss", e->loss, "accuracy",
-                                 e->accuracy, "chance", e->chance, "majority", e->majority));
-  printf("%s: %llu samples, loss %.4f, accuracy %.2f%% (chance %.2f%%, majority class %.2f%%)\n",
-         a->split, (unsigned long long)e->samples, e->loss, 100.0 * e->accuracy, 100.0 * e->chance,
+  if (a->json) return print_json(a, e);
+  printf("%s: %llu samples, loss %.4f, ", a->split, (unsigned long long)e->samples, e->loss);
+  if (e->task == FILTRA_TASK_REGRESSION) {
+    printf("mean absolute error %.6g, root mean square error %.6g, R2 %.4f\n", e->absolute_error,
+           e->root_mean_square_error, e->r_squared);
+    return COMMAND_DONE;
+  }
+  if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
+    printf("%llu tokens, perplexity %.2f, ", (unsigned long long)e->predictions, e->perplexity);
+  printf("accuracy %.2f%% (chance %.2f%%, majority %s %.2f%%)\n", 100.0 * e->accuracy,
+         100.0 * e->chance, e->task == FILTRA_TASK_LANGUAGE_MODEL ? "token" : "class",
          100.0 * e->majority);
   return COMMAND_DONE;
 }

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "train/config.h"
+#include "train/evaluate.h"
 
 #include <filtra/filtra.h>
 #include <signal.h>
@@ -44,22 +45,47 @@ typedef struct display {
   bool terminal, begun, resumed;
   double shown_at;
   filtra_run_progress last;
-  double loss, accuracy; /* smoothed over some twenty steps */
+  double loss, accuracy, error; /* smoothed over some twenty steps */
 } display;
+
+/* What a task is judged by besides the loss. */
+static void format_score(filtra_task task, double loss, double accuracy, double error, char *text,
+                         size_t size) {
+  if (task == FILTRA_TASK_REGRESSION)
+    snprintf(text, size, "%.4g", error);
+  else if (task == FILTRA_TASK_LANGUAGE_MODEL)
+    snprintf(text, size, "%.2f", ft_perplexity(loss));
+  else
+    snprintf(text, size, "%.1f%%", 100.0 * accuracy);
+}
+
+static const char *score_name(filtra_task task) {
+  switch (task) {
+  case FILTRA_TASK_REGRESSION:
+    return "error";
+  case FILTRA_TASK_LANGUAGE_MODEL:
+    return "perplexity";
+  default:
+    return "acc";
+  }
+}
 
 static void format_progress(const display *d, char *line, size_t size) {
   const filtra_run_progress *p = &d->last;
-  char left[32] = "-", validation[48] = "";
+  char left[32] = "-", score[32], validation[80] = "";
   long seconds = (long)p->seconds_left;
   if (p->seconds_left >= 0.0)
     snprintf(left, sizeof left, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
-  if (p->validation_accuracy >= 0.0)
-    snprintf(validation, sizeof validation, "  val %.4f/%.1f%%", p->validation_loss,
-             100.0 * p->validation_accuracy);
+  if (p->validation_loss >= 0.0) {
+    format_score(p->task, p->validation_loss, p->validation_accuracy, p->validation_absolute_error,
+                 score, sizeof score);
+    snprintf(validation, sizeof validation, "  val %.4f/%s", p->validation_loss, score);
+  }
+  format_score(p->task, d->loss, d->accuracy, d->error, score, sizeof score);
   snprintf(line, size,
-           "step %llu/%llu  epoch %.2f  loss %.4f  acc %.1f%%%s  ETA %s  %.0f tokens/s  %.0f MiB",
+           "step %llu/%llu  epoch %.2f  loss %.4f  %s %s%s  ETA %s  %.0f tokens/s  %.0f MiB",
            (unsigned long long)p->step, (unsigned long long)p->steps, p->epoch, d->loss,
-           100.0 * d->accuracy, validation, left, p->tokens_per_second,
+           score_name(p->task), score, validation, left, p->tokens_per_second,
            (double)p->device_memory_bytes / 1048576.0);
 }
 
@@ -99,6 +125,7 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
     uint64_t seen = d->last.last.step ? p->last.step : 1; /* a resumed run begins anew */
     d->loss = smooth(d->loss, p->last.loss, seen);
     d->accuracy = smooth(d->accuracy, p->last.accuracy, seen);
+    d->error = smooth(d->error, p->last.absolute_error, seen);
   }
   d->last = *p;
   bool due = now - d->shown_at >= (d->terminal ? 0.2 : 10.0) || p->evaluated || p->step == p->steps;
@@ -153,29 +180,55 @@ static char *choose_folder(const json_t *config) {
 
 /* ---- the run ---- */
 
-static json_t *number_or_null(double value, bool known) {
-  return known ? json_real(value) : json_null();
+static bool add_number(json_t *object, const char *prefix, const char *name, double value,
+                       bool known) {
+  char key[64];
+  snprintf(key, sizeof key, "%s%s", prefix, name);
+  return !json_object_set_new(object, key, known ? json_real(value) : json_null());
+}
+
+/* Loss and what the task is judged by, under the names that metrics.jsonl has. */
+static bool add_score(json_t *object, const char *prefix, filtra_task task, double loss,
+                      double accuracy, double error, bool known) {
+  bool done = add_number(object, prefix, "loss", loss, known);
+  if (task == FILTRA_TASK_REGRESSION)
+    return done && add_number(object, prefix, "mae", error, known);
+  if (task == FILTRA_TASK_LANGUAGE_MODEL)
+    done = done && add_number(object, prefix, "perplexity", ft_perplexity(loss), known);
+  return done && add_number(object, prefix, "accuracy", accuracy, known);
+}
+
+static int print_json(const display *d) {
+  const filtra_run_progress *p = &d->last;
+  json_t *object = json_pack("{ss sI}", "run", d->folder, "steps", (json_int_t)p->step);
+  bool done =
+      object &&
+      add_score(object, "", p->task, ft_shortest(p->last.loss), ft_shortest(p->last.accuracy),
+                ft_shortest(p->last.absolute_error), p->last.step > 0) &&
+      add_score(object, "validation_", p->task, p->validation_loss, p->validation_accuracy,
+                p->validation_absolute_error, p->validation_loss >= 0.0);
+  if (done) return command_print_json("filtra train", object);
+  json_decref(object);
+  return command_print_json("filtra train", NULL);
 }
 
 static int print_result(const train_arguments *a, const display *d) {
   const filtra_run_progress *p = &d->last;
-  bool stepped = p->last.step > 0, evaluated = p->validation_accuracy >= 0.0;
-  if (a->json)
-    return command_print_json(
-        "filtra train",
-        json_pack("{ss sI so so so so}", "run", d->folder, "steps", (json_int_t)p->step, "loss",
-                  number_or_null(ft_shortest(p->last.loss), stepped), "accuracy",
-                  number_or_null(ft_shortest(p->last.accuracy), stepped), "validation_loss",
-                  number_or_null(p->validation_loss, evaluated), "validation_accuracy",
-                  number_or_null(p->validation_accuracy, evaluated)));
-  if (stepped)
+  if (a->json) return print_json(d);
+  if (p->last.step)
     printf("Trained %llu steps; the run is in %s\n", (unsigned long long)p->step, d->folder);
   else
     printf("%s is complete: %llu of %llu steps; nothing to do\n", d->folder,
            (unsigned long long)p->step, (unsigned long long)p->steps);
-  if (evaluated)
-    printf("Last validation: loss %.4f, accuracy %.2f%%\n", p->validation_loss,
+  if (p->validation_loss < 0.0) return COMMAND_DONE;
+  printf("Last validation: loss %.4f, ", p->validation_loss);
+  if (p->task == FILTRA_TASK_REGRESSION)
+    printf("mean absolute error %.6g\n", p->validation_absolute_error);
+  else if (p->task == FILTRA_TASK_LANGUAGE_MODEL)
+    printf("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(p->validation_loss),
            100.0 * p->validation_accuracy);
+  else
+    printf("accuracy %.2f%%\n", 100.0 * p->validation_accuracy);
   return COMMAND_DONE;
 }
 
