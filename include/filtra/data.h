@@ -32,6 +32,9 @@
  *   "image-folder" PNG and JPEG files of one size: CLASS/FILE, or train, val and test with such
  *                  folders
  *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png
+ *   "text-folders" documents per class, a .txt file each (IMDb's aclImdb): DIR/CLASS/, or
+ *                  DIR/train, val (valid, validation, dev) and test with such folders. Classes in
+ *                  the order of their names; unsup is passed over. Tokenizer "bytes"
  *   "text-lm"      text to model: one file, whose last tenth is the validation text, or a folder
  *                  with at most one text each whose name is, or ends with, train, valid (val,
  *                  validation) and test, then .txt, .text, .tokens or .raw: wiki.train.tokens.

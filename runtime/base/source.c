@@ -33,7 +33,7 @@ filtra_status ft_source_open_stream(FILE *stream, const char *path, ft_source **
     fclose(stream);
     return FILTRA_ERROR_HOST_MEMORY;
   }
-  *s = (ft_source){.stream = stream, .path = path, .chunk = ft_calloc(CHUNK_BYTES, 1)};
+  *s = (ft_source){.stream = stream, .path = path, .chunk = ft_realloc(NULL, CHUNK_BYTES, 1)};
   if (s->chunk) return FILTRA_OK;
   ft_source_close(out);
   return FILTRA_ERROR_HOST_MEMORY;

@@ -19,6 +19,7 @@ const ft_dataset_format *const ft_dataset_formats[] = {
     &ft_format_image_table,
     &ft_format_image_folder,
     &ft_format_ts,
+    &ft_format_text_folders,
     &ft_format_text_lm,
 };
 /* clang-format on */
@@ -53,16 +54,31 @@ static const ft_dataset_format *format_named(const char *name) {
   return NULL;
 }
 
+/* What holds a data set, but is none. */
+static const char *archive_kind(const char *head, size_t count) {
+  if (count >= 262 && !memcmp(head + 257, "ustar", 5)) return "tar";
+  if (count >= 4 && !memcmp(head, "PK\3\4", 4)) return "zip";
+  return NULL;
+}
+
 static filtra_status read_head(const char *path, char *head, size_t size) {
+  char bytes[512] = {0};
   ft_source *source;
   size_t count = 0;
   FT_TRY(ft_source_open(path, &source));
-  filtra_status status = ft_source_fill(source, head, size - 1, &count);
+  filtra_status status = ft_source_fill(source, bytes, sizeof bytes, &count);
   ft_source_close(&source);
-  head[count] = '\0';
   if (status) return status;
   if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
-  if (!memcmp(head, "\xef\xbb\xbf", 3)) memmove(head, head + 3, size - 3);
+  const char *archive = archive_kind(bytes, count);
+  if (archive)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s is a %s archive; unpack it and give the folder or file inside", path,
+                   archive);
+  size_t mark = memcmp(bytes, "\xef\xbb\xbf", 3) ? 0 : 3;
+  count = count - mark < size - 1 ? count - mark : size - 1;
+  memcpy(head, bytes + mark, count);
+  head[count] = '\0';
   return FILTRA_OK;
 }
 

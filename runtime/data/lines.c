@@ -9,7 +9,7 @@ enum { CHUNK_BYTES = 1 << 16 };
 
 static filtra_status begin(ft_lines *lines, const char *path) {
   lines->path = path;
-  lines->chunk = ft_calloc(CHUNK_BYTES, 1);
+  lines->chunk = ft_realloc(NULL, CHUNK_BYTES, 1);
   if (lines->chunk) return FILTRA_OK;
   ft_lines_close(lines);
   return FILTRA_ERROR_HOST_MEMORY;

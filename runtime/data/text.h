@@ -3,7 +3,6 @@
 #define FT_DATA_TEXT_H
 
 #include "base/source.h"
-#include "data/tokenizer.h"
 
 typedef struct ft_text {
   ft_source *source;
@@ -21,9 +20,5 @@ filtra_status ft_text_open(const char *path, ft_text *text);
  * or word. *more is false at the end. Fails with INPUT on a NUL byte. */
 filtra_status ft_text_next(ft_text *text, bool *more);
 void ft_text_close(ft_text *text);
-
-/** Counts, or encodes, the rest of the text; messages begin "file:line: ". */
-filtra_status ft_text_count(ft_text *text, ft_vocabulary *vocabulary);
-filtra_status ft_text_encode(ft_text *text, const filtra_tokenizer *tokenizer, ft_tokens *tokens);
 
 #endif

@@ -1,7 +1,7 @@
 /* Text for language models: one stream of tokens a split, cut into windows. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "data/dataset.h"
+#include "data/corpus.h"
 #include "data/text.h"
 
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static void free_files(text_files *files) {
     free(files->path[i]);
 }
 
-/* ---- the tokenizer ---- */
+/* ---- tokens ---- */
 
 /* Whether a text was prepared for words: rare ones are <unk> already, as in WikiText. */
 static filtra_status find_unknown(const char *path, bool *found) {
@@ -104,59 +104,19 @@ static const char *first_path(const text_files *files) {
   return files->path[split];
 }
 
-static filtra_status count_file(const char *path, ft_vocabulary *vocabulary) {
-  ft_text text;
-  FT_TRY(ft_text_open(path, &text));
-  filtra_status status = ft_text_count(&text, vocabulary);
-  ft_text_close(&text);
-  return status;
-}
-
-/* Words are those of the first split there is. Characters are those of all splits (which there are,
- * not how often), so that a closed vocabulary can read its own data. */
-static filtra_status make_tokenizer(const char *name, const text_files *files, filtra_dataset *ds) {
-  ft_vocabulary *vocabulary;
-  bool all = !strcmp(name, "characters");
-  FT_TRY(ft_vocabulary_create(name, &vocabulary));
-  filtra_status status = all ? FILTRA_OK : count_file(first_path(files), vocabulary);
-  for (int i = 0; i < FILTRA_SPLITS && all && !status; i++)
-    if (files->path[i]) status = count_file(files->path[i], vocabulary);
-  if (!status) status = ft_vocabulary_make(vocabulary, &ds->owned_tokenizer);
-  if (status == FILTRA_ERROR_INPUT) ft_fail_context(status, "%s", first_path(files));
-  ds->info.tokenizer = ds->owned_tokenizer;
-  ft_vocabulary_free(vocabulary);
-  return status;
-}
-
-static filtra_status choose_tokenizer(const filtra_dataset_options *options,
-                                      const text_files *files, filtra_dataset *ds) {
-  const char *name = options->tokenizer;
-  ds->info.tokenizer = options->fitted;
-  if (options->fitted) return FILTRA_OK;
-  if (!name) {
-    bool words;
-    FT_TRY(find_unknown(first_path(files), &words));
-    name = words ? "words" : "characters";
-  }
-  if (ft_tokenizer_is_made(name)) return make_tokenizer(name, files, ds);
-  ds->info.tokenizer = filtra_tokenizer_find(name);
-  return ds->info.tokenizer ? FILTRA_OK : FILTRA_ERROR_ARGUMENT;
-}
-
-/* ---- tokens ---- */
-
-static filtra_status read_file(const char *path, const filtra_tokenizer *tokenizer,
-                               ft_tokens *tokens) {
-  ft_text text;
-  FT_TRY(ft_text_open(path, &text));
-  filtra_status status = ft_text_encode(&text, tokenizer, tokens);
-  ft_text_close(&text);
-  if (status) return status;
+static filtra_status read_split(ft_corpus *corpus, void *user) {
+  const text_files *files = user;
+  const char *path = files->path[corpus->split];
+  ft_tokens *tokens = &corpus->ds->samples[corpus->split].tokens;
+  if (!path) return FILTRA_OK;
+  FT_TRY(ft_corpus_add_file(corpus, path));
+  if (corpus->vocabulary) return FILTRA_OK;
   if (tokens->count < 2)
     return ft_fail(FILTRA_ERROR_INPUT, "%s has %zu tokens; a text needs 2 at least", path,
                    tokens->count);
   /* Every line ends with <eos>, also a last one that has no line end. */
-  if (strcmp(tokenizer->name, "words") || tokens->ids[tokens->count - 1] == FT_WORD_END_OF_LINE)
+  if (strcmp(corpus->ds->info.tokenizer->name, "words") ||
+      tokens->ids[tokens->count - 1] == FT_WORD_END_OF_LINE)
     return FILTRA_OK;
   FT_TRY(ft_tokens_reserve(tokens, 1));
   tokens->ids[tokens->count++] = FT_WORD_END_OF_LINE;
@@ -189,14 +149,13 @@ static filtra_status cut_windows(ft_samples *samples, uint32_t window) {
   return FILTRA_OK;
 }
 
-static filtra_status read_files(const text_files *files, const filtra_dataset_options *options,
-                                filtra_dataset *ds) {
-  FT_TRY(choose_tokenizer(options, files, ds));
+static filtra_status read_files(const char *path, text_files *files,
+                                const filtra_dataset_options *options, filtra_dataset *ds) {
+  bool words;
+  FT_TRY(find_unknown(first_path(files), &words));
   ds->info.target = FILTRA_TARGET_NEXT;
   ds->info.max_length = options->max_length ? options->max_length : DEFAULT_WINDOW;
-  for (int i = 0; i < FILTRA_SPLITS; i++)
-    if (files->path[i])
-      FT_TRY(read_file(files->path[i], ds->info.tokenizer, &ds->samples[i].tokens));
+  FT_TRY(ft_corpus_open(ds, path, options, words ? "words" : "characters", read_split, files));
   if (files->path[FILTRA_TRAIN] && !files->path[FILTRA_VAL]) FT_TRY(hold_out_end(ds));
   for (int i = 0; i < FILTRA_SPLITS; i++)
     FT_TRY(cut_windows(&ds->samples[i], ds->info.max_length));
@@ -207,7 +166,7 @@ static filtra_status open_text(const char *path, const filtra_dataset_options *o
                                filtra_dataset *ds) {
   text_files files = {0};
   filtra_status status = find_files(path, options->file_split, &files);
-  if (!status) status = read_files(&files, options, ds);
+  if (!status) status = read_files(path, &files, options, ds);
   free_files(&files);
   return status;
 }

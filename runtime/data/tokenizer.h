@@ -49,6 +49,7 @@ filtra_status ft_vocabulary_create(const char *name, ft_vocabulary **vocabulary)
 /** Counts a piece of text that cuts no character ("characters") and no word ("words") in two. Fails
  * with INPUT, naming the column, where it is not UTF-8. */
 filtra_status ft_vocabulary_count(ft_vocabulary *vocabulary, const char *text, size_t length);
+bool ft_vocabulary_is_empty(const ft_vocabulary *vocabulary);
 filtra_status ft_vocabulary_make(const ft_vocabulary *vocabulary, filtra_tokenizer **tokenizer);
 void ft_vocabulary_free(ft_vocabulary *vocabulary);
 

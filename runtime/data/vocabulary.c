@@ -186,7 +186,7 @@ typedef struct counted_word {
 } counted_word;
 
 struct ft_vocabulary {
-  bool words;
+  bool words, any;
   uint8_t *seen;       /* [CODE_POINTS / 8] of characters */
   counted_word *table; /* [table_mask + 1], open addressing */
   size_t table_mask, used;
@@ -272,7 +272,12 @@ static filtra_status count_words(ft_vocabulary *v, const char *text, size_t leng
   return FILTRA_OK;
 }
 
+bool ft_vocabulary_is_empty(const ft_vocabulary *v) {
+  return !v->any;
+}
+
 filtra_status ft_vocabulary_count(ft_vocabulary *v, const char *text, size_t length) {
+  v->any = v->any || length > 0;
   return v->words ? count_words(v, text, length) : count_characters(v, text, length);
 }
 

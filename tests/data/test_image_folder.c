@@ -314,7 +314,7 @@ static void test_class_folders(void **state) {
   assert_fails(try_open(root), FILTRA_ERROR_INPUT, "dog/zz.gif: its name does not end in");
   remove(test_path(root, "dog/zz.gif"));
   make_folder(test_path(root, "empty"));
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "empty holds no images");
+  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "empty holds no files");
 }
 
 static void test_split_folders(void **state) {

@@ -1,0 +1,160 @@
+#include "data/class_folders.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROBED = 8 }; /* folders looked into before a path is called something else */
+
+static bool is_passed_over(const char *name) {
+  return name[0] == '.' || !strcmp(name, "unsup");
+}
+
+/* ---- probing ---- */
+
+/* Whether a folder holds files of the kind `depth` levels below. */
+static bool holds_files(const char *path, bool (*named)(const char *name), int depth) {
+  char **names;
+  size_t count, looked = 0;
+  bool found = false;
+  if (ft_list_directory(path, &names, &count)) return false;
+  for (size_t i = 0; i < count && !found && looked < PROBED; i++) {
+    if (is_passed_over(names[i])) continue;
+    if (depth == 0) {
+      found = named(names[i]);
+      continue;
+    }
+    char *below = ft_path_join(path, names[i]);
+    if (below && ft_is_directory(below)) {
+      found = holds_files(below, named, depth - 1);
+      looked++;
+    }
+    free(below);
+  }
+  ft_free_names(names, count);
+  return found;
+}
+
+/* DIR/train and so on where it holds classes; NULL where there is none. Caller frees. */
+static char *split_folder(const char *path, bool (*named)(const char *name), filtra_split split) {
+  static const char *const words[FILTRA_SPLITS][4] = {
+      {"train"}, {"val", "valid", "validation", "dev"}, {"test"}};
+  for (size_t i = 0; i < 4 && words[split][i]; i++) {
+    char *folder = ft_path_join(path, words[split][i]);
+    if (folder && ft_is_directory(folder) && holds_files(folder, named, 1)) return folder;
+    free(folder);
+  }
+  return NULL;
+}
+
+bool ft_class_folders_probe(const char *path, bool (*named)(const char *name)) {
+  if (holds_files(path, named, 1)) return true;
+  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
+    char *folder = split_folder(path, named, split);
+    free(folder);
+    if (folder) return true;
+  }
+  return false;
+}
+
+/* ---- classes ---- */
+
+static bool find_class(const filtra_dataset *ds, const char *name, int32_t *label) {
+  for (uint32_t i = 0; i < ds->info.classes; i++)
+    if (!strcmp(ds->owned_class_names[i], name)) {
+      *label = (int32_t)i;
+      return true;
+    }
+  return false;
+}
+
+static filtra_status add_class(filtra_dataset *ds, size_t *capacity, const char *name) {
+  FT_TRY(FT_GROW(ds->owned_class_names, ds->info.classes, *capacity));
+  char *copy = ft_strdup(name);
+  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
+  ds->owned_class_names[ds->info.classes++] = copy;
+  ds->class_names = (const char *const *)ds->owned_class_names;
+  return FILTRA_OK;
+}
+
+/* ---- listing ---- */
+
+static filtra_status add_file(ft_class_folders *f, const char *folder, const char *name,
+                              filtra_split split, int32_t label) {
+  FT_TRY(FT_GROW(f->files, f->count, f->capacity));
+  char *path = ft_path_join(folder, name);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  f->files[f->count++] = (ft_class_file){.path = path, .split = split, .label = label};
+  if (f->named(name)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: its name does not end in %s", path, f->kinds);
+}
+
+static filtra_status list_class(ft_class_folders *f, const char *folder, filtra_split split,
+                                int32_t label) {
+  char **names;
+  size_t count, before = f->count;
+  FT_TRY(ft_list_directory(folder, &names, &count));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++)
+    if (!is_passed_over(names[i])) status = add_file(f, folder, names[i], split, label);
+  ft_free_names(names, count);
+  if (!status && f->count == before)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s holds no files", folder);
+  return status;
+}
+
+/* The first split makes the classes. */
+static filtra_status list_folder(ft_class_folders *f, const char *folder, const char *name,
+                                 filtra_split split, bool first, size_t *capacity,
+                                 filtra_dataset *ds) {
+  int32_t label = (int32_t)ds->info.classes;
+  if (!ft_is_directory(folder)) return FILTRA_OK; /* a README, lists of addresses */
+  if (first) FT_TRY(add_class(ds, capacity, name));
+  if (!first && !find_class(ds, name, &label))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: a class that the splits before do not have", folder);
+  return list_class(f, folder, split, label);
+}
+
+static filtra_status list_split(ft_class_folders *f, const char *path, filtra_split split,
+                                filtra_dataset *ds) {
+  char **names;
+  size_t count, capacity = 0;
+  bool first = ds->info.classes == 0;
+  FT_TRY(ft_list_directory(path, &names, &count));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    if (is_passed_over(names[i])) continue;
+    char *folder = ft_path_join(path, names[i]);
+    status = folder ? list_folder(f, folder, names[i], split, first, &capacity, ds)
+                    : FILTRA_ERROR_HOST_MEMORY;
+    free(folder);
+  }
+  ft_free_names(names, count);
+  return status;
+}
+
+filtra_status ft_class_folders_list(ft_class_folders *f, const char *path, filtra_split file_split,
+                                    filtra_dataset *ds) {
+  bool any = false;
+  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
+    char *folder = split_folder(path, f->named, split);
+    if (!folder) continue;
+    filtra_status status = list_split(f, folder, split, ds);
+    free(folder);
+    if (status) return status;
+    any = true;
+  }
+  if (!any) FT_TRY(list_split(f, path, file_split, ds));
+  if (f->count > 0) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s holds no folders of files that end in %s", path, f->kinds);
+}
+
+void ft_class_folders_free(ft_class_folders *f) {
+  for (size_t i = 0; i < f->count; i++)
+    free(f->files[i].path);
+  free(f->files);
+  f->files = NULL;
+  f->count = f->capacity = 0;
+}
