@@ -59,6 +59,7 @@ static void print_help(void) {
 /* ---- text ---- */
 
 static filtra_status append(text *t, const char *bytes, size_t length) {
+  if (!length) return FILTRA_OK;
   if (length > t->capacity - t->length) {
     size_t capacity = (t->length + length) * 2;
     char *grown = ft_realloc(t->bytes, capacity, 1);

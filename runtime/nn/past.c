@@ -24,6 +24,7 @@ static filtra_status add(ft_past *past, const char *name, int64_t width, ft_past
   filtra_status status = ft_buffer_create(past->device, bytes, FT_MEMORY_DEVICE, &t->rows);
   if (!status) status = ft_fill(past->device, &t->rows, 0, bytes, 0);
   if (status) {
+    (void)ft_wait_idle(past->device); /* the fill may be running; a lost device runs nothing */
     ft_buffer_destroy(past->device, &t->rows);
     free(t);
     return ft_fail_context(status, "rows of %lld past tokens of %lld sequences",

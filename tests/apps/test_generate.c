@@ -57,7 +57,8 @@ static size_t characters(const char *text, const char *alphabet) {
   size_t count = 0;
   for (const char *c = text; *c; c++) {
     if ((*c & 0xc0) == 0x80) continue;
-    char one[3] = {*c, *c == '\xc3' ? c[1] : 0};
+    char one[3] = {*c};
+    if (*c == '\xc3') one[1] = c[1];
     if (!strstr(alphabet, one)) fail_msg("\"%s\" is not of the alphabet", c);
     count++;
   }

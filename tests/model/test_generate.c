@@ -2,6 +2,7 @@
  * sequences, a text longer than the model's longest; and what they refuse. */
 #include "support/harness.h"
 
+#include "base/memory.h"
 #include "nn/mixer.h"
 
 #include <filtra/generate.h>
@@ -230,12 +231,41 @@ static void mistakes_are_told(void **state) {
   filtra_model_destroy(&model);
 }
 
+/* Every allocation and every Vulkan call on the way to the first logits fails once. */
+static void failures_are_survived(void **state) {
+  (void)state;
+  filtra_model *model = open_model(&(filtra_model_config){0});
+  for (int vulkan = 0; vulkan < 2; vulkan++) {
+    filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+    for (long n = 1; status; n++) {
+      filtra_generator *gen;
+      float logits[VOCABULARY];
+      if (vulkan)
+        ft_vk_fail_after(n, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+      else
+        ft_memory_fail_after(n);
+      status = filtra_generator_create(model, NULL, &gen);
+      if (!status) status = filtra_generator_feed(gen, (int32_t[]){1, 2, 3}, 3, logits);
+      ft_vk_fail_after(0, VK_SUCCESS);
+      ft_memory_fail_after(0);
+      if (status && gen) {
+        assert_int_equal(filtra_generator_length(gen), 0);
+        assert_ok(filtra_generator_feed(gen, (int32_t[]){1, 2, 3}, 3, logits));
+      }
+      filtra_generator_destroy(&gen);
+      assert_null(gen);
+    }
+  }
+  filtra_model_destroy(&model);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(steps_agree_with_predictions),
                                      cmocka_unit_test(variants_agree_too),
                                      cmocka_unit_test(long_texts_agree),
                                      cmocka_unit_test(long_texts_slide),
                                      cmocka_unit_test(seeds_decide_the_text),
-                                     cmocka_unit_test(mistakes_are_told)};
+                                     cmocka_unit_test(mistakes_are_told),
+                                     cmocka_unit_test(failures_are_survived)};
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
