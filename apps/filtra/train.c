@@ -19,7 +19,7 @@ typedef struct train_arguments {
   filtra_device_options device;
   const char *config, *out, *resume;
   json_t *sets; /* [string]: assignments in the order given */
-  bool json;
+  bool json, list;
 } train_arguments;
 
 static volatile sig_atomic_t interrupted;
@@ -164,16 +164,24 @@ static filtra_status build_config(const train_arguments *a, json_t **out) {
   return resolve_data(*out);
 }
 
-/* runs/MIXER, or runs/MIXER-2 and so on when that is taken. */
+/* A part of a folder's name. */
+static const char *name_part(const json_t *text) {
+  const char *name = json_string_value(text);
+  return name && !strchr(name, '/') ? name : "";
+}
+
+/* runs/MIXER, runs/PRESET or, with another mixer, runs/PRESET-MIXER; with -2 and so on when that is
+ * taken. */
 static char *choose_folder(const json_t *config) {
   const json_t *mixer = json_object_get(config, "mixer");
-  const char *name =
-      json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
-  if (!name || strchr(name, '/')) name = "softmax";
-  char *folder = ft_format("runs/%s", name);
+  const char *name = name_part(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
+  const char *preset = name_part(json_object_get(config, "preset"));
+  if (!*name && !*preset) name = "softmax";
+  const char *dash = *name && *preset ? "-" : "";
+  char *folder = ft_format("runs/%s%s%s", preset, dash, name);
   for (int i = 2; folder && ft_file_exists(folder); i++) {
     free(folder);
-    folder = ft_format("runs/%s-%d", name, i);
+    folder = ft_format("runs/%s%s%s-%d", preset, dash, name, i);
   }
   return folder;
 }
@@ -281,10 +289,13 @@ static int train(const train_arguments *a) {
 static void print_help(void) {
   printf(
       "Usage: filtra train --data PATH [OPTION]...\n"
+      "       filtra train --preset NAME --data PATH [OPTION]...\n"
       "       filtra train --config FILE [OPTION]...\n"
       "       filtra train --resume DIR\n"
       "Trains a model and keeps configuration, metrics, best model and checkpoints in a run "
       "folder.\n\n"
+      "  --preset NAME      a recipe of the papers (key preset), over which the other options go\n"
+      "  --list-presets     list them; with --json, whole\n"
       "  --config FILE      JSON object with the keys below\n"
       "  --data PATH        data set: a file or a folder (key data)\n"
       "  --mixer NAME       token mixer (key mixer)\n"
@@ -292,7 +303,7 @@ static void print_help(void) {
       "  --steps N          optimizer steps, or\n"
       "  --epochs N         passes over the training data\n"
       "  --seed S           of initial values, shuffling and dropout\n"
-      "  --out DIR          run folder; default runs/MIXER\n"
+      "  --out DIR          run folder; default runs/MIXER, or runs/PRESET\n"
       "  --resume DIR       continue an interrupted run where its checkpoint is\n"
       "  --json             print one JSON object at the end\n%s",
       device_options_help);
@@ -301,6 +312,8 @@ static void print_help(void) {
 
 enum {
   OPTION_CONFIG = OPTION_FIRST_FREE,
+  OPTION_PRESET,
+  OPTION_LIST_PRESETS,
   OPTION_DATA,
   OPTION_MIXER,
   OPTION_SET,
@@ -315,6 +328,8 @@ enum {
 static const struct option OPTIONS[] = {
     DEVICE_OPTIONS,
     {"config", required_argument, NULL, OPTION_CONFIG},
+    {"preset", required_argument, NULL, OPTION_PRESET},
+    {"list-presets", no_argument, NULL, OPTION_LIST_PRESETS},
     {"data", required_argument, NULL, OPTION_DATA},
     {"mixer", required_argument, NULL, OPTION_MIXER},
     {"set", required_argument, NULL, OPTION_SET},
@@ -365,6 +380,12 @@ int run_train(int argc, char **argv) {
     case OPTION_SET:
       add_set(&a, NULL, optarg);
       break;
+    case OPTION_PRESET:
+      add_text(&a, "preset", optarg);
+      break;
+    case OPTION_LIST_PRESETS:
+      a.list = true;
+      break;
     case OPTION_DATA:
       add_text(&a, "data", optarg);
       break;
@@ -392,8 +413,9 @@ int run_train(int argc, char **argv) {
     result = command_misused(argv[0], "what is \"%s\"?", argv[optind]);
   if (result < 0 && a.resume && (a.config || a.out || json_array_size(a.sets)))
     result = command_misused(argv[0], "--resume takes the configuration of the run; leave out "
-                                      "--config, --out, --set and its short forms");
-  if (result < 0) result = train(&a);
+                                      "--config, --preset, --out, --set and its "
+                                      "short forms");
+  if (result < 0) result = a.list ? list_presets(a.json) : train(&a);
   json_decref(a.sets);
   return result;
 }

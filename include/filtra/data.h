@@ -174,7 +174,7 @@ typedef struct filtra_dataset_info {
   uint32_t classes;                  /**< labels are 0 to classes - 1; 0: no classes */
   uint64_t count[FILTRA_SPLITS];     /**< samples of each split, 0 where there is none */
   uint32_t longest;                  /**< tokens of the longest sequence of any split */
-  uint32_t max_length;               /**< as given to filtra_dataset_open */
+  uint32_t max_length;               /**< as given; of features, where that is 0: `longest` */
   bool validation_held_out;          /**< validation was taken from the training file */
 } filtra_dataset_info;
 

@@ -29,8 +29,7 @@ filtra_status ft_json_load(const char *path, json_t **out) {
 
 /* ---- unknown keys ---- */
 
-/* Levenshtein distance; names are short. */
-static size_t distance(const char *a, const char *b) {
+size_t ft_name_distance(const char *a, const char *b) {
   size_t row[NAME_LIMIT + 1], n = strlen(b);
   if (strlen(a) > NAME_LIMIT || n > NAME_LIMIT) return NAME_LIMIT;
   for (size_t j = 0; j <= n; j++)
@@ -54,7 +53,7 @@ static filtra_status unknown_key(const char *key, const ft_json_field *fields, s
   const char *nearest = NULL;
   size_t best = strlen(key) / 2 + 1;
   for (size_t i = 0; i < count; i++) {
-    size_t d = distance(key, fields[i].name);
+    size_t d = ft_name_distance(key, fields[i].name);
     if (d >= best) continue;
     best = d;
     nearest = fields[i].name;

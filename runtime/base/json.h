@@ -50,6 +50,10 @@ filtra_status ft_json_read_struct(const json_t *object, const ft_json_field *fie
 /** A new object with every field but FT_JSON_ANY; NULL when out of memory (message set). */
 json_t *ft_json_write_struct(const ft_json_field *fields, size_t count, const void *from);
 
+/** Letters to change, add or leave out (Levenshtein), for suggestions; 64 where one is longer than
+ * that. */
+size_t ft_name_distance(const char *a, const char *b);
+
 /** The number shortest in decimal that reads back as this float: 0.1f becomes 0.1. */
 double ft_shortest(float value);
 

@@ -163,6 +163,8 @@ static filtra_status make_splits(filtra_dataset *ds, uint64_t seed) {
       if (length > ds->info.longest) ds->info.longest = length;
     }
   }
+  if (ds->info.input == FILTRA_INPUT_FEATURES && !ds->info.max_length)
+    ds->info.max_length = ds->info.longest;
   if (ds->splits[FILTRA_VAL].count == 0) FT_TRY(hold_out_validation(ds, seed));
   for (int i = 0; i < FILTRA_SPLITS; i++)
     ds->info.count[i] = ds->splits[i].count;

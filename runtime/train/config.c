@@ -38,6 +38,7 @@ static const ft_json_field RUN_FIELDS[] = {
     INT(checkpoint_every, 0, 0, 1e12),
     INT(log_every, 10, 1, 1e9),
     INT(seed, 1, 0, 9e15),
+    FT_JSON_STRING_FIELD(ft_run_config, preset, "preset"),
     FT_JSON_STRING_FIELD(ft_run_config, data, "data"),
     FT_JSON_STRING_FIELD(ft_run_config, format, "format"),
     FT_JSON_STRING_FIELD(ft_run_config, tokenizer, "tokenizer"),

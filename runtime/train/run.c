@@ -6,6 +6,7 @@
 #include "data/dataset.h"
 #include "train/evaluate.h"
 #include "train/metrics.h"
+#include "train/preset.h"
 #include "train/trainer.h"
 
 #include <stdio.h>
@@ -198,10 +199,13 @@ static filtra_status read_config(run *r) {
   const filtra_run_options *o = r->options;
   FT_TRY(run_path(r, FT_RUN_CONFIG, &r->config_path));
   r->context = !o->config ? r->config_path : o->config_name ? o->config_name : "configuration";
-  json_t *object = NULL;
+  json_t *object = NULL, *expanded = NULL;
   filtra_status status = parse_config(r, &object);
-  if (!status) status = ft_run_config_read(object, r->context, &r->config);
+  /* A run's own configuration is complete; its preset may be of another version by now. */
+  if (!status && o->config) status = ft_preset_expand(object, &expanded);
+  if (!status) status = ft_run_config_read(o->config ? expanded : object, r->context, &r->config);
   r->config.folder = o->config ? NULL : o->folder;
+  json_decref(expanded);
   json_decref(object);
   return status;
 }
