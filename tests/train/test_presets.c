@@ -1,0 +1,207 @@
+/* The recipes that come along: none names a key, an option or a value that does not exist, and what
+ * is given over them has the effect that docs/presets.md says. */
+#include "base/file.h"
+#include "support/command.h"
+#include "support/harness.h"
+#include "train/config.h"
+#include "train/preset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *load(const char *name) {
+  json_t *preset;
+  assert_ok(ft_preset_load(name, &preset));
+  return preset;
+}
+
+/* `given` is JSON with ' for ". */
+static json_t *expand(const char *given) {
+  char text[512], *quote;
+  snprintf(text, sizeof text, "%s", given);
+  while ((quote = strchr(text, '\'')))
+    *quote = '"';
+  json_t *object = json_loads(text, 0, NULL), *config;
+  assert_non_null(object);
+  assert_ok(ft_preset_expand(object, &config));
+  json_decref(object);
+  return config;
+}
+
+static double number(const json_t *config, const char *key) {
+  const json_t *value = json_object_get(config, key);
+  assert_true(json_is_number(value));
+  return json_number_value(value);
+}
+
+static const char *mixer_text(const json_t *config, const char *key) {
+  const json_t *mixer = json_object_get(config, "mixer");
+  return json_string_value(key ? json_object_get(mixer, key) : mixer);
+}
+
+/* The model that the configuration makes of data like those that it is for. */
+static void assert_builds(const char *name, const json_t *config) {
+  ft_run_config c;
+  assert_ok(ft_run_config_read(config, name, &c));
+  ft_model_options *m = &c.model;
+  bool images = c.pixels || m->patch, series = !strncmp(name, "uea-", 4);
+  bool language = m->task == FT_TASK_LANGUAGE_MODEL;
+  if (!m->max_length && !m->patch) m->max_length = 1024;
+  if (images && !m->image_height) m->image_height = m->image_width = 224;
+  if (images || series)
+    m->features = images ? 3 : 12;
+  else
+    m->vocabulary = 1000;
+  if (!language && !m->classes) m->classes = 10;
+  assert_ok(ft_model_options_finish(name, m));
+  /* one of the two that say how long it is, and no more warmup than that */
+  assert_true((c.steps > 0) != (c.epochs > 0));
+  assert_true(!c.steps || c.warmup_steps <= c.steps);
+}
+
+static void test_every_preset_is_a_configuration(void **state) {
+  (void)state;
+  const char *before = "";
+  for (const ft_preset *p = ft_presets; p->name; p++) {
+    json_t *preset = load(p->name), *given = json_pack("{ssss}", "preset", p->name, "data", "x");
+    json_t *config;
+    const char *key;
+    json_t *value;
+    json_object_foreach(preset, key, value) {
+      bool known = !strcmp(key, "title") || !strcmp(key, "paper") || !strcmp(key, "data") ||
+                   !strcmp(key, "note") || !strcmp(key, "config");
+      assert_true(known);
+    }
+    assert_non_null(json_string_value(json_object_get(preset, "title")));
+    assert_non_null(json_string_value(json_object_get(preset, "paper")));
+    assert_non_null(json_string_value(json_object_get(preset, "data")));
+    assert_null(json_object_get(json_object_get(preset, "config"), "data"));
+    assert_true(strcmp(before, p->name) < 0); /* sorted, for people who look one up */
+    assert_ok(ft_preset_expand(given, &config));
+    assert_builds(p->name, config);
+    before = p->name;
+    json_decref(config);
+    json_decref(given);
+    json_decref(preset);
+  }
+}
+
+/* The recipe stays around any mixer that can do its task. */
+static void test_other_mixers(void **state) {
+  (void)state;
+  for (const ft_preset *p = ft_presets; p->name; p++)
+    for (size_t i = 0; i < ft_mixer_count; i++) {
+      const char *mixer = ft_mixers[i]->name;
+      json_t *given = json_pack("{ssssss}", "preset", p->name, "data", "x", "mixer", mixer);
+      json_t *config;
+      assert_ok(ft_preset_expand(given, &config));
+      ft_run_config read;
+      assert_ok(ft_run_config_read(config, p->name, &read));
+      assert_string_equal(read.model.mixer.kind->name, mixer);
+      json_decref(config);
+      json_decref(given);
+    }
+}
+
+static void test_the_page_lists_all(void **state) {
+  (void)state;
+  char *text;
+  size_t size, rows = 0, count = 0;
+  assert_ok(ft_file_read(TEST_SOURCE_DIR "/../docs/presets.md", 1 << 20, &text, &size));
+  for (const ft_preset *p = ft_presets; p->name; p++, count++) {
+    char row[128];
+    snprintf(row, sizeof row, "\n| `%s` |", p->name);
+    if (!strstr(text, row)) fail_msg("docs/presets.md has no row for %s", p->name);
+  }
+  for (const char *at = text; (at = strstr(at, "\n| `")); at++)
+    rows++;
+  assert_int_equal(rows, count);
+  free(text);
+}
+
+static void test_what_is_given_goes_over_it(void **state) {
+  (void)state;
+  json_t *c = expand("{'preset': 'lra-listops-agf', 'data': 'x', 'width': 32, 'mixer': {'K': 3}}");
+  assert_true(number(c, "width") == 32.0);
+  assert_true(number(c, "batch_size") == 32.0);
+  assert_string_equal(mixer_text(c, "name"), "agf");
+  assert_true(number(json_object_get(c, "mixer"), "K") == 3.0);
+  assert_true(number(json_object_get(c, "mixer"), "a") == 2.0);
+  json_decref(c);
+  c = expand("{'preset': 'lra-listops-agf', 'mixer': 'agf'}");
+  assert_true(number(json_object_get(c, "mixer"), "a") == 2.0);
+  json_decref(c);
+  c = expand("{'preset': 'lra-listops-agf', 'mixer': {'name': 'agf', 'a': 1}}");
+  assert_true(number(json_object_get(c, "mixer"), "a") == 1.0);
+  assert_true(number(json_object_get(c, "mixer"), "b") == -1.0);
+  json_decref(c);
+  c = expand("{'preset': 'lra-listops-agf', 'mixer': 'softmax'}");
+  assert_string_equal(mixer_text(c, NULL), "softmax");
+  json_decref(c);
+  c = expand(
+      "{'preset': 'lra-listops-agf', 'mixer': {'name': 'softmax', 'attention_dropout': 0.5}}");
+  assert_null(json_object_get(json_object_get(c, "mixer"), "K"));
+  json_decref(c);
+  c = expand("{'width': 8}"); /* no preset */
+  assert_int_equal(json_object_size(c), 1);
+  json_decref(c);
+}
+
+static void test_length_of_the_run(void **state) {
+  (void)state;
+  json_t *c = expand("{'preset': 'lra-listops-agf', 'steps': 50}");
+  assert_true(number(c, "warmup_steps") == 10.0); /* of 5000: 1000 */
+  json_decref(c);
+  c = expand("{'preset': 'lra-listops-agf', 'steps': 50, 'warmup_steps': 7}");
+  assert_true(number(c, "warmup_steps") == 7.0);
+  json_decref(c);
+  c = expand("{'preset': 'lra-listops-agf', 'epochs': 3}");
+  assert_null(json_object_get(c, "steps"));
+  json_decref(c);
+  c = expand("{'preset': 'uea-japanesevowels-agf', 'steps': 3}");
+  assert_null(json_object_get(c, "epochs"));
+  json_decref(c);
+}
+
+static void test_what_is_wrong(void **state) {
+  (void)state;
+  json_t *config, *given = json_pack("{ss}", "preset", "lra-listop-agf");
+  assert_fails(ft_preset_expand(given, &config), FILTRA_ERROR_INPUT,
+               "there is no preset \"lra-listop-agf\" (did you mean \"lra-listops-agf\"?)");
+  assert_null(config);
+  json_decref(given);
+  given = json_array();
+  assert_ok(ft_preset_expand(given, &config)); /* refused by who reads it */
+  assert_true(json_is_array(config));
+  json_decref(config);
+  json_decref(given);
+}
+
+static void test_command(void **state) {
+  (void)state;
+  static char output[TEST_OUTPUT_BYTES];
+  size_t count = 0;
+  while (ft_presets[count].name)
+    count++;
+  assert_int_equal(test_run_command("", "train --list-presets", output), 0);
+  assert_non_null(strstr(output, "uea-japanesevowels-agf\n"));
+  assert_int_equal(
+      test_run_command("", "train --list-presets --json | grep -c '\"paper\":'", output), 0);
+  assert_int_equal((size_t)atol(output), count);
+  assert_int_equal(test_run_command("", "train --preset nothing --data x 2>&1", output), 2);
+  assert_non_null(strstr(output, "there is no preset \"nothing\""));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_preset_is_a_configuration),
+      cmocka_unit_test(test_other_mixers),
+      cmocka_unit_test(test_the_page_lists_all),
+      cmocka_unit_test(test_what_is_given_goes_over_it),
+      cmocka_unit_test(test_length_of_the_run),
+      cmocka_unit_test(test_what_is_wrong),
+      cmocka_unit_test(test_command),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
