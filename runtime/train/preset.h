@@ -17,8 +17,8 @@ extern const ft_preset ft_presets[];
  * suggests the nearest. */
 filtra_status ft_preset_load(const char *name, json_t **out);
 
-/** A new configuration in *out: where the key "preset" of `given` names one, that preset's, with the
- * keys of `given` over it; else a copy.
+/** A new configuration in *out: where the key "preset" of `given` names one, that preset's, with
+ * the keys of `given` over it; else a copy.
  *
  * Mixer options join the preset's unless they name another mixer. "steps" alone replaces the
  * preset's "epochs" and the other way round; fewer or more steps shorten or lengthen the preset's
