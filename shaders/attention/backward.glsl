@@ -1,5 +1,4 @@
-// The gradient of a tile of scores, queries down and keys across. Include attention/tile.glsl
-// first.
+// Weights and the gradients of scores, computed again. Include attention/tile.glsl first.
 
 // Per row: log-sum-exp of the scores and <dy, y>.
 void load_statistics(out float lse[OWN_ROWS], out float delta[OWN_ROWS], uint head, uint query) {
@@ -10,11 +9,9 @@ void load_statistics(out float lse[OWN_ROWS], out float delta[OWN_ROWS], uint he
   }
 }
 
-// dS = P * (dropout * (dy v^T) - delta), with the weights P computed again. origin: bias_origin.
-void score_gradients(out float ds[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, Matrix v, Matrix dy,
-                     float lse[OWN_ROWS], float delta[OWN_ROWS], uint b, uint h, uint origin,
-                     uint query, uint key) {
-  float p[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS];
+// A tile of weights, queries down and keys across. origin: bias_origin.
+void weights_keys_across(out float p[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, float lse[OWN_ROWS],
+                         uint b, uint origin, uint query, uint key) {
   dot_tile(p, q, query, k, key);
   for_cols(c) {
     const uint j = key + tile_col(c);
@@ -24,6 +21,32 @@ void score_gradients(out float ds[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, Matri
       p[r][c] = weight(score(kept && causally_seen(i, j), p[r][c], origin, i, j), lse[r]);
     }
   }
+}
+
+// The same, keys down and queries across; `kept` says which keys are no padding. delta: per query,
+// as above.
+void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS], Matrix q,
+                       Matrix k, bool kept[OWN_ROWS], uint head, uint origin, uint query,
+                       uint key) {
+  dot_tile(p, k, key, q, query);
+  for_cols(c) {
+    const uint i = query + tile_col(c), row = head * args.queries + min(i, args.queries - 1);
+    const float lse = args.lse.v[row];
+    delta[c] = args.delta.v[row];
+    for_rows(r) {
+      const uint j = key + tile_row(r);
+      const bool seen = kept[r] && i < args.queries && causally_seen(i, j);
+      p[r][c] = weight(score(seen, p[r][c], origin, i, j), lse);
+    }
+  }
+}
+
+// dS = P * (dropout * (dy v^T) - delta), queries down and keys across.
+void score_gradients(out float ds[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, Matrix v, Matrix dy,
+                     float lse[OWN_ROWS], float delta[OWN_ROWS], uint b, uint h, uint origin,
+                     uint query, uint key) {
+  float p[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS];
+  weights_keys_across(p, q, k, lse, b, origin, query, key);
   dot_tile(ds, dy, query, v, key);
   factors_keys_across(f, b * HEADS + h, query, key);
   for_rows(r) for_cols(c) ds[r][c] = p[r][c] * (ds[r][c] * f[r][c] - delta[r]);

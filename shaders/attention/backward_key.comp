@@ -7,6 +7,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "attention/tile.glsl"
+#include "attention/backward.glsl"
 
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
@@ -23,17 +24,7 @@ void main() {
   uint query = first_query_seeing(key);
   if (query < args.queries) do {
       float p[OWN_ROWS][OWN_COLS], ds[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS], delta[OWN_COLS];
-      dot_tile(p, k, key, q, query);
-      for_cols(c) {
-        const uint i = query + tile_col(c), row = head * args.queries + min(i, args.queries - 1);
-        const float lse = args.lse.v[row];
-        delta[c] = args.delta.v[row];
-        for_rows(r) {
-          const uint j = key + tile_row(r);
-          const bool seen = kept[r] && i < args.queries && causally_seen(i, j);
-          p[r][c] = weight(score(seen, p[r][c], origin, i, j), lse);
-        }
-      }
+      weights_keys_down(p, delta, q, k, kept, head, origin, query, key);
       factors_keys_down(f, head, key, query);
       if (WANT_0) {
         dot_tile(ds, v, key, dy, query);

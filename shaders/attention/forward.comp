@@ -7,10 +7,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "attention/tile.glsl"
-
-// A row's running maximum follows only once a score is above it by this much: the weights stay
-// below e^8, the quotient is the same, and tiles that need no rescaling are the rule.
-const float HEADROOM = 8;
+#include "attention/online.glsl"
 
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
@@ -21,51 +18,16 @@ void main() {
 
   float sum[OWN_ROWS][OWN_WIDTH], top[OWN_ROWS], total[OWN_ROWS];
   clear(sum);
-  for_rows(r) {
-    top[r] = LOWEST;
-    total[r] = 0;
-  }
+  start_rows(top, total);
   uint key = 0;
   if (key_end > 0) do {
-      float t[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS], largest[OWN_ROWS];
+      float t[OWN_ROWS][OWN_COLS];
       dot_tile(t, q, query, k, key);
-      bool above = false;
-      for_rows(r) largest[r] = LOWEST;
-      for_cols(c) {
-        const uint j = key + tile_col(c);
-        const bool kept = key_kept(b, j);
-        for_rows(r) {
-          const uint i = query + tile_row(r);
-          t[r][c] = score(kept && causally_seen(i, j), t[r][c], origin, i, j);
-          largest[r] = max(largest[r], t[r][c]);
-        }
-      }
-      for_rows(r) above = above || largest[r] > top[r] + HEADROOM;
-      if (any_invocation(above)) {
-        rows_max(largest);
-        for_rows(r) {
-          const float next = max(top[r], largest[r]), shrink = exp(top[r] - next);
-          top[r] = next;
-          total[r] *= shrink;
-          for_width(n) sum[r][n] *= shrink;
-        }
-      }
-      for_rows(r) for_cols(c) {
-        t[r][c] = weight(t[r][c], top[r]);
-        total[r] += t[r][c];
-      }
-      factors_keys_across(f, head, query, key);
-      for_rows(r) for_cols(c) t[r][c] *= f[r][c];
+      weigh_tile(t, sum, top, total, b, h, origin, query, key);
       add_weighted(sum, t, v, key);
       key += TILE_COLS;
     } while (key < key_end);
 
-  rows_sum(total);
-  for_rows(r) {
-    const uint i = query + tile_row(r);
-    if (tile_col(0) == 0 && i < args.queries)
-      args.lse.v[head * args.queries + i] = total[r] > 0 ? top[r] + log(total[r]) : 0;
-    total[r] = total[r] > 0 ? 1 / total[r] : 0;
-  }
+  finish_rows(top, total, head, query);
   store_rows(like_y(args.result_0, b, h), query, sum, total, false);
 }

@@ -27,8 +27,9 @@ void rows_sum(inout float x[OWN_ROWS]) {
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] = subgroupAdd(x[r]);
 }
 
-// t[r][c] = <row a_first + r of a, row b_first + c of b>, where r and c count the whole tile.
-void dot_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b, uint b_first) {
+// dot_tile or distance_tile.
+void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first,
+               Matrix b, uint b_first) {
   uint a_row[OWN_ROWS], b_row[OWN_COLS];
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
     a_row[r] = min(a_first + r, a.count - 1) * a.stride;
@@ -50,16 +51,19 @@ void dot_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b,
         y[c] = b.base.v[b_row[c] + min(first + n, b.width - 1)];
       [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
         const float f = subgroupShuffle(x[r], n);
-        [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) t[r][c] += f * y[c];
+        [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+          const float x = distances ? f - y[c] : f;
+          t[r][c] += x * (distances ? x : y[c]);
+        }
       }
     }
     first += LANES;
   } while (first < a.width);
 }
 
-// sum[r] += sum over c of t[r][c] times row b_first + c of b.
-void add_weighted(inout float sum[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_COLS], Matrix b,
-                  uint b_first) {
+// add_weighted, or add_weighted_from.
+void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
+              float own[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
   const uint STEP = 2;  // lanes per iteration
   uint lane = 0;
   do {
@@ -71,7 +75,8 @@ void add_weighted(inout float sum[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_CO
         f[r] = subgroupShuffle(t[r][i % OWN_COLS], from);
       [[unroll]] for (uint n = 0; n < own_width(b.width); ++n) {
         const float y = b.base.v[row + min(sum_column(n), b.width - 1)];
-        [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) sum[r][n] += f[r] * y;
+        [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
+          sum[r][n] += f[r] * (from_own ? y - own[r][n] : y);
       }
     }
     lane += STEP;

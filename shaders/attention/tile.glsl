@@ -16,6 +16,38 @@ void clear(out float sum[OWN_ROWS][OWN_WIDTH]) {
   for_rows(r) for_width(n) sum[r][n] = 0;
 }
 
+// t[r][c] = <row a_first + r of a, row b_first + c of b>, where r and c count the whole tile.
+void dot_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b, uint b_first) {
+  pair_tile(false, t, a, a_first, b, b_first);
+}
+
+// t[r][c] = the squared distance of these rows, summed from differences: 0 for equal rows.
+void distance_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b,
+                   uint b_first) {
+  pair_tile(true, t, a, a_first, b, b_first);
+}
+
+// sum[r] += sum over c of t[r][c] times row b_first + c of b.
+void add_weighted(inout float sum[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_COLS], Matrix b,
+                  uint b_first) {
+  float none[OWN_ROWS][OWN_WIDTH];
+  clear(none);
+  add_rows(false, sum, none, t, b, b_first);
+}
+
+// Rows `first` + r of m; beyond its ends some other element.
+void load_rows(out float x[OWN_ROWS][OWN_WIDTH], Matrix m, uint first) {
+  for_rows(r) for_width(n) x[r][n] =
+      m.base.v[min(first + tile_row(r), m.count - 1) * m.stride + min(sum_column(n), m.width - 1)];
+}
+
+// sum[r] += sum over c of t[r][c] times (row b_first + c of b - own[r]). Rows close to one's own
+// with large weights lose nothing to cancellation.
+void add_weighted_from(inout float sum[OWN_ROWS][OWN_WIDTH], float own[OWN_ROWS][OWN_WIDTH],
+                       float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
+  add_rows(true, sum, own, t, b, b_first);
+}
+
 // Rows `first` + r of m = factor[r] sum[r], or += it.
 void store_rows(Matrix m, uint first, float sum[OWN_ROWS][OWN_WIDTH], float factor[OWN_ROWS],
                 bool add) {

@@ -60,8 +60,9 @@ void stage_transposed(uint to, uint pitch, Matrix m, uint first, uint rows, uint
   } while (i < rows * DEPTH);
 }
 
-// t[r][c] = <row a_first + r of a, row b_first + c of b>, where r and c count the whole tile.
-void dot_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b, uint b_first) {
+// dot_tile or distance_tile.
+void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first,
+               Matrix b, uint b_first) {
   const uint b_staged = DEPTH * ROW_PITCH;
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
     [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) t[r][c] = 0;
@@ -78,8 +79,11 @@ void dot_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b,
         [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
           y[c] = staged[b_staged + n * COL_PITCH + tile_col(c)];
         [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-          const float x = staged[n * ROW_PITCH + tile_row(r)];
-          [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) t[r][c] += x * y[c];
+          const float f = staged[n * ROW_PITCH + tile_row(r)];
+          [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+            const float x = distances ? f - y[c] : f;
+            t[r][c] += x * (distances ? x : y[c]);
+          }
         }
       }
     } while (n < DEPTH);
@@ -87,8 +91,9 @@ void dot_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b,
   } while (first < a.width);
 }
 
-// The part of add_weighted below that makes columns block * BREADTH .. + BREADTH - 1.
-void add_weighted_block(inout float sum[OWN_ROWS][OWN_WIDTH], Matrix b, uint b_first, uint block) {
+// The part of add_rows below that makes columns block * BREADTH .. + BREADTH - 1.
+void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
+               float own[OWN_ROWS][OWN_WIDTH], Matrix b, uint b_first, uint block) {
   const uint b_staged = TILE_ROWS * COL_PITCH;
   uint i = gl_LocalInvocationID.x;
   [[dont_unroll]] do {
@@ -105,23 +110,26 @@ void add_weighted_block(inout float sum[OWN_ROWS][OWN_WIDTH], Matrix b, uint b_f
         y[c] = staged[b_staged + token * BREADTH + sum_column(c)];
       [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
         const float f = staged[tile_row(r) * COL_PITCH + token];
-        [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) sum[r][block * OWN_COLS + c] += f * y[c];
+        [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+          const uint n = block * OWN_COLS + c;
+          sum[r][n] += f * (from_own ? y[c] - own[r][n] : y[c]);
+        }
       }
     }
   } while (token < TILE_COLS);
   barrier();
 }
 
-// sum[r] += sum over c of t[r][c] times row b_first + c of b.
-void add_weighted(inout float sum[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_COLS], Matrix b,
-                  uint b_first) {
+// add_weighted, or add_weighted_from.
+void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
+              float own[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
   barrier();
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
     [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
       staged[tile_row(r) * COL_PITCH + tile_col(c)] = t[r][c];
   // Unrolled by hand: compilers keep a loop around loops, and `sum` would leave the registers.
-  add_weighted_block(sum, b, b_first, 0);
-  if (b.width > BREADTH) add_weighted_block(sum, b, b_first, 1);
-  if (b.width > 2 * BREADTH) add_weighted_block(sum, b, b_first, 2);
-  if (b.width > 3 * BREADTH) add_weighted_block(sum, b, b_first, 3);
+  add_block(from_own, sum, own, b, b_first, 0);
+  if (b.width > BREADTH) add_block(from_own, sum, own, b, b_first, 1);
+  if (b.width > 2 * BREADTH) add_block(from_own, sum, own, b, b_first, 2);
+  if (b.width > 3 * BREADTH) add_block(from_own, sum, own, b, b_first, 3);
 }

@@ -1,0 +1,60 @@
+// The running softmax of forward kernels, queries down and keys across. Include
+// attention/tile.glsl first.
+
+// A row's running maximum follows only once a score is above it by this much: the weights stay
+// below e^8, the quotient is the same, and tiles that need no rescaling are the rule.
+const float HEADROOM = 8;
+
+void start_rows(out float top[OWN_ROWS], out float total[OWN_ROWS]) {
+  for_rows(r) {
+    top[r] = LOWEST;
+    total[r] = 0;
+  }
+}
+
+// A tile of products <q, k> becomes one of weights, times dropout, still to be divided by the total
+// that adds up meanwhile; where a row's maximum moves, its sums so far move with it. origin:
+// bias_origin.
+void weigh_tile(inout float t[OWN_ROWS][OWN_COLS], inout float sum[OWN_ROWS][OWN_WIDTH],
+                inout float top[OWN_ROWS], inout float total[OWN_ROWS], uint b, uint h, uint origin,
+                uint query, uint key) {
+  float f[OWN_ROWS][OWN_COLS], largest[OWN_ROWS];
+  bool above = false;
+  for_rows(r) largest[r] = LOWEST;
+  for_cols(c) {
+    const uint j = key + tile_col(c);
+    const bool kept = key_kept(b, j);
+    for_rows(r) {
+      const uint i = query + tile_row(r);
+      t[r][c] = score(kept && causally_seen(i, j), t[r][c], origin, i, j);
+      largest[r] = max(largest[r], t[r][c]);
+    }
+  }
+  for_rows(r) above = above || largest[r] > top[r] + HEADROOM;
+  if (any_invocation(above)) {
+    rows_max(largest);
+    for_rows(r) {
+      const float next = max(top[r], largest[r]), shrink = exp(top[r] - next);
+      top[r] = next;
+      total[r] *= shrink;
+      for_width(n) sum[r][n] *= shrink;
+    }
+  }
+  for_rows(r) for_cols(c) {
+    t[r][c] = weight(t[r][c], top[r]);
+    total[r] += t[r][c];
+  }
+  factors_keys_across(f, b * HEADS + h, query, key);
+  for_rows(r) for_cols(c) t[r][c] *= f[r][c];
+}
+
+// Stores each row's log-sum-exp, 0 where it saw no key, and makes its total the sums' factor.
+void finish_rows(float top[OWN_ROWS], inout float total[OWN_ROWS], uint head, uint query) {
+  rows_sum(total);
+  for_rows(r) {
+    const uint i = query + tile_row(r);
+    if (tile_col(0) == 0 && i < args.queries)
+      args.lse.v[head * args.queries + i] = total[r] > 0 ? top[r] + log(total[r]) : 0;
+    total[r] = total[r] > 0 ? 1 / total[r] : 0;
+  }
+}
