@@ -7,11 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- softmax attention ---- */
+/* ---- settings ---- */
+
+static filtra_status choose(const golden *c, const char *key, const char *fallback,
+                            const char *const *names, int *out) {
+  const char *text = golden_text(c, key, fallback);
+  for (*out = 0; names[*out]; ++*out)
+    if (!strcmp(names[*out], text)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: %s \"%s\" is not known here", c->path, key, text);
+}
 
 static filtra_tensor *optional_mask(golden *c) {
   return golden_has(c, "fixed.mask") ? golden_input(c, "fixed.mask") : NULL;
 }
+
+/* ---- softmax attention ---- */
 
 static filtra_status build_softmax(golden *c) {
   filtra_tensor *q = golden_input(c, "in.q"), *k = golden_input(c, "in.k"),
@@ -23,15 +33,48 @@ static filtra_status build_softmax(golden *c) {
   return FILTRA_OK;
 }
 
-/* ---- AGF ---- */
+/* ---- p-Laplacian ---- */
 
-static filtra_status choose(const golden *c, const char *key, const char *fallback,
-                            const char *const *names, int *out) {
-  const char *text = golden_text(c, key, fallback);
-  for (*out = 0; names[*out]; ++*out)
-    if (!strcmp(names[*out], text)) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: %s \"%s\" is not known here", c->path, key, text);
+static const char *const DIAGONALS[] = {"eps", "zero", "one", NULL};
+
+/* p of each of `heads` heads; setting "p" is a list, or one number for all. */
+static filtra_status read_norms(const golden *c, int64_t heads, float p[GOLDEN_MAX]) {
+  json_t *list;
+  const char *text = golden_text(c, "p", "");
+  FT_TRY(ft_json_parse(text, strlen(text), c->path, &list));
+  bool fits =
+      heads <= GOLDEN_MAX && (json_is_number(list) || (int64_t)json_array_size(list) == heads);
+  for (int64_t h = 0; h < heads && fits; h++) {
+    const json_t *x = json_is_number(list) ? list : json_array_get(list, (size_t)h);
+    fits = json_is_number(x);
+    p[h] = (float)json_number_value(x);
+  }
+  json_decref(list);
+  if (fits) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: p is %.64s; a number for each of %lld heads is expected",
+                 c->path, text, (long long)heads);
 }
+
+static filtra_status build_plat(golden *c) {
+  float p[GOLDEN_MAX];
+  int diagonal;
+  FT_TRY(choose(c, "diag", "eps", DIAGONALS, &diagonal));
+  FT_TRY(read_norms(c, golden_dim(c, "in.v", 1), p));
+  filtra_tensor *q = golden_input(c, "in.q"), *k = golden_input(c, "in.k"),
+                *v = golden_input(c, "in.v");
+  filtra_plaplacian_options options = {
+      .attention = {.causal = golden_flag(c, "causal"),
+                    .mask = optional_mask(c),
+                    .scale = (float)golden_number(c, "scale", 0.0)},
+      .p = p,
+      .eps = (float)golden_number(c, "eps", 1e-6),
+      .diagonal = (filtra_diagonal)diagonal,
+      .euler = golden_flag(c, "euler")};
+  golden_output(c, "y", filtra_plaplacian(c->graph, q, k, v, &options));
+  return FILTRA_OK;
+}
+
+/* ---- AGF ---- */
 
 static const char *const BASES[] = {"jacobi",      "legendre", "chebyshev",
                                     "chebyshev_t", "monomial", NULL};
@@ -210,8 +253,11 @@ static const struct {
   const char *op;
   golden_build_fn build;
 } OPS[] = {
-    {"softmax_attention", build_softmax},     {"agf", build_agf},
-    {"agf_layer", build_agf_layer},           {"agf_block", build_agf_block},
+    {"softmax_attention", build_softmax},
+    {"plat", build_plat},
+    {"agf", build_agf},
+    {"agf_layer", build_agf_layer},
+    {"agf_block", build_agf_block},
     {"agf_classifier", build_agf_classifier},
 };
 

@@ -49,7 +49,7 @@ typedef struct filtra_linear_options {
 FILTRA_API filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w,
                                         filtra_tensor *b, const filtra_linear_options *options);
 
-/* ---- token mixing (ops/attention.c, ops/agf.c) -------------------------------------------- */
+/* ---- token mixing (ops/attention.c, ops/plaplacian.c, ops/agf.c) -------------------------- */
 
 typedef struct filtra_attention_options {
   bool causal;         /**< query i sees keys j <= i + (Nk - Nq) */
@@ -66,6 +66,33 @@ typedef struct filtra_attention_options {
 FILTRA_API filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                            filtra_tensor *v,
                                            const filtra_attention_options *options);
+
+/** The weight P of a token with itself. */
+typedef enum filtra_diagonal {
+  FILTRA_DIAGONAL_EPS = 0, /**< eps^((p-2)/2), as for any two equal values */
+  FILTRA_DIAGONAL_ZERO,
+  FILTRA_DIAGONAL_ONE
+} filtra_diagonal;
+
+typedef struct filtra_plaplacian_options {
+  filtra_attention_options attention; /**< dropout is on A */
+  /** [H] on the host, copied; each in [1,10]. NULL: 1.5 in the first half of the heads, the larger
+   * one where H is odd, 2.5 in the others. */
+  const float *p;
+  float eps; /**< added to squared distances, in [1e-12,1e6]; 0: 1e-3 */
+  filtra_diagonal diagonal;
+  bool euler; /**< y_x = v_x + sum_y A_xy P_xy (v_y - v_x) */
+} filtra_plaplacian_options;
+
+/** p-Laplacian attention (Nguyen et al. 2023, equation 12): y_x = sum_y A_xy P_xy v_y with the
+ * weights A of filtra_attention and P_xy = (|v_x - v_y|^2 + eps)^((p-2)/2), |.| the Euclidean norm
+ * within the head. Never forms an Nq x Nk matrix. Shapes as in filtra_attention with Nq <= Nk:
+ * query i is the token of key i + (Nk - Nq). A head with p = 2 gives filtra_attention bit for bit
+ * (unless `diagonal` is ZERO and `euler` is not set). Other heads with `euler` give a query without
+ * admissible key its own value. */
+FILTRA_API filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
+                                            filtra_tensor *v,
+                                            const filtra_plaplacian_options *options);
 
 typedef enum filtra_basis {
   FILTRA_BASIS_JACOBI = 0,  /**< P_k^(a,b), three-term recurrence */

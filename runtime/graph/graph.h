@@ -120,6 +120,10 @@ uint32_t ft_graph_random_id(filtra_graph *g);
 /** I32 [4]: seed low, seed high, step low, step high, uploaded before each run; what random ops
  * read. */
 filtra_tensor *ft_graph_random_state(filtra_graph *g);
+/** A dense tensor with the content of `data`, which is copied: a few numbers that do not fit among
+ * a call's scalars. Uploaded before each run like an input. */
+filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
+                                 const int64_t *shape, const void *data);
 
 /* ---- differentiation ---- */
 

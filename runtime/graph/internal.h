@@ -31,10 +31,11 @@ typedef struct ft_op {
 /** A tensor that crosses between host and device each run. */
 typedef struct ft_port {
   filtra_tensor *tensor;
-  uint64_t bytes;  /* extent in its storage */
-  uint64_t offset; /* in the slot's staging or readback buffer */
-  int latest_slot; /* inputs: the slot that holds the newest data; -1: never set */
-  bool fresh;      /* inputs: set for the next run */
+  const void *constant; /* inputs: what graph_constant was given; NULL: the caller sets it */
+  uint64_t bytes;       /* extent in its storage */
+  uint64_t offset;      /* in the slot's staging or readback buffer */
+  int latest_slot;      /* inputs: the slot that holds the newest data; -1: never set */
+  bool fresh;           /* inputs: set for the next run */
 } ft_port;
 
 /** One run in flight: its own host-visible buffers and the small command buffers that copy. */

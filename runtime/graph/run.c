@@ -138,6 +138,12 @@ static filtra_status create_slots(filtra_graph *g) {
     if (out) FT_TRY(ft_buffer_create(g->device, out, FT_MEMORY_READBACK, &slot->readback));
     FT_TRY(record_slot(g, slot));
   }
+  for (size_t i = 0; i < g->input_count; i++) { /* later runs carry constants over */
+    ft_port *port = &g->inputs[i];
+    if (!port->constant) continue;
+    memcpy((char *)g->slots[0].staging.mapped + port->offset, port->constant, port->bytes);
+    port->latest_slot = 0;
+  }
   return FILTRA_OK;
 }
 

@@ -158,6 +158,17 @@ filtra_tensor *filtra_graph_input(filtra_graph *g, const char *name, filtra_dtyp
   return t;
 }
 
+filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
+                                 const int64_t *shape, const void *data) {
+  filtra_tensor *t = filtra_graph_input(g, name, dtype, ndim, shape);
+  size_t bytes = t ? (size_t)filtra_tensor_elements(t) * sizeof(float) : 0;
+  void *copy = t ? ft_graph_alloc(g, bytes) : NULL;
+  if (!copy) return NULL;
+  memcpy(copy, data, bytes);
+  g->inputs[g->input_count - 1].constant = copy;
+  return t;
+}
+
 void filtra_graph_require_gradient(filtra_graph *g, filtra_tensor *t) {
   if (!ft_usable(g, t)) return;
   if (!t->input || t->dtype != FILTRA_F32)

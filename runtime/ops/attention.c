@@ -2,15 +2,12 @@
 #include "ops/attention.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_COLUMNS = 128 };
 
-struct attention_push {
-  uint32_t batches, queries, keys;
-  uint32_t q_batch, q_head, k_batch, k_head, v_batch, v_head;
-  uint32_t op_id;
-};
+enum { MAX_SCALARS = 10 };
 
 #define KERNEL(name)                                                                               \
   { "attention/" name, "attention/" name ".lanes" }
@@ -46,41 +43,70 @@ static uint32_t bits(float x) {
   return word;
 }
 
+filtra_tensor *ft_attention_head_table(filtra_graph *g, const ft_attention *c,
+                                       const float *number) {
+  const filtra_tensor *part[3] = {c->q, c->k, c->v};
+  const int64_t shape[2] = {c->q->shape[1], 4};
+  uint32_t *table = ft_calloc((size_t)shape[0], 4 * sizeof *table);
+  if (!table) return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  for (int64_t h = 0; h < shape[0]; h++) {
+    for (int i = 0; i < 3; i++)
+      table[4 * h + i] = (uint32_t)(h * part[i]->stride[1]);
+    table[4 * h + 3] = bits(number[h]);
+  }
+  filtra_tensor *t = ft_graph_constant(g, "heads", FILTRA_I32, 2, shape, table);
+  free(table);
+  return t;
+}
+
+/* The scalars behind the addresses; returns their bytes. */
+static uint32_t fill_push(const ft_attention *c, uint32_t push[MAX_SCALARS]) {
+  const filtra_tensor *part[3] = {c->q, c->k, c->v};
+  uint32_t n = 0;
+  push[n++] = (uint32_t)c->q->shape[0];
+  push[n++] = (uint32_t)c->q->shape[2];
+  push[n++] = (uint32_t)c->k->shape[2];
+  for (int i = 0; i < 3; i++) {
+    push[n++] = (uint32_t)part[i]->stride[0];
+    if (!c->heads) push[n++] = (uint32_t)part[i]->stride[1];
+  }
+  push[n++] = c->op_id;
+  return n * (uint32_t)sizeof *push;
+}
+
 void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d) {
   const filtra_tensor *q = c->q, *k = c->k, *v = c->v;
   const ft_tiling *t = &c->tiling;
-  struct attention_push push = {
-      .batches = (uint32_t)q->shape[0],
-      .queries = (uint32_t)q->shape[2],
-      .keys = (uint32_t)k->shape[2],
-      .q_batch = (uint32_t)q->stride[0],
-      .q_head = (uint32_t)q->stride[1],
-      .k_batch = (uint32_t)k->stride[0],
-      .k_head = (uint32_t)k->stride[1],
-      .v_batch = (uint32_t)v->stride[0],
-      .v_head = (uint32_t)v->stride[1],
-      .op_id = c->op_id,
-  };
-  double pairs = (double)ft_attention_heads(c) * (double)push.queries * (double)push.keys;
-  ft_call(
-      g,
-      &(ft_kernel_call){
-          .label = d->label,
-          .kernel = d->kernel[t->lanes],
-          .args = {FT_READ(q), FT_READ(k), FT_READ(v), d->lse, FT_READ(c->mask), FT_READ(c->bias),
-                   FT_READ(d->dy), d->delta, d->result[0], d->result[1],
-                   FT_READ(c->dropout > 0 ? ft_graph_random_state(g) : NULL)},
-          .push = &push,
-          .push_size = sizeof push,
-          .workgroup = d->workgroup ? d->workgroup : t->workgroup,
-          .subgroup = d->workgroup ? 0 : t->subgroup,
-          .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
-                   c->flags | d->flags, t->own_rows, (uint32_t)q->stride[2], (uint32_t)k->stride[2],
-                   (uint32_t)v->stride[2], bits(c->scale), bits(c->dropout), t->unroll},
-          .spec_count = 11,
-          .groups = {d->groups[0], d->groups[1], d->groups[2]},
-          .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
-      });
+  uint32_t push[MAX_SCALARS];
+  double pairs = (double)ft_attention_heads(c) * (double)(q->shape[2] * k->shape[2]);
+  ft_call(g,
+          &(ft_kernel_call){
+              .label = d->label,
+              .kernel = d->kernel[t->lanes],
+              .args = {FT_READ(q),
+                       FT_READ(k),
+                       FT_READ(v),
+                       d->lse,
+                       FT_READ(c->mask),
+                       FT_READ(c->bias),
+                       FT_READ(d->dy),
+                       d->delta,
+                       d->result[0],
+                       d->result[1],
+                       FT_READ(c->dropout > 0 ? ft_graph_random_state(g) : NULL),
+                       {c->heads, c->heads ? FT_ACCESS_READ : (ft_access_mode)0}},
+              .push = push,
+              .push_size = fill_push(c, push),
+              .workgroup = d->workgroup ? d->workgroup : t->workgroup,
+              .subgroup = d->workgroup ? 0 : t->subgroup,
+              .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
+                       c->flags | d->flags, t->own_rows, (uint32_t)q->stride[2],
+                       (uint32_t)k->stride[2], (uint32_t)v->stride[2], bits(c->scale),
+                       bits(c->dropout), t->unroll, bits(c->family_constant)},
+              .spec_count = c->heads ? 12 : 11,
+              .groups = {d->groups[0], d->groups[1], d->groups[2]},
+              .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
+          });
 }
 
 /* ---- gradients ---- */

@@ -33,6 +33,9 @@ typedef struct ft_attention {
   ft_tiling tiling;
   uint32_t flags, op_id;
   float scale, dropout;
+  /* Of families whose kernels define FILTRA_HEADS; else NULL and 0. */
+  filtra_tensor *heads;  /* from ft_attention_head_table */
+  float family_constant; /* the specialization constant behind those that all have */
 } ft_attention;
 
 /** Checks the arguments and makes y and lse, for the caller's kernel to fill. False after an error;
@@ -55,6 +58,9 @@ typedef struct ft_attention_dispatch {
 
 /** Fills in the kernel's arguments, constants and grid. */
 void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d);
+
+/** I32 [H,4]: where q, k and v of a head begin, in elements, and the bits of number[h]. */
+filtra_tensor *ft_attention_head_table(filtra_graph *g, const ft_attention *c, const float *number);
 
 /** Tiles that `count` rows take, and heads of all samples. */
 uint32_t ft_attention_blocks(int64_t count, uint32_t size);

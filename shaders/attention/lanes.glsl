@@ -47,8 +47,10 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, 
     }
     [[unroll]] for (uint n = 0; n < LANES; ++n) {
       float y[OWN_COLS];
-      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
+      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
         y[c] = b.base.v[b_row[c] + min(first + n, b.width - 1)];
+        if (distances && first + n >= b.width) y[c] = 0;
+      }
       [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
         const float f = subgroupShuffle(x[r], n);
         [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {

@@ -1,5 +1,6 @@
 // softmax(scale q k^T + bias) v: sizes, arguments, and what a score is. Every kernel of the family
-// takes the same arguments; runtime/ops/attention.c fills them in.
+// takes the same arguments; runtime/ops/attention.c fills them in. FILTRA_HEADS: a table says what
+// differs from head to head.
 #include "common/philox.glsl"
 
 layout(constant_id = 1) const uint HEAD = 1;   // D, columns of q and k
@@ -26,11 +27,28 @@ const bool WANT_1 = (FLAGS & 256) != 0;
 layout(push_constant, std430) uniform Arguments {
   F32 q, k, v, lse, mask, bias, dy, delta, result_0, result_1;
   U32 random;
+#ifdef FILTRA_HEADS
+  U32 heads;  // [HEADS,4]: where q, k and v of a head begin, in elements, and a number of the op's
+  uint batches, queries, keys;
+  uint q_batch, k_batch, v_batch;  // strides in elements
+#else
   uint batches, queries, keys;
   uint q_batch, q_head, k_batch, k_head, v_batch, v_head;  // strides in elements
+#endif
   uint op_id;
 }
 args;
+
+#ifdef FILTRA_HEADS
+uint q_origin(uint b, uint h) { return b * args.q_batch + args.heads.v[4 * h]; }
+uint k_origin(uint b, uint h) { return b * args.k_batch + args.heads.v[4 * h + 1]; }
+uint v_origin(uint b, uint h) { return b * args.v_batch + args.heads.v[4 * h + 2]; }
+float head_number(uint h) { return uintBitsToFloat(args.heads.v[4 * h + 3]); }
+#else
+uint q_origin(uint b, uint h) { return b * args.q_batch + h * args.q_head; }
+uint k_origin(uint b, uint h) { return b * args.k_batch + h * args.k_head; }
+uint v_origin(uint b, uint h) { return b * args.v_batch + h * args.v_head; }
+#endif
 
 // [count, width] in memory, rows `stride` elements apart.
 struct Matrix {
@@ -47,13 +65,13 @@ F32 advance(F32 base, uint elements) {
 
 // One head's matrix in a tensor that is stored like q, k, v or the output.
 Matrix like_q(F32 t, uint b, uint h) {
-  return Matrix(advance(t, b * args.q_batch + h * args.q_head), args.queries, HEAD, Q_STRIDE);
+  return Matrix(advance(t, q_origin(b, h)), args.queries, HEAD, Q_STRIDE);
 }
 Matrix like_k(F32 t, uint b, uint h) {
-  return Matrix(advance(t, b * args.k_batch + h * args.k_head), args.keys, HEAD, K_STRIDE);
+  return Matrix(advance(t, k_origin(b, h)), args.keys, HEAD, K_STRIDE);
 }
 Matrix like_v(F32 t, uint b, uint h) {
-  return Matrix(advance(t, b * args.v_batch + h * args.v_head), args.keys, VALUE, V_STRIDE);
+  return Matrix(advance(t, v_origin(b, h)), args.keys, VALUE, V_STRIDE);
 }
 Matrix like_y(F32 t, uint b, uint h) {
   return Matrix(advance(t, (b * args.queries * HEADS + h) * VALUE), args.queries, VALUE,

@@ -44,6 +44,13 @@ static double factor(const reference_attention_problem *p, int64_t head, int64_t
   return reference_dropout(p->seed, p->step, 0, (uint32_t)(row * pitch + j), p->dropout);
 }
 
+void reference_attention_row(const reference_attention_problem *p, int64_t head, int64_t i,
+                             const double *q, const double *k, double *weight) {
+  bool seen = weigh(p, head, i, q, k, weight);
+  for (int64_t j = 0; j < p->keys; j++)
+    weight[j] = seen ? weight[j] * factor(p, head, i, j) : 0;
+}
+
 void reference_attention(const reference_attention_problem *p, const double *q, const double *k,
                          const double *v, double *y) {
   double *weight = malloc((size_t)p->keys * sizeof *weight);
@@ -53,12 +60,11 @@ void reference_attention(const reference_attention_problem *p, const double *q, 
       int64_t row = head * p->queries + i;
       double *to = y + row * p->value_columns;
       memset(to, 0, (size_t)p->value_columns * sizeof *to);
-      if (!weigh(p, head, i, q + row * p->columns, k + head * p->keys * p->columns, weight))
-        continue;
+      reference_attention_row(p, head, i, q + row * p->columns, k + head * p->keys * p->columns,
+                              weight);
       for (int64_t j = 0; j < p->keys; j++)
         for (int64_t d = 0; d < p->value_columns; d++)
-          to[d] +=
-              weight[j] * factor(p, head, i, j) * v[(head * p->keys + j) * p->value_columns + d];
+          to[d] += weight[j] * v[(head * p->keys + j) * p->value_columns + d];
     }
   free(weight);
 }

@@ -21,4 +21,9 @@ typedef struct reference_attention_problem {
 void reference_attention(const reference_attention_problem *p, const double *q, const double *k,
                          const double *v, double *y);
 
+/** Row i of head `head` of the weights A, dropout applied: weight [keys], zeros without an
+ * admissible key. q is the query's row, k the head's [keys,columns]. */
+void reference_attention_row(const reference_attention_problem *p, int64_t head, int64_t i,
+                             const double *q, const double *k, double *weight);
+
 #endif

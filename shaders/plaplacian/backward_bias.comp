@@ -1,0 +1,20 @@
+#version 450
+//@variant lanes -DFILTRA_LANES=1
+// The bias's gradient.
+#extension GL_GOOGLE_include_directive : require
+#include "common/types.glsl"
+#include "plaplacian/norms.glsl"
+#include "plaplacian/backward.glsl"
+
+void head_gradients(out float ds[OWN_ROWS][OWN_COLS], uint b, uint h, uint origin, uint query,
+                    uint key) {
+  const float exponent = head_exponent(h);
+  float p[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS], pull[OWN_ROWS][OWN_COLS];
+  float lse[OWN_ROWS], delta[OWN_ROWS];
+  load_statistics(lse, delta, b * HEADS + h, query);
+  score_gradients(ds, p, f, pull, like_q(args.q, b, h), like_k(args.k, b, h), like_v(args.v, b, h),
+                  like_y(args.dy, b, h), lse, delta, b, h, origin, query, key, exponent,
+                  is_attention(exponent));
+}
+
+#include "attention/backward_bias.glsl"

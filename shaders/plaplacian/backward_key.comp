@@ -1,0 +1,60 @@
+#version 450
+//@variant lanes -DFILTRA_LANES=1
+// dk = scale dS^T q, and what v_y as the key's token adds to dv: (A P)^T dy and
+// sum_x pull (v_x - v_y). A workgroup takes TILE_ROWS keys and walks over the queries that see
+// them. result_0: dk, result_1: dv; either may be absent. Tiles have keys down and queries across.
+// Grid: blocks of keys x B H.
+#extension GL_GOOGLE_include_directive : require
+#include "common/types.glsl"
+#include "plaplacian/norms.glsl"
+#include "plaplacian/backward.glsl"
+
+void main() {
+  const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
+  const uint key = gl_WorkGroupID.x * TILE_ROWS;
+  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = like_v(args.v, b, h);
+  Matrix dy = like_y(args.dy, b, h);
+  const uint origin = bias_origin(b, h);
+  const float exponent = head_exponent(h);
+  const bool attention = is_attention(exponent);
+
+  float dk[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH], own[OWN_ROWS][OWN_WIDTH];
+  bool kept[OWN_ROWS];
+  clear(dk);
+  clear(dv);
+  load_rows(own, v, key);
+  for_rows(r) kept[r] = key_kept(b, key + tile_row(r));
+  uint query = first_query_seeing(key);
+  if (query < args.queries) do {
+      float p[OWN_ROWS][OWN_COLS], ds[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS], delta[OWN_COLS];
+      float pull[OWN_ROWS][OWN_COLS];
+      weights_keys_down(p, delta, q, k, kept, head, origin, query, key);
+      factors_keys_down(f, head, key, query);
+      if (WANT_0 || !attention) dot_tile(ds, v, key, dy, query);
+      if (!attention) {
+        float d[OWN_ROWS][OWN_COLS];
+        distance_tile(d, v, key, v, token_of(query));
+        for_cols(c) {
+          const float base = own_product(head, query + tile_col(c));
+          for_rows(r) ds[r][c] -= base;
+        }
+        differentiate_norms(f, pull, p, ds, d, exponent, key, token_of(query));
+      }
+      if (WANT_0) {
+        for_rows(r) for_cols(c) ds[r][c] = p[r][c] * (ds[r][c] * f[r][c] - delta[c]);
+        add_weighted(dk, ds, q, query);
+      }
+      if (WANT_1) {
+        for_rows(r) for_cols(c) p[r][c] *= f[r][c];
+        add_weighted(dv, p, dy, query);
+        if (!attention) add_weighted_from(dv, own, pull, v, token_of(query));
+      }
+      query += TILE_COLS;
+    } while (query < args.queries);
+
+  float factor[OWN_ROWS];
+  for_rows(r) factor[r] = SCALE;
+  if (WANT_0) store_rows(like_k(args.result_0, b, h), key, dk, factor, ADD_0);
+  for_rows(r) factor[r] = 1;
+  if (WANT_1) store_rows(like_v(args.result_1, b, h), key, dv, factor, ADD_1);
+}

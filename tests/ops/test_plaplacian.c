@@ -1,0 +1,410 @@
+/* p-Laplacian attention: both ways of making tiles, every option, against float64; p = 2 against
+ * attention, bit for bit. Golden files: tests/golden, by `filtra check`. */
+#include "gpu/internal.h"
+#include "reference/plaplacian.h"
+#include "support/harness.h"
+
+#include <math.h>
+#include <string.h>
+
+/* As in test_attention.c. Cases of one set of options and widths share pipelines: p is no part of
+ * them. */
+static const char *const variants[] = {"attention=tiled", "attention=lanes"};
+
+enum { HEADS = 3 };
+static const float SMALL_P[HEADS] = {1, 1.23f, 1.5f}, LARGE_P[HEADS] = {2, 2.5f, 3};
+
+typedef struct shape {
+  int64_t batches, queries, keys, columns, value_columns;
+} shape;
+
+typedef struct settings {
+  shape shape;
+  const float *p;
+  float eps;
+  bool causal, mask, euler, duplicates;
+  filtra_diagonal diagonal;
+  int bias_dims; /* 0: no bias */
+  float dropout;
+} settings;
+
+/* Opens a device for a variant; NULL where it is out of the device's reach. */
+static filtra_device *open_variant(const char *caps) {
+  ft_caps trial = test_device()->caps;
+  return ft_caps_override(&trial, caps) ? NULL : test_open_device(caps);
+}
+
+static filtra_plaplacian_options options_of(const settings *s, filtra_tensor *mask,
+                                            filtra_tensor *bias) {
+  return (filtra_plaplacian_options){
+      .attention = {.causal = s->causal, .mask = mask, .bias = bias, .dropout = s->dropout},
+      .p = s->p,
+      .eps = s->eps,
+      .diagonal = s->diagonal,
+      .euler = s->euler};
+}
+
+/* ---- against the float64 reference ---- */
+
+static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+  const settings *s = op->settings;
+  filtra_plaplacian_options o =
+      options_of(s, s->mask ? in[3] : NULL, s->bias_dims ? in[3 + s->mask] : NULL);
+  out[0] = filtra_plaplacian(g, in[0], in[1], in[2], &o);
+}
+
+static reference_attention_problem problem_of(const test_op *op) {
+  const settings *s = op->settings;
+  const shape *n = &s->shape;
+  return (reference_attention_problem){n->batches,
+                                       HEADS,
+                                       n->queries,
+                                       n->keys,
+                                       n->columns,
+                                       n->value_columns,
+                                       .causal = s->causal,
+                                       .scale = 1 / sqrt((double)n->columns),
+                                       .bias_dims = s->bias_dims,
+                                       .dropout = op->training ? s->dropout : 0,
+                                       .seed = op->seed,
+                                       .step = op->step};
+}
+
+static reference_norms norms_of(const settings *s) {
+  static const float usual[HEADS] = {1.5f, 1.5f, 2.5f};
+  return (reference_norms){s->p ? s->p : usual, s->eps != 0 ? (double)s->eps : 1e-3, s->diagonal,
+                           s->euler};
+}
+
+static void reference(double *const *in, double *const *out, const test_op *op) {
+  const settings *s = op->settings;
+  reference_attention_problem p = problem_of(op);
+  reference_norms norms = norms_of(s);
+  p.mask = s->mask ? in[3] : NULL;
+  p.bias = s->bias_dims ? in[3 + s->mask] : NULL;
+  reference_plaplacian(&p, &norms, in[0], in[1], in[2], out[0]);
+}
+
+/* Values of which every third token's are the token before's. */
+static const float *duplicated(const shape *n) {
+  static float v[4096];
+  int64_t width = n->value_columns, count = n->batches * HEADS * n->keys * width;
+  assert_in_range(count, 1, FT_COUNT(v));
+  test_random(17, -1, 1, v, (size_t)count);
+  for (int64_t t = 1; t < count / width; t += 3)
+    memcpy(v + t * width, v + (t - 1) * width, (size_t)width * sizeof *v);
+  return v;
+}
+
+static test_op make(const settings *s) {
+  const shape *n = &s->shape;
+  test_op op = {.name = "plaplacian",
+                .inputs = 3,
+                .outputs = 1,
+                .in = {{.name = "q",
+                        .ndim = 4,
+                        .shape = {n->batches, HEADS, n->queries, n->columns},
+                        .low = -2,
+                        .high = 2,
+                        .gradient = true},
+                       {.name = "k",
+                        .ndim = 4,
+                        .shape = {n->batches, HEADS, n->keys, n->columns},
+                        .low = -2,
+                        .high = 2,
+                        .gradient = true},
+                       {.name = "v",
+                        .ndim = 4,
+                        .shape = {n->batches, HEADS, n->keys, n->value_columns},
+                        .fixed = s->duplicates ? duplicated(n) : NULL,
+                        .gradient = true}},
+                .build = build,
+                .reference = reference,
+                .out_elements = {n->batches * HEADS * n->queries * n->value_columns},
+                .settings = s,
+                .training = s->dropout > 0,
+                .seed = UINT64_C(0x123456789abcdef0) + (uint64_t)n->queries,
+                .step = UINT64_C(0x300000005)};
+  if (s->mask)
+    op.in[op.inputs++] = (test_tensor){.name = "mask", .ndim = 2, .shape = {n->batches, n->keys}};
+  if (s->bias_dims) {
+    test_tensor bias = {.name = "bias", .ndim = s->bias_dims, .gradient = true};
+    const int64_t whole[4] = {n->batches, HEADS, n->queries, n->keys};
+    memcpy(bias.shape, whole + 4 - s->bias_dims, (size_t)s->bias_dims * sizeof *whole);
+    op.in[op.inputs++] = bias;
+  }
+  return op;
+}
+
+static void check_variants(const settings *cases, size_t count) {
+  for (size_t i = 0; i < FT_COUNT(variants); i++) {
+    filtra_device *device = open_variant(variants[i]);
+    if (!device) continue;
+    for (size_t k = 0; k < count; k++) {
+      test_op op = make(&cases[k]);
+      test_check_op(device, &op);
+    }
+    test_close_device(&device);
+  }
+}
+
+static void test_shapes(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {{1, 1, 1, 5, 5}, SMALL_P},     {{1, 1, 1, 5, 5}, LARGE_P},
+      {{2, 7, 7, 5, 5}, SMALL_P},     {{2, 7, 7, 5, 5}, LARGE_P},
+      {{1, 33, 33, 5, 5}, SMALL_P},   {{1, 3, 50, 5, 5}, SMALL_P}, /* queries are the last tokens */
+      {{1, 70, 131, 5, 5}, LARGE_P},  {{1, 40, 40, 33, 70}, NULL},
+      {{1, 35, 35, 70, 33}, LARGE_P},
+  };
+  check_variants(cases, FT_COUNT(cases));
+}
+
+static void test_duplicates(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {{2, 7, 7, 5, 5}, SMALL_P, .duplicates = true},
+      {{2, 34, 34, 5, 5}, LARGE_P, .duplicates = true},
+      {{2, 7, 7, 5, 5}, SMALL_P, .duplicates = true, .diagonal = FILTRA_DIAGONAL_ZERO},
+      {{2, 34, 34, 5, 5}, LARGE_P, .duplicates = true, .diagonal = FILTRA_DIAGONAL_ZERO},
+  };
+  check_variants(cases, FT_COUNT(cases));
+}
+
+static void test_causal_mask_bias_dropout(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {{2, 33, 33, 5, 5}, SMALL_P, .causal = true, .mask = true},
+      {{2, 5, 70, 5, 5}, LARGE_P, .causal = true, .mask = true}, /* a cache of earlier tokens */
+      {{4, 2, 3, 5, 5}, SMALL_P, .causal = true, .mask = true},  /* some samples are all padding */
+      {{2, 9, 9, 5, 5},
+       SMALL_P,
+       .eps = 0.02f,
+       .causal = true,
+       .mask = true,
+       .diagonal = FILTRA_DIAGONAL_ONE,
+       .bias_dims = 3,
+       .dropout = 0.3f},
+      {{2, 37, 70, 5, 5},
+       LARGE_P,
+       .eps = 0.02f,
+       .causal = true,
+       .mask = true,
+       .diagonal = FILTRA_DIAGONAL_ONE,
+       .bias_dims = 3,
+       .dropout = 0.3f},
+  };
+  check_variants(cases, FT_COUNT(cases));
+}
+
+static void test_euler(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {{2, 7, 7, 5, 5}, SMALL_P, .euler = true, .duplicates = true},
+      {{1, 40, 67, 5, 5}, LARGE_P, .euler = true},
+      {{2, 9, 9, 5, 5},
+       SMALL_P,
+       .euler = true,
+       .causal = true,
+       .mask = true,
+       .bias_dims = 2,
+       .dropout = 0.2f,
+       .diagonal = FILTRA_DIAGONAL_ZERO},
+      {{2, 35, 40, 5, 5},
+       SMALL_P,
+       .euler = true,
+       .causal = true,
+       .mask = true,
+       .bias_dims = 2,
+       .dropout = 0.2f,
+       .diagonal = FILTRA_DIAGONAL_ZERO},
+  };
+  check_variants(cases, FT_COUNT(cases));
+}
+
+static void test_single_gradients(void **state) {
+  (void)state;
+  static const settings s = {{2, 17, 19, 5, 5}, SMALL_P, .causal = true, .bias_dims = 4};
+  for (int kept = 0; kept < 4; kept++) {
+    test_op op = make(&s);
+    for (int i = 0; i < op.inputs; i++)
+      op.in[i].gradient = i == kept;
+    test_check_op(test_device(), &op);
+  }
+}
+
+/* One tensor for queries, keys and values: its gradient is the sum of all. */
+static void build_tied(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
+                       const test_op *op) {
+  filtra_plaplacian_options o = options_of(op->settings, NULL, NULL);
+  out[0] = filtra_plaplacian(g, in[0], in[0], in[0], &o);
+}
+
+static void reference_tied(double *const *in, double *const *out, const test_op *op) {
+  reference_attention_problem p = problem_of(op);
+  reference_norms norms = norms_of(op->settings);
+  reference_plaplacian(&p, &norms, in[0], in[0], in[0], out[0]);
+}
+
+static void test_tied(void **state) {
+  (void)state;
+  static const settings s = {{2, 21, 21, 5, 5}, SMALL_P, .causal = true};
+  test_op op = make(&s);
+  op.inputs = 1;
+  op.build = build_tied;
+  op.reference = reference_tied;
+  test_check_op(test_device(), &op);
+}
+
+/* ---- p = 2 ---- */
+
+enum { RESULTS = 5, MOST = HEADS * 40 * 40 };
+
+typedef struct results {
+  float of[RESULTS][MOST]; /* y and the gradients of q, k, v and the bias [B,H,N,N] */
+} results;
+
+/* Forward and backward; `norms` NULL: plain attention. */
+static void run(filtra_device *device, const settings *s, const filtra_plaplacian_options *norms,
+                results *out) {
+  const shape *n = &s->shape;
+  filtra_graph *g;
+  filtra_tensor *in[4], *get[RESULTS];
+  const int64_t sizes[4] = {n->batches, HEADS, n->keys, n->columns};
+  const int64_t pairs[4] = {n->batches, HEADS, n->keys, n->keys};
+  assert_ok(filtra_graph_create(device, &(filtra_graph_options){.training = true}, &g));
+  for (int i = 0; i < 4; i++) {
+    in[i] = filtra_graph_input(g, "x", FILTRA_F32, 4, i < 3 ? sizes : pairs);
+    filtra_graph_require_gradient(g, in[i]);
+  }
+  filtra_tensor *up = filtra_graph_input(g, "up", FILTRA_F32, 4, sizes);
+  filtra_plaplacian_options o = options_of(s, NULL, in[3]);
+  if (norms) o.p = norms->p;
+  filtra_tensor *y = norms ? filtra_plaplacian(g, in[0], in[1], in[2], &o)
+                           : filtra_attention(g, in[0], in[1], in[2], &o.attention);
+  get[0] = filtra_graph_output(g, y);
+  assert_ok(filtra_graph_backward(g, 1, &y, &up));
+  for (int i = 0; i < 4; i++)
+    get[1 + i] = filtra_graph_output(g, filtra_graph_gradient(g, in[i]));
+  assert_ok(filtra_graph_compile(g));
+  static float data[MOST];
+  for (int i = 0; i < 5; i++) {
+    test_random(23 + (uint64_t)i, -1, 1, data, MOST);
+    assert_ok(filtra_graph_set(g, i < 4 ? in[i] : up, data));
+  }
+  filtra_graph_set_step(g, 7, 8);
+  assert_ok(filtra_graph_run(g));
+  for (int i = 0; i < RESULTS; i++)
+    assert_ok(filtra_graph_get(g, get[i], out->of[i]));
+  filtra_graph_destroy(&g);
+}
+
+static void test_p_two_is_attention(void **state) {
+  (void)state;
+  static const float mixed[HEADS] = {2, 1.5f, 2};
+  static const filtra_plaplacian_options norms = {.p = mixed};
+  static const settings cases[] = {
+      {{2, 8, 8, 40, 40}},
+      {{1, 40, 40, 5, 5}, .causal = true, .dropout = 0.3f, .diagonal = FILTRA_DIAGONAL_ONE},
+      {{1, 40, 40, 5, 5}, .causal = true, .euler = true, .diagonal = FILTRA_DIAGONAL_ZERO},
+  };
+  static results got, want;
+  for (size_t i = 0; i < FT_COUNT(variants); i++) {
+    filtra_device *device = open_variant(variants[i]);
+    for (size_t k = 0; device && k < FT_COUNT(cases); k++) {
+      const shape *n = &cases[k].shape;
+      run(device, &cases[k], NULL, &want);
+      run(device, &cases[k], &norms, &got);
+      for (int r = 0; r < RESULTS; r++) {
+        size_t size = (size_t)(n->keys * (r == 4 ? n->keys : n->columns));
+        for (size_t h = 0; h < (size_t)n->batches * HEADS; h++) {
+          bool same = !memcmp(got.of[r] + h * size, want.of[r] + h * size, size * sizeof(float));
+          if (same != (h % HEADS != 1)) fail_msg("case %zu, result %d, head %zu", k, r, h);
+        }
+      }
+    }
+    if (device) test_close_device(&device);
+  }
+}
+
+/* ---- memory, errors ---- */
+
+/* Activation bytes of forward and backward over n tokens. */
+static uint64_t plan_bytes(int64_t n) {
+  filtra_graph *g;
+  filtra_tensor *part[3];
+  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, n, 3 * 15});
+  filtra_graph_require_gradient(g, x);
+  filtra_chunk(g, x, 3, part);
+  for (int i = 0; i < 3; i++)
+    part[i] = filtra_split_heads(g, part[i], HEADS);
+  filtra_plaplacian_options o = {.attention = {.dropout = 0.1f}, .euler = true};
+  filtra_tensor *y = filtra_graph_output(g, filtra_plaplacian(g, part[0], part[1], part[2], &o));
+  assert_ok(filtra_graph_backward(g, 1, &y, NULL));
+  assert_ok(filtra_graph_compile(g));
+  uint64_t bytes = filtra_graph_memory(g);
+  filtra_graph_destroy(&g);
+  return bytes;
+}
+
+static void test_linear_memory(void **state) {
+  (void)state;
+  uint64_t short_plan = plan_bytes(1024), long_plan = plan_bytes(4096);
+  assert_in_range(long_plan, 1, 4 * short_plan + (1 << 16));
+  assert_in_range(long_plan, 1, UINT64_C(4) * 4096 * 4096 / 8); /* an eighth of one n x n matrix */
+}
+
+static filtra_status compile(const shape *n, const filtra_plaplacian_options *o) {
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  const int64_t queries[4] = {n->batches, HEADS, n->queries, n->columns};
+  const int64_t keys[4] = {n->batches, HEADS, n->keys, n->columns};
+  filtra_tensor *q = filtra_graph_input(g, "q", FILTRA_F32, 4, queries);
+  filtra_tensor *k = filtra_graph_input(g, "k", FILTRA_F32, 4, keys);
+  filtra_tensor *v = filtra_graph_input(g, "v", FILTRA_F32, 4, keys);
+  filtra_graph_output(g, filtra_plaplacian(g, q, k, v, o));
+  filtra_status status = filtra_graph_compile(g);
+  filtra_graph_destroy(&g);
+  return status;
+}
+
+static void test_errors(void **state) {
+  (void)state;
+  static const shape good = {1, 4, 4, 5, 5};
+  const float low[HEADS] = {2, 0.5f, 2}, infinite[HEADS] = {2, 2, INFINITY};
+  filtra_plaplacian_options o = {0};
+  assert_ok(compile(&good, NULL));
+  assert_fails(compile(&(shape){1, 5, 4, 5, 5}, &o), FILTRA_ERROR_ARGUMENT, "5 queries and 4 keys");
+  assert_fails(compile(&(shape){1, 4, 4, 129, 5}, &o), FILTRA_ERROR_ARGUMENT, "plaplacian: q");
+  o.p = low;
+  assert_fails(compile(&good, &o), FILTRA_ERROR_ARGUMENT, "p of head 1 is 0.5, accepted are 1 to");
+  o.p = infinite;
+  assert_fails(compile(&good, &o), FILTRA_ERROR_ARGUMENT, "p of head 2 is inf");
+  o.p = NULL;
+  o.eps = -1;
+  assert_fails(compile(&good, &o), FILTRA_ERROR_ARGUMENT, "eps is -1, accepted are 1e-12 to");
+  o.eps = NAN;
+  assert_fails(compile(&good, &o), FILTRA_ERROR_ARGUMENT, "eps is nan");
+  o.eps = 0;
+  o.diagonal = (filtra_diagonal)3;
+  assert_fails(compile(&good, &o), FILTRA_ERROR_ARGUMENT, "no diagonal mode 3");
+  o.diagonal = FILTRA_DIAGONAL_EPS;
+  o.attention.dropout = 1;
+  assert_fails(compile(&good, &o), FILTRA_ERROR_ARGUMENT, "plaplacian: dropout 1");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_duplicates),
+      cmocka_unit_test(test_causal_mask_bias_dropout),
+      cmocka_unit_test(test_euler),
+      cmocka_unit_test(test_single_gradients),
+      cmocka_unit_test(test_tied),
+      cmocka_unit_test(test_p_two_is_attention),
+      cmocka_unit_test(test_linear_memory),
+      cmocka_unit_test(test_errors),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
