@@ -67,6 +67,7 @@ void print_config_keys(void);
 int run_data(int argc, char **argv);
 int run_data_inspect(int argc, char **argv);
 int run_data_listops(int argc, char **argv);
+int run_data_pathfinder(int argc, char **argv);
 int run_devices(int argc, char **argv);
 int run_train(int argc, char **argv);
 int run_eval(int argc, char **argv);

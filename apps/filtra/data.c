@@ -11,6 +11,8 @@ static const struct {
     {"inspect", "filtra data inspect", "say what a data set holds, and check it", run_data_inspect},
     {"listops", "filtra data listops", "generate the ListOps task of Long Range Arena",
      run_data_listops},
+    {"pathfinder", "filtra data pathfinder", "generate the Pathfinder task of Long Range Arena",
+     run_data_pathfinder},
 };
 
 static void print_help(FILE *to) {

@@ -1,13 +1,10 @@
 /* filtra data listops: writes the ListOps task of Long Range Arena. */
-#include "base/file.h"
-#include "command.h"
+#include "generation.h"
 
 #include <filtra/data.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum {
   OPTION_OUT = OPTION_FIRST_FREE,
@@ -45,44 +42,6 @@ typedef struct request {
   bool json;
 } request;
 
-/* ---- progress, and stopping on Ctrl-C ---- */
-
-static volatile sig_atomic_t stopped;
-
-static void stop(int number) {
-  (void)number;
-  stopped = 1;
-}
-
-/* The first signal ends us in order; a second one at once. */
-static void stop_on_signals(void) {
-  struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
-
-typedef struct progress {
-  bool terminal;
-  double began, shown;
-} progress;
-
-static void show(progress *p, uint64_t done, uint64_t total) {
-  double now = ft_seconds();
-  if (!p->terminal || now - p->shown < 0.2) return;
-  p->shown = now;
-  if (done == total)
-    fprintf(stderr, "\r\033[Kwriting %" PRIu64 " expressions", total);
-  else if (done > 0)
-    fprintf(stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " expressions, %.0f s left", done, total,
-            (now - p->began) * (double)(total - done) / (double)done);
-  fflush(stderr);
-}
-
-static bool go_on(void *user, uint64_t done, uint64_t total) {
-  show(user, done, total);
-  return !stopped;
-}
-
 /* ---- result ---- */
 
 static int print_json(const request *r, double seconds) {
@@ -96,7 +55,8 @@ static int print_json(const request *r, double seconds) {
 }
 
 static int generate(const request *r, const char *name) {
-  progress p = {.terminal = isatty(STDERR_FILENO), .began = ft_seconds()};
+  generation p;
+  generation_begin(&p, "expressions");
   const filtra_listops_options options = {.train = r->train,
                                           .val = r->val,
                                           .test = r->test,
@@ -105,13 +65,11 @@ static int generate(const request *r, const char *name) {
                                           .max_depth = (uint32_t)r->max_depth,
                                           .max_args = (uint32_t)r->max_args,
                                           .seed = r->seed,
-                                          .progress = go_on,
+                                          .progress = generation_continues,
                                           .progress_user = &p};
-  stop_on_signals();
   filtra_status status = filtra_listops_generate(r->out, &options);
-  if (p.terminal && p.shown > 0) fprintf(stderr, "\r\033[K");
+  double seconds = generation_end(&p);
   if (status) return command_fail(name, status);
-  double seconds = ft_seconds() - p.began;
   if (r->json) return print_json(r, seconds);
   printf("%s: %" PRIu64 " expressions for training, %" PRIu64 " for validation and %" PRIu64
          " for testing, in %.1f s\n",

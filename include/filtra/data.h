@@ -304,6 +304,26 @@ typedef struct filtra_listops_options {
 FILTRA_API filtra_status filtra_listops_generate(const char *directory,
                                                  const filtra_listops_options *options);
 
+/* ---- generating Pathfinder ---------------------------------------------------------------- */
+
+/** Options of filtra_pathfinder_generate; zeros give Long Range Arena's task (Linsley et al. 2018;
+ * Tay et al. 2021): 32 x 32 grey pixels, two long contours of dashes, short ones to distract. */
+typedef struct filtra_pathfinder_options {
+  uint64_t count;          /**< images; 0: 200000 */
+  uint32_t contour_length; /**< dashes of a long contour, 3 to 20; published: 6, 9, 14; 0: 14 */
+  uint64_t seed;
+  uint32_t threads;            /**< 0: one per processor; the result is the same for any number */
+  filtra_progress_fn progress; /**< images drawn and wanted; may be NULL */
+  void *progress_user;
+} filtra_pathfinder_options;
+
+/** Writes DIRECTORY/curv_contour_length_N, made with its parents, in the published layout:
+ * imgs/K/sample_I.png, 1000 images to a folder, and metadata/K.npy. It must not exist yet and
+ * appears when all is complete; on failure or cancellation nothing is left behind. Label 1: both
+ * markers are on the ends of one contour. Thread-safe. */
+FILTRA_API filtra_status filtra_pathfinder_generate(const char *directory,
+                                                    const filtra_pathfinder_options *options);
+
 #ifdef __cplusplus
 }
 #endif

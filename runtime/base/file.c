@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -205,6 +206,40 @@ filtra_status ft_file_write(const char *path, const void *data, size_t size) {
   return ft_atomic_commit(&file);
 }
 
+/* ---- folders of many files ---- */
+
+filtra_status ft_file_create(const char *path, const void *data, size_t size) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return fail_errno("create", path);
+  filtra_status status = FILTRA_OK;
+  for (size_t done = 0; done < size && !status;) {
+    ssize_t count = write(fd, (const char *)data + done, size - done);
+    if (count > 0) done += (size_t)count;
+    if (count < 0 && errno != EINTR) status = fail_errno("write", path);
+  }
+  if (close(fd) && !status) status = fail_errno("write", path);
+  return status;
+}
+
+filtra_status ft_folder_commit(const char *temporary, const char *path) {
+  int fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return fail_errno("open", temporary);
+  filtra_status status = syncfs(fd) ? fail_errno("write", temporary) : FILTRA_OK;
+  close(fd);
+  if (!status && rename(temporary, path)) status = fail_errno("make", path);
+  return status ? status : sync_directory_of(path);
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
+  (void)info, (void)kind, (void)place;
+  remove(path); /* what cannot be removed stays */
+  return 0;
+}
+
+void ft_remove_tree(const char *path) {
+  nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 /* Whether `entry` is a name that open_temporary gives for `name`. */
 static bool is_temporary(const char *entry, const char *name) {
   long process;
@@ -355,6 +390,10 @@ double ft_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+long ft_process(void) {
+  return (long)getpid();
 }
 
 unsigned ft_processors(void) {

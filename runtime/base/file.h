@@ -24,6 +24,13 @@ filtra_status ft_atomic_commit(ft_atomic_file *file);
 void ft_atomic_abort(ft_atomic_file *file);
 /** The whole of `data` in one atomic write. */
 filtra_status ft_file_write(const char *path, const void *data, size_t size);
+/** Makes a file that must not exist yet; not flushed to disk by itself, for one of many files in a
+ * folder that ft_folder_commit completes. */
+filtra_status ft_file_create(const char *path, const void *data, size_t size);
+/** Flushes what a folder holds to disk and gives it its final name, which must be free. */
+filtra_status ft_folder_commit(const char *temporary, const char *path);
+/** Removes a folder with all that it holds; what cannot be removed stays. */
+void ft_remove_tree(const char *path);
 /** Removes the temporaries that processes which were killed left beside `path`. Only while no other
  * process can be writing it. */
 void ft_atomic_clean(const char *path);
@@ -49,6 +56,8 @@ char *ft_cache_directory(void);
 
 /** Seconds on a clock that never jumps. */
 double ft_seconds(void);
+/** This process's number, for names of temporaries. */
+long ft_process(void);
 /** Processors this process may use, at least 1. */
 unsigned ft_processors(void);
 

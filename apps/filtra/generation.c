@@ -1,0 +1,44 @@
+#include "generation.h"
+
+#include "base/file.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int number) {
+  (void)number;
+  stopped = 1;
+}
+
+void generation_begin(generation *g, const char *things) {
+  struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  *g = (generation){.things = things, .terminal = isatty(STDERR_FILENO), .began = ft_seconds()};
+}
+
+static void show(generation *g, uint64_t done, uint64_t total) {
+  double now = ft_seconds();
+  if (!g->terminal || now - g->shown < 0.2) return;
+  g->shown = now;
+  if (done == total)
+    fprintf(stderr, "\r\033[Kwriting %" PRIu64 " %s", total, g->things);
+  else if (done > 0)
+    fprintf(stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " %s, %.0f s left", done, total, g->things,
+            (now - g->began) * (double)(total - done) / (double)done);
+  fflush(stderr);
+}
+
+bool generation_continues(void *user, uint64_t done, uint64_t total) {
+  show(user, done, total);
+  return !stopped;
+}
+
+double generation_end(const generation *g) {
+  if (g->terminal && g->shown > 0.0) fprintf(stderr, "\r\033[K");
+  return ft_seconds() - g->began;
+}
