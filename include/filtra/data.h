@@ -32,6 +32,15 @@
  *   "image-folder" PNG and JPEG files of one size: CLASS/FILE, or train, val and test with such
  *                  folders
  *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png
+ *   "aan-pairs"    Long Range Arena's retrieval task: a folder with new_aan_pairs.train.tsv,
+ *                  .eval.tsv and .test.tsv (any of them), or one such file:
+ *                  label<TAB>id<TAB>id<TAB>text<TAB>text. Papers are cut at 4,000 tokens where
+ *                  max_length is 0. Tokenizer "bytes"
+ *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn) files, each of one class by its name:
+ *                  CLASS_train, CLASS_val (dev) and CLASS_test (ind), or CLASS for training data.
+ *                  Or train, val and test files, or one file of any name, where each header ends
+ *                  with the class: what is behind the last |, or else the last word. Tokenizer
+ *                  "dna"
  *   "text-folders" documents per class, a .txt file each (IMDb's aclImdb): DIR/CLASS/, or
  *                  DIR/train, val (valid, validation, dev) and test with such folders. Classes in
  *                  the order of their names; unsup is passed over. Tokenizer "bytes"

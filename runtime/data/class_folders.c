@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +40,8 @@ static bool holds_files(const char *path, bool (*named)(const char *name), int d
 
 /* DIR/train and so on where it holds classes; NULL where there is none. Caller frees. */
 static char *split_folder(const char *path, bool (*named)(const char *name), filtra_split split) {
-  static const char *const words[FILTRA_SPLITS][4] = {
-      {"train"}, {"val", "valid", "validation", "dev"}, {"test"}};
-  for (size_t i = 0; i < 4 && words[split][i]; i++) {
-    char *folder = ft_path_join(path, words[split][i]);
+  for (size_t i = 0; ft_split_words[split][i]; i++) {
+    char *folder = ft_path_join(path, ft_split_words[split][i]);
     if (folder && ft_is_directory(folder) && holds_files(folder, named, 1)) return folder;
     free(folder);
   }

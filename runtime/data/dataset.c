@@ -19,6 +19,8 @@ const ft_dataset_format *const ft_dataset_formats[] = {
     &ft_format_image_table,
     &ft_format_image_folder,
     &ft_format_ts,
+    &ft_format_aan_pairs,
+    &ft_format_fasta,
     &ft_format_text_folders,
     &ft_format_text_lm,
 };

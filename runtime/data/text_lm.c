@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/corpus.h"
+#include "data/names.h"
 #include "data/text.h"
 
 #include <stdlib.h>
@@ -16,32 +17,13 @@ typedef struct text_files {
   char *path[FILTRA_SPLITS];
 } text_files;
 
-static bool ends_with(const char *text, size_t length, const char *end) {
-  size_t count = strlen(end);
-  return length >= count && !memcmp(text + length - count, end, count);
-}
-
-/* The length of a text file's name without its ending; 0 when it has none of them. */
-static size_t stem_length(const char *name) {
-  static const char *const endings[] = {".txt", ".text", ".tokens", ".raw"};
-  size_t length = strlen(name);
-  if (ends_with(name, length, ".gz")) length -= 3;
-  for (size_t i = 0; i < FT_COUNT(endings); i++)
-    if (ends_with(name, length, endings[i])) return length - strlen(endings[i]);
-  return 0;
-}
+static const char *const endings[] = {".txt", ".text", ".tokens", ".raw", NULL};
 
 /* Whether a file's name, up to its ending, is this split's or ends with it: train, wiki.train. */
 static bool names_split(const char *name, filtra_split split) {
-  static const char *const words[FILTRA_SPLITS][3] = {
-      {"train"}, {"valid", "val", "validation"}, {"test"}};
-  size_t length = stem_length(name);
-  for (size_t i = 0; i < 3 && words[split][i]; i++) {
-    size_t count = strlen(words[split][i]);
-    if (!ends_with(name, length, words[split][i])) continue;
-    if (length == count || strchr("._-", name[length - count - 1])) return true;
-  }
-  return false;
+  filtra_split named;
+  size_t rest;
+  return ft_stem_split(name, ft_stem_length(name, endings), &named, &rest) && named == split;
 }
 
 static filtra_status find_split(const char *path, filtra_split split, char **names, size_t count,
@@ -172,7 +154,7 @@ static filtra_status open_text(const char *path, const filtra_dataset_options *o
 }
 
 static bool probe_text(const ft_dataset_probe *p) {
-  if (!p->directory) return stem_length(p->path) > 0;
+  if (!p->directory) return ft_stem_length(p->path, endings) > 0;
   for (size_t i = 0; i < p->count; i++)
     for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
       if (names_split(p->names[i], split)) return true;

@@ -1,0 +1,183 @@
+/* FASTA (Pearson & Lipman 1988): records of a line that begins with > and lines of sequence. A
+ * record's class is that of its file, or stands in its header. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/corpus.h"
+#include "data/labels.h"
+#include "data/lines.h"
+#include "data/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const endings[] = {".fasta", ".fa", ".fas", ".fna", ".ffn", NULL};
+
+/* ---- files ---- */
+
+typedef struct fasta_file {
+  char *path;
+  filtra_split split;
+  size_t class_at, class_length; /* of its class in the path; length 0: the headers say */
+} fasta_file;
+
+typedef struct fasta_files {
+  fasta_file *file;
+  size_t count, capacity;
+  size_t with_class; /* those whose name is a class */
+  ft_labels labels;
+} fasta_files;
+
+/* CLASS_SPLIT.fasta, CLASS.fasta or SPLIT.fasta; names without a split are training data. */
+static filtra_status add_file(fasta_files *files, const char *folder, const char *name) {
+  size_t length = ft_stem_length(name, endings);
+  fasta_file file = {.path = ft_path_join(folder, name)};
+  if (!file.path) return FILTRA_ERROR_HOST_MEMORY;
+  if (!ft_stem_split(name, length, &file.split, &file.class_length)) {
+    file.split = FILTRA_TRAIN;
+    file.class_length = length;
+  }
+  file.class_at = strlen(file.path) - strlen(name);
+  filtra_status status = FT_GROW(files->file, files->count, files->capacity);
+  if (status) {
+    free(file.path);
+    return status;
+  }
+  files->file[files->count++] = file;
+  files->with_class += file.class_length > 0;
+  return FILTRA_OK;
+}
+
+static filtra_status find_files(fasta_files *files, const char *path) {
+  char **names;
+  size_t count;
+  FT_TRY(ft_list_directory(path, &names, &count));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++)
+    if (ft_stem_length(names[i], endings) > 0) status = add_file(files, path, names[i]);
+  ft_free_names(names, count);
+  if (status) return status;
+  if (files->count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s holds no FASTA files", path);
+  if (files->with_class > 0 && files->with_class < files->count)
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: the names of %zu of %zu FASTA files give a class; all have to, or none (then "
+        "the headers do)",
+        path, files->with_class, files->count);
+  return FILTRA_OK;
+}
+
+static filtra_status find(fasta_files *files, const char *path, filtra_split file_split) {
+  if (ft_is_directory(path)) return find_files(files, path);
+  FT_TRY(FT_GROW(files->file, files->count, files->capacity));
+  fasta_file file = {.path = ft_strdup(path), .split = file_split};
+  if (!file.path) return FILTRA_ERROR_HOST_MEMORY;
+  files->file[files->count++] = file;
+  return FILTRA_OK;
+}
+
+/* ---- records ---- */
+
+typedef struct fasta_reader {
+  ft_lines lines;
+  ft_corpus *corpus;
+  ft_labels *labels;
+  bool in_headers; /* classes are, and wanted */
+  uint64_t header; /* the line of the present record's; 0: none yet */
+  int32_t label;   /* the present record's */
+} fasta_reader;
+
+/* The class behind the last |, or, where there is none, the last of two words or more. */
+static filtra_status read_class(fasta_reader *r) {
+  const char *name = r->lines.line + 1;
+  size_t length = r->lines.length - 1;
+  ft_trim(&name, &length);
+  const char *bar = memrchr(name, '|', length), *from = bar ? bar + 1 : name + length;
+  while (!bar && from > name && from[-1] != ' ' && from[-1] != '\t')
+    from--;
+  if (from == name)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "the header gives no class: neither >NAME|CLASS nor >NAME CLASS");
+  return ft_labels_find(r->labels, from, (size_t)(name + length - from), &r->label);
+}
+
+static filtra_status end_record(fasta_reader *r) {
+  if (!r->header) return FILTRA_OK;
+  filtra_status status = ft_corpus_end_sample(r->corpus, r->label);
+  if (!status) return FILTRA_OK;
+  return ft_fail_context(status, "%s:%llu", r->lines.path, (unsigned long long)r->header);
+}
+
+static filtra_status take_line(fasta_reader *r) {
+  const char *line = r->lines.line;
+  size_t length = r->lines.length;
+  if (*line == '>') return r->in_headers ? read_class(r) : FILTRA_OK;
+  ft_trim(&line, &length);
+  if (length > 0 && !r->header)
+    return ft_fail(FILTRA_ERROR_INPUT, "a sequence without a header, a line that begins with >");
+  return ft_corpus_add(r->corpus, line, length);
+}
+
+static filtra_status read_records(fasta_reader *r) {
+  for (;;) {
+    bool more;
+    FT_TRY(ft_lines_next(&r->lines, &more));
+    if (!more) break;
+    bool header = *r->lines.line == '>';
+    if (header) FT_TRY(end_record(r));
+    filtra_status status = take_line(r);
+    if (status)
+      return ft_fail_context(status, "%s:%llu", r->lines.path, (unsigned long long)r->lines.number);
+    if (header) r->header = r->lines.number;
+  }
+  FT_TRY(end_record(r));
+  if (r->header) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s has no records", r->lines.path);
+}
+
+static filtra_status read_file(const fasta_file *file, ft_labels *labels, ft_corpus *corpus) {
+  fasta_reader r = {.corpus = corpus, .labels = labels};
+  bool wanted = !corpus->vocabulary;
+  r.in_headers = wanted && file->class_length == 0;
+  if (wanted && file->class_length > 0) {
+    const char *name = file->path + file->class_at;
+    filtra_status status = ft_labels_find(labels, name, file->class_length, &r.label);
+    if (status) return ft_fail_context(status, "%s", file->path);
+  }
+  FT_TRY(ft_lines_open(file->path, &r.lines));
+  filtra_status status = read_records(&r);
+  ft_lines_close(&r.lines);
+  return status;
+}
+
+static filtra_status read_split(ft_corpus *corpus, void *user) {
+  fasta_files *files = user;
+  for (size_t i = 0; i < files->count; i++)
+    if (files->file[i].split == corpus->split)
+      FT_TRY(read_file(&files->file[i], &files->labels, corpus));
+  /* The first split has all classes that there are. */
+  if (corpus->vocabulary || files->labels.closed || !files->labels.count) return FILTRA_OK;
+  return ft_labels_close(&files->labels, true, &corpus->ds->samples[corpus->split]);
+}
+
+static filtra_status open_fasta(const char *path, const filtra_dataset_options *options,
+                                filtra_dataset *ds) {
+  fasta_files files = {0};
+  filtra_status status = find(&files, path, options->file_split);
+  if (!status) status = ft_corpus_open(ds, path, options, "dna", read_split, &files);
+  if (!status) ft_labels_give(&files.labels, ds);
+  for (size_t i = 0; i < files.count; i++)
+    free(files.file[i].path);
+  free(files.file);
+  ft_labels_free(&files.labels);
+  return status;
+}
+
+static bool probe_fasta(const ft_dataset_probe *p) {
+  for (size_t i = 0; i < p->count; i++)
+    if (ft_stem_length(p->names[i], endings) > 0) return true;
+  return !p->directory && *p->head == '>';
+}
+
+const ft_dataset_format ft_format_fasta = {
+    "fasta", "FASTA: a file per class, CLASS_train.fasta, CLASS_test.fasta, or classes in headers",
+    probe_fasta, open_fasta};

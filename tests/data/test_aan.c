@@ -1,0 +1,162 @@
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "support/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char small_pairs[] = "1.0\tP01\tP02\tab \"c\tde\n0.0\tP03\tP04\tf\tghi\n";
+
+static const char *write_bytes(const char *folder, const char *name, const void *data,
+                               size_t size) {
+  static char path[512];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *stream = fopen(path, "wb");
+  assert_non_null(stream);
+  assert_int_equal(fwrite(data, 1, size, stream), size);
+  assert_int_equal(fclose(stream), 0);
+  return path;
+}
+
+static const char *write_text(const char *folder, const char *name, const char *text) {
+  return write_bytes(folder, name, text, strlen(text));
+}
+
+static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
+  filtra_dataset *ds;
+  assert_ok(filtra_dataset_open(path, options, &ds));
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(info->format, "aan-pairs");
+  assert_int_equal(info->sequences, 2);
+  assert_int_equal(info->classes, 2);
+  return ds;
+}
+
+static void assert_tokens(const uint16_t *tokens, uint32_t length, const char *text) {
+  assert_int_equal(length, strlen(text));
+  for (uint32_t i = 0; i < length; i++)
+    assert_int_equal(tokens[i], (unsigned char)text[i] + 1);
+}
+
+static void test_folder_of_pairs(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "new_aan_pairs.train.tsv", small_pairs);
+  write_text(folder, "new_aan_pairs.eval.tsv",
+             "\xef\xbb\xbf"
+             "1\ta\tb\tc\td\r\n");
+  write_text(folder, "new_aan_pairs.test.tsv", "0.0\ta\tb\tc\td");
+  write_text(folder, "other.train.tsv", "not this");
+  filtra_dataset *ds = open_ok(folder, NULL);
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_int_equal(info->count[FILTRA_TRAIN], 2);
+  assert_int_equal(info->count[FILTRA_VAL], 1);
+  assert_int_equal(info->count[FILTRA_TEST], 1);
+  assert_false(info->validation_held_out);
+  filtra_sample s;
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 0, &s));
+  assert_int_equal(s.label, 1);
+  assert_tokens(s.tokens, s.length, "ab \"c");
+  assert_tokens(s.second, s.second_length, "de");
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 1, &s));
+  assert_int_equal(s.label, 0);
+  assert_tokens(s.tokens, s.length, "f");
+  assert_tokens(s.second, s.second_length, "ghi");
+  assert_ok(filtra_dataset_sample(ds, FILTRA_VAL, 0, &s));
+  assert_int_equal(s.label, 1);
+  assert_tokens(s.second, s.second_length, "d");
+  filtra_dataset_close(&ds);
+}
+
+static void test_lengths(void **state) {
+  (void)state;
+  char *text = ft_calloc(20000, 1);
+  strcpy(text, "1.0\ta\tb\t");
+  memset(text + strlen(text), 'x', 5000);
+  strcat(text, "\ty\n");
+  const char *path = write_text(test_folder(), "pairs.tsv", text);
+  free(text);
+  filtra_sample s;
+  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_TEST});
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 0, &s));
+  assert_int_equal(s.length, 4000); /* as the task has it */
+  assert_tokens(s.second, s.second_length, "y");
+  filtra_dataset_close(&ds);
+  filtra_dataset_options options = {.file_split = FILTRA_TEST, .max_length = 4500};
+  assert_fails(filtra_dataset_open(path, &options, &ds), FILTRA_ERROR_INPUT,
+               "pairs.tsv:1: a sequence of more than 4500 tokens");
+  options.truncate = true;
+  ds = open_ok(path, &options);
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 0, &s));
+  assert_int_equal(s.length, 4500);
+  filtra_dataset_close(&ds);
+}
+
+static void test_what_is_wrong(void **state) {
+  (void)state;
+  static const struct {
+    const char *line;
+    size_t size;
+    const char *part;
+  } cases[] = {
+      {"1.0\ta\tb\tc", 9, ":3: 4 fields where 5"},
+      {"1.0\ta\tb\tc\td\te", 13, ":3: 6 fields where 5"},
+      {"", 0, ":3: 1 field where 5"},
+      {"2.0\ta\tb\tc\td", 11, ":3: the label is neither"},
+      {"1.5\ta\tb\tc\td", 11, ":3: the label is neither"},
+      {"1.00\ta\tb\tc\td", 12, ":3: the label is neither"},
+      {"nan\ta\tb\tc\td", 11, ":3: the label is neither"},
+      {"\ta\tb\tc\td", 8, ":3: the label is neither"},
+      {"1.0\ta\tb\t\td", 10, ":3: the text is empty"},
+      {"1.0\ta\tb\tc\t", 10, ":3: the text is empty"},
+      {"1.0\ta\tb\tc\0\td", 12, ":3: a NUL byte"},
+  };
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    char text[128];
+    size_t size = sizeof small_pairs - 1;
+    memcpy(text, small_pairs, size);
+    memcpy(text + size, cases[i].line, cases[i].size);
+    text[size + cases[i].size] = '\n';
+    filtra_dataset *ds;
+    assert_fails(filtra_dataset_open(
+                     write_bytes(folder, "pairs.tsv", text, size + cases[i].size + 1), NULL, &ds),
+                 FILTRA_ERROR_INPUT, cases[i].part);
+    assert_null(ds);
+  }
+  filtra_dataset *ds;
+  assert_fails(filtra_dataset_open(folder, &(filtra_dataset_options){.format = "aan-pairs"}, &ds),
+               FILTRA_ERROR_INPUT, "none of the files");
+  write_text(folder, "new_aan_pairs.val.tsv", small_pairs);
+  write_text(folder, "new_aan_pairs.eval.tsv", small_pairs);
+  assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_INPUT,
+               "more than one file of the val split");
+  const char *path = write_text(folder, "pairs.tsv", small_pairs);
+  assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = "listops"}, &ds),
+               FILTRA_ERROR_ARGUMENT, "reads no free text");
+}
+
+/* Cut at any byte: a shorter set or an error with the line. */
+static void test_cut_anywhere(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  for (size_t cut = 0; cut < sizeof small_pairs; cut++) {
+    filtra_dataset *ds;
+    const char *path = write_bytes(folder, "cut.tsv", small_pairs, cut);
+    filtra_status status = filtra_dataset_open(
+        path, &(filtra_dataset_options){.format = "aan-pairs", .tokenizer = "words"}, &ds);
+    if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.tsv");
+    filtra_dataset_close(&ds);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_folder_of_pairs),
+      cmocka_unit_test(test_lengths),
+      cmocka_unit_test(test_what_is_wrong),
+      cmocka_unit_test(test_cut_anywhere),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}

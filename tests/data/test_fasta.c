@@ -1,0 +1,211 @@
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "support/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *write_bytes(const char *folder, const char *name, const void *data,
+                               size_t size) {
+  static char path[512];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *stream = fopen(path, "wb");
+  assert_non_null(stream);
+  assert_int_equal(fwrite(data, 1, size, stream), size);
+  assert_int_equal(fclose(stream), 0);
+  return path;
+}
+
+static const char *write_text(const char *folder, const char *name, const char *text) {
+  return write_bytes(folder, name, text, strlen(text));
+}
+
+static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
+  filtra_dataset *ds;
+  assert_ok(filtra_dataset_open(path, options, &ds));
+  assert_string_equal(filtra_dataset_get_info(ds)->format, "fasta");
+  return ds;
+}
+
+static void refuse(const char *path, const filtra_dataset_options *options, const char *part) {
+  filtra_dataset *ds;
+  assert_fails(filtra_dataset_open(path, options, &ds), FILTRA_ERROR_INPUT, part);
+  assert_null(ds);
+}
+
+/* A record's class by name, and its sequence; in the file's order, held out or not. */
+static void assert_record(const filtra_dataset *ds, filtra_split split, size_t row,
+                          const char *label, const char *sequence) {
+  const ft_samples *samples = &ds->samples[split];
+  const ft_sample_row *r = &samples->rows[row];
+  assert_true(row < samples->count);
+  assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)r->label), label);
+  assert_int_equal(r->length, strlen(sequence));
+  for (uint32_t i = 0; i < r->length; i++)
+    assert_string_equal(
+        filtra_tokenizer_symbol(ds->info.tokenizer, samples->tokens.ids[r->first + i]),
+        ((char[2]){sequence[i]}));
+}
+
+static void test_class_per_file(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "zebra_train.fasta", ">1 any words\nACGT\n>2\nAC\n\nGT\nn\n");
+  write_text(folder, "ant-x.fa", "\xef\xbb\xbf>1\r\nacgu\r\n");
+  write_text(folder, "ant_dev.fasta", ">1\nA");
+  write_text(folder, "ant_train.fasta", ">1\nC");
+  write_text(folder, "ant-x_test.fna", ">1|zebra\nTTT  \n");
+  write_text(folder, "README", "not this");
+  filtra_dataset *ds = open_ok(folder, NULL);
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_string_equal(filtra_tokenizer_name(info->tokenizer), "dna");
+  assert_int_equal(info->classes, 3);
+  assert_string_equal(filtra_dataset_class_name(ds, 0), "ant");
+  assert_string_equal(filtra_dataset_class_name(ds, 1), "ant-x");
+  assert_int_equal(info->count[FILTRA_TRAIN], 4);
+  assert_record(ds, FILTRA_TRAIN, 0, "ant-x", "ACGT");
+  assert_record(ds, FILTRA_TRAIN, 1, "ant", "C");
+  assert_record(ds, FILTRA_TRAIN, 2, "zebra", "ACGT");
+  assert_record(ds, FILTRA_TRAIN, 3, "zebra", "ACGTN");
+  assert_record(ds, FILTRA_VAL, 0, "ant", "A");
+  assert_record(ds, FILTRA_TEST, 0, "ant-x", "TTT");
+  filtra_dataset_close(&ds);
+  write_text(folder, "new_test.fa", ">1\nA");
+  refuse(folder, NULL, "new_test.fa: \"new\" is none of the 3 classes");
+  write_text(folder, "test.fa", ">1 ant\nA");
+  refuse(folder, NULL, "the names of 6 of 7 FASTA files give a class");
+}
+
+static void test_class_per_header(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "train.fasta", ">s1|chr2|10\nA\n>s 2|b|9 \nC\n>s3 x y 10\nG\n");
+  write_text(folder, "test.fasta", ">s1 9\nACG\n");
+  filtra_dataset *ds = open_ok(folder, NULL);
+  assert_int_equal(filtra_dataset_get_info(ds)->classes, 2);
+  assert_record(ds, FILTRA_TRAIN, 0, "10", "A");
+  assert_record(ds, FILTRA_TRAIN, 1, "9", "C");
+  assert_record(ds, FILTRA_TRAIN, 2, "10", "G");
+  assert_record(ds, FILTRA_TEST, 0, "9", "ACG");
+  assert_int_equal(ds->samples[FILTRA_TEST].rows[0].label, 0); /* numbers in their order */
+  filtra_dataset_close(&ds);
+  write_text(folder, "test.fasta", ">s1 9\nACG\n>s2 8\nA\n");
+  refuse(folder, NULL, "test.fasta:3: \"8\" is none of the 2 classes");
+}
+
+static void test_other_alphabets(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
+  refuse(path, NULL, "x.fa:2: 'L' at column 4 is no nucleotide");
+}
+
+static void test_proteins(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
+  filtra_dataset *ds = open_ok(
+      path, &(filtra_dataset_options){.tokenizer = "characters", .file_split = FILTRA_TEST});
+  assert_int_equal(filtra_tokenizer_size(ds->info.tokenizer), 8);
+  assert_record(ds, FILTRA_TEST, 0, "1", "MKVLE*");
+  assert_record(ds, FILTRA_TEST, 1, "0", "AA");
+  filtra_dataset_close(&ds);
+}
+
+static void test_lengths(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "x.fa", ">a 1\nA\n>b 2\nACG\nTT\n");
+  filtra_dataset_options options = {.max_length = 4, .file_split = FILTRA_TEST};
+  refuse(path, &options, "x.fa:3: a sequence of more than 4 tokens");
+  options.truncate = true;
+  filtra_dataset *ds = open_ok(path, &options);
+  assert_record(ds, FILTRA_TEST, 1, "2", "ACGT");
+  filtra_dataset_close(&ds);
+}
+
+static void test_what_is_wrong(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *part;
+  } cases[] = {
+      {"ACGT\n>a 1\nA\n", "x.fa:1: a sequence without a header"},
+      {">a 1\nA\n>b\nC\n", "x.fa:3: the header gives no class"},
+      {">a 1\nA\n>\nC\n", "x.fa:3: the header gives no class"},
+      {">a 1\nA\n>b|\nC\n", "x.fa:3: the class is empty"},
+      {">a 1\nA\n>b 1\n>c 1\nA\n", "x.fa:3: the text is empty"},
+      {">a 1\nA\n>b 1", "x.fa:3: the text is empty"},
+      {">a 1\n\n\n", "x.fa:1: the text is empty"},
+      {">a 1\nAC-GT\n", "x.fa:2: '-' at column 3"},
+      {">a 1\nAC GT\n", "x.fa:2: '\\x20' at column 3"},
+      {">a 1\nACGT5\n", "x.fa:2: '5' at column 5"},
+      {"\n\n", "x.fa has no records"},
+  };
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++)
+    refuse(write_text(folder, "x.fa", cases[i].text), &(filtra_dataset_options){.format = "fasta"},
+           cases[i].part);
+  refuse(write_bytes(folder, "x.fa", ">a 1\nA\0C\n", 9), NULL, "x.fa:2: a NUL byte");
+  refuse(write_text(folder, "x.fa", ""), NULL, "x.fa is empty");
+  refuse(test_folder(), &(filtra_dataset_options){.format = "fasta"}, "holds no FASTA files");
+}
+
+static void test_cut_anywhere(void **state) {
+  (void)state;
+  static const char text[] = "\xef\xbb\xbf>a|1\r\nAC\r\nGT\r\n>b|2\r\nNN\r\n";
+  static const char *const names[] = {"dna", "characters", "words"};
+  const char *folder = test_folder();
+  for (size_t cut = 0; cut < sizeof text; cut++)
+    for (size_t i = 0; i < FT_COUNT(names); i++) {
+      filtra_dataset *ds;
+      filtra_status status = filtra_dataset_open(
+          write_bytes(folder, "cut.fa", text, cut),
+          &(filtra_dataset_options){.format = "fasta", .tokenizer = names[i]}, &ds);
+      if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.fa");
+      filtra_dataset_close(&ds);
+    }
+}
+
+static void test_memory_failures(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "a.fa", ">1\nACGT\n");
+  write_text(folder, "b.fa", ">1\nACGT\n");
+  for (long n = 1;; n++) {
+    filtra_dataset *ds;
+    ft_memory_fail_after(n);
+    filtra_status status = filtra_dataset_open(
+        folder, &(filtra_dataset_options){.format = "fasta", .tokenizer = "characters"}, &ds);
+    ft_memory_fail_after(0);
+    filtra_dataset_close(&ds);
+    if (!status) break;
+    assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+    assert_true(n < 200);
+  }
+}
+
+static void test_enhancers(void **state) {
+  (void)state;
+  static const char path[] = TEST_SOURCE_DIR "/../../shared/data/dna/enhancers";
+  if (!ft_file_exists(path)) {
+    print_message("SKIPPED: %s is not there\n", path);
+    skip();
+  }
+  filtra_dataset *ds = open_ok(path, NULL);
+  assert_int_equal(ds->samples[FILTRA_TRAIN].count, 2 * 1484);
+  assert_int_equal(ds->samples[FILTRA_TEST].count, 2 * 200);
+  assert_string_equal(filtra_dataset_class_name(ds, 0), "original_enhancer");
+  assert_string_equal(filtra_dataset_class_name(ds, 1), "original_non_enhancer");
+  assert_int_equal(filtra_dataset_get_info(ds)->longest, 200);
+  filtra_dataset_close(&ds);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_class_per_file),  cmocka_unit_test(test_class_per_header),
+      cmocka_unit_test(test_other_alphabets), cmocka_unit_test(test_proteins),
+      cmocka_unit_test(test_lengths),         cmocka_unit_test(test_what_is_wrong),
+      cmocka_unit_test(test_cut_anywhere),    cmocka_unit_test(test_memory_failures),
+      cmocka_unit_test(test_enhancers),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
