@@ -75,6 +75,7 @@ int run_predict(int argc, char **argv);
 int run_generate(int argc, char **argv);
 int run_analyze(int argc, char **argv);
 int run_check(int argc, char **argv);
+int run_kernels(int argc, char **argv);
 int run_bench(int argc, char **argv);
 
 #endif

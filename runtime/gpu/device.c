@@ -99,18 +99,27 @@ static filtra_status create_device(filtra_device *dev) {
   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                         .pNext = &f11,
                                         .features = {.shaderInt64 = info->int64}};
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR statistics = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+      .pipelineExecutableInfo = VK_TRUE};
+  const char *extensions[2];
+  uint32_t extension_count = 0;
+  if (dev->caps.portability) extensions[extension_count++] = "VK_KHR_portability_subset";
+  if (dev->compiler) {
+    extensions[extension_count++] = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
+    f13.pNext = &statistics;
+  }
   float priority = 1;
   VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                    .queueFamilyIndex = dev->caps.queue_family,
                                    .queueCount = 1,
                                    .pQueuePriorities = &priority};
-  const char *portability = "VK_KHR_portability_subset";
   VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &features,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue,
-                               .enabledExtensionCount = dev->caps.portability ? 1 : 0,
-                               .ppEnabledExtensionNames = &portability};
+                               .enabledExtensionCount = extension_count,
+                               .ppEnabledExtensionNames = extensions};
   FT_TRY(FT_VK(NULL, vkCreateDevice(dev->physical, &create, NULL, &dev->device)));
   volkLoadDeviceTable(&dev->vk, dev->device);
   dev->vk.vkGetDeviceQueue(dev->device, dev->caps.queue_family, 0, &dev->queue);
@@ -123,6 +132,7 @@ static filtra_status create_objects(filtra_device *dev) {
                                        .pushConstantRangeCount = 1,
                                        .pPushConstantRanges = &push};
   FT_TRY(FT_VK(dev, dev->vk.vkCreatePipelineLayout(dev->device, &layout, NULL, &dev->layout)));
+  if (dev->compiler) return FILTRA_OK; /* drivers without their GPU have no timelines */
   VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                     .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
   VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
@@ -162,6 +172,10 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
   bool validation = options->validation || (variable && !strcmp(variable, "1"));
   FT_TRY(ft_instance_create(validation, &dev->instance));
   FT_TRY(choose_physical(dev, options));
+  if (dev->compiler && !dev->caps.info.pipeline_statistics)
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                   "%s, %s: the driver has no VK_KHR_pipeline_executable_properties",
+                   dev->caps.info.name, dev->caps.info.driver);
   FT_TRY(create_device(dev));
   FT_TRY(create_objects(dev));
   FT_TRY(create_pipelines(dev, options->cache_dir));
@@ -170,16 +184,27 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
   return FILTRA_OK;
 }
 
-filtra_status filtra_device_open(const filtra_device_options *options, filtra_device **device) {
+static filtra_status make_device(const filtra_device_options *options, bool compiler,
+                                 filtra_device **device) {
   *device = NULL;
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
+  dev->compiler = compiler;
   filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
   if (status)
     filtra_device_close(&dev);
   else
     *device = dev;
   return status;
+}
+
+filtra_status filtra_device_open(const filtra_device_options *options, filtra_device **device) {
+  return make_device(options, false, device);
+}
+
+filtra_status ft_device_open_compiler(const filtra_device_options *options,
+                                      filtra_device **device) {
+  return make_device(options, true, device);
 }
 
 static void destroy_objects(filtra_device *dev) {

@@ -76,10 +76,16 @@ struct filtra_device {
   VkSemaphore timeline; /* counts submissions */
   uint64_t submitted;   /* last timeline value handed out */
   bool lost;
+  bool compiler; /* opened to compile only: buffers are empty, nothing is submitted */
   uint64_t memory_used;
   struct ft_pipeline_store *pipelines;
   struct ft_staging *staging;
 };
+
+/** Opens a device to see what its compiler makes of kernels: pipelines keep statistics, no
+ * memory is allocated, and running a graph fails. So drivers without their GPU will do. Fails with
+ * UNSUPPORTED where the driver has no statistics. */
+filtra_status ft_device_open_compiler(const filtra_device_options *options, filtra_device **device);
 
 /* ---- memory (gpu/memory.c) ---- */
 
@@ -117,6 +123,31 @@ filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, si
 VkPipeline ft_pipeline_handle(const ft_pipeline *pipeline);
 /** Whether the kernel asks how many workgroups there are: a dispatch of it cannot be cut. */
 bool ft_pipeline_counts_groups(const ft_pipeline *pipeline);
+
+/* ---- what the compiler made of them (gpu/statistics.c) ---- */
+
+enum { FT_MAX_STATISTICS = 48, FT_MAX_EXECUTABLES = 8 };
+
+/** One program that a pipeline consists of (some drivers compile one for each subgroup size). */
+typedef struct ft_executable {
+  char name[64];
+  uint32_t subgroup;
+  /* In the units of Vulkan's statistics: bytes, counts. Negative: the driver does not tell. */
+  double registers, spills, scratch, shared, occupancy, instructions;
+  struct {
+    char name[64];
+    double value;
+  } raw[FT_MAX_STATISTICS]; /* what the driver said, all of it */
+  uint32_t raw_count;
+} ft_executable;
+
+/** Pipelines made so far, in order. */
+size_t ft_pipeline_count(const filtra_device *dev);
+const ft_kernel_key *ft_pipeline_key(const filtra_device *dev, size_t index);
+/** The executables of pipeline `index`; only on a device from ft_device_open_compiler. */
+filtra_status ft_pipeline_statistics(filtra_device *dev, size_t index,
+                                     ft_executable executables[FT_MAX_EXECUTABLES],
+                                     uint32_t *count);
 
 /* ---- submission (gpu/submit.c) ---- */
 

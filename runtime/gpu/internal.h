@@ -34,6 +34,23 @@ filtra_status ft_caps_override(ft_caps *caps, const char *text);
 
 /* ---- pipeline.c, pipeline_cache.c ---- */
 
+struct ft_pipeline {
+  const ft_kernel_source *source;
+  ft_kernel_key key;
+  uint32_t required_subgroup; /* 0: none */
+  VkPipelineShaderStageCreateFlags flags;
+  VkPipeline handle; /* VK_NULL_HANDLE only within ft_pipelines_get */
+  VkResult result;
+};
+
+struct ft_pipeline_store {
+  ft_pipeline **list;
+  size_t count, capacity;
+  VkPipelineCache cache;
+  char *cache_path; /* NULL: not kept on disk */
+  size_t cache_size;
+};
+
 filtra_status ft_pipeline_store_create(filtra_device *dev, const char *cache_dir);
 /** Stores the pipeline cache and destroys everything. */
 void ft_pipeline_store_destroy(filtra_device *dev);

@@ -9,23 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ft_pipeline {
-  const ft_kernel_source *source;
-  ft_kernel_key key;
-  uint32_t required_subgroup; /* 0: none */
-  VkPipelineShaderStageCreateFlags flags;
-  VkPipeline handle; /* VK_NULL_HANDLE only within ft_pipelines_get */
-  VkResult result;
-};
-
-struct ft_pipeline_store {
-  ft_pipeline **list;
-  size_t count, capacity;
-  VkPipelineCache cache;
-  char *cache_path; /* NULL: not kept on disk */
-  size_t cache_size;
-};
-
 /* ---- kernels ---- */
 
 static const ft_kernel_source *find_source(const char *name, const char *suffix) {
@@ -179,7 +162,8 @@ static VkResult create_pipeline(filtra_device *dev, VkShaderModule module, ft_pi
                 .module = module,
                 .pName = "main",
                 .pSpecializationInfo = &constants},
-      .flags = dev->caps.submission_seconds > 0.0 ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0,
+      .flags = (dev->caps.submission_seconds > 0.0 ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0u) |
+               (dev->compiler ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0u),
       .layout = dev->layout};
   return FT_VK_RESULT(dev->vk.vkCreateComputePipelines(dev->device, dev->pipelines->cache, 1, &info,
                                                        NULL, &p->handle));

@@ -105,7 +105,7 @@ static filtra_status copy_piece(filtra_device *dev, const ft_buffer *from, uint6
 filtra_status ft_upload(filtra_device *dev, const ft_buffer *to, uint64_t offset, const void *data,
                         uint64_t size) {
   FT_TRY(check_range(to, offset, size, "upload"));
-  if (size == 0) return FILTRA_OK;
+  if (size == 0 || dev->compiler) return FILTRA_OK;
   if (to->mapped) { /* the next submission makes host writes visible */
     FT_TRY(ft_wait_idle(dev));
     memcpy((char *)to->mapped + offset, data, size);
@@ -127,6 +127,7 @@ filtra_status ft_download(filtra_device *dev, const ft_buffer *from, uint64_t of
                           uint64_t size) {
   FT_TRY(check_range(from, offset, size, "download"));
   if (size == 0) return FILTRA_OK;
+  if (dev->compiler) return ft_fail(FILTRA_ERROR_UNSUPPORTED, "this device only compiles");
   FT_TRY(prepare(dev));
   /* Reading mapped memory that is not cached is slower than copying it over first. */
   if (from->mapped && from->cached) {
@@ -155,7 +156,7 @@ filtra_status ft_fill(filtra_device *dev, const ft_buffer *to, uint64_t offset, 
                    "fill of %" PRIu64 " bytes at %" PRIu64 ": both must be multiples of 4", size,
                    offset);
   }
-  if (size == 0) return FILTRA_OK;
+  if (size == 0 || dev->compiler) return FILTRA_OK;
   FT_TRY(prepare(dev));
   FT_TRY(begin(dev));
   dev->vk.vkCmdFillBuffer(dev->staging->commands, to->buffer, offset, size, word);

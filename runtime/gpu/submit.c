@@ -110,6 +110,7 @@ static filtra_status refuse_lost(const filtra_device *dev) {
 filtra_status ft_submit(filtra_device *dev, const VkCommandBuffer *commands, uint32_t count,
                         uint64_t *ticket) {
   FT_TRY(refuse_lost(dev));
+  if (dev->compiler) return ft_fail(FILTRA_ERROR_UNSUPPORTED, "this device only compiles");
   VkCommandBufferSubmitInfo some[8], *infos = some;
   if (count > FT_COUNT(some)) {
     infos = ft_calloc(count, sizeof *infos);

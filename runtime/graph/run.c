@@ -159,6 +159,7 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
   ft_plan_barriers(g);
   FT_TRY(ft_graph_status(g));
   FT_TRY(create_pipelines(g));
+  if (g->device->compiler) return FILTRA_OK;
   FT_TRY(ft_prepare_submissions(g));
   FT_TRY(create_slots(g));
   g->compiled = true;
