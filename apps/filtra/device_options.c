@@ -6,6 +6,7 @@ const char device_options_help[] =
     "  --caps LIST       mask features or shrink limits: int64, fp16, subgroup, timestamps,\n"
     "                    pipeline_cache (=0), shared, allocation (=BYTES), invocations (=N),\n"
     "                    gemm (=naive, tiled or s64), attention (=tiled or lanes),\n"
+    "                    registers (=few or many: what tiles are cut for),\n"
     "                    submission_ms (=N: the most one submission should take; 0: no\n"
     "                    limit), as key=value,...\n"
     "  --cache-dir DIR   folder of the pipeline cache; \"\" keeps none\n"

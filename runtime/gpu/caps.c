@@ -191,6 +191,8 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   caps->cpu = info->device_class == FILTRA_DEVICE_CPU;
   caps->portability = has_extension(&facts, "VK_KHR_portability_subset");
   caps->pipeline_cache = true;
+  /* Only Intel's GPUs run subgroups of 8, which share a register file of 4 KiB. */
+  caps->few_registers = !caps->cpu && info->subgroup_size_min <= 8;
   caps->submission_seconds = caps->cpu ? 0.0 : 0.1; /* nobody watches over a CPU driver */
   info->subgroup_arithmetic = caps->subgroup;
   info->int64 = facts.features.features.shaderInt64;
@@ -320,6 +322,13 @@ static filtra_status apply(ft_caps *caps, override *over, const char *key, const
     caps->submission_seconds = (double)milliseconds * 1e-3;
     return FILTRA_OK;
   }
+  if (!strcmp(key, "registers")) {
+    if (strcmp(value, "few") && strcmp(value, "many"))
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "capability registers=%s: few or many is expected",
+                     value);
+    caps->few_registers = !strcmp(value, "few");
+    return FILTRA_OK;
+  }
   if (!strcmp(key, "gemm")) {
     for (size_t i = 0; i < FT_COUNT(gemm_names); i++) {
       if (strcmp(value, gemm_names[i])) continue;
@@ -340,11 +349,11 @@ static filtra_status apply(ft_caps *caps, override *over, const char *key, const
     return ft_fail(FILTRA_ERROR_ARGUMENT, "capability attention=%s: tiled or lanes is expected",
                    value);
   }
-  return ft_fail(
-      FILTRA_ERROR_ARGUMENT,
-      "unknown capability \"%s\"; there are int64, fp16, subgroup, timestamps, "
-      "pipeline_cache, shared, invocations, allocation, submission_ms, gemm and attention",
-      key);
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "unknown capability \"%s\"; there are int64, fp16, subgroup, timestamps, "
+                 "pipeline_cache, shared, invocations, allocation, registers, submission_ms, gemm "
+                 "and attention",
+                 key);
 }
 
 static filtra_status parse_override(ft_caps *caps, override *over, const char *text) {

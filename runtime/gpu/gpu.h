@@ -33,6 +33,7 @@ typedef struct ft_caps {
   ft_gemm_variant gemm;
   ft_attention_variant attention;
   uint32_t row_workgroup;    /* invocations for kernels that give a workgroup a row */
+  bool few_registers;        /* about 128 a lane, as on Intel: large register tiles would spill */
   double submission_seconds; /* that one submission should take at most; 0: no limit */
 } ft_caps;
 

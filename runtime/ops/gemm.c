@@ -102,6 +102,7 @@ static gemm_plan plan_tiled(const filtra_device *dev, const ft_gemm *p) {
   for (size_t i = 0; i < FT_COUNT(shapes); i++) {
     const uint32_t *s = shapes[i];
     if (s[0] > caps->info.max_workgroup_invocations && i + 1 < FT_COUNT(shapes)) continue;
+    if (caps->few_registers && s[1] * s[2] > 16) continue;
     best = (gemm_plan){.kernel = "gemm/tiled",
                        .workgroup = s[0],
                        .spec = {s[1], s[2], s[3], s[4]},
