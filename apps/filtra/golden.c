@@ -60,6 +60,15 @@ bool golden_flag(const golden *c, const char *key) {
   return !strcmp(text, "true");
 }
 
+filtra_status golden_choose(const golden *c, const char *key, const char *fallback,
+                            const char *const *names, int *out) {
+  const char *text = golden_text(c, key, fallback);
+  for (*out = 0; names[*out]; ++*out)
+    if (!strcmp(names[*out], text)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: %s \"%.64s\" is not known here", c->path, key,
+                 text);
+}
+
 static int64_t elements(const ft_safetensor *t) {
   int64_t n = 1;
   for (int i = 0; i < t->ndim; i++)
@@ -154,23 +163,41 @@ void golden_bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
   }
 }
 
-/* Elements of the bound part of the parameter, and the parameter's in all. */
-static filtra_status bound_size(const golden *c, const golden_binding *b, const ft_safetensor *t,
-                                size_t *part, size_t *all) {
+void golden_bind_rows(golden *c, const char *golden_name, const char *parameter, int part,
+                      int parts) {
+  size_t i = c->binding_count;
+  golden_bind(c, golden_name, parameter, part, parts);
+  if (i < c->binding_count) c->bindings[i].interleaved = true;
+}
+
+/* Elements of the bound part of the parameter, of a row, and of the parameter in all. */
+typedef struct bound_size {
+  size_t part, row, all;
+} bound_size;
+
+static filtra_status find_bound(const golden *c, const golden_binding *b, const ft_safetensor *t,
+                                bound_size *size) {
   for (size_t i = 0; i < filtra_parameters_count(c->params); i++) {
     int64_t shape[FILTRA_MAX_DIMS];
     if (strcmp(filtra_parameters_name(c->params, i), b->parameter)) continue;
     int ndim = filtra_parameters_shape(c->params, i, shape);
-    *all = 1;
-    for (int k = 0; k < ndim; k++)
-      *all *= (size_t)shape[k];
-    *part = *all / (size_t)b->parts;
-    bool longer = b->parts == 1 && (size_t)elements(t) > *part;
-    if (t->dtype == FT_SAFETENSORS_F32 && ((size_t)elements(t) == *part || longer))
+    size->row = 1;
+    for (int k = 1; k < ndim; k++)
+      size->row *= (size_t)shape[k];
+    size->all = size->row * (size_t)shape[0];
+    size->part = size->all / (size_t)b->parts;
+    bool longer = b->parts == 1 && (size_t)elements(t) > size->part;
+    if (t->dtype == FT_SAFETENSORS_F32 && ((size_t)elements(t) == size->part || longer))
       return FILTRA_OK;
   }
   return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s does not fit parameter %s", c->path, t->name,
                  b->parameter);
+}
+
+/* Where element i of the part lies. */
+static size_t bound_index(const golden_binding *b, const bound_size *size, size_t i) {
+  if (!b->interleaved) return (size_t)b->part * size->part + i;
+  return (i / size->row * (size_t)b->parts + (size_t)b->part) * size->row + i % size->row;
 }
 
 static filtra_status set_parameters(golden *c) {
@@ -179,13 +206,14 @@ static filtra_status set_parameters(golden *c) {
     const ft_safetensor *t = find_tensor(c, "param.", b->golden);
     if (!t)
       return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor param.%s is missing", c->path, b->golden);
-    size_t part, all;
-    FT_TRY(bound_size(c, b, t, &part, &all));
-    float *values = ft_calloc(all, sizeof *values);
+    bound_size size;
+    FT_TRY(find_bound(c, b, t, &size));
+    float *values = ft_calloc(size.all, sizeof *values);
     if (!values) return FILTRA_ERROR_HOST_MEMORY;
-    filtra_status status = filtra_parameters_get(c->params, b->parameter, values, all);
-    memcpy(values + (size_t)b->part * part, t->data, part * sizeof *values);
-    if (!status) status = filtra_parameters_set(c->params, b->parameter, values, all);
+    filtra_status status = filtra_parameters_get(c->params, b->parameter, values, size.all);
+    for (size_t k = 0; k < size.part; k++)
+      values[bound_index(b, &size, k)] = ((const float *)t->data)[k];
+    if (!status) status = filtra_parameters_set(c->params, b->parameter, values, size.all);
     free(values);
     FT_TRY(status);
   }
@@ -291,13 +319,15 @@ static filtra_status compare_device(const golden *c, golden_report *report, cons
 
 static filtra_status compare_bound(const golden *c, golden_report *report, const ft_safetensor *t,
                                    const golden_binding *b) {
-  size_t part, all;
-  FT_TRY(bound_size(c, b, find_tensor(c, "param.", b->golden), &part, &all));
-  float *got = ft_calloc(all, sizeof *got);
-  if (!got) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_parameters_get_gradient(c->params, b->parameter, got, all);
-  if (!status) status = compare(c, report, t, got + (size_t)b->part * part, part);
-  free(got);
+  bound_size size;
+  FT_TRY(find_bound(c, b, find_tensor(c, "param.", b->golden), &size));
+  float *all = ft_calloc(size.all + size.part, sizeof *all), *got = all + size.all;
+  if (!all) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_parameters_get_gradient(c->params, b->parameter, all, size.all);
+  for (size_t k = 0; k < size.part; k++)
+    got[k] = all[bound_index(b, &size, k)];
+  if (!status) status = compare(c, report, t, got, size.part);
+  free(all);
   return status;
 }
 

@@ -11,7 +11,8 @@ enum { GOLDEN_MAX = 512 };
 /** A golden tensor whose device side is (part of) a named parameter. */
 typedef struct golden_binding {
   char golden[64], parameter[96];
-  int part, parts; /* part `part` of the parameter's first axis; golden may have rows more */
+  int part, parts;  /* part `part` of the parameter's first axis; golden may have rows more */
+  bool interleaved; /* rows part, part + parts, .. instead */
 } golden_binding;
 
 /** A golden tensor fed to the graph, or an output. */
@@ -79,6 +80,9 @@ void golden_host_output(golden *c, const char *name, const float *values, int64_
 const float *golden_values(golden *c, const char *name, int64_t count);
 /** Ties param.GOLDEN to part `part` of `parts` of a parameter. */
 void golden_bind(golden *c, const char *golden_name, const char *parameter, int part, int parts);
+/** Ties param.GOLDEN to the rows part, part + parts, .. of a parameter. */
+void golden_bind_rows(golden *c, const char *golden_name, const char *parameter, int part,
+                      int parts);
 /** Names in the file and in the model, each below its prefix. */
 typedef struct golden_name_pair {
   const char *golden, *parameter;
@@ -93,5 +97,16 @@ double golden_number(const golden *c, const char *key, double fallback);
 int64_t golden_count(const golden *c, const char *key, int64_t fallback);
 bool golden_flag(const golden *c, const char *key);
 const char *golden_text(const golden *c, const char *key, const char *fallback);
+/** One of `names`, NULL-terminated, by its index; fails when the file has another. */
+filtra_status golden_choose(const golden *c, const char *key, const char *fallback,
+                            const char *const *names, int *out);
+
+/* ---- parts of the Converter that several of its ops have (golden_converter_parts.c) ---- */
+
+void golden_bind_siren(golden *c, const char *golden_prefix, const char *prefix);
+void golden_bind_gffn(golden *c, const char *golden_prefix, const char *prefix);
+void golden_bind_gru(golden *c, const char *golden_prefix, const char *prefix, int64_t layers);
+/** The setting softplus_threshold. */
+filtra_status golden_softplus(golden *c, filtra_activation *activation);
 
 #endif

@@ -2,7 +2,9 @@
 #include "golden.h"
 
 #include "base/memory.h"
+#include "model/model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ static filtra_tensor *rotations(golden *c, const char *chain) {
     snprintf(name, sizeof name, "in.%s_%s", names[i], chain);
     angle[i] = golden_input(c, name);
   }
-  return filtra_givens(c->graph, angle[0], angle[1], angle[2]);
+  return filtra_givens(c->graph, angle[0], angle[1], angle[2], NULL);
 }
 
 static filtra_status build_transform(golden *c, bool inverse) {
@@ -51,6 +53,129 @@ static filtra_status build_synvolution_core(golden *c) {
   return FILTRA_OK;
 }
 
+/* h_t = c_t h_{t-1} + d_t; real c and d, without the axis (re, im), are complex numbers too. */
+static filtra_status build_affine_scan(golden *c) {
+  filtra_tensor *factor = golden_input(c, "in.c"), *d = golden_input(c, "in.d"), *re, *im;
+  const bool real = d && d->ndim == 3;
+  if (factor && factor->ndim == 2) factor = filtra_complex(c->graph, factor, NULL);
+  if (real) d = filtra_complex(c->graph, d, NULL);
+  filtra_tensor *h = filtra_affine_scan(c->graph, factor, d, golden_flag(c, "reverse"));
+  if (real) {
+    filtra_complex_parts(c->graph, h, &re, &im);
+    h = re;
+  }
+  golden_output(c, golden_has(c, "out.h") ? "h" : "y", h);
+  return FILTRA_OK;
+}
+
+/* ---- mixers, block, model: through the code that training uses ---- */
+
+/* The damping factors that the file was made with are those of its kernel and K. */
+static filtra_status check_damping(golden *c, const json_t *mixer) {
+  static const char *const names[] = {"dirichlet", "fejer", "jackson", "lanczos",
+                                      "lorentz",   "vekic", "wang",    NULL};
+  int kernel, order = (int)json_integer_value(json_object_get(mixer, "K"));
+  float factors[FILTRA_MAX_KERNEL_ORDER + 1];
+  FT_TRY(golden_choose(c, "kernel", "dirichlet", names, &kernel));
+  filtra_gibbs_options options = {
+      .lanczos_m = (float)json_number_value(json_object_get(mixer, "lanczos_m")),
+      .lorentz_xi = (float)json_number_value(json_object_get(mixer, "lorentz_xi")),
+      .wang_a = (float)json_number_value(json_object_get(mixer, "wang_a")),
+      .wang_b = (float)json_number_value(json_object_get(mixer, "wang_b"))};
+  FT_TRY(filtra_gibbs_factors((filtra_gibbs)kernel, order, &options, factors));
+  const float *given = golden_values(c, "fixed.damp", order + 1);
+  for (int k = 0; given && k <= order; k++)
+    if (!(fabsf(given[k] - factors[k]) <= 1e-6f))
+      return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                     "%s: fixed.damp holds %g for k = %d, the kernel's factor is %g", c->path,
+                     (double)given[k], k, (double)factors[k]);
+  return FILTRA_OK;
+}
+
+/* The mixer as a configuration would name it: Kernelution where the file has coefficients. */
+static filtra_status read_mixer(golden *c, const char *prefix, double loss_weight,
+                                ft_mixer *mixer) {
+  char name[64];
+  snprintf(name, sizeof name, "param.%scheb", prefix);
+  json_t *json =
+      json_pack("{ss si ss}", "name", "synvolution", "permutation",
+                (int)golden_number(c, "perm", 0.0), "layout", golden_text(c, "layout", "token"));
+  if (!json) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  filtra_status status = FILTRA_OK;
+  if (golden_has(c, name)) {
+    json_t *more = json_pack(
+        "{ss sI ss sf sf sf sf sf}", "name", "kernelution", "K",
+        (json_int_t)golden_dim(c, name, 0) - 1, "kernel", golden_text(c, "kernel", "dirichlet"),
+        "lanczos_m", golden_number(c, "lanczos_m", 3.0), "lorentz_xi",
+        golden_number(c, "lorentz_xi", 4.0), "wang_a", golden_number(c, "wang_a", 2.0), "wang_b",
+        golden_number(c, "wang_b", 2.0), "kernel_polynomial_weight", loss_weight);
+    if (json_object_update_missing(more, json))
+      status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+    json_decref(json);
+    json = more;
+  }
+  if (!status) status = ft_mixer_read(json, c->path, mixer);
+  if (!status && golden_has(c, name)) status = check_damping(c, json);
+  json_decref(json);
+  return status;
+}
+
+static void bind_mixer(golden *c, const char *golden_prefix, const char *prefix) {
+  char name[64], parameter[64];
+  snprintf(name, sizeof name, "%sval.", golden_prefix);
+  snprintf(parameter, sizeof parameter, "%svalues.", prefix);
+  golden_bind_siren(c, name, parameter);
+  snprintf(name, sizeof name, "%svec.", golden_prefix);
+  snprintf(parameter, sizeof parameter, "%svectors.0.", prefix);
+  golden_bind_siren(c, name, parameter);
+  snprintf(parameter, sizeof parameter, "%svalue.weight", prefix);
+  snprintf(name, sizeof name, "%sw_re", golden_prefix);
+  golden_bind_rows(c, name, parameter, 0, 2);
+  snprintf(name, sizeof name, "%sw_im", golden_prefix);
+  golden_bind_rows(c, name, parameter, 1, 2);
+  snprintf(name, sizeof name, "param.%scheb", golden_prefix);
+  snprintf(parameter, sizeof parameter, "%schebyshev", prefix);
+  if (golden_has(c, name)) golden_bind(c, name + strlen("param."), parameter, 0, 1);
+}
+
+static filtra_status build_kernelution(golden *c) {
+  ft_mixer mixer;
+  FT_TRY(read_mixer(c, "", 0.0, &mixer));
+  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_mixer_input in = {.x = golden_input(c, "in.x"), .heads = 1};
+  filtra_tensor *auxiliary = NULL;
+  golden_output(c, "y", mixer.kind->build_complex(&scope, mixer.options, &in, &auxiliary));
+  bind_mixer(c, "", "");
+  return FILTRA_OK;
+}
+
+static void bind_block(golden *c, const char *prefix) {
+  static const golden_name_pair PAIRS[] = {
+      {"g1", "norm1.weight"}, {"g2", "norm2.weight"}, {"zeta", "zeta"}};
+  char inner[48];
+  golden_bind_pairs(c, "", prefix, PAIRS, FT_COUNT(PAIRS));
+  snprintf(inner, sizeof inner, "%smixer.", prefix);
+  bind_mixer(c, "k.", inner);
+  snprintf(inner, sizeof inner, "%sffn.", prefix);
+  golden_bind_gffn(c, "f.", inner);
+}
+
+static filtra_status build_encoder(golden *c) {
+  ft_mixer mixer;
+  FT_TRY(read_mixer(c, "k.", 0.0, &mixer));
+  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_encoder_options options = {.mixer = &mixer,
+                                .heads = 1,
+                                .ffn_width = golden_dim(c, "param.f.w_re", 0),
+                                .converter = true};
+  FT_TRY(golden_softplus(c, &options.activation));
+  filtra_tensor *auxiliary;
+  golden_output(c, "y",
+                ft_encoder_block(&scope, &options, golden_input(c, "in.x"), NULL, &auxiliary));
+  bind_block(c, "");
+  return FILTRA_OK;
+}
+
 /* ---- the table ---- */
 
 static const struct {
@@ -60,6 +185,10 @@ static const struct {
     {"dhhp", build_dhhp},
     {"dhhp_inverse", build_dhhp_inverse},
     {"synvolution_core", build_synvolution_core},
+    {"affine_scan", build_affine_scan},
+    {"synvolution", build_kernelution},
+    {"kernelution", build_kernelution},
+    {"converter_encoder", build_encoder},
 };
 
 golden_build_fn golden_find_converter(const char *op) {

@@ -35,79 +35,88 @@ static filtra_status build_fix_norm(golden *c) {
 
 /* ---- SIREN ---- */
 
-static void bind_siren(golden *c) {
+void golden_bind_siren(golden *c, const char *golden_prefix, const char *prefix) {
   static const golden_name_pair PAIRS[] = {{"w1", "1.weight"},
                                            {"b1", "1.bias"},
                                            {"g", "norm.weight"},
                                            {"w2", "2.weight"},
                                            {"b2", "2.bias"}};
-  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
+  golden_bind_pairs(c, golden_prefix, prefix, PAIRS, FT_COUNT(PAIRS));
 }
 
 static filtra_status build_siren(golden *c) {
   ft_scope scope = scope_of(c);
   golden_output(c, "y", ft_siren(&scope, golden_input(c, "in.x"), 0.0f));
-  bind_siren(c);
+  golden_bind_siren(c, "", "");
   return FILTRA_OK;
 }
 
 static filtra_status build_eigenvalues(golden *c) {
   ft_scope scope = scope_of(c);
   golden_output(c, "y", ft_eigenvalue_phases(&scope, golden_input(c, "in.x"), 0.0f));
-  bind_siren(c);
+  golden_bind_siren(c, "", "");
   return FILTRA_OK;
 }
 
 static filtra_status build_dhhp_parameters(golden *c) {
-  const char *layout = golden_text(c, "layout", "token");
-  bool flat = !strcmp(layout, "flat");
-  if (!flat && strcmp(layout, "token"))
-    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: layout \"%.64s\" is not known here", c->path,
-                   layout);
+  int flat;
+  FT_TRY(golden_choose(c, "layout", "token", ft_transform_layouts, &flat));
   ft_scope scope = scope_of(c);
-  ft_unitary u = ft_unitary_layer(&scope, golden_input(c, "in.x"), flat, 0.0f);
+  ft_unitary u =
+      ft_unitary_layer(&scope, golden_input(c, "in.x"), &(ft_unitary_options){.flat = flat != 0});
   golden_output(c, "gl", u.lower);
   golden_output(c, "gu", u.upper);
   golden_output(c, "diag", u.phases);
-  bind_siren(c);
+  golden_bind_siren(c, "", "");
   return FILTRA_OK;
 }
 
 /* ---- recurrence and feed-forward ---- */
 
-static filtra_status build_gru(golden *c) {
+void golden_bind_gru(golden *c, const char *golden_prefix, const char *prefix, int64_t layers) {
   static const golden_name_pair PAIRS[] = {
       {"w_ih", "weight_ih"}, {"w_hh", "weight_hh"}, {"b_ih", "bias_ih"}, {"b_hh", "bias_hh"}};
+  for (int64_t i = 0; i < layers; i++)
+    for (size_t k = 0; k < FT_COUNT(PAIRS); k++) {
+      char name[48], parameter[80];
+      snprintf(name, sizeof name, "%s%s%lld", golden_prefix, PAIRS[k].golden, (long long)i);
+      snprintf(parameter, sizeof parameter, "%s%lld.%s", prefix, (long long)i, PAIRS[k].parameter);
+      golden_bind(c, name, parameter, 0, 1);
+    }
+}
+
+static filtra_status build_gru(golden *c) {
   ft_scope scope = scope_of(c);
   int64_t layers = golden_count(c, "layers", 1);
   golden_output(c, "y", ft_recurrent_positions(&scope, golden_input(c, "in.x"), layers, 0.0f));
-  for (int64_t i = 0; i < layers; i++)
-    for (size_t k = 0; k < FT_COUNT(PAIRS); k++) {
-      char name[32], parameter[48];
-      snprintf(name, sizeof name, "%s%lld", PAIRS[k].golden, (long long)i);
-      snprintf(parameter, sizeof parameter, "%lld.%s", (long long)i, PAIRS[k].parameter);
-      golden_bind(c, name, parameter, 0, 1);
-    }
+  golden_bind_gru(c, "", "", layers);
+  return FILTRA_OK;
+}
+
+void golden_bind_gffn(golden *c, const char *golden_prefix, const char *prefix) {
+  static const golden_name_pair PAIRS[] = {{"w_re", "re.weight"}, {"b_re", "re.bias"},
+                                           {"w_im", "im.weight"}, {"b_im", "im.bias"},
+                                           {"w_o", "out.weight"}, {"b_o", "out.bias"}};
+  golden_bind_pairs(c, golden_prefix, prefix, PAIRS, FT_COUNT(PAIRS));
+}
+
+filtra_status golden_softplus(golden *c, filtra_activation *activation) {
+  *activation = FILTRA_ACTIVATION_SOFTPLUS;
+  if (!strcmp(golden_text(c, "softplus_threshold", "none"), "none")) return FILTRA_OK;
+  double threshold = golden_number(c, "softplus_threshold", 0.0);
+  if (threshold != 5.0)
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                   "%s: softplus_threshold %g; there are \"none\" and 5 here", c->path, threshold);
+  *activation = FILTRA_ACTIVATION_SOFTPLUS5;
   return FILTRA_OK;
 }
 
 static filtra_status build_gffn(golden *c) {
-  static const golden_name_pair PAIRS[] = {{"w_re", "re.weight"}, {"b_re", "re.bias"},
-                                           {"w_im", "im.weight"}, {"b_im", "im.bias"},
-                                           {"w_o", "out.weight"}, {"b_o", "out.bias"}};
   ft_scope scope = scope_of(c);
-  ft_gffn_options options = {.width = golden_dim(c, "param.w_re", 0),
-                             .activation = FILTRA_ACTIVATION_SOFTPLUS};
-  if (strcmp(golden_text(c, "softplus_threshold", "none"), "none")) {
-    double threshold = golden_number(c, "softplus_threshold", 0.0);
-    if (threshold != 5.0)
-      return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                     "%s: softplus_threshold %g; there are \"none\" and 5 here", c->path,
-                     threshold);
-    options.activation = FILTRA_ACTIVATION_SOFTPLUS5;
-  }
+  ft_gffn_options options = {.width = golden_dim(c, "param.w_re", 0)};
+  FT_TRY(golden_softplus(c, &options.activation));
   golden_output(c, "y", ft_gffn(&scope, golden_input(c, "in.z"), &options));
-  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
+  golden_bind_gffn(c, "", "");
   return FILTRA_OK;
 }
 
@@ -117,7 +126,7 @@ static filtra_status build_kernel_polynomial(golden *c) {
   filtra_tensor *x = golden_input(c, "in.x"), *coefficients = golden_input(c, "param.cheb");
   const float *damping = golden_values(c, "fixed.damp", golden_dim(c, "param.cheb", 0));
   golden_output(c, "y", filtra_kernel_polynomial(c->graph, x, coefficients, damping));
-  golden_output(c, "kpl", filtra_kernel_polynomial_loss(c->graph, coefficients));
+  golden_output(c, "kpl", filtra_kernel_polynomial_loss(c->graph, coefficients, 1));
   return FILTRA_OK;
 }
 

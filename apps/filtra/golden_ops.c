@@ -9,14 +9,6 @@
 
 /* ---- settings ---- */
 
-static filtra_status choose(const golden *c, const char *key, const char *fallback,
-                            const char *const *names, int *out) {
-  const char *text = golden_text(c, key, fallback);
-  for (*out = 0; names[*out]; ++*out)
-    if (!strcmp(names[*out], text)) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: %s \"%s\" is not known here", c->path, key, text);
-}
-
 static filtra_tensor *optional_mask(golden *c) {
   return golden_has(c, "fixed.mask") ? golden_input(c, "fixed.mask") : NULL;
 }
@@ -58,7 +50,7 @@ static filtra_status read_norms(const golden *c, int64_t heads, float p[GOLDEN_M
 static filtra_status build_plat(golden *c) {
   float p[GOLDEN_MAX];
   int diagonal;
-  FT_TRY(choose(c, "diag", "eps", DIAGONALS, &diagonal));
+  FT_TRY(golden_choose(c, "diag", "eps", DIAGONALS, &diagonal));
   FT_TRY(read_norms(c, golden_dim(c, "in.v", 1), p));
   filtra_tensor *q = golden_input(c, "in.q"), *k = golden_input(c, "in.k"),
                 *v = golden_input(c, "in.v");
@@ -88,11 +80,11 @@ typedef struct agf_settings {
 } agf_settings;
 
 static filtra_status read_agf(const golden *c, agf_settings *s) {
-  FT_TRY(choose(c, "basis", "jacobi", BASES, &s->basis));
-  FT_TRY(choose(c, "rho", "softmax", RHOS, &s->rho));
-  FT_TRY(choose(c, "theta_mode", "tanh_fix0", THETAS, &s->theta));
-  FT_TRY(choose(c, "variant", "agf", VARIANTS, &s->variant));
-  return choose(c, "domain", "unit", DOMAINS, &s->domain);
+  FT_TRY(golden_choose(c, "basis", "jacobi", BASES, &s->basis));
+  FT_TRY(golden_choose(c, "rho", "softmax", RHOS, &s->rho));
+  FT_TRY(golden_choose(c, "theta_mode", "tanh_fix0", THETAS, &s->theta));
+  FT_TRY(golden_choose(c, "variant", "agf", VARIANTS, &s->variant));
+  return golden_choose(c, "domain", "unit", DOMAINS, &s->domain);
 }
 
 static filtra_status build_agf(golden *c) {

@@ -41,7 +41,8 @@ typedef enum filtra_init_kind {
   FILTRA_INIT_ZERO = 0,
   FILTRA_INIT_CONSTANT, /**< every entry = value */
   FILTRA_INIT_NORMAL,   /**< N(0, value^2) */
-  FILTRA_INIT_UNIFORM   /**< U(-value, value) */
+  FILTRA_INIT_UNIFORM,  /**< U(-value, value) */
+  FILTRA_INIT_SERIES    /**< every entry = value but the first, value / 2: a Chebyshev series */
 } filtra_init_kind;
 
 /** How a parameter starts and how the optimizer treats it. */

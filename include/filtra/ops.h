@@ -248,9 +248,9 @@ FILTRA_API filtra_status filtra_gibbs_factors(filtra_gibbs kernel, int order,
 FILTRA_API filtra_tensor *filtra_kernel_polynomial(filtra_graph *g, filtra_tensor *x,
                                                    filtra_tensor *coefficients,
                                                    const float *damping);
-/** sum_k pi k^2 w_k^2 -> [1] (the Converter's equation 15). */
-FILTRA_API filtra_tensor *filtra_kernel_polynomial_loss(filtra_graph *g,
-                                                        filtra_tensor *coefficients);
+/** sum_k pi k^2 w_k^2 (the Converter's equation 15) -> [samples], the same number for each. */
+FILTRA_API filtra_tensor *
+filtra_kernel_polynomial_loss(filtra_graph *g, filtra_tensor *coefficients, int64_t samples);
 
 /* ---- unitary token transforms (ops/dhhp.c, ops/givens.c, ops/affine_scan.c) ---------------
  * On complex features x [B,N,F,2]; what varies with the token is the same for all F. A sequence of
@@ -258,13 +258,16 @@ FILTRA_API filtra_tensor *filtra_kernel_polynomial_loss(filtra_graph *g,
 
 /** Rotations that mix neighbouring tokens. Angles dense [B,N-1], in turns -> [B,N-1,4,2], the
  * entries ii, ij, ji, jj: with A = pi (alpha + beta), B = pi (alpha - beta) and C = pi gamma they
- * are e^(-iA) cos C, -e^(iB) sin C, e^(-iB) sin C, e^(iA) cos C. */
+ * are e^(-iA) cos C, -e^(iB) sin C, e^(-iB) sin C, e^(iA) cos C. `mask` [B,N] or NULL: a rotation
+ * is the identity unless both its tokens, k and k+1, have a 1; behind the end of a sequence that
+ * makes filtra_dhhp the transform of the sequence alone. */
 FILTRA_API filtra_tensor *filtra_givens(filtra_graph *g, filtra_tensor *alpha, filtra_tensor *beta,
-                                        filtra_tensor *gamma);
+                                        filtra_tensor *gamma, filtra_tensor *mask);
 
 typedef struct filtra_dhhp_options {
   bool inverse; /**< Phi^H x, which is Phi^-1 x, instead of Phi x */
-  /** P: tokens viewed as [N/m, m] and transposed; m divides N. 0: no permutation. */
+  /** Stride m of P, which takes the tokens 0, m, 2m, .., then 1, m + 1, .. and so on; where m
+   * divides N, the view [N/m, m] transposed. 0: no permutation. */
   int64_t permutation;
 } filtra_dhhp_options;
 

@@ -83,6 +83,9 @@ static void initial_values(const ft_parameter *p, uint64_t seed, float *values) 
     case FILTRA_INIT_UNIFORM:
       values[i] = p->options.value * (2.0f * ft_rng_float(&rng) - 1.0f);
       break;
+    case FILTRA_INIT_SERIES:
+      values[i] = i ? p->options.value : 0.5f * p->options.value;
+      break;
     }
   }
 }

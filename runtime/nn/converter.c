@@ -1,5 +1,7 @@
 #include "nn/converter.h"
 
+#include "ops/support.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -56,21 +58,93 @@ static filtra_tensor *angle(filtra_graph *g, filtra_tensor *pooled, bool flat, i
   return box ? filtra_reshape(g, box, 2, (int64_t[]){batch, count}) : NULL;
 }
 
-ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, bool flat, float dropout) {
+ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, const ft_unitary_options *o) {
   filtra_graph *g = scope->graph;
   ft_unitary u = {0};
   filtra_tensor *pooled = filtra_pool_channels(
-      g, filtra_scale_norm(g, ft_siren(scope, x, dropout), NULL, 0.0f, false), ANGLES);
+      g, filtra_scale_norm(g, ft_siren(scope, x, o->dropout), NULL, 0.0f, false), ANGLES);
   if (!pooled) return u;
+  const bool flat = o->flat;
   int64_t n = pooled->shape[1];
   if (flat) pooled = filtra_reshape(g, pooled, 3, (int64_t[]){pooled->shape[0], ANGLES, n});
   filtra_tensor *angles[THETA];
   for (int i = 0; i < THETA; i++)
     angles[i] = angle(g, pooled, flat, i, i < THETA / 2 ? 0 : 1, n - 1);
-  u.lower = filtra_givens(g, angles[0], angles[1], angles[2]);
-  u.upper = filtra_givens(g, angles[3], angles[4], angles[5]);
-  u.phases = filtra_unit_phase(g, angle(g, pooled, flat, THETA, 0, n), true);
+  u.lower = filtra_givens(g, angles[0], angles[1], angles[2], o->mask);
+  u.upper = filtra_givens(g, angles[3], angles[4], angles[5], o->mask);
+  if (!o->no_phases) u.phases = filtra_unit_phase(g, angle(g, pooled, flat, THETA, 0, n), true);
   return u;
+}
+
+/* ---- the mixers' core ---- */
+
+const char *const ft_transform_layouts[] = {"token", "flat", NULL};
+enum { LAYOUT_FLAT = 1 };
+
+/* Parameters "vectors.M" and rotations of each factor. Behind the end of a sequence rotations are
+ * the identity, so that padding has no part in the result. Not so with a permutation or the flat
+ * layout, which depend on the padded length itself. */
+static void factors(const ft_scope *scope, const ft_transform_options *o, const ft_mixer_input *in,
+                    ft_unitary *list) {
+  ft_unitary_options options = {.flat = o->layout == LAYOUT_FLAT, .dropout = in->dropout};
+  if (!options.flat && !o->permutation) options.mask = in->mask;
+  for (int64_t i = 0; i < o->order; i++) {
+    ft_scope inner = ft_scope_enter(scope, "vectors.%lld", (long long)i);
+    options.no_phases = i == o->order - 1;
+    list[i] = ft_unitary_layer(&inner, in->x, &options);
+  }
+}
+
+static filtra_tensor *value(const ft_scope *scope, const ft_mixer_input *in, float spread) {
+  int64_t batch = in->x->shape[0], n = in->x->shape[1], width = ft_columns(in->x);
+  filtra_tensor *w = ft_parameter_tensor(
+      scope, "value.weight", 2, (int64_t[]){2 * width, width},
+      &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = spread, .decay = true});
+  filtra_tensor *y =
+      filtra_linear(scope->graph, in->x, w, NULL, &(filtra_linear_options){.dropout = in->dropout});
+  ft_observe(scope, "value", y);
+  return y ? filtra_reshape(scope->graph, y, 4, (int64_t[]){batch, n, width, 2}) : NULL;
+}
+
+float ft_value_spread(const ft_mixer_input *in, bool scaled) {
+  return sqrtf(0.5f / (scaled || !in->x ? 1.0f : (float)ft_columns(in->x)));
+}
+
+/* The diagonal of the last factor and the eigenvalues commute: its phases would cancel against
+ * those of its inverse, and the eigenvalues stand in their place. */
+filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *o,
+                                  const ft_mixer_input *in, filtra_tensor *phase, float spread) {
+  filtra_graph *g = scope->graph;
+  if (!ft_usable_floats(g, in->x, 3, "spectral filter", "x")) return NULL;
+  ft_unitary list[16];
+  factors(scope, o, in, list);
+  list[o->order - 1].phases = filtra_unit_phase(g, phase, false);
+  filtra_dhhp_options there = {.permutation = o->permutation},
+                      back = {.permutation = o->permutation, .inverse = true};
+  filtra_tensor *z = value(scope, in, spread);
+  for (int64_t i = 0; i < o->order; i++)
+    z = filtra_dhhp(g, z, list[i].lower, list[i].upper, list[i].phases, &there);
+  list[o->order - 1].phases = NULL;
+  for (int64_t i = o->order; i-- > 0;)
+    z = filtra_dhhp(g, z, list[i].lower, list[i].upper, list[i].phases, &back);
+  if (z)
+    ft_observe(scope, "mixed",
+               filtra_reshape(g, z, 3, (int64_t[]){z->shape[0], z->shape[1], 2 * z->shape[2]}));
+  return z;
+}
+
+filtra_tensor *ft_blend_layer(const ft_scope *scope, filtra_tensor *z) {
+  const int64_t one = 1;
+  filtra_tensor *zeta =
+      ft_parameter_tensor(scope, "zeta", 1, &one,
+                          &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
+  return filtra_complex_blend(scope->graph, z, zeta);
+}
+
+filtra_tensor *ft_blend_mixed(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *z) {
+  filtra_graph *g = scope->graph;
+  filtra_tensor *y = filtra_dropout(g, ft_blend_layer(scope, z), in->dropout);
+  return in->residual ? filtra_add(g, y, in->residual) : y;
 }
 
 /* ---- positions ---- */

@@ -2,7 +2,7 @@
 #ifndef FT_NN_CONVERTER_H
 #define FT_NN_CONVERTER_H
 
-#include "nn/layers.h"
+#include "nn/mixer.h"
 
 /** ScaleNorm: "NAME.weight" [C] (ones); complex features: x [.., C, 2]. */
 filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
@@ -21,11 +21,46 @@ typedef struct ft_unitary {
   filtra_tensor *phases;        /* [B,N,2] */
 } ft_unitary;
 
+typedef struct ft_unitary_options {
+  /* The 7 N numbers of a sequence are cut into seven runs of N, as the authors' code does. */
+  bool flat;
+  bool no_phases; /* D = I */
+  float dropout;
+  filtra_tensor *mask; /* [B,N] of filtra_givens, or NULL */
+} ft_unitary_options;
+
 /** Rotations and phases from a SIREN, FixNorm, and pooling to seven numbers per token. In turns:
  * alpha, beta, gamma of the lower chain (tokens 0..N-2), of the upper chain (tokens 1..N-1), and
- * theta. `flat`: the 7 N numbers of a sequence are cut into seven runs of N instead, as the
- * authors' code does. */
-ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, bool flat, float dropout);
+ * theta. */
+ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x,
+                            const ft_unitary_options *options);
+
+/** Phi as the mixers' options describe it. */
+typedef struct ft_transform_options {
+  int64_t order; /* Phi is a product of so many transforms, parameters "vectors.M" */
+  int64_t permutation;
+  int layout;
+} ft_transform_options;
+/** Their keys in the struct `type`, which has them as `transform`. */
+#define FT_TRANSFORM_FIELDS(type)                                                                  \
+  FT_JSON_INT_FIELD(type, transform.order, "order", 1, 1, 16),                                     \
+      FT_JSON_INT_FIELD(type, transform.permutation, "permutation", 0, 0, 1 << 20),                \
+      FT_JSON_ENUM_FIELD(type, transform.layout, "layout", 0, ft_transform_layouts)
+extern const char *const ft_transform_layouts[];
+
+/** Phi^-1 diag(e^(i phase)) Phi applied to the value, X times the complex matrix "value.weight"
+ * [2C, C] with rows 2c and 2c + 1 the real and the imaginary part of channel c; initially normal
+ * with the deviation `spread`. phase [B,N] -> [B,N,C,2]. */
+filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *options,
+                                  const ft_mixer_input *in, filtra_tensor *phase, float spread);
+/** Deviations: for features of length 1, behind a ScaleNorm, the authors'; and for features of
+ * variance 1, so that a block begins with values as large as them. */
+float ft_value_spread(const ft_mixer_input *in, bool scaled);
+
+/** zeta Re z + (1 - zeta) Im z, zeta the parameter "zeta" [1], 1 at first and clamped to [0,1]. */
+filtra_tensor *ft_blend_layer(const ft_scope *scope, filtra_tensor *z);
+/** The end of a mixer in a block of real features: blend, dropout, residual. */
+filtra_tensor *ft_blend_mixed(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *z);
 
 /** Layers "0", "1", ... of GRUs as wide as x, with dropout between them; parameters as PyTorch
  * names and initialises them. */

@@ -1,4 +1,4 @@
-/* Transformer encoder blocks around any token mixer. */
+/* Encoder blocks around a token mixer: the Transformer's, and the Converter's. */
 #ifndef FT_NN_ENCODER_H
 #define FT_NN_ENCODER_H
 
@@ -10,6 +10,9 @@ typedef struct ft_encoder_options {
   filtra_activation activation; /* of the feed-forward layer */
   float dropout;
   bool post_norm; /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */
+  /* The Converter's block: complex features, ScaleNorm, gated feed-forward network. The mixer has
+   * build_complex; `activation` is that of the gate's real part. */
+  bool converter;
   bool causal;
 } ft_encoder_options;
 

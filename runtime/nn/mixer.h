@@ -52,6 +52,12 @@ typedef struct ft_mixer_class {
    * weighted, that training adds (averaged over layers), or stays NULL. */
   filtra_tensor *(*build)(const ft_scope *scope, const void *options, const ft_mixer_input *in,
                           filtra_tensor **auxiliary);
+  /** For the Converter's block, NULL where there is no such thing: the complex features that build
+   * makes real, [B,N,C,2], without dropout and residual behind them. */
+  filtra_tensor *(*build_complex)(const ft_scope *scope, const void *options,
+                                  const ft_mixer_input *in, filtra_tensor **auxiliary);
+  /** What the auxiliary loss takes from the task's: their weights add up to 1. NULL: nothing. */
+  float (*auxiliary_share)(const void *options);
 } ft_mixer_class;
 
 /** A configured mixer. */
@@ -60,7 +66,8 @@ typedef struct ft_mixer {
   _Alignas(8) unsigned char options[FT_MIXER_OPTIONS];
 } ft_mixer;
 
-extern const ft_mixer_class ft_mixer_softmax, ft_mixer_agf;
+extern const ft_mixer_class ft_mixer_softmax, ft_mixer_agf, ft_mixer_synvolution,
+    ft_mixer_kernelution;
 /** All of them; the first is the default. */
 extern const ft_mixer_class *const ft_mixers[];
 extern const size_t ft_mixer_count;

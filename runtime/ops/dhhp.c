@@ -124,10 +124,10 @@ static bool check(filtra_graph *g, const struct dhhp *c) {
       !ft_usable_shape(g, c->upper, 4, rotations, "dhhp", "upper") ||
       (c->phases && !ft_usable_shape(g, c->phases, 3, phases, "dhhp", "phases")))
     return false;
-  if (c->permutation >= 0 && (!c->permutation || tokens % c->permutation == 0)) return true;
+  if (c->permutation >= 0 && c->permutation <= INT32_MAX) return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                "dhhp: permutation %lld; it must be 0 (none) or divide the %lld tokens",
-                (long long)c->permutation, (long long)tokens);
+                "dhhp: permutation %lld; it must be 0 (none) or a stride of tokens",
+                (long long)c->permutation);
   return false;
 }
 

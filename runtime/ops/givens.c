@@ -7,6 +7,7 @@ enum { ANGLES = 3 };
 
 struct givens {
   filtra_tensor *angle[ANGLES]; /* alpha, beta, gamma */
+  filtra_tensor *mask;          /* or NULL */
   filtra_tensor *rotations;
 };
 
@@ -20,22 +21,24 @@ static void emit_givens(filtra_graph *g, const struct givens *c, ft_arg rotation
                         const struct targets *t) {
   const bool backward = rotations.mode == FT_ACCESS_READ;
   const uint32_t push[] = {(uint32_t)filtra_tensor_elements(c->angle[0]),
+                           (uint32_t)c->angle[0]->shape[1],
                            (uint32_t)(t->add[0] | t->add[1] << 1 | t->add[2] << 2)};
   if (!push[0]) return; /* sequences of one token */
-  ft_call(g, &(ft_kernel_call){
-                 .label = backward ? "givens.backward" : "givens",
-                 .kernel = "dhhp/givens",
-                 .args = {FT_READ(c->angle[0]), FT_READ(c->angle[1]), FT_READ(c->angle[2]),
-                          rotations, FT_TARGET(t->angle[0], t->add[0]),
-                          FT_TARGET(t->angle[1], t->add[1]), FT_TARGET(t->angle[2], t->add[2])},
-                 .push = push,
-                 .push_size = sizeof push,
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 .groups = {ft_flat_groups(g, push[0])},
-                 .spec = {backward},
-                 .spec_count = 1,
-                 .flops = 100.0 * push[0],
-                 .bytes = (backward ? 56.0 : 44.0) * push[0]});
+  ft_call(g,
+          &(ft_kernel_call){
+              .label = backward ? "givens.backward" : "givens",
+              .kernel = "dhhp/givens",
+              .args = {FT_READ(c->angle[0]), FT_READ(c->angle[1]), FT_READ(c->angle[2]), rotations,
+                       FT_TARGET(t->angle[0], t->add[0]), FT_TARGET(t->angle[1], t->add[1]),
+                       FT_TARGET(t->angle[2], t->add[2]), FT_READ(c->mask)},
+              .push = push,
+              .push_size = sizeof push,
+              .workgroup = FT_FLAT_WORKGROUP,
+              .groups = {ft_flat_groups(g, push[0])},
+              .spec = {backward},
+              .spec_count = 1,
+              .flops = 100.0 * push[0],
+              .bytes = (backward ? 56.0 : 44.0) * push[0]});
 }
 
 static void givens_backward(filtra_graph *g, const void *context) {
@@ -54,17 +57,19 @@ static void givens_backward(filtra_graph *g, const void *context) {
 }
 
 filtra_tensor *filtra_givens(filtra_graph *g, filtra_tensor *alpha, filtra_tensor *beta,
-                             filtra_tensor *gamma) {
+                             filtra_tensor *gamma, filtra_tensor *mask) {
   if (!ft_usable_floats(g, alpha, 2, "givens", "alpha") ||
       !ft_usable_shape(g, beta, 2, alpha->shape, "givens", "beta") ||
       !ft_usable_shape(g, gamma, 2, alpha->shape, "givens", "gamma"))
     return NULL;
+  const int64_t tokens[] = {alpha->shape[0], alpha->shape[1] + 1};
+  if (mask && !ft_usable_shape(g, mask, 2, tokens, "givens", "mask")) return NULL;
   filtra_tensor *rotations = ft_tensor_new(g, "rotations", FILTRA_F32, 4,
                                            (int64_t[]){alpha->shape[0], alpha->shape[1], 4, 2});
   struct givens *c = ft_tape(g, "givens", givens_backward, sizeof *c, ANGLES,
                              (filtra_tensor *[]){alpha, beta, gamma}, 1, &rotations);
   if (!c || !rotations) return NULL;
-  *c = (struct givens){{alpha, beta, gamma}, rotations};
+  *c = (struct givens){{alpha, beta, gamma}, mask, rotations};
   emit_givens(g, c, (ft_arg)FT_WRITE(rotations), &(struct targets){0});
   return rotations;
 }

@@ -160,12 +160,13 @@ struct loss {
 
 static void emit_loss(filtra_graph *g, const char *label, const filtra_tensor *w,
                       const filtra_tensor *dy, const filtra_tensor *to, bool accumulate) {
-  uint32_t terms = (uint32_t)filtra_tensor_elements(w);
+  const uint32_t push[] = {(uint32_t)filtra_tensor_elements(w),
+                           (uint32_t)filtra_tensor_elements(dy ? dy : to)};
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "kernel_polynomial/loss",
                                .args = {FT_READ(w), FT_READ(dy), FT_TARGET(to, accumulate)},
-                               .push = &terms,
-                               .push_size = sizeof terms,
+                               .push = push,
+                               .push_size = sizeof push,
                                .workgroup = 1,
                                .spec = {dy != NULL, accumulate},
                                .spec_count = 2});
@@ -180,10 +181,14 @@ static void loss_backward(filtra_graph *g, const void *context) {
               accumulate);
 }
 
-filtra_tensor *filtra_kernel_polynomial_loss(filtra_graph *g, filtra_tensor *coefficients) {
+filtra_tensor *filtra_kernel_polynomial_loss(filtra_graph *g, filtra_tensor *coefficients,
+                                             int64_t samples) {
   if (!usable_coefficients(g, coefficients, "kernel_polynomial_loss")) return NULL;
-  filtra_tensor *y =
-      ft_tensor_new(g, "kernel_polynomial_loss", FILTRA_F32, 1, (const int64_t[]){1});
+  if (samples < 1 || samples > INT32_MAX)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "kernel_polynomial_loss: %lld samples, accepted are 1 to %d",
+                         (long long)samples, INT32_MAX);
+  filtra_tensor *y = ft_tensor_new(g, "kernel_polynomial_loss", FILTRA_F32, 1, &samples);
   if (!y) return NULL;
   emit_loss(g, "kernel_polynomial_loss", coefficients, NULL, y, false);
   struct loss *c = ft_tape(g, "kernel_polynomial_loss", loss_backward, sizeof *c, 1,

@@ -72,11 +72,15 @@ uint row(uint q) { return up ? p.steps - q : q; }
 // The rotation of step s, between rows row(s) and row(s + 1).
 uint rotation(uint s) { return up ? p.steps - 1 - s : s; }
 
-// Row t of the permuted tensor is row source(t) of the other: its view [N/stride, stride] is
-// transposed.
+// Row t of the permuted tensor is row source(t) of the other: the rows 0, stride, 2 stride, .., then
+// 1, stride + 1, ... Of these runs the first N mod stride have a row more than the others.
 uint source(uint t) {
-  const uint width = (p.steps + 1) / p.stride;
-  return t % width * p.stride + t / width;
+  const uint rows = p.steps + 1, least = rows / p.stride, longer = rows % p.stride;
+  const uint split = longer * (least + 1);
+  const bool before = t < split;
+  const uint width = before ? least + 1 : max(least, 1);
+  const uint at = before ? t : t - split;
+  return at % width * p.stride + at / width + (before ? 0 : longer);
 }
 
 struct Coefficients {

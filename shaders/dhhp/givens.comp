@@ -13,12 +13,20 @@ layout(push_constant) uniform Push {
   F32 alpha, beta, gamma;                // [count]
   F32x4 rotations;                       // [count,4,2], or its gradient
   F32 alpha_grad, beta_grad, gamma_grad; // each may be absent
-  uint count;
+  F32 mask;                              // [.., steps + 1], or absent
+  uint count, steps;
   uint accumulate; // bits 0, 1, 2: add to the gradient of alpha, beta, gamma
 } p;
 
 // (cos, sin) of pi t
 vec2 half_turns(float t) { return unit_of_turns(0.5 * t); }
+
+// Whether rotation i mixes two kept tokens.
+bool kept(uint i) {
+  if (!present(p.mask)) return true;
+  const uint first = i + i / p.steps;
+  return p.mask.v[first] != 0 && p.mask.v[first + 1] != 0;
+}
 
 void put(F32 to, uint i, float x, uint bit) {
   if (!present(to)) return;
@@ -32,9 +40,10 @@ void main() {
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.count) return;
   do {
-    const float alpha = p.alpha.v[i], beta = p.beta.v[i];
+    const float scale = kept(i) ? 1 : 0;
+    const float alpha = scale * p.alpha.v[i], beta = scale * p.beta.v[i];
     const vec2 a = half_turns(alpha + beta), b = half_turns(alpha - beta);
-    const vec2 c = half_turns(p.gamma.v[i]);
+    const vec2 c = half_turns(scale * p.gamma.v[i]);
     if (!backward) {
       p.rotations.v[2 * i] = vec4(c.x * conjugate(a), -c.y * b);
       p.rotations.v[2 * i + 1] = vec4(c.y * conjugate(b), c.x * a);
@@ -43,11 +52,11 @@ void main() {
       // Sums and differences in which the phases' derivatives pair the entries.
       const vec2 diagonal = vec2(top.x + bottom.z, bottom.w - top.y);
       const vec2 other = vec2(bottom.x - top.z, -(top.w + bottom.y));
-      const float a_grad = pi * c.x * (a.x * diagonal.y - a.y * diagonal.x);
-      const float b_grad = pi * c.y * (b.x * other.y - b.y * other.x);
+      const float a_grad = scale * pi * c.x * (a.x * diagonal.y - a.y * diagonal.x);
+      const float b_grad = scale * pi * c.y * (b.x * other.y - b.y * other.x);
       put(p.alpha_grad, i, a_grad + b_grad, 1u);
       put(p.beta_grad, i, a_grad - b_grad, 2u);
-      put(p.gamma_grad, i, pi * (c.x * dot(b, other) - c.y * dot(a, diagonal)), 4u);
+      put(p.gamma_grad, i, scale * pi * (c.x * dot(b, other) - c.y * dot(a, diagonal)), 4u);
     }
     i += step;
   } while (i < p.count);

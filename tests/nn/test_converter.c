@@ -20,7 +20,8 @@ static filtra_tensor *layers(const ft_scope *root, filtra_tensor *x, bool flat) 
   ft_scope positions = ft_scope_enter(root, "positions"), vectors = ft_scope_enter(root, "vectors"),
            values = ft_scope_enter(root, "values"), ffn = ft_scope_enter(root, "ffn");
   x = ft_scale_norm_layer(root, "norm1", ft_recurrent_positions(&positions, x, 2, 0.5f), false);
-  ft_unitary u = ft_unitary_layer(&vectors, x, flat, 0.5f);
+  ft_unitary u =
+      ft_unitary_layer(&vectors, x, &(ft_unitary_options){.flat = flat, .dropout = 0.5f});
   filtra_tensor *eigenvalues = filtra_unit_phase(g, ft_eigenvalue_phases(&values, x, 0.5f), false);
   filtra_tensor *z = filtra_dhhp(g, filtra_complex(g, x, NULL), u.lower, u.upper, u.phases, NULL);
   z = filtra_complex_multiply(g, eigenvalues, z);
@@ -138,7 +139,7 @@ static void test_unitary(void **state) {
     assert_ok(filtra_graph_create(test_device(), NULL, &g));
     ft_scope root = {.graph = g, .params = params};
     x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, C});
-    ft_unitary u = ft_unitary_layer(&root, x, false, 0.0f);
+    ft_unitary u = ft_unitary_layer(&root, x, &(ft_unitary_options){0});
     filtra_tensor *z = filtra_complex(g, x, filtra_affine(g, x, -0.5f, 0.25f));
     y = filtra_graph_output(g, filtra_dhhp(g, z, u.lower, u.upper, u.phases, NULL));
     back = filtra_graph_output(

@@ -24,8 +24,8 @@ struct settings {
 
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
   const struct settings *s = op->settings;
-  filtra_tensor *lower = filtra_givens(g, in[ALPHA_L], in[ALPHA_L + 1], in[ALPHA_L + 2]);
-  filtra_tensor *upper = filtra_givens(g, in[ALPHA_U], in[ALPHA_U + 1], in[ALPHA_U + 2]);
+  filtra_tensor *lower = filtra_givens(g, in[ALPHA_L], in[ALPHA_L + 1], in[ALPHA_L + 2], NULL);
+  filtra_tensor *upper = filtra_givens(g, in[ALPHA_U], in[ALPHA_U + 1], in[ALPHA_U + 2], NULL);
   filtra_tensor *phases = s->no_phases ? NULL : filtra_unit_phase(g, in[THETA], true);
   filtra_dhhp_options options = {.inverse = s->transform == INVERSE, .permutation = s->permutation};
   out[0] = filtra_dhhp(g, in[X], lower, upper, phases, &options);
@@ -90,6 +90,9 @@ static void check_shapes(filtra_device *device) {
       {.batch = 1, .tokens = 33, .features = 16, .permutation = 3},
       {.batch = 2, .tokens = 33, .features = 5, .permutation = 11, .transform = INVERSE},
       {.batch = 1, .tokens = 33, .features = 37, .transform = SYNVOLUTION},
+      {.batch = 2, .tokens = 7, .features = 5, .permutation = 3},
+      {.batch = 1, .tokens = 33, .features = 3, .permutation = 7, .transform = INVERSE},
+      {.batch = 2, .tokens = 5, .features = 2, .permutation = 8, .transform = SYNVOLUTION},
       {.batch = 9, .tokens = 12, .features = 3, .permutation = 4, .transform = SYNVOLUTION},
       {.batch = 1, .tokens = 130, .features = 5, .permutation = 13},
       {.batch = 1, .tokens = 130, .features = 16, .transform = INVERSE, .no_phases = true},
@@ -164,7 +167,7 @@ static double squares(const float *x, size_t count) {
 static filtra_tensor *angles(filtra_graph *g, int64_t tokens, filtra_tensor *in[3]) {
   for (int i = 0; i < 3; i++)
     in[i] = filtra_graph_input(g, "angle", FILTRA_F32, 2, (int64_t[]){1, tokens});
-  return filtra_givens(g, in[0], in[1], in[2]);
+  return filtra_givens(g, in[0], in[1], in[2], NULL);
 }
 
 /* |Phi x| = |x| and Phi^-1 Phi x = x. */
@@ -210,15 +213,20 @@ static void test_unitary(void **state) {
 
 /* ---- rotations alone ---- */
 
+enum { MASK = 3 };
+
 static void build_givens(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                          const test_op *op) {
-  out[0] = filtra_givens(g, in[0], in[1], in[op->dims[1]]);
+  out[0] = filtra_givens(g, in[0], in[1], in[op->dims[1]], op->inputs > MASK ? in[MASK] : NULL);
 }
 
 static void ref_givens(double *const *in, double *const *out, const test_op *op) {
+  const int64_t steps = op->in[0].shape[1];
   for (int64_t i = 0; i < op->dims[0]; i++) {
-    double complex g[4];
-    reference_givens(in[0][i], in[1][i], in[op->dims[1]][i], g);
+    const double *mask = op->inputs > MASK ? in[MASK] + i + i / steps : NULL;
+    double complex g[4] = {1, 0, 0, 1};
+    if (!mask || (mask[0] != 0 && mask[1] != 0))
+      reference_givens(in[0][i], in[1][i], in[op->dims[1]][i], g);
     memcpy(out[0] + 8 * i, g, sizeof g);
   }
 }
@@ -240,6 +248,23 @@ static void check_angles(int64_t batch, int64_t count, const float *fixed, bool 
                              .high = 4,
                              .gradient = true,
                              .fixed = fixed};
+  test_check_op(test_device(), &op);
+}
+
+/* Rotations of which a token is masked are the identity, and their angles get no gradient. */
+static void test_mask(void **state) {
+  (void)state;
+  enum { BATCH = 3, TOKENS = 6 };
+  static const float mask[BATCH * TOKENS] = {1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 0};
+  test_op op = {.name = "givens",
+                .inputs = MASK + 1,
+                .outputs = 1,
+                .build = build_givens,
+                .reference = ref_givens,
+                .dims = {BATCH * (TOKENS - 1), 2},
+                .in = {[MASK] = {"mask", FILTRA_F32, 2, {BATCH, TOKENS}, .fixed = mask}}};
+  for (int i = 0; i < MASK; i++)
+    op.in[i] = (test_tensor){"angle", FILTRA_F32, 2, {BATCH, TOKENS - 1}, .gradient = true};
   test_check_op(test_device(), &op);
 }
 
@@ -310,7 +335,6 @@ static void test_errors(void **state) {
     const char *message;
   } cases[] = {{8, 8, 8, 0, "dhhp: lower (lower [2, 8, 4, 2]) must be [2, 7, 4, 2]"},
                {8, 7, 7, 0, "dhhp: phases (phases [2, 7, 2]) must be [2, 8, 2]"},
-               {8, 7, 8, 3, "must be 0 (none) or divide the 8 tokens"},
                {8, 7, 8, -2, "permutation -2"},
                {0, 0, 0, 0, "must be complex, [B,N,F,2], not empty"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
@@ -335,7 +359,8 @@ int main(void) {
       cmocka_unit_test(test_without_int64), cmocka_unit_test(test_without_subgroups),
       cmocka_unit_test(test_wide),          cmocka_unit_test(test_chunks),
       cmocka_unit_test(test_long_carries),  cmocka_unit_test(test_unitary),
-      cmocka_unit_test(test_scan),          cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_mask),          cmocka_unit_test(test_scan),
+      cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -13,12 +13,14 @@ static double chebyshev(int64_t k, double x) {
   return (x < 0 && k % 2 ? -1 : 1) * cosh(n * acosh(fabs(x)));
 }
 
+enum { SAMPLES = 3 };
+
 /* The second output uses both inputs again; the loss uses the coefficients. */
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
   (void)op;
   out[0] = filtra_kernel_polynomial(g, in[0], in[1], damping);
   out[1] = filtra_kernel_polynomial(g, in[0], in[1], NULL);
-  out[2] = filtra_kernel_polynomial_loss(g, in[1]);
+  out[2] = filtra_kernel_polynomial_loss(g, in[1], SAMPLES);
 }
 
 static void reference(double *const *in, double *const *out, const test_op *op) {
@@ -31,9 +33,11 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
       out[1][i] += term;
     }
   }
-  out[2][0] = 0;
-  for (int64_t k = 0; k < terms; k++)
-    out[2][0] += M_PI * (double)(k * k) * in[1][k] * in[1][k];
+  for (int i = 0; i < SAMPLES; i++) {
+    out[2][i] = 0;
+    for (int64_t k = 0; k < terms; k++)
+      out[2][i] += M_PI * (double)(k * k) * in[1][k] * in[1][k];
+  }
 }
 
 static void check(filtra_device *device, int64_t batch, int64_t n, int64_t terms, double range,
@@ -45,7 +49,7 @@ static void check(filtra_device *device, int64_t batch, int64_t n, int64_t terms
                        {"w", FILTRA_F32, 1, {terms}, .gradient = w_gradient}},
                 .build = build,
                 .reference = reference,
-                .out_elements = {batch * n, batch * n, 1},
+                .out_elements = {batch * n, batch * n, SAMPLES},
                 .dims = {batch * n, terms}};
   test_check_op(device, &op);
 }
@@ -125,8 +129,13 @@ static void test_errors(void **state) {
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
   filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){18});
   assert_null(filtra_kernel_polynomial(g, x, w, NULL));
-  assert_null(filtra_kernel_polynomial_loss(g, w));
+  assert_null(filtra_kernel_polynomial_loss(g, w, 1));
   assert_fails(filtra_graph_compile(g), argument, "coefficients (w [18]) must be 1 to 17");
+  filtra_graph_destroy(&g);
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){3});
+  assert_null(filtra_kernel_polynomial_loss(g, w, 0));
+  assert_fails(filtra_graph_compile(g), argument, "0 samples");
   filtra_graph_destroy(&g);
 }
 

@@ -38,7 +38,7 @@ static void rotate(const double *const angle[3], int64_t k, bool adjoint, int64_
   }
 }
 
-/* Row t of P x is row (t mod N/m) m + t / (N/m) of x. */
+/* P x has the rows 0, m, 2m, .. of x, then 1, m + 1, .. */
 static void permute(const reference_dhhp *phi, bool inverse, double complex *x) {
   const int64_t n = phi->tokens, f = phi->features, m = phi->permutation;
   if (!m) return;
@@ -46,12 +46,10 @@ static void permute(const reference_dhhp *phi, bool inverse, double complex *x) 
   double complex *copy = malloc((size_t)n * row);
   if (!copy) abort();
   memcpy(copy, x, (size_t)n * row);
-  for (int64_t i = 0; i < n / m; i++)
-    for (int64_t j = 0; j < m; j++) {
-      int64_t viewed = i * m + j, transposed = j * (n / m) + i;
-      memcpy(x + (inverse ? viewed : transposed) * f, copy + (inverse ? transposed : viewed) * f,
-             row);
-    }
+  int64_t to = 0;
+  for (int64_t j = 0; j < m; j++)
+    for (int64_t from = j; from < n; from += m, to++)
+      memcpy(x + (inverse ? from : to) * f, copy + (inverse ? to : from) * f, row);
   free(copy);
 }
 

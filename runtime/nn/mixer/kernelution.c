@@ -1,0 +1,93 @@
+/* Kernelution (Converter, 2025): Synvolution whose phases pass through a learned Chebyshev polynomial
+ * with damping against Gibbs oscillations (kernel polynomial method); O(n d). */
+#include "nn/converter.h"
+
+struct kernelution_options {
+  ft_transform_options transform;
+  int64_t order; /* K */
+  int kernel;
+  float lanczos_m, lorentz_xi, wang_a, wang_b;
+  float loss_weight;
+};
+
+static const char *const KERNELS[] = {"dirichlet", "fejer", "jackson", "lanczos",
+                                      "lorentz",   "vekic", "wang",    NULL};
+
+static const ft_json_field FIELDS[] = {
+    FT_JSON_INT_FIELD(struct kernelution_options, order, "K", 2, 0, FILTRA_MAX_KERNEL_ORDER),
+    FT_JSON_ENUM_FIELD(struct kernelution_options, kernel, "kernel", FILTRA_GIBBS_DIRICHLET,
+                       KERNELS),
+    FT_JSON_FLOAT_FIELD(struct kernelution_options, lanczos_m, "lanczos_m", 3.0, 0.01, 100.0),
+    FT_JSON_FLOAT_FIELD(struct kernelution_options, lorentz_xi, "lorentz_xi", 4.0, 0.01, 100.0),
+    FT_JSON_FLOAT_FIELD(struct kernelution_options, wang_a, "wang_a", 2.0, 0.01, 100.0),
+    FT_JSON_FLOAT_FIELD(struct kernelution_options, wang_b, "wang_b", 2.0, 0.01, 100.0),
+    FT_JSON_FLOAT_FIELD(struct kernelution_options, loss_weight, "kernel_polynomial_weight", 0.001,
+                        0.0, 0.999),
+    FT_TRANSFORM_FIELDS(struct kernelution_options)};
+
+static filtra_status damping(const struct kernelution_options *o, float *factors) {
+  filtra_gibbs_options options = {.lanczos_m = o->lanczos_m,
+                                  .lorentz_xi = o->lorentz_xi,
+                                  .wang_a = o->wang_a,
+                                  .wang_b = o->wang_b};
+  return filtra_gibbs_factors((filtra_gibbs)o->kernel, (int)o->order, &options, factors);
+}
+
+/* w_0 = 1/(K+1), the others 2/(K+1): the half of the classical mu_0 / 2 is part of w_0. */
+static filtra_tensor *coefficients(const ft_scope *scope, int64_t order) {
+  const filtra_parameter_options options = {.init = FILTRA_INIT_SERIES,
+                                            .value = 2.0f / (float)(order + 1)};
+  return ft_parameter_tensor(scope, "chebyshev", 1, (int64_t[]){order + 1}, &options);
+}
+
+static filtra_tensor *mixed(const ft_scope *scope, const struct kernelution_options *o,
+                            const ft_mixer_input *in, bool scaled, filtra_tensor **auxiliary) {
+  filtra_graph *g = scope->graph;
+  float factors[FILTRA_MAX_KERNEL_ORDER + 1];
+  if (!ft_usable(g, in->x)) return NULL;
+  filtra_status status = damping(o, factors);
+  if (status) return ft_graph_fail(g, status, "%s", filtra_error_message());
+  ft_scope values = ft_scope_enter(scope, "values");
+  filtra_tensor *w = coefficients(scope, o->order);
+  filtra_tensor *phase =
+      filtra_kernel_polynomial(g, ft_eigenvalue_phases(&values, in->x, in->dropout), w, factors);
+  if (o->loss_weight > 0.0f)
+    *auxiliary = filtra_affine(g, filtra_kernel_polynomial_loss(g, w, in->x->shape[0]),
+                               o->loss_weight, 0.0f);
+  return ft_spectral_filter(scope, &o->transform, in, phase, ft_value_spread(in, scaled));
+}
+
+static filtra_tensor *build_complex(const ft_scope *scope, const void *options,
+                                    const ft_mixer_input *in, filtra_tensor **auxiliary) {
+  return mixed(scope, options, in, true, auxiliary);
+}
+
+static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
+                            filtra_tensor **auxiliary) {
+  return ft_blend_mixed(scope, in, mixed(scope, options, in, false, auxiliary));
+}
+
+static float auxiliary_share(const void *options) {
+  return ((const struct kernelution_options *)options)->loss_weight;
+}
+
+static void effective_coefficients(const void *options, float *w, size_t count) {
+  float factors[FILTRA_MAX_KERNEL_ORDER + 1] = {0};
+  if (damping(options, factors)) return;
+  for (size_t k = 0; k < count && k <= FILTRA_MAX_KERNEL_ORDER; k++)
+    w[k] *= factors[k];
+}
+
+static const ft_mixer_coefficients COEFFICIENTS[] = {{"chebyshev", "k", effective_coefficients}};
+
+const ft_mixer_class ft_mixer_kernelution = {
+    .name = "kernelution",
+    .options_size = sizeof(struct kernelution_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .coefficients = COEFFICIENTS,
+    .coefficient_count = FT_COUNT(COEFFICIENTS),
+    .not_causal = "its rotations carry every token to both ends of a sequence",
+    .auxiliary_share = auxiliary_share,
+    .build = build,
+    .build_complex = build_complex};

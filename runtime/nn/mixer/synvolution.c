@@ -1,0 +1,37 @@
+/* Synvolution (Converter, 2025): the value is rotated into a learned unitary basis Phi, multiplied by
+ * learned phases and rotated back; O(n d). */
+#include "nn/converter.h"
+
+struct synvolution_options {
+  ft_transform_options transform;
+};
+
+static const ft_json_field FIELDS[] = {FT_TRANSFORM_FIELDS(struct synvolution_options)};
+
+static filtra_tensor *mixed(const ft_scope *scope, const struct synvolution_options *o,
+                            const ft_mixer_input *in, bool scaled) {
+  ft_scope values = ft_scope_enter(scope, "values");
+  filtra_tensor *phase = ft_eigenvalue_phases(&values, in->x, in->dropout);
+  return ft_spectral_filter(scope, &o->transform, in, phase, ft_value_spread(in, scaled));
+}
+
+static filtra_tensor *build_complex(const ft_scope *scope, const void *options,
+                                    const ft_mixer_input *in, filtra_tensor **auxiliary) {
+  (void)auxiliary;
+  return mixed(scope, options, in, true);
+}
+
+static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
+                            filtra_tensor **auxiliary) {
+  (void)auxiliary;
+  return ft_blend_mixed(scope, in, mixed(scope, options, in, false));
+}
+
+const ft_mixer_class ft_mixer_synvolution = {
+    .name = "synvolution",
+    .options_size = sizeof(struct synvolution_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .not_causal = "its rotations carry every token to both ends of a sequence",
+    .build = build,
+    .build_complex = build_complex};
