@@ -176,6 +176,51 @@ static filtra_status build_encoder(golden *c) {
   return FILTRA_OK;
 }
 
+static void bind_classifier(golden *c) {
+  static const golden_name_pair PAIRS[] = {
+      {"tok", "embedding.weight"}, {"g0", "embedding.norm.weight"}, {"wh1", "head.1.weight"},
+      {"bh1", "head.1.bias"},      {"wh2", "head.2.weight"},        {"bh2", "head.2.bias"}};
+  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
+  golden_bind_gru(c, "gru.", "positions.", 2);
+  bind_block(c, "layers.0.");
+}
+
+static filtra_status build_classifier(golden *c) {
+  ft_model_options o = {.task = FT_TASK_CLASSIFICATION,
+                        .block = FT_BLOCK_CONVERTER,
+                        .positions = FILTRA_POSITIONS_RECURRENT,
+                        .pooling = FILTRA_POOLING_MEAN_ALL,
+                        .head_activation = FILTRA_ACTIVATION_LEAKY_RELU,
+                        .vocabulary = golden_dim(c, "param.tok", 0),
+                        .classes = golden_dim(c, "param.wh2", 0),
+                        .max_length = golden_dim(c, "fixed.tokens", 1), /* mean over all of them */
+                        .layers = 1,
+                        .heads = 1,
+                        .width = golden_dim(c, "param.tok", 1),
+                        .ffn_width = golden_dim(c, "param.f.w_re", 0),
+                        .head_width = golden_dim(c, "param.wh1", 0)};
+  filtra_activation gate;
+  FT_TRY(golden_softplus(c, &gate));
+  FT_TRY(read_mixer(c, "k.", golden_number(c, "eta", 0.0), &o.mixer));
+  o.activation = (int)gate;
+  ft_scope scope = {.graph = c->graph, .params = c->params};
+  filtra_tensor *tokens = golden_ids(c, "fixed.tokens", o.vocabulary), *auxiliary;
+  filtra_tensor *label = golden_ids(c, "fixed.label", o.classes), *mask = NULL;
+  if (tokens) { /* nothing is padding */
+    mask = ft_tensor_new(c->graph, "mask", FILTRA_F32, 2, tokens->shape);
+    ft_emit_fill(c->graph, mask, 1.0f);
+  }
+  ft_network_input in = {.tokens = tokens, .mask = mask};
+  filtra_tensor *logits = ft_network_build(&scope, &o, &in, &auxiliary);
+  filtra_tensor *loss = filtra_cross_entropy(c->graph, logits, label, 0.0f);
+  loss = filtra_weighted_mean(c->graph, loss, NULL);
+  if (auxiliary) auxiliary = filtra_weighted_mean(c->graph, auxiliary, NULL);
+  golden_output(c, "logits", logits);
+  golden_output(c, "loss", ft_total_loss(c->graph, &o, loss, auxiliary));
+  bind_classifier(c);
+  return FILTRA_OK;
+}
+
 /* ---- the table ---- */
 
 static const struct {
@@ -189,6 +234,7 @@ static const struct {
     {"synvolution", build_kernelution},
     {"kernelution", build_kernelution},
     {"converter_encoder", build_encoder},
+    {"converter_classifier", build_classifier},
 };
 
 golden_build_fn golden_find_converter(const char *op) {

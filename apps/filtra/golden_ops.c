@@ -234,7 +234,7 @@ static filtra_status build_agf_classifier(golden *c) {
   filtra_tensor *logits = ft_network_build(&scope, &o, &in, &auxiliary);
   filtra_tensor *loss = filtra_cross_entropy(c->graph, logits, label, 0.0f);
   golden_output(c, "logits", logits);
-  golden_output(c, "loss", auxiliary ? filtra_add(c->graph, loss, auxiliary) : loss);
+  golden_output(c, "loss", ft_total_loss(c->graph, &o, loss, auxiliary));
   bind_classifier(c, variant, o.layers);
   return FILTRA_OK;
 }

@@ -31,7 +31,8 @@ typedef enum filtra_task {
 typedef enum filtra_positions {
   FILTRA_POSITIONS_LEARNED = 0, /**< a table [max_length, width] */
   FILTRA_POSITIONS_SINUSOIDAL,
-  FILTRA_POSITIONS_NONE
+  FILTRA_POSITIONS_NONE,
+  FILTRA_POSITIONS_RECURRENT /**< two GRU layers over the embeddings; width <= 512 */
 } filtra_positions;
 
 typedef enum filtra_pooling {
@@ -56,12 +57,16 @@ typedef struct filtra_model_config {
   /** Where patch > 0, the input is images, max_length = image_height * image_width vectors row by
    * row, and tokens are patches of patch x patch pixels; patch divides both sides. */
   int64_t image_height, image_width, patch;
-  int64_t layers;        /**< 0: 2 */
-  int64_t heads;         /**< must divide width; 0: 2 */
-  int64_t width;         /**< model width C; 0: 64 */
-  int64_t ffn_width;     /**< 0: 2 * width */
-  int64_t head_width;    /**< hidden units of the head; 0: ffn_width */
-  float dropout;         /**< rate in [0,1) on embeddings, mixer and feed-forward outputs */
+  int64_t layers;     /**< 0: 2 */
+  int64_t heads;      /**< must divide width; 0: 2 */
+  int64_t width;      /**< model width C; 0: 64 */
+  int64_t ffn_width;  /**< 0: 2 * width, in the Converter 4 * width */
+  int64_t head_width; /**< hidden units of the head; 0: ffn_width, in the Converter width */
+  float dropout;      /**< rate in [0,1) on embeddings, mixer and feed-forward outputs */
+  /** The Converter's block instead of the Transformer's: ScaleNorm, complex features, a gated
+   * feed-forward network; ScaleNorm behind the embeddings and none before the head. The mixer is
+   * "synvolution" or "kernelution". */
+  bool converter;
   bool post_norm;        /**< LayerNorm after the residual sum instead of before the layer */
   bool mask_zero;        /**< token 0 anywhere is padding, not only behind a sequence's length */
   bool linear_head;      /**< a single linear layer instead of two with an activation between */
@@ -69,9 +74,13 @@ typedef struct filtra_model_config {
   bool tie_embeddings;   /**< a language model's head has the embedding's weights */
   filtra_positions positions;
   filtra_pooling pooling;
-  filtra_activation activation;      /**< of the feed-forward layers; NONE means GELU here */
-  filtra_activation head_activation; /**< of the head; NONE means ReLU here */
-  float embedding_init; /**< initial standard deviation of embeddings and positions; 0: 0.02 */
+  /** Of the feed-forward layers, in the Converter of its gate's real part. NONE means GELU here, in
+   * the Converter softplus. */
+  filtra_activation activation;
+  filtra_activation head_activation; /**< NONE means ReLU here, in the Converter leaky ReLU */
+  /** Initial standard deviation of embeddings and positions; 0: 0.02, in the Converter
+   * 1 / sqrt(max_length). */
+  float embedding_init;
   /** Regression: the head gives (value - target_mean) / target_scale; scale 0: 1. */
   float target_mean, target_scale;
   uint64_t seed; /**< of the initial values */

@@ -123,12 +123,13 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
     score = filtra_accuracy(g, b->logits, b->labels);
   }
   b->score = filtra_graph_output(g, filtra_weighted_mean(g, score, b->weights));
-  b->loss = filtra_weighted_mean(g, loss, b->weights);
+  loss = filtra_weighted_mean(g, loss, b->weights);
   if (auxiliary) {
     if (!b->sample_weights)
       b->sample_weights = filtra_graph_input(g, "sample weights", FILTRA_F32, 1, &b->size);
-    b->loss = filtra_add(g, b->loss, filtra_weighted_mean(g, auxiliary, b->sample_weights));
+    auxiliary = filtra_weighted_mean(g, auxiliary, b->sample_weights);
   }
+  b->loss = ft_total_loss(g, o, loss, auxiliary);
   int64_t columns = o->features > 1 ? o->features : 1;
   b->host =
       ft_calloc((size_t)(b->size * ft_model_sequences(o) * b->length * columns), sizeof(int32_t));

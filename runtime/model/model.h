@@ -17,11 +17,13 @@ typedef enum ft_task {
 } ft_task;
 
 enum { FT_HEAD_MLP = 0, FT_HEAD_LINEAR };
+enum { FT_BLOCK_TRANSFORMER = 0, FT_BLOCK_CONVERTER };
 
 /** Everything that decides a model's parameters and function; the model keys of a configuration. */
 typedef struct ft_model_options {
   ft_mixer mixer;
-  int task, norm, positions, pooling, activation, head, head_activation; /* enums, see options.c */
+  /* enums, see options.c */
+  int task, block, norm, positions, pooling, activation, head, head_activation;
   int64_t vocabulary, features, classes, max_length, image_height, image_width, patch;
   int64_t layers, heads, width, ffn_width, head_width;
   float dropout, embedding_init, target_mean, target_scale;
@@ -69,6 +71,11 @@ typedef struct ft_network_input {
  * by the number of layers, [B], or NULL. */
 filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *options,
                                 const ft_network_input *in, filtra_tensor **auxiliary);
+
+/** What training minimizes, from losses of one shape: their sum, where a mixer does not say that
+ * its own takes a share of the task's. `auxiliary` may be NULL. */
+filtra_tensor *ft_total_loss(filtra_graph *g, const ft_model_options *options, filtra_tensor *loss,
+                             filtra_tensor *auxiliary);
 
 /* ---- batch.c ---- */
 

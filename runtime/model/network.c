@@ -1,5 +1,6 @@
 /* The network of every task: input, blocks around a mixer, norm, and what the task makes of it. */
 #include "model/model.h"
+#include "nn/converter.h"
 #include "nn/past.h"
 #include "ops/decoding.h"
 
@@ -64,6 +65,11 @@ static filtra_tensor *add_positions(const ft_scope *scope, const ft_model_option
                  : filtra_add_positions(scope->graph, x, table);
   case FILTRA_POSITIONS_SINUSOIDAL:
     return ft_add_sinusoids_from(scope->graph, x, first);
+  case FILTRA_POSITIONS_RECURRENT: {
+    ft_scope inner = ft_scope_enter(scope, "positions");
+    filtra_tensor *offset = ft_recurrent_positions(&inner, x, 2, o->dropout);
+    return filtra_add(scope->graph, x, offset);
+  }
   case FILTRA_POSITIONS_NONE:
     break;
   }
@@ -84,8 +90,10 @@ static filtra_tensor *embed(const ft_scope *scope, const ft_model_options *o,
                   : filtra_embedding(g, table, in->tokens);
   if (o->scale_embeddings) x = filtra_affine(g, x, sqrtf((float)o->width), 0.0f);
   if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = add_class_token(scope, x, mask);
-  x = filtra_dropout(g, add_positions(scope, o, x), o->dropout);
   ft_scope inner = ft_scope_enter(scope, "embedding");
+  x = add_positions(scope, o, x);
+  if (o->block == FT_BLOCK_CONVERTER) x = ft_scale_norm_layer(&inner, "norm", x, false);
+  x = filtra_dropout(g, x, o->dropout);
   ft_observe(&inner, "x", x);
   return x;
 }
@@ -100,6 +108,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
                                 .ffn_width = o->ffn_width,
                                 .activation = (filtra_activation)o->activation,
                                 .dropout = o->dropout,
+                                .converter = o->block == FT_BLOCK_CONVERTER,
                                 .post_norm = o->norm != 0,
                                 .causal = o->task == FT_TASK_LANGUAGE_MODEL};
   for (int64_t i = 0; i < o->layers; i++) {
@@ -109,7 +118,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
     if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
   }
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)o->layers, 0.0f);
-  return ft_norm_layer(scope, "norm", x);
+  return encoder.converter ? x : ft_norm_layer(scope, "norm", x);
 }
 
 /* ---- output ---- */
@@ -143,6 +152,16 @@ static filtra_tensor *pool(filtra_graph *g, const ft_model_options *o, filtra_te
   return NULL;
 }
 
+/* Declares a linear layer with normal weights before ft_linear_prefix would. */
+static void declare_normal(const ft_scope *scope, const char *name, int64_t in, int64_t out,
+                           float spread) {
+  ft_scope inner = ft_scope_enter(scope, "%s", name);
+  const filtra_parameter_options weight = {
+      .init = FILTRA_INIT_NORMAL, .value = spread, .decay = true};
+  ft_parameter_tensor(&inner, "weight", 2, (int64_t[]){out, in}, &weight);
+  ft_parameter_tensor(&inner, "bias", 1, &out, NULL);
+}
+
 /* x [B,..] has less than `inputs` columns where tokens lie side by side and a batch is padded less
  * far than the model's longest. */
 static filtra_tensor *apply_head(const ft_scope *scope, const ft_model_options *o, filtra_tensor *x,
@@ -151,6 +170,10 @@ static filtra_tensor *apply_head(const ft_scope *scope, const ft_model_options *
   if (o->head == FT_HEAD_LINEAR) return ft_linear_prefix(scope, "head", x, inputs, out, NULL);
   ft_scope head = ft_scope_enter(scope, "head");
   filtra_linear_options hidden = {.activation = (filtra_activation)o->head_activation};
+  if (o->block == FT_BLOCK_CONVERTER) { /* He et al. 2015; Glorot & Bengio 2010 */
+    declare_normal(&head, "1", inputs, o->head_width, sqrtf(2.0f / (float)inputs));
+    declare_normal(&head, "2", o->head_width, out, sqrtf(2.0f / (float)(o->head_width + out)));
+  }
   x = ft_linear_prefix(&head, "1", x, inputs, o->head_width, &hidden);
   return ft_linear_layer(&head, "2", x, out, NULL);
 }
@@ -209,4 +232,12 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
   if (!ft_usable(g, x)) return NULL;
   bool flat = o->pooling == FILTRA_POOLING_FLATTEN;
   return apply_head(scope, o, x, flat ? ft_model_tokens(o) * o->width : ft_columns(x));
+}
+
+filtra_tensor *ft_total_loss(filtra_graph *g, const ft_model_options *o, filtra_tensor *loss,
+                             filtra_tensor *auxiliary) {
+  const ft_mixer_class *mixer = o->mixer.kind;
+  if (!auxiliary) return loss;
+  float share = mixer->auxiliary_share ? mixer->auxiliary_share(o->mixer.options) : 0.0f;
+  return filtra_add(g, share > 0.0f ? filtra_affine(g, loss, 1.0f - share, 0.0f) : loss, auxiliary);
 }

@@ -8,10 +8,13 @@ static const char *const TASKS[] = {"auto",       "classification", "pair_classi
                                     "regression", "language_model", NULL};
 static const char *const HEADS[] = {"mlp", "linear", NULL};
 static const char *const NORMS[] = {"pre", "post", NULL};
-static const char *const POSITIONS[] = {"learned", "sinusoidal", "none", NULL};
+static const char *const BLOCKS[] = {"transformer", "converter", NULL};
+static const char *const POSITIONS[] = {"learned", "sinusoidal", "none", "recurrent", NULL};
 static const char *const POOLINGS[] = {"mean", "mean_all", "first", "class_token", "flatten", NULL};
-static const char *const ACTIVATIONS[] = {"none",     "relu",      "gelu",       "sin", "tanh",
-                                          "softplus", "softplus5", "leaky_relu", NULL};
+/* filtra_activation, and behind it what follows from the block. */
+static const char *const ACTIVATIONS[] = {"none",     "relu",      "gelu",       "sin",  "tanh",
+                                          "softplus", "softplus5", "leaky_relu", "auto", NULL};
+enum { ACTIVATION_AUTO = FILTRA_ACTIVATION_LEAKY_RELU + 1 };
 
 #define INT(member, fallback, low, high)                                                           \
   FT_JSON_INT_FIELD(ft_model_options, member, #member, fallback, low, high)
@@ -37,17 +40,18 @@ const ft_json_field ft_model_fields[] = {
     INT(width, 64, 1, 16384),
     INT(ffn_width, 0, 0, 65536),
     FLOAT(dropout, 0.0, 0.0, 0.999),
+    ENUM(block, FT_BLOCK_TRANSFORMER, BLOCKS),
     ENUM(norm, 0, NORMS),
-    ENUM(activation, FILTRA_ACTIVATION_GELU, ACTIVATIONS),
+    ENUM(activation, ACTIVATION_AUTO, ACTIVATIONS),
     ENUM(positions, FILTRA_POSITIONS_LEARNED, POSITIONS),
-    FLOAT(embedding_init, 0.02, 1e-6, 10.0),
+    FLOAT(embedding_init, 0.0, 0.0, 10.0),
     BOOL(scale_embeddings),
     BOOL(tie_embeddings),
     BOOL(mask_zero),
     ENUM(pooling, FILTRA_POOLING_MEAN, POOLINGS),
     ENUM(head, FT_HEAD_MLP, HEADS),
     INT(head_width, 0, 0, 65536),
-    ENUM(head_activation, FILTRA_ACTIVATION_RELU, ACTIVATIONS),
+    ENUM(head_activation, ACTIVATION_AUTO, ACTIVATIONS),
     FLOAT(target_mean, 0.0, -1e30, 1e30),
     FLOAT(target_scale, 0.0, 0.0, 1e30),
 };
@@ -122,6 +126,33 @@ static filtra_status check_image(const char *context, const ft_model_options *o)
   return FILTRA_OK;
 }
 
+/* Of the Converter, whose parts fit only one another, and of recurrent positions. */
+static filtra_status check_block(const char *context, const ft_model_options *o) {
+  const ft_mixer_class *mixer = o->mixer.kind;
+  bool recurrent = o->positions == FILTRA_POSITIONS_RECURRENT;
+  if (recurrent && o->width > 512)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"width\" is %lld, accepted are at most 512 with \"positions\" recurrent",
+                   context, (long long)o->width);
+  if (recurrent && o->task == FT_TASK_LANGUAGE_MODEL)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: task \"language_model\" cannot have \"positions\" recurrent: text is "
+                   "generated token by token, and their state is not kept",
+                   context);
+  if (o->block != FT_BLOCK_CONVERTER) return FILTRA_OK;
+  if (!mixer->build_complex)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"block\" converter needs a mixer with complex features, synvolution or "
+                   "kernelution, not \"%s\"",
+                   context, mixer->name);
+  if (o->norm)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"norm\" post is for \"block\" transformer; the Converter's block has "
+                   "ScaleNorms of its own",
+                   context);
+  return FILTRA_OK;
+}
+
 /* Combinations without a meaning. */
 static filtra_status check_task(const char *context, const ft_model_options *o) {
   const char *task = TASKS[o->task], *pooling = POOLINGS[o->pooling];
@@ -154,11 +185,19 @@ static filtra_status check_task(const char *context, const ft_model_options *o) 
 filtra_status ft_model_options_finish(const char *context, ft_model_options *o) {
   if (o->task == FT_TASK_AUTO) o->task = FT_TASK_CLASSIFICATION;
   if (!o->max_length) o->max_length = o->patch ? o->image_height * o->image_width : 2048;
-  if (!o->ffn_width) o->ffn_width = 2 * o->width;
-  if (!o->head_width) o->head_width = o->ffn_width;
+  bool converter = o->block == FT_BLOCK_CONVERTER;
+  if (!o->ffn_width) o->ffn_width = (converter ? 4 : 2) * o->width;
+  if (!o->head_width) o->head_width = converter ? o->width : o->ffn_width;
+  if (o->activation == ACTIVATION_AUTO)
+    o->activation = converter ? FILTRA_ACTIVATION_SOFTPLUS : FILTRA_ACTIVATION_GELU;
+  if (o->head_activation == ACTIVATION_AUTO)
+    o->head_activation = converter ? FILTRA_ACTIVATION_LEAKY_RELU : FILTRA_ACTIVATION_RELU;
+  if (o->embedding_init == 0.0f)
+    o->embedding_init = converter ? 1.0f / sqrtf((float)o->max_length) : 0.02f;
   if (o->target_scale == 0.0f) o->target_scale = 1.0f;
   FT_TRY(check_sizes(context, o));
   FT_TRY(check_image(context, o));
+  FT_TRY(check_block(context, o));
   return check_task(context, o);
 }
 
@@ -196,7 +235,7 @@ static bool set_name(json_t *object, const char *key, const char *const *names, 
 }
 
 static bool set_activation(json_t *object, const char *key, filtra_activation value) {
-  return !value || set_name(object, key, ACTIVATIONS, (int)value, FT_COUNT(ACTIVATIONS) - 1);
+  return !value || set_name(object, key, ACTIVATIONS, (int)value, ACTIVATION_AUTO);
 }
 
 static bool set_numbers(json_t *object, const filtra_model_config *c) {
@@ -215,6 +254,7 @@ static bool set_numbers(json_t *object, const filtra_model_config *c) {
 static bool set_choices(json_t *object, const filtra_model_config *c) {
   return set_name(object, "task", TASKS + FT_TASK_CLASSIFICATION, (int)c->task,
                   FT_COUNT(TASKS) - 2) &&
+         set_name(object, "block", BLOCKS, c->converter, 2) &&
          set_name(object, "norm", NORMS, c->post_norm, 2) &&
          set_name(object, "positions", POSITIONS, (int)c->positions, FT_COUNT(POSITIONS) - 1) &&
          set_name(object, "pooling", POOLINGS, (int)c->pooling, FT_COUNT(POOLINGS) - 1) &&
