@@ -42,8 +42,10 @@ void print_config_keys(void) {
   size_t count = ft_run_config_fields(fields);
   printf("\nKeys of the configuration, with default and what is accepted. 0 or nothing as default "
          "means:\nvocabulary, classes, max_length, tokenizer from the data; ffn_width 2 width, "
-         "head_width as\nffn_width; steps and epochs 10 epochs; eval_every once an epoch; "
-         "checkpoint_every as eval_every.\n\n");
+         "head_width as\nffn_width, embedding_init 0.02, activation gelu, head_activation relu "
+         "(with block converter\n4 width, width, 1 / sqrt(max_length), softplus, leaky_relu); "
+         "steps and epochs 10 epochs;\neval_every once an epoch; checkpoint_every as "
+         "eval_every.\n\n");
   for (size_t i = 0; i < count; i++)
     print_field(&fields[i], "");
   for (size_t i = 0; i < ft_mixer_count; i++) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 64, MAX_TEXT = 160 };
+enum { MAX_ROWS = 128, MAX_TEXT = 160 };
 
 #define SIZES .layers = 1, .heads = 3, .width = 12, .ffn_width = 10, .head_width = 14, .classes = 5
 #define TEXT  .vocabulary = 9, .max_length = 7, SIZES
@@ -29,6 +29,7 @@ static const struct {
              {10, "ffn_width"},
              {14, "head_width"},
              {2, "K + 1"},
+             {24, "2 width"},
              {36, "3 width"},
              {48, "4 width"},
              {1, "1"},
@@ -38,9 +39,12 @@ static const struct {
              {44, "patch patch features"},
              {6, "patches"}};
 
-static const char *const MIXERS[] = {"softmax", "{\"name\": \"agf\", \"K\": 1}",
+static const char *const MIXERS[] = {"softmax",
+                                     "{\"name\": \"agf\", \"K\": 1}",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"uv\"}",
-                                     "{\"name\": \"agf\", \"K\": 1, \"variant\": \"svd\"}"};
+                                     "{\"name\": \"agf\", \"K\": 1, \"variant\": \"svd\"}",
+                                     "synvolution",
+                                     "{\"name\": \"kernelution\", \"K\": 1}"};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {
@@ -51,6 +55,10 @@ static const filtra_model_config TASKS[] = {
     {.pooling = FILTRA_POOLING_FLATTEN, TEXT},
     {.features = 11, .max_length = 7, SIZES},
     {IMAGE},
+    {.mixer = "{\"name\": \"kernelution\", \"K\": 1}",
+     .converter = true,
+     .positions = FILTRA_POSITIONS_RECURRENT,
+     TEXT},
 };
 
 /* The start of a parameter's row: | `name` | [shape] | */

@@ -12,7 +12,9 @@
 
 enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 
-static const char *const MIXERS[] = {"softmax", "agf"};
+/* The last one is the whole Converter, block and positions included. */
+static const char CONVERTER[] = "converter";
+static const char *const MIXERS[] = {"softmax", "agf", "synvolution", "kernelution", CONVERTER};
 
 typedef struct toy_batch {
   filtra_batch batch;
@@ -43,8 +45,12 @@ static void make_batch(uint64_t seed, toy_batch *b) {
 
 static filtra_model *make_model(const char *mixer) {
   filtra_model *model;
+  bool converter = !strcmp(mixer, CONVERTER);
+  filtra_positions positions = converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED;
   assert_ok(filtra_model_create(test_device(),
-                                &(filtra_model_config){.mixer = mixer,
+                                &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
+                                                       .converter = converter,
+                                                       .positions = positions,
                                                        .vocabulary = VOCABULARY,
                                                        .classes = CLASSES,
                                                        .max_length = LENGTH,
@@ -156,7 +162,13 @@ static void ten_step_loss_curve(void **state) {
       {1.392279f, 1.431828f, 1.427565f, 1.488592f, 1.444709f, 1.390543f, 1.368523f, 1.340949f,
        1.348380f, 1.270485f},
       {1.352834f, 1.504143f, 1.548193f, 1.541818f, 1.606997f, 1.432110f, 1.477807f, 1.391492f,
-       1.367069f, 1.327512f}};
+       1.367069f, 1.327512f},
+      {1.330114f, 1.514787f, 1.428750f, 1.425034f, 1.395749f, 1.304672f, 1.429685f, 1.347040f,
+       1.236222f, 1.269957f},
+      {1.338401f, 1.543276f, 1.407593f, 1.440600f, 1.414284f, 1.332682f, 1.448328f, 1.346043f,
+       1.290775f, 1.267267f},
+      {1.440863f, 1.408941f, 1.398431f, 1.446107f, 1.389716f, 1.396517f, 1.395764f, 1.378883f,
+       1.260160f, 1.355206f}};
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
     float losses[STEPS];
     filtra_model *model = make_model(MIXERS[k]);
