@@ -72,8 +72,8 @@ uint row(uint q) { return up ? p.steps - q : q; }
 // The rotation of step s, between rows row(s) and row(s + 1).
 uint rotation(uint s) { return up ? p.steps - 1 - s : s; }
 
-// Row t of the permuted tensor is row source(t) of the other: the rows 0, stride, 2 stride, .., then
-// 1, stride + 1, ... Of these runs the first N mod stride have a row more than the others.
+// Row t of the permuted tensor is row source(t) of the other: the rows 0, stride, 2 stride, ..,
+// then 1, stride + 1, ... Of these runs the first N mod stride have a row more than the others.
 uint source(uint t) {
   const uint rows = p.steps + 1, least = rows / p.stride, longer = rows % p.stride;
   const uint split = longer * (least + 1);

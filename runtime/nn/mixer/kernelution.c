@@ -1,5 +1,5 @@
-/* Kernelution (Converter, 2025): Synvolution whose phases pass through a learned Chebyshev polynomial
- * with damping against Gibbs oscillations (kernel polynomial method); O(n d). */
+/* Kernelution (Converter, 2025): Synvolution whose phases pass through a learned Chebyshev
+ * polynomial with damping against Gibbs oscillations (kernel polynomial method); O(n d). */
 #include "nn/converter.h"
 
 struct kernelution_options {

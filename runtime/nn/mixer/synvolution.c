@@ -1,4 +1,4 @@
-/* Synvolution (Converter, 2025): the value is rotated into a learned unitary basis Phi, multiplied by
+/* Synvolution (Converter, 2025): the value is rotated into a learned unitary basis, multiplied by
  * learned phases and rotated back; O(n d). */
 #include "nn/converter.h"
 
