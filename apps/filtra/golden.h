@@ -54,11 +54,12 @@ typedef struct golden_report {
 filtra_status golden_run(filtra_device *device, const char *path, golden_report *report);
 void golden_report_free(golden_report *report);
 
-/* ---- for the ops' builders (golden_ops.c, golden_converter.c, golden_converter_parts.c) ---- */
+/* ---- for the builders, golden_*.c ---- */
 
 typedef filtra_status (*golden_build_fn)(golden *c);
 /** The builder for an op; NULL when unknown. */
 golden_build_fn golden_find(const char *op);
+golden_build_fn golden_find_gfsa(const char *op);
 golden_build_fn golden_find_converter(const char *op);
 golden_build_fn golden_find_converter_part(const char *op);
 
@@ -90,6 +91,9 @@ typedef struct golden_name_pair {
 /** Ties several to whole parameters. */
 void golden_bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
                        const golden_name_pair *pairs, size_t count);
+
+/** Ties param.wq to param.bv to the packed projection of attention's mixers. */
+void golden_bind_qkv(golden *c);
 
 /** Settings from the metadata, the fallback when absent: a number, a whole number of at least 1,
  * false (the fallback) or true, text. */

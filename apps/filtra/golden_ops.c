@@ -256,5 +256,5 @@ static const struct {
 golden_build_fn golden_find(const char *op) {
   for (size_t i = 0; i < FT_COUNT(OPS); i++)
     if (!strcmp(OPS[i].op, op)) return OPS[i].build;
-  return golden_find_converter(op);
+  return golden_find_gfsa(op);
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const ft_mixer_class *const ft_mixers[] = {&ft_mixer_softmax, &ft_mixer_agf, &ft_mixer_synvolution,
-                                           &ft_mixer_kernelution};
+const ft_mixer_class *const ft_mixers[] = {&ft_mixer_softmax, &ft_mixer_gfsa, &ft_mixer_agf,
+                                           &ft_mixer_synvolution, &ft_mixer_kernelution};
 const size_t ft_mixer_count = FT_COUNT(ft_mixers);
 
 static const ft_mixer_class *find(const char *name) {

@@ -66,7 +66,7 @@ typedef struct ft_mixer {
   _Alignas(8) unsigned char options[FT_MIXER_OPTIONS];
 } ft_mixer;
 
-extern const ft_mixer_class ft_mixer_softmax, ft_mixer_agf, ft_mixer_synvolution,
+extern const ft_mixer_class ft_mixer_softmax, ft_mixer_gfsa, ft_mixer_agf, ft_mixer_synvolution,
     ft_mixer_kernelution;
 /** All of them; the first is the default. */
 extern const ft_mixer_class *const ft_mixers[];

@@ -204,13 +204,23 @@ static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                                .columns = c->q->shape[3] + c->v->shape[3]});
 }
 
-static void attention_backward(filtra_graph *g, const void *context) {
-  const ft_attention *c = context;
-  filtra_tensor *dy = ft_grad(g, c->y);
-  filtra_tensor *delta = emit_delta(g, c, dy);
+void ft_attention_emit_backward(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
+                                filtra_tensor *delta) {
   emit_query(g, c, dy, delta);
   emit_key_value(g, c, dy, delta);
   emit_bias(g, c, dy, delta);
+}
+
+/* The kernel is given some rows in delta's place: only dk needs it. */
+void ft_attention_emit_transposed(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
+                                  filtra_tensor *dv) {
+  emit_key(g, c, dy, c->lse, NULL, false, dv, false);
+}
+
+static void attention_backward(filtra_graph *g, const void *context) {
+  const ft_attention *c = context;
+  filtra_tensor *dy = ft_grad(g, c->y);
+  ft_attention_emit_backward(g, c, dy, emit_delta(g, c, dy));
 }
 
 /* ---- the op ---- */
@@ -333,6 +343,19 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
   return true;
 }
 
+void ft_attention_emit_forward(filtra_graph *g, const char *label, const ft_attention *c) {
+  ft_attention_emit(
+      g, c,
+      &(ft_attention_dispatch){
+          .label = label,
+          .kernel = KERNEL("forward"),
+          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows), ft_attention_heads(c)},
+          .lse = FT_WRITE(c->lse),
+          .delta = FT_READ(NULL),
+          .result = {FT_WRITE(c->y), FT_READ(NULL)},
+          .columns = c->q->shape[3] + c->v->shape[3]});
+}
+
 filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                 filtra_tensor *v, const filtra_attention_options *options) {
   ft_attention call;
@@ -341,15 +364,6 @@ filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor
                             (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y);
   if (!c) return NULL;
   *c = call;
-  ft_attention_emit(
-      g, c,
-      &(ft_attention_dispatch){
-          .label = "attention",
-          .kernel = KERNEL("forward"),
-          .groups = {ft_attention_blocks(q->shape[2], c->tiling.rows), ft_attention_heads(c)},
-          .lse = FT_WRITE(c->lse),
-          .delta = FT_READ(NULL),
-          .result = {FT_WRITE(c->y), FT_READ(NULL)},
-          .columns = q->shape[3] + v->shape[3]});
+  ft_attention_emit_forward(g, "attention", c);
   return c->y;
 }

@@ -16,7 +16,8 @@ enum {
   FT_ATTENTION_ADD_1 = 64,
   FT_ATTENTION_WANT_0 = 128,
   FT_ATTENTION_WANT_1 = 256,
-  FT_ATTENTION_MORE_FLAGS = 512 /* from here on each family's own */
+  FT_ATTENTION_PAIRED = 512,
+  FT_ATTENTION_MORE_FLAGS = 1024 /* from here on each family's own */
 };
 
 /** How the device makes tiles of scores, and of how many rows and columns. */
@@ -61,6 +62,17 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
 
 /** I32 [H,4]: where q, k and v of a head begin, in elements, and the bits of number[h]. */
 filtra_tensor *ft_attention_head_table(filtra_graph *g, const ft_attention *c, const float *number);
+
+/** Records what writes y and lse. */
+void ft_attention_emit_forward(filtra_graph *g, const char *label, const ft_attention *c);
+/** Contributes to the gradients of q, k, v and bias, with dS = A * (dropout * (dy v^T) - delta) and
+ * dv = (dropout * A)^T dy. Under FT_ATTENTION_PAIRED dy is [2,B,N,H,2,Dv]: dS sums over pairs of dy
+ * (first plane) and of values (second plane); dv is that of the pair's first dy. */
+void ft_attention_emit_backward(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
+                                filtra_tensor *delta);
+/** dv = (dropout * A)^T dy alone, to be written or added. */
+void ft_attention_emit_transposed(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
+                                  filtra_tensor *dv);
 
 /** Tiles that `count` rows take, and heads of all samples. */
 uint32_t ft_attention_blocks(int64_t count, uint32_t size);

@@ -5,6 +5,8 @@
 
 #include "graph/graph.h"
 
+#include <filtra/ops.h>
+
 /** Writes rows of x [B,H,N,D] into cache [B,H,M,D] and returns the cache, to be read by later ops:
  * rows 0 .. N-1 without a position. With one, for one token (N = 1), row position[b] if there is
  * such a row, where later runs find it, and the last row, so that in this run the token comes last,
@@ -16,6 +18,12 @@ filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tens
 /** F32 [B,rows]: 1 for the rows before position[b], which earlier runs have written, and for the
  * last; else 0. */
 filtra_tensor *ft_cache_mask(filtra_graph *g, filtra_tensor *position, int64_t rows);
+
+/** The last step of filtra_gfsa, for new tokens: v, u = A v and au = A u are [B,H,N,D], u and au
+ * stored token by token. There is no gradient. */
+filtra_tensor *ft_gfsa_combine(filtra_graph *g, filtra_tensor *v, filtra_tensor *u,
+                               filtra_tensor *au, filtra_tensor *w0, filtra_tensor *w1,
+                               filtra_tensor *wK, const filtra_gfsa_options *options);
 
 /** filtra_add_sinusoids for sequences whose first token stands at first[b]; NULL: at 0. */
 filtra_tensor *ft_add_sinusoids_from(filtra_graph *g, filtra_tensor *x, filtra_tensor *first);

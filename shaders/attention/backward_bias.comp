@@ -10,8 +10,8 @@ void head_gradients(out float ds[OWN_ROWS][OWN_COLS], uint b, uint h, uint origi
                     uint key) {
   float lse[OWN_ROWS], delta[OWN_ROWS];
   load_statistics(lse, delta, b * HEADS + h, query);
-  score_gradients(ds, like_q(args.q, b, h), like_k(args.k, b, h), like_v(args.v, b, h),
-                  like_y(args.dy, b, h), lse, delta, b, h, origin, query, key);
+  score_gradients(ds, like_q(args.q, b, h), like_k(args.k, b, h), values(b, h),
+                  upstream(b, h), lse, delta, b, h, origin, query, key);
 }
 
 #include "attention/backward_bias.glsl"

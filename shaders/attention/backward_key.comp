@@ -12,8 +12,8 @@
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
   const uint key = gl_WorkGroupID.x * TILE_ROWS;
-  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = like_v(args.v, b, h);
-  Matrix dy = like_y(args.dy, b, h);
+  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = values(b, h);
+  Matrix dy = upstream(b, h);
   const uint origin = bias_origin(b, h);
 
   float dk[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH];
@@ -33,7 +33,7 @@ void main() {
       }
       if (WANT_1) {
         for_rows(r) for_cols(c) p[r][c] *= f[r][c];
-        add_weighted(dv, p, dy, query);
+        add_weighted(dv, p, Matrix(dy.base, dy.count, VALUE, dy.stride), query);
       }
       query += TILE_COLS;
     } while (query < args.queries);

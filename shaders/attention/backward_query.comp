@@ -12,8 +12,8 @@
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
   const uint query = gl_WorkGroupID.x * TILE_ROWS;
-  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = like_v(args.v, b, h);
-  Matrix dy = like_y(args.dy, b, h);
+  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = values(b, h);
+  Matrix dy = upstream(b, h);
   const uint origin = bias_origin(b, h);
   const uint key_end = keys_seen(min(query + TILE_ROWS, args.queries) - 1);
 

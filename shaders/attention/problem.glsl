@@ -23,6 +23,7 @@ const bool ADD_0 = (FLAGS & 32) != 0;  // results are added to what is there
 const bool ADD_1 = (FLAGS & 64) != 0;
 const bool WANT_0 = (FLAGS & 128) != 0;
 const bool WANT_1 = (FLAGS & 256) != 0;
+const bool PAIRED = (FLAGS & 512) != 0;
 
 layout(push_constant, std430) uniform Arguments {
   F32 q, k, v, lse, mask, bias, dy, delta, result_0, result_1;

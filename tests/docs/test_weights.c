@@ -40,6 +40,7 @@ static const struct {
              {6, "patches"}};
 
 static const char *const MIXERS[] = {"softmax",
+                                     "gfsa",
                                      "{\"name\": \"agf\", \"K\": 1}",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"uv\"}",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"svd\"}",

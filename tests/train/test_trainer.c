@@ -14,7 +14,8 @@ enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 
 /* The last one is the whole Converter, block and positions included. */
 static const char CONVERTER[] = "converter";
-static const char *const MIXERS[] = {"softmax", "agf", "synvolution", "kernelution", CONVERTER};
+static const char *const MIXERS[] = {"softmax",     "gfsa",        "agf",
+                                     "synvolution", "kernelution", CONVERTER};
 
 typedef struct toy_batch {
   filtra_batch batch;

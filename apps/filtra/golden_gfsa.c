@@ -1,0 +1,87 @@
+/* How golden cases of graph-filter self-attention are built. */
+#include "golden.h"
+
+#include "base/memory.h"
+#include "nn/mixer.h"
+
+#include <string.h>
+
+/* Q, K and V are parts of one packed projection. */
+void golden_bind_qkv(golden *c) {
+  static const char *const NAMES[3][2] = {{"wq", "bq"}, {"wk", "bk"}, {"wv", "bv"}};
+  for (int i = 0; i < 3; i++) {
+    golden_bind(c, NAMES[i][0], "qkv.weight", i, 3);
+    golden_bind(c, NAMES[i][1], "qkv.bias", i, 3);
+  }
+}
+
+static filtra_tensor *optional_mask(golden *c) {
+  return golden_has(c, "fixed.mask") ? golden_input(c, "fixed.mask") : NULL;
+}
+
+static filtra_tensor *filter(golden *c, filtra_tensor *q, filtra_tensor *k, filtra_tensor *v) {
+  filtra_tensor *w0 = golden_input(c, "param.w0"), *w1 = golden_input(c, "param.w1"),
+                *wK = golden_input(c, "param.wK");
+  filtra_gfsa_options options = {.attention = {.causal = golden_flag(c, "causal"),
+                                               .mask = optional_mask(c),
+                                               .scale = (float)golden_number(c, "scale", 0.0)},
+                                 .order = (int)golden_count(c, "K", 3)};
+  return filtra_gfsa(c->graph, q, k, v, w0, w1, wK, &options);
+}
+
+static filtra_status build_gfsa(golden *c) {
+  filtra_tensor *q = golden_input(c, "in.q"), *k = golden_input(c, "in.k"),
+                *v = golden_input(c, "in.v");
+  golden_output(c, "y", filter(c, q, k, v));
+  return FILTRA_OK;
+}
+
+/* The mixer as a configuration would name it. */
+static filtra_status build_gfsa_layer(golden *c) {
+  static const golden_name_pair PAIRS[] = {
+      {"w0", "w0"}, {"w1", "w1"}, {"wK", "wK"}, {"wo", "out.weight"}, {"bo", "out.bias"}};
+  ft_mixer mixer;
+  json_t *json = json_pack("{ss si}", "name", "gfsa", "K", (int)golden_count(c, "K", 3));
+  if (!json) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  filtra_status status = ft_mixer_read(json, c->path, &mixer);
+  json_decref(json);
+  FT_TRY(status);
+  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_mixer_input in = {.x = golden_input(c, "in.x"),
+                       .mask = optional_mask(c),
+                       .heads = golden_count(c, "heads", 1),
+                       .causal = golden_flag(c, "causal")};
+  filtra_tensor *auxiliary = NULL;
+  golden_output(c, "y", mixer.kind->build(&scope, mixer.options, &in, &auxiliary));
+  golden_bind_qkv(c);
+  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
+  return FILTRA_OK;
+}
+
+/* The layer without what no mixer lacks, the output projection. */
+static filtra_status build_gfsa_layer_noproj(golden *c) {
+  ft_scope scope = {.graph = c->graph, .params = c->params};
+  filtra_tensor *piece[3], *x = golden_input(c, "in.x");
+  int64_t width = golden_dim(c, "in.x", 2), heads = golden_count(c, "heads", 1);
+  filtra_chunk(c->graph, ft_linear_layer(&scope, "qkv", x, 3 * width, NULL), 3, piece);
+  for (int i = 0; i < 3; i++)
+    piece[i] = filtra_split_heads(c->graph, piece[i], heads);
+  golden_output(c, "y", filtra_merge_heads(c->graph, filter(c, piece[0], piece[1], piece[2])));
+  golden_bind_qkv(c);
+  return FILTRA_OK;
+}
+
+/* ---- the table ---- */
+
+static const struct {
+  const char *op;
+  golden_build_fn build;
+} OPS[] = {{"gfsa", build_gfsa},
+           {"gfsa_layer", build_gfsa_layer},
+           {"gfsa_layer_noproj", build_gfsa_layer_noproj}};
+
+golden_build_fn golden_find_gfsa(const char *op) {
+  for (size_t i = 0; i < FT_COUNT(OPS); i++)
+    if (!strcmp(OPS[i].op, op)) return OPS[i].build;
+  return golden_find_converter(op);
+}

@@ -1,0 +1,83 @@
+/* Graph-filter self-attention (Choi et al. 2024): a learned polynomial of the attention matrix in
+ * place of the matrix. */
+#include "nn/mixer.h"
+#include "nn/past.h"
+#include "ops/decoding.h"
+
+struct gfsa_options {
+  int64_t order;
+  float w0, w1, wK;
+  bool learn_w0, learn_w1, learn_wK;
+  float dropout;
+};
+
+/* As the authors start: the filter is softmax attention at first. */
+static const ft_json_field FIELDS[] = {
+    FT_JSON_INT_FIELD(struct gfsa_options, order, "K", 3, 2, 32),
+    FT_JSON_FLOAT_FIELD(struct gfsa_options, w0, "w0", 0.0, -100.0, 100.0),
+    FT_JSON_FLOAT_FIELD(struct gfsa_options, w1, "w1", 1.0, -100.0, 100.0),
+    FT_JSON_FLOAT_FIELD(struct gfsa_options, wK, "wK", 0.0, -100.0, 100.0),
+    FT_JSON_BOOL_FIELD(struct gfsa_options, learn_w0, "learn_w0", true),
+    FT_JSON_BOOL_FIELD(struct gfsa_options, learn_w1, "learn_w1", true),
+    FT_JSON_BOOL_FIELD(struct gfsa_options, learn_wK, "learn_wK", true),
+    FT_JSON_FLOAT_FIELD(struct gfsa_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
+};
+
+/* Without weight decay, which would pull the filter to zero. */
+static filtra_tensor *coefficient(const ft_scope *scope, const char *name, bool learned,
+                                  float value, int64_t heads) {
+  if (!learned) return NULL;
+  return ft_parameter_tensor(
+      scope, name, 1, &heads,
+      &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = value});
+}
+
+/* Where tokens come one by one, U = A V of the earlier ones is kept beside K and V. */
+static filtra_tensor *filter(const ft_scope *scope, filtra_tensor *const qkv[3],
+                             filtra_tensor *const w[3], const filtra_gfsa_options *o) {
+  filtra_graph *g = scope->graph;
+  if (!scope->past) return filtra_gfsa(g, qkv[0], qkv[1], qkv[2], w[0], w[1], w[2], o);
+  filtra_tensor *k = ft_past_keep(scope, "k", qkv[1]), *v = ft_past_keep(scope, "v", qkv[2]);
+  filtra_tensor *u = filtra_attention(g, qkv[0], k, v, &o->attention);
+  filtra_tensor *au = filtra_attention(g, qkv[0], k, ft_past_keep(scope, "u", u), &o->attention);
+  return ft_gfsa_combine(g, qkv[2], u, au, w[0], w[1], w[2], o);
+}
+
+static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
+                            filtra_tensor **auxiliary) {
+  (void)auxiliary;
+  const struct gfsa_options *o = options;
+  filtra_graph *g = scope->graph;
+  if (!ft_usable(g, in->x)) return NULL;
+  int64_t width = ft_columns(in->x);
+  filtra_tensor *piece[3];
+  filtra_chunk(g, ft_linear_layer(scope, "qkv", in->x, 3 * width, NULL), 3, piece);
+  ft_observe(scope, "value", piece[2]);
+  for (int i = 0; i < 3; i++)
+    piece[i] = filtra_split_heads(g, piece[i], in->heads);
+  filtra_tensor *w[] = {coefficient(scope, "w0", o->learn_w0, o->w0, in->heads),
+                        coefficient(scope, "w1", o->learn_w1, o->w1, in->heads),
+                        coefficient(scope, "wK", o->learn_wK, o->wK, in->heads)};
+  filtra_gfsa_options gfsa = {
+      .attention = {.mask = in->mask, .dropout = o->dropout, .causal = in->causal},
+      .order = (int)o->order,
+      .w0 = o->w0,
+      .w1 = o->w1,
+      .wK = o->wK};
+  filtra_tensor *y = filtra_merge_heads(g, filter(scope, piece, w, &gfsa));
+  ft_observe(scope, "mixed", y);
+  return ft_linear_layer(
+      scope, "out", y, width,
+      &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
+}
+
+static const ft_mixer_coefficients COEFFICIENTS[] = {
+    {"w0", "head", NULL}, {"w1", "head", NULL}, {"wK", "head", NULL}};
+
+const ft_mixer_class ft_mixer_gfsa = {.name = "gfsa",
+                                      .options_size = sizeof(struct gfsa_options),
+                                      .fields = FIELDS,
+                                      .field_count = FT_COUNT(FIELDS),
+                                      .coefficients = COEFFICIENTS,
+                                      .coefficient_count = FT_COUNT(COEFFICIENTS),
+                                      .build = build};

@@ -1,0 +1,240 @@
+/* Graph-filter self-attention (Choi et al. 2024): attention applied twice in place of the square of
+ * its matrix. Both uses share the kernels, log-sum-exp and dropout mask of softmax attention, and
+ * their gradients reach the scores in one pass over pairs. */
+#include "ops/attention.h"
+#include "ops/decoding.h"
+
+#include <math.h>
+
+enum { DEFAULT_ORDER = 3, MOST_ORDER = 32 };
+
+struct gfsa {
+  ft_attention first, second; /* u = A v, au = A u */
+  filtra_tensor *w[3];        /* w0, w1, wK; NULL: fixed */
+  float fixed[3];
+  uint32_t order;
+  filtra_tensor *y;
+};
+
+/* The end of most kernels' arguments. */
+struct filter_push {
+  float fixed[3];
+  uint32_t order, rows, tokens;
+  uint32_t v_batch, v_head, v_token;
+};
+
+static struct filter_push make_push(const struct gfsa *c, int64_t rows) {
+  const filtra_tensor *v = c->first.v;
+  return (struct filter_push){.fixed = {c->fixed[0], c->fixed[1], c->fixed[2]},
+                              .order = c->order,
+                              .rows = (uint32_t)rows,
+                              .tokens = (uint32_t)v->shape[2],
+                              .v_batch = (uint32_t)v->stride[0],
+                              .v_head = (uint32_t)v->stride[1],
+                              .v_token = (uint32_t)v->stride[2]};
+}
+
+static int64_t rows_of(const struct gfsa *c) {
+  return ft_rows(c->first.y);
+}
+
+/* ---- forward ---- */
+
+static void emit_combine(filtra_graph *g, const struct gfsa *c) {
+  const filtra_tensor *v = c->first.v;
+  int64_t count = filtra_tensor_elements(c->y);
+  struct filter_push push = make_push(c, count);
+  ft_call(g, &(ft_kernel_call){.label = "gfsa.combine",
+                               .kernel = "gfsa/combine",
+                               .args = {FT_READ(v), FT_READ(c->first.y), FT_READ(c->second.y),
+                                        FT_WRITE(c->y), FT_READ(c->w[0]), FT_READ(c->w[1]),
+                                        FT_READ(c->w[2])},
+                               .push = &push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {(uint32_t)v->shape[1], (uint32_t)v->shape[3]},
+                               .spec_count = 2,
+                               .groups = {ft_flat_groups(g, count)},
+                               .flops = 6.0 * (double)count,
+                               .bytes = 16.0 * (double)count});
+}
+
+/* ---- gradients ---- */
+
+static bool wants(const filtra_tensor *t) {
+  return t && t->requires_grad;
+}
+
+/* [2,B,N,H,2D]: what backward kernels read under FT_ATTENTION_PAIRED. */
+static filtra_tensor *make_pairs(filtra_graph *g, const filtra_tensor *v) {
+  const int64_t shape[] = {2 * v->shape[0], v->shape[2], v->shape[1], 2 * v->shape[3]};
+  filtra_tensor *pairs = ft_tensor_new(g, "pairs", FILTRA_F32, 4, shape);
+  if (!pairs || filtra_tensor_elements(pairs) <= UINT32_MAX) return pairs;
+  return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                       "gfsa: gradients of v %s span more than 2^32 elements; use a smaller batch",
+                       ft_shape_text(v));
+}
+
+/* The gradients of q, k, bias and v. */
+static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy) {
+  const ft_attention *a = &c->first;
+  filtra_tensor *ady = ft_tensor_like(g, a->y, "transposed"), *pairs = make_pairs(g, a->v);
+  filtra_tensor *delta = ft_tensor_like(g, a->lse, "delta");
+  bool add;
+  filtra_tensor *dv = ft_grad_target(g, a->v, &add);
+  if (!ady || !pairs || !delta) return;
+  ft_attention_emit_transposed(g, &c->second, dy, ady);
+  filtra_device *dev = ft_graph_device(g);
+  struct filter_push push = make_push(c, rows_of(c));
+  ft_team_grid grid = ft_teams(dev, rows_of(c));
+  double elements = (double)filtra_tensor_elements(dy);
+  ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
+                               .kernel = ft_kernel_name(dev, "gfsa/upstream"),
+                               .args = {FT_READ(dy), FT_READ(ady), FT_READ(a->v), FT_READ(a->y),
+                                        FT_READ(c->second.y), FT_READ(c->w[0]), FT_READ(c->w[1]),
+                                        FT_READ(c->w[2]), FT_WRITE(pairs), FT_WRITE(delta),
+                                        FT_TARGET(dv, add)},
+                               .push = &push,
+                               .push_size = sizeof push,
+                               .workgroup = grid.workgroup,
+                               .spec = {(uint32_t)a->v->shape[1], (uint32_t)a->v->shape[3], add},
+                               .spec_count = 3,
+                               .groups = {grid.groups},
+                               .flops = 9 * elements,
+                               .bytes = 40 * elements});
+  ft_attention both = *a;
+  both.flags |= FT_ATTENTION_PAIRED;
+  ft_attention_emit_backward(g, &both, pairs, delta);
+}
+
+/* <dy, v>, <dy, u> and <dy, A u - u> of each row, [B,N,H,3]. */
+static filtra_tensor *emit_products(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy) {
+  const filtra_tensor *v = c->first.v;
+  filtra_device *dev = ft_graph_device(g);
+  filtra_tensor *products = ft_tensor_new(g, "products", FILTRA_F32, 2, (int64_t[]){rows_of(c), 3});
+  if (!products) return NULL;
+  struct {
+    uint32_t rows, tokens, v_batch, v_head, v_token;
+  } push = {(uint32_t)rows_of(c), (uint32_t)v->shape[2], (uint32_t)v->stride[0],
+            (uint32_t)v->stride[1], (uint32_t)v->stride[2]};
+  ft_team_grid grid = ft_teams(dev, rows_of(c));
+  double elements = (double)filtra_tensor_elements(dy);
+  ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
+                               .kernel = ft_kernel_name(dev, "gfsa/products"),
+                               .args = {FT_READ(dy), FT_READ(v), FT_READ(c->first.y),
+                                        FT_READ(c->second.y), FT_WRITE(products)},
+                               .push = &push,
+                               .push_size = sizeof push,
+                               .workgroup = grid.workgroup,
+                               .spec = {(uint32_t)v->shape[1], (uint32_t)v->shape[3]},
+                               .spec_count = 2,
+                               .groups = {grid.groups},
+                               .flops = 7 * elements,
+                               .bytes = 16 * elements});
+  return products;
+}
+
+static void emit_coefficient(filtra_graph *g, const struct gfsa *c, filtra_tensor *w,
+                             const filtra_tensor *products, const float slope[3]) {
+  bool add;
+  filtra_tensor *dw = ft_grad_target(g, w, &add);
+  if (!dw || !products) return;
+  const filtra_tensor *v = c->first.v;
+  filtra_device *dev = ft_graph_device(g);
+  struct {
+    float slope[3];
+    uint32_t tokens;
+  } push = {{slope[0], slope[1], slope[2]}, (uint32_t)(v->shape[0] * v->shape[2])};
+  ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
+                               .kernel = ft_kernel_name(dev, "gfsa/coefficient"),
+                               .args = {FT_READ(products), FT_TARGET(dw, add)},
+                               .push = &push,
+                               .push_size = sizeof push,
+                               .workgroup = dev->caps.row_workgroup,
+                               .spec = {add},
+                               .spec_count = 1,
+                               .groups = {(uint32_t)v->shape[1]},
+                               .bytes = 12.0 * (double)rows_of(c)});
+}
+
+static void gfsa_backward(filtra_graph *g, const void *context) {
+  const struct gfsa *c = context;
+  const ft_attention *a = &c->first;
+  filtra_tensor *dy = ft_grad(g, c->y);
+  if (wants(a->q) || wants(a->k) || wants(a->v) || wants(a->bias)) emit_inputs(g, c, dy);
+  if (!wants(c->w[0]) && !wants(c->w[1]) && !wants(c->w[2])) return;
+  const filtra_tensor *products = emit_products(g, c, dy);
+  const float slopes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 1, (float)(c->order - 1)}};
+  for (int i = 0; i < 3; i++)
+    emit_coefficient(g, c, c->w[i], products, slopes[i]);
+}
+
+/* ---- the op ---- */
+
+/* Fills in what both ops below take; w as [w0, w1, wK]. */
+static bool take_filter(filtra_graph *g, filtra_tensor *const w[3], const filtra_gfsa_options *o,
+                        int64_t heads, struct gfsa *out) {
+  static const char *const NAMES[] = {"w0", "w1", "wK"};
+  const float fixed[3] = {o->w0, o->w1, o->wK};
+  for (int i = 0; i < 3; i++) {
+    out->w[i] = w[i];
+    out->fixed[i] = fixed[i];
+    if (w[i] && !ft_usable_floats(g, w[i], 1, "gfsa", NAMES[i])) return false;
+    if (w[i] ? w[i]->shape[0] == heads : isfinite(fixed[i]) != 0) continue;
+    if (w[i])
+      ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                    "gfsa: %s (%s %s) must have one number for each of %lld "
+                    "heads",
+                    NAMES[i], w[i]->name, ft_shape_text(w[i]), (long long)heads);
+    else
+      ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "gfsa: %s %g must be finite", NAMES[i],
+                    (double)fixed[i]);
+    return false;
+  }
+  out->order = (uint32_t)(o->order ? o->order : DEFAULT_ORDER);
+  if (o->order >= 0 && o->order <= MOST_ORDER) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "gfsa: order %d, accepted are 1 to %d", o->order,
+                MOST_ORDER);
+  return false;
+}
+
+filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, filtra_tensor *v,
+                           filtra_tensor *w0, filtra_tensor *w1, filtra_tensor *wK,
+                           const filtra_gfsa_options *options) {
+  static const filtra_gfsa_options defaults;
+  const filtra_gfsa_options *o = options ? options : &defaults;
+  struct gfsa call = {0};
+  if (!ft_attention_init(g, "gfsa", q, k, v, &o->attention, &call.first) ||
+      !take_filter(g, (filtra_tensor *const[]){w0, w1, wK}, o, v->shape[1], &call))
+    return NULL;
+  if (q->shape[2] != k->shape[2])
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "gfsa: q %s and k %s must have the same tokens: A is squared",
+                         ft_shape_text(q), ft_shape_text(k));
+  call.second = call.first;
+  call.second.v = call.first.y;
+  call.second.y = ft_tensor_token_major(g, "gfsa", call.first.y->shape);
+  call.second.lse = ft_tensor_like(g, call.first.lse, "log-sum-exp");
+  call.y = ft_tensor_token_major(g, "gfsa", call.first.y->shape);
+  if (!call.second.y || !call.second.lse || !call.y) return NULL;
+  struct gfsa *c = ft_tape(g, "gfsa", gfsa_backward, sizeof *c, 7,
+                           (filtra_tensor *[]){q, k, v, call.first.bias, w0, w1, wK}, 1, &call.y);
+  if (!c) return NULL;
+  *c = call;
+  ft_attention_emit_forward(g, "gfsa", &c->first);
+  ft_attention_emit_forward(g, "gfsa", &c->second);
+  emit_combine(g, c);
+  return c->y;
+}
+
+filtra_tensor *ft_gfsa_combine(filtra_graph *g, filtra_tensor *v, filtra_tensor *u,
+                               filtra_tensor *au, filtra_tensor *w0, filtra_tensor *w1,
+                               filtra_tensor *wK, const filtra_gfsa_options *o) {
+  if (!ft_usable(g, v) || !ft_usable(g, u) || !ft_usable(g, au)) return NULL;
+  struct gfsa call = {.first = {.v = v, .y = u}, .second = {.y = au}};
+  if (!take_filter(g, (filtra_tensor *const[]){w0, w1, wK}, o, v->shape[1], &call)) return NULL;
+  call.y = ft_tensor_token_major(g, "gfsa", v->shape);
+  if (!call.y) return NULL;
+  emit_combine(g, &call);
+  return call.y;
+}

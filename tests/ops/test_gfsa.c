@@ -1,0 +1,342 @@
+/* Graph-filter self-attention against a float64 reference that forms the square of A, with both
+ * ways of making tiles and every option. */
+#include "gpu/internal.h"
+#include "reference/gfsa.h"
+#include "support/harness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const variants[] = {"attention=tiled", "attention=lanes"};
+
+typedef struct settings {
+  int64_t batches, heads, tokens, columns, value_columns;
+  int order;
+  bool causal, mask;
+  int bias_dims; /* 0: no bias */
+  float dropout;
+  bool fixed; /* w0, w1, wK are the constants below */
+} settings;
+
+static const float CONSTANTS[] = {-0.3f, 0.8f, 0.25f};
+
+/* Opens a device for a variant; NULL where it is out of the device's reach. */
+static filtra_device *open_variant(const char *caps) {
+  ft_caps trial = test_device()->caps;
+  return ft_caps_override(&trial, caps) ? NULL : test_open_device(caps);
+}
+
+/* ---- against the float64 reference ---- */
+
+static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+  const settings *s = op->settings;
+  int next = 3;
+  filtra_tensor *w[3] = {NULL};
+  for (int i = 0; i < 3 && !s->fixed; i++)
+    w[i] = in[next++];
+  filtra_gfsa_options o = {.attention = {.causal = s->causal, .dropout = s->dropout},
+                           .order = s->order,
+                           .w0 = CONSTANTS[0],
+                           .w1 = CONSTANTS[1],
+                           .wK = CONSTANTS[2]};
+  if (s->mask) o.attention.mask = in[next++];
+  if (s->bias_dims) o.attention.bias = in[next];
+  out[0] = filtra_gfsa(g, in[0], in[1], in[2], w[0], w[1], w[2], &o);
+}
+
+static void reference(double *const *in, double *const *out, const test_op *op) {
+  const settings *s = op->settings;
+  enum { MOST_HEADS = 8 };
+  double constants[3][MOST_HEADS];
+  const double *w[3];
+  int next = 3;
+  reference_attention_problem p = {s->batches,
+                                   s->heads,
+                                   s->tokens,
+                                   s->tokens,
+                                   s->columns,
+                                   s->value_columns,
+                                   .causal = s->causal,
+                                   .scale = 1 / sqrt((double)s->columns),
+                                   .bias_dims = s->bias_dims,
+                                   .dropout = op->training ? s->dropout : 0,
+                                   .seed = op->seed,
+                                   .step = op->step};
+  for (int i = 0; i < 3; i++) {
+    for (int h = 0; h < MOST_HEADS; h++)
+      constants[i][h] = (double)CONSTANTS[i];
+    w[i] = s->fixed ? constants[i] : in[next++];
+  }
+  if (s->mask) p.mask = in[next++];
+  if (s->bias_dims) p.bias = in[next];
+  reference_gfsa(&p, s->order ? s->order : 3, in[0], in[1], in[2], w[0], w[1], w[2], out[0]);
+}
+
+static test_op make(const settings *s) {
+  static const char *const names[] = {"q", "k", "v", "w0", "w1", "wK"};
+  test_op op = {.name = "gfsa",
+                .inputs = s->fixed ? 3 : 6,
+                .outputs = 1,
+                .build = build,
+                .reference = reference,
+                .out_elements = {s->batches * s->heads * s->tokens * s->value_columns},
+                .settings = s,
+                .training = s->dropout > 0,
+                .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)s->tokens,
+                .step = UINT64_C(0x200000007)};
+  for (int i = 0; i < op.inputs; i++)
+    op.in[i] =
+        i < 3 ? (test_tensor){.name = names[i],
+                              .ndim = 4,
+                              .shape = {s->batches, s->heads, s->tokens,
+                                        i < 2 ? s->columns : s->value_columns},
+                              .low = i < 2 ? -2 : -1,
+                              .high = i < 2 ? 2 : 1,
+                              .gradient = true}
+              : (test_tensor){.name = names[i], .ndim = 1, .shape = {s->heads}, .gradient = true};
+  if (s->mask)
+    op.in[op.inputs++] = (test_tensor){.name = "mask", .ndim = 2, .shape = {s->batches, s->tokens}};
+  if (s->bias_dims) {
+    test_tensor bias = {.name = "bias", .ndim = s->bias_dims, .gradient = true};
+    const int64_t whole[4] = {s->batches, s->heads, s->tokens, s->tokens};
+    memcpy(bias.shape, whole + 4 - s->bias_dims, (size_t)s->bias_dims * sizeof *whole);
+    op.in[op.inputs++] = bias;
+  }
+  return op;
+}
+
+static void check(filtra_device *device, const settings *cases, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    test_op op = make(&cases[i]);
+    test_check_op(device, &op);
+  }
+}
+
+static void check_variants(const settings *cases, size_t count) {
+  for (size_t i = 0; i < FT_COUNT(variants); i++) {
+    filtra_device *device = open_variant(variants[i]);
+    if (!device) continue;
+    check(device, cases, count);
+    test_close_device(&device);
+  }
+}
+
+static void test_shapes(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {1, 2, 1, 5, 5},   {1, 2, 2, 5, 5, .order = 1},     {2, 2, 7, 5, 5, .order = 2},
+      {1, 2, 130, 5, 5}, {1, 2, 33, 5, 5, .fixed = true}, {1, 1, 33, 64, 64, .order = 9},
+      {1, 2, 70, 128, 7}};
+  check_variants(cases, FT_COUNT(cases));
+}
+
+static void test_options(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {2, 2, 33, 8, 12, .causal = true},
+      {4, 2, 3, 8, 12, .mask = true}, /* some samples are all padding */
+      {2, 2, 37, 8, 12, .bias_dims = 2, .order = 5},
+      {2, 2, 10, 8, 12, .bias_dims = 4, .mask = true, .dropout = 0.9f},
+      {2, 2, 70, 8, 12, .bias_dims = 3, .mask = true, .causal = true, .dropout = 0.3f},
+  };
+  check_variants(cases, FT_COUNT(cases));
+}
+
+/* Without subgroup operations there is one way left. */
+static void test_without_subgroups(void **state) {
+  (void)state;
+  static const settings cases[] = {{2, 2, 33, 5, 5, .mask = true}};
+  filtra_device *device = test_open_device("subgroup=0");
+  check(device, cases, FT_COUNT(cases));
+  test_close_device(&device);
+}
+
+static void test_single_gradients(void **state) {
+  (void)state;
+  static const settings s = {2, 2, 17, 8, 6, .causal = true, .bias_dims = 3};
+  for (int kept = 0; kept < 7; kept++) {
+    test_op op = make(&s);
+    for (int i = 0; i < op.inputs; i++)
+      op.in[i].gradient = i == kept;
+    test_check_op(test_device(), &op);
+  }
+}
+
+/* ---- one tensor in several places ---- */
+
+/* Head views of one packed projection; w0 and w1 are the same numbers. */
+static void build_shared(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
+                         const test_op *op) {
+  const settings *s = op->settings;
+  filtra_tensor *x = filtra_split_heads(g, in[0], s->heads);
+  filtra_gfsa_options o = {.attention = {.causal = s->causal}};
+  out[0] = filtra_merge_heads(g, filtra_gfsa(g, x, x, x, in[1], in[1], in[2], &o));
+}
+
+static void reference_shared(double *const *in, double *const *out, const test_op *op) {
+  const settings *s = op->settings;
+  int64_t width = s->heads * s->columns, count = s->batches * s->tokens * width;
+  double *x = malloc((size_t)count * sizeof *x), *y = malloc((size_t)count * sizeof *y);
+  assert_true(x && y);
+  reference_attention_problem p = {
+      s->batches, s->heads,   s->tokens,           s->tokens,
+      s->columns, s->columns, .causal = s->causal, .scale = 1 / sqrt((double)s->columns)};
+  for (int pass = 0; pass < 2; pass++) {
+    for (int64_t i = 0; i < count; i++) { /* i in [B,N,H,D], at in [B,H,N,D] */
+      int64_t d = i % s->columns, h = i / s->columns % s->heads, n = i / width % s->tokens;
+      int64_t at = ((i / width / s->tokens * s->heads + h) * s->tokens + n) * s->columns + d;
+      if (pass)
+        out[0][i] = y[at];
+      else
+        x[at] = in[0][i];
+    }
+    if (!pass) reference_gfsa(&p, 3, x, x, x, in[1], in[1], in[2], y);
+  }
+  free(x);
+  free(y);
+}
+
+static void test_shared_inputs(void **state) {
+  (void)state;
+  static const settings s = {2, 3, 21, 5, 5, .causal = true};
+  test_op op = {.name = "tied gfsa",
+                .inputs = 3,
+                .outputs = 1,
+                .in = {{.name = "x",
+                        .ndim = 3,
+                        .shape = {s.batches, s.tokens, s.heads * s.columns},
+                        .low = -2,
+                        .high = 2,
+                        .gradient = true},
+                       {.name = "w0", .ndim = 1, .shape = {s.heads}, .gradient = true},
+                       {.name = "wK", .ndim = 1, .shape = {s.heads}, .gradient = true}},
+                .build = build_shared,
+                .reference = reference_shared,
+                .settings = &s,
+                .out_elements = {s.batches * s.tokens * s.heads * s.columns}};
+  for (size_t i = 0; i < FT_COUNT(variants); i++) {
+    filtra_device *device = open_variant(variants[i]);
+    if (!device) continue;
+    test_check_op(device, &op);
+    test_close_device(&device);
+  }
+}
+
+/* ---- properties ---- */
+
+/* w = (0, 1, 0) is softmax attention, bit for bit, dropout included. */
+static void test_softmax_at_start(void **state) {
+  (void)state;
+  enum { N = 45, D = 12, COUNT = 2 * 2 * N * D };
+  static float value[3][COUNT], y[2][COUNT];
+  for (int i = 0; i < 3; i++)
+    test_random((uint64_t)i, -2, 2, value[i], COUNT);
+  for (size_t i = 0; i < FT_COUNT(variants); i++) {
+    filtra_device *device = open_variant(variants[i]);
+    if (!device) continue;
+    for (int kind = 0; kind < 2; kind++) {
+      static const char *const names[] = {"q", "k", "v"};
+      filtra_graph *g = NULL;
+      filtra_tensor *in[3];
+      assert_ok(filtra_graph_create(device, &(filtra_graph_options){.training = true}, &g));
+      for (int k = 0; k < 3; k++)
+        in[k] = filtra_graph_input(g, names[k], FILTRA_F32, 4, (int64_t[]){2, 2, N, D});
+      filtra_gfsa_options o = {.attention = {.causal = true, .dropout = 0.2f}, .order = 7, .w1 = 1};
+      filtra_tensor *out =
+          filtra_graph_output(g, kind ? filtra_gfsa(g, in[0], in[1], in[2], NULL, NULL, NULL, &o)
+                                      : filtra_attention(g, in[0], in[1], in[2], &o.attention));
+      assert_ok(filtra_graph_compile(g));
+      for (int k = 0; k < 3; k++)
+        assert_ok(filtra_graph_set(g, in[k], value[k]));
+      filtra_graph_set_step(g, 3, 4);
+      assert_ok(filtra_graph_run(g));
+      assert_ok(filtra_graph_get(g, out, y[kind]));
+      filtra_graph_destroy(&g);
+    }
+    assert_memory_equal(y[0], y[1], sizeof y[0]);
+    test_close_device(&device);
+  }
+}
+
+/* Activation bytes of forward and backward over n tokens. */
+static uint64_t plan_bytes(int64_t n) {
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, n, 3 * 32}), *part[3];
+  filtra_graph_require_gradient(g, x);
+  filtra_chunk(g, x, 3, part);
+  for (int i = 0; i < 3; i++)
+    part[i] = filtra_split_heads(g, part[i], 2);
+  filtra_gfsa_options o = {.attention = {.causal = true, .dropout = 0.1f}, .w1 = 1, .wK = 0.5f};
+  filtra_tensor *y =
+      filtra_graph_output(g, filtra_gfsa(g, part[0], part[1], part[2], NULL, NULL, NULL, &o));
+  assert_ok(filtra_graph_backward(g, 1, &y, NULL));
+  assert_ok(filtra_graph_compile(g));
+  uint64_t bytes = filtra_graph_memory(g);
+  filtra_graph_destroy(&g);
+  return bytes;
+}
+
+static void test_linear_memory(void **state) {
+  (void)state;
+  uint64_t short_plan = plan_bytes(1024), long_plan = plan_bytes(4096);
+  assert_in_range(long_plan, 1, 4 * short_plan + (1 << 16));
+}
+
+typedef struct arguments {
+  int64_t q[4], k[4], v[4], w[3];
+  int order;
+  float w1;
+} arguments;
+
+static filtra_status compile(const arguments *a) {
+  static const char *const names[] = {"w0", "w1", "wK"};
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *q = filtra_graph_input(g, "q", FILTRA_F32, 4, a->q);
+  filtra_tensor *k = filtra_graph_input(g, "k", FILTRA_F32, 4, a->k);
+  filtra_tensor *v = filtra_graph_input(g, "v", FILTRA_F32, 4, a->v), *w[3] = {NULL};
+  for (int i = 0; i < 3; i++)
+    if (a->w[i]) w[i] = filtra_graph_input(g, names[i], FILTRA_F32, 1, &a->w[i]);
+  filtra_gfsa_options o = {.order = a->order, .w1 = a->w1};
+  filtra_graph_output(g, filtra_gfsa(g, q, k, v, w[0], w[1], w[2], &o));
+  filtra_status status = filtra_graph_compile(g);
+  filtra_graph_destroy(&g);
+  return status;
+}
+
+static void test_errors(void **state) {
+  (void)state;
+  const arguments good = {{2, 2, 7, 8}, {2, 2, 7, 8}, {2, 2, 7, 6}, .w = {2, 0, 2}};
+  arguments a = good;
+  assert_ok(compile(&a));
+  a.q[2] = 5;
+  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "same tokens");
+  a = good;
+  a.v[2] = 6;
+  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "gfsa: q");
+  a = good;
+  a.w[2] = 3;
+  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "wK (wK [3]) must have");
+  a = good;
+  a.w1 = NAN;
+  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "w1 nan");
+  a = good;
+  a.order = 33;
+  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "order 33");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_options),
+      cmocka_unit_test(test_without_subgroups),
+      cmocka_unit_test(test_single_gradients),
+      cmocka_unit_test(test_shared_inputs),
+      cmocka_unit_test(test_softmax_at_start),
+      cmocka_unit_test(test_linear_memory),
+      cmocka_unit_test(test_errors),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
