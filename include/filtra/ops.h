@@ -73,12 +73,12 @@ typedef struct filtra_gfsa_options {
   float w0, w1, wK;                   /**< of every head, where there is no tensor */
 } filtra_gfsa_options;
 
-/** Graph-filter self-attention (Choi et al. 2024): y = H v with A the weights of filtra_attention and
- * H = w0 I + w1 A + wK (A + (K-1)(A^2 - A)). A^2 is never formed: with u = A v,
+/** Graph-filter self-attention (Choi et al. 2024): y = H v with A the weights of filtra_attention
+ * and H = w0 I + w1 A + wK (A + (K-1)(A^2 - A)). A^2 is never formed: with u = A v,
  * y = w0 v + (w1 + wK) u + (K-1) wK (A u - u), O(N^2 D) time and O(N D) memory. q, k [B,H,N,D],
  * v [B,H,N,Dv] as in filtra_attention; w0, w1, wK [H], or NULL: the options' constant. A query
- * without an admissible key gives w0 v. Causal attention makes a causal filter, and u rows do not
- * change as tokens follow: keep them beside those of k and v to go on token by token, with
+ * without an admissible key gives w0 v. Causal attention makes a causal filter, and rows of u do
+ * not change as tokens follow: keep them beside those of k and v to go on token by token, with
  * u_t = filtra_attention(q_t, k, v) and A u = filtra_attention(q_t, k, u), u_t in its place. */
 FILTRA_API filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                       filtra_tensor *v, filtra_tensor *w0, filtra_tensor *w1,
