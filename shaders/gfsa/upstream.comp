@@ -6,8 +6,8 @@
 #include "gfsa/filter.glsl"
 
 // The gradients that reach the two uses of A in y = w0 v + c1 u + c2 (A u), u = A v:
-// d(A u) = c2 dy and du = c1 dy + c2 A^T dy, where c1 = w1 + (2-K) wK and c2 = (K-1) wK. One team per
-// row of [B,N,H].
+// d(A u) = c2 dy and du = c1 dy + c2 A^T dy, where c1 = w1 + (2-K) wK and c2 = (K-1) wK. One team
+// per row of [B,N,H].
 layout(constant_id = 3) const bool ADD = false;
 
 layout(push_constant, std430) uniform Arguments {
