@@ -160,7 +160,10 @@ filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
   ft_model_options *model = &config->model;
   if (!info->count[FILTRA_TRAIN])
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: has no training samples", config->data);
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: has no training samples; of a folder without training data, give one "
+                   "file's path to train on that",
+                   config->data);
   FT_TRY(fit_task(model, context, info));
   FT_TRY(info->input == FILTRA_INPUT_TOKENS ? fit_tokens(config, context, info)
                                             : fit_features(model, context, info));

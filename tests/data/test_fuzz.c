@@ -1,0 +1,123 @@
+/* Text formats under random damage: whatever the bytes, a data set whose samples hold together, or
+ * an error that names the file. AddressSanitizer sees the rest. */
+#include "base/memory.h"
+#include "base/rng.h"
+#include "data/dataset.h"
+#include "support/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 600, MOST_BYTES = 4096 };
+
+static const struct {
+  const char *format, *tokenizer, *text;
+} seeds[] = {
+    {"lra-listops", NULL, "Source\tTarget\n( ( ( [MAX 2 ) 9 ) ] )\t9\n( ( [SM 8 ) ] )\t8\n"},
+    {"listops", NULL, "9\t( ( ( [MAX 2 ) 9 ) ] )\n3\t3\n8\t( ( ( [LAST 0 ) 8 ) ] )\n"},
+    {"ts", NULL,
+     "#c\n@problemName x\n@timeStamps false\n@univariate false\n@dimensions 2\n"
+     "@equalLength false\n@classLabel true a b\n@data\n1,2.5,?:3,-1e3,4:a\n1,2:0.5,NaN:b\n"},
+    {"aan-pairs", "bytes", "1.0\tP01\tP02\tab c\tde\n0.0\tP03\tP04\tf\tghi\n"},
+    {"aan-pairs", "words", "1.0\tP01\tP02\tab c\tde\n0.0\tP03\tP04\tf\tg hi\n"},
+    {"fasta", NULL, ">a|1\nACGT\nNN\n>b|2\nacgt\n\n>c 1\nA\n"},
+    {"fasta", "characters", ">a|1\nMKV\nL*\n>b|2\nMM\n"},
+    {"text-lm", "bytes", "some text\r\nof <unk> lines \xc3\xa9\n"},
+    {"text-lm", "characters", "some text\r\nof lines \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n"},
+    {"text-lm", "words", "some text\r\nof <unk> lines \xc3\xa9\n"},
+};
+
+/* Bytes that mean something somewhere. */
+static const char telling[] = "\0\t\n\r \xff\xc3\xed\xf4\"'#%>|:,;?()[]@-+.0159eENa\x1f\x8b";
+
+static void damage_once(ft_rng *rng, char *bytes, size_t *size) {
+  size_t at = ft_rng_below(rng, *size + 1), count = 1 + ft_rng_below(rng, 8);
+  if (count > *size - at) count = *size - at;
+  char byte = ft_rng_below(rng, 2) ? telling[ft_rng_below(rng, sizeof telling - 1)]
+                                   : (char)ft_rng_below(rng, 256);
+  switch (ft_rng_below(rng, 5)) {
+  case 0: /* another byte */
+    if (at < *size) bytes[at] = byte;
+    break;
+  case 1: /* one more */
+    memmove(bytes + at + 1, bytes + at, *size - at);
+    bytes[at] = byte;
+    ++*size;
+    break;
+  case 2: /* some less */
+    memmove(bytes + at, bytes + at + count, *size - at - count);
+    *size -= count;
+    break;
+  case 3: /* some twice */
+    memmove(bytes + at + count, bytes + at, *size - at);
+    *size += count;
+    break;
+  default: /* no more */
+    if (ft_rng_below(rng, 8) == 0) *size = at;
+  }
+}
+
+static const char *write_damaged(ft_rng *rng, const char *text) {
+  static char path[512], bytes[MOST_BYTES];
+  if (!path[0]) snprintf(path, sizeof path, "%s/fuzz", test_folder());
+  size_t size = strlen(text), times = 1 + ft_rng_below(rng, 6);
+  memcpy(bytes, text, size);
+  for (size_t i = 0; i < times; i++)
+    damage_once(rng, bytes, &size);
+  FILE *stream = fopen(path, "wb");
+  assert_non_null(stream);
+  assert_int_equal(fwrite(bytes, 1, size, stream), size);
+  assert_int_equal(fclose(stream), 0);
+  return path;
+}
+
+static void check_tokens(const filtra_dataset_info *info, const uint16_t *tokens, uint32_t length) {
+  assert_in_range(length, 1, info->longest);
+  for (uint32_t i = 0; i < length; i++)
+    assert_in_range(tokens[i], 1, filtra_tokenizer_size(info->tokenizer) - 1);
+}
+
+static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t index) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  filtra_sample s;
+  assert_ok(filtra_dataset_sample(ds, split, index, &s));
+  if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
+  if (info->input == FILTRA_INPUT_TOKENS) {
+    check_tokens(info, s.tokens, s.length);
+    if (info->sequences == 2) check_tokens(info, s.second, s.second_length);
+    return;
+  }
+  float *features = ft_calloc((size_t)s.length * info->features, sizeof *features);
+  assert_ok(filtra_dataset_features(ds, split, index, features));
+  free(features);
+}
+
+static void test_damaged_text(void **state) {
+  (void)state;
+  ft_rng rng = ft_rng_make(20260729, 1);
+  for (size_t i = 0; i < FT_COUNT(seeds); i++)
+    for (int round = 0; round < ROUNDS; round++) {
+      const filtra_dataset_options options = {.format = seeds[i].format,
+                                              .tokenizer = seeds[i].tokenizer,
+                                              .max_length = round % 3 ? 0 : 3,
+                                              .truncate = round % 2 == 0};
+      filtra_dataset *ds;
+      filtra_status status = filtra_dataset_open(write_damaged(&rng, seeds[i].text), &options, &ds);
+      if (status) {
+        assert_null(ds);
+        assert_fails(status, FILTRA_ERROR_INPUT, "/fuzz");
+        continue;
+      }
+      const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+      for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+        for (uint64_t k = 0; k < info->count[split]; k++)
+          check_sample(ds, split, k);
+      filtra_dataset_close(&ds);
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_damaged_text)};
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
