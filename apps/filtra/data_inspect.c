@@ -13,7 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_JSON = OPTION_FIRST_FREE, OPTION_FORMAT, OPTION_TOKENIZER, OPTION_HELP };
+enum {
+  OPTION_JSON = OPTION_FIRST_FREE,
+  OPTION_FORMAT,
+  OPTION_TOKENIZER,
+  OPTION_TEXT_COLUMN,
+  OPTION_TARGET_COLUMN,
+  OPTION_HELP
+};
 
 static void print_help(void) {
   printf(
@@ -22,6 +29,8 @@ static void print_help(void) {
       "vocabulary. Every line is checked, and labels that can be recomputed are.\n\n"
       "  --format NAME      one of those below, instead of what the content says\n"
       "  --tokenizer NAME   how text becomes tokens: bytes, characters, words, printable or dna\n"
+      "  --text-column NAME     of a table, the column to read, by name or number\n"
+      "  --target-column NAME   and the one to predict\n"
       "  --json             print one JSON object\n\nFormats:\n");
   for (size_t i = 0; i < ft_dataset_format_count; i++)
     printf("  %-12s %s\n", ft_dataset_formats[i]->name, ft_dataset_formats[i]->holds);
@@ -343,11 +352,14 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
 }
 
 int run_data_inspect(int argc, char **argv) {
-  static const struct option table[] = {{"format", required_argument, NULL, OPTION_FORMAT},
-                                        {"tokenizer", required_argument, NULL, OPTION_TOKENIZER},
-                                        {"json", no_argument, NULL, OPTION_JSON},
-                                        {"help", no_argument, NULL, OPTION_HELP},
-                                        {0}};
+  static const struct option table[] = {
+      {"format", required_argument, NULL, OPTION_FORMAT},
+      {"tokenizer", required_argument, NULL, OPTION_TOKENIZER},
+      {"text-column", required_argument, NULL, OPTION_TEXT_COLUMN},
+      {"target-column", required_argument, NULL, OPTION_TARGET_COLUMN},
+      {"json", no_argument, NULL, OPTION_JSON},
+      {"help", no_argument, NULL, OPTION_HELP},
+      {0}};
   filtra_dataset_options options = {.verify_labels = true};
   bool json = false;
   for (int code; (code = getopt_long(argc, argv, "", table, NULL)) != -1;) {
@@ -357,6 +369,12 @@ int run_data_inspect(int argc, char **argv) {
       break;
     case OPTION_TOKENIZER:
       options.tokenizer = optarg;
+      break;
+    case OPTION_TEXT_COLUMN:
+      options.text_column = optarg;
+      break;
+    case OPTION_TARGET_COLUMN:
+      options.target_column = optarg;
       break;
     case OPTION_JSON:
       json = true;

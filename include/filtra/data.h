@@ -50,6 +50,15 @@
  *                  Tokenizer "words" where <unk> occurs, else "characters"; made from the first of
  *                  these files that is there, held-out part included. Samples are windows of
  *                  max_length tokens (0: 256)
+ *   "table"        a row a sample, comma-, tab- or semicolon-separated (RFC 4180): train.csv,
+ *                  val.csv, test.csv in a folder (or .tsv; any of them), or one file. The text is
+ *                  the column called smiles, sequence, seq, text, sentence, review or document, the
+ *                  target the one called label, class, target, category, sentiment, value, y, or
+ *                  "measured ..."; text_column and target_column say otherwise. In a file of two
+ *                  columns one name is enough; without any there is no header and the longer field
+ *                  of the first row is the text. Targets that are numbers, not all of them whole,
+ *                  are values, others classes: sorted as whole numbers where all are, else as
+ *                  strings. White space around fields is dropped. Tokenizer "characters"
  *
  * Files are read strictly: whatever is wrong ends in FILTRA_ERROR_INPUT with a message that starts
  * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are fine; CR
@@ -170,6 +179,9 @@ typedef struct filtra_dataset_options {
   filtra_split file_split;
   uint64_t seed; /**< chooses the held-out samples */
   filtra_pixels pixels;
+  /** Which columns of a table are meant, by name or number from 1; NULL: those that the table calls
+   * so (see "table" above). */
+  const char *text_column, *target_column;
 } filtra_dataset_options;
 
 typedef struct filtra_dataset_info {
@@ -183,7 +195,7 @@ typedef struct filtra_dataset_info {
   uint32_t classes;                  /**< labels are 0 to classes - 1; 0: no classes */
   uint64_t count[FILTRA_SPLITS];     /**< samples of each split, 0 where there is none */
   uint32_t longest;                  /**< tokens of the longest sequence of any split */
-  uint32_t max_length;               /**< as given; of features, where that is 0: `longest` */
+  uint32_t max_length;               /**< as given to filtra_dataset_open */
   bool validation_held_out;          /**< validation was taken from the training file */
 } filtra_dataset_info;
 

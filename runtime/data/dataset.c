@@ -21,6 +21,7 @@ const ft_dataset_format *const ft_dataset_formats[] = {
     &ft_format_ts,
     &ft_format_aan_pairs,
     &ft_format_fasta,
+    &ft_format_table,
     &ft_format_text_folders,
     &ft_format_text_lm,
 };
@@ -165,8 +166,6 @@ static filtra_status make_splits(filtra_dataset *ds, uint64_t seed) {
       if (length > ds->info.longest) ds->info.longest = length;
     }
   }
-  if (ds->info.input == FILTRA_INPUT_FEATURES && !ds->info.max_length)
-    ds->info.max_length = ds->info.longest;
   if (ds->splits[FILTRA_VAL].count == 0) FT_TRY(hold_out_validation(ds, seed));
   for (int i = 0; i < FILTRA_SPLITS; i++)
     ds->info.count[i] = ds->splits[i].count;

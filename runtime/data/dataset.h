@@ -81,7 +81,7 @@ filtra_status ft_standardise(filtra_dataset *ds);
 void ft_free_names(char **names, size_t count);
 
 extern const ft_dataset_format ft_format_lra_listops, ft_format_listops, ft_format_ts;
-extern const ft_dataset_format ft_format_aan_pairs, ft_format_fasta;
+extern const ft_dataset_format ft_format_aan_pairs, ft_format_fasta, ft_format_table;
 extern const ft_dataset_format ft_format_text_folders, ft_format_text_lm;
 extern const ft_dataset_format ft_format_cifar10, ft_format_idx, ft_format_pathfinder;
 extern const ft_dataset_format ft_format_image_folder, ft_format_image_table;

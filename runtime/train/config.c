@@ -41,6 +41,8 @@ static const ft_json_field RUN_FIELDS[] = {
     FT_JSON_STRING_FIELD(ft_run_config, preset, "preset"),
     FT_JSON_STRING_FIELD(ft_run_config, data, "data"),
     FT_JSON_STRING_FIELD(ft_run_config, format, "format"),
+    FT_JSON_STRING_FIELD(ft_run_config, text_column, "text_column"),
+    FT_JSON_STRING_FIELD(ft_run_config, target_column, "target_column"),
     FT_JSON_STRING_FIELD(ft_run_config, tokenizer, "tokenizer"),
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
     ENUM(pixels, PIXELS),

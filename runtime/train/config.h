@@ -11,8 +11,9 @@ typedef struct ft_run_config {
   int precision, optimizer, schedule;
   float learning_rate, weight_decay, beta1, beta2, epsilon, clip_norm, label_smoothing;
   int64_t batch_size, steps, epochs, warmup_steps, eval_every, checkpoint_every, log_every, seed;
-  char preset[64];    /* the recipe that the other keys came from; "": none */
-  char data[1024];    /* path */
+  char preset[64]; /* the recipe that the other keys came from; "": none */
+  char data[1024]; /* path */
+  char text_column[128], target_column[128]; /* of a table; as it calls them where empty */
   char format[32];    /* of the data; found out from its content where empty */
   char tokenizer[64]; /* how text becomes tokens; from the data */
   bool truncate;      /* cut sequences longer than max_length instead of refusing them */

@@ -172,6 +172,9 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
                                           .tokenizer = c->tokenizer[0] ? c->tokenizer : NULL,
                                           .truncate = c->truncate,
                                           .pixels = (filtra_pixels)c->pixels,
+                                          .text_column = c->text_column[0] ? c->text_column : NULL,
+                                          .target_column =
+                                              c->target_column[0] ? c->target_column : NULL,
                                           .file_split = file_split,
                                           .seed = (uint64_t)c->seed};
   filtra_status status = filtra_dataset_open(path ? path : c->data, &options, out);

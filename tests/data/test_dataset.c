@@ -259,8 +259,8 @@ static void test_errors_name_file_and_line(void **state) {
     const char *text, *part;
   } cases[] = {
       {"", "is empty"},
-      {"\xef\xbb\xbf", "is no data file that is known"},
-      {"hello\n", "is no data file that is known"},
+      {"\xef\xbb\xbf", "bad.tsv has no samples"},
+      {"hello\n", "bad.tsv:1: one column where two are needed"},
       {"Source\tTarget", "bad.tsv has no samples"},
       {TREE "\t9\n", "bad.tsv:1: the header \"Source<TAB>Target\" is missing"},
       {"Source,Target\n", "bad.tsv:1: the header"},

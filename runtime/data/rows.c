@@ -1,0 +1,133 @@
+#include "data/rows.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool has_ending(const char *path, const char *ending) {
+  size_t length = strlen(path), count = strlen(ending);
+  if (length > 3 && !strcasecmp(path + length - 3, ".gz")) length -= 3;
+  return length >= count && !strncasecmp(path + length - count, ending, count);
+}
+
+filtra_status ft_rows_open(const char *path, ft_rows *rows) {
+  *rows = (ft_rows){0};
+  return ft_lines_open(path, &rows->lines);
+}
+
+void ft_rows_close(ft_rows *rows) {
+  ft_lines_close(&rows->lines);
+  free(rows->fields);
+  free(rows->starts);
+  free(rows->text);
+  *rows = (ft_rows){0};
+}
+
+filtra_status ft_rows_fail(const ft_rows *rows, filtra_status status) {
+  return ft_fail_context(status, "%s:%llu", rows->lines.path, (unsigned long long)rows->number);
+}
+
+static void choose_delimiter(ft_rows *r) {
+  const char *candidates = "\t,;";
+  if (has_ending(r->lines.path, ".csv")) candidates = ",;\t";
+  if (has_ending(r->lines.path, ".tsv")) candidates = "\t";
+  r->delimiter = *candidates; /* a single column is the caller's to refuse */
+  for (const char *c = candidates; *c; c++)
+    if (strchr(r->lines.line, *c)) {
+      r->delimiter = *c;
+      break;
+    }
+  r->quotes = r->delimiter != '\t';
+}
+
+/* ---- a row ---- */
+
+static filtra_status put(ft_rows *r, const char *bytes, size_t count) {
+  if (count > FT_LINE_LIMIT - r->length)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "a row of more than %d MiB; is a quote at its start not closed?",
+                   FT_LINE_LIMIT >> 20);
+  size_t wanted = r->length + count;
+  if (count == 0) return FILTRA_OK;
+  if (wanted > r->text_capacity) {
+    char *text = ft_realloc(r->text, 2 * wanted, 1);
+    if (!text) return FILTRA_ERROR_HOST_MEMORY;
+    r->text = text;
+    r->text_capacity = 2 * wanted;
+  }
+  memcpy(r->text + r->length, bytes, count);
+  r->length += count;
+  return FILTRA_OK;
+}
+
+/* The lines up to the closing quote; *at, behind the opening one, ends behind it. A doubled quote
+ * stands for one. */
+static filtra_status read_quoted(ft_rows *r, const char **at) {
+  for (;;) {
+    size_t count = strcspn(*at, "\"");
+    FT_TRY(put(r, *at, count));
+    *at += count;
+    if ((*at)[0] == '"' && (*at)[1] != '"') break;
+    if ((*at)[0] == '"') {
+      FT_TRY(put(r, "\"", 1));
+      *at += 2;
+      continue;
+    }
+    bool more;
+    FT_TRY(ft_lines_next(&r->lines, &more));
+    if (!more) return ft_fail(FILTRA_ERROR_INPUT, "a quote that is not closed");
+    FT_TRY(put(r, "\n", 1));
+    *at = r->lines.line;
+  }
+  ++*at;
+  if (!**at || **at == r->delimiter) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu", **at, r->count);
+}
+
+static filtra_status read_field(ft_rows *r, const char **at) {
+  FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
+  r->starts[r->count++] = r->length;
+  if (r->quotes && **at == '"') {
+    ++*at;
+    FT_TRY(read_quoted(r, at));
+  } else {
+    const char ends[2] = {r->delimiter, '\0'};
+    size_t count = strcspn(*at, ends);
+    FT_TRY(put(r, *at, count));
+    *at += count;
+  }
+  return put(r, "", 1);
+}
+
+static filtra_status read_row(ft_rows *r) {
+  const char *at = r->lines.line;
+  r->length = r->count = 0;
+  for (bool more = true; more;) {
+    FT_TRY(read_field(r, &at));
+    more = *at == r->delimiter;
+    at += more;
+  }
+  /* only now, since the text may have moved */
+  if (r->count > r->capacity) {
+    const char **fields = ft_realloc((void *)r->fields, r->count, sizeof *fields);
+    if (!fields) return FILTRA_ERROR_HOST_MEMORY;
+    r->fields = fields;
+    r->capacity = r->count;
+  }
+  for (size_t i = 0; i < r->count; i++)
+    r->fields[i] = r->text + r->starts[i];
+  return FILTRA_OK;
+}
+
+filtra_status ft_rows_next(ft_rows *r, bool *more) {
+  do {
+    FT_TRY(ft_lines_next(&r->lines, more));
+    if (!*more) return FILTRA_OK;
+  } while (!r->lines.line[strspn(r->lines.line, " \t")]);
+  r->number = r->lines.number;
+  if (!r->delimiter) choose_delimiter(r);
+  filtra_status status = read_row(r);
+  return status ? ft_rows_fail(r, status) : FILTRA_OK;
+}

@@ -1,0 +1,346 @@
+/* The reader of tables: labelled texts, and numbers to predict. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "support/harness.h"
+
+#include <filtra/data.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char classes_csv[] = "id,text,label\r\n1,\"a, \"\"b\"\"\nc\",yes\r\n\r\n2, abc ,no\r\n"
+                                  "3,cab,yes\r\n";
+static const char values_csv[] =
+    "name,measured thing in mol,smiles\nx,-1.5,CCO\ny,2,C=O\nz,3e-1,N\n";
+static const char plain_tsv[] = "ACGT\t10\nCCA\t9\nGTA\t10\n";
+
+static const char *write_bytes(const char *folder, const char *name, const void *data,
+                               size_t size) {
+  static char path[1024];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *stream = fopen(path, "wb");
+  assert_non_null(stream);
+  assert_int_equal(fwrite(data, 1, size, stream), size);
+  assert_int_equal(fclose(stream), 0);
+  return path;
+}
+
+static const char *write_text(const char *folder, const char *name, const char *text) {
+  return write_bytes(folder, name, text, strlen(text));
+}
+
+static filtra_dataset *open_ok(const char *path, filtra_dataset_options options) {
+  filtra_dataset *ds;
+  assert_ok(filtra_dataset_open(path, &options, &ds));
+  assert_string_equal(filtra_dataset_get_info(ds)->format, "table");
+  return ds;
+}
+
+/* Opens and closes, after looking at every sample. */
+static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
+  filtra_dataset *ds;
+  FT_TRY(filtra_dataset_open(path, options, &ds));
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+    for (uint64_t i = 0; i < info->count[split]; i++) {
+      filtra_sample s;
+      assert_ok(filtra_dataset_sample(ds, split, i, &s));
+      assert_in_range(s.length, 1, info->longest);
+      if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
+      if (info->target == FILTRA_TARGET_VALUE) assert_true(isfinite(s.value));
+      for (uint32_t k = 0; k < s.length; k++)
+        assert_in_range(s.tokens[k], 1, filtra_tokenizer_size(info->tokenizer) - 1);
+    }
+  filtra_dataset_close(&ds);
+  return FILTRA_OK;
+}
+
+/* Sample `index` of the test split as text. */
+static const char *text_of(const filtra_dataset *ds, uint64_t index) {
+  static char text[256];
+  int32_t ids[64];
+  filtra_sample s;
+  size_t length;
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, index, &s));
+  for (uint32_t i = 0; i < s.length; i++)
+    ids[i] = s.tokens[i];
+  assert_ok(filtra_tokenizer_decode(filtra_dataset_get_info(ds)->tokenizer, ids, s.length, text,
+                                    sizeof text, &length));
+  return text;
+}
+
+static const char *class_of(const filtra_dataset *ds, uint64_t index) {
+  filtra_sample s;
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, index, &s));
+  return filtra_dataset_class_name(ds, (uint32_t)s.label);
+}
+
+/* ---- what is right ---- */
+
+static void test_quoted_fields(void **state) {
+  (void)state;
+  filtra_dataset *ds = open_ok(write_text(test_folder(), "a.csv", classes_csv),
+                               (filtra_dataset_options){.file_split = FILTRA_TEST});
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_int_equal(info->count[FILTRA_TEST], 3);
+  assert_int_equal(info->classes, 2);
+  assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
+  assert_string_equal(text_of(ds, 0), "a, \"b\"\nc");
+  assert_string_equal(text_of(ds, 1), "abc");
+  assert_string_equal(class_of(ds, 0), "yes");
+  assert_string_equal(class_of(ds, 1), "no");
+  filtra_dataset_close(&ds);
+}
+
+static void test_values(void **state) {
+  (void)state;
+  static const float expected[] = {-1.5f, 2.0f, 0.3f};
+  filtra_dataset *ds = open_ok(write_text(test_folder(), "a.csv", values_csv),
+                               (filtra_dataset_options){.file_split = FILTRA_TEST});
+  assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
+  assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
+  for (uint64_t i = 0; i < 3; i++) {
+    filtra_sample s;
+    assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, i, &s));
+    assert_true(s.value == expected[i]);
+  }
+  assert_string_equal(text_of(ds, 1), "C=O");
+  filtra_dataset_close(&ds);
+}
+
+/* Whole numbers are classes, in their order as numbers. */
+static void test_without_a_header(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "a.tsv", plain_tsv);
+  filtra_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_TEST});
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 3);
+  assert_string_equal(filtra_dataset_class_name(ds, 0), "9");
+  assert_string_equal(filtra_dataset_class_name(ds, 1), "10");
+  assert_string_equal(class_of(ds, 1), "9");
+  filtra_dataset_close(&ds);
+  ds = open_ok(path, (filtra_dataset_options){.tokenizer = "dna", .file_split = FILTRA_TEST});
+  assert_string_equal(text_of(ds, 0), "ACGT");
+  filtra_dataset_close(&ds);
+}
+
+static void test_which_columns(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *text;
+    filtra_dataset_options options;
+    uint64_t samples;
+    const char *first;
+  } cases[] = {
+      {"a.csv", "class,sequence\nx,ACA\ny,CC\n", {0}, 2, "ACA"},
+      {"a.txt", "sequence\tclass\nACA\tx\nCC\ty\n", {0}, 2, "ACA"},
+      {"a.csv", "family,SEQ\nlong name,ACA\ny,CC\n", {0}, 2, "ACA"},
+      {"a.csv", "x;some words\nlong label;b\n", {0}, 2, "some words"},
+      {"a.csv", "text,label,b\nL,M,ACA\n", {.text_column = "b"}, 1, "ACA"},
+      {"a.csv", "text,label,b\nL,M,ACA\n", {.text_column = "B", .target_column = "1"}, 1, "ACA"},
+      {"a.csv", "1,M,ACA\n2,M,CC\n", {.text_column = "3", .target_column = "2"}, 2, "ACA"},
+      {"a.csv", "1,M,ACA\n2,M,CC\n", {.text_column = "3", .target_column = "1"}, 2, "ACA"},
+      {"a.csv", "u,v\nAB,C\n", {.target_column = "v"}, 1, "AB"},
+      {"a.dat", "0,sequence\n1,ACA\n", {.format = "table"}, 1, "ACA"},
+  };
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    filtra_dataset_options options = cases[i].options;
+    options.file_split = FILTRA_TEST;
+    filtra_dataset *ds = open_ok(write_text(folder, cases[i].name, cases[i].text), options);
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], cases[i].samples);
+    assert_string_equal(text_of(ds, 0), cases[i].first);
+    filtra_dataset_close(&ds);
+  }
+}
+
+static void test_folders(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "train.csv", "text,label\nab,x\nb,y\nab,x\n");
+  write_text(folder, "valid.csv", "label,text\ny,bb\n");
+  write_text(folder, "my_test.csv", "text,label\nc,y\nb,x\n");
+  filtra_dataset *ds = open_ok(folder, (filtra_dataset_options){0});
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_int_equal(info->count[FILTRA_TRAIN], 3);
+  assert_int_equal(info->count[FILTRA_VAL], 1);
+  assert_int_equal(info->count[FILTRA_TEST], 2);
+  assert_false(info->validation_held_out);
+  assert_string_equal(class_of(ds, 0), "y");
+  assert_string_equal(text_of(ds, 0), "c");
+  filtra_dataset_close(&ds);
+  write_text(folder, "my_test.csv", "text,label\nc,z\n");
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
+               "my_test.csv:2: \"z\" is none of the 2 classes");
+  write_text(folder, "test.csv", "text,label\nc,x\n");
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one table of the test split");
+  assert_fails(try_open(test_folder(), &(filtra_dataset_options){.format = "table"}),
+               FILTRA_ERROR_INPUT, "holds no train.csv");
+}
+
+static void test_max_length(void **state) {
+  (void)state;
+  const char *path = write_text(test_folder(), "a.tsv", plain_tsv);
+  assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
+               "a.tsv:1: a sequence of more than 3 tokens");
+  filtra_dataset *ds = open_ok(
+      path, (filtra_dataset_options){.max_length = 3, .truncate = true, .file_split = FILTRA_TEST});
+  assert_string_equal(text_of(ds, 0), "ACG");
+  filtra_dataset_close(&ds);
+}
+
+/* The shared files have the counts that their README states. */
+static void test_shared_files(void **state) {
+  (void)state;
+  static const uint64_t families[] = {234, 185, 144, 228, 261, 109, 521};
+  char path[2][1024];
+  snprintf(path[0], sizeof path[0],
+           TEST_SOURCE_DIR "/../../shared/data/dna/gene_family/chimp_data.txt");
+  snprintf(path[1], sizeof path[1],
+           TEST_SOURCE_DIR "/../../shared/data/molecules/delaney-processed.csv");
+  if (!ft_file_exists(path[0]) || !ft_file_exists(path[1])) {
+    print_message("SKIPPED: %s or %s is not there\n", path[0], path[1]);
+    skip();
+  }
+  filtra_dataset *ds = open_ok(path[0], (filtra_dataset_options){.file_split = FILTRA_TEST});
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  uint64_t seen[7] = {0};
+  assert_int_equal(info->count[FILTRA_TEST], 1682);
+  assert_int_equal(info->classes, 7);
+  assert_int_equal(info->longest, 18921);
+  assert_int_equal(filtra_tokenizer_size(info->tokenizer), 6);
+  for (uint64_t i = 0; i < 1682; i++)
+    seen[*class_of(ds, i) - '0']++;
+  assert_memory_equal(seen, families, sizeof seen);
+  filtra_dataset_close(&ds);
+  ds = open_ok(path[1], (filtra_dataset_options){.file_split = FILTRA_TEST});
+  info = filtra_dataset_get_info(ds);
+  assert_int_equal(info->target, FILTRA_TARGET_VALUE);
+  assert_int_equal(info->count[FILTRA_TEST], 1128);
+  double sum = 0.0, low = 0.0, high = -99.0;
+  for (uint64_t i = 0; i < 1128; i++) {
+    filtra_sample s;
+    assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, i, &s));
+    sum += s.value;
+    low = fmin(low, s.value);
+    high = fmax(high, s.value);
+  }
+  assert_float_equal(low, -11.6, 1e-6);
+  assert_float_equal(high, 1.58, 1e-6);
+  assert_float_equal(sum / 1128.0, -3.05, 5e-3);
+  filtra_dataset_close(&ds);
+}
+
+/* ---- what is wrong ---- */
+
+static void test_errors_name_file_and_line(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *part;
+    filtra_dataset_options options;
+  } cases[] = {
+      {"", "is empty", {0}},
+      {"\n\n", "bad.csv has no samples", {0}},
+      {"text,label\n", "bad.csv has no samples", {0}},
+      {"text\na\n", "bad.csv:1: one column where two are needed", {0}},
+      {"text,label\na,x\nb\n", "bad.csv:3: 1 field where the first row has 2", {0}},
+      {"text,label\na,x\nb,y,z\n", "bad.csv:3: 3 fields where the first row has 2", {0}},
+      {"text,label\na,\n", "bad.csv:2: the class is empty", {0}},
+      {"text,label\na,NaN\n", "bad.csv:2: the class is missing", {0}},
+      {"text,label\n  ,x\n", "bad.csv:2: the text is empty", {0}},
+      {"text,label\n\"a,x\n", "bad.csv:2: a quote that is not closed", {0}},
+      {"text,label\n\"a\"b,x\n", "bad.csv:2: 'b' behind the closing quote of field 1", {0}},
+      {"text,value\na,1.5\nb,x\n", "bad.csv:3: the target \"x\" is no number", {0}},
+      {"text,value\na,1.5\nb,nan\n", "bad.csv:3: the target \"nan\" is no number", {0}},
+      {"text,value\na,1.5\nb,1e999\n", "bad.csv:3: the target \"1e999\" is no number", {0}},
+      {"text,value\na,1.5\nb,\n", "bad.csv:3: the target \"\" is no number", {0}},
+      {"a,b,c\n1,2,3\n", "bad.csv:1: set text_column to one of the 3 columns", {0}},
+      {"text,b,c\n1,2,3\n", "bad.csv:1: set target_column to one of the 3 columns", {0}},
+      {"a,label\n1,2\n",
+       "bad.csv:1: text_column is \"b\"; the 2 columns are",
+       {.text_column = "b"}},
+      {"a,label\n1,2\n", "bad.csv:1: target_column is \"3\"", {.target_column = "3"}},
+      {"a,label\n1,2\n", "the same column", {.text_column = "1", .target_column = "a"}},
+      {"text,label\n\xff,2\n", "bad.csv:2: ", {0}},
+      {"text,label\na,x\n", "reads no free text", {.tokenizer = "listops"}},
+  };
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    filtra_status wanted =
+        strstr(cases[i].part, "free text") ? FILTRA_ERROR_ARGUMENT : FILTRA_ERROR_INPUT;
+    assert_fails(try_open(write_text(folder, "bad.csv", cases[i].text), &cases[i].options), wanted,
+                 cases[i].part);
+  }
+  assert_fails(try_open(write_bytes(folder, "bad.csv", "text,label\na,\0x\n", 16), NULL),
+               FILTRA_ERROR_INPUT, "bad.csv:2: a NUL byte");
+}
+
+/* Thousands of classes are a column that holds none. */
+static void test_too_many_classes(void **state) {
+  (void)state;
+  enum { ROWS = 10001 };
+  char *text = ft_calloc(ROWS + 1, 16), *to = text;
+  to += sprintf(to, "text,label\n");
+  for (int i = 0; i < ROWS; i++)
+    to += sprintf(to, "a,c%d\n", i);
+  assert_fails(try_open(write_text(test_folder(), "a.csv", text), NULL), FILTRA_ERROR_INPUT,
+               "a.csv:10002: \"c10000\" is class number 10001");
+  free(text);
+}
+
+static void test_cut_and_damaged_at_every_byte(void **state) {
+  (void)state;
+  static const char *const texts[] = {classes_csv, values_csv, plain_tsv};
+  static const char bytes[] = {'\0', '\xff', ' ', ',', '"', '\n', '\r', '\t', '9', '-', 'e', '.'};
+  const char *folder = test_folder();
+  for (int t = 0; t < 3; t++) {
+    size_t size = strlen(texts[t]);
+    for (size_t i = 0; i < size; i++) {
+      filtra_status status = try_open(write_bytes(folder, "cut.csv", texts[t], i), NULL);
+      assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
+      if (status) assert_non_null(strstr(filtra_error_message(), "cut.csv"));
+      for (size_t b = 0; b < sizeof bytes; b++) {
+        char damaged[256];
+        memcpy(damaged, texts[t], size);
+        damaged[i] = bytes[b];
+        status = try_open(write_bytes(folder, "damaged.csv", damaged, size), NULL);
+        assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
+      }
+    }
+  }
+}
+
+static void test_every_allocation_may_fail(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "train.csv", classes_csv);
+  write_text(folder, "test.csv", classes_csv);
+  filtra_status status;
+  long n = 0;
+  do {
+    filtra_dataset *ds;
+    ft_memory_fail_after(++n);
+    status = filtra_dataset_open(folder, &(filtra_dataset_options){.format = "table"}, &ds);
+    ft_memory_fail_after(0);
+    filtra_dataset_close(&ds);
+    assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
+  } while (status);
+  assert_true(n > 20);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_quoted_fields),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_without_a_header),
+      cmocka_unit_test(test_which_columns),
+      cmocka_unit_test(test_folders),
+      cmocka_unit_test(test_max_length),
+      cmocka_unit_test(test_shared_files),
+      cmocka_unit_test(test_errors_name_file_and_line),
+      cmocka_unit_test(test_too_many_classes),
+      cmocka_unit_test(test_cut_and_damaged_at_every_byte),
+      cmocka_unit_test(test_every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
