@@ -262,7 +262,12 @@ static const char STYLE[] =
     ".c5{--c:#56b4e9}.c6{--c:#8a7a00}.c7{--c:#7f7f7f}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.3em .8em;border-bottom:1px solid var(--line);text-align:right}\n"
-    "th:first-child,td:first-child{text-align:left}p{max-width:70ch}\n";
+    "th:first-child,td:first-child,.text{text-align:left}p{max-width:70ch}\n"
+    ".wide{overflow-x:auto;font-size:.9rem}.wide td:not(.text){white-space:nowrap}\n"
+    ".wide td,.wide th{padding:.3em .6em}.wide "
+    "td:nth-last-child(-n+2){font-size:.8rem;min-width:11em}\n"
+    ".three{grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr))}"
+    ".three svg text{font-size:16px}\n";
 
 void page_begin(FILE *to, const char *title) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

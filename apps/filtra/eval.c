@@ -1,8 +1,12 @@
 /* filtra eval: what a run's best model comes to on a split, beside guessing. */
+#include "base/file.h"
 #include "command.h"
+#include "train/run.h"
 
 #include <filtra/filtra.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct eval_arguments {
   filtra_device_options device;
@@ -12,7 +16,7 @@ typedef struct eval_arguments {
 
 static void print_help(void) {
   printf("Usage: filtra eval --run DIR [OPTION]...\n"
-         "Evaluates the best model of a run.\n\n"
+         "Evaluates the best model of a run, and keeps the result there for 'filtra report'.\n\n"
          "  --run DIR          run folder\n"
          "  --split NAME       train, val or test (default)\n"
          "  --data PATH        other data than the run's\n"
@@ -20,7 +24,8 @@ static void print_help(void) {
          device_options_help);
 }
 
-static int print_json(const eval_arguments *a, const filtra_evaluation *e) {
+/* NULL when out of memory, or for a path that is not UTF-8. */
+static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) {
   json_t *object = json_pack("{ss ss sI sf}", "run", a->run, "split", a->split, "samples",
                              (json_int_t)e->samples, "loss", e->loss);
   json_t *rest = NULL;
@@ -36,13 +41,27 @@ static int print_json(const eval_arguments *a, const filtra_evaluation *e) {
                      e->majority);
   bool done = object && rest && !json_object_update(object, rest);
   json_decref(rest);
-  if (done) return command_print_json("filtra eval", object);
+  if (done) return object;
   json_decref(object);
-  return command_print_json("filtra eval", NULL);
+  return NULL;
+}
+
+/* Leaves the result in the run folder, where `filtra report` finds it. */
+static void keep_result(const eval_arguments *a, const filtra_evaluation *e) {
+  filtra_split split;
+  if (a->data || ft_run_find_split(a->split, &split)) return;
+  json_t *object = result_json(a, e);
+  char *path = ft_run_evaluation_path(a->run, split);
+  char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+  if (path && text && ft_file_write(path, text, strlen(text)))
+    fprintf(stderr, "filtra eval: the result is not kept: %s\n", filtra_error_message());
+  free(text);
+  free(path);
+  json_decref(object);
 }
 
 static int print_result(const eval_arguments *a, const filtra_evaluation *e) {
-  if (a->json) return print_json(a, e);
+  if (a->json) return command_print_json("filtra eval", result_json(a, e));
   printf("%s: %llu samples, loss %.4f, ", a->split, (unsigned long long)e->samples, e->loss);
   if (e->task == FILTRA_TASK_REGRESSION) {
     printf("mean absolute error %.6g, root mean square error %.6g, R2 %.4f\n", e->absolute_error,
@@ -62,9 +81,10 @@ static int evaluate(const eval_arguments *a) {
   filtra_evaluation result = {0};
   filtra_status status = filtra_device_open(&a->device, &device);
   if (!status) status = filtra_run_evaluate(device, a->run, a->split, a->data, &result);
-  int code = status ? command_fail("filtra eval", status) : print_result(a, &result);
   filtra_device_close(&device);
-  return code;
+  if (status) return command_fail("filtra eval", status);
+  keep_result(a, &result);
+  return print_result(a, &result);
 }
 
 enum { OPTION_RUN = OPTION_FIRST_FREE, OPTION_SPLIT, OPTION_DATA, OPTION_JSON };

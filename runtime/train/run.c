@@ -43,6 +43,20 @@ static bool is_better(const run *r, const filtra_evaluation *e) {
   return ft_is_classification(e->task) ? e->accuracy > r->best : e->loss < r->best;
 }
 
+char *ft_run_evaluation_path(const char *folder, filtra_split split) {
+  return ft_format("%s/eval-%s.json", folder, filtra_split_name(split));
+}
+
+static filtra_status forget_evaluations(const run *r) {
+  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
+    char *path = ft_run_evaluation_path(r->options->folder, split);
+    if (!path) return FILTRA_ERROR_HOST_MEMORY;
+    remove(path); /* there seldom is one */
+    free(path);
+  }
+  return FILTRA_OK;
+}
+
 /* The best model on the validation split stays on disk; without a validation split the last one
  * does. */
 static filtra_status evaluate(run *r) {
@@ -62,6 +76,7 @@ static filtra_status evaluate(run *r) {
   }
   if (!better) return FILTRA_OK;
   char *path;
+  FT_TRY(forget_evaluations(r));
   FT_TRY(run_path(r, FT_RUN_MODEL, &path));
   filtra_status status = filtra_model_save(r->model, path);
   free(path);
@@ -224,15 +239,29 @@ static filtra_status write_tokenizer(const run *r) {
   return status;
 }
 
-static filtra_status write_config(const run *r) {
-  json_t *object = ft_run_config_write(&r->config);
+/* Gives the object up; NULL says that making it failed. */
+static filtra_status write_object(const char *path, json_t *object) {
   char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
   char *line = text ? ft_format("%s\n", text) : NULL;
-  filtra_status status = line ? ft_file_write(r->config_path, line, strlen(line))
+  filtra_status status = line ? ft_file_write(path, line, strlen(line))
                               : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   free(line);
   free(text);
   json_decref(object);
+  return status;
+}
+
+/* What trains here, for reports. A run that goes on elsewhere is of the last place. */
+static filtra_status write_about(const run *r) {
+  const filtra_device_info *info = filtra_device_get_info(r->device);
+  const filtra_parameters *parameters = filtra_model_parameters(r->model);
+  char *path;
+  FT_TRY(run_path(r, FT_RUN_ABOUT, &path));
+  filtra_status status = write_object(
+      path, json_pack("{ss ss ss ss sI}", "filtra", filtra_version(), "device", info->name,
+                      "driver", info->driver, "uuid", info->uuid, "parameters",
+                      (json_int_t)filtra_parameters_scalars(parameters)));
+  free(path);
   return status;
 }
 
@@ -243,7 +272,8 @@ static filtra_status make_folder(const run *r) {
   FT_TRY(run_path(r, "checkpoint", &checkpoint));
   filtra_status status = ft_make_directories(checkpoint);
   if (!status) status = write_tokenizer(r);
-  if (!status) status = write_config(r); /* the last: with it, it is a run */
+  if (!status) /* the last: with it, it is a run */
+    status = write_object(r->config_path, ft_run_config_write(&r->config));
   char *tokenizer = status ? ft_path_join(r->options->folder, FT_RUN_TOKENIZER) : NULL;
   if (tokenizer) remove(tokenizer);
   if (status) {
@@ -256,7 +286,7 @@ static filtra_status make_folder(const run *r) {
 }
 
 static void remove_stale(const run *r) {
-  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_TOKENIZER, FT_RUN_MODEL,
+  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_ABOUT, FT_RUN_TOKENIZER, FT_RUN_MODEL,
                                       FT_RUN_CHECKPOINT};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     char *path = ft_path_join(r->options->folder, NAMES[i]);
@@ -324,7 +354,8 @@ static filtra_status open_run(run *r) {
   if (r->options->config) FT_TRY(make_folder(r));
   FT_TRY(ft_metrics_open(r->options->folder, &r->metrics));
   remove_stale(r);
-  return r->options->config ? ft_metrics_rewind(r->metrics, 0) : restore_checkpoint(r);
+  FT_TRY(r->options->config ? ft_metrics_rewind(r->metrics, 0) : restore_checkpoint(r));
+  return write_about(r);
 }
 
 /* ---- the loop ---- */

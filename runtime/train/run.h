@@ -6,6 +6,7 @@
 
 #define FT_RUN_CONFIG     "config.json"
 #define FT_RUN_METRICS    "metrics.jsonl"
+#define FT_RUN_ABOUT      "about.json"
 #define FT_RUN_TOKENIZER  "tokenizer.json"
 #define FT_RUN_MODEL      "model.safetensors"
 #define FT_RUN_CHECKPOINT "checkpoint/state.safetensors"
@@ -21,6 +22,9 @@ filtra_status ft_run_load_tokenizer(const ft_run_config *config, const filtra_to
  * as `file_split`. */
 filtra_status ft_run_open_data(const ft_run_config *config, const char *path,
                                filtra_split file_split, filtra_dataset **out);
+/** Path of the file that holds what the best model came to on a split, where `filtra eval` has left
+ * it; caller frees. Training removes it when a better model takes that one's place. */
+char *ft_run_evaluation_path(const char *folder, filtra_split split);
 /** The split of that name: train, val or test. */
 filtra_status ft_run_find_split(const char *name, filtra_split *split);
 

@@ -1,0 +1,81 @@
+/* filtra report: one table of runs, with learning curves. */
+#include "report.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void print_help(void) {
+  printf("Usage: filtra report RUN... [OPTION]...\n"
+         "Makes one table of run folders: accuracy, perplexity or error of the best model on the\n"
+         "validation split, and on the test split where 'filtra eval' has been run; parameters,\n"
+         "speed, memory, device and driver. Prints Markdown unless told otherwise.\n\n"
+         "  --out FILE.md      write Markdown to a file\n"
+         "  --out FILE.html    write a self-contained page with learning curves\n"
+         "  --json             print one JSON object\n");
+}
+
+typedef enum report_form { FORM_MARKDOWN, FORM_PAGE, FORM_JSON } report_form;
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), tail = strlen(end);
+  return length > tail && !strcmp(text + length - tail, end);
+}
+
+static filtra_status write_file(const char *path, report_form form, const report_run *runs,
+                                size_t count) {
+  ft_atomic_file file;
+  FT_TRY(ft_atomic_open(path, &file));
+  if (form == FORM_PAGE)
+    report_write_page(file.stream, runs, count);
+  else
+    report_write_markdown(file.stream, runs, count);
+  return ft_atomic_commit(&file);
+}
+
+static int report(const char *name, char **paths, size_t count, const char *out, report_form form) {
+  report_run *runs = ft_calloc(count, sizeof *runs);
+  if (!runs) return command_fail(name, FILTRA_ERROR_HOST_MEMORY);
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    for (size_t end = strlen(paths[i]); end > 1 && paths[i][end - 1] == '/'; end--)
+      paths[i][end - 1] = '\0';
+    status = report_read(paths[i], &runs[i]);
+  }
+  if (!status && out) status = write_file(out, form, runs, count);
+  int code = status ? command_fail(name, status) : COMMAND_DONE;
+  if (!status && form == FORM_JSON) code = command_print_json(name, report_json(runs, count));
+  if (!status && form == FORM_MARKDOWN && !out) report_write_markdown(stdout, runs, count);
+  for (size_t i = 0; i < count; i++)
+    report_free(&runs[i]);
+  free(runs);
+  return code;
+}
+
+enum { OPTION_OUT = OPTION_FIRST_FREE, OPTION_JSON };
+
+int run_report(int argc, char **argv) {
+  static const struct option OPTIONS[] = {{"out", required_argument, NULL, OPTION_OUT},
+                                          {"json", no_argument, NULL, OPTION_JSON},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+  const char *out = NULL;
+  report_form form = FORM_MARKDOWN;
+  for (int code; (code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1;) {
+    if (code == '?') return command_bad_option(argv[0]);
+    if (code == OPTION_OUT) out = optarg;
+    if (code == OPTION_JSON) form = FORM_JSON;
+    if (code != 'h') continue;
+    print_help();
+    return COMMAND_DONE;
+  }
+  if (optind == argc) return command_misused(argv[0], "run folders are missing");
+  if (out && form == FORM_JSON)
+    return command_misused(argv[0], "--json goes to standard output; leave out --out");
+  if (out && ends_with(out, ".html")) form = FORM_PAGE;
+  if (out && form == FORM_MARKDOWN && !ends_with(out, ".md"))
+    return command_misused(argv[0], "--out is \"%s\"; its name must end in .html or .md", out);
+  return report(argv[0], argv + optind, (size_t)(argc - optind), out, form);
+}

@@ -1,0 +1,182 @@
+/* Reading a run folder for `filtra report`. */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "data/lines.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double number_of(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static filtra_status add_point(report_curve *c, double step, double value) {
+  size_t capacity = c->capacity;
+  if (isnan(step) || isnan(value)) return FILTRA_OK;
+  FT_TRY(FT_GROW(c->step, c->count, capacity));
+  FT_TRY(FT_GROW(c->value, c->count, c->capacity));
+  c->step[c->count] = step;
+  c->value[c->count++] = value;
+  return FILTRA_OK;
+}
+
+/* ---- metrics.jsonl ---- */
+
+typedef struct metrics {
+  report_curve speed, time; /* tokens a second, milliseconds a step */
+} metrics;
+
+static const char *validation_key(report_score score) {
+  return score == REPORT_ACCURACY     ? "validation_accuracy"
+         : score == REPORT_PERPLEXITY ? "validation_perplexity"
+                                      : "validation_mae";
+}
+
+static filtra_status add_line(report_run *run, metrics *m, const json_t *line) {
+  double step = number_of(line, "step"), memory = number_of(line, "device_memory_bytes");
+  double speed = number_of(line, "tokens_per_second"), time = number_of(line, "milliseconds");
+  if (isnan(step)) return ft_fail(FILTRA_ERROR_INPUT, "\"step\" is missing");
+  run->last_step = fmax(run->last_step, step);
+  run->memory_bytes = fmax(run->memory_bytes, memory); /* of a number and NaN: the number */
+  FT_TRY(add_point(&run->loss, step, number_of(line, "loss")));
+  FT_TRY(add_point(&run->validation_loss, step, number_of(line, "validation_loss")));
+  FT_TRY(add_point(&run->validation_score, step, number_of(line, validation_key(run->score))));
+  if (speed > 0.0) FT_TRY(add_point(&m->speed, step, speed));
+  return time > 0.0 ? add_point(&m->time, step, time) : FILTRA_OK;
+}
+
+/* A last line that is not whole is being written, or was when its process ended. */
+static filtra_status read_lines(report_run *run, metrics *m, ft_lines *lines) {
+  bool more, broken = false;
+  for (;;) {
+    FT_TRY(ft_lines_next(lines, &more));
+    if (!more) return FILTRA_OK;
+    if (broken)
+      return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: not a JSON object", lines->path,
+                     (unsigned long long)lines->number - 1);
+    json_t *line = json_loads(lines->line, JSON_REJECT_DUPLICATES, NULL);
+    broken = !json_is_object(line);
+    filtra_status status = broken ? FILTRA_OK : add_line(run, m, line);
+    json_decref(line);
+    if (status)
+      return ft_fail_context(status, "%s:%llu", lines->path, (unsigned long long)lines->number);
+  }
+}
+
+static int compare_numbers(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Sorts the values. */
+static double median(report_curve *c) {
+  if (c->count == 0) return NAN;
+  qsort(c->value, c->count, sizeof *c->value, compare_numbers);
+  return 0.5 * (c->value[c->count / 2] + c->value[(c->count - 1) / 2]);
+}
+
+static void free_curve(report_curve *c) {
+  free(c->step);
+  free(c->value);
+}
+
+static filtra_status read_metrics(report_run *run) {
+  ft_lines lines;
+  metrics m = {0};
+  char *path = ft_path_join(run->path, FT_RUN_METRICS);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_file_exists(path) ? ft_lines_open(path, &lines) : FILTRA_OK;
+  if (!status && ft_file_exists(path)) {
+    status = read_lines(run, &m, &lines);
+    ft_lines_close(&lines);
+  }
+  run->tokens_per_second = median(&m.speed);
+  run->milliseconds = median(&m.time);
+  free_curve(&m.speed);
+  free_curve(&m.time);
+  free(path);
+  return status;
+}
+
+/* ---- the other files ---- */
+
+/* Reads an object that need not be there; *out stays NULL then. */
+static filtra_status read_object(const char *path, json_t **out) {
+  *out = NULL;
+  if (!ft_file_exists(path)) return FILTRA_OK;
+  FT_TRY(ft_json_load(path, out));
+  if (json_is_object(*out)) return FILTRA_OK;
+  json_decref(*out);
+  *out = NULL;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", path);
+}
+
+static void copy_text(char *to, size_t size, const json_t *text) {
+  snprintf(to, size, "%s", json_is_string(text) ? json_string_value(text) : "");
+}
+
+static filtra_status read_about(report_run *run) {
+  json_t *about;
+  char *path = ft_path_join(run->path, FT_RUN_ABOUT);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = read_object(path, &about);
+  run->parameters = number_of(about, "parameters");
+  copy_text(run->device, sizeof run->device, json_object_get(about, "device"));
+  copy_text(run->driver, sizeof run->driver, json_object_get(about, "driver"));
+  json_decref(about);
+  free(path);
+  return status;
+}
+
+static filtra_status read_test(report_run *run) {
+  static const char *const KEYS[] = {"accuracy", "perplexity", "mae"};
+  json_t *result;
+  char *path = ft_run_evaluation_path(run->path, FILTRA_TEST);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = read_object(path, &result);
+  run->test = number_of(result, KEYS[run->score]);
+  json_decref(result);
+  free(path);
+  return status;
+}
+
+/* The best model as training chooses it: by accuracy where there is one, else by loss. */
+static void find_best(report_run *run) {
+  const report_curve *by =
+      run->score == REPORT_ACCURACY ? &run->validation_score : &run->validation_loss;
+  size_t best = 0;
+  for (size_t i = 1; i < by->count; i++) {
+    bool better = run->score == REPORT_ACCURACY ? by->value[i] > by->value[best]
+                                                : by->value[i] < by->value[best];
+    if (better) best = i;
+  }
+  if (by->count == 0 || run->validation_score.count != by->count) return;
+  run->best = run->validation_score.value[best];
+  run->best_step = by->step[best];
+}
+
+filtra_status report_read(const char *path, report_run *run) {
+  *run = (report_run){.path = path, .best = NAN, .best_step = NAN, .test = NAN};
+  run->memory_bytes = run->parameters = run->tokens_per_second = run->milliseconds = NAN;
+  FT_TRY(ft_run_load_config(path, &run->config));
+  const char *slash = strrchr(run->config.data, '/');
+  run->data = slash && slash[1] ? slash + 1 : run->config.data;
+  run->score = run->config.model.task == FT_TASK_LANGUAGE_MODEL ? REPORT_PERPLEXITY
+               : run->config.model.task == FT_TASK_REGRESSION   ? REPORT_ERROR
+                                                                : REPORT_ACCURACY;
+  FT_TRY(read_metrics(run));
+  FT_TRY(read_about(run));
+  FT_TRY(read_test(run));
+  find_best(run);
+  return FILTRA_OK;
+}
+
+void report_free(report_run *run) {
+  free_curve(&run->loss);
+  free_curve(&run->validation_loss);
+  free_curve(&run->validation_score);
+}

@@ -1,0 +1,236 @@
+/* `filtra report` as a shell sees it. */
+#include "base/file.h"
+#include "support/command.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char output[TEST_OUTPUT_BYTES];
+
+static void report(int code, const char *arguments) {
+  int got = test_run_command("", test_text("report %s 2>&1", arguments), output);
+  if (got != code) fail_msg("exit code %d instead of %d, output:\n%s", got, code, output);
+}
+
+static void assert_printed(const char *part) {
+  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+}
+
+static void write_text(const char *folder, const char *name, const char *text) {
+  test_write(test_path(folder, name), text, strlen(text));
+}
+
+/* A run folder written by hand. */
+static const char *make_run(const char *config, const char *metrics) {
+  const char *folder = test_new_run();
+  assert_int_equal(mkdir(folder, 0700), 0);
+  write_text(folder, "config.json", config);
+  if (metrics) write_text(folder, "metrics.jsonl", metrics);
+  return folder;
+}
+
+static const char ABOUT[] = "{\"filtra\": \"0.1.0\", \"device\": \"A <fast> | card\", "
+                            "\"driver\": \"D 1.2\", \"parameters\": 1234567}";
+
+static const char ACCURACY[] =
+    "{\"step\":10,\"loss\":2.5,\"accuracy\":0.1,\"tokens_per_second\":0,\"milliseconds\":0,"
+    "\"device_memory_bytes\":1048576}\n"
+    "{\"step\":20,\"loss\":2.0,\"accuracy\":0.2,\"tokens_per_second\":1000,\"milliseconds\":10,"
+    "\"device_memory_bytes\":3145728}\n"
+    "{\"step\":20,\"validation_loss\":1.5,\"validation_accuracy\":0.5}\n"
+    "{\"step\":30,\"loss\":1.0,\"accuracy\":0.3,\"tokens_per_second\":3000,\"milliseconds\":20,"
+    "\"device_memory_bytes\":2097152}\n"
+    "{\"step\":40,\"validation_loss\":1.2,\"validation_accuracy\":0.75}\n"
+    "{\"step\":60,\"validation_loss\":1.1,\"validation_accuracy\":0.75}\n";
+
+static const char PERPLEXITY[] = "{\"step\":1,\"validation_loss\":3,\"validation_accuracy\":0.9,"
+                                 "\"validation_perplexity\":20.1}\n"
+                                 "{\"step\":2,\"validation_loss\":2,\"validation_accuracy\":0.2,"
+                                 "\"validation_perplexity\":7.39}\n"
+                                 "{\"step\":3,\"validation_loss\":4,\"validation_accuracy\":0.3,"
+                                 "\"validation_perplexity\":54.6}\n";
+
+static const char ERROR[] = "{\"step\":1,\"validation_loss\":0.5,\"validation_mae\":0.25}\n";
+
+static void test_table(void **state) {
+  (void)state;
+  const char *a = make_run("{\"data\": \"/d/listops\", \"mixer\": \"agf\"}", ACCURACY);
+  const char *b = make_run("{\"data\": \"/d/listops\"}", ACCURACY);
+  const char *c = make_run("{\"data\": \"/d/text.txt\", \"task\": \"language_model\"}", PERPLEXITY);
+  const char *d = make_run("{\"data\": \"/d/esol.csv\", \"task\": \"regression\"}", ERROR);
+  write_text(a, "about.json", ABOUT);
+  write_text(a, "eval-test.json", "{\"split\": \"test\", \"accuracy\": 0.625, \"loss\": 1}");
+  write_text(b, "eval-test.json", "{\"split\": \"test\", \"accuracy\": 0.5, \"loss\": 1}");
+  report(0, test_text("%s %s/ %s %s", a, b, c, d));
+  assert_printed(
+      test_text("| %s | listops | agf | accuracy | **75.00 %%** | **62.50 %%** | 40 | 60 "
+                "| 1.23 M | 2.00 k | 15.0 | 3 MiB | A \\<fast> \\| card | D 1.2 |\n",
+                a));
+  assert_printed(
+      test_text("| %s | listops | softmax | accuracy | **75.00 %%** | 50.00 %% | 40 |", b));
+  assert_printed("| text.txt | softmax | perplexity | 7.39 | – | 2 | 3 | – | – |");
+  assert_printed("| esol.csv | softmax | mean absolute error | 0.25 | – | 1 | 1 |");
+  int lines = 0;
+  for (const char *at = output; (at = strchr(at, '\n')); at++)
+    lines++;
+  assert_int_equal(lines, 6);
+  assert_int_equal(test_run_command("", test_text("report --json %s %s", a, c), output), 0);
+  json_t *root = json_loads(output, 0, NULL), *run;
+  assert_non_null(root);
+  run = json_array_get(json_object_get(root, "runs"), 0);
+  assert_true(json_number_value(json_object_get(run, "validation")) == 0.75);
+  assert_true(json_number_value(json_object_get(run, "test")) == 0.625);
+  assert_true(json_number_value(json_object_get(run, "parameters")) == 1234567.0);
+  run = json_array_get(json_object_get(root, "runs"), 1);
+  assert_true(json_is_null(json_object_get(run, "test")));
+  json_decref(root);
+}
+
+/* Every tag that is opened is closed, in order. */
+static void assert_well_formed(const char *page) {
+  static const char *const EMPTY[] = {"meta", "path", "!DOCTYPE", "circle", "rect"};
+  char open[64][16];
+  int depth = 0;
+  for (const char *at = page; (at = strchr(at, '<')); at++) {
+    char name[16] = "";
+    bool closing = at[1] == '/', alone = false;
+    sscanf(at + 1 + closing, "%15[a-zA-Z0-9!]", name);
+    const char *end = strchr(at, '>');
+    assert_non_null(end);
+    for (size_t i = 0; i < FT_COUNT(EMPTY); i++)
+      alone = alone || (!strcmp(name, EMPTY[i]) && (end[-1] == '/' || i == 0 || i == 2));
+    if (alone) continue;
+    if (closing) {
+      assert_true(depth > 0);
+      assert_string_equal(open[--depth], name);
+    } else {
+      assert_true(depth < 64);
+      memcpy(open[depth++], name, sizeof name);
+    }
+  }
+  assert_int_equal(depth, 0);
+}
+
+static void test_page(void **state) {
+  (void)state;
+  const char *a = make_run("{\"data\": \"/d/a&b\", \"mixer\": \"agf\"}", ACCURACY);
+  const char *b = make_run("{\"data\": \"/d/text\", \"task\": \"language_model\"}", PERPLEXITY);
+  const char *c = make_run("{\"data\": \"/d/empty\"}", NULL);
+  write_text(a, "about.json", ABOUT);
+  char page[512];
+  snprintf(page, sizeof page, "%s/page.html", test_folder());
+  report(0, test_text("%s %s %s --out %s", a, b, c, page));
+  assert_string_equal(output, "");
+  size_t size;
+  char *text = test_read(page, &size);
+  assert_well_formed(text);
+  assert_null(strstr(text, "http")); /* nothing is loaded from elsewhere */
+  assert_non_null(strstr(text, "<h2>a&amp;b</h2>"));
+  assert_non_null(strstr(text, "A &lt;fast&gt; | card"));
+  assert_non_null(strstr(text, "Validation perplexity"));
+  assert_non_null(strstr(text, "No data."));
+  int charts = 0;
+  for (const char *at = text; (at = strstr(at, "<svg")); at++)
+    charts++;
+  assert_int_equal(charts, 5); /* three of the first run, two of the second */
+  free(text);
+  snprintf(page, sizeof page, "%s/page.md", test_folder());
+  report(0, test_text("%s --out %s", a, page));
+  text = test_read(page, &size);
+  assert_int_equal(strncmp(text, "| Run | Data |", 14), 0);
+  free(text);
+}
+
+/* Curves of many points are thinned out, and all that is shown is finite. */
+static void test_long_curves(void **state) {
+  (void)state;
+  enum { LINES = 3000 };
+  char *text = malloc(LINES * 64), *to = text;
+  for (int i = 1; i <= LINES; i++)
+    to += sprintf(to, "{\"step\":%d,\"loss\":%.3f}\n", i, 2.0 + 1.0 / i);
+  const char *a = make_run("{\"data\": \"d\"}", text);
+  free(text);
+  char page[512];
+  snprintf(page, sizeof page, "%s/page.html", test_folder());
+  report(0, test_text("%s --out %s", a, page));
+  size_t size;
+  text = test_read(page, &size);
+  assert_well_formed(text);
+  assert_true(size < 30000);
+  assert_null(strstr(text, "nan"));
+  free(text);
+}
+
+static void test_wrong(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *text, *part;
+  } cases[] = {
+      {"metrics.jsonl", "{\"step\":1}\n{\"step\"\n{\"step\":3}\n", "metrics.jsonl:2: not a JSON"},
+      {"metrics.jsonl", "{\"loss\":1}\n", "metrics.jsonl:1: \"step\" is missing"},
+      {"metrics.jsonl", "[]\n1\n", "metrics.jsonl:1: not a JSON object"},
+      {"about.json", "[1]", "about.json: must be a JSON object"},
+      {"about.json", "{", "about.json"},
+      {"eval-test.json", "", "eval-test.json"},
+      {"config.json", "{\"mixer\": \"none\", \"data\": \"d\"}", "unknown mixer"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *a = make_run("{\"data\": \"d\"}", ACCURACY);
+    write_text(a, cases[i].name, cases[i].text);
+    report(2, a);
+    assert_printed(cases[i].part);
+  }
+  /* a last line that is being written */
+  const char *a = make_run("{\"data\": \"d\"}", "{\"step\":1,\"loss\":2}\n{\"step\":2,\"lo");
+  report(0, a);
+  assert_printed("| – | – | – | 1 |");
+  report(2, "");
+  assert_printed("run folders are missing");
+  report(2, test_folder());
+  assert_printed("is not a run folder");
+  report(2, test_text("%s --out x.pdf", a));
+  assert_printed("must end in .html or .md");
+  report(2, test_text("%s --json --out x.md", a));
+  report(2, test_text("%s --out /nonexistent/x.md", a));
+  report(0, "--help");
+}
+
+/* What training and evaluation leave is what the report shows. */
+static void test_real_run(void **state) {
+  (void)state;
+  const char *folder = test_new_run();
+  const char *common = test_text("--device cpu --cache-dir %s", test_folder());
+  assert_int_equal(test_run_command("",
+                                    test_text("train %s --steps 4 --set width=8 --set layers=1 "
+                                              "--set log_every=1 --data %s --out %s 2>/dev/null",
+                                              common, test_listops(), folder),
+                                    output),
+                   0);
+  report(0, folder);
+  assert_printed("| accuracy |");
+  assert_printed("| – |"); /* no test yet */
+  assert_int_equal(
+      test_run_command("", test_text("eval %s --run %s --json", common, folder), output), 0);
+  json_t *result = json_loads(output, 0, NULL);
+  double accuracy = json_number_value(json_object_get(result, "accuracy"));
+  json_decref(result);
+  report(0, folder);
+  assert_null(strstr(output, "| – |"));
+  assert_printed(test_text("| %.2f %% |", 100.0 * accuracy));
+  assert_true(ft_file_exists(test_path(folder, "about.json")));
+  test_no_leftovers(folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_table),       cmocka_unit_test(test_page),
+      cmocka_unit_test(test_long_curves), cmocka_unit_test(test_wrong),
+      cmocka_unit_test(test_real_run),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
