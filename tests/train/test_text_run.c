@@ -1,0 +1,96 @@
+/* Runs whose tokenizer is made from the data: the run folder keeps it, and other text is read by
+ * it. */
+#include "base/file.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <filtra/filtra.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool stop_at(void *user, const filtra_run_progress *progress) {
+  return progress->step < *(const uint64_t *)user;
+}
+
+/* Trains to a step, of 6; NULL as configuration resumes. */
+static filtra_status run(const char *config, const char *folder, uint64_t stop) {
+  return filtra_run_train(
+      test_device(), &(filtra_run_options){
+                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
+}
+
+static void write_text(const char *path, const char *text) {
+  test_write(path, text, strlen(text));
+}
+
+static const char *config_text(const char *data, const char *tokenizer) {
+  return test_text("{\"data\": \"%s\", \"tokenizer\": \"%s\", \"width\": 8, \"layers\": 1, "
+                   "\"heads\": 1, \"batch_size\": 2, \"max_length\": 16, \"steps\": 6}",
+                   data, tokenizer);
+}
+
+static const char corpus[] = "to be or not to be that is the question whether tis nobler in the "
+                             "mind to suffer the slings and arrows of outrageous fortune\n";
+
+static void test_tokenizer_is_kept(void **state) {
+  (void)state;
+  static const char *const names[] = {"characters", "words"};
+  for (size_t i = 0; i < FT_COUNT(names); i++) {
+    const char *data = test_path(test_folder(), "text.txt"), *folder = test_new_run();
+    filtra_evaluation result;
+    write_text(data, corpus);
+    assert_ok(run(config_text(data, names[i]), folder, 100));
+    test_no_leftovers(folder);
+    const char *other = test_path(test_folder(), "other.txt");
+    write_text(other, "be not question that");
+    assert_ok(filtra_run_evaluate(test_device(), folder, "test", other, &result));
+    write_text(other, "be not \xc3\xa9");
+    filtra_status status = filtra_run_evaluate(test_device(), folder, "test", other, &result);
+    if (i == 0) assert_fails(status, FILTRA_ERROR_INPUT, "other.txt:1: the character '\xc3\xa9'");
+    if (i == 1) assert_ok(status); /* it is <unk> */
+    const char *kept = test_path(folder, "tokenizer.json");
+    assert_int_equal(remove(kept), 0);
+    assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, &result), FILTRA_ERROR_IO,
+                 "tokenizer.json");
+    write_text(kept, "{\"tokenizer\": \"words\"}");
+    assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, &result),
+                 FILTRA_ERROR_INPUT, "tokenizer.json: ");
+  }
+}
+
+/* A resumed run reads the text by the tokenizer that it began with. */
+static void test_resumed(void **state) {
+  (void)state;
+  const char *data = test_path(test_folder(), "text.txt");
+  const char *whole = test_new_run(), *stopped = test_new_run();
+  write_text(data, corpus);
+  assert_ok(run(config_text(data, "characters"), whole, 100));
+  assert_int_equal(run(config_text(data, "characters"), stopped, 2), FILTRA_ERROR_CANCELLED);
+  assert_ok(run(NULL, stopped, 100));
+  test_same_run(whole, stopped);
+  const char *changed = test_new_run();
+  assert_int_equal(run(config_text(data, "characters"), changed, 2), FILTRA_ERROR_CANCELLED);
+  write_text(data, "TO BE OR NOT TO BE\n");
+  assert_fails(run(NULL, changed, 100), FILTRA_ERROR_INPUT, "text.txt:1: the character 'T'");
+}
+
+/* Constant tokenizers need no file. */
+static void test_constant_tokenizer(void **state) {
+  (void)state;
+  const char *data = test_path(test_folder(), "text.txt"), *folder = test_new_run();
+  write_text(data, corpus);
+  assert_ok(run(config_text(data, "bytes"), folder, 100));
+  assert_false(ft_file_exists(test_path(folder, "tokenizer.json")));
+  assert_fails(run(config_text(data, "bites"), test_new_run(), 100), FILTRA_ERROR_ARGUMENT,
+               "no tokenizer \"bites\"");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tokenizer_is_kept),
+      cmocka_unit_test(test_resumed),
+      cmocka_unit_test(test_constant_tokenizer),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
