@@ -26,8 +26,8 @@ typedef struct run {
   ft_metrics *metrics;
   uint64_t total, eval_every, checkpoint_every;
   filtra_run_progress progress;
-  double best; /* validation accuracy of classification so far, else loss; < 0: none */
-  bool stop;   /* the caller asked for it */
+  double best_accuracy, best_loss; /* of the validation that chose the model; loss < 0: none */
+  bool stop;                       /* the caller asked for it */
 } run;
 
 static filtra_status run_path(const run *r, const char *name, char **out) {
@@ -37,10 +37,13 @@ static filtra_status run_path(const run *r, const char *name, char **out) {
 
 /* ---- evaluation ---- */
 
-/* Classification is about accuracy; else the loss says which model is best. */
+/* Classification is about accuracy. Where that is equal, as it often is on small validation splits,
+ * and in other tasks the loss says which model is best. */
 static bool is_better(const run *r, const filtra_evaluation *e) {
-  if (r->best < 0.0) return true;
-  return ft_is_classification(e->task) ? e->accuracy > r->best : e->loss < r->best;
+  if (r->best_loss < 0.0) return true;
+  if (ft_is_classification(e->task) && e->accuracy != r->best_accuracy)
+    return e->accuracy > r->best_accuracy;
+  return e->loss < r->best_loss;
 }
 
 char *ft_run_evaluation_path(const char *folder, filtra_split split) {
@@ -71,7 +74,10 @@ static filtra_status evaluate(run *r) {
     p->validation_absolute_error = e.absolute_error;
     p->evaluated = true;
     better = is_better(r, &e);
-    if (better) r->best = ft_is_classification(e.task) ? e.accuracy : e.loss;
+    if (better) {
+      r->best_accuracy = e.accuracy;
+      r->best_loss = e.loss;
+    }
     FT_TRY(ft_metrics_validation(r->metrics, p));
   }
   if (!better) return FILTRA_OK;
@@ -87,18 +93,15 @@ static filtra_status evaluate(run *r) {
 
 static const char RUN_KEY[] = "filtra.run";
 
-static const char *best_key(const run *r) {
-  return ft_is_classification(filtra_model_task(r->model)) ? "best_accuracy" : "best_loss";
-}
-
 static filtra_status save_checkpoint(run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   FT_TRY(ft_metrics_sync(r->metrics)); /* the lines of these steps are never written again */
-  json_t *object = json_pack(
-      "{sI sI sf sf sf sf}", "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch,
-      best_key(r), r->best, "validation_loss", r->progress.validation_loss, "validation_accuracy",
-      r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error);
+  json_t *object = json_pack("{sI sI sf sf sf sf sf}", "epoch", (json_int_t)at.epoch, "batch",
+                             (json_int_t)at.batch, "best_accuracy", r->best_accuracy, "best_loss",
+                             r->best_loss, "validation_loss", r->progress.validation_loss,
+                             "validation_accuracy", r->progress.validation_accuracy,
+                             "validation_mae", r->progress.validation_absolute_error);
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
   char *path = NULL;
   filtra_status status = text ? run_path(r, FT_RUN_CHECKPOINT, &path) : FILTRA_ERROR_HOST_MEMORY;
@@ -113,11 +116,11 @@ static filtra_status take_position(run *r, const char *path, const char *text) {
   filtra_run_progress *p = &r->progress;
   json_int_t epoch, batch;
   json_t *object = text ? json_loads(text, 0, NULL) : NULL;
-  int failed =
-      !object ||
-      json_unpack(object, "{sI sI sF sF sF s?F}", "epoch", &epoch, "batch", &batch, best_key(r),
-                  &r->best, "validation_loss", &p->validation_loss, "validation_accuracy",
-                  &p->validation_accuracy, "validation_mae", &p->validation_absolute_error);
+  int failed = !object || json_unpack(object, "{sI sI sF sF sF sF s?F}", "epoch", &epoch, "batch",
+                                      &batch, "best_accuracy", &r->best_accuracy, "best_loss",
+                                      &r->best_loss, "validation_loss", &p->validation_loss,
+                                      "validation_accuracy", &p->validation_accuracy,
+                                      "validation_mae", &p->validation_absolute_error);
   json_decref(object);
   if (failed || epoch < 0 || batch < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"%s\" is missing or damaged", path, RUN_KEY);
@@ -395,7 +398,8 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   if (!r) return FILTRA_ERROR_HOST_MEMORY;
   r->device = device;
   r->options = options;
-  r->best = r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
+  r->best_accuracy = r->best_loss = -1.0;
+  r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
   r->progress.seconds_left = -1.0;
   filtra_status status = open_run(r);
   if (!status) status = train(r);
