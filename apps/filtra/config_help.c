@@ -11,6 +11,15 @@ static void print_names(const char *const *names) {
     printf("%s%s", i ? ", " : "", names[i]);
 }
 
+static void print_list(const float *list) {
+  char text[64] = "";
+  for (int i = 0; list[i] != 0; i++) {
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%s%g", i ? ", " : "[", ft_shortest(list[i]));
+  }
+  printf("%-14s ", strcat(text, "]"));
+}
+
 static void print_field(const ft_json_field *f, const char *prefix) {
   char key[64];
   snprintf(key, sizeof key, "%s%s", prefix, f->name);
@@ -29,6 +38,10 @@ static void print_field(const ft_json_field *f, const char *prefix) {
     break;
   case FT_JSON_STRING:
     printf("%-14s text", "");
+    break;
+  case FT_JSON_FLOATS:
+    print_list(f->list);
+    printf("numbers, %.10g to %.10g", f->low, f->high);
     break;
   case FT_JSON_ANY: /* the mixer */
     printf("%-14s name, or {\"name\": NAME, OPTION...} with the options below", "softmax");

@@ -118,6 +118,26 @@ static filtra_status read_string(const json_t *value, const ft_json_field *f, co
   return FILTRA_OK;
 }
 
+static filtra_status read_floats(const json_t *value, const ft_json_field *f, const char *context,
+                                 ft_json_floats *out) {
+  size_t count = json_is_array(value) ? json_array_size(value) : json_is_number(value);
+  if (!count || count > FT_JSON_MAX_FLOATS)
+    return wrong_type(f, context, "a number, or a list of 1 to 256 numbers");
+  for (size_t i = 0; i < count; i++) {
+    double number;
+    FT_TRY(
+        read_number(json_is_array(value) ? json_array_get(value, i) : value, f, context, &number));
+    out->values[i] = (float)number;
+  }
+  out->count = (int64_t)count;
+  return FILTRA_OK;
+}
+
+static void default_floats(const ft_json_field *f, ft_json_floats *out) {
+  for (out->count = 0; f->list[out->count] != 0; out->count++)
+    out->values[out->count] = f->list[out->count];
+}
+
 static filtra_status read_field(const json_t *value, const ft_json_field *f, const char *context,
                                 void *at) {
   double number = f->fallback;
@@ -142,6 +162,9 @@ static filtra_status read_field(const json_t *value, const ft_json_field *f, con
   case FT_JSON_STRING:
     *(char *)at = '\0';
     return value ? read_string(value, f, context, at) : FILTRA_OK;
+  case FT_JSON_FLOATS:
+    default_floats(f, at);
+    return value ? read_floats(value, f, context, at) : FILTRA_OK;
   }
   return FILTRA_OK;
 }
@@ -168,6 +191,18 @@ double ft_shortest(float value) {
   return strtod(text, NULL);
 }
 
+/* One number stands for itself. */
+static json_t *write_floats(const ft_json_floats *list) {
+  if (list->count == 1) return json_real(ft_shortest(list->values[0]));
+  json_t *array = json_array();
+  for (int64_t i = 0; i < list->count && array; i++) {
+    if (!json_array_append_new(array, json_real(ft_shortest(list->values[i])))) continue;
+    json_decref(array);
+    array = NULL;
+  }
+  return array;
+}
+
 static json_t *write_field(const ft_json_field *f, const void *at) {
   switch (f->type) {
   case FT_JSON_INT:
@@ -180,6 +215,8 @@ static json_t *write_field(const ft_json_field *f, const void *at) {
     return json_string(f->names[*(const int *)at]);
   case FT_JSON_STRING:
     return json_string(at);
+  case FT_JSON_FLOATS:
+    return write_floats(at);
   case FT_JSON_ANY:
     break;
   }

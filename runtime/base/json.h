@@ -8,13 +8,20 @@
 #include <jansson.h>
 
 typedef enum ft_json_type {
-  FT_JSON_ANY,   /* known, but read by somebody else */
-  FT_JSON_INT,   /* int64_t */
-  FT_JSON_FLOAT, /* float */
-  FT_JSON_BOOL,  /* bool */
-  FT_JSON_ENUM,  /* int, by the names' index */
-  FT_JSON_STRING /* char[high] */
+  FT_JSON_ANY,    /* known, but read by somebody else */
+  FT_JSON_INT,    /* int64_t */
+  FT_JSON_FLOAT,  /* float */
+  FT_JSON_BOOL,   /* bool */
+  FT_JSON_ENUM,   /* int, by the names' index */
+  FT_JSON_STRING, /* char[high] */
+  FT_JSON_FLOATS  /* ft_json_floats, from a list of numbers or from one number */
 } ft_json_type;
+
+enum { FT_JSON_MAX_FLOATS = 256 };
+typedef struct ft_json_floats {
+  int64_t count; /* 1 to FT_JSON_MAX_FLOATS */
+  float values[FT_JSON_MAX_FLOATS];
+} ft_json_floats;
 
 /** One field of a struct and its key in JSON. Numbers must lie in [low, high]. */
 typedef struct ft_json_field {
@@ -23,19 +30,24 @@ typedef struct ft_json_field {
   size_t offset;
   double fallback, low, high; /* value when the key is absent; accepted range */
   const char *const *names;   /* enums: NULL-terminated */
+  const float *list;          /* lists: value when the key is absent, ends with a 0 */
 } ft_json_field;
 
 #define FT_JSON_INT_FIELD(type, member, key, fallback, low, high)                                  \
-  { key, FT_JSON_INT, offsetof(type, member), fallback, low, high, 0 }
+  { key, FT_JSON_INT, offsetof(type, member), fallback, low, high, 0, 0 }
 #define FT_JSON_FLOAT_FIELD(type, member, key, fallback, low, high)                                \
-  { key, FT_JSON_FLOAT, offsetof(type, member), fallback, low, high, 0 }
+  { key, FT_JSON_FLOAT, offsetof(type, member), fallback, low, high, 0, 0 }
 #define FT_JSON_BOOL_FIELD(type, member, key, fallback)                                            \
-  { key, FT_JSON_BOOL, offsetof(type, member), fallback, 0, 1, 0 }
+  { key, FT_JSON_BOOL, offsetof(type, member), fallback, 0, 1, 0, 0 }
 #define FT_JSON_ENUM_FIELD(type, member, key, fallback, names)                                     \
-  { key, FT_JSON_ENUM, offsetof(type, member), fallback, 0, 0, names }
+  { key, FT_JSON_ENUM, offsetof(type, member), fallback, 0, 0, names, 0 }
 /** Absent strings become "". */
 #define FT_JSON_STRING_FIELD(type, member, key)                                                    \
-  { key, FT_JSON_STRING, offsetof(type, member), 0, 0, sizeof(((type *)0)->member), 0 }
+  { key, FT_JSON_STRING, offsetof(type, member), 0, 0, sizeof(((type *)0)->member), 0, 0 }
+
+/** `list` is the value when the key is absent, ends with a 0. */
+#define FT_JSON_FLOATS_FIELD(type, member, key, list, low, high)                                   \
+  { key, FT_JSON_FLOATS, offsetof(type, member), 0, low, high, 0, list }
 
 /** Parses text; `context` (a file name, say) goes before line and column in errors. Duplicate keys
  * are refused. The caller releases *out with json_decref. */

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const ft_mixer_class *const ft_mixers[] = {&ft_mixer_softmax, &ft_mixer_gfsa, &ft_mixer_agf,
+const ft_mixer_class *const ft_mixers[] = {&ft_mixer_softmax,     &ft_mixer_gfsa,
+                                           &ft_mixer_plaplacian,  &ft_mixer_agf,
                                            &ft_mixer_synvolution, &ft_mixer_kernelution};
 const size_t ft_mixer_count = FT_COUNT(ft_mixers);
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "nn/layers.h"
 
-enum { FT_MIXER_OPTIONS = 128 };
+enum { FT_MIXER_OPTIONS = 1088 };
 
 /** What a mixer is given to build itself on. */
 typedef struct ft_mixer_input {
@@ -66,8 +66,8 @@ typedef struct ft_mixer {
   _Alignas(8) unsigned char options[FT_MIXER_OPTIONS];
 } ft_mixer;
 
-extern const ft_mixer_class ft_mixer_softmax, ft_mixer_gfsa, ft_mixer_agf, ft_mixer_synvolution,
-    ft_mixer_kernelution;
+extern const ft_mixer_class ft_mixer_softmax, ft_mixer_gfsa, ft_mixer_plaplacian, ft_mixer_agf,
+    ft_mixer_synvolution, ft_mixer_kernelution;
 /** All of them; the first is the default. */
 extern const ft_mixer_class *const ft_mixers[];
 extern const size_t ft_mixer_count;

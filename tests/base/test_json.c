@@ -16,7 +16,10 @@ struct config {
   bool causal;
   char name[8];
   int color;
+  ft_json_floats slopes;
 };
+
+static const float default_slopes[] = {1.5f, -2, 0};
 
 static const ft_json_field fields[] = {
     FT_JSON_INT_FIELD(struct config, layers, "layers", 2, 1, 64),
@@ -26,6 +29,7 @@ static const ft_json_field fields[] = {
     FT_JSON_BOOL_FIELD(struct config, causal, "causal", true),
     FT_JSON_STRING_FIELD(struct config, name, "name"),
     FT_JSON_ENUM_FIELD(struct config, color, "color", GREEN, color_names),
+    FT_JSON_FLOATS_FIELD(struct config, slopes, "slopes", default_slopes, -3, 3),
     {.name = "mixer", .type = FT_JSON_ANY},
 };
 
@@ -48,21 +52,29 @@ static void test_absent_keys_are_defaults(void **state) {
   assert_true(c.causal);
   assert_string_equal(c.name, "");
   assert_int_equal(c.color, GREEN);
+  assert_int_equal(c.slopes.count, 2);
+  assert_true(c.slopes.values[0] == 1.5f && c.slopes.values[1] == -2);
 }
 
 static void test_reading(void **state) {
   (void)state;
   struct config c;
-  assert_ok(parse("{\"layers\": 64, \"offset\": -8999999999999999, \"learning_rate\": 1,"
-                  " \"dropout\": 0.99, \"causal\": false, \"name\": \"seven77\","
-                  " \"color\": \"blue\", \"mixer\": {\"anything\": [1, 2]}}",
-                  &c));
+  assert_ok(
+      parse("{\"layers\": 64, \"offset\": -8999999999999999, \"learning_rate\": 1,"
+            " \"dropout\": 0.99, \"causal\": false, \"name\": \"seven77\","
+            " \"color\": \"blue\", \"slopes\": [1, 2.5, 0], \"mixer\": {\"anything\": [1, 2]}}",
+            &c));
   assert_int_equal(c.layers, 64);
   assert_true(c.offset == -8999999999999999);
   assert_true(c.learning_rate == 1 && c.dropout == 0.99f);
   assert_false(c.causal);
   assert_string_equal(c.name, "seven77");
   assert_int_equal(c.color, BLUE);
+  assert_int_equal(c.slopes.count, 3);
+  assert_true(c.slopes.values[1] == 2.5f && c.slopes.values[2] == 0);
+  assert_ok(parse("{\"slopes\": 2}", &c));
+  assert_int_equal(c.slopes.count, 1);
+  assert_true(c.slopes.values[0] == 2);
 }
 
 static void test_rejected(void **state) {
@@ -87,6 +99,11 @@ static void test_rejected(void **state) {
       {"{\"name\": \"\\u0000\"}", "c.json:1:"},
       {"{\"color\": \"grey\"}", "\"color\" must be one of red, green, blue"},
       {"{\"color\": 1}", "\"color\" must be one of"},
+      {"{\"slopes\": 4}", "\"slopes\" is 4, accepted are -3 to 3"},
+      {"{\"slopes\": [1, 4]}", "\"slopes\" is 4, accepted are -3 to 3"},
+      {"{\"slopes\": [1, \"2\"]}", "\"slopes\" must be a number"},
+      {"{\"slopes\": []}", "\"slopes\" must be a number, or a list of 1 to 256 numbers"},
+      {"{\"slopes\": \"1\"}", "\"slopes\" must be a number, or a list"},
       {"{\"lerning_rate\": 1}", "unknown key \"lerning_rate\" (did you mean \"learning_rate\"?)"},
       {"{\"Layer\": 1}", "(did you mean \"layers\"?)"},
       {"{\"quaternions\": 1}", "unknown key \"quaternions\""},
@@ -108,7 +125,7 @@ static void test_written_structs_read_back(void **state) {
   (void)state;
   struct config c, back;
   assert_ok(parse("{\"layers\": 3, \"offset\": -7, \"learning_rate\": 0.1, \"dropout\": 0.3333333,"
-                  " \"name\": \"h\\\"\xc3\xa9\"}",
+                  " \"name\": \"h\\\"\xc3\xa9\", \"slopes\": [0.1, 0.2, -0.3]}",
                   &c));
   json_t *object = ft_json_write_struct(fields, FT_COUNT(fields), &c);
   assert_non_null(object);
@@ -120,6 +137,8 @@ static void test_written_structs_read_back(void **state) {
   assert_true(back.learning_rate == c.learning_rate && back.dropout == c.dropout);
   assert_true(back.causal == c.causal && back.color == c.color);
   assert_string_equal(back.name, c.name);
+  assert_int_equal(back.slopes.count, 3);
+  assert_memory_equal(back.slopes.values, c.slopes.values, 3 * sizeof(float));
   free(text);
   json_decref(object);
 }

@@ -97,9 +97,11 @@ static bool refusal(const char *mixer, const char *key, json_t *value, const cha
 
 /* The values a key accepts, in the words of its own errors. */
 static void accepted_values(const char *mixer, const char *key, char out[MAX_TEXT]) {
-  char range[MAX_TEXT];
+  char range[MAX_TEXT], rest[MAX_TEXT];
   if (refusal(mixer, key, json_real(1e300), "accepted are ", range))
-    snprintf(out, MAX_TEXT, "number, %.200s", range);
+    snprintf(out, MAX_TEXT, "number%s, %.200s",
+             refusal(mixer, key, json_null(), "or a list", rest) ? " or list of numbers" : "",
+             range);
   else if (refusal(mixer, key, json_real(0.5), "must be a whole number", range) &&
            refusal(mixer, key, json_integer(INT64_MIN), "accepted are ", range))
     snprintf(out, MAX_TEXT, "whole number, %.200s", range);

@@ -41,6 +41,7 @@ static const struct {
 
 static const char *const MIXERS[] = {"softmax",
                                      "gfsa",
+                                     "plaplacian",
                                      "{\"name\": \"agf\", \"K\": 1}",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"uv\"}",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"svd\"}",

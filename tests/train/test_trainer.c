@@ -14,7 +14,7 @@ enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 
 /* The last one is the whole Converter, block and positions included. */
 static const char CONVERTER[] = "converter";
-static const char *const MIXERS[] = {"softmax",     "gfsa",        "agf",
+static const char *const MIXERS[] = {"softmax",     "gfsa",        "plaplacian", "agf",
                                      "synvolution", "kernelution", CONVERTER};
 
 typedef struct toy_batch {
@@ -164,6 +164,8 @@ static void ten_step_loss_curve(void **state) {
        1.348380f, 1.270485f},
       {1.392279f, 1.430731f, 1.426944f, 1.490648f, 1.446085f, 1.391324f, 1.367588f, 1.339835f,
        1.357591f, 1.271523f},
+      {1.412363f, 1.455995f, 1.463534f, 1.410612f, 1.423120f, 1.346374f, 1.427431f, 1.332546f,
+       1.322059f, 1.267880f},
       {1.352834f, 1.504143f, 1.548193f, 1.541818f, 1.606997f, 1.432110f, 1.477807f, 1.391492f,
        1.367069f, 1.327512f},
       {1.330114f, 1.514787f, 1.428750f, 1.425034f, 1.395749f, 1.304672f, 1.429685f, 1.347040f,

@@ -1,0 +1,75 @@
+/* p-Laplacian attention (p-LaT): attention whose weights depend on how far apart two tokens' values
+ * are, stronger between near ones for p < 2, between far ones for p > 2. */
+#include "nn/mixer.h"
+#include "nn/past.h"
+
+struct plaplacian_options {
+  ft_json_floats p;
+  float eps;
+  int diagonal;
+  bool euler;
+  float dropout;
+};
+
+/* The paper's: half of the heads each. */
+static const float DEFAULT_P[] = {1.5f, 2.5f, 0};
+static const char *const DIAGONALS[] = {"eps", "zero", "one", NULL};
+
+static const ft_json_field FIELDS[] = {
+    FT_JSON_FLOATS_FIELD(struct plaplacian_options, p, "p", DEFAULT_P, 1.0, 10.0),
+    FT_JSON_FLOAT_FIELD(struct plaplacian_options, eps, "eps", 1e-3, 1e-12, 1e6),
+    FT_JSON_ENUM_FIELD(struct plaplacian_options, diagonal, "diagonal", FILTRA_DIAGONAL_EPS,
+                       DIAGONALS),
+    FT_JSON_BOOL_FIELD(struct plaplacian_options, euler, "euler", false),
+    FT_JSON_FLOAT_FIELD(struct plaplacian_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
+};
+
+/* p of each head from a list of one number, of two for the halves, or of one for each head. */
+static bool spread(filtra_graph *g, const ft_json_floats *list, int64_t heads,
+                   float p[FT_JSON_MAX_FLOATS]) {
+  if (heads > FT_JSON_MAX_FLOATS || (list->count > 2 && list->count != heads)) {
+    ft_graph_fail(
+        g, FILTRA_ERROR_INPUT,
+        "mixer \"plaplacian\": \"p\" has %lld numbers for %lld heads; accepted are one, two "
+        "for the halves, or one for each of at most %d heads",
+        (long long)list->count, (long long)heads, FT_JSON_MAX_FLOATS);
+    return false;
+  }
+  for (int64_t h = 0; h < heads; h++)
+    p[h] = list->values[list->count == heads ? h : list->count == 2 && h >= (heads + 1) / 2];
+  return true;
+}
+
+static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
+                            filtra_tensor **auxiliary) {
+  (void)auxiliary;
+  const struct plaplacian_options *o = options;
+  filtra_graph *g = scope->graph;
+  float p[FT_JSON_MAX_FLOATS];
+  if (!ft_usable(g, in->x) || !spread(g, &o->p, in->heads, p)) return NULL;
+  int64_t width = ft_columns(in->x);
+  filtra_tensor *piece[3];
+  filtra_chunk(g, ft_linear_layer(scope, "qkv", in->x, 3 * width, NULL), 3, piece);
+  ft_observe(scope, "value", piece[2]);
+  for (int i = 0; i < 3; i++)
+    piece[i] = filtra_split_heads(g, piece[i], in->heads);
+  filtra_plaplacian_options norms = {
+      .attention = {.mask = in->mask, .dropout = o->dropout, .causal = in->causal},
+      .p = p,
+      .eps = o->eps,
+      .diagonal = (filtra_diagonal)o->diagonal,
+      .euler = o->euler};
+  filtra_tensor *y = filtra_plaplacian(g, piece[0], ft_past_keep(scope, "k", piece[1]),
+                                       ft_past_keep(scope, "v", piece[2]), &norms);
+  y = filtra_merge_heads(g, y);
+  ft_observe(scope, "mixed", y);
+  return ft_linear_layer(
+      scope, "out", y, width,
+      &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
+}
+
+const ft_mixer_class ft_mixer_plaplacian = {.name = "plaplacian",
+                                            .options_size = sizeof(struct plaplacian_options),
+                                            .fields = FIELDS,
+                                            .field_count = FT_COUNT(FIELDS),
+                                            .build = build};
