@@ -59,6 +59,7 @@ void golden_report_free(golden_report *report);
 typedef filtra_status (*golden_build_fn)(golden *c);
 /** The builder for an op; NULL when unknown. */
 golden_build_fn golden_find(const char *op);
+golden_build_fn golden_find_plaplacian(const char *op);
 golden_build_fn golden_find_gfsa(const char *op);
 golden_build_fn golden_find_converter(const char *op);
 golden_build_fn golden_find_converter_part(const char *op);

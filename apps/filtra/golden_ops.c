@@ -25,47 +25,6 @@ static filtra_status build_softmax(golden *c) {
   return FILTRA_OK;
 }
 
-/* ---- p-Laplacian ---- */
-
-static const char *const DIAGONALS[] = {"eps", "zero", "one", NULL};
-
-/* p of each of `heads` heads; setting "p" is a list, or one number for all. */
-static filtra_status read_norms(const golden *c, int64_t heads, float p[GOLDEN_MAX]) {
-  json_t *list;
-  const char *text = golden_text(c, "p", "");
-  FT_TRY(ft_json_parse(text, strlen(text), c->path, &list));
-  bool fits =
-      heads <= GOLDEN_MAX && (json_is_number(list) || (int64_t)json_array_size(list) == heads);
-  for (int64_t h = 0; h < heads && fits; h++) {
-    const json_t *x = json_is_number(list) ? list : json_array_get(list, (size_t)h);
-    fits = json_is_number(x);
-    p[h] = (float)json_number_value(x);
-  }
-  json_decref(list);
-  if (fits) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: p is %.64s; a number for each of %lld heads is expected",
-                 c->path, text, (long long)heads);
-}
-
-static filtra_status build_plat(golden *c) {
-  float p[GOLDEN_MAX];
-  int diagonal;
-  FT_TRY(golden_choose(c, "diag", "eps", DIAGONALS, &diagonal));
-  FT_TRY(read_norms(c, golden_dim(c, "in.v", 1), p));
-  filtra_tensor *q = golden_input(c, "in.q"), *k = golden_input(c, "in.k"),
-                *v = golden_input(c, "in.v");
-  filtra_plaplacian_options options = {
-      .attention = {.causal = golden_flag(c, "causal"),
-                    .mask = optional_mask(c),
-                    .scale = (float)golden_number(c, "scale", 0.0)},
-      .p = p,
-      .eps = (float)golden_number(c, "eps", 1e-6),
-      .diagonal = (filtra_diagonal)diagonal,
-      .euler = golden_flag(c, "euler")};
-  golden_output(c, "y", filtra_plaplacian(c->graph, q, k, v, &options));
-  return FILTRA_OK;
-}
-
 /* ---- AGF ---- */
 
 static const char *const BASES[] = {"jacobi",      "legendre", "chebyshev",
@@ -246,7 +205,7 @@ static const struct {
   golden_build_fn build;
 } OPS[] = {
     {"softmax_attention", build_softmax},
-    {"plat", build_plat},
+
     {"agf", build_agf},
     {"agf_layer", build_agf_layer},
     {"agf_block", build_agf_block},
@@ -256,5 +215,5 @@ static const struct {
 golden_build_fn golden_find(const char *op) {
   for (size_t i = 0; i < FT_COUNT(OPS); i++)
     if (!strcmp(OPS[i].op, op)) return OPS[i].build;
-  return golden_find_gfsa(op);
+  return golden_find_plaplacian(op);
 }
