@@ -172,30 +172,95 @@ static filtra_status make_splits(filtra_dataset *ds, uint64_t seed) {
   return FILTRA_OK;
 }
 
+/* ---- classes and features of other data ---- */
+
+/* What each of the data's labels is among the fit's; -1: nothing. NULL when out of memory. */
+static int32_t *map_classes(const filtra_dataset *ds, const ft_data_fit *fit) {
+  int32_t *map = ft_calloc(ds->info.classes, sizeof *map);
+  for (uint32_t i = 0; map && i < ds->info.classes; i++) {
+    map[i] = (int32_t)fit->class_count - 1;
+    while (map[i] >= 0 && strcmp(fit->classes[map[i]], ds->class_names[i]) != 0)
+      map[i]--;
+  }
+  return map;
+}
+
+static filtra_status map_labels(filtra_dataset *ds, const int32_t *map) {
+  for (int i = 0; i < FILTRA_SPLITS; i++)
+    for (size_t k = 0; k < ds->samples[i].count; k++) {
+      ft_sample_row *row = &ds->samples[i].rows[k];
+      if (map[row->label] < 0)
+        return ft_fail(FILTRA_ERROR_INPUT, "class \"%.64s\" is none of the training data's",
+                       ds->class_names[row->label]);
+      row->label = map[row->label];
+    }
+  return FILTRA_OK;
+}
+
+static filtra_status take_names(filtra_dataset *ds, const ft_data_fit *fit) {
+  char **names = ft_calloc(fit->class_count, sizeof *names);
+  bool done = names;
+  for (uint32_t i = 0; i < fit->class_count && done; i++)
+    done = (names[i] = ft_strdup(fit->classes[i])) != NULL;
+  if (!done) {
+    ft_free_names(names, names ? fit->class_count : 0);
+    return FILTRA_ERROR_HOST_MEMORY;
+  }
+  ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
+  ds->owned_class_names = names;
+  ds->class_names = (const char *const *)names;
+  ds->info.classes = fit->class_count;
+  return FILTRA_OK;
+}
+
+static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_data_fit *fit) {
+  if (ds->standardise && fit->features && fit->features != ds->info.features)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: has %u features, the training data have %u", path,
+                   ds->info.features, fit->features);
+  if (!fit->class_count || !ds->info.classes) return FILTRA_OK;
+  int32_t *map = map_classes(ds, fit);
+  if (!map) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = map_labels(ds, map);
+  free(map);
+  if (status) return ft_fail_context(status, "%s", path);
+  return take_names(ds, fit);
+}
+
 /* ---- public ---- */
 
-filtra_status filtra_dataset_open(const char *path, const filtra_dataset_options *options,
-                                  filtra_dataset **out) {
-  static const filtra_dataset_options defaults;
+static filtra_status read_dataset(const char *path, const filtra_dataset_options *options,
+                                  const ft_data_fit *fit, filtra_dataset *ds) {
+  const ft_dataset_format *format;
+  FT_TRY(find_format(path, options->format, &format));
+  ds->info.format = format->name;
+  ds->info.sequences = 1;
+  ds->info.max_length = options->max_length;
+  FT_TRY(format->open(path, options, ds));
+  FT_TRY(make_splits(ds, options->seed));
+  FT_TRY(apply_fit(ds, path, fit));
+  return ds->standardise ? ft_standardise(ds, fit) : FILTRA_OK;
+}
+
+filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
+                                     const ft_data_fit *fit, filtra_dataset **out) {
   *out = NULL;
-  if (!options) options = &defaults;
   if ((unsigned)options->file_split >= FILTRA_SPLITS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "file_split is %d, not a split", options->file_split);
   if ((unsigned)options->pixels > FILTRA_PIXELS_RGB)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is %d, not a filtra_pixels", options->pixels);
-  const ft_dataset_format *format;
-  FT_TRY(find_format(path, options->format, &format));
   filtra_dataset *ds = ft_calloc(1, sizeof *ds);
   if (!ds) return FILTRA_ERROR_HOST_MEMORY;
-  ds->info.format = format->name;
-  ds->info.sequences = 1;
-  ds->info.max_length = options->max_length;
-  filtra_status status = format->open(path, options, ds);
-  if (!status) status = make_splits(ds, options->seed);
-  if (!status && ds->standardise) status = ft_standardise(ds);
+  filtra_status status = read_dataset(path, options, fit, ds);
   if (status) filtra_dataset_close(&ds);
   *out = ds;
   return status;
+}
+
+filtra_status filtra_dataset_open(const char *path, const filtra_dataset_options *options,
+                                  filtra_dataset **out) {
+  static const filtra_dataset_options defaults;
+  static const ft_data_fit none;
+  return ft_dataset_open_fitted(path, options ? options : &defaults, &none, out);
 }
 
 void filtra_dataset_close(filtra_dataset **dataset) {
@@ -210,6 +275,8 @@ void filtra_dataset_close(filtra_dataset **dataset) {
   }
   ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
   ft_tokenizer_free(ds->owned_tokenizer);
+  free(ds->feature_mean);
+  free(ds->feature_factor);
   free(ds->feature_scale);
   free(ds->feature_offset);
   free(ds);

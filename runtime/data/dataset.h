@@ -40,6 +40,8 @@ struct filtra_dataset {
   const char *const *class_names;    /* [info.classes] */
   char **owned_class_names;          /* freed with the dataset, where the data names its classes */
   filtra_tokenizer *owned_tokenizer; /* freed with the dataset, where the data makes it */
+  /* [info.features] each, once standardised: what was subtracted, then multiplied by. */
+  double *feature_mean, *feature_factor;
   /* [info.features] each; what is kept stands for scale * x + offset. NULL: for itself. */
   float *feature_scale, *feature_offset;
   bool hold_out_last;                /* validation is the last tenth of training, not one drawn */
@@ -71,11 +73,24 @@ typedef struct ft_dataset_format {
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
 
+/** What was found in other data, to be used in place of what these would give. */
+typedef struct ft_data_fit {
+  const char *const *classes; /* names in the order of their labels */
+  uint32_t class_count;       /* 0: the data's own */
+  const double *mean, *factor;
+  uint32_t features; /* 0: none */
+} ft_data_fit;
+
+/** As filtra_dataset_open. Fails with INPUT where a sample's class is none of the fit's, or the
+ * number of features differs. */
+filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
+                                     const ft_data_fit *fit, filtra_dataset **dataset);
+
 /** Brings each feature to mean 0 and deviation 1 (of samples, n - 1, plus 2.2e-16) over all steps
  * of the training split; without one, of the first split that has samples. Numbers are changed in
  * place, for bytes scale and offset are filled. A feature that is constant, or missing (NaN),
- * becomes 0. */
-filtra_status ft_standardise(filtra_dataset *ds);
+ * becomes 0. Where the fit has moments, these are used. */
+filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit);
 
 /** Frees what ft_list_directory gave. */
 void ft_free_names(char **names, size_t count);

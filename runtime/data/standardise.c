@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Mean and sum of squared deviations, one number at a time (Welford 1962). */
 typedef struct moments {
@@ -30,47 +31,58 @@ static double scale_of(const moments *m) {
 }
 
 /* In place, where an offset as float would cost digits of series with a large mean. */
-static void apply(ft_samples *samples, uint32_t width, const moments *of, const double *scale) {
+static void apply(const filtra_dataset *ds, ft_samples *samples) {
   for (size_t i = 0; i < samples->value_count; i++) {
-    size_t k = i % width;
+    size_t k = i % ds->info.features;
     float x = samples->values[i];
-    samples->values[i] = isnan(x) ? 0.0f : (float)(((double)x - of[k].mean) * scale[k]);
+    samples->values[i] =
+        isnan(x) ? 0.0f : (float)(((double)x - ds->feature_mean[k]) * ds->feature_factor[k]);
   }
 }
 
-static filtra_status keep_for_bytes(filtra_dataset *ds, const moments *of, const double *scale) {
+static filtra_status keep_for_bytes(filtra_dataset *ds) {
   uint32_t width = ds->info.features;
   ds->feature_scale = ft_calloc(width, sizeof *ds->feature_scale);
   ds->feature_offset = ft_calloc(width, sizeof *ds->feature_offset);
   if (!ds->feature_scale || !ds->feature_offset) return FILTRA_ERROR_HOST_MEMORY;
   for (uint32_t k = 0; k < width; k++) {
-    ds->feature_scale[k] = (float)scale[k];
-    ds->feature_offset[k] = (float)(-of[k].mean * scale[k]);
+    ds->feature_scale[k] = (float)ds->feature_factor[k];
+    ds->feature_offset[k] = (float)(-ds->feature_mean[k] * ds->feature_factor[k]);
   }
   return FILTRA_OK;
 }
 
-static filtra_status standardise(filtra_dataset *ds, moments *of, double *scale) {
+static filtra_status measure(filtra_dataset *ds, const ft_split *s) {
+  uint32_t width = ds->info.features;
+  moments *of = ft_calloc(width, sizeof *of);
+  if (!of) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < s->count; i++)
+    take_row(s->samples, &s->samples->rows[s->rows ? s->rows[i] : i], width, of);
+  for (uint32_t k = 0; k < width; k++) {
+    ds->feature_mean[k] = of[k].mean;
+    ds->feature_factor[k] = scale_of(&of[k]);
+  }
+  free(of);
+  return FILTRA_OK;
+}
+
+filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
   uint32_t width = ds->info.features;
   filtra_split split = FILTRA_TRAIN;
   while (split < FILTRA_TEST && ds->splits[split].count == 0)
     split++;
   const ft_split *s = &ds->splits[split];
-  for (size_t i = 0; i < s->count; i++)
-    take_row(s->samples, &s->samples->rows[s->rows ? s->rows[i] : i], width, of);
-  for (uint32_t k = 0; k < width; k++)
-    scale[k] = scale_of(&of[k]);
-  if (s->count > 0 && s->samples->bytes) return keep_for_bytes(ds, of, scale);
+  ds->feature_mean = ft_calloc(width, sizeof *ds->feature_mean);
+  ds->feature_factor = ft_calloc(width, sizeof *ds->feature_factor);
+  if (!ds->feature_mean || !ds->feature_factor) return FILTRA_ERROR_HOST_MEMORY;
+  if (fit->features) {
+    memcpy(ds->feature_mean, fit->mean, width * sizeof *fit->mean);
+    memcpy(ds->feature_factor, fit->factor, width * sizeof *fit->factor);
+  } else {
+    FT_TRY(measure(ds, s));
+  }
+  if (s->count > 0 && s->samples->bytes) return keep_for_bytes(ds);
   for (int i = 0; i < FILTRA_SPLITS; i++)
-    apply(&ds->samples[i], width, of, scale);
+    apply(ds, &ds->samples[i]);
   return FILTRA_OK;
-}
-
-filtra_status ft_standardise(filtra_dataset *ds) {
-  moments *of = ft_calloc(ds->info.features, sizeof *of);
-  double *scale = ft_calloc(ds->info.features, sizeof *scale);
-  filtra_status status = of && scale ? standardise(ds, of, scale) : FILTRA_ERROR_HOST_MEMORY;
-  free(of);
-  free(scale);
-  return status;
 }

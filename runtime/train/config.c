@@ -157,20 +157,32 @@ static filtra_status fit_target(ft_model_options *model, const filtra_dataset *d
   return FILTRA_OK;
 }
 
+/* What the data say about the model, short of the values' scale. */
+static filtra_status fit_model(ft_run_config *config, const char *context,
+                               const filtra_dataset *data) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  FT_TRY(fit_task(&config->model, context, info));
+  return info->input == FILTRA_INPUT_TOKENS ? fit_tokens(config, context, info)
+                                            : fit_features(&config->model, context, info);
+}
+
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                                 const filtra_dataset *data) {
-  const filtra_dataset_info *info = filtra_dataset_get_info(data);
-  ft_model_options *model = &config->model;
-  if (!info->count[FILTRA_TRAIN])
+  if (!filtra_dataset_get_info(data)->count[FILTRA_TRAIN])
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: has no training samples; of a folder without training data, give one "
                    "file's path to train on that",
                    config->data);
-  FT_TRY(fit_task(model, context, info));
-  FT_TRY(info->input == FILTRA_INPUT_TOKENS ? fit_tokens(config, context, info)
-                                            : fit_features(model, context, info));
-  FT_TRY(fit_target(model, data));
-  return ft_model_options_finish(context, model);
+  FT_TRY(fit_model(config, context, data));
+  FT_TRY(fit_target(&config->model, data));
+  return ft_model_options_finish(context, &config->model);
+}
+
+filtra_status ft_run_config_check(const ft_run_config *config, const char *context,
+                                  const filtra_dataset *data) {
+  ft_run_config copy = *config;
+  if (copy.model.task == FT_TASK_AUTO) copy.model.task = FT_TASK_CLASSIFICATION;
+  return fit_model(&copy, context, data);
 }
 
 json_t *ft_run_config_write(const ft_run_config *config) {

@@ -33,6 +33,9 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
 /** Takes that from the data, and checks that model and data fit. */
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                                 const filtra_dataset *data);
+/** The same checks of a complete configuration and other data, which need no training samples. */
+filtra_status ft_run_config_check(const ft_run_config *config, const char *context,
+                                  const filtra_dataset *data);
 /** Complete, all defaults resolved; NULL when out of memory. */
 json_t *ft_run_config_write(const ft_run_config *config);
 /** The trainer's part; `steps` is the run's total. */

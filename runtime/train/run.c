@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "data/dataset.h"
 #include "train/evaluate.h"
 #include "train/metrics.h"
 #include "train/preset.h"
@@ -147,62 +146,6 @@ static filtra_status restore_checkpoint(run *r) {
 
 /* ---- setting up ---- */
 
-filtra_status ft_run_load_config(const char *folder, ft_run_config *config) {
-  char *path = ft_path_join(folder, FT_RUN_CONFIG);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  json_t *object = NULL;
-  filtra_status status =
-      ft_file_exists(path)
-          ? ft_json_load(path, &object)
-          : ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FT_RUN_CONFIG, folder);
-  if (!status) status = ft_run_config_read(object, path, config);
-  config->folder = folder;
-  json_decref(object);
-  free(path);
-  return status;
-}
-
-filtra_status ft_run_load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
-                                    filtra_tokenizer **owned) {
-  *owned = NULL;
-  if (!ft_tokenizer_is_made(config->tokenizer)) {
-    *tokenizer = filtra_tokenizer_find(config->tokenizer);
-    return *tokenizer ? FILTRA_OK
-                      : ft_fail_context(FILTRA_ERROR_INPUT, "%s/" FT_RUN_CONFIG, config->folder);
-  }
-  char *path = ft_path_join(config->folder, FT_RUN_TOKENIZER);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_tokenizer_load(path, owned);
-  *tokenizer = *owned;
-  free(path);
-  return status;
-}
-
-filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_split file_split,
-                               filtra_dataset **out) {
-  filtra_tokenizer *fitted = NULL;
-  const filtra_tokenizer *same;
-  if (c->folder && ft_tokenizer_is_made(c->tokenizer))
-    FT_TRY(ft_run_load_tokenizer(c, &same, &fitted));
-  const filtra_dataset_options options = {.format = c->format[0] ? c->format : NULL,
-                                          .fitted = fitted,
-                                          .max_length = (uint32_t)c->model.max_length,
-                                          .tokenizer = c->tokenizer[0] ? c->tokenizer : NULL,
-                                          .truncate = c->truncate,
-                                          .pixels = (filtra_pixels)c->pixels,
-                                          .text_column = c->text_column[0] ? c->text_column : NULL,
-                                          .target_column =
-                                              c->target_column[0] ? c->target_column : NULL,
-                                          .file_split = file_split,
-                                          .seed = (uint64_t)c->seed};
-  filtra_status status = filtra_dataset_open(path ? path : c->data, &options, out);
-  if (status)
-    filtra_tokenizer_destroy(&fitted);
-  else if (fitted)
-    (*out)->owned_tokenizer = fitted; /* what reads it may not go before it does */
-  return status;
-}
-
 static filtra_status parse_config(run *r, json_t **object) {
   const char *text = r->options->config;
   bool exists = ft_file_exists(r->config_path);
@@ -229,73 +172,6 @@ static filtra_status read_config(run *r) {
   json_decref(expanded);
   json_decref(object);
   return status;
-}
-
-/* One that was made from the training data: other text is read by it, too. */
-static filtra_status write_tokenizer(const run *r) {
-  const filtra_tokenizer *tokenizer = filtra_dataset_get_info(r->data)->tokenizer;
-  char *path;
-  if (!tokenizer || !filtra_tokenizer_is_made(tokenizer)) return FILTRA_OK;
-  FT_TRY(run_path(r, FT_RUN_TOKENIZER, &path));
-  filtra_status status = filtra_tokenizer_save(tokenizer, path);
-  free(path);
-  return status;
-}
-
-/* Gives the object up; NULL says that making it failed. */
-static filtra_status write_object(const char *path, json_t *object) {
-  char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
-  char *line = text ? ft_format("%s\n", text) : NULL;
-  filtra_status status = line ? ft_file_write(path, line, strlen(line))
-                              : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  free(line);
-  free(text);
-  json_decref(object);
-  return status;
-}
-
-/* What trains here, for reports. A run that goes on elsewhere is of the last place. */
-static filtra_status write_about(const run *r) {
-  const filtra_device_info *info = filtra_device_get_info(r->device);
-  const filtra_parameters *parameters = filtra_model_parameters(r->model);
-  char *path;
-  FT_TRY(run_path(r, FT_RUN_ABOUT, &path));
-  filtra_status status = write_object(
-      path, json_pack("{ss ss ss ss sI}", "filtra", filtra_version(), "device", info->name,
-                      "driver", info->driver, "uuid", info->uuid, "parameters",
-                      (json_int_t)filtra_parameters_scalars(parameters)));
-  free(path);
-  return status;
-}
-
-/* A new run's folder comes to be only after configuration, data and model were found good. */
-static filtra_status make_folder(const run *r) {
-  char *checkpoint;
-  bool existed = ft_file_exists(r->options->folder);
-  FT_TRY(run_path(r, "checkpoint", &checkpoint));
-  filtra_status status = ft_make_directories(checkpoint);
-  if (!status) status = write_tokenizer(r);
-  if (!status) /* the last: with it, it is a run */
-    status = write_object(r->config_path, ft_run_config_write(&r->config));
-  char *tokenizer = status ? ft_path_join(r->options->folder, FT_RUN_TOKENIZER) : NULL;
-  if (tokenizer) remove(tokenizer);
-  if (status) {
-    remove(checkpoint); /* these remove empty folders only */
-    if (!existed) remove(r->options->folder);
-  }
-  free(tokenizer);
-  free(checkpoint);
-  return status;
-}
-
-static void remove_stale(const run *r) {
-  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_ABOUT, FT_RUN_TOKENIZER, FT_RUN_MODEL,
-                                      FT_RUN_CHECKPOINT};
-  for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
-    char *path = ft_path_join(r->options->folder, NAMES[i]);
-    if (path) ft_atomic_clean(path);
-    free(path);
-  }
 }
 
 /* Graphs for every length that can come, the longest first, so that all share its memory. */
@@ -354,11 +230,11 @@ static filtra_status open_run(run *r) {
   filtra_status status = make_trainer(r);
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
-  if (r->options->config) FT_TRY(make_folder(r));
+  if (r->options->config) FT_TRY(ft_run_make_folder(r->options->folder, &r->config, r->data));
   FT_TRY(ft_metrics_open(r->options->folder, &r->metrics));
-  remove_stale(r);
+  ft_run_clean_folder(r->options->folder);
   FT_TRY(r->options->config ? ft_metrics_rewind(r->metrics, 0) : restore_checkpoint(r));
-  return write_about(r);
+  return ft_run_write_about(r->options->folder, r->model);
 }
 
 /* ---- the loop ---- */

@@ -2,12 +2,14 @@
 #ifndef FT_TRAIN_RUN_H
 #define FT_TRAIN_RUN_H
 
+#include "data/dataset.h"
 #include "train/config.h"
 
 #define FT_RUN_CONFIG     "config.json"
 #define FT_RUN_METRICS    "metrics.jsonl"
 #define FT_RUN_ABOUT      "about.json"
 #define FT_RUN_TOKENIZER  "tokenizer.json"
+#define FT_RUN_FIT        "data.json"
 #define FT_RUN_MODEL      "model.safetensors"
 #define FT_RUN_CHECKPOINT "checkpoint/state.safetensors"
 
@@ -18,13 +20,33 @@ filtra_status ft_run_load_config(const char *folder, ft_run_config *config);
  * run folder and *owned, too, which the caller destroys; else *owned is NULL. */
 filtra_status ft_run_load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
                                     filtra_tokenizer **owned);
+/** What else was taken from the training data, as data.json has it; empty where there is none. */
+typedef struct ft_run_fit {
+  ft_data_fit data; /* points into the rest */
+  json_t *json;
+  const char **classes;
+  double *mean, *factor;
+} ft_run_fit;
+filtra_status ft_run_load_fit(const char *folder, ft_run_fit *fit);
+void ft_run_free_fit(ft_run_fit *fit);
+
 /** Opens the configuration's data set, or that at `path` where it is not NULL; a single file counts
- * as `file_split`. */
+ * as `file_split`. The configuration of a run that exists reads data as its training data were
+ * read, and refuses what its model does not fit. */
 filtra_status ft_run_open_data(const ft_run_config *config, const char *path,
                                filtra_split file_split, filtra_dataset **out);
 /** Path of the file that holds what the best model came to on a split, where `filtra eval` has left
  * it; caller frees. Training removes it when a better model takes that one's place. */
 char *ft_run_evaluation_path(const char *folder, filtra_split split);
+/** Makes a new run's folder, after configuration, data and model were found good. On failure nothing
+ * is left behind. */
+filtra_status ft_run_make_folder(const char *folder, const ft_run_config *config,
+                                 const filtra_dataset *data);
+/** Says in the folder what trains here, for reports. A run that goes on elsewhere is of the last
+ * place. */
+filtra_status ft_run_write_about(const char *folder, filtra_model *model);
+/** Removes what a run that was killed left half-written. */
+void ft_run_clean_folder(const char *folder);
 /** The split of that name: train, val or test. */
 filtra_status ft_run_find_split(const char *name, filtra_split *split);
 

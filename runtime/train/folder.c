@@ -1,0 +1,257 @@
+/* What a run folder holds besides model, metrics and checkpoint: the configuration, and what other
+ * data must be read by to mean what the training data meant. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "train/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the configuration ---- */
+
+filtra_status ft_run_load_config(const char *folder, ft_run_config *config) {
+  char *path = ft_path_join(folder, FT_RUN_CONFIG);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  json_t *object = NULL;
+  filtra_status status =
+      ft_file_exists(path)
+          ? ft_json_load(path, &object)
+          : ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FT_RUN_CONFIG, folder);
+  if (!status) status = ft_run_config_read(object, path, config);
+  config->folder = folder;
+  json_decref(object);
+  free(path);
+  return status;
+}
+
+/* Takes the object over; NULL says that memory ran out. */
+static filtra_status write_json(const char *folder, const char *name, json_t *object,
+                                size_t flags) {
+  char *path = ft_path_join(folder, name);
+  char *text = object ? json_dumps(object, flags) : NULL;
+  char *line = text ? ft_format("%s\n", text) : NULL;
+  filtra_status status = path && line ? ft_file_write(path, line, strlen(line))
+                                      : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  free(line);
+  free(text);
+  free(path);
+  json_decref(object);
+  return status;
+}
+
+/* ---- tokenizer ---- */
+
+/* One that was made from the training data: other text is read by it, too. */
+static filtra_status write_tokenizer(const char *folder, const filtra_dataset *data) {
+  const filtra_tokenizer *tokenizer = filtra_dataset_get_info(data)->tokenizer;
+  if (!tokenizer || !filtra_tokenizer_is_made(tokenizer)) return FILTRA_OK;
+  char *path = ft_path_join(folder, FT_RUN_TOKENIZER);
+  filtra_status status = path ? filtra_tokenizer_save(tokenizer, path) : FILTRA_ERROR_HOST_MEMORY;
+  free(path);
+  return status;
+}
+
+filtra_status ft_run_load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
+                                    filtra_tokenizer **owned) {
+  *owned = NULL;
+  if (!ft_tokenizer_is_made(config->tokenizer)) {
+    *tokenizer = filtra_tokenizer_find(config->tokenizer);
+    return *tokenizer ? FILTRA_OK
+                      : ft_fail_context(FILTRA_ERROR_INPUT, "%s/" FT_RUN_CONFIG, config->folder);
+  }
+  char *path = ft_path_join(config->folder, FT_RUN_TOKENIZER);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_tokenizer_load(path, owned);
+  *tokenizer = *owned;
+  free(path);
+  return status;
+}
+
+/* ---- classes and standardisation ---- */
+
+static bool set_numbers(json_t *object, const char *key, const double *values, uint32_t count) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < count; i++)
+    if (json_array_append_new(list, json_real(values[i]))) {
+      json_decref(list);
+      return false;
+    }
+  return !json_object_set_new(object, key, list);
+}
+
+static bool set_classes(json_t *object, const filtra_dataset *data, uint32_t count) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < count; i++)
+    if (json_array_append_new(list, json_string(filtra_dataset_class_name(data, i)))) {
+      json_decref(list);
+      return false;
+    }
+  return !json_object_set_new(object, "classes", list);
+}
+
+static filtra_status write_fit(const char *folder, const filtra_dataset *data) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  bool standard = data->feature_mean != NULL;
+  if (!info->classes && !standard) return FILTRA_OK;
+  json_t *object = json_object();
+  bool done =
+      object && (!info->classes || set_classes(object, data, info->classes)) &&
+      (!standard || (set_numbers(object, "feature_mean", data->feature_mean, info->features) &&
+                     set_numbers(object, "feature_factor", data->feature_factor, info->features)));
+  if (!done) {
+    json_decref(object);
+    object = NULL;
+  }
+  return write_json(folder, FT_RUN_FIT, object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+}
+
+static filtra_status read_numbers(const json_t *object, const char *key, const char *path,
+                                  double **out, size_t *count) {
+  const json_t *list = json_object_get(object, key);
+  *count = json_array_size(list);
+  if (!list) return FILTRA_OK;
+  *out = ft_calloc(*count, sizeof **out);
+  if (!*out) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < *count; i++) {
+    const json_t *value = json_array_get(list, i);
+    if (!json_is_number(value))
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" must be a list of numbers", path, key);
+    (*out)[i] = json_number_value(value);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_classes(ft_run_fit *fit, const char *path) {
+  const json_t *list = json_object_get(fit->json, "classes");
+  size_t count = json_array_size(list);
+  fit->data.classes = fit->classes = ft_calloc(count, sizeof *fit->classes);
+  if (!fit->classes) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    fit->classes[i] = json_string_value(json_array_get(list, i));
+    if (!fit->classes[i])
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"classes\" must be a list of names", path);
+  }
+  fit->data.class_count = (uint32_t)count;
+  return FILTRA_OK;
+}
+
+static filtra_status read_fit(ft_run_fit *fit, const char *path) {
+  size_t means, factors;
+  FT_TRY(ft_json_load(path, &fit->json));
+  FT_TRY(read_classes(fit, path));
+  FT_TRY(read_numbers(fit->json, "feature_mean", path, &fit->mean, &means));
+  FT_TRY(read_numbers(fit->json, "feature_factor", path, &fit->factor, &factors));
+  if (means != factors)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"feature_mean\" and \"feature_factor\" must have one length", path);
+  fit->data.mean = fit->mean;
+  fit->data.factor = fit->factor;
+  fit->data.features = (uint32_t)means;
+  return FILTRA_OK;
+}
+
+filtra_status ft_run_load_fit(const char *folder, ft_run_fit *fit) {
+  *fit = (ft_run_fit){0};
+  char *path = ft_path_join(folder, FT_RUN_FIT);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_file_exists(path) ? read_fit(fit, path) : FILTRA_OK;
+  if (status) ft_run_free_fit(fit);
+  free(path);
+  return status;
+}
+
+void ft_run_free_fit(ft_run_fit *fit) {
+  free(fit->classes);
+  free(fit->mean);
+  free(fit->factor);
+  json_decref(fit->json);
+  *fit = (ft_run_fit){0};
+}
+
+/* ---- data ---- */
+
+/* By a run's own tokenizer, classes and standardisation. */
+static filtra_status open_fitted(const ft_run_config *c, const char *path,
+                                 filtra_dataset_options *options, filtra_dataset **out) {
+  filtra_tokenizer *tokenizer = NULL;
+  const filtra_tokenizer *same;
+  ft_run_fit fit;
+  if (ft_tokenizer_is_made(c->tokenizer)) FT_TRY(ft_run_load_tokenizer(c, &same, &tokenizer));
+  options->fitted = tokenizer;
+  filtra_status status = ft_run_load_fit(c->folder, &fit);
+  if (!status) status = ft_dataset_open_fitted(path, options, &fit.data, out);
+  ft_run_free_fit(&fit);
+  if (status)
+    filtra_tokenizer_destroy(&tokenizer);
+  else if (tokenizer)
+    (*out)->owned_tokenizer = tokenizer; /* what reads it may not go before it does */
+  if (!status) status = ft_run_config_check(c, path, *out);
+  if (status) filtra_dataset_close(out);
+  return status;
+}
+
+filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_split file_split,
+                               filtra_dataset **out) {
+  filtra_dataset_options options = {.format = c->format[0] ? c->format : NULL,
+                                    .max_length = (uint32_t)c->model.max_length,
+                                    .tokenizer = c->tokenizer[0] ? c->tokenizer : NULL,
+                                    .truncate = c->truncate,
+                                    .pixels = (filtra_pixels)c->pixels,
+                                    .text_column = c->text_column[0] ? c->text_column : NULL,
+                                    .target_column = c->target_column[0] ? c->target_column : NULL,
+                                    .file_split = file_split,
+                                    .seed = (uint64_t)c->seed};
+  *out = NULL;
+  if (!path) path = c->data;
+  return c->folder ? open_fitted(c, path, &options, out) : filtra_dataset_open(path, &options, out);
+}
+
+/* ---- the folder ---- */
+
+static void remove_from(const char *folder, const char *name) {
+  char *path = ft_path_join(folder, name);
+  if (path) remove(path);
+  free(path);
+}
+
+filtra_status ft_run_make_folder(const char *folder, const ft_run_config *config,
+                                 const filtra_dataset *data) {
+  char *checkpoint = ft_path_join(folder, "checkpoint");
+  bool existed = ft_file_exists(folder);
+  if (!checkpoint) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_make_directories(checkpoint);
+  if (!status) status = write_tokenizer(folder, data);
+  if (!status) status = write_fit(folder, data);
+  if (!status) /* the last: with it, it is a run */
+    status = write_json(folder, FT_RUN_CONFIG, ft_run_config_write(config),
+                        JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  if (status) {
+    remove_from(folder, FT_RUN_TOKENIZER);
+    remove_from(folder, FT_RUN_FIT);
+    remove(checkpoint); /* these remove empty folders only */
+    if (!existed) remove(folder);
+  }
+  free(checkpoint);
+  return status;
+}
+
+filtra_status ft_run_write_about(const char *folder, filtra_model *model) {
+  const filtra_device_info *info = filtra_device_get_info(model->device);
+  json_int_t scalars = (json_int_t)filtra_parameters_scalars(model->params);
+  return write_json(folder, FT_RUN_ABOUT,
+                    json_pack("{ss ss ss ss sI}", "filtra", filtra_version(), "device", info->name,
+                              "driver", info->driver, "uuid", info->uuid, "parameters", scalars),
+                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+}
+
+void ft_run_clean_folder(const char *folder) {
+  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_ABOUT, FT_RUN_TOKENIZER,
+                                      FT_RUN_FIT,    FT_RUN_MODEL, FT_RUN_CHECKPOINT};
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
+    char *path = ft_path_join(folder, NAMES[i]);
+    if (path) ft_atomic_clean(path);
+    free(path);
+  }
+}
