@@ -432,8 +432,7 @@ static void test_every_allocation_may_fail(void **state) {
     ft_memory_fail_after(0);
     filtra_dataset_close(&ds);
     assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
-  } while (status);
-  assert_true(n > 10);
+  } while (status || n < 60); /* a probe that fails only says that a format is not its own */
 }
 
 int main(void) {
