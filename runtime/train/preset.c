@@ -61,7 +61,7 @@ static int fit_length(json_t *config, const json_t *given) {
 filtra_status ft_preset_expand(const json_t *given, json_t **out) {
   const char *name = json_string_value(json_object_get(given, "preset"));
   json_t *preset = NULL;
-  if (name && !*name) name = NULL; /* as a run without one writes it */
+  if (name && !*name) name = NULL;                             /* as a run without one writes it */
   *out = json_is_object(given) ? NULL : json_deep_copy(given); /* refused by who reads it */
   if (*out) return FILTRA_OK;
   if (name) FT_TRY(ft_preset_load(name, &preset));
