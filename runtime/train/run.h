@@ -38,8 +38,8 @@ filtra_status ft_run_open_data(const ft_run_config *config, const char *path,
 /** Path of the file that holds what the best model came to on a split, where `filtra eval` has left
  * it; caller frees. Training removes it when a better model takes that one's place. */
 char *ft_run_evaluation_path(const char *folder, filtra_split split);
-/** Makes a new run's folder, after configuration, data and model were found good. On failure nothing
- * is left behind. */
+/** Makes a new run's folder, after configuration, data and model were found good. Leaves nothing
+ * behind on failure. */
 filtra_status ft_run_make_folder(const char *folder, const ft_run_config *config,
                                  const filtra_dataset *data);
 /** Says in the folder what trains here, for reports. A run that goes on elsewhere is of the last
