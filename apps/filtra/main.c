@@ -21,7 +21,7 @@ static const command commands[] = {
     {"train", "train a model, or resume an interrupted run", run_train},
     {"eval", "evaluate a run's best model", run_eval},
     {"report", "make one table of runs, with learning curves", run_report},
-    {"predict", "predict classes of texts", run_predict},
+    {"predict", "predict classes or values of texts", run_predict},
     {"generate", "go on with a text by a language model", run_generate},
     {"analyze", "show what a run's mixers do to their tokens", run_analyze},
     {"bench", "time kernels on the device", run_bench},

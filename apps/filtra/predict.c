@@ -1,4 +1,4 @@
-/* filtra predict: classes of texts, one a line. */
+/* filtra predict: classes or values of texts, one a line. */
 #include "command.h"
 
 #include "base/json.h"
@@ -23,16 +23,19 @@ typedef struct predictor {
   filtra_model *model;
   const filtra_tokenizer *tokenizer;
   filtra_tokenizer *owned; /* the same, where the run made it */
+  bool truncate;           /* cut longer texts, as the run did */
   ft_lines lines;
-  int32_t *tokens;    /* [max_length] */
-  float *probability; /* [classes] */
-  json_t *results;    /* with --json */
+  uint32_t sequences; /* texts a line has */
+  int32_t *tokens;    /* [sequences * max_length] */
+  float *results;     /* logits, then probabilities; or a value */
+  json_t *list;       /* with --json */
 } predictor;
 
 static void print_help(void) {
   printf("Usage: filtra predict --run DIR [OPTION]...\n"
-         "Predicts the class of each line of text with the best model of a run. Prints class,\n"
-         "probability and text, separated by tabs. Empty lines are skipped.\n\n"
+         "Predicts from each line of text with the best model of a run. Prints class, probability\n"
+         "and text, or value and text, separated by tabs. A line for pairs holds two texts with a\n"
+         "tab between them. Empty lines are skipped.\n\n"
          "  --run DIR          run folder\n"
          "  --input FILE       one text a line; - (default) is standard input\n"
          "  --json             print one JSON object\n%s",
@@ -53,34 +56,86 @@ static int64_t normalize(float *logits, int64_t classes) {
   return best;
 }
 
-static bool add_result(predictor *p, int64_t best) {
+/* ---- results ---- */
+
+static bool add_class(predictor *p, int64_t best) {
   json_t *list = json_array();
   for (int64_t i = 0; i < filtra_model_classes(p->model); i++)
-    json_array_append_new(list, json_real(ft_shortest(p->probability[i])));
+    json_array_append_new(list, json_real(ft_shortest(p->results[i])));
   return !json_array_append_new(
-      p->results, json_pack("{sI ss sI so}", "line", (json_int_t)p->lines.number, "text",
-                            p->lines.line, "class", (json_int_t)best, "probabilities", list));
+      p->list, json_pack("{sI ss sI so}", "line", (json_int_t)p->lines.number, "text",
+                         p->lines.line, "class", (json_int_t)best, "probabilities", list));
+}
+
+static bool add_value(predictor *p) {
+  return !json_array_append_new(p->list,
+                                json_pack("{sI ss sf}", "line", (json_int_t)p->lines.number, "text",
+                                          p->lines.line, "value", ft_shortest(p->results[0])));
+}
+
+static filtra_status report(predictor *p) {
+  bool value = filtra_model_task(p->model) == FILTRA_TASK_REGRESSION;
+  int64_t best = value ? 0 : normalize(p->results, filtra_model_classes(p->model));
+  if (p->list && !(value ? add_value(p) : add_class(p, best)))
+    return ft_fail(FILTRA_ERROR_INPUT, "the text is not UTF-8, as JSON has to be");
+  if (p->list) return FILTRA_OK;
+  if (value)
+    printf("%.6g\t%s\n", (double)p->results[0], p->lines.line);
+  else
+    printf("%lld\t%.3f\t%s\n", (long long)best, (double)p->results[best], p->lines.line);
+  fflush(stdout); /* for who asks line by line */
+  return FILTRA_OK;
+}
+
+/* ---- lines ---- */
+
+/* The texts of a line into rows of max_length tokens. */
+static filtra_status encode_line(predictor *p, int32_t lengths[2]) {
+  const char *text = p->lines.line, *end = text + p->lines.length;
+  size_t most = (size_t)filtra_model_max_length(p->model), count;
+  for (uint32_t i = 0; i < p->sequences;
+       i++, text = end + 1, end = p->lines.line + p->lines.length) {
+    const char *tab = p->sequences == 2 ? memchr(text, '\t', (size_t)(end - text)) : NULL;
+    if (p->sequences == 2 && (i == 0) != (tab != NULL))
+      return ft_fail(FILTRA_ERROR_INPUT, "a line for pairs holds two texts with one tab between");
+    if (tab) end = tab;
+    FT_TRY(filtra_tokenizer_encode(p->tokenizer, text, (size_t)(end - text), p->tokens + i * most,
+                                   most, &count));
+    if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
+    if (count > most && !p->truncate)
+      return ft_fail(FILTRA_ERROR_INPUT, "%zu tokens; the model takes at most %zu (max_length)",
+                     count, most);
+    lengths[i] = (int32_t)(count < most ? count : most);
+  }
+  return FILTRA_OK;
+}
+
+/* Padded as in training, so that few graphs serve all lines. */
+static uint32_t padded(int32_t length, int64_t most) {
+  int64_t padding = 16;
+  while (padding < length)
+    padding *= 2;
+  return (uint32_t)(padding < most ? padding : most);
 }
 
 static filtra_status predict_line(predictor *p) {
-  size_t count, most = (size_t)filtra_model_max_length(p->model);
-  FT_TRY(filtra_tokenizer_encode(p->tokenizer, p->lines.line, p->lines.length, p->tokens, most,
-                                 &count));
-  if (count > most)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu tokens; the model takes at most %zu (max_length)",
-                   count, most);
-  const int32_t length = (int32_t)count;
-  const filtra_batch batch = {
-      .size = 1, .length = (uint32_t)count, .count = 1, .tokens = p->tokens, .lengths = &length};
-  FT_TRY(filtra_model_predict(p->model, &batch, p->probability));
-  int64_t best = normalize(p->probability, filtra_model_classes(p->model));
-  if (!p->results) {
-    printf("%lld\t%.3f\t%s\n", (long long)best, (double)p->probability[best], p->lines.line);
-    fflush(stdout); /* for who asks line by line */
-  } else if (!add_result(p, best)) {
-    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  int32_t lengths[2] = {0};
+  int64_t most = filtra_model_max_length(p->model);
+  FT_TRY(encode_line(p, lengths));
+  uint32_t length = padded(lengths[0] > lengths[1] ? lengths[0] : lengths[1], most);
+  for (uint32_t i = 0; i < p->sequences; i++) {
+    int32_t *row = p->tokens + (size_t)i * length;
+    memmove(row, p->tokens + (size_t)i * (size_t)most, (size_t)lengths[i] * sizeof *row);
+    memset(row + lengths[i], 0, (length - (size_t)lengths[i]) * sizeof *row);
   }
-  return FILTRA_OK;
+  const filtra_batch batch = {.size = 1,
+                              .length = length,
+                              .count = 1,
+                              .sequences = p->sequences,
+                              .tokens = p->tokens,
+                              .lengths = lengths};
+  FT_TRY(filtra_model_predict(p->model, &batch, p->results));
+  return report(p);
 }
 
 static filtra_status predict_lines(predictor *p) {
@@ -95,18 +150,35 @@ static filtra_status predict_lines(predictor *p) {
   }
 }
 
+/* Whether the run's model predicts from text, and how many texts it takes. */
+static filtra_status check_task(predictor *p, const ft_run_config *config, const char *run) {
+  filtra_task task = filtra_model_task(p->model);
+  if (task == FILTRA_TASK_LANGUAGE_MODEL)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s holds a language model: filtra generate writes with it",
+                   run);
+  if (!config->tokenizer[0])
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "the model in %s reads numbers, not text; filtra eval --data takes files of them", run);
+  p->sequences = task == FILTRA_TASK_PAIR_CLASSIFICATION ? 2 : 1;
+  return FILTRA_OK;
+}
+
 static filtra_status open_predictor(predictor *p, filtra_device *device, const char *run) {
   ft_run_config config;
   FT_TRY(ft_run_load_config(run, &config));
-  FT_TRY(ft_run_load_tokenizer(&config, &p->tokenizer, &p->owned));
   char *path = ft_path_join(run, FT_RUN_MODEL);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_model_load(device, path, &p->model);
   free(path);
+  if (!status) status = check_task(p, &config, run);
+  if (!status) status = ft_run_load_tokenizer(&config, &p->tokenizer, &p->owned);
   if (status) return status;
-  p->tokens = ft_calloc((size_t)filtra_model_max_length(p->model), sizeof *p->tokens);
-  p->probability = ft_calloc((size_t)filtra_model_classes(p->model), sizeof *p->probability);
-  return p->tokens && p->probability ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  p->truncate = config.truncate;
+  p->tokens =
+      ft_calloc(p->sequences * (size_t)filtra_model_max_length(p->model), sizeof *p->tokens);
+  p->results = ft_calloc((size_t)filtra_model_outputs(p->model), sizeof *p->results);
+  return p->tokens && p->results ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
 static filtra_status open_input(predictor *p, const char *path) {
@@ -118,7 +190,7 @@ static filtra_status open_input(predictor *p, const char *path) {
 
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
-  predictor p = {.results = a->json ? json_array() : NULL};
+  predictor p = {.list = a->json ? json_array() : NULL};
   filtra_status status = open_input(&p, a->input);
   if (!status) status = filtra_device_open(&a->device, &device);
   if (!status) status = open_predictor(&p, device, a->run);
@@ -126,11 +198,11 @@ static int predict(const predict_arguments *a) {
   int code = status ? command_fail("filtra predict", status) : COMMAND_DONE;
   if (a->json && !status)
     code = command_print_json("filtra predict",
-                              json_pack("{ss sO}", "run", a->run, "predictions", p.results));
+                              json_pack("{ss sO}", "run", a->run, "predictions", p.list));
   ft_lines_close(&p.lines);
-  json_decref(p.results);
+  json_decref(p.list);
   free(p.tokens);
-  free(p.probability);
+  free(p.results);
   filtra_tokenizer_destroy(&p.owned);
   filtra_model_destroy(&p.model);
   filtra_device_close(&device);

@@ -1,0 +1,118 @@
+/* `filtra predict` as a shell sees it: what each kind of run answers, and what it refuses. */
+#include "support/command.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static char output[TEST_OUTPUT_BYTES];
+
+static void assert_code(int code, int expected) {
+  if (code != expected) fail_msg("exit code %d instead of %d, output:\n%s", code, expected, output);
+}
+
+/* A run of two steps on a file, NAME, of this text; `more` are options. */
+static const char *make_run(const char *name, const char *text, const char *more) {
+  const char *folder = test_new_run(), *data = test_path(test_folder(), name);
+  test_write(data, text, strlen(text));
+  assert_code(test_run_command("",
+                               test_text("train --device cpu --cache-dir '' --data %s --out %s "
+                                         "--steps 2 --set layers=1 --set width=8 --set heads=1 "
+                                         "--set batch_size=2 %s 2>&1",
+                                         data, folder, more),
+                               output),
+              0);
+  return folder;
+}
+
+/* What it prints for lines that printf is given, errors included. */
+static int predict(const char *run, const char *lines, const char *more) {
+  return test_run_command(
+      test_text("printf '%s' |", lines),
+      test_text("predict --device cpu --cache-dir '' --run %s %s 2>&1", run, more), output);
+}
+
+static const char CLASSES[] = "text,label\nsome good words,yes\nbad ones,no\ngood again,yes\n"
+                              "bad again,no\n";
+
+static void classes_of_lines(void **state) {
+  (void)state;
+  const char *run = make_run("a.csv", CLASSES, "");
+  assert_code(predict(run, "bad words\\n\\ngood\\r\\n", ""), 0);
+  int first, second;
+  float one, two;
+  assert_int_equal(sscanf(output, "%d\t%f\tbad words\n%d\t%f\tgood\n", &first, &one, &second, &two),
+                   4);
+  assert_true(one >= 0.5f && one <= 1.0f && (first == 0 || first == 1));
+  assert_code(predict(run, "bad words\\n", "--json"), 0);
+  json_t *root = json_loads(output, 0, NULL);
+  json_t *entry = json_array_get(json_object_get(root, "predictions"), 0);
+  assert_int_equal(json_integer_value(json_object_get(entry, "line")), 1);
+  assert_int_equal(json_array_size(json_object_get(entry, "probabilities")), 2);
+  json_decref(root);
+  assert_code(predict(run, "good\\nbad?\\n", ""), 2);
+  assert_non_null(strstr(output, "standard input:2: the character '?' U+003F at column 4"));
+}
+
+static void longer_texts(void **state) {
+  (void)state;
+  const char *run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16");
+  assert_code(predict(run, "more bytes than it takes\\n", ""), 2);
+  assert_non_null(strstr(output, "standard input:1: 24 tokens; the model takes at most 16"));
+  run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16 --set truncate=true");
+  assert_code(predict(run, "more bytes than it takes\\n", ""), 0);
+  assert_non_null(strstr(output, "\tmore bytes than it takes\n"));
+}
+
+static void values_of_lines(void **state) {
+  (void)state;
+  const char *run = make_run("a.csv", "smiles,value\nCC,0.5\nCO,1.5\nOC,-2.5\nCCO,3\n", "");
+  float value;
+  char text[16];
+  assert_code(predict(run, "CCO\\n", ""), 0);
+  assert_int_equal(sscanf(output, "%f\t%15s", &value, text), 2);
+  assert_string_equal(text, "CCO");
+  assert_code(predict(run, "CCO\\n", "--json"), 0);
+  json_t *root = json_loads(output, 0, NULL);
+  json_t *entry = json_array_get(json_object_get(root, "predictions"), 0);
+  assert_true(json_is_real(json_object_get(entry, "value")));
+  assert_string_equal(json_string_value(json_object_get(entry, "text")), "CCO");
+  json_decref(root);
+}
+
+static void pairs(void **state) {
+  (void)state;
+  const char *run = make_run(
+      "pairs.tsv", "1.0\ta\tb\tone\tother\n0.0\ta\tb\tthis\tthat\n1.0\ta\tb\tso\tso\n", "");
+  assert_code(predict(run, "one\\tthe other one\\nan other one\\tx\\n", ""), 0);
+  assert_non_null(strstr(output, "\tone\tthe other one\n"));
+  assert_non_null(strstr(output, "\tan other one\tx\n"));
+  assert_code(predict(run, "one\\n", ""), 2);
+  assert_non_null(strstr(output, "standard input:1: a line for pairs holds two texts"));
+  assert_code(predict(run, "a\\tb\\tc\\n", ""), 2);
+  assert_non_null(strstr(output, "two texts"));
+  assert_code(predict(run, "a\\t\\n", ""), 2);
+  assert_non_null(strstr(output, "a text of no tokens"));
+}
+
+static void runs_without_texts(void **state) {
+  (void)state;
+  const char *run = make_run("a.txt", "a text to be modelled\nand another line of it\n", "");
+  assert_code(predict(run, "a\\n", ""), 2);
+  assert_non_null(strstr(output, "filtra generate"));
+  run = make_run("a.ts", "@problemName x\n@classLabel true a b\n@data\n1,2,3:a\n3,2,1:b\n1,3,2:a\n",
+                 "");
+  assert_code(predict(run, "1,2,3\\n", ""), 2);
+  assert_non_null(strstr(output, "reads numbers, not text"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(classes_of_lines),   cmocka_unit_test(longer_texts),
+      cmocka_unit_test(values_of_lines),    cmocka_unit_test(pairs),
+      cmocka_unit_test(runs_without_texts),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
