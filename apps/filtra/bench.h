@@ -29,7 +29,7 @@ typedef struct bench_timing {
   int runs;
 } bench_timing;
 
-/** Time of all calls of a compiled graph by the device's clock, or that of a run by the host's where
+/** Time of all calls of a compiled graph by the device's clock, or of a run by the host's where
  * a device has no timestamps. The first run warms up; fewer than `repeats` follow when they take
  * long. */
 filtra_status bench_time_graph(filtra_graph *g, int repeats, bench_timing *out);
