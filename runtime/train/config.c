@@ -34,6 +34,7 @@ static const ft_json_field RUN_FIELDS[] = {
     INT(steps, 0, 0, 1e12),
     INT(epochs, 0, 0, 1e9),
     INT(warmup_steps, 0, 0, 1e12),
+    FLOAT(warmup_epochs, 0.0, 0.0, 1e9),
     INT(eval_every, 0, 0, 1e12),
     INT(checkpoint_every, 0, 0, 1e12),
     INT(log_every, 10, 1, 1e9),
@@ -68,6 +69,9 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
   FT_TRY(ft_mixer_read(json_object_get(object, "mixer"), context, &out->model.mixer));
   if (out->steps && out->epochs)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: give \"steps\" or \"epochs\", not both", context);
+  if (out->warmup_steps && out->warmup_epochs > 0.0f)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: give \"warmup_steps\" or \"warmup_epochs\", not both",
+                   context);
   if (!out->steps && !out->epochs) out->epochs = 10;
   if (out->data[0]) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
@@ -195,7 +199,15 @@ json_t *ft_run_config_write(const ft_run_config *config) {
   return NULL;
 }
 
-filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps) {
+/* A warmup in epochs is no longer than the run. */
+static uint64_t warmup_steps(const ft_run_config *c, uint64_t steps, uint64_t batches) {
+  double warmup = (double)c->warmup_epochs * (double)batches;
+  if (c->warmup_epochs == 0.0f) return (uint64_t)c->warmup_steps;
+  return warmup < (double)steps ? (uint64_t)(warmup + 0.5) : steps;
+}
+
+filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps,
+                                          uint64_t batches) {
   return (filtra_train_options){.optimizer = (filtra_optimizer)c->optimizer,
                                 .schedule = (filtra_schedule)c->schedule,
                                 .learning_rate = c->learning_rate,
@@ -207,7 +219,7 @@ filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps
                                 .clip_norm = c->clip_norm,
                                 .label_smoothing = c->label_smoothing,
                                 .steps = steps,
-                                .warmup_steps = (uint64_t)c->warmup_steps,
+                                .warmup_steps = warmup_steps(c, steps, batches),
                                 .seed = (uint64_t)c->seed};
 }
 

@@ -9,7 +9,8 @@
 typedef struct ft_run_config {
   ft_model_options model;
   int precision, optimizer, schedule;
-  float learning_rate, weight_decay, beta1, beta2, epsilon, clip_norm, label_smoothing;
+  float learning_rate, weight_decay, beta1, beta2, epsilon, clip_norm, label_smoothing,
+      warmup_epochs;
   int64_t batch_size, steps, epochs, warmup_steps, eval_every, checkpoint_every, log_every, seed;
   char preset[64]; /* the recipe that the other keys came from; "": none */
   char data[1024]; /* path */
@@ -38,8 +39,9 @@ filtra_status ft_run_config_check(const ft_run_config *config, const char *conte
                                   const filtra_dataset *data);
 /** Complete, all defaults resolved; NULL when out of memory. */
 json_t *ft_run_config_write(const ft_run_config *config);
-/** The trainer's part; `steps` is the run's total. */
-filtra_train_options ft_run_train_options(const ft_run_config *config, uint64_t steps);
+/** The trainer's part; `steps` is the run's total, an epoch is so many batches. */
+filtra_train_options ft_run_train_options(const ft_run_config *config, uint64_t steps,
+                                          uint64_t batches);
 
 /** Applies "key=value" to an object of configuration keys: the value as JSON where it parses as
  * such, as a string otherwise; "mixer.K=5" reaches into an object. */

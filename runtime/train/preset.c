@@ -1,5 +1,7 @@
 #include "train/preset.h"
 
+#include "nn/mixer.h"
+
 #include <string.h>
 
 static const ft_preset *find(const char *name) {
@@ -34,36 +36,58 @@ static const char *mixer_name(const json_t *mixer) {
   return json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
 }
 
+/* Whether the Converter's block can stand around this mixer. */
+static bool has_complex_features(const char *mixer) {
+  for (size_t i = 0; mixer && i < ft_mixer_count; i++)
+    if (!strcmp(mixer, ft_mixers[i]->name)) return ft_mixers[i]->build_complex != NULL;
+  return false;
+}
+
 /* Options without a name, or of the same mixer, join those of the preset. */
 static int merge_mixer(json_t *config, json_t *given) {
   json_t *own = json_object_get(config, "mixer");
   const char *name = mixer_name(given), *own_name = mixer_name(own);
   if (!given || (name && own_name && json_is_string(given) && !strcmp(name, own_name))) return 0;
   bool joins = json_is_object(given) && own_name && (!name || !strcmp(name, own_name));
+  if (!joins && !has_complex_features(name)) json_object_del(config, "block");
   if (!joins) return json_object_set(config, "mixer", given);
   json_t *both = json_is_object(own) ? json_deep_copy(own) : json_pack("{ss}", "name", own_name);
   int failed = json_object_update(both, given);
   return json_object_set_new(config, "mixer", both) || failed;
 }
 
+static const char *const LENGTHS[2] = {"steps", "epochs"};
+static const char *const WARMUPS[2] = {"warmup_steps", "warmup_epochs"};
+
+/* Where the length of the run is given, in steps or epochs, that is the recipe's; its warmup is the
+ * same part of the run as before, unless that is given, too. */
 static int fit_length(json_t *config, const json_t *given) {
-  json_t *steps = json_object_get(given, "steps"), *epochs = json_object_get(given, "epochs");
-  json_int_t from = json_integer_value(json_object_get(config, "steps"));
-  json_int_t to = json_integer_value(steps);
-  json_t *warmup = json_object_get(config, "warmup_steps");
-  if (steps && !epochs) json_object_del(config, "epochs");
-  if (epochs && !steps) json_object_del(config, "steps");
-  if (from <= 0 || to <= 0 || !warmup) return 0;
-  double scaled = (double)json_integer_value(warmup) * (double)to / (double)from;
-  return json_object_set_new(config, "warmup_steps", json_integer((json_int_t)scaled));
+  int to = json_object_get(given, LENGTHS[0]) ? 0 : 1,
+      from = json_object_get(config, "steps") ? 0 : 1;
+  double length = json_number_value(json_object_get(given, LENGTHS[to]));
+  double recipe = json_number_value(json_object_get(config, LENGTHS[from]));
+  double warmup = json_number_value(json_object_get(config, WARMUPS[from]));
+  bool warmup_given = json_object_get(given, WARMUPS[0]) || json_object_get(given, WARMUPS[1]);
+  if (length > 0.0) {
+    json_object_del(config, LENGTHS[from]);
+    json_object_del(config, WARMUPS[from]);
+    warmup *= recipe > 0.0 ? length / recipe : 0.0;
+  }
+  if (warmup_given) {
+    json_object_del(config, WARMUPS[from]);
+    return 0;
+  }
+  if (length <= 0.0 || warmup <= 0.0) return 0;
+  json_t *fitted = to == 0 ? json_integer((json_int_t)warmup) : json_real(warmup);
+  return json_object_set_new(config, WARMUPS[to], fitted);
 }
 
 filtra_status ft_preset_expand(const json_t *given, json_t **out) {
   const char *name = json_string_value(json_object_get(given, "preset"));
   json_t *preset = NULL;
-  if (name && !*name) name = NULL;                             /* as a run without one writes it */
   *out = json_is_object(given) ? NULL : json_deep_copy(given); /* refused by who reads it */
   if (*out) return FILTRA_OK;
+  if (name && !*name) name = NULL; /* as a run without one writes it */
   if (name) FT_TRY(ft_preset_load(name, &preset));
   json_t *config = name ? json_deep_copy(json_object_get(preset, "config")) : json_object();
   json_t *over = json_copy((json_t *)given); /* shallow: its own keys can go */

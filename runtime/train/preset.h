@@ -20,9 +20,9 @@ filtra_status ft_preset_load(const char *name, json_t **out);
 /** A new configuration in *out: where the key "preset" of `given` names one, that preset's, with
  * the keys of `given` over it; else a copy.
  *
- * Mixer options join the preset's unless they name another mixer. "steps" alone replaces the
- * preset's "epochs" and the other way round; fewer or more steps shorten or lengthen the preset's
- * warmup in proportion. */
+ * Mixer options join the preset's unless they name another mixer; one without complex features
+ * takes a Transformer's block. "steps" or "epochs" replace what the preset has of both, and its
+ * warmup stays the same part of the run. */
 filtra_status ft_preset_expand(const json_t *given, json_t **out);
 
 #endif

@@ -214,7 +214,8 @@ static filtra_status make_loader(run *r) {
 }
 
 static filtra_status make_trainer(run *r) {
-  filtra_train_options options = ft_run_train_options(&r->config, r->total);
+  filtra_train_options options =
+      ft_run_train_options(&r->config, r->total, filtra_loader_batches(r->loader));
   FT_TRY(ft_model_new(r->device, &r->config.model, (uint64_t)r->config.seed, &r->model));
   FT_TRY(filtra_trainer_create(r->model, &options, &r->trainer));
   r->trainer->finished = step_finished;
