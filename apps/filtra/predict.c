@@ -23,6 +23,7 @@ typedef struct predictor {
   filtra_model *model;
   const filtra_tokenizer *tokenizer;
   filtra_tokenizer *owned; /* the same, where the run made it */
+  ft_run_fit fit;          /* names the classes */
   bool truncate;           /* cut longer texts, as the run did */
   ft_lines lines;
   uint32_t sequences; /* texts a line has */
@@ -58,13 +59,19 @@ static int64_t normalize(float *logits, int64_t classes) {
 
 /* ---- results ---- */
 
+/* A class by the name that the training data gave it. */
+static const char *class_name(const predictor *p, int64_t label) {
+  return label < (int64_t)p->fit.data.class_count ? p->fit.classes[label] : NULL;
+}
+
 static bool add_class(predictor *p, int64_t best) {
   json_t *list = json_array();
   for (int64_t i = 0; i < filtra_model_classes(p->model); i++)
     json_array_append_new(list, json_real(ft_shortest(p->results[i])));
-  return !json_array_append_new(
-      p->list, json_pack("{sI ss sI so}", "line", (json_int_t)p->lines.number, "text",
-                         p->lines.line, "class", (json_int_t)best, "probabilities", list));
+  return !json_array_append_new(p->list,
+                                json_pack("{sI ss sI ss* so}", "line", (json_int_t)p->lines.number,
+                                          "text", p->lines.line, "class", (json_int_t)best, "name",
+                                          class_name(p, best), "probabilities", list));
 }
 
 static bool add_value(predictor *p) {
@@ -81,6 +88,8 @@ static filtra_status report(predictor *p) {
   if (p->list) return FILTRA_OK;
   if (value)
     printf("%.6g\t%s\n", (double)p->results[0], p->lines.line);
+  else if (class_name(p, best))
+    printf("%s\t%.3f\t%s\n", class_name(p, best), (double)p->results[best], p->lines.line);
   else
     printf("%lld\t%.3f\t%s\n", (long long)best, (double)p->results[best], p->lines.line);
   fflush(stdout); /* for who asks line by line */
@@ -173,6 +182,7 @@ static filtra_status open_predictor(predictor *p, filtra_device *device, const c
   free(path);
   if (!status) status = check_task(p, &config, run);
   if (!status) status = ft_run_load_tokenizer(&config, &p->tokenizer, &p->owned);
+  if (!status) status = ft_run_load_fit(run, &p->fit);
   if (status) return status;
   p->truncate = config.truncate;
   p->tokens =
@@ -204,6 +214,7 @@ static int predict(const predict_arguments *a) {
   free(p.tokens);
   free(p.results);
   filtra_tokenizer_destroy(&p.owned);
+  ft_run_free_fit(&p.fit);
   filtra_model_destroy(&p.model);
   filtra_device_close(&device);
   return code;

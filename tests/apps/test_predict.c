@@ -41,16 +41,18 @@ static void classes_of_lines(void **state) {
   (void)state;
   const char *run = make_run("a.csv", CLASSES, "");
   assert_code(predict(run, "bad words\\n\\ngood\\r\\n", ""), 0);
-  int first, second;
+  char first[8], second[8];
   float one, two;
-  assert_int_equal(sscanf(output, "%d\t%f\tbad words\n%d\t%f\tgood\n", &first, &one, &second, &two),
+  assert_int_equal(sscanf(output, "%7s\t%f\tbad words\n%7s\t%f\tgood\n", first, &one, second, &two),
                    4);
-  assert_true(one >= 0.5f && one <= 1.0f && (first == 0 || first == 1));
+  assert_true(one >= 0.5f && one <= 1.0f && (!strcmp(first, "yes") || !strcmp(first, "no")));
   assert_code(predict(run, "bad words\\n", "--json"), 0);
   json_t *root = json_loads(output, 0, NULL);
   json_t *entry = json_array_get(json_object_get(root, "predictions"), 0);
   assert_int_equal(json_integer_value(json_object_get(entry, "line")), 1);
   assert_int_equal(json_array_size(json_object_get(entry, "probabilities")), 2);
+  assert_string_equal(json_string_value(json_object_get(entry, "name")),
+                      json_integer_value(json_object_get(entry, "class")) ? "yes" : "no");
   json_decref(root);
   assert_code(predict(run, "good\\nbad?\\n", ""), 2);
   assert_non_null(strstr(output, "standard input:2: the character '?' U+003F at column 4"));
