@@ -144,19 +144,17 @@ static filtra_status read_test(report_run *run) {
   return status;
 }
 
-/* The best model as training chooses it: by accuracy where there is one, else by loss. */
+/* The best model as training chooses it: by accuracy where there is one, then by loss. */
 static void find_best(report_run *run) {
-  const report_curve *by =
-      run->score == REPORT_ACCURACY ? &run->validation_score : &run->validation_loss;
-  size_t best = 0;
-  for (size_t i = 1; i < by->count; i++) {
-    bool better = run->score == REPORT_ACCURACY ? by->value[i] > by->value[best]
-                                                : by->value[i] < by->value[best];
-    if (better) best = i;
+  const double *score = run->validation_score.value, *loss = run->validation_loss.value;
+  size_t best = 0, count = run->validation_loss.count;
+  if (count == 0 || run->validation_score.count != count) return;
+  for (size_t i = 1; i < count; i++) {
+    bool by_score = run->score == REPORT_ACCURACY && score[i] != score[best];
+    if (by_score ? score[i] > score[best] : loss[i] < loss[best]) best = i;
   }
-  if (by->count == 0 || run->validation_score.count != by->count) return;
-  run->best = run->validation_score.value[best];
-  run->best_step = by->step[best];
+  run->best = score[best];
+  run->best_step = run->validation_loss.step[best];
 }
 
 filtra_status report_read(const char *path, report_run *run) {
