@@ -53,14 +53,14 @@ static filtra_status build_synvolution_core(golden *c) {
   return FILTRA_OK;
 }
 
-/* h_t = c_t h_{t-1} + d_t; real c and d, without the axis (re, im), are complex numbers too. */
+/* h_t = c_t h_{t-1} + d_t. Real numbers have no axis (re, im); h is real where both are. */
 static filtra_status build_affine_scan(golden *c) {
   filtra_tensor *factor = golden_input(c, "in.c"), *d = golden_input(c, "in.d"), *re, *im;
-  const bool real = d && d->ndim == 3;
-  if (factor && factor->ndim == 2) factor = filtra_complex(c->graph, factor, NULL);
-  if (real) d = filtra_complex(c->graph, d, NULL);
+  const bool real_factor = factor && factor->ndim == 2, real_d = d && d->ndim == 3;
+  if (real_factor) factor = filtra_complex(c->graph, factor, NULL);
+  if (real_d) d = filtra_complex(c->graph, d, NULL);
   filtra_tensor *h = filtra_affine_scan(c->graph, factor, d, golden_flag(c, "reverse"));
-  if (real) {
+  if (real_factor && real_d) {
     filtra_complex_parts(c->graph, h, &re, &im);
     h = re;
   }
@@ -70,13 +70,20 @@ static filtra_status build_affine_scan(golden *c) {
 
 /* ---- mixers, block, model: through the code that training uses ---- */
 
+/* "none" is what the authors call the kernel that does not damp. */
+static const char *kernel_of(const golden *c) {
+  const char *kernel = golden_text(c, "kernel", "none");
+  return strcmp(kernel, "none") ? kernel : "dirichlet";
+}
+
 /* The damping factors that the file was made with are those of its kernel and K. */
 static filtra_status check_damping(golden *c, const json_t *mixer) {
   static const char *const names[] = {"dirichlet", "fejer", "jackson", "lanczos",
-                                      "lorentz",   "vekic", "wang",    NULL};
-  int kernel, order = (int)json_integer_value(json_object_get(mixer, "K"));
+                                      "lorentz",   "vekic", "wang"};
+  int kernel = 0, order = (int)json_integer_value(json_object_get(mixer, "K"));
   float factors[FILTRA_MAX_KERNEL_ORDER + 1];
-  FT_TRY(golden_choose(c, "kernel", "dirichlet", names, &kernel));
+  while (strcmp(names[kernel], kernel_of(c))) /* the mixer knows it */
+    kernel++;
   filtra_gibbs_options options = {
       .lanczos_m = (float)json_number_value(json_object_get(mixer, "lanczos_m")),
       .lorentz_xi = (float)json_number_value(json_object_get(mixer, "lorentz_xi")),
@@ -105,10 +112,10 @@ static filtra_status read_mixer(golden *c, const char *prefix, double loss_weigh
   if (golden_has(c, name)) {
     json_t *more = json_pack(
         "{ss sI ss sf sf sf sf sf}", "name", "kernelution", "K",
-        (json_int_t)golden_dim(c, name, 0) - 1, "kernel", golden_text(c, "kernel", "dirichlet"),
-        "lanczos_m", golden_number(c, "lanczos_m", 3.0), "lorentz_xi",
-        golden_number(c, "lorentz_xi", 4.0), "wang_a", golden_number(c, "wang_a", 2.0), "wang_b",
-        golden_number(c, "wang_b", 2.0), "kernel_polynomial_weight", loss_weight);
+        (json_int_t)golden_dim(c, name, 0) - 1, "kernel", kernel_of(c), "lanczos_m",
+        golden_number(c, "lanczos_m", 3.0), "lorentz_xi", golden_number(c, "lorentz_xi", 4.0),
+        "wang_a", golden_number(c, "wang_a", 2.0), "wang_b", golden_number(c, "wang_b", 2.0),
+        "kernel_polynomial_weight", loss_weight);
     if (json_object_update_missing(more, json))
       status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
     json_decref(json);
