@@ -1,9 +1,10 @@
-/* filtra predict: classes or values of texts, one a line. */
+/* filtra predict: classes or values of texts, one a line, or of a data set's samples. */
 #include "command.h"
 
 #include "base/json.h"
 #include "base/memory.h"
 #include "data/lines.h"
+#include "model/model.h"
 #include "train/run.h"
 
 #include <errno.h>
@@ -15,32 +16,39 @@
 
 typedef struct predict_arguments {
   filtra_device_options device;
-  const char *run, *input;
+  const char *run, *input, *data, *split;
   bool json;
 } predict_arguments;
 
 typedef struct predictor {
+  ft_run_config config;
+  ft_run_fit fit; /* names of classes */
   filtra_model *model;
-  const filtra_tokenizer *tokenizer;
-  filtra_tokenizer *owned; /* the same, where the run made it */
-  ft_run_fit fit;          /* names the classes */
-  bool truncate;           /* cut longer texts, as the run did */
-  ft_lines lines;
-  uint32_t sequences; /* texts a line has */
-  int32_t *tokens;    /* [sequences * max_length] */
-  float *results;     /* logits, then probabilities; or a value */
-  json_t *list;       /* with --json */
+  int64_t outputs;
+  json_t *predictions; /* with --json */
 } predictor;
 
 static void print_help(void) {
   printf("Usage: filtra predict --run DIR [OPTION]...\n"
-         "Predicts from each line of text with the best model of a run. Prints class, probability\n"
-         "and text, or value and text, separated by tabs. A line for pairs holds two texts with a\n"
-         "tab between them. Empty lines are skipped.\n\n"
+         "Predicts the class, or the number, of each line of text with the best model of a run.\n"
+         "Prints class, probability and text, or number and text, separated by tabs. Of pairs, a\n"
+         "line holds both texts with a tab between. Empty lines are skipped.\n\n"
          "  --run DIR          run folder\n"
          "  --input FILE       one text a line; - (default) is standard input\n"
+         "  --data PATH        samples of a data set instead: prints the sample's number, what is\n"
+         "                     predicted, its probability, and what the data say\n"
+         "  --split NAME       of these data, or of the run's own: train, val or test (default)\n"
          "  --json             print one JSON object\n%s",
          device_options_help);
+}
+
+/* ---- what a prediction is ---- */
+
+static const char *class_name(const predictor *p, int64_t label) {
+  static char number[32];
+  if (label < (int64_t)p->fit.data.class_count) return p->fit.classes[label];
+  snprintf(number, sizeof number, "%lld", (long long)label); /* a run without names */
+  return number;
 }
 
 /* Logits to probabilities; returns the most probable class. */
@@ -57,175 +65,247 @@ static int64_t normalize(float *logits, int64_t classes) {
   return best;
 }
 
-/* ---- results ---- */
-
-/* A class by the name that the training data gave it. */
-static const char *class_name(const predictor *p, int64_t label) {
-  return label < (int64_t)p->fit.data.class_count ? p->fit.classes[label] : NULL;
+static bool is_value(const predictor *p) {
+  return filtra_model_task(p->model) == FILTRA_TASK_REGRESSION;
 }
 
-static bool add_class(predictor *p, int64_t best) {
-  json_t *list = json_array();
-  for (int64_t i = 0; i < filtra_model_classes(p->model); i++)
-    json_array_append_new(list, json_real(ft_shortest(p->results[i])));
-  return !json_array_append_new(p->list,
-                                json_pack("{sI ss sI ss* so}", "line", (json_int_t)p->lines.number,
-                                          "text", p->lines.line, "class", (json_int_t)best, "name",
-                                          class_name(p, best), "probabilities", list));
+/* Class and probability, or the number; `results` become probabilities. */
+static void print_prediction(const predictor *p, float *results) {
+  if (is_value(p)) {
+    printf("%.6g", (double)results[0]);
+    return;
+  }
+  int64_t best = normalize(results, p->outputs);
+  printf("%s\t%.3f", class_name(p, best), (double)results[best]);
 }
 
-static bool add_value(predictor *p) {
-  return !json_array_append_new(p->list,
-                                json_pack("{sI ss sf}", "line", (json_int_t)p->lines.number, "text",
-                                          p->lines.line, "value", ft_shortest(p->results[0])));
+/* The same into an object, which is taken over. */
+static filtra_status keep_prediction(predictor *p, json_t *object, float *results) {
+  bool value = is_value(p);
+  int64_t best = value ? 0 : normalize(results, p->outputs);
+  json_t *list = value ? NULL : json_array();
+  for (int64_t i = 0; i < p->outputs && list; i++)
+    json_array_append_new(list, json_real(ft_shortest(results[i])));
+  json_t *made = value ? json_pack("{sf}", "value", ft_shortest(results[0]))
+                       : json_pack("{sI ss so}", "class", (json_int_t)best, "name",
+                                   class_name(p, best), "probabilities", list);
+  bool done = object && made && !json_object_update(object, made);
+  json_decref(made);
+  if (done && !json_array_append_new(p->predictions, object)) return FILTRA_OK;
+  if (!done) json_decref(object);
+  return ft_fail(FILTRA_ERROR_INPUT, "the text is not UTF-8, as JSON has to be");
 }
 
-static filtra_status report(predictor *p) {
-  bool value = filtra_model_task(p->model) == FILTRA_TASK_REGRESSION;
-  int64_t best = value ? 0 : normalize(p->results, filtra_model_classes(p->model));
-  if (p->list && !(value ? add_value(p) : add_class(p, best)))
-    return ft_fail(FILTRA_ERROR_INPUT, "the text is not UTF-8, as JSON has to be");
-  if (p->list) return FILTRA_OK;
-  if (value)
-    printf("%.6g\t%s\n", (double)p->results[0], p->lines.line);
-  else if (class_name(p, best))
-    printf("%s\t%.3f\t%s\n", class_name(p, best), (double)p->results[best], p->lines.line);
-  else
-    printf("%lld\t%.3f\t%s\n", (long long)best, (double)p->results[best], p->lines.line);
+/* ---- lines of text ---- */
+
+typedef struct reader {
+  predictor *p;
+  const filtra_tokenizer *tokenizer;
+  filtra_tokenizer *owned; /* the same, where the run made it */
+  ft_lines lines;
+  int32_t *tokens, lengths[2]; /* [2 max_length] */
+  float *results;
+} reader;
+
+static filtra_status read_text(reader *r, int number, const char *text, size_t length) {
+  size_t count, most = (size_t)r->p->config.model.max_length;
+  int32_t *tokens = r->tokens + (size_t)number * most;
+  FT_TRY(filtra_tokenizer_encode(r->tokenizer, text, length, tokens, most, &count));
+  if (count > most && !r->p->config.truncate)
+    return ft_fail(FILTRA_ERROR_INPUT, "%zu tokens; the model takes at most %zu (max_length)",
+                   count, most);
+  if (!count) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
+  r->lengths[number] = (int32_t)(count < most ? count : most);
+  return FILTRA_OK;
+}
+
+static filtra_status read_line(reader *r, filtra_batch *batch) {
+  const ft_lines *l = &r->lines;
+  bool pair = filtra_model_task(r->p->model) == FILTRA_TASK_PAIR_CLASSIFICATION;
+  const char *tab = pair ? memchr(l->line, '\t', l->length) : NULL;
+  if (pair && (!tab || strchr(tab + 1, '\t')))
+    return ft_fail(FILTRA_ERROR_INPUT, "a line for pairs holds two texts with one tab between");
+  size_t first = tab ? (size_t)(tab - l->line) : l->length;
+  FT_TRY(read_text(r, 0, l->line, first));
+  if (tab) FT_TRY(read_text(r, 1, tab + 1, l->length - first - 1));
+  *batch = (filtra_batch){.size = 1,
+                          .length = (uint32_t)r->p->config.model.max_length,
+                          .count = 1,
+                          .sequences = pair ? 2 : 1,
+                          .tokens = r->tokens,
+                          .lengths = r->lengths};
+  return FILTRA_OK;
+}
+
+static filtra_status predict_line(reader *r) {
+  filtra_batch batch;
+  const ft_lines *l = &r->lines;
+  FT_TRY(read_line(r, &batch));
+  FT_TRY(filtra_model_predict(r->p->model, &batch, r->results));
+  if (r->p->predictions) {
+    json_t *object = json_pack("{sI ss}", "line", (json_int_t)l->number, "text", l->line);
+    return keep_prediction(r->p, object, r->results);
+  }
+  print_prediction(r->p, r->results);
+  printf("\t%s\n", l->line);
   fflush(stdout); /* for who asks line by line */
   return FILTRA_OK;
 }
 
-/* ---- lines ---- */
-
-/* The texts of a line into rows of max_length tokens. */
-static filtra_status encode_line(predictor *p, int32_t lengths[2]) {
-  const char *text = p->lines.line, *end = text + p->lines.length;
-  size_t most = (size_t)filtra_model_max_length(p->model), count;
-  for (uint32_t i = 0; i < p->sequences;
-       i++, text = end + 1, end = p->lines.line + p->lines.length) {
-    const char *tab = p->sequences == 2 ? memchr(text, '\t', (size_t)(end - text)) : NULL;
-    if (p->sequences == 2 && (i == 0) != (tab != NULL))
-      return ft_fail(FILTRA_ERROR_INPUT, "a line for pairs holds two texts with one tab between");
-    if (tab) end = tab;
-    FT_TRY(filtra_tokenizer_encode(p->tokenizer, text, (size_t)(end - text), p->tokens + i * most,
-                                   most, &count));
-    if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
-    if (count > most && !p->truncate)
-      return ft_fail(FILTRA_ERROR_INPUT, "%zu tokens; the model takes at most %zu (max_length)",
-                     count, most);
-    lengths[i] = (int32_t)(count < most ? count : most);
-  }
-  return FILTRA_OK;
-}
-
-/* Padded as in training, so that few graphs serve all lines. */
-static uint32_t padded(int32_t length, int64_t most) {
-  int64_t padding = 16;
-  while (padding < length)
-    padding *= 2;
-  return (uint32_t)(padding < most ? padding : most);
-}
-
-static filtra_status predict_line(predictor *p) {
-  int32_t lengths[2] = {0};
-  int64_t most = filtra_model_max_length(p->model);
-  FT_TRY(encode_line(p, lengths));
-  uint32_t length = padded(lengths[0] > lengths[1] ? lengths[0] : lengths[1], most);
-  for (uint32_t i = 0; i < p->sequences; i++) {
-    int32_t *row = p->tokens + (size_t)i * length;
-    memmove(row, p->tokens + (size_t)i * (size_t)most, (size_t)lengths[i] * sizeof *row);
-    memset(row + lengths[i], 0, (length - (size_t)lengths[i]) * sizeof *row);
-  }
-  const filtra_batch batch = {.size = 1,
-                              .length = length,
-                              .count = 1,
-                              .sequences = p->sequences,
-                              .tokens = p->tokens,
-                              .lengths = lengths};
-  FT_TRY(filtra_model_predict(p->model, &batch, p->results));
-  return report(p);
-}
-
-static filtra_status predict_lines(predictor *p) {
+static filtra_status predict_lines(reader *r) {
   for (;;) {
     bool more;
-    FT_TRY(ft_lines_next(&p->lines, &more));
+    FT_TRY(ft_lines_next(&r->lines, &more));
     if (!more || ferror(stdout)) return FILTRA_OK; /* main tells when nobody reads any more */
-    if (strspn(p->lines.line, " \t") == p->lines.length) continue;
-    filtra_status status = predict_line(p);
+    if (strspn(r->lines.line, " \t") == r->lines.length) continue;
+    filtra_status status = predict_line(r);
     if (status)
-      return ft_fail_context(status, "%s:%llu", p->lines.path, (unsigned long long)p->lines.number);
+      return ft_fail_context(status, "%s:%llu", r->lines.path, (unsigned long long)r->lines.number);
   }
 }
 
-/* Whether the run's model predicts from text, and how many texts it takes. */
-static filtra_status check_task(predictor *p, const ft_run_config *config, const char *run) {
-  filtra_task task = filtra_model_task(p->model);
-  if (task == FILTRA_TASK_LANGUAGE_MODEL)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s holds a language model: filtra generate writes with it",
-                   run);
-  if (!config->tokenizer[0])
-    return ft_fail(
-        FILTRA_ERROR_INPUT,
-        "the model in %s reads numbers, not text; filtra eval --data takes files of them", run);
-  p->sequences = task == FILTRA_TASK_PAIR_CLASSIFICATION ? 2 : 1;
+static filtra_status open_input(const char *path, ft_lines *lines) {
+  bool standard = !path || !strcmp(path, "-");
+  FILE *stream = standard ? stdin : fopen(path, "r");
+  if (stream) return ft_lines_open_stream(stream, standard ? "standard input" : path, lines);
+  return ft_fail(FILTRA_ERROR_IO, "cannot open %s: %s", path, strerror(errno));
+}
+
+static filtra_status predict_input(predictor *p, const char *path) {
+  reader r = {.p = p};
+  if (p->config.model.features)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "%s: the model reads numbers, not text: give --data PATH or --split NAME",
+                   p->config.folder);
+  filtra_status status = open_input(path, &r.lines);
+  if (!status) status = ft_run_load_tokenizer(&p->config, &r.tokenizer, &r.owned);
+  if (!status) {
+    r.tokens = ft_calloc(2 * (size_t)p->config.model.max_length, sizeof *r.tokens);
+    r.results = ft_calloc((size_t)p->outputs, sizeof *r.results);
+    status = r.tokens && r.results ? predict_lines(&r) : FILTRA_ERROR_HOST_MEMORY;
+  }
+  ft_lines_close(&r.lines);
+  filtra_tokenizer_destroy(&r.owned);
+  free(r.tokens);
+  free(r.results);
+  return status;
+}
+
+/* ---- samples of a data set ---- */
+
+/* Predictions of the whole split, [count, outputs], in file order: batches come by length. */
+static filtra_status predict_split(predictor *p, const filtra_dataset *data, filtra_split split,
+                                   float *results) {
+  filtra_loader *loader;
+  uint32_t size = (uint32_t)p->config.batch_size;
+  float *rows = ft_calloc((size_t)size * (size_t)p->outputs, sizeof *rows);
+  if (!rows) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_loader_create(
+      data, &(filtra_loader_options){.split = split, .batch_size = size}, &loader);
+  uint64_t batches = status ? 0 : filtra_loader_batches(loader);
+  size_t row = (size_t)p->outputs;
+  for (uint64_t i = 0; i < batches && !status; i++) {
+    filtra_batch batch;
+    status = filtra_loader_next(loader, &batch);
+    if (!status) status = filtra_model_predict(p->model, &batch, rows);
+    for (uint32_t b = 0; b < batch.count && !status; b++)
+      memcpy(results + batch.indices[b] * row, rows + b * row, row * sizeof *rows);
+  }
+  filtra_loader_destroy(&loader);
+  free(rows);
+  return status;
+}
+
+static filtra_status show_sample(predictor *p, uint64_t index, const filtra_sample *sample,
+                                 float *results) {
+  bool value = is_value(p);
+  if (p->predictions) {
+    json_t *object = value ? json_pack("{sI sf}", "sample", (json_int_t)index, "target",
+                                       ft_shortest(sample->value))
+                           : json_pack("{sI sI}", "sample", (json_int_t)index, "target",
+                                       (json_int_t)sample->label);
+    return keep_prediction(p, object, results);
+  }
+  printf("%llu\t", (unsigned long long)index);
+  print_prediction(p, results);
+  if (value)
+    printf("\t%.6g\n", (double)sample->value);
+  else
+    printf("\t%s\n", class_name(p, sample->label));
   return FILTRA_OK;
 }
 
+static filtra_status show_split(predictor *p, const filtra_dataset *data, filtra_split split) {
+  uint64_t count = filtra_dataset_get_info(data)->count[split];
+  if (!count)
+    return ft_fail(FILTRA_ERROR_INPUT, "the data have no %s split", filtra_split_name(split));
+  float *results = ft_calloc(count, (size_t)p->outputs * sizeof *results);
+  if (!results) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = predict_split(p, data, split, results);
+  for (uint64_t i = 0; i < count && !status && !ferror(stdout); i++) {
+    filtra_sample sample;
+    status = filtra_dataset_sample(data, split, i, &sample);
+    if (!status) status = show_sample(p, i, &sample, results + i * (uint64_t)p->outputs);
+  }
+  free(results);
+  return status;
+}
+
+static filtra_status predict_data(predictor *p, const char *path, const char *name) {
+  filtra_split split;
+  filtra_dataset *data = NULL;
+  FT_TRY(ft_run_find_split(name ? name : "test", &split));
+  filtra_status status = ft_run_open_data(&p->config, path, path ? split : FILTRA_TRAIN, &data);
+  if (!status) status = show_split(p, data, split);
+  filtra_dataset_close(&data);
+  return status;
+}
+
+/* ---- the command ---- */
+
 static filtra_status open_predictor(predictor *p, filtra_device *device, const char *run) {
-  ft_run_config config;
-  FT_TRY(ft_run_load_config(run, &config));
+  FT_TRY(ft_run_load_config(run, &p->config));
+  FT_TRY(ft_run_load_fit(run, &p->fit));
   char *path = ft_path_join(run, FT_RUN_MODEL);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_model_load(device, path, &p->model);
   free(path);
-  if (!status) status = check_task(p, &config, run);
-  if (!status) status = ft_run_load_tokenizer(&config, &p->tokenizer, &p->owned);
-  if (!status) status = ft_run_load_fit(run, &p->fit);
   if (status) return status;
-  p->truncate = config.truncate;
-  p->tokens =
-      ft_calloc(p->sequences * (size_t)filtra_model_max_length(p->model), sizeof *p->tokens);
-  p->results = ft_calloc((size_t)filtra_model_outputs(p->model), sizeof *p->results);
-  return p->tokens && p->results ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-}
-
-static filtra_status open_input(predictor *p, const char *path) {
-  bool standard = !path || !strcmp(path, "-");
-  FILE *stream = standard ? stdin : fopen(path, "r");
-  if (stream) return ft_lines_open_stream(stream, standard ? "standard input" : path, &p->lines);
-  return ft_fail(FILTRA_ERROR_IO, "cannot open %s: %s", path, strerror(errno));
+  p->outputs = filtra_model_outputs(p->model);
+  if (filtra_model_task(p->model) != FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "%s is a language model, which predicts no class and no number: see filtra "
+                 "generate and filtra eval",
+                 run);
 }
 
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
-  predictor p = {.list = a->json ? json_array() : NULL};
-  filtra_status status = open_input(&p, a->input);
-  if (!status) status = filtra_device_open(&a->device, &device);
+  predictor p = {.predictions = a->json ? json_array() : NULL};
+  filtra_status status = filtra_device_open(&a->device, &device);
   if (!status) status = open_predictor(&p, device, a->run);
-  if (!status) status = predict_lines(&p);
+  if (!status)
+    status =
+        a->data || a->split ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
   int code = status ? command_fail("filtra predict", status) : COMMAND_DONE;
   if (a->json && !status)
     code = command_print_json("filtra predict",
-                              json_pack("{ss sO}", "run", a->run, "predictions", p.list));
-  ft_lines_close(&p.lines);
-  json_decref(p.list);
-  free(p.tokens);
-  free(p.results);
-  filtra_tokenizer_destroy(&p.owned);
+                              json_pack("{ss sO}", "run", a->run, "predictions", p.predictions));
+  json_decref(p.predictions);
   ft_run_free_fit(&p.fit);
   filtra_model_destroy(&p.model);
   filtra_device_close(&device);
   return code;
 }
 
-enum { OPTION_RUN = OPTION_FIRST_FREE, OPTION_INPUT, OPTION_JSON };
+enum { OPTION_RUN = OPTION_FIRST_FREE, OPTION_INPUT, OPTION_DATA, OPTION_SPLIT, OPTION_JSON };
 
 static const struct option OPTIONS[] = {
     DEVICE_OPTIONS,
     {"run", required_argument, NULL, OPTION_RUN},
     {"input", required_argument, NULL, OPTION_INPUT},
+    {"data", required_argument, NULL, OPTION_DATA},
+    {"split", required_argument, NULL, OPTION_SPLIT},
     {"json", no_argument, NULL, OPTION_JSON},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -243,6 +323,12 @@ int run_predict(int argc, char **argv) {
     case OPTION_INPUT:
       a.input = optarg;
       break;
+    case OPTION_DATA:
+      a.data = optarg;
+      break;
+    case OPTION_SPLIT:
+      a.split = optarg;
+      break;
     case OPTION_JSON:
       a.json = true;
       break;
@@ -255,5 +341,7 @@ int run_predict(int argc, char **argv) {
   }
   if (optind < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
   if (!a.run) return command_misused(argv[0], "--run DIR is missing");
+  if (a.input && (a.data || a.split))
+    return command_misused(argv[0], "--input is text; leave out --data and --split");
   return predict(&a);
 }
