@@ -110,11 +110,56 @@ static void runs_without_texts(void **state) {
   assert_non_null(strstr(output, "reads numbers, not text"));
 }
 
+/* The run's own samples, and other files: their classes count as the training data's. */
+static void samples_of_data(void **state) {
+  (void)state;
+  static const char ONE[] = "text,label\nbad,no\nsome,no\n", OTHER[] = "text,label\nbad,maybe\n";
+  const char *run = make_run("a.csv", CLASSES, "");
+  char name[8], truth[8];
+  float probability;
+  int number;
+  assert_code(predict(run, "", "--split val"), 0);
+  assert_int_equal(sscanf(output, "%d\t%7s\t%f\t%7s\n", &number, name, &probability, truth), 4);
+  assert_int_equal(number, 0);
+  const char *file = test_path(test_folder(), "other.csv");
+  test_write(file, ONE, strlen(ONE));
+  assert_code(predict(run, "", test_text("--data %s --json", file)), 0);
+  json_t *root = json_loads(output, 0, NULL);
+  json_t *list = json_object_get(root, "predictions");
+  assert_int_equal(json_array_size(list), 2);
+  for (size_t i = 0; i < 2; i++)
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, i), "target")), 0);
+  json_decref(root);
+  test_write(file, OTHER, strlen(OTHER));
+  assert_code(predict(run, "", test_text("--data %s", file)), 2);
+  assert_non_null(strstr(output, "class \"maybe\" is none of the training data's"));
+  assert_code(predict(run, "", "--split all"), 2);
+  assert_code(predict(run, "", "--split val --input -"), 2);
+}
+
+/* Series are standardised as the training series were: the same file gives the same numbers. */
+static void samples_of_series(void **state) {
+  (void)state;
+  static const char FILE_TEXT[] = "@problemName x\n@classLabel true a b\n@data\n"
+                                  "1,2,3:a\n3,2,1:b\n1,3,2:a\n9,7,8:b\n";
+  static char first[TEST_OUTPUT_BYTES];
+  const char *run = make_run("x_TRAIN.ts", FILE_TEXT, "--set pooling=flatten --set head=linear");
+  assert_code(predict(run, "", "--split val"), 0);
+  memcpy(first, output, sizeof first);
+  const char *file = test_path(test_folder(), "y.ts");
+  test_write(file, FILE_TEXT, strlen(FILE_TEXT));
+  assert_code(predict(run, "", test_text("--data %s", file)), 0);
+  const char *line = strchr(first, '\t');
+  assert_non_null(line);
+  if (!strstr(output, line)) fail_msg("%s is not in\n%s", line, output);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(classes_of_lines),   cmocka_unit_test(longer_texts),
       cmocka_unit_test(values_of_lines),    cmocka_unit_test(pairs),
-      cmocka_unit_test(runs_without_texts),
+      cmocka_unit_test(runs_without_texts), cmocka_unit_test(samples_of_data),
+      cmocka_unit_test(samples_of_series),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
