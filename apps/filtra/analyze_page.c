@@ -37,9 +37,10 @@ static void write_filters(FILE *to, const analysis *a) {
     x[i] = analyze_argument(a, i);
   for (size_t i = 0; series && i < a->filter_count; i++)
     series[i] = (chart_series){a->filters[i].layer, x, a->filters[i].y, ANALYSIS_POINTS};
+  const ft_mixer_filter *filter = a->config.model.mixer.kind->filter;
   chart_write(to, &(chart){.title = "Learned filters",
-                           .x_label = a->config.model.mixer.kind->filter->argument,
-                           .y_label = "gain",
+                           .x_label = filter->argument,
+                           .y_label = filter->result ? filter->result : "gain",
                            .series = series,
                            .count = series ? a->filter_count : 0});
   free(series);

@@ -34,6 +34,7 @@ typedef struct ft_mixer_filter {
   /* `values`: effective coefficients in the class's order, NULL where the options have none. NaN:
    * there is no filter. */
   double (*at)(const void *options, const float *const *values, int64_t head, double x);
+  const char *result; /* what it gives; NULL: a gain */
 } ft_mixer_filter;
 
 enum { FT_MIXER_COEFFICIENTS = 8 }; /* kinds, at most */

@@ -80,6 +80,21 @@ static void effective_coefficients(const void *options, float *w, size_t count) 
 
 static const ft_mixer_coefficients COEFFICIENTS[] = {{"chebyshev", "k", effective_coefficients}};
 
+/* p(x), by Clenshaw's recurrence. */
+static double filter_at(const void *options, const float *const *values, int64_t head, double x) {
+  (void)head;
+  const struct kernelution_options *o = options;
+  double next = 0, last = 0;
+  for (int64_t k = o->order; k > 0; k--) {
+    double now = (double)values[0][k] + 2 * x * next - last;
+    last = next;
+    next = now;
+  }
+  return (double)values[0][0] + x * next - last;
+}
+
+static const ft_mixer_filter FILTER = {"phase", -1, 1, false, filter_at, "filtered phase"};
+
 const ft_mixer_class ft_mixer_kernelution = {
     .name = "kernelution",
     .options_size = sizeof(struct kernelution_options),
@@ -87,6 +102,7 @@ const ft_mixer_class ft_mixer_kernelution = {
     .field_count = FT_COUNT(FIELDS),
     .coefficients = COEFFICIENTS,
     .coefficient_count = FT_COUNT(COEFFICIENTS),
+    .filter = &FILTER,
     .not_causal = "its rotations carry every token to both ends of a sequence",
     .auxiliary_share = auxiliary_share,
     .build = build,
