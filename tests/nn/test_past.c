@@ -181,6 +181,21 @@ static void steps_give_the_whole(void **state) {
   check_mixers(test_device());
 }
 
+static void options_count_in_steps_too(void **state) {
+  (void)state;
+  static const char *const MIXERS[] = {
+      "{\"name\": \"gfsa\", \"K\": 7}",
+      "{\"name\": \"gfsa\", \"learn_w0\": false, \"w0\": 0.3, \"learn_wK\": false, \"wK\": -0.7}",
+      "{\"name\": \"plaplacian\", \"p\": [1.2, 2, 3.5], \"eps\": 0.1}",
+      "{\"name\": \"plaplacian\", \"diagonal\": \"zero\"}",
+      "{\"name\": \"plaplacian\", \"diagonal\": \"one\"}",
+      "{\"name\": \"plaplacian\", \"euler\": true}",
+      "{\"name\": \"softmax\", \"attention_dropout\": 0.5}", /* none outside of training */
+  };
+  for (size_t i = 0; i < FT_COUNT(MIXERS); i++)
+    check(test_device(), &(past_case){MIXERS[i], .batch = 2, .tokens = 11, .prompt = 4});
+}
+
 static void with_tiles_in_shared_memory(void **state) {
   (void)state;
   filtra_device *device = test_open_device("attention=tiled");
@@ -221,7 +236,8 @@ static void too_many_tokens_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(steps_give_the_whole), cmocka_unit_test(with_tiles_in_shared_memory),
-      cmocka_unit_test(with_tiles_in_subgroups), cmocka_unit_test(too_many_tokens_are_refused)};
+      cmocka_unit_test(steps_give_the_whole), cmocka_unit_test(options_count_in_steps_too),
+      cmocka_unit_test(with_tiles_in_shared_memory), cmocka_unit_test(with_tiles_in_subgroups),
+      cmocka_unit_test(too_many_tokens_are_refused)};
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
