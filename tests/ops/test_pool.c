@@ -138,6 +138,41 @@ static void test_first(void **state) {
   }
 }
 
+/* ---- masked tokens ---- */
+
+/* Twice, so that gradients are added. */
+static void build_mask_tokens(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
+                              const test_op *op) {
+  (void)op;
+  out[0] = filtra_mask_tokens(g, in[0], in[1]);
+  out[1] = filtra_mask_tokens(g, in[0], in[2]);
+}
+
+static void ref_mask_tokens(double *const *in, double *const *out, const test_op *op) {
+  for (int k = 0; k < 2; k++)
+    for (int64_t i = 0; i < op->out_elements[k]; i++)
+      out[k][i] = in[1 + k][i / op->dims[2]] > 0 ? in[0][i] : 0;
+}
+
+static void test_mask_tokens(void **state) {
+  (void)state;
+  const int64_t sizes[][3] = {{1, 1, 1}, {2, 5, 3}, {3, 33, 65}, {70, 7, 2}};
+  for (size_t i = 0; i < FT_COUNT(sizes); i++) {
+    int64_t batch = sizes[i][0], n = sizes[i][1], columns = sizes[i][2];
+    test_op op = {.name = "mask_tokens",
+                  .inputs = 3,
+                  .outputs = 2,
+                  .in = {{"x", FILTRA_F32, 3, {batch, n, columns}, .gradient = true},
+                         {"mask", FILTRA_F32, 2, {batch, n}},
+                         {"other", FILTRA_F32, 2, {batch, n}}},
+                  .build = build_mask_tokens,
+                  .reference = ref_mask_tokens,
+                  .out_elements = {batch * n * columns, batch * n * columns},
+                  .dims = {batch, n, columns}};
+    test_check_op(test_device(), &op);
+  }
+}
+
 /* ---- channels ---- */
 
 /* The second output's gradient is added. */
@@ -204,8 +239,9 @@ static void test_errors(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_masks), cmocka_unit_test(test_mean),
-                                     cmocka_unit_test(test_first), cmocka_unit_test(test_channels),
-                                     cmocka_unit_test(test_errors)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_masks),       cmocka_unit_test(test_mean),
+      cmocka_unit_test(test_first),       cmocka_unit_test(test_channels),
+      cmocka_unit_test(test_mask_tokens), cmocka_unit_test(test_errors)};
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

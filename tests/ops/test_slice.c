@@ -1,5 +1,7 @@
 #include "support/harness.h"
 
+#include <string.h>
+
 struct settings {
   int64_t start[FILTRA_MAX_DIMS], size[FILTRA_MAX_DIMS];
 };
@@ -131,12 +133,89 @@ static void test_errors(void **state) {
   }
 }
 
+/* ---- concatenation ---- */
+
+/* Both inputs, the first of them twice: its gradients are added. */
+static void build_concat(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
+                         const test_op *op) {
+  out[0] = filtra_concat(g, (int)op->dims[0], 3, (filtra_tensor *[]){in[0], in[1], in[0]});
+}
+
+static void ref_concat(double *const *in, double *const *out, const test_op *op) {
+  int axis = (int)op->dims[0];
+  int64_t inner = elements(op->in[0].ndim - axis - 1, op->in[0].shape + axis + 1), at = 0;
+  int64_t outer = elements(axis, op->in[0].shape);
+  for (int64_t o = 0; o < outer; o++)
+    for (int k = 0; k < 3; k++) {
+      int64_t run = op->in[k % 2].shape[axis] * inner;
+      for (int64_t i = 0; i < run; i++)
+        out[0][at++] = in[k % 2][o * run + i];
+    }
+}
+
+static void test_concat(void **state) {
+  (void)state;
+  static const struct {
+    int ndim, axis;
+    int64_t shape[2][FILTRA_MAX_DIMS];
+  } parts[] = {
+      {1, 0, {{1}, {1}}},
+      {1, 0, {{37}, {5}}},
+      {2, 1, {{7, 9}, {7, 64}}},
+      {3, 1, {{3, 1, 65}, {3, 33, 65}}},
+      {3, 2, {{2, 3, 5}, {2, 3, 1}}},
+      {4, 0, {{2, 3, 5, 7}, {1, 3, 5, 7}}},
+      {4, 3, {{2, 3, 5, 2}, {2, 3, 5, 9}}},
+  };
+  for (size_t i = 0; i < FT_COUNT(parts); i++) {
+    int ndim = parts[i].ndim;
+    test_op op = {
+        .name = "concat",
+        .inputs = 2,
+        .outputs = 1,
+        .in = {{.name = "a", .ndim = ndim, .gradient = true},
+               {.name = "b", .ndim = ndim, .gradient = true}},
+        .build = build_concat,
+        .reference = ref_concat,
+        .out_elements = {2 * elements(ndim, parts[i].shape[0]) + elements(ndim, parts[i].shape[1])},
+        .dims = {parts[i].axis}};
+    for (int k = 0; k < 2; k++)
+      memcpy(op.in[k].shape, parts[i].shape[k], sizeof op.in[k].shape);
+    test_check_op(test_device(), &op);
+  }
+}
+
+static void refuse_concat(int axis, int count, filtra_dtype dtype, int64_t columns,
+                          const char *part) {
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *x[9];
+  for (int i = 0; i < 9; i++)
+    x[i] = filtra_graph_input(g, "x", i % 2 ? dtype : FILTRA_F32, 2,
+                              (int64_t[]){3, i % 2 ? columns : 4});
+  assert_null(filtra_concat(g, axis, count, x));
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
+  filtra_graph_destroy(&g);
+}
+
+static void test_concat_errors(void **state) {
+  (void)state;
+  refuse_concat(0, 0, FILTRA_F32, 4, "0 tensors, accepted are 1 to 8");
+  refuse_concat(0, 9, FILTRA_F32, 4, "9 tensors");
+  refuse_concat(0, 2, FILTRA_F32, 5, "x [3, 5] does not continue x [3, 4] along axis 0");
+  refuse_concat(1, 2, FILTRA_I32, 4, "does not continue");
+  refuse_concat(2, 2, FILTRA_F32, 4, "along axis 2");
+  refuse_concat(-1, 2, FILTRA_F32, 4, "along axis -1");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_boxes),
       cmocka_unit_test(test_empty),
       cmocka_unit_test(test_views_and_integers),
       cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_concat),
+      cmocka_unit_test(test_concat_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
