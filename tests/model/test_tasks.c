@@ -1,6 +1,7 @@
 /* Models for every task, on batches made here: what they are built of, that they learn, what they
  * give, and what is refused with a reason. */
 #include "support/harness.h"
+#include "support/run.h"
 
 #include "train/trainer.h"
 
@@ -123,7 +124,10 @@ typedef struct kind {
   .image_height = 6, .image_width = 9, .patch = 3
 
 static const kind KINDS[] = {
-    {"classes", {.classes = CLASSES, TEXT}, make_tokens, SIZE *CLASSES},
+    {"classes",
+     {.classes = CLASSES, .pooling = FILTRA_POOLING_FIRST, TEXT},
+     make_tokens,
+     SIZE *CLASSES},
     {"class token",
      {.classes = CLASSES, .pooling = FILTRA_POOLING_CLASS_TOKEN, .linear_head = true, TEXT},
      make_tokens,
@@ -158,8 +162,8 @@ static filtra_model *make_model(const filtra_model_config *config, const char *m
   return model;
 }
 
-static bool fits(const kind *k, const char *mixer) {
-  return strcmp(mixer, "agf") != 0 || k->config.task != FILTRA_TASK_LANGUAGE_MODEL;
+static bool fits(const kind *k, const ft_mixer_class *mixer) {
+  return k->config.task != FILTRA_TASK_LANGUAGE_MODEL || !mixer->not_causal;
 }
 
 /* Losses before and after some steps on one batch after the other. */
@@ -186,15 +190,14 @@ static void train(filtra_model *model, const kind *k, double loss[2], double sco
 
 static void every_task_learns(void **state) {
   (void)state;
-  static const char *const MIXERS[] = {"softmax", "agf"};
   for (size_t i = 0; i < FT_COUNT(KINDS); i++)
-    for (size_t m = 0; m < FT_COUNT(MIXERS); m++) {
-      if (!fits(&KINDS[i], MIXERS[m])) continue;
-      filtra_model *model = make_model(&KINDS[i].config, MIXERS[m]);
+    for (size_t m = 0; m < ft_mixer_count; m++) {
+      if (!fits(&KINDS[i], ft_mixers[m])) continue;
+      filtra_model *model = make_model(&KINDS[i].config, ft_mixers[m]->name);
       double loss[2], score[2];
       train(model, &KINDS[i], loss, score);
       if (!(loss[1] < 0.6 * loss[0]))
-        fail_msg("%s, %s: loss %g, then %g", KINDS[i].name, MIXERS[m], loss[0], loss[1]);
+        fail_msg("%s, %s: loss %g, then %g", KINDS[i].name, ft_mixers[m]->name, loss[0], loss[1]);
       filtra_model_destroy(&model);
     }
 }
@@ -239,10 +242,155 @@ static void evaluation_is_of_the_predictions(void **state) {
   }
 }
 
+/* A file alone is the model, whatever its kind. */
+static void saved_models_predict_the_same(void **state) {
+  (void)state;
+  const char *path = test_path(test_folder(), "model.safetensors");
+  for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
+    filtra_model *model = make_model(&KINDS[i].config, "softmax"), *again;
+    toy_batch b;
+    KINDS[i].make(3, &b);
+    size_t bytes = (size_t)KINDS[i].results * sizeof(float);
+    float *one = malloc(bytes), *two = malloc(bytes);
+    assert_ok(filtra_model_predict(model, &b.batch, one));
+    assert_ok(filtra_model_save(model, path));
+    assert_ok(filtra_model_load(test_device(), path, &again));
+    assert_int_equal(filtra_model_task(again), KINDS[i].config.task);
+    assert_ok(filtra_model_predict(again, &b.batch, two));
+    assert_memory_equal(one, two, bytes);
+    free(one);
+    free(two);
+    filtra_model_destroy(&model);
+    filtra_model_destroy(&again);
+  }
+}
+
+/* The same series in a batch that is padded further, and in one alone. */
+static void padding_changes_nothing(void **state) {
+  (void)state;
+  enum { LONG = 40 };
+  for (filtra_pooling pooling = FILTRA_POOLING_MEAN; pooling <= FILTRA_POOLING_FLATTEN; pooling++) {
+    const filtra_model_config config = {.pooling = pooling,
+                                        .features = FEATURES,
+                                        .classes = CLASSES,
+                                        .max_length = LONG,
+                                        .seed = 2};
+    filtra_model *model = make_model(&config, "agf");
+    toy_batch b;
+    make_features(5, &b);
+    float near[SIZE * CLASSES], far[2 * CLASSES], features[2 * LONG * FEATURES] = {0};
+    assert_ok(filtra_model_predict(model, &b.batch, near));
+    memcpy(features, b.features + LENGTH * FEATURES, LENGTH * FEATURES * sizeof *features);
+    test_random(9, -1, 1, features + LONG * FEATURES, LONG * FEATURES);
+    const filtra_batch wide = {.size = 2,
+                               .length = LONG,
+                               .count = 2,
+                               .features = features,
+                               .lengths = (int32_t[]){b.lengths[1], LONG}};
+    assert_ok(filtra_model_predict(model, &wide, far));
+    for (int c = 0; c < CLASSES; c++)
+      assert_float_equal(far[c], near[CLASSES + c], 2e-5);
+    filtra_model_destroy(&model);
+  }
+}
+
+/* ---- what is refused ---- */
+
+static void models_without_a_meaning(void **state) {
+  (void)state;
+  static const struct {
+    filtra_model_config config;
+    const char *part;
+  } CASES[] = {
+      {{.task = FILTRA_TASK_LANGUAGE_MODEL, .mixer = "agf", TEXT},
+       "mixer \"agf\" cannot be used for task \"language_model\", where no token may see those "
+       "behind it: its V is normalised over all tokens"},
+      {{.task = FILTRA_TASK_LANGUAGE_MODEL, .pooling = FILTRA_POOLING_CLASS_TOKEN, TEXT},
+       "cannot have \"pooling\" class_token: it predicts at every token"},
+      {{.task = FILTRA_TASK_PAIR_CLASSIFICATION,
+        .pooling = FILTRA_POOLING_FLATTEN,
+        .classes = 2,
+        TEXT},
+       "compared by one vector"},
+      {{.task = FILTRA_TASK_PAIR_CLASSIFICATION, SERIES}, "is for token ids"},
+      {{.task = FILTRA_TASK_LANGUAGE_MODEL, SERIES}, "is for token ids"},
+      {{.task = (filtra_task)4, TEXT}, "\"task\" must be one of auto, classification"},
+      {{.vocabulary = VOCABULARY, SERIES}, "not both"},
+      {{.classes = 1, TEXT}, "\"classes\" is required"},
+      {{.classes = CLASSES}, "\"vocabulary\" is required"},
+      {{.mask_zero = true, SERIES}, "\"mask_zero\""},
+      {{.tie_embeddings = true, .classes = 2, TEXT}, "\"tie_embeddings\""},
+      {{.patch = 2, .classes = 2, TEXT}, "one a pixel"},
+      {{.patch = 2, .image_height = 4, .image_width = 5, SERIES}, "\"patch\" 2 must divide"},
+      {{.patch = 2, .image_height = 4, .image_width = 4, SERIES}, "an image has 16 pixels"},
+      {{.patch = 2, SERIES}, "must divide \"image_height\" 0"},
+      {{.dropout = NAN, SERIES}, "\"dropout\" must be a number"},
+      {{.target_scale = -1.0f, .task = FILTRA_TASK_REGRESSION, TEXT}, "\"target_scale\" is -1"},
+      {{.mixer = "{\"name\": 3}", SERIES}, "\"mixer\""},
+  };
+  for (size_t i = 0; i < FT_COUNT(CASES); i++) {
+    filtra_model *model;
+    assert_fails(filtra_model_create(test_device(), &CASES[i].config, &model), FILTRA_ERROR_INPUT,
+                 CASES[i].part);
+    assert_null(model);
+  }
+}
+
+static const kind *find_kind(const char *name) {
+  const kind *k = KINDS;
+  while (strcmp(k->name, name) != 0)
+    k++;
+  return k;
+}
+
+static void refuse_batch(const char *name, toy_batch *b, const char *part) {
+  filtra_model *model = make_model(&find_kind(name)->config, "softmax");
+  double loss, score, weight;
+  filtra_status status = filtra_model_evaluate(model, &b->batch, &loss, &score, &weight);
+  assert_true(status == FILTRA_ERROR_INPUT || status == FILTRA_ERROR_ARGUMENT);
+  if (!strstr(filtra_error_message(), part))
+    fail_msg("\"%s\", wanted \"%s\"", filtra_error_message(), part);
+  filtra_model_destroy(&model);
+}
+
+static void bad_batches(void **state) {
+  (void)state;
+  toy_batch b;
+  make_tokens(1, &b);
+  refuse_batch("pairs", &b, "holds 1 a sample where task \"pair_classification\" takes 2");
+  refuse_batch("values", &b, "needs values and weights");
+  refuse_batch("series", &b, "needs features");
+  make_pairs(1, &b);
+  refuse_batch("classes", &b, "holds 2 a sample");
+  b.tokens[(SIZE + 2) * LENGTH] = VOCABULARY;
+  refuse_batch("pairs", &b, "sample 2 has token 7 at position 0");
+  make_pairs(1, &b);
+  b.lengths[SIZE + 1] = LENGTH + 1;
+  refuse_batch("pairs", &b, "sample 1 has 13 tokens");
+  make_values(1, &b);
+  b.values[2] = NAN;
+  refuse_batch("values", &b, "sample 2 has the value nan");
+  make_text(1, &b);
+  b.labels[0] = -2;
+  refuse_batch("text", &b, "label -2, accepted are -1 to 6");
+  b.labels[0] = VOCABULARY;
+  refuse_batch("text", &b, "label 7");
+  make_images(1, &b);
+  b.lengths[3]--;
+  refuse_batch("images", &b, "sample 3 has 53 pixels, the model's images have 54");
+  make_features(1, &b);
+  b.batch.features = NULL;
+  refuse_batch("series", &b, "needs features");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_task_learns),
       cmocka_unit_test(evaluation_is_of_the_predictions),
+      cmocka_unit_test(saved_models_predict_the_same),
+      cmocka_unit_test(padding_changes_nothing),
+      cmocka_unit_test(models_without_a_meaning),
+      cmocka_unit_test(bad_batches),
   };
   return cmocka_run_group_tests_name("model/tasks", tests, NULL, test_teardown);
 }
