@@ -14,15 +14,16 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Measures until `repeats` runs are there, or three took a second each, or one took twenty. */
+/* `repeats` runs, or those that begin within `enough` seconds. A first run that takes long counts:
+ * what a warm-up changes is nothing beside that. */
 static filtra_status repeat(filtra_status (*once)(void *context, double *seconds), void *context,
                             int repeats, bench_timing *out) {
-  const double enough = 3.0, too_long = 20.0;
+  const double enough = 6.0, too_long_to_waste = 0.5;
   double seconds[BENCH_REPEATS], sum = 0.0;
   int runs = 0;
   FT_TRY(once(context, &seconds[0]));
-  if (seconds[0] > too_long) runs = 1; /* what a warm-up changes is nothing beside that */
-  while (runs < repeats && (runs == 0 || sum < enough) && (runs == 0 || seconds[0] <= too_long)) {
+  if (seconds[0] > too_long_to_waste) sum = seconds[runs++];
+  while (runs == 0 || (runs < repeats && sum < enough)) {
     FT_TRY(once(context, &seconds[runs]));
     sum += seconds[runs++];
   }
