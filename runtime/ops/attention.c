@@ -127,6 +127,11 @@ static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_
   return delta;
 }
 
+/* Columns of the products of dy with values. */
+static int64_t upstream_columns(const ft_attention *c) {
+  return c->v->shape[3] * (c->flags & FT_ATTENTION_PAIRED ? 2 : 1);
+}
+
 static void emit_query(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                        filtra_tensor *delta) {
   bool accumulate;
@@ -143,7 +148,7 @@ static void emit_query(filtra_graph *g, const ft_attention *c, filtra_tensor *dy
           .dy = dy,
           .delta = FT_READ(delta),
           .result = {FT_TARGET(dq, accumulate), FT_READ(NULL)},
-          .columns = 2 * c->q->shape[3] + c->v->shape[3]});
+          .columns = 2 * c->q->shape[3] + upstream_columns(c)});
 }
 
 /* Either target may be NULL. */
@@ -153,7 +158,8 @@ static void emit_key(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
   if (!dk && !dv) return;
   uint32_t flags = (dk ? FT_ATTENTION_WANT_0 : 0) | (dv ? FT_ATTENTION_WANT_1 : 0) |
                    (add_dk ? FT_ATTENTION_ADD_0 : 0) | (add_dv ? FT_ATTENTION_ADD_1 : 0);
-  int64_t columns = (dk ? 2 : 1) * c->q->shape[3] + ((dk != NULL) + (dv != NULL)) * c->v->shape[3];
+  int64_t columns =
+      (dk ? 2 : 1) * c->q->shape[3] + (dk ? upstream_columns(c) : 0) + (dv ? c->v->shape[3] : 0);
   ft_attention_emit(
       g, c,
       &(ft_attention_dispatch){
@@ -201,7 +207,7 @@ static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                                .dy = dy,
                                .delta = FT_READ(delta),
                                .result = {FT_TARGET(dbias, accumulate), FT_READ(NULL)},
-                               .columns = c->q->shape[3] + c->v->shape[3]});
+                               .columns = c->q->shape[3] + upstream_columns(c)});
 }
 
 void ft_attention_emit_backward(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
