@@ -45,11 +45,11 @@ static filtra_status read_records(ft_source *source, const char *path, filtra_da
     if (got < RECORD)
       return ft_fail(FILTRA_ERROR_INPUT,
                      "%s has %llu bytes, which is no whole number of records of %d", path,
-                     (unsigned long long)(number * RECORD + got), RECORD);
+                     (unsigned long long)number * RECORD + got, RECORD);
     filtra_status status = add_record(ds, options, split, record);
     if (status)
       return ft_fail_context(status, "%s, record %llu (byte %llu)", path,
-                             (unsigned long long)number, (unsigned long long)(number * RECORD));
+                             (unsigned long long)number, (unsigned long long)number * RECORD);
   }
   if (number == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
   return FILTRA_OK;

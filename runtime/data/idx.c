@@ -125,27 +125,32 @@ static bool names_images(const char *name) {
          (ends_with(name, "idx3-ubyte") || ends_with(name, "idx3-ubyte.gz"));
 }
 
+static void overwrite(char *at, const char *by) {
+  while (at && *by)
+    *at++ = *by++;
+}
+
+/* What `path` is called when it is packed, or unpacked where it is; caller frees. */
+static char *other_form(const char *path) {
+  size_t length = strlen(path);
+  return ends_with(path, ".gz") ? ft_format("%.*s", (int)length - 3, path)
+                                : ft_format("%s.gz", path);
+}
+
 /* The path of the labels that belong to a file of images; caller frees. */
 static filtra_status labels_of(const char *images, char **out) {
-  char *path = ft_strdup(images), *name = path ? (char *)last_of(path) : NULL;
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  char *word = strstr(name, "images"), *kind = strstr(name, "idx3");
-  if (word) memcpy(word, "labels", 6);
-  if (kind) memcpy(kind, "idx1", 4);
-  if (word && !ft_file_exists(path)) { /* one of the two may be packed, the other not */
-    if (ends_with(path, ".gz")) {
-      path[strlen(path) - 3] = '\0';
-    } else {
-      char *packed = ft_format("%s.gz", path);
-      free(path);
-      path = packed;
-      if (!path) return FILTRA_ERROR_HOST_MEMORY;
-    }
-  }
-  bool found = word && ft_file_exists(path);
-  *out = path;
-  if (found) return FILTRA_OK;
-  free(path);
+  *out = ft_strdup(images);
+  if (!*out) return FILTRA_ERROR_HOST_MEMORY;
+  char *name = strrchr(*out, '/') ? strrchr(*out, '/') + 1 : *out;
+  char *word = strstr(name, "images");
+  overwrite(word, "labels");
+  overwrite(strstr(name, "idx3"), "idx1");
+  if (word && ft_file_exists(*out)) return FILTRA_OK;
+  char *other = other_form(*out); /* one of the two may be packed, the other not */
+  free(*out);
+  *out = other;
+  if (!other) return FILTRA_ERROR_HOST_MEMORY;
+  if (word && ft_file_exists(other)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "the labels of %s are missing; they are sought beside it under the same name with "
                  "\"labels\" for \"images\" and \"idx1\" for \"idx3\"",
@@ -155,8 +160,8 @@ static filtra_status labels_of(const char *images, char **out) {
 static filtra_status open_images(const char *images, filtra_dataset *ds,
                                  const filtra_dataset_options *options, filtra_split split) {
   char *labels;
-  FT_TRY(labels_of(images, &labels));
-  filtra_status status = open_pair(images, labels, ds, options, split);
+  filtra_status status = labels_of(images, &labels);
+  if (!status) status = open_pair(images, labels, ds, options, split);
   free(labels);
   return status;
 }

@@ -18,7 +18,7 @@ typedef struct ft_image {
 filtra_status ft_image_check_size(uint64_t height, uint64_t width);
 
 /** Adds a sample. The first image says the size that all others must have. */
-filtra_status ft_images_add(filtra_dataset *dataset, const filtra_dataset_options *options,
+filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *options,
                             filtra_split split, const ft_image *image, int32_t label);
 
 #endif

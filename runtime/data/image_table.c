@@ -111,7 +111,8 @@ static filtra_status find_label(const table *t, const filtra_dataset *ds, const 
   entry key = {.id = ft_strdup(file)};
   if (!key.id) return FILTRA_ERROR_HOST_MEMORY;
   *strrchr(key.id, '.') = '\0';
-  const entry *found = bsearch(&key, t->entries, t->count, sizeof key, compare_ids);
+  const entry *found =
+      t->count ? bsearch(&key, t->entries, t->count, sizeof key, compare_ids) : NULL;
   free(key.id);
   if (!found) return ft_fail(FILTRA_ERROR_INPUT, "%s has no label for it", TABLE);
   char **name =
@@ -150,7 +151,7 @@ static filtra_status read_images(const char *folder, const table *t, filtra_data
   return status;
 }
 
-/* The one folder that begins with "train"; caller frees. */
+/* The one folder that begins with "train"; caller frees, also on failure. */
 static filtra_status find_folder(const char *path, char **out) {
   char **names;
   size_t count, found = 0;
@@ -165,7 +166,6 @@ static filtra_status find_folder(const char *path, char **out) {
   }
   ft_free_names(names, count);
   if (found == 1) return FILTRA_OK;
-  free(*out);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s has %zu folders that begin with \"train\", beside %s; one "
                  "is expected",
@@ -177,8 +177,7 @@ static filtra_status open_table(const char *path, const filtra_dataset_options *
   table t = {0};
   char *folder = NULL;
   filtra_status status = find_folder(path, &folder);
-  if (status) return status;
-  status = read_table(path, &t);
+  if (!status) status = read_table(path, &t);
   if (!status) status = make_classes(&t, ds);
   if (!status) status = read_images(folder, &t, ds, options);
   free_table(&t);

@@ -15,7 +15,8 @@ static void take_row(const ft_samples *samples, const ft_sample_row *row, uint32
                      moments *of) {
   for (size_t i = 0; i < (size_t)row->length * width; i++) {
     moments *m = &of[i % width];
-    double x = samples->bytes ? samples->bytes[row->first + i] : samples->values[row->first + i];
+    double x =
+        samples->bytes ? (float)samples->bytes[row->first + i] : samples->values[row->first + i];
     if (isnan(x)) continue;
     double apart = x - m->mean;
     m->count += 1.0;
