@@ -47,9 +47,9 @@
  *   "text-lm"      text to model: one file, whose last tenth is the validation text, or a folder
  *                  with at most one text each whose name is, or ends with, train, valid (val,
  *                  validation) and test, then .txt, .text, .tokens or .raw: wiki.train.tokens.
- *                  Tokenizer "words" where <unk> occurs, else "characters"; made from the first of
- *                  these files that is there, held-out part included. Samples are windows of
- *                  max_length tokens (0: 256)
+ *                  Tokenizer "words" where `<unk>` occurs, else "characters"; made from the
+ *                  first of these files that is there, held-out part included. Samples are windows
+ *                  of max_length tokens (0: 256)
  *   "table"        a row a sample, comma-, tab- or semicolon-separated (RFC 4180): train.csv,
  *                  val.csv, test.csv in a folder (or .tsv; any of them), or one file. The text is
  *                  the column called smiles, sequence, seq, text, sentence, review or document, the
@@ -93,9 +93,9 @@ extern "C" {
  * Made from data, by filtra_dataset_open (the training text, and its own once it is loaded):
  * "characters": the Unicode characters of the data in code point order. Closed: a character that
  *   the data did not have is an error.
- * "words": 1 <unk>, 2 <eos> for a line's end, then the words (between ASCII white space) of the
+ * "words": 1 `<unk>`, 2 `<eos>` for a line's end, then the words (between ASCII white space) of the
  *   training data, the most frequent first, at most 65,535 ids in all. Others, and words over 128
- *   bytes, read as <unk>. */
+ *   bytes, read as `<unk>`. */
 typedef struct filtra_tokenizer filtra_tokenizer;
 
 /** A constant tokenizer, never freed. NULL, with the error message listing the names, when there is
@@ -104,7 +104,7 @@ FILTRA_API const filtra_tokenizer *filtra_tokenizer_find(const char *name);
 FILTRA_API const char *filtra_tokenizer_name(const filtra_tokenizer *tokenizer);
 /** Number of ids, padding included: rows of an embedding table. */
 FILTRA_API uint32_t filtra_tokenizer_size(const filtra_tokenizer *tokenizer);
-/** Text of one id, to be shown ("bytes" has \x0a for a line's end); "" for padding, NULL when out
+/** Text of one id, to be shown ("bytes" has `\x0a` for a line's end); "" for padding, NULL when out
  * of range. */
 FILTRA_API const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer, uint32_t id);
 /** Encodes `length` bytes of text. *count is the number of tokens the text has; the first
@@ -113,7 +113,7 @@ FILTRA_API const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer
 FILTRA_API filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer,
                                                  const char *text, size_t length, int32_t *tokens,
                                                  size_t capacity, size_t *count);
-/** The text of `count` ids, padding left out: words are joined by spaces, and <eos> ends a line;
+/** The text of `count` ids, padding left out: words are joined by spaces, and `<eos>` ends a line;
  * the other tokenizers give back what they were given. *length is the number of bytes the text has;
  * those that fit before a final NUL are stored in `text` (NULL with capacity 0 to ask for the
  * number). Fails with ARGUMENT when an id is out of range. */
