@@ -41,6 +41,10 @@
  *                  Or train, val and test files, or one file of any name, where each header ends
  *                  with the class: what is behind the last |, or else the last word. Tokenizer
  *                  "dna"
+ *   "hyperpartisan" SemEval-2019's news articles (task 4): a folder with
+ *                  articles-training-NAME.xml, articles-validation-NAME.xml and
+ *                  articles-test-NAME.xml (any of them) and ground-truth- files of the same names.
+ *                  Samples are the articles' text, each tag a space. Tokenizer "characters"
  *   "text-folders" documents per class, a .txt file each (IMDb's aclImdb): DIR/CLASS/, or
  *                  DIR/train, val (valid, validation, dev) and test with such folders. Classes in
  *                  the order of their names; unsup is passed over. Tokenizer "bytes"

@@ -20,6 +20,7 @@ const ft_dataset_format *const ft_dataset_formats[] = {
     &ft_format_image_folder,
     &ft_format_ts,
     &ft_format_aan_pairs,
+    &ft_format_hyperpartisan,
     &ft_format_fasta,
     &ft_format_table,
     &ft_format_text_folders,

@@ -96,6 +96,7 @@ filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit);
 void ft_free_names(char **names, size_t count);
 
 extern const ft_dataset_format ft_format_lra_listops, ft_format_listops, ft_format_ts;
+extern const ft_dataset_format ft_format_hyperpartisan;
 extern const ft_dataset_format ft_format_aan_pairs, ft_format_fasta, ft_format_table;
 extern const ft_dataset_format ft_format_text_folders, ft_format_text_lm;
 extern const ft_dataset_format ft_format_cifar10, ft_format_idx, ft_format_pathfinder;
