@@ -327,7 +327,8 @@ filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_spli
                    dataset->info.format);
   const ft_samples *samples = dataset->splits[split].samples;
   for (size_t i = 0; i < (size_t)row->length * width; i++) {
-    float x = samples->bytes ? samples->bytes[row->first + i] : samples->values[row->first + i];
+    float x =
+        samples->bytes ? (float)samples->bytes[row->first + i] : samples->values[row->first + i];
     if (dataset->feature_scale)
       x = dataset->feature_scale[i % width] * x + dataset->feature_offset[i % width];
     features[i] = x;

@@ -84,7 +84,7 @@ typedef struct ft_data_fit {
 /** As filtra_dataset_open. Fails with INPUT where a sample's class is none of the fit's, or the
  * number of features differs. */
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
-                                     const ft_data_fit *fit, filtra_dataset **dataset);
+                                     const ft_data_fit *fit, filtra_dataset **out);
 
 /** Brings each feature to mean 0 and deviation 1 (of samples, n - 1, plus 2.2e-16) over all steps
  * of the training split; without one, of the first split that has samples. Numbers are changed in

@@ -187,7 +187,7 @@ static filtra_status choose_target(table *t, filtra_dataset *ds) {
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s:%llu: the target \"%s\" is no number that can be used, though %llu others are",
                  path, (unsigned long long)kinds.line, kinds.other,
-                 (unsigned long long)(kinds.fractions + kinds.whole));
+                 (unsigned long long)kinds.fractions + kinds.whole);
 }
 
 /* ---- samples ---- */
