@@ -22,12 +22,19 @@ static filtra_tensor *rotations(golden *c, const char *chain) {
   return filtra_givens(c->graph, angle[0], angle[1], angle[2], NULL);
 }
 
+static int64_t permutation(const golden *c) {
+  double stride = golden_number(c, "perm", 0.0);
+  if (stride >= 0 && stride <= 1 << 20 && stride == floor(stride)) return (int64_t)stride;
+  ft_graph_fail(c->graph, FILTRA_ERROR_INPUT, "%s: metadata \"perm\" is %g, accepted are 0 to %d",
+                c->path, stride, 1 << 20);
+  return 0;
+}
+
 static filtra_status build_transform(golden *c, bool inverse) {
   filtra_tensor *x = golden_input(c, "in.x"), *lower = rotations(c, "l"),
                 *upper = rotations(c, "u");
   filtra_tensor *phases = filtra_unit_phase(c->graph, golden_input(c, "in.theta"), true);
-  filtra_dhhp_options options = {.inverse = inverse,
-                                 .permutation = (int64_t)golden_number(c, "perm", 0.0)};
+  filtra_dhhp_options options = {.inverse = inverse, .permutation = permutation(c)};
   golden_output(c, "y", filtra_dhhp(c->graph, x, lower, upper, phases, &options));
   return FILTRA_OK;
 }
@@ -104,9 +111,8 @@ static filtra_status read_mixer(golden *c, const char *prefix, double loss_weigh
                                 ft_mixer *mixer) {
   char name[64];
   snprintf(name, sizeof name, "param.%scheb", prefix);
-  json_t *json =
-      json_pack("{ss si ss}", "name", "synvolution", "permutation",
-                (int)golden_number(c, "perm", 0.0), "layout", golden_text(c, "layout", "token"));
+  json_t *json = json_pack("{ss sI ss}", "name", "synvolution", "permutation",
+                           (json_int_t)permutation(c), "layout", golden_text(c, "layout", "token"));
   if (!json) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   filtra_status status = FILTRA_OK;
   if (golden_has(c, name)) {
