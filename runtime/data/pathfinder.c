@@ -194,8 +194,10 @@ static bool is_root(const char *path) {
   return both;
 }
 
+/* What a generator that was killed leaves ends in .tmp. */
 static bool is_difficulty(const char *name) {
-  return !strncmp(name, "curv_", 5);
+  const char *dot = strrchr(name, '.');
+  return !strncmp(name, "curv_", 5) && !(dot && !strcmp(dot, ".tmp"));
 }
 
 static filtra_status open_listed(const char *path, char **names, size_t count,

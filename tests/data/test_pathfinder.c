@@ -255,6 +255,7 @@ static void test_several_difficulties(void **state) {
   (void)state;
   const char *folder = test_folder();
   generate(folder, 1, 1, 3);
+  assert_int_equal(mkdir(test_path(folder, "curv_contour_length_9.77-0.tmp"), 0700), 0);
   assert_ok(try_open(folder));
   assert_ok(filtra_pathfinder_generate(
       folder, &(filtra_pathfinder_options){.count = 3, .contour_length = 9}));
