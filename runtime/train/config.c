@@ -36,6 +36,7 @@ static const ft_json_field RUN_FIELDS[] = {
     INT(warmup_steps, 0, 0, 1e12),
     FLOAT(warmup_epochs, 0.0, 0.0, 1e9),
     INT(eval_every, 0, 0, 1e12),
+    INT(patience, 0, 0, 1e9),
     INT(checkpoint_every, 0, 0, 1e12),
     INT(log_every, 10, 1, 1e9),
     INT(seed, 1, 0, 9e15),

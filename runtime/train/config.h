@@ -11,7 +11,8 @@ typedef struct ft_run_config {
   int precision, optimizer, schedule;
   float learning_rate, weight_decay, beta1, beta2, epsilon, clip_norm, label_smoothing,
       warmup_epochs;
-  int64_t batch_size, steps, epochs, warmup_steps, eval_every, checkpoint_every, log_every, seed;
+  int64_t batch_size, steps, epochs, warmup_steps, eval_every, patience, checkpoint_every,
+      log_every, seed;
   char preset[64]; /* the recipe that the other keys came from; "": none */
   char data[1024]; /* path */
   char text_column[128], target_column[128]; /* of a table; as it calls them where empty */
@@ -24,7 +25,7 @@ typedef struct ft_run_config {
   const char *folder; /* the run folder that this was read from; NULL: a new run. Borrowed */
 } ft_run_config;
 
-enum { FT_RUN_MAX_FIELDS = 64 };
+enum { FT_RUN_MAX_FIELDS = 128 };
 /** The table of all keys over ft_run_config; returns how many there are. */
 size_t ft_run_config_fields(ft_json_field fields[FT_RUN_MAX_FIELDS]);
 

@@ -26,6 +26,8 @@ typedef struct run {
   uint64_t total, eval_every, checkpoint_every;
   filtra_run_progress progress;
   double best_accuracy, best_loss; /* of the validation that chose the model; loss < 0: none */
+  double lowest_loss;              /* of the validation; < 0: none */
+  uint64_t waited;                 /* evaluations since then */
   bool stop;                       /* the caller asked for it */
 } run;
 
@@ -59,6 +61,16 @@ static filtra_status forget_evaluations(const run *r) {
   return FILTRA_OK;
 }
 
+static void count_patience(run *r, double loss) {
+  bool lower = r->lowest_loss < 0.0 || loss < r->lowest_loss;
+  if (lower) r->lowest_loss = loss;
+  r->waited = lower ? 0 : r->waited + 1;
+}
+
+static bool is_out_of_patience(const run *r) {
+  return r->config.patience > 0 && r->waited >= (uint64_t)r->config.patience;
+}
+
 /* The best model on the validation split stays on disk; without a validation split the last one
  * does. */
 static filtra_status evaluate(run *r) {
@@ -73,6 +85,7 @@ static filtra_status evaluate(run *r) {
     p->validation_absolute_error = e.absolute_error;
     p->evaluated = true;
     better = is_better(r, &e);
+    count_patience(r, e.loss);
     if (better) {
       r->best_accuracy = e.accuracy;
       r->best_loss = e.loss;
@@ -96,8 +109,9 @@ static filtra_status save_checkpoint(run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   FT_TRY(ft_metrics_sync(r->metrics)); /* the lines of these steps are never written again */
-  json_t *object = json_pack("{sI sI sf sf sf sf sf}", "epoch", (json_int_t)at.epoch, "batch",
-                             (json_int_t)at.batch, "best_accuracy", r->best_accuracy, "best_loss",
+  json_t *object = json_pack("{sI sI sf sI sf sf sf sf sf}", "epoch", (json_int_t)at.epoch, "batch",
+                             (json_int_t)at.batch, "lowest_loss", r->lowest_loss, "waited",
+                             (json_int_t)r->waited, "best_accuracy", r->best_accuracy, "best_loss",
                              r->best_loss, "validation_loss", r->progress.validation_loss,
                              "validation_accuracy", r->progress.validation_accuracy,
                              "validation_mae", r->progress.validation_absolute_error);
@@ -113,16 +127,18 @@ static filtra_status save_checkpoint(run *r) {
 
 static filtra_status take_position(run *r, const char *path, const char *text) {
   filtra_run_progress *p = &r->progress;
-  json_int_t epoch, batch;
+  json_int_t epoch, batch, waited;
   json_t *object = text ? json_loads(text, 0, NULL) : NULL;
-  int failed = !object || json_unpack(object, "{sI sI sF sF sF sF s?F}", "epoch", &epoch, "batch",
-                                      &batch, "best_accuracy", &r->best_accuracy, "best_loss",
+  int failed = !object || json_unpack(object, "{sI sI sF sI sF sF sF sF s?F}", "epoch", &epoch,
+                                      "batch", &batch, "lowest_loss", &r->lowest_loss, "waited",
+                                      &waited, "best_accuracy", &r->best_accuracy, "best_loss",
                                       &r->best_loss, "validation_loss", &p->validation_loss,
                                       "validation_accuracy", &p->validation_accuracy,
                                       "validation_mae", &p->validation_absolute_error);
   json_decref(object);
-  if (failed || epoch < 0 || batch < 0)
+  if (failed || epoch < 0 || batch < 0 || waited < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"%s\" is missing or damaged", path, RUN_KEY);
+  r->waited = (uint64_t)waited;
   p->step = filtra_trainer_steps(r->trainer);
   p->epoch = (double)p->step / (double)filtra_loader_batches(r->loader);
   filtra_loader_position at = {.epoch = (uint64_t)epoch, .batch = (uint64_t)batch};
@@ -248,21 +264,22 @@ static void report(run *r) {
 }
 
 static filtra_status train(run *r) {
-  r->progress.steps = r->total;
+  r->progress.steps = is_out_of_patience(r) ? filtra_trainer_steps(r->trainer) : r->total;
   r->progress.task = filtra_model_task(r->model);
   report(r);
-  while (filtra_trainer_steps(r->trainer) < r->total && !r->stop) {
+  while (filtra_trainer_steps(r->trainer) < r->progress.steps && !r->stop) {
     filtra_batch batch;
     FT_TRY(filtra_loader_next(r->loader, &batch));
     FT_TRY(filtra_trainer_step(r->trainer, &batch, NULL));
     ft_metrics_count(r->metrics, &batch);
     uint64_t step = filtra_trainer_steps(r->trainer);
-    bool last = step == r->total;
-    if (last || step % r->eval_every == 0) FT_TRY(evaluate(r));
+    if (step == r->total || step % r->eval_every == 0) FT_TRY(evaluate(r));
+    bool last = step == r->total || is_out_of_patience(r);
     if (last || step % r->checkpoint_every == 0) FT_TRY(save_checkpoint(r));
+    if (last) r->progress.steps = step;
     report(r);
   }
-  if (!r->stop || filtra_trainer_steps(r->trainer) == r->total) return FILTRA_OK;
+  if (!r->stop || filtra_trainer_steps(r->trainer) == r->progress.steps) return FILTRA_OK;
   FT_TRY(save_checkpoint(r));
   return ft_fail(FILTRA_ERROR_CANCELLED, "stopped after step %llu of %llu; %s holds the checkpoint",
                  (unsigned long long)filtra_trainer_steps(r->trainer), (unsigned long long)r->total,
@@ -275,7 +292,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   if (!r) return FILTRA_ERROR_HOST_MEMORY;
   r->device = device;
   r->options = options;
-  r->best_accuracy = r->best_loss = -1.0;
+  r->best_accuracy = r->best_loss = r->lowest_loss = -1.0;
   r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
   r->progress.seconds_left = -1.0;
   filtra_status status = open_run(r);

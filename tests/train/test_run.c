@@ -134,6 +134,31 @@ static void test_complete_run_stays_as_it_is(void **state) {
   assert_true(test_snapshot(reference_run()) == before);
 }
 
+/* Without a lower validation loss (the weights hardly move) the run ends early; such a run is
+ * complete, and the same when it was interrupted. */
+static void test_patience(void **state) {
+  (void)state;
+  const char *more =
+      ", \"patience\": 2, \"eval_every\": 2, \"learning_rate\": 1e-12, \"dropout\": 0";
+  const char *whole = test_new_run(), *stopped = test_new_run();
+  watch w = {.stop_after = -1};
+  assert_ok(run(config_text(more), whole, &w));
+  assert_int_equal(w.last.step, 6); /* the first evaluation is a lower one */
+  assert_int_equal(w.last.steps, 6);
+  for (int i = 0; i < 2; i++) {
+    watch part = {.stop_after = i ? 1 : 4};
+    assert_fails(run(i ? NULL : config_text(more), stopped, &part), FILTRA_ERROR_CANCELLED,
+                 "of 12");
+  }
+  assert_ok(run(NULL, stopped, NULL));
+  test_same_run(whole, stopped);
+  uint64_t before = test_snapshot(whole);
+  w = (watch){.stop_after = -1};
+  assert_ok(run(NULL, whole, &w));
+  assert_int_equal(w.calls, 1);
+  assert_true(test_snapshot(whole) == before);
+}
+
 static void test_one_process_a_run(void **state) {
   (void)state;
   FILE *lock;
@@ -475,6 +500,7 @@ int main(void) {
       cmocka_unit_test(test_stopped_and_resumed),
       cmocka_unit_test(test_resumed_after_a_kill),
       cmocka_unit_test(test_complete_run_stays_as_it_is),
+      cmocka_unit_test(test_patience),
       cmocka_unit_test(test_one_process_a_run),
       cmocka_unit_test(test_written_configuration),
       cmocka_unit_test(test_configurations),
