@@ -53,10 +53,10 @@ static filtra_status build_synvolution_core(golden *c) {
   filtra_tensor *value = golden_input(c, "in.value");
   filtra_tensor *lower = rotations(c, "l"), *upper = rotations(c, "u");
   filtra_tensor *eigenvalues = filtra_unit_phase(c->graph, golden_input(c, "in.phase"), false);
-  filtra_tensor *spectrum = filtra_dhhp(c->graph, value, lower, upper, eigenvalues, NULL);
-  golden_output(
-      c, "y",
-      filtra_dhhp(c->graph, spectrum, lower, upper, NULL, &(filtra_dhhp_options){.inverse = true}));
+  filtra_dhhp_options there = {.permutation = permutation(c)}, back = there;
+  back.inverse = true;
+  filtra_tensor *spectrum = filtra_dhhp(c->graph, value, lower, upper, eigenvalues, &there);
+  golden_output(c, "y", filtra_dhhp(c->graph, spectrum, lower, upper, NULL, &back));
   return FILTRA_OK;
 }
 
