@@ -27,15 +27,15 @@ filtra_status ft_source_open(const char *path, ft_source **source) {
   return ft_source_open_stream(stream, path, source);
 }
 
-filtra_status ft_source_open_stream(FILE *stream, const char *path, ft_source **out) {
-  ft_source *s = *out = ft_calloc(1, sizeof *s);
+filtra_status ft_source_open_stream(FILE *stream, const char *path, ft_source **source) {
+  ft_source *s = *source = ft_calloc(1, sizeof *s);
   if (!s) {
     fclose(stream);
     return FILTRA_ERROR_HOST_MEMORY;
   }
   *s = (ft_source){.stream = stream, .path = path, .chunk = ft_realloc(NULL, CHUNK_BYTES, 1)};
   if (s->chunk) return FILTRA_OK;
-  ft_source_close(out);
+  ft_source_close(source);
   return FILTRA_ERROR_HOST_MEMORY;
 }
 

@@ -69,8 +69,8 @@ static bool find_class(const filtra_dataset *ds, const char *name, int32_t *labe
   return false;
 }
 
-static filtra_status add_class(filtra_dataset *ds, size_t *capacity, const char *name) {
-  FT_TRY(FT_GROW(ds->owned_class_names, ds->info.classes, *capacity));
+static filtra_status add_class(ft_class_folders *f, filtra_dataset *ds, const char *name) {
+  FT_TRY(FT_GROW(ds->owned_class_names, ds->info.classes, f->class_capacity));
   char *copy = ft_strdup(name);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;
   ds->owned_class_names[ds->info.classes++] = copy;
@@ -106,11 +106,10 @@ static filtra_status list_class(ft_class_folders *f, const char *folder, filtra_
 
 /* The first split makes the classes. */
 static filtra_status list_folder(ft_class_folders *f, const char *folder, const char *name,
-                                 filtra_split split, bool first, size_t *capacity,
-                                 filtra_dataset *ds) {
+                                 filtra_split split, bool first, filtra_dataset *ds) {
   int32_t label = (int32_t)ds->info.classes;
   if (!ft_is_directory(folder)) return FILTRA_OK; /* a README, lists of addresses */
-  if (first) FT_TRY(add_class(ds, capacity, name));
+  if (first) FT_TRY(add_class(f, ds, name));
   if (!first && !find_class(ds, name, &label))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: a class that the splits before do not have", folder);
   return list_class(f, folder, split, label);
@@ -119,15 +118,14 @@ static filtra_status list_folder(ft_class_folders *f, const char *folder, const 
 static filtra_status list_split(ft_class_folders *f, const char *path, filtra_split split,
                                 filtra_dataset *ds) {
   char **names;
-  size_t count, capacity = 0;
+  size_t count;
   bool first = ds->info.classes == 0;
   FT_TRY(ft_list_directory(path, &names, &count));
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < count && !status; i++) {
     if (is_passed_over(names[i])) continue;
     char *folder = ft_path_join(path, names[i]);
-    status = folder ? list_folder(f, folder, names[i], split, first, &capacity, ds)
-                    : FILTRA_ERROR_HOST_MEMORY;
+    status = folder ? list_folder(f, folder, names[i], split, first, ds) : FILTRA_ERROR_HOST_MEMORY;
     free(folder);
   }
   ft_free_names(names, count);

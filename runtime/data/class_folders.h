@@ -15,6 +15,7 @@ typedef struct ft_class_folders {
   const char *kinds;               /* what its name ends in, for messages: ".txt or .txt.gz" */
   ft_class_file *files;            /* [count] by split, class and name */
   size_t count, capacity;
+  size_t class_capacity; /* of the data set's list of names */
 } ft_class_folders;
 
 /** Whether a folder's files are of that kind, as far as a look at a few of them tells. */

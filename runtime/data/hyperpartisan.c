@@ -90,7 +90,9 @@ static filtra_status begin_article(article_reader *r, const ft_xml *xml) {
   article_label wanted = {0};
   if (r->present) return ft_fail(FILTRA_ERROR_INPUT, "an article within an article");
   FT_TRY(read_id(xml, &wanted.id));
-  r->present = bsearch(&wanted, r->labels.list, r->labels.count, sizeof wanted, compare_labels);
+  const article_labels *labels = &r->labels;
+  if (labels->list)
+    r->present = bsearch(&wanted, labels->list, labels->count, sizeof wanted, compare_labels);
   if (!r->present || r->present->used)
     return ft_fail(FILTRA_ERROR_INPUT, "article %llu %s", (unsigned long long)wanted.id,
                    r->present ? "comes twice" : "has no label");
@@ -119,7 +121,7 @@ static filtra_status add_text(article_reader *r, const ft_xml *xml) {
 static filtra_status end_article(article_reader *r) {
   int32_t label = r->present->label;
   r->present = NULL;
-  FT_TRY(ft_corpus_add(r->corpus, r->text, r->length));
+  if (r->length > 0) FT_TRY(ft_corpus_add(r->corpus, r->text, r->length));
   return ft_corpus_end_sample(r->corpus, label);
 }
 

@@ -76,7 +76,7 @@ filtra_status ft_text_next(ft_text *text, bool *more) {
   text->length = ended || !*more ? text->held : find_cut(text->piece, text->held);
   const char *nul = memchr(text->piece, '\0', text->length);
   if (!nul) return FILTRA_OK;
-  return ft_fail(
-      FILTRA_ERROR_INPUT, "%s:%llu: a NUL byte; is this a text file?", text->path,
-      (unsigned long long)(text->line + count_lines(text->piece, (size_t)(nul - text->piece))));
+  uint64_t line = text->line + count_lines(text->piece, (size_t)(nul - text->piece));
+  return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: a NUL byte; is this a text file?", text->path,
+                 (unsigned long long)line);
 }

@@ -28,6 +28,7 @@ struct filtra_tokenizer {
   /* Made from data only: symbol to id, by open addressing; 0 where there is none. */
   uint16_t *index; /* [index_mask + 1] */
   uint32_t index_mask;
+  uint16_t ascii[128]; /* the same for symbols of one byte */
 };
 
 /** Ids of the two symbols that "words" always has. */

@@ -41,7 +41,7 @@ static filtra_status encode_printable(const filtra_tokenizer *tokenizer, const c
   (void)tokenizer;
   FT_TRY(ft_tokens_reserve(tokens, length));
   for (size_t i = 0; i < length; i++) {
-    char c = text[i] == '\t' || text[i] == '\n' ? ' ' : text[i];
+    int c = text[i] == '\t' || text[i] == '\n' ? ' ' : text[i];
     if (c >= ' ' && c <= '~') tokens->ids[tokens->count++] = (uint16_t)(c - ' ' + 1);
   }
   return FILTRA_OK;
@@ -49,7 +49,7 @@ static filtra_status encode_printable(const filtra_tokenizer *tokenizer, const c
 
 /* The id of a nucleotide; the codes for more than one (IUPAC 1984) are N. 0: no such code. */
 static uint16_t nucleotide(char c) {
-  switch (c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) {
+  switch (c & ~0x20) { /* upper case */
   case 'A':
     return 1;
   case 'C':

@@ -68,7 +68,7 @@ static filtra_status encode_characters(const filtra_tokenizer *t, const char *te
   for (size_t at = 0, bytes; at < length; at += bytes, column++) {
     bytes = ft_utf8_next(text + at, length - at, &code_point);
     if (bytes == 0) return fail_encoding(text + at, column);
-    uint16_t id = *find_place(t, text + at, bytes);
+    uint16_t id = bytes == 1 ? t->ascii[code_point] : *find_place(t, text + at, bytes);
     if (id == 0) return fail_character(text + at, bytes, code_point, column);
     tokens->ids[tokens->count++] = id;
   }
@@ -141,13 +141,14 @@ static filtra_status add_symbols(filtra_tokenizer *t, const char **own, const ch
     own[t->size] = ft_strdup(symbol);
     if (!own[t->size]) return FILTRA_ERROR_HOST_MEMORY;
     *place = (uint16_t)t->size;
+    if (symbol[1] == '\0' && !(*symbol & 0x80)) t->ascii[(size_t)*symbol] = *place;
   }
   return FILTRA_OK;
 }
 
 filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, size_t count,
-                                filtra_tokenizer **out) {
-  *out = NULL;
+                                filtra_tokenizer **tokenizer) {
+  *tokenizer = NULL;
   if (count > MAX_SYMBOLS || (is_words(name) && count < FT_WORD_END_OF_LINE) || count < 1)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu symbols for the tokenizer \"%s\"; at most %d fit",
                    count, name, MAX_SYMBOLS);
@@ -164,7 +165,7 @@ filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, si
   t->index = ft_calloc((size_t)t->index_mask + 1, sizeof *t->index);
   filtra_status status =
       own && t->index ? add_symbols(t, own, symbols, count) : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) *out = t;
+  if (!status) *tokenizer = t;
   if (status) ft_tokenizer_free(t);
   return status;
 }
@@ -192,8 +193,8 @@ struct ft_vocabulary {
   size_t table_mask, used;
 };
 
-filtra_status ft_vocabulary_create(const char *name, ft_vocabulary **out) {
-  ft_vocabulary *v = *out = ft_calloc(1, sizeof *v);
+filtra_status ft_vocabulary_create(const char *name, ft_vocabulary **vocabulary) {
+  ft_vocabulary *v = *vocabulary = ft_calloc(1, sizeof *v);
   if (!v) return FILTRA_ERROR_HOST_MEMORY;
   v->words = is_words(name);
   v->table_mask = 0xffff;
@@ -203,7 +204,7 @@ filtra_status ft_vocabulary_create(const char *name, ft_vocabulary **out) {
     v->seen = ft_calloc(CODE_POINTS / 8, 1);
   if (v->table || v->seen) return FILTRA_OK;
   ft_vocabulary_free(v);
-  *out = NULL;
+  *vocabulary = NULL;
   return FILTRA_ERROR_HOST_MEMORY;
 }
 
@@ -338,7 +339,8 @@ static filtra_status make_words(const ft_vocabulary *v, filtra_tokenizer **out) 
   return status;
 }
 
-filtra_status ft_vocabulary_make(const ft_vocabulary *v, filtra_tokenizer **out) {
-  *out = NULL;
-  return v->words ? make_words(v, out) : make_characters(v, out);
+filtra_status ft_vocabulary_make(const ft_vocabulary *vocabulary, filtra_tokenizer **tokenizer) {
+  *tokenizer = NULL;
+  return vocabulary->words ? make_words(vocabulary, tokenizer)
+                           : make_characters(vocabulary, tokenizer);
 }

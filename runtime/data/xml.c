@@ -8,13 +8,13 @@
 
 enum { NOTHING = -1 };
 
-filtra_status ft_xml_open(const char *path, ft_xml **out) {
-  ft_xml *x = *out = ft_calloc(1, sizeof *x);
+filtra_status ft_xml_open(const char *path, ft_xml **xml) {
+  ft_xml *x = *xml = ft_calloc(1, sizeof *x);
   if (!x) return FILTRA_ERROR_HOST_MEMORY;
   x->path = path;
   x->line = 1;
   filtra_status status = ft_source_open(path, &x->source);
-  if (status) ft_xml_close(out);
+  if (status) ft_xml_close(xml);
   return status;
 }
 

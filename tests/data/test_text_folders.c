@@ -187,7 +187,7 @@ static void test_archives(void **state) {
   (void)state;
   static const char zip[] = "PK\3\4and more";
   char tar[512] = "aclImdb/";
-  memcpy(tar + 257, "ustar", 5);
+  strcpy(tar + 257, "ustar");
   const char *folder = test_folder();
   refuse(write_bytes(folder, "data.tar", tar, sizeof tar), NULL, "data.tar is a tar archive");
   refuse(write_bytes(folder, "data.zip", zip, sizeof zip), NULL, "data.zip is a zip archive");

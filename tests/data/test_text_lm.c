@@ -156,14 +156,9 @@ static void test_fitted(void **state) {
 static void test_long_texts(void **state) {
   (void)state;
   enum { COUNT = 700001 };
-  static const char *const units[] = {"abc\r\n", "abc ", "\xe2\x82\xac",
-                                      "\xf0\x9f\x98\x80"
-                                      "a",
+  static const char *const units[] = {"abc\r\n", "abc ", "\xe2\x82\xac", "\xf0\x9f\x98\x80x",
                                       "\r\n"};
-  static const char *const joined[] = {"abc\n", "abc ", "\xe2\x82\xac",
-                                       "\xf0\x9f\x98\x80"
-                                       "a",
-                                       "\n"};
+  static const char *const joined[] = {"abc\n", "abc ", "\xe2\x82\xac", "\xf0\x9f\x98\x80x", "\n"};
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(units); i++) {
     size_t unit = strlen(units[i]), plain = strlen(joined[i]), units_in = COUNT / unit;
