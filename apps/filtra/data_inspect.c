@@ -27,13 +27,13 @@ static void print_help(void) {
       "Usage: filtra data inspect PATH [OPTION]...\n"
       "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
       "vocabulary. Every line is checked, and labels that can be recomputed are.\n\n"
-      "  --format NAME      one of those below, instead of what the content says\n"
-      "  --tokenizer NAME   how text becomes tokens: bytes, characters, words, printable or dna\n"
-      "  --text-column NAME     of a table, the column to read, by name or number\n"
-      "  --target-column NAME   and the one to predict\n"
-      "  --json             print one JSON object\n\nFormats:\n");
+      "  --format NAME         one of those below, instead of what the content says\n"
+      "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna\n"
+      "  --text-column NAME    of a table, the column to read, by name or number\n"
+      "  --target-column NAME  and the one to predict\n"
+      "  --json                print one JSON object\n\nFormats:\n");
   for (size_t i = 0; i < ft_dataset_format_count; i++)
-    printf("  %-12s %s\n", ft_dataset_formats[i]->name, ft_dataset_formats[i]->holds);
+    printf("  %-13s %s\n", ft_dataset_formats[i]->name, ft_dataset_formats[i]->holds);
 }
 
 /* What is counted over one split. A pair's two sequences count as two. */
