@@ -16,10 +16,10 @@
  *                  there is one, NAME_TEST.ts (of several sets, the one named as the folder), or
  *                  one file. NAME_TRAIN.ts brings the test file beside it along, NAME_TEST.ts
  *                  opened as test data the training file. Series may differ in length; test series
- *                  are cut at the longest of the training file. Each feature gets mean 0 and
- *                  deviation 1 over all steps of the training split, held-out samples not among
- *                  them. Missing values ('?', NaN) lie on the line between their neighbours; a
- *                  feature that is missing throughout a series is 0 there.
+ *                  are cut at the longest of the training file, or at max_length. Each feature gets
+ *                  mean 0 and deviation 1 over all steps of the training split, held-out samples
+ *                  not among them. Missing values ('?', NaN) lie on the line between their
+ *                  neighbours; a feature that is missing throughout a series is 0 there.
  *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to _5.bin and
  *                  test_batch.bin (any of them), or one such file. The last tenth of the training
  *                  images is the validation split

@@ -203,6 +203,8 @@ static filtra_status read_file(const char *path, const filtra_dataset_options *o
     uint32_t length = ds->samples[FILTRA_TRAIN].rows[i].length;
     if (length > r.cut) r.cut = length;
   }
+  if (split != FILTRA_TRAIN && options->max_length && (!r.cut || options->max_length < r.cut))
+    r.cut = options->max_length;
   FT_TRY(ft_lines_open(path, &r.lines));
   filtra_status status = read_lines(&r);
   if (!status) status = finish_file(&r, first);

@@ -262,6 +262,10 @@ static void test_max_length(void **state) {
       filtra_dataset_open(path, &(filtra_dataset_options){.max_length = 2, .truncate = true}, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 2);
   filtra_dataset_close(&ds);
+  assert_ok(filtra_dataset_open(
+      path, &(filtra_dataset_options){.max_length = 3, .file_split = FILTRA_TEST}, &ds));
+  assert_int_equal(filtra_dataset_get_info(ds)->longest, 3); /* test series are cut */
+  filtra_dataset_close(&ds);
 }
 
 static void test_batches_of_features(void **state) {
