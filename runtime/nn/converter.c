@@ -95,8 +95,9 @@ static void factors(const ft_scope *scope, const ft_transform_options *o, const 
   }
 }
 
-static filtra_tensor *value(const ft_scope *scope, const ft_mixer_input *in, float spread) {
+static filtra_tensor *value(const ft_scope *scope, const ft_mixer_input *in, bool unit_rows) {
   int64_t batch = in->x->shape[0], n = in->x->shape[1], width = ft_columns(in->x);
+  float spread = sqrtf(0.5f / (unit_rows ? 1.0f : (float)width));
   filtra_tensor *w = ft_parameter_tensor(
       scope, "value.weight", 2, (int64_t[]){2 * width, width},
       &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = spread, .decay = true});
@@ -106,22 +107,18 @@ static filtra_tensor *value(const ft_scope *scope, const ft_mixer_input *in, flo
   return y ? filtra_reshape(scope->graph, y, 4, (int64_t[]){batch, n, width, 2}) : NULL;
 }
 
-float ft_value_spread(const ft_mixer_input *in, bool scaled) {
-  return sqrtf(0.5f / (scaled || !in->x ? 1.0f : (float)ft_columns(in->x)));
-}
-
 /* The diagonal of the last factor and the eigenvalues commute: its phases would cancel against
  * those of its inverse, and the eigenvalues stand in their place. */
 filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *o,
-                                  const ft_mixer_input *in, filtra_tensor *phase, float spread) {
+                                  const ft_mixer_input *in, filtra_tensor *phase, bool unit_rows) {
   filtra_graph *g = scope->graph;
   if (!ft_usable_floats(g, in->x, 3, "spectral filter", "x")) return NULL;
-  ft_unitary list[16];
+  ft_unitary list[FT_MOST_FACTORS];
   factors(scope, o, in, list);
   list[o->order - 1].phases = filtra_unit_phase(g, phase, false);
   filtra_dhhp_options there = {.permutation = o->permutation},
                       back = {.permutation = o->permutation, .inverse = true};
-  filtra_tensor *z = value(scope, in, spread);
+  filtra_tensor *z = value(scope, in, unit_rows);
   for (int64_t i = 0; i < o->order; i++)
     z = filtra_dhhp(g, z, list[i].lower, list[i].upper, list[i].phases, &there);
   list[o->order - 1].phases = NULL;

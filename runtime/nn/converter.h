@@ -35,6 +35,8 @@ typedef struct ft_unitary_options {
 ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x,
                             const ft_unitary_options *options);
 
+enum { FT_MOST_FACTORS = 16 };
+
 /** Phi as the mixers' options describe it. */
 typedef struct ft_transform_options {
   int64_t order; /* Phi is a product of so many transforms, parameters "vectors.M" */
@@ -43,19 +45,18 @@ typedef struct ft_transform_options {
 } ft_transform_options;
 /** Their keys in the struct `type`, which has them as `transform`. */
 #define FT_TRANSFORM_FIELDS(type)                                                                  \
-  FT_JSON_INT_FIELD(type, transform.order, "order", 1, 1, 16),                                     \
+  FT_JSON_INT_FIELD(type, transform.order, "order", 1, 1, FT_MOST_FACTORS),                        \
       FT_JSON_INT_FIELD(type, transform.permutation, "permutation", 0, 0, 1 << 20),                \
       FT_JSON_ENUM_FIELD(type, transform.layout, "layout", 0, ft_transform_layouts)
 extern const char *const ft_transform_layouts[];
 
 /** Phi^-1 diag(e^(i phase)) Phi applied to the value, X times the complex matrix "value.weight"
- * [2C, C] with rows 2c and 2c + 1 the real and the imaginary part of channel c; initially normal
- * with the deviation `spread`. phase [B,N] -> [B,N,C,2]. */
+ * [2C, C] with rows 2c and 2c + 1 the real and the imaginary part of channel c. phase [B,N] ->
+ * [B,N,C,2]. The weights start normal with the authors' deviation sqrt(1/2) where X has
+ * `unit_rows`, as behind a ScaleNorm; else, behind a LayerNorm, sqrt(1/2C), so that values are as
+ * large as X. */
 filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *options,
-                                  const ft_mixer_input *in, filtra_tensor *phase, float spread);
-/** Deviations: for features of length 1, behind a ScaleNorm, the authors'; and for features of
- * variance 1, so that a block begins with values as large as them. */
-float ft_value_spread(const ft_mixer_input *in, bool scaled);
+                                  const ft_mixer_input *in, filtra_tensor *phase, bool unit_rows);
 
 /** zeta Re z + (1 - zeta) Im z, zeta the parameter "zeta" [1], 1 at first and clamped to [0,1]. */
 filtra_tensor *ft_blend_layer(const ft_scope *scope, filtra_tensor *z);

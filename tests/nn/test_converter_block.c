@@ -112,7 +112,7 @@ static void test_unitary(void **state) {
         open_block(&b, mixers[m], converter, 1, tokens[n]);
         test_random(m + 1, -1, 1, x, MOST * C);
         for (int i = 0; i < MOST; i++)
-          mask[i] = i < (tokens[n] + 1) / 2; /* padded or not */
+          mask[i] = i < (tokens[n] + 1) / 2 ? 1.0f : 0.0f; /* padded or not */
         run_block(&b, x, mask, y, dx);
         observed(&b, "mixer.value", z[0]);
         observed(&b, "mixer.mixed", z[1]);
@@ -137,7 +137,7 @@ static void check_padding(const char *mixer, bool converter) {
   block b;
   test_random(8, -1, 1, x, FT_COUNT(x));
   for (int i = 0; i < BATCH * LONGEST; i++) {
-    mask[i] = i % LONGEST < lengths[i / LONGEST];
+    mask[i] = i % LONGEST < lengths[i / LONGEST] ? 1.0f : 0.0f;
     ones[i % LONGEST] = 1;
   }
   open_block(&b, mixer, converter, BATCH, LONGEST);

@@ -41,7 +41,7 @@ static filtra_tensor *coefficients(const ft_scope *scope, int64_t order) {
 }
 
 static filtra_tensor *mixed(const ft_scope *scope, const struct kernelution_options *o,
-                            const ft_mixer_input *in, bool scaled, filtra_tensor **auxiliary) {
+                            const ft_mixer_input *in, bool unit_rows, filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
   float factors[FILTRA_MAX_KERNEL_ORDER + 1];
   if (!ft_usable(g, in->x)) return NULL;
@@ -54,7 +54,7 @@ static filtra_tensor *mixed(const ft_scope *scope, const struct kernelution_opti
   if (o->loss_weight > 0.0f)
     *auxiliary = filtra_affine(g, filtra_kernel_polynomial_loss(g, w, in->x->shape[0]),
                                o->loss_weight, 0.0f);
-  return ft_spectral_filter(scope, &o->transform, in, phase, ft_value_spread(in, scaled));
+  return ft_spectral_filter(scope, &o->transform, in, phase, unit_rows);
 }
 
 static filtra_tensor *build_complex(const ft_scope *scope, const void *options,

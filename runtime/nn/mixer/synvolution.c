@@ -9,10 +9,10 @@ struct synvolution_options {
 static const ft_json_field FIELDS[] = {FT_TRANSFORM_FIELDS(struct synvolution_options)};
 
 static filtra_tensor *mixed(const ft_scope *scope, const struct synvolution_options *o,
-                            const ft_mixer_input *in, bool scaled) {
+                            const ft_mixer_input *in, bool unit_rows) {
   ft_scope values = ft_scope_enter(scope, "values");
   filtra_tensor *phase = ft_eigenvalue_phases(&values, in->x, in->dropout);
-  return ft_spectral_filter(scope, &o->transform, in, phase, ft_value_spread(in, scaled));
+  return ft_spectral_filter(scope, &o->transform, in, phase, unit_rows);
 }
 
 static filtra_tensor *build_complex(const ft_scope *scope, const void *options,
