@@ -119,10 +119,11 @@ static filtra_status check_image(const char *context, const ft_model_options *o)
                    "%s: \"patch\" %lld must divide \"image_height\" %lld and \"image_width\" %lld",
                    context, (long long)o->patch, (long long)o->image_height,
                    (long long)o->image_width);
-  if (o->max_length != o->image_height * o->image_width)
+  int64_t pixels = o->image_height * o->image_width;
+  if (o->max_length != pixels)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"max_length\" is %lld, an image has %lld pixels; leave it out", context,
-                   (long long)o->max_length, (long long)(o->image_height * o->image_width));
+                   (long long)o->max_length, (long long)pixels);
   return FILTRA_OK;
 }
 
