@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"
+#include "support/run.h"
 #include "train/config.h"
 #include "train/preset.h"
 
@@ -217,6 +218,31 @@ static void test_command(void **state) {
   assert_non_null(strstr(output, "there is no preset \"nothing\""));
 }
 
+/* The papers' models in small, on a tiny data set. */
+static void test_runs(void **state) {
+  (void)state;
+  static const char *const options[] = {"lra-listops-agf", "lra-listops-converter",
+                                        "lra-listops-converter --mixer gfsa"};
+  for (size_t i = 0; i < FT_COUNT(options); i++) {
+    static char output[TEST_OUTPUT_BYTES];
+    char arguments[1024];
+    const char *folder = test_new_run();
+    snprintf(arguments, sizeof arguments,
+             "train --preset %s --data '%s' --out '%s' --steps 5 --set batch_size=4 "
+             "--set width=16 --set max_length=64 --set eval_every=5 2>&1",
+             options[i], test_listops(), folder);
+    if (test_run_command("", arguments, output)) fail_msg("%s", output);
+    json_t *config;
+    assert_ok(ft_json_load(test_path(folder, "config.json"), &config));
+    const char *preset = json_string_value(json_object_get(config, "preset"));
+    assert_int_equal(strncmp(options[i], preset, strlen(preset)), 0);
+    assert_true(number(config, "steps") == 5.0);
+    assert_true(number(config, "epochs") == 0.0);
+    assert_true(number(config, "warmup_steps") == (i == 0 ? 1.0 : 0.0));
+    json_decref(config);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_preset_is_a_configuration),
@@ -226,6 +252,7 @@ int main(void) {
       cmocka_unit_test(test_length_of_the_run),
       cmocka_unit_test(test_what_is_wrong),
       cmocka_unit_test(test_command),
+      cmocka_unit_test(test_runs),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
