@@ -349,7 +349,12 @@ static void test_no_room(void **state) {
     const char *folder = test_new_run();
     /* Mesa's own cache maps a file that cannot grow, and dies of it. */
     const char *limits = test_text("ulimit -f %d; MESA_SHADER_CACHE_DISABLE=1", blocks[i]);
-    assert_code(train(limits, folder, "--cache-dir '' 2>&1"), 2);
+    int code = train(limits, folder, "--cache-dir '' 2>&1");
+    if (code == 128 + SIGBUS) { /* Mesa 25's lavapipe: the limit holds for device memory, too */
+      print_message("SKIPPED: this driver keeps device memory in files without a name\n");
+      skip();
+    }
+    assert_code(code, 2);
     if (!strstr(output, "cannot write ") || !strstr(output, folder) ||
         !strstr(output, "File too large"))
       fail_msg("%d blocks:\n%s", blocks[i], output);
