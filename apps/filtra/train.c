@@ -359,62 +359,64 @@ static void add_text(train_arguments *a, const char *key, const char *value) {
   json_decref(string);
 }
 
+/* Returns an exit code where the command ends here, else -1. */
+static int take_option(train_arguments *a, int code, const char *name) {
+  switch (code) {
+  case OPTION_CONFIG:
+    a->config = optarg;
+    break;
+  case OPTION_OUT:
+    a->out = optarg;
+    break;
+  case OPTION_RESUME:
+    a->resume = optarg;
+    break;
+  case OPTION_JSON:
+    a->json = true;
+    break;
+  case OPTION_LIST_PRESETS:
+    a->list = true;
+    break;
+  case OPTION_SET:
+    add_set(a, NULL, optarg);
+    break;
+  case OPTION_PRESET:
+    add_text(a, "preset", optarg);
+    break;
+  case OPTION_DATA:
+    add_text(a, "data", optarg);
+    break;
+  case OPTION_MIXER:
+    add_text(a, "mixer", optarg);
+    break;
+  case OPTION_STEPS:
+    add_set(a, "steps", optarg);
+    break;
+  case OPTION_EPOCHS:
+    add_set(a, "epochs", optarg);
+    break;
+  case OPTION_SEED:
+    add_set(a, "seed", optarg);
+    break;
+  case 'h':
+    print_help();
+    return COMMAND_DONE;
+  default:
+    return command_bad_option(name);
+  }
+  return -1;
+}
+
 int run_train(int argc, char **argv) {
   train_arguments a = {.sets = json_array()};
   int code, result = -1;
-  while (result < 0 && (code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
-    if (take_device_option(code, optarg, &a.device)) continue;
-    switch (code) {
-    case OPTION_CONFIG:
-      a.config = optarg;
-      break;
-    case OPTION_OUT:
-      a.out = optarg;
-      break;
-    case OPTION_RESUME:
-      a.resume = optarg;
-      break;
-    case OPTION_JSON:
-      a.json = true;
-      break;
-    case OPTION_SET:
-      add_set(&a, NULL, optarg);
-      break;
-    case OPTION_PRESET:
-      add_text(&a, "preset", optarg);
-      break;
-    case OPTION_LIST_PRESETS:
-      a.list = true;
-      break;
-    case OPTION_DATA:
-      add_text(&a, "data", optarg);
-      break;
-    case OPTION_MIXER:
-      add_text(&a, "mixer", optarg);
-      break;
-    case OPTION_STEPS:
-      add_set(&a, "steps", optarg);
-      break;
-    case OPTION_EPOCHS:
-      add_set(&a, "epochs", optarg);
-      break;
-    case OPTION_SEED:
-      add_set(&a, "seed", optarg);
-      break;
-    case 'h':
-      print_help();
-      result = COMMAND_DONE;
-      break;
-    default:
-      result = command_bad_option(argv[0]);
-    }
-  }
+  while (result < 0 && (code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1)
+    if (!take_device_option(code, optarg, &a.device)) result = take_option(&a, code, argv[0]);
   if (result < 0 && optind < argc)
     result = command_misused(argv[0], "what is \"%s\"?", argv[optind]);
   if (result < 0 && a.resume && (a.config || a.out || json_array_size(a.sets)))
     result = command_misused(argv[0], "--resume takes the configuration of the run; leave out "
-                                      "--config, --preset, --out, --set and its "
-                                      "short forms");
+                                      "--config, --out, --preset, --set and its short forms");
   if (result < 0) result = a.list ? list_presets(a.json) : train(&a);
   json_decref(a.sets);
   return result;
