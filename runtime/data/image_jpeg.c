@@ -1,3 +1,4 @@
+#include "base/status.h"
 #include "data/image_file.h"
 
 #ifdef FT_WITH_JPEG
