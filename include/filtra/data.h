@@ -160,8 +160,8 @@ typedef enum filtra_pixels {
   /** tokens 0 to 255: floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as in Long Range Arena.
    * Token 0 is a black pixel and no padding: lengths tell where a sequence ends. */
   FILTRA_PIXELS_GREY = 0,
-  /** the grey value as one number, standardised by the training images; by those that there are
-   * where there are none */
+  /** the grey value as one number, standardised by the training images, which are looked for beside
+   * a file of others; by the images themselves where there are none */
   FILTRA_PIXELS_GREY_FEATURES,
   FILTRA_PIXELS_RGB /**< three numbers: red, green and blue, standardised likewise */
 } filtra_pixels;

@@ -1,5 +1,6 @@
 /* CIFAR-10 in its binary version (Krizhevsky 2009): records of a label byte and 32 x 32 pixels, the
  * red plane, the green one, the blue one, each row by row. */
+#include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
 
@@ -64,24 +65,49 @@ static filtra_status read_file(const char *path, filtra_dataset *ds,
   return status;
 }
 
+/* Reads the batches of a folder of the splits up to `last`; *any: there are some. */
+static filtra_status read_batches(const char *folder, filtra_dataset *ds,
+                                  const filtra_dataset_options *options, filtra_split last,
+                                  bool *any) {
+  *any = false;
+  for (size_t i = 0; i < FT_COUNT(batches); i++) {
+    if (batches[i].split > last) break;
+    char *file = ft_path_join(folder, batches[i].name);
+    if (!file) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = FILTRA_OK;
+    if (ft_file_exists(file)) {
+      status = read_file(file, ds, options, batches[i].split);
+      *any = true;
+    }
+    free(file);
+    if (status) return status;
+  }
+  return FILTRA_OK;
+}
+
+/* A file that is not for training is standardised by the training images beside it. */
+static filtra_status read_one(const char *path, filtra_dataset *ds,
+                              const filtra_dataset_options *options) {
+  if (options->file_split != FILTRA_TRAIN && options->pixels != FILTRA_PIXELS_GREY) {
+    const char *slash = strrchr(path, '/');
+    bool any;
+    char *folder = slash ? ft_format("%.*s", (int)(slash - path + 1), path) : ft_strdup(".");
+    if (!folder) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = read_batches(folder, ds, options, FILTRA_TRAIN, &any);
+    free(folder);
+    if (status) return status;
+  }
+  return read_file(path, ds, options, options->file_split);
+}
+
 static filtra_status open_cifar10(const char *path, const filtra_dataset_options *options,
                                   filtra_dataset *ds) {
   ds->info.classes = CLASSES;
   ds->class_names = names;
   ds->hold_out_last = true;
-  if (!ft_is_directory(path)) return read_file(path, ds, options, options->file_split);
-  bool any = false;
-  for (size_t i = 0; i < FT_COUNT(batches); i++) {
-    char *file = ft_path_join(path, batches[i].name);
-    if (!file) return FILTRA_ERROR_HOST_MEMORY;
-    filtra_status status = FILTRA_OK;
-    if (ft_file_exists(file)) {
-      status = read_file(file, ds, options, batches[i].split);
-      any = true;
-    }
-    free(file);
-    if (status) return status;
-  }
+  if (!ft_is_directory(path)) return read_one(path, ds, options);
+  bool any;
+  FT_TRY(read_batches(path, ds, options, FILTRA_TEST, &any));
   if (any) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of cifar10", path);
 }

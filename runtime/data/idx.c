@@ -193,33 +193,43 @@ static filtra_status find_images(const char *path, char **names, size_t count,
   return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of idx", path);
 }
 
-static filtra_status open_folder(const char *path, char **names, size_t count,
-                                 const filtra_dataset_options *options, filtra_dataset *ds) {
+/* Reads the pairs of a folder for the splits up to `last`. */
+static filtra_status read_folder(const char *path, filtra_split last, filtra_dataset *ds,
+                                 const filtra_dataset_options *options) {
   const char *found[FILTRA_SPLITS] = {NULL};
-  FT_TRY(find_images(path, names, count, options->file_split, found));
-  for (int i = 0; i < FILTRA_SPLITS; i++) {
-    if (!found[i]) continue;
-    char *file = ft_path_join(path, found[i]);
-    if (!file) return FILTRA_ERROR_HOST_MEMORY;
-    filtra_status status = open_images(file, ds, options, (filtra_split)i);
+  char **names;
+  size_t count;
+  FT_TRY(ft_list_directory(path, &names, &count));
+  filtra_status status = find_images(path, names, count, options->file_split, found);
+  for (int i = 0; i <= (int)last && !status; i++) {
+    char *file = found[i] ? ft_path_join(path, found[i]) : NULL;
+    if (found[i])
+      status = file ? open_images(file, ds, options, (filtra_split)i) : FILTRA_ERROR_HOST_MEMORY;
     free(file);
+  }
+  ft_free_names(names, count);
+  return status;
+}
+
+/* A pair that is not for training is standardised by the training images beside it. */
+static filtra_status read_one(const char *path, filtra_dataset *ds,
+                              const filtra_dataset_options *options) {
+  if (options->file_split != FILTRA_TRAIN && options->pixels != FILTRA_PIXELS_GREY &&
+      names_images(last_of(path))) {
+    int length = (int)(last_of(path) - path);
+    char *folder = length ? ft_format("%.*s", length, path) : ft_strdup(".");
+    filtra_status status =
+        folder ? read_folder(folder, FILTRA_TRAIN, ds, options) : FILTRA_ERROR_HOST_MEMORY;
+    free(folder);
     if (status) return status;
   }
-  return FILTRA_OK;
+  return open_images(path, ds, options, options->file_split);
 }
 
 static filtra_status open_idx(const char *path, const filtra_dataset_options *options,
                               filtra_dataset *ds) {
-  filtra_status status;
-  if (ft_is_directory(path)) {
-    char **names;
-    size_t count;
-    FT_TRY(ft_list_directory(path, &names, &count));
-    status = open_folder(path, names, count, options, ds);
-    ft_free_names(names, count);
-  } else {
-    status = open_images(path, ds, options, options->file_split);
-  }
+  filtra_status status = ft_is_directory(path) ? read_folder(path, FILTRA_TEST, ds, options)
+                                               : read_one(path, ds, options);
   ds->class_names = ft_tokenizer_pixels.symbols; /* "0" and so on */
   return status;
 }

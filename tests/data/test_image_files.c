@@ -160,6 +160,35 @@ static void test_features(void **state) {
   filtra_dataset_close(&ds);
 }
 
+/* What a test file has is the same with and without its folder: training images standardise it. */
+static void test_test_file_alone(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_cifar(test_path(folder, "data_batch_1.bin"), 0, 12);
+  write_cifar(test_path(folder, "test_batch.bin"), 50, 3);
+  const char *idx = test_folder();
+  write_idx_images(test_path(idx, "train-images-idx3-ubyte"), 20, 5, 7);
+  write_idx_labels(test_path(idx, "train-labels-idx1-ubyte"), 20, 4);
+  write_idx_images(test_path(idx, "t10k-images-idx3-ubyte"), 3, 5, 7);
+  write_idx_labels(test_path(idx, "t10k-labels-idx1-ubyte"), 3, 4);
+  const char *paths[][2] = {{folder, test_path(folder, "test_batch.bin")},
+                            {idx, test_path(idx, "t10k-images-idx3-ubyte")}};
+  for (int i = 0; i < 2; i++) {
+    const filtra_dataset_options options = {.pixels = FILTRA_PIXELS_GREY_FEATURES,
+                                            .file_split = FILTRA_TEST};
+    filtra_dataset *all = open_ok(paths[i][0], &options), *one = open_ok(paths[i][1], &options);
+    float a[PLANE], b[PLANE];
+    assert_int_equal(filtra_dataset_get_info(one)->count[FILTRA_TEST], 3);
+    for (uint64_t k = 0; k < 3; k++) {
+      assert_ok(filtra_dataset_features(all, FILTRA_TEST, k, a));
+      assert_ok(filtra_dataset_features(one, FILTRA_TEST, k, b));
+      assert_memory_equal(a, b, filtra_dataset_get_info(one)->longest * sizeof *a);
+    }
+    filtra_dataset_close(&all);
+    filtra_dataset_close(&one);
+  }
+}
+
 static void test_cifar_one_file(void **state) {
   (void)state;
   const char *path = test_path(test_folder(), "test_batch.bin");
@@ -366,6 +395,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cifar_folder),
       cmocka_unit_test(test_features),
+      cmocka_unit_test(test_test_file_alone),
       cmocka_unit_test(test_cifar_one_file),
       cmocka_unit_test(test_cifar_damaged),
       cmocka_unit_test(test_idx_folder),
