@@ -10,7 +10,9 @@ enum {
   WIDE_B = 8,
   WIDE_C = 16,
   BATCHED = 32,
-  K_TAIL = 64
+  K_TAIL = 64,
+  PACKED_A = 128,
+  PACKED_B = 256
 };
 enum { ACCUMULATE = 1, BIAS = 2, STORE_Z = 4, DROPOUT = 8, RESIDUAL = 16, ACTIVATION_SHIFT = 5 };
 
@@ -31,6 +33,7 @@ typedef struct gemm_plan {
   uint32_t step;           /* of K per iteration */
   uint32_t wide;           /* elements of an aligned load */
   int64_t chunk;           /* of K per part; k: not split */
+  bool pack_a, pack_b;     /* copy it into panels first */
 } gemm_plan;
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -64,6 +67,14 @@ static void split_k(const ft_gemm *p, gemm_plan *plan, int64_t enough, int64_t l
   plan->chunk = ceil_div(ceil_div(p->k, parts), 64) * 64;
 }
 
+/* Whether an operand's lines, which a tile goes through along k, push each other out of the cache:
+ * those a multiple of 1 KiB apart share few of its sets. A copy in panels pays where elements are
+ * used `reuse` times. A train step of width 512, lavapipe, Mesa 25.0: 0.98 CPU seconds, then
+ * 0.85. */
+static bool aliases(const ft_gemm *p, int64_t stride, int64_t reuse) {
+  return stride % 256 == 0 && p->k >= 64 && reuse >= 128 && batches(p) == 1;
+}
+
 static gemm_plan plan_naive(const filtra_device *dev) {
   return (gemm_plan){.kernel = "gemm/naive",
                      .workgroup = dev->caps.row_workgroup,
@@ -79,6 +90,7 @@ static gemm_plan plan_naive(const filtra_device *dev) {
 static gemm_plan plan_s64(const filtra_device *dev, const ft_gemm *p) {
   uint32_t width = dev->caps.info.subgroup_size;
   uint32_t rows = p->m <= 4 ? 4 : p->m <= 56 && (p->m - 1) % 16 < 8 ? 8 : 16;
+  bool transposed_b = p->b.column != 1;
   return (gemm_plan){.kernel = "gemm/s64",
                      .workgroup = width,
                      .spec = {rows},
@@ -86,7 +98,9 @@ static gemm_plan plan_s64(const filtra_device *dev, const ft_gemm *p) {
                      .tile_m = rows,
                      .tile_n = 2 * width,
                      .step = 2 * width,
-                     .wide = 2};
+                     .wide = 2,
+                     .pack_a = p->a.column != 1 && aliases(p, p->a.column, p->n),
+                     .pack_b = aliases(p, transposed_b ? p->b.column : p->b.row, p->m)};
 }
 
 /* A GPU is taken to need this many workgroups to be busy. */
@@ -177,13 +191,34 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
   return o;
 }
 
+/* The operand as panels of `width` columns, each with its k lines one behind the other. */
+static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64_t line,
+                      int64_t column, int64_t columns, int64_t width) {
+  int64_t panels = ceil_div(columns, width);
+  filtra_tensor *y = ft_tensor_new(g, "panels", FILTRA_F32, 3, (int64_t[]){panels, p->k, width});
+  if (!y) return (ft_matrix){0};
+  uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), (uint32_t)p->k, (uint32_t)columns,
+                     (uint32_t)line, (uint32_t)column};
+  ft_call(g, &(ft_kernel_call){.label = p->label,
+                               .kernel = "gemm/pack",
+                               .args = {FT_READ(x), FT_WRITE(y)},
+                               .push = push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {(uint32_t)width},
+                               .spec_count = 1,
+                               .groups = {ft_flat_groups(g, push[0])},
+                               .bytes = 8.0 * push[0]});
+  return (ft_matrix){.tensor = y, .row = width, .column = 1};
+}
+
 static void emit(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) {
   int64_t parts = ceil_div(p->k, plan->chunk), count = batches(p) * p->m * p->n;
   filtra_tensor *target = p->c.tensor;
   if (parts > 1) target = ft_tensor_new(g, p->label, FILTRA_F32, 2, (int64_t[]){parts, count});
   if (!target) return;
-  operand a = describe(p, &p->a, p->m, p->k, plan->wide);
-  operand b = describe(p, &p->b, p->k, p->n, plan->wide);
+  operand a = describe(p, &p->a, plan->pack_a ? plan->tile_m : p->m, p->k, plan->wide);
+  operand b = describe(p, &p->b, p->k, plan->pack_b ? plan->tile_n : p->n, plan->wide);
   operand c = describe(p, &p->c, p->m, p->n, plan->wide);
   bool accumulate = p->accumulate && parts == 1, random = p->dropout > 0;
   bool wide_c = c.wide && aligned(target, plan->wide) && (!p->z || aligned(p->z, plan->wide)) &&
@@ -191,7 +226,8 @@ static void emit(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) {
   bool tail = p->k % plan->step || plan->chunk % plan->step;
   uint32_t shape = (a.transposed ? TRANSPOSED_A : 0) | (b.transposed ? TRANSPOSED_B : 0) |
                    (a.wide ? WIDE_A : 0) | (b.wide ? WIDE_B : 0) | (wide_c ? WIDE_C : 0) |
-                   (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0);
+                   (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0) |
+                   (plan->pack_a ? PACKED_A : 0) | (plan->pack_b ? PACKED_B : 0);
   uint32_t epilogue = (accumulate ? ACCUMULATE : 0) | (p->bias ? BIAS : 0) | (p->z ? STORE_Z : 0) |
                       (random ? DROPOUT : 0) | (p->residual ? RESIDUAL : 0) |
                       ((uint32_t)p->activation << ACTIVATION_SHIFT);
@@ -253,5 +289,11 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
     p.n = gemm->m;
   }
   gemm_plan chosen = choose(ft_graph_device(g), &p);
+  if (chosen.pack_a) {
+    ft_matrix a = pack(g, &p, p.a.tensor, p.a.column, p.a.row, p.m, chosen.tile_m);
+    p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};
+  }
+  if (chosen.pack_b) p.b = pack(g, &p, p.b.tensor, p.b.row, p.b.column, p.n, chosen.tile_n);
+  if (!p.a.tensor || !p.b.tensor) return;
   emit(g, &p, &chosen);
 }

@@ -17,6 +17,9 @@ const uint TRANSPOSED_A = 1, TRANSPOSED_B = 2;
 const uint WIDE_A = 4, WIDE_B = 8, WIDE_C = 16;
 const uint BATCHED = 32; // several batch entries or parts of K
 const uint K_TAIL = 64;  // some part of K is no multiple of the kernel's step
+// s64: the operand was copied into panels (pack.comp), as wide as a tile of C: element (k,i) of
+// panel j lies at (j*K + k)*width + i. It counts as TRANSPOSED_A, or as not TRANSPOSED_B.
+const uint PACKED_A = 128, PACKED_B = 256;
 const uint ACCUMULATE = 1, BIAS = 2, STORE_Z = 4, DROPOUT = 8, RESIDUAL = 16, ACTIVATION_SHIFT = 5;
 
 layout(constant_id = 1) const uint SHAPE = 0;

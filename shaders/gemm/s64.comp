@@ -79,12 +79,18 @@ void begin(Place at, uint m, uint n, uint lane) {
       a_next[i] = 1;
     }
   } else {
+    // A panel begins at its tile's row 0 and has all rows of a tile.
+    uint first = shape(PACKED_A) ? 0 : m, count = shape(PACKED_A) ? ROWS : p.m;
+    uint from = at.a + at.k_first * p.lda + (shape(PACKED_A) ? m * p.k : 0);
     [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
-      uint pair = clamp_pair(wide_a, m + i * STEP + 2 * lane, p.m, a_next[i]);
-      a_index[i] = unit(wide_a, at.a + at.k_first * p.lda + pair);
+      uint pair = clamp_pair(wide_a, first + i * STEP + 2 * lane, count, a_next[i]);
+      a_index[i] = unit(wide_a, from + pair);
     }
   }
-  if (!shape(TRANSPOSED_B)) {
+  if (shape(PACKED_B)) {
+    b_next = 1;
+    b_index = unit(wide_b, at.b + (n - 2 * lane) * p.k + at.k_first * p.ldb + 2 * lane);
+  } else if (!shape(TRANSPOSED_B)) {
     uint pair = clamp_pair(wide_b, n, p.n, b_next);
     b_index = unit(wide_b, at.b + at.k_first * p.ldb + pair);
   } else {
@@ -132,11 +138,22 @@ void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint k) {
   uint a_step = shape(TRANSPOSED_A) ? p.lda : 1, b_step = shape(TRANSPOSED_B) ? 1 : p.ldb;
   uint row_step = shape(TRANSPOSED_A) ? 1 : p.lda, column_step = shape(TRANSPOSED_B) ? p.ldb : 1;
   uint b0 = at.b + min(n, p.n - 1) * column_step, b1 = at.b + min(n + 1, p.n - 1) * column_step;
+  uint a0 = at.a, first = m, last = p.m - 1;
+  if (shape(PACKED_A)) {
+    a0 += m * p.k;
+    first = 0;
+    last = ROWS - 1;
+  }
+  if (shape(PACKED_B)) {
+    uint lane = n % (2 * WIDTH);
+    b0 = at.b + (n - lane) * p.k + lane;
+    b1 = b0 + 1;
+  }
   k = min(k, at.k_end - 1); // where a skipped branch is run all the same, loads stay inside
   do {
     vec2 b = vec2(b_from.v[b0 + k * b_step], b_from.v[b1 + k * b_step]);
     [[unroll]] for (uint i = 0; i < ROWS; i++)
-      sum[i] += a_from.v[at.a + min(m + i, p.m - 1) * row_step + k * a_step] * b;
+      sum[i] += a_from.v[a0 + min(first + i, last) * row_step + k * a_step] * b;
     k++;
   } while (k < at.k_end);
 }
