@@ -20,14 +20,14 @@ static ft_tiling choose_tiling(const filtra_device *dev, int64_t columns) {
     return (ft_tiling){true, lanes, lanes, .own_rows = 8, .rows = 8, .columns = 2 * lanes};
   /* A tile of scores and the row sums of two matrices have to stay in registers. */
   uint32_t own_rows = columns > 64 ? 2 : 4;
-  if (dev->caps.few_registers) own_rows /= 2;
+  if (dev->caps.few_registers) own_rows = columns > 32 ? 1 : 2;
   return (ft_tiling){false,
                      128,
                      0,
                      .own_rows = own_rows,
                      .rows = 16 * own_rows,
                      .columns = 32,
-                     .unroll = dev->caps.cpu ? 1 : 4};
+                     .unroll = dev->caps.cpu || dev->caps.few_registers ? 1 : 4};
 }
 
 uint32_t ft_attention_blocks(int64_t count, uint32_t size) {
