@@ -33,12 +33,15 @@ static struct plan make_plan(const filtra_device *dev, const ft_chain *c) {
   struct plan p = {
       .batch = (uint32_t)shape[0], .steps = (uint32_t)shape[1] - 1, .features = (uint32_t)shape[2]};
   p.lanes = caps->subgroup ? caps->info.subgroup_size : caps->row_workgroup;
+  /* Where lanes share few registers, narrow subgroups leave each of them more. */
+  const bool narrow = caps->few_registers && caps->subgroup_size_control && p.lanes > 16;
+  if (caps->subgroup && narrow) p.lanes = 16;
   p.wide = caps->cpu && caps->subgroup && caps->info.int64 && p.lanes >= 4;
-  const uint32_t most = caps->cpu ? 8 : 2;
+  const uint32_t most = caps->cpu ? 8 : caps->few_registers ? 1 : 2;
   p.per_lane = 1;
   while (p.per_lane < most && p.per_lane * p.lanes < p.features)
     p.per_lane *= 2;
-  p.ahead = caps->cpu ? 1 : 4;
+  p.ahead = caps->cpu || caps->few_registers ? 1 : 4;
   p.blocks = divide_up(p.features, p.per_lane * p.lanes);
   p.chunk = chunk_length(caps->cpu, (uint64_t)p.batch * p.blocks, p.steps);
   p.chunks = p.chunk ? divide_up(p.steps, p.chunk) : 1;

@@ -6,7 +6,7 @@
 
 // The carry into each chunk but the first, over the chunks' summaries: an invocation per vector,
 // sample and feature.
-const uint block = 8; // loads in flight
+const uint block = 4; // loads in flight
 
 void main() {
   p = given;
