@@ -223,7 +223,8 @@ static void test_listing_folders(void **state) {
     free(names[i]);
   }
   free(names);
-  assert_fails(ft_list_directory("/nonexistent", &names, &count), FILTRA_ERROR_IO, "/nonexistent");
+  assert_fails(ft_list_directory("/dev/null/none", &names, &count), FILTRA_ERROR_IO,
+               "/dev/null/none");
   for (long n = 1; n < 6; n++) { /* one for the list, one for each name */
     ft_memory_fail_after(n);
     assert_fails(ft_list_directory(folder, &names, &count), FILTRA_ERROR_HOST_MEMORY, "memory");
