@@ -6,8 +6,9 @@
  * header includes the whole public interface.
  *
  * ## Who it is for
- * - Applications that classify sequences and link one small library instead of a framework:
- *   model.h, and train.h and data.h to train on their own data.
+ * - Applications that classify sequences, pairs, time series or images, or predict numbers, and
+ *   link one small library instead of a framework: model.h, and train.h and data.h to train on
+ *   their own data.
  * - Applications that go on with a text, token by token: generate.h.
  * - Researchers who compare token mixers, or write their own architecture from tensors and ops with
  *   automatic differentiation: graph.h and ops.h, which model.h is written with.
@@ -36,7 +37,7 @@
  * }
  * filtra_trainer_finish(trainer, &metrics);
  * filtra_model_save(model, "model.safetensors");  // later: filtra_model_load, then
- * filtra_model_predict(model, &batch, logits);    // logits [batch.size, classes]
+ * filtra_model_predict(model, &batch, logits);    // [batch.size, classes]; model.h: other tasks
  * @endcode
  * filtra_run_train() does all of it, with evaluation, checkpoints and a log, from one JSON text.
  * Each handle has a destroy or close function; children are destroyed before their parents.
