@@ -116,6 +116,9 @@ static void variants_agree_too(void **state) {
         3);
   check(&(filtra_model_config){.mixer = "softmax", .mask_zero = true, .scale_embeddings = true}, 1,
         17);
+  check(&(filtra_model_config){.mixer = "{\"name\": \"plaplacian\", \"p\": [1.2, 2],"
+                                        " \"euler\": true, \"diagonal\": \"zero\"}"},
+        2, 5);
   check(&(filtra_model_config){.mixer = "softmax", .max_length = 1}, 1, 1);
   check(&(filtra_model_config){.mixer = "softmax", .max_length = 2}, 2, 2);
 }
