@@ -63,9 +63,20 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, 
   } while (first < a.width);
 }
 
+// The rows of m that the tile's rows stand for: held, since they would be gathered for each tile.
+struct OwnRows {
+  float x[OWN_ROWS][OWN_WIDTH];
+};
+void own_rows(out OwnRows own, Matrix m, uint first) {
+  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
+    [[unroll]] for (uint n = 0; n < OWN_WIDTH; ++n)
+      own.x[r][n] = m.base.v[min(first + r, m.count - 1) * m.stride +
+                             min(sum_column(n), m.width - 1)];
+}
+
 // add_weighted, or add_weighted_from.
-void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
-              float own[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
+void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own,
+              float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
   const uint STEP = 2;  // lanes per iteration
   uint lane = 0;
   do {
@@ -78,7 +89,7 @@ void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
       [[unroll]] for (uint n = 0; n < own_width(b.width); ++n) {
         const float y = b.base.v[row + min(sum_column(n), b.width - 1)];
         [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-          sum[r][n] += f[r] * (from_own ? y - own[r][n] : y);
+          sum[r][n] += f[r] * (from_own ? y - own.x[r][n] : y);
       }
     }
     lane += STEP;

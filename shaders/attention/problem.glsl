@@ -25,11 +25,18 @@ const bool WANT_0 = (FLAGS & 128) != 0;
 const bool WANT_1 = (FLAGS & 256) != 0;
 const bool PAIRED = (FLAGS & 512) != 0;
 
+#ifdef FILTRA_HEADS
+// Where q, k and v of a head begin, in elements, and the bits of a number of the op's.
+layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer HeadTable {
+  uvec4 of[];
+};
+#endif
+
 layout(push_constant, std430) uniform Arguments {
   F32 q, k, v, lse, mask, bias, dy, delta, result_0, result_1;
   U32 random;
 #ifdef FILTRA_HEADS
-  U32 heads;  // [HEADS,4]: where q, k and v of a head begin, in elements, and a number of the op's
+  HeadTable heads;  // [HEADS]
   uint batches, queries, keys;
   uint q_batch, k_batch, v_batch;  // strides in elements
 #else
@@ -41,10 +48,10 @@ layout(push_constant, std430) uniform Arguments {
 args;
 
 #ifdef FILTRA_HEADS
-uint q_origin(uint b, uint h) { return b * args.q_batch + args.heads.v[4 * h]; }
-uint k_origin(uint b, uint h) { return b * args.k_batch + args.heads.v[4 * h + 1]; }
-uint v_origin(uint b, uint h) { return b * args.v_batch + args.heads.v[4 * h + 2]; }
-float head_number(uint h) { return uintBitsToFloat(args.heads.v[4 * h + 3]); }
+uint q_origin(uint b, uint h) { return b * args.q_batch + args.heads.of[h].x; }
+uint k_origin(uint b, uint h) { return b * args.k_batch + args.heads.of[h].y; }
+uint v_origin(uint b, uint h) { return b * args.v_batch + args.heads.of[h].z; }
+float head_number(uint h) { return uintBitsToFloat(args.heads.of[h].w); }
 #else
 uint q_origin(uint b, uint h) { return b * args.q_batch + h * args.q_head; }
 uint k_origin(uint b, uint h) { return b * args.k_batch + h * args.k_head; }

@@ -30,8 +30,7 @@ void distance_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matr
 // sum[r] += sum over c of t[r][c] times row b_first + c of b.
 void add_weighted(inout float sum[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_COLS], Matrix b,
                   uint b_first) {
-  float none[OWN_ROWS][OWN_WIDTH];
-  clear(none);
+  OwnRows none;
   add_rows(false, sum, none, t, b, b_first);
 }
 
@@ -41,9 +40,9 @@ void load_rows(out float x[OWN_ROWS][OWN_WIDTH], Matrix m, uint first) {
       m.base.v[min(first + tile_row(r), m.count - 1) * m.stride + min(sum_column(n), m.width - 1)];
 }
 
-// sum[r] += sum over c of t[r][c] times (row b_first + c of b - own[r]). Rows close to one's own
+// sum[r] += sum over c of t[r][c] times (row b_first + c of b - own row r). Rows close to one's own
 // with large weights lose nothing to cancellation.
-void add_weighted_from(inout float sum[OWN_ROWS][OWN_WIDTH], float own[OWN_ROWS][OWN_WIDTH],
+void add_weighted_from(inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own,
                        float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
   add_rows(true, sum, own, t, b, b_first);
 }

@@ -91,9 +91,23 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, 
   } while (first < a.width);
 }
 
+// The rows of m that the tile's rows stand for: loaded for each tile, since registers are scarce.
+struct OwnRows {
+  Matrix m;
+  uint first;
+};
+void own_rows(out OwnRows own, Matrix m, uint first) { own = OwnRows(m, first); }
+
 // The part of add_rows below that makes columns block * BREADTH .. + BREADTH - 1.
-void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
-               float own[OWN_ROWS][OWN_WIDTH], Matrix b, uint b_first, uint block) {
+void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own, Matrix b,
+               uint b_first, uint block) {
+  float x[OWN_ROWS][OWN_COLS];
+  if (from_own)
+    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
+      const uint row = min(own.first + tile_row(r), own.m.count - 1) * own.m.stride;
+      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
+        x[r][c] = own.m.base.v[row + min(sum_column(block * OWN_COLS + c), own.m.width - 1)];
+    }
   const uint b_staged = TILE_ROWS * COL_PITCH;
   uint i = gl_LocalInvocationID.x;
   [[dont_unroll]] do {
@@ -111,8 +125,8 @@ void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
       [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
         const float f = staged[tile_row(r) * COL_PITCH + token];
         [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
-          const uint n = block * OWN_COLS + c;
-          sum[r][n] += f * (from_own ? y[c] - own[r][n] : y[c]);
+          const float z = from_own ? y[c] - x[r][c] : y[c];
+          sum[r][block * OWN_COLS + c] += f * z;
         }
       }
     }
@@ -121,8 +135,8 @@ void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
 }
 
 // add_weighted, or add_weighted_from.
-void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH],
-              float own[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
+void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own,
+              float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
   barrier();
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
     [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)

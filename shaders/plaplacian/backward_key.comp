@@ -18,11 +18,12 @@ void main() {
   const float exponent = head_exponent(h);
   const bool attention = is_attention(exponent);
 
-  float dk[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH], own[OWN_ROWS][OWN_WIDTH];
+  float dk[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH];
   bool kept[OWN_ROWS];
   clear(dk);
   clear(dv);
-  load_rows(own, v, key);
+  OwnRows own;
+  own_rows(own, v, key);
   for_rows(r) kept[r] = key_kept(b, key + tile_row(r));
   uint query = first_query_seeing(key);
   if (query < args.queries) do {
@@ -40,15 +41,11 @@ void main() {
         }
         differentiate_norms(f, pull, p, ds, d, exponent, key, token_of(query));
       }
-      if (WANT_0) {
-        for_rows(r) for_cols(c) ds[r][c] = p[r][c] * (ds[r][c] * f[r][c] - delta[c]);
-        add_weighted(dk, ds, q, query);
-      }
-      if (WANT_1) {
-        for_rows(r) for_cols(c) p[r][c] *= f[r][c];
-        add_weighted(dv, p, dy, query);
-        if (!attention) add_weighted_from(dv, own, pull, v, token_of(query));
-      }
+      if (WANT_0) for_rows(r) for_cols(c) ds[r][c] = p[r][c] * (ds[r][c] * f[r][c] - delta[c]);
+      if (WANT_1) for_rows(r) for_cols(c) p[r][c] *= f[r][c];
+      if (WANT_0) add_weighted(dk, ds, q, query);
+      if (WANT_1) add_weighted(dv, p, dy, query);
+      if (WANT_1 && !attention) add_weighted_from(dv, own, pull, v, token_of(query));
       query += TILE_COLS;
     } while (query < args.queries);
 

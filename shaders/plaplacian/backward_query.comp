@@ -19,11 +19,12 @@ void main() {
   const float exponent = head_exponent(h);
   const bool attention = is_attention(exponent);
 
-  float dq[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH], own[OWN_ROWS][OWN_WIDTH];
+  float dq[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH];
   float lse[OWN_ROWS], delta[OWN_ROWS], factor[OWN_ROWS];
   clear(dq);
   clear(dv);
-  load_rows(own, v, token);
+  OwnRows own;
+  own_rows(own, v, token);
   load_statistics(lse, delta, head, query);
   for_rows(r) factor[r] = 0;
   uint key = 0;
@@ -39,9 +40,10 @@ void main() {
     } while (key < key_end);
 
   if (WANT_1 && EULER && !attention) {
+    float slope[OWN_ROWS][OWN_WIDTH];
     rows_sum(factor);
-    load_rows(own, dy, query);
-    for_rows(r) for_width(n) dv[r][n] += (1 - factor[r]) * own[r][n];
+    load_rows(slope, dy, query);
+    for_rows(r) for_width(n) dv[r][n] += (1 - factor[r]) * slope[r][n];
   }
   for_rows(r) factor[r] = SCALE;
   if (WANT_0) store_rows(like_q(args.result_0, b, h), query, dq, factor, ADD_0);

@@ -18,10 +18,10 @@ void main() {
   const float exponent = head_exponent(h);
   const bool attention = is_attention(exponent);
 
-  float sum[OWN_ROWS][OWN_WIDTH], own[OWN_ROWS][OWN_WIDTH], top[OWN_ROWS], total[OWN_ROWS];
+  float sum[OWN_ROWS][OWN_WIDTH], top[OWN_ROWS], total[OWN_ROWS];
+  OwnRows own;
+  if (EULER) own_rows(own, v, token);
   clear(sum);
-  clear(own);
-  if (EULER && !attention) load_rows(own, v, token);
   start_rows(top, total);
   uint key = 0;
   if (key_end > 0) do {
@@ -34,7 +34,7 @@ void main() {
         for_rows(r) for_cols(c) t[r][c] *=
             norm_weight(d[r][c], exponent, token + tile_row(r) == key + tile_col(c));
       }
-      if (EULER)
+      if (EULER && !attention)
         add_weighted_from(sum, own, t, v, key);
       else
         add_weighted(sum, t, v, key);
@@ -42,9 +42,13 @@ void main() {
     } while (key < key_end);
 
   finish_rows(top, total, head, query);
-  if (EULER) for_rows(r) {
-      for_width(n) sum[r][n] = total[r] * sum[r][n] + own[r][n];
+  if (EULER && !attention) {
+    float start[OWN_ROWS][OWN_WIDTH];
+    load_rows(start, v, token);
+    for_rows(r) {
+      for_width(n) sum[r][n] = total[r] * sum[r][n] + start[r][n];
       total[r] = 1;
     }
+  }
   store_rows(like_y(args.result_0, b, h), query, sum, total, false);
 }
