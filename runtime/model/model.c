@@ -9,15 +9,16 @@
 
 /* ---- inference ---- */
 
-/* Loss and score beside the logits, so that evaluation is the same graph. */
-static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length,
+/* Where labels are judged the logits stay on the device: those of a language model, a vocabulary
+ * for each token, can take gigabytes of host memory. */
+static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length, bool judged,
                                     ft_observer *observer, ft_batch_graph *b) {
-  *b = (ft_batch_graph){.size = size, .length = length, .observer = observer};
+  *b = (ft_batch_graph){.size = size, .length = length, .judged = judged, .observer = observer};
   FT_TRY(filtra_graph_create(
       model->device, &(filtra_graph_options){.arena = model->arena, .slots = 2}, &b->graph));
   filtra_tensor *auxiliary;
   ft_batch_graph_open(model, b, &auxiliary);
-  filtra_graph_output(b->graph, b->logits);
+  if (!judged) filtra_graph_output(b->graph, b->logits);
   FT_TRY(ft_batch_graph_judge(model, b, 0.0f, NULL));
   filtra_graph_output(b->graph, b->loss);
   return filtra_graph_compile(b->graph);
@@ -41,11 +42,12 @@ static filtra_status inference_graph(filtra_model *model, const filtra_batch *ba
   int64_t length = round_up(longest, 16, model->options.max_length);
   for (size_t i = 0; i < model->graph_count; i++) {
     *out = &model->graphs[i];
-    if ((*out)->size == size && (*out)->length == length) return FILTRA_OK;
+    if ((*out)->size == size && (*out)->length == length && (*out)->judged == labelled)
+      return FILTRA_OK;
   }
   FT_TRY(FT_GROW(model->graphs, model->graph_count, model->graph_capacity));
   *out = &model->graphs[model->graph_count];
-  filtra_status status = make_inference(model, size, length, NULL, *out);
+  filtra_status status = make_inference(model, size, length, labelled, NULL, *out);
   if (status)
     ft_batch_graph_close(*out);
   else
@@ -55,7 +57,7 @@ static filtra_status inference_graph(filtra_model *model, const filtra_batch *ba
 
 filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length,
                                ft_observer *observer, ft_batch_graph *out) {
-  filtra_status status = make_inference(model, size, length, observer, out);
+  filtra_status status = make_inference(model, size, length, false, observer, out);
   if (status) ft_batch_graph_close(out);
   return status;
 }

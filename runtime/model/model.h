@@ -84,6 +84,7 @@ typedef struct ft_batch_graph {
   filtra_graph *graph;
   int64_t size, length;                       /* samples; tokens of a sequence */
   int64_t rows;                               /* predictions: samples, or all their tokens */
+  bool judged;                                /* inference: gives loss and score, no logits */
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
   filtra_tensor *labels, *values, *weights;   /* [rows] each; labels or values */
   filtra_tensor *sample_weights;              /* [size] */
