@@ -229,6 +229,18 @@ static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_da
 
 /* ---- public ---- */
 
+/* Options that a data set of this kind has no use for. */
+static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_options *o) {
+  if (o->pixels != FILTRA_PIXELS_GREY && !ds->info.height)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is for images; data of format %s holds none",
+                   ds->info.format);
+  if ((o->text_column || o->target_column) && strcmp(ds->info.format, ft_format_table.name))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "text_column and target_column are for tables; the format is %s",
+                   ds->info.format);
+  return FILTRA_OK;
+}
+
 static filtra_status read_dataset(const char *path, const filtra_dataset_options *options,
                                   const ft_data_fit *fit, filtra_dataset *ds) {
   const ft_dataset_format *format;
@@ -237,6 +249,7 @@ static filtra_status read_dataset(const char *path, const filtra_dataset_options
   ds->info.sequences = 1;
   ds->info.max_length = options->max_length;
   FT_TRY(format->open(path, options, ds));
+  FT_TRY(check_use(ds, options));
   FT_TRY(make_splits(ds, options->seed));
   FT_TRY(apply_fit(ds, path, fit));
   return ds->standardise ? ft_standardise(ds, fit) : FILTRA_OK;

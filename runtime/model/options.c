@@ -183,6 +183,14 @@ static filtra_status check_task(const char *context, const ft_model_options *o) 
   return FILTRA_OK;
 }
 
+static filtra_status check_target(const char *context, const ft_model_options *o) {
+  if (o->task == FT_TASK_REGRESSION || (o->target_mean == 0.0f && o->target_scale == 1.0f))
+    return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: \"target_mean\" and \"target_scale\" are for task \"regression\", not \"%s\"",
+                 context, TASKS[o->task]);
+}
+
 filtra_status ft_model_options_finish(const char *context, ft_model_options *o) {
   if (o->task == FT_TASK_AUTO) o->task = FT_TASK_CLASSIFICATION;
   if (!o->max_length) o->max_length = o->patch ? o->image_height * o->image_width : 2048;
@@ -199,6 +207,7 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *o) 
   FT_TRY(check_sizes(context, o));
   FT_TRY(check_image(context, o));
   FT_TRY(check_block(context, o));
+  FT_TRY(check_target(context, o));
   return check_task(context, o);
 }
 

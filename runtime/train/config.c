@@ -139,15 +139,28 @@ static filtra_status fit_features(ft_model_options *model, const char *context,
                    context, (long long)features, (long long)classes);
   if (model->patch && !info->height)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"patch\" is for images; the data holds none", context);
+  if (info->height && (model->image_height != info->height || model->image_width != info->width))
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: the data's images are %u x %u pixels, \"image_width\" x \"image_height\" is "
+        "%lld x %lld",
+        context, info->width, info->height, (long long)model->image_width,
+        (long long)model->image_height);
   return FILTRA_OK;
 }
 
 /* Mean and standard deviation of the training values: the model predicts in these units. */
-static filtra_status fit_target(ft_model_options *model, const filtra_dataset *data) {
+static filtra_status fit_target(ft_model_options *model, const char *context,
+                                const filtra_dataset *data) {
   uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_TRAIN];
   double sum = 0.0, squares = 0.0;
   filtra_sample sample;
   if (model->task != FT_TASK_REGRESSION || model->target_scale != 0.0f) return FILTRA_OK;
+  if (model->target_mean != 0.0f)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"target_mean\" needs \"target_scale\", too; without either both come from "
+                   "the data",
+                   context);
   for (uint64_t i = 0; i < count; i++) {
     FT_TRY(filtra_dataset_sample(data, FILTRA_TRAIN, i, &sample));
     sum += sample.value;
@@ -179,7 +192,7 @@ filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                    "file's path to train on that",
                    config->data);
   FT_TRY(fit_model(config, context, data));
-  FT_TRY(fit_target(&config->model, data));
+  FT_TRY(fit_target(&config->model, context, data));
   return ft_model_options_finish(context, &config->model);
 }
 

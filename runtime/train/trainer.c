@@ -43,6 +43,13 @@ static filtra_status complete(const filtra_train_options *given, filtra_train_op
   return FILTRA_OK;
 }
 
+static filtra_status check_smoothing(const filtra_model *model, const filtra_train_options *o) {
+  if (o->label_smoothing == 0.0f || model->options.task != FT_TASK_REGRESSION) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "trainer: label_smoothing is %g; task \"regression\" has values and no labels",
+                 (double)o->label_smoothing);
+}
+
 /* ---- graphs ---- */
 
 /* A view over a whole flat buffer. */
@@ -130,6 +137,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
   filtra_status status = complete(options, &t->options);
+  if (!status) status = check_smoothing(model, &t->options);
   uint64_t bytes = model->params->bytes;
   if (!status) status = ft_parameters_make_trainable(model->params);
   if (!status) status = zeroed_buffer(model->device, bytes, &t->first);

@@ -322,6 +322,10 @@ static void test_options(void **state) {
                FILTRA_ERROR_ARGUMENT, "known are lra-listops, listops");
   assert_fails(try_open(path, &(filtra_dataset_options){.format = "lra-listops"}),
                FILTRA_ERROR_INPUT, "data.tsv:1: the header");
+  assert_fails(try_open(path, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB}),
+               FILTRA_ERROR_ARGUMENT, "pixels is for images");
+  assert_fails(try_open(path, &(filtra_dataset_options){.target_column = "label"}),
+               FILTRA_ERROR_ARGUMENT, "are for tables");
   assert_fails(try_open(path, &(filtra_dataset_options){.tokenizer = "bytes"}),
                FILTRA_ERROR_ARGUMENT, "\"bytes\" reads no expressions");
   assert_fails(try_open(path, &(filtra_dataset_options){.tokenizer = "listops"}),

@@ -326,6 +326,7 @@ static void models_without_a_meaning(void **state) {
       {{.patch = 2, SERIES}, "must divide \"image_height\" 0"},
       {{.dropout = NAN, SERIES}, "\"dropout\" must be a number"},
       {{.target_scale = -1.0f, .task = FILTRA_TASK_REGRESSION, TEXT}, "\"target_scale\" is -1"},
+      {{.target_mean = 1.0f, SERIES}, "are for task \"regression\", not \"classification\""},
       {{.mixer = "{\"name\": 3}", SERIES}, "\"mixer\""},
   };
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {

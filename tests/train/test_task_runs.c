@@ -196,11 +196,18 @@ static void data_decide_the_task(void **state) {
       {series, ", \"classes\": 3, \"patch\": 2", "the data holds none"},
       {images, ", \"pixels\": \"grey_features\", \"patch\": 4", "\"patch\" 4 must divide"},
       {images, ", \"patch\": 2", "token ids, one a pixel"},
+      {images, ", \"pixels\": \"rgb\", \"image_width\": 7",
+       "\"image_width\" x \"image_height\" is 7 x"},
+      {values, ", \"target_mean\": 3", "\"target_mean\" needs \"target_scale\""},
       {values, ", \"features\": 3", "no \"features\""},
   };
   for (size_t i = 0; i < FT_COUNT(CASES); i++)
     assert_fails(run(config_text(CASES[i].data(), CASES[i].more), test_new_run(), 100),
                  FILTRA_ERROR_INPUT, CASES[i].part);
+  assert_fails(run(config_text(values(), ", \"label_smoothing\": 0.1"), test_new_run(), 100),
+               FILTRA_ERROR_ARGUMENT, "has values and no labels");
+  assert_fails(run(config_text(series(), ", \"pixels\": \"rgb\""), test_new_run(), 100),
+               FILTRA_ERROR_ARGUMENT, "pixels is for images");
 }
 
 /* What a run's model does not fit is refused before anything reads it. */
