@@ -110,7 +110,7 @@ filtra_status filtra_tokenizer_decode(const filtra_tokenizer *t, const int32_t *
     if (tokens[i] < 0 || tokens[i] >= (int64_t)t->size)
       return ft_fail(FILTRA_ERROR_ARGUMENT, "token %zu is %d; the ids of \"%s\" are 0 to %u", i,
                      tokens[i], t->name, t->size - 1);
-    if (tokens[i] == 0) continue;
+    if (!*t->symbols[tokens[i]]) continue; /* padding; "pixels" has none, its 0 is a pixel */
     write_symbol(&w, t, tokens[i], line_start);
     line_start = !strcmp(t->symbols[tokens[i]], "<eos>");
   }

@@ -364,6 +364,9 @@ static void test_pixels_tokenizer(void **state) {
   assert_true(ids[0] == 0 && ids[1] == 17 && ids[2] == 255 && ids[3] == 9);
   for (uint32_t i = 0; i < 256; i++)
     assert_int_equal(atoi(filtra_tokenizer_symbol(t, i)), i);
+  char back[16];
+  assert_ok(filtra_tokenizer_decode(t, ids, 4, back, sizeof back, &count));
+  assert_string_equal(back, "0 17 255 9");
   static const char *const wrong[] = {"", " ", "256", "1 -2", "3.5", "x", "00001", "12a"};
   for (size_t i = 0; i < FT_COUNT(wrong); i++)
     assert_int_equal(filtra_tokenizer_encode(t, wrong[i], strlen(wrong[i]), ids, 4, &count),
