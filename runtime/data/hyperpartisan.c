@@ -103,7 +103,7 @@ static filtra_status begin_article(article_reader *r, const ft_xml *xml) {
 
 /* A tag reads as a space. */
 static filtra_status add_text(article_reader *r, const ft_xml *xml) {
-  if (xml->length > FT_XML_LIMIT - r->length)
+  if (xml->length >= FT_XML_LIMIT - r->length) /* with the space */
     return ft_fail(FILTRA_ERROR_INPUT, "an article of more than %d MiB", FT_XML_LIMIT >> 20);
   size_t wanted = r->length + xml->length + 1;
   if (wanted > r->capacity) {
