@@ -181,6 +181,11 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
   if (ft_tokenizer_is_made(c->tokenizer)) FT_TRY(ft_run_load_tokenizer(c, &same, &tokenizer));
   options->fitted = tokenizer;
   filtra_status status = ft_run_load_fit(c->folder, &fit);
+  if (!status && c->model.features && !fit.data.features)
+    status = ft_fail(FILTRA_ERROR_INPUT,
+                     "%s/" FT_RUN_FIT " is missing or has no \"feature_mean\": without it features "
+                     "would not mean what those of the training data meant",
+                     c->folder);
   if (!status) status = ft_dataset_open_fitted(path, options, &fit.data, out);
   ft_run_free_fit(&fit);
   if (status)

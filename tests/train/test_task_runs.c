@@ -230,6 +230,9 @@ static void other_data_must_fit(void **state) {
                                          "1,2,3,4,5,6:3,4,5,6,7,8:up\n");
   assert_ok(filtra_run_evaluate(test_device(), folder, "test", longer, &e));
   assert_int_equal(e.samples, 1);
+  assert_int_equal(remove(test_path(folder, "data.json")), 0);
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", longer, &e), FILTRA_ERROR_INPUT,
+               "data.json is missing");
 }
 
 int main(void) {
