@@ -81,8 +81,7 @@ static filtra_status list_stages(analyzer *a) {
 }
 
 static filtra_status make_room(analyzer *a) {
-  const filtra_batch *shape = &(filtra_batch){.length = (uint32_t)a->graph.length};
-  size_t most = 0, width = 0;
+  size_t most = 0, width = 0, length = (size_t)a->graph.length;
   for (size_t i = 0; i < a->observer.count; i++) {
     const filtra_tensor *t = a->observer.list[i].tensor;
     size_t elements = (size_t)filtra_tensor_elements(t), columns = (size_t)ft_columns(t);
@@ -93,7 +92,7 @@ static filtra_status make_room(analyzer *a) {
   free(a->scratch);
   free(a->gram);
   a->features = ft_calloc(most, sizeof *a->features);
-  a->scratch = ft_calloc(2 * ((size_t)shape->length + 2 + width), sizeof *a->scratch);
+  a->scratch = ft_calloc(2 * (length + 2 + width), sizeof *a->scratch);
   a->gram = ft_calloc(width * width + width, sizeof *a->gram);
   return a->features && a->scratch && a->gram ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
