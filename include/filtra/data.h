@@ -183,10 +183,10 @@ typedef struct filtra_dataset_options {
   /** What a path to one file is. FILTRA_TRAIN: training data, and validation is held out of it.
    * FILTRA_VAL, FILTRA_TEST: that split, all of it. Ignored for folders. */
   filtra_split file_split;
-  uint64_t seed; /**< chooses the held-out samples */
-  filtra_pixels pixels;
+  uint64_t seed;        /**< chooses the held-out samples */
+  filtra_pixels pixels; /**< of images; of other data only the default is accepted */
   /** Which columns of a table are meant, by name or number from 1; NULL: those that the table calls
-   * so (see "table" above). */
+   * so (see "table" above). Other formats refuse them. */
   const char *text_column, *target_column;
 } filtra_dataset_options;
 

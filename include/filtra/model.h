@@ -82,7 +82,7 @@ typedef struct filtra_model_config {
   /** Initial standard deviation of embeddings and positions; 0: 0.02, in the Converter
    * 1 / sqrt(max_length). */
   float embedding_init;
-  /** Regression: the head gives (value - target_mean) / target_scale; scale 0: 1. */
+  /** Regression: the head gives (value - target_mean) / target_scale; scale 0: 1. Else 0, 0. */
   float target_mean, target_scale;
   uint64_t seed; /**< of the initial values */
 } filtra_model_config;

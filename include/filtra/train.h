@@ -36,7 +36,7 @@ typedef struct filtra_train_options {
   float beta1, beta2;    /**< 0: 0.9, 0.999 */
   float epsilon;         /**< 0: 1e-8 */
   float clip_norm;       /**< global gradient norm; 0: no clipping */
-  float label_smoothing; /**< in [0,1) */
+  float label_smoothing; /**< in [0,1); in regression 0 */
   uint64_t steps;        /**< of the schedule; required unless it is constant */
   uint64_t warmup_steps; /**< linear from 0 (one-cycle: from lr/25) */
   uint64_t seed;         /**< of dropout */
