@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FEWEST_TOKENS = 16, FEWEST_ROWS = 64 }; /* that a pass is over, that it reads */
+
 /* A graph over `tokens` tokens of each sequence: the first ones, or one token that sees `seen`
  * rows of the past. */
 typedef struct pass {
@@ -97,24 +99,15 @@ static filtra_status run_pass(filtra_generator *gen, const pass *p, int64_t firs
   return filtra_graph_run(p->graph);
 }
 
-/* Few graphs serve all lengths, each at most twice as long as needed. */
-static int64_t round_up(int64_t n, int64_t least, int64_t most) {
-  int64_t p = least;
-  while (p < n)
-    p *= 2;
-  return p < most ? p : most;
-}
-
 /* What follows tokens [done, length) of the text, those before being known. */
 static filtra_status read_text(filtra_generator *gen, int64_t done, int64_t length, pass **last) {
-  enum { FEWEST_TOKENS = 16, FEWEST_ROWS = 64 };
   int64_t capacity = gen->past.capacity;
   if (!done && length > 1) {
-    FT_TRY(find_pass(gen, round_up(length, FEWEST_TOKENS, capacity), 0, last));
+    FT_TRY(find_pass(gen, ft_graph_length(length, FEWEST_TOKENS, capacity), 0, last));
     return run_pass(gen, *last, 0, length);
   }
   for (int64_t n = done; n < length; n++) {
-    FT_TRY(find_pass(gen, 1, round_up(n + 1, FEWEST_ROWS, capacity), last));
+    FT_TRY(find_pass(gen, 1, ft_graph_length(n + 1, FEWEST_ROWS, capacity), last));
     FT_TRY(run_pass(gen, *last, n, 1));
   }
   return FILTRA_OK;
@@ -186,7 +179,7 @@ static filtra_status open_generator(filtra_generator *gen) {
   gen->text = ft_calloc(tokens, sizeof *gen->text);
   gen->host = ft_calloc(tokens, sizeof *gen->host);
   if (!gen->text || !gen->host) return FILTRA_ERROR_HOST_MEMORY;
-  return find_pass(gen, 1, round_up(1, 64, gen->past.capacity), &first);
+  return find_pass(gen, 1, ft_graph_length(1, FEWEST_ROWS, gen->past.capacity), &first);
 }
 
 filtra_status filtra_generator_create(filtra_model *model, const filtra_generator_options *options,

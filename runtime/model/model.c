@@ -24,7 +24,7 @@ static filtra_status make_inference(filtra_model *model, int64_t size, int64_t l
   return filtra_graph_compile(b->graph);
 }
 
-static int64_t round_up(int64_t n, int64_t least, int64_t most) {
+int64_t ft_graph_length(int64_t n, int64_t least, int64_t most) {
   int64_t p = least;
   while (p < n)
     p *= 2;
@@ -38,8 +38,8 @@ static filtra_status inference_graph(filtra_model *model, const filtra_batch *ba
   int64_t longest = 1, sequences = batch->size * ft_model_sequences(&model->options);
   for (int64_t i = 0; i < sequences; i++)
     if (batch->lengths[i] > longest) longest = batch->lengths[i];
-  int64_t size = labelled ? batch->size : round_up(batch->size, 1, INT64_MAX);
-  int64_t length = round_up(longest, 16, model->options.max_length);
+  int64_t size = labelled ? batch->size : ft_graph_length(batch->size, 1, INT64_MAX);
+  int64_t length = ft_graph_length(longest, 16, model->options.max_length);
   for (size_t i = 0; i < model->graph_count; i++) {
     *out = &model->graphs[i];
     if ((*out)->size == size && (*out)->length == length && (*out)->judged == labelled)
