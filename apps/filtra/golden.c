@@ -103,6 +103,10 @@ filtra_tensor *golden_input(golden *c, const char *name) {
   return make_input(c, t, strncmp(name, "fixed.", 6) != 0);
 }
 
+filtra_tensor *golden_mask(golden *c) {
+  return golden_has(c, "fixed.mask") ? golden_input(c, "fixed.mask") : NULL;
+}
+
 filtra_tensor *golden_ids(golden *c, const char *name, int64_t limit) {
   const ft_safetensor *t = find_tensor(c, "", name);
   for (int64_t i = 0; t && t->dtype == FT_SAFETENSORS_I32 && i < elements(t); i++) {

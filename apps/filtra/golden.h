@@ -70,6 +70,8 @@ golden_build_fn golden_find_converter_part(const char *op);
 filtra_tensor *golden_input(golden *c, const char *name);
 /** The same for I32 ids, which must be 0 to limit - 1. */
 filtra_tensor *golden_ids(golden *c, const char *name, int64_t limit);
+/** fixed.mask; NULL where the file has none. */
+filtra_tensor *golden_mask(golden *c);
 bool golden_has(const golden *c, const char *name);
 /** Dimension `axis` of a tensor in the file. */
 int64_t golden_dim(const golden *c, const char *name, int axis);

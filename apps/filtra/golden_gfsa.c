@@ -15,15 +15,11 @@ void golden_bind_qkv(golden *c) {
   }
 }
 
-static filtra_tensor *optional_mask(golden *c) {
-  return golden_has(c, "fixed.mask") ? golden_input(c, "fixed.mask") : NULL;
-}
-
 static filtra_tensor *filter(golden *c, filtra_tensor *q, filtra_tensor *k, filtra_tensor *v) {
   filtra_tensor *w0 = golden_input(c, "param.w0"), *w1 = golden_input(c, "param.w1"),
                 *wK = golden_input(c, "param.wK");
   filtra_gfsa_options options = {.attention = {.causal = golden_flag(c, "causal"),
-                                               .mask = optional_mask(c),
+                                               .mask = golden_mask(c),
                                                .scale = (float)golden_number(c, "scale", 0.0)},
                                  .order = (int)golden_count(c, "K", 3)};
   return filtra_gfsa(c->graph, q, k, v, w0, w1, wK, &options);
@@ -48,7 +44,7 @@ static filtra_status build_gfsa_layer(golden *c) {
   FT_TRY(status);
   ft_scope scope = {.graph = c->graph, .params = c->params};
   ft_mixer_input in = {.x = golden_input(c, "in.x"),
-                       .mask = optional_mask(c),
+                       .mask = golden_mask(c),
                        .heads = golden_count(c, "heads", 1),
                        .causal = golden_flag(c, "causal")};
   filtra_tensor *auxiliary = NULL;

@@ -7,19 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- settings ---- */
-
-static filtra_tensor *optional_mask(golden *c) {
-  return golden_has(c, "fixed.mask") ? golden_input(c, "fixed.mask") : NULL;
-}
-
 /* ---- softmax attention ---- */
 
 static filtra_status build_softmax(golden *c) {
   filtra_tensor *q = golden_input(c, "in.q"), *k = golden_input(c, "in.k"),
                 *v = golden_input(c, "in.v");
   filtra_attention_options options = {.causal = golden_flag(c, "causal"),
-                                      .mask = optional_mask(c),
+                                      .mask = golden_mask(c),
                                       .scale = (float)golden_number(c, "scale", 0.0)};
   golden_output(c, "y", filtra_attention(c->graph, q, k, v, &options));
   return FILTRA_OK;
@@ -52,7 +46,7 @@ static filtra_status build_agf(golden *c) {
   filtra_tensor *ortho = NULL, *coefficients = NULL;
   if (s.variant == FILTRA_AGF_FILTER) coefficients = golden_input(c, "param.theta_raw");
   if (s.variant == FILTRA_AGF_SVD) coefficients = golden_input(c, "param.sv");
-  filtra_agf_options options = {.mask = optional_mask(c),
+  filtra_agf_options options = {.mask = golden_mask(c),
                                 .basis = (filtra_basis)s.basis,
                                 .a = (float)golden_number(c, "a", 1.0),
                                 .b = (float)golden_number(c, "b", 1.0),
@@ -133,7 +127,7 @@ static filtra_status build_agf_layer(golden *c) {
   FT_TRY(read_agf_mixer(c, "param.", 1.0, &mixer, &variant));
   ft_scope scope = {.graph = c->graph, .params = c->params};
   ft_mixer_input in = {
-      .x = golden_input(c, "in.x"), .mask = optional_mask(c), .heads = golden_count(c, "heads", 1)};
+      .x = golden_input(c, "in.x"), .mask = golden_mask(c), .heads = golden_count(c, "heads", 1)};
   filtra_tensor *ortho = NULL;
   golden_output(c, "y", mixer.kind->build(&scope, mixer.options, &in, &ortho));
   golden_output(c, "ortho", ortho);
@@ -151,7 +145,7 @@ static filtra_status build_agf_block(golden *c) {
                                 .ffn_width = golden_dim(c, "param.w1", 0),
                                 .activation = FILTRA_ACTIVATION_GELU};
   filtra_tensor *ortho = NULL, *x = golden_input(c, "in.x");
-  golden_output(c, "y", ft_encoder_block(&scope, &options, x, optional_mask(c), &ortho));
+  golden_output(c, "y", ft_encoder_block(&scope, &options, x, golden_mask(c), &ortho));
   golden_output(c, "ortho", ortho);
   bind_block(c, variant, "", "");
   return FILTRA_OK;

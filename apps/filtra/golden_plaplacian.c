@@ -33,10 +33,6 @@ static filtra_status read_settings(const golden *c, int64_t heads, settings *s) 
                  c->path, text, (long long)heads, FT_JSON_MAX_FLOATS);
 }
 
-static filtra_tensor *optional_mask(golden *c) {
-  return golden_has(c, "fixed.mask") ? golden_input(c, "fixed.mask") : NULL;
-}
-
 static filtra_status build_plat(golden *c) {
   settings s;
   float p[FT_JSON_MAX_FLOATS];
@@ -48,7 +44,7 @@ static filtra_status build_plat(golden *c) {
                 *v = golden_input(c, "in.v");
   filtra_plaplacian_options options = {
       .attention = {.causal = golden_flag(c, "causal"),
-                    .mask = optional_mask(c),
+                    .mask = golden_mask(c),
                     .scale = (float)golden_number(c, "scale", 0.0)},
       .p = p,
       .eps = (float)s.eps,
@@ -72,7 +68,7 @@ static filtra_status build_plat_layer(golden *c) {
   FT_TRY(status);
   ft_scope scope = {.graph = c->graph, .params = c->params};
   ft_mixer_input in = {.x = golden_input(c, "in.x"),
-                       .mask = optional_mask(c),
+                       .mask = golden_mask(c),
                        .heads = s.heads,
                        .causal = golden_flag(c, "causal")};
   filtra_tensor *auxiliary = NULL;
