@@ -136,14 +136,18 @@ static test_op make(const settings *s) {
   return op;
 }
 
+static void check(filtra_device *device, const settings *cases, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    test_op op = make(&cases[i]);
+    test_check_op(device, &op);
+  }
+}
+
 static void check_variants(const settings *cases, size_t count) {
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
     filtra_device *device = open_variant(variants[i]);
     if (!device) continue;
-    for (size_t k = 0; k < count; k++) {
-      test_op op = make(&cases[k]);
-      test_check_op(device, &op);
-    }
+    check(device, cases, count);
     test_close_device(&device);
   }
 }
@@ -158,6 +162,15 @@ static void test_shapes(void **state) {
       {{1, 35, 35, 70, 33}, LARGE_P},
   };
   check_variants(cases, FT_COUNT(cases));
+}
+
+/* Where registers are few, tiles are cut to single rows. */
+static void test_few_registers(void **state) {
+  (void)state;
+  static const settings cases[] = {{{1, 35, 37, 6, 40}, SMALL_P, .dropout = 0.2f, .causal = true}};
+  filtra_device *device = test_open_device("attention=tiled,registers=few");
+  check(device, cases, FT_COUNT(cases));
+  test_close_device(&device);
 }
 
 static void test_duplicates(void **state) {
@@ -396,15 +409,11 @@ static void test_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_duplicates),
-      cmocka_unit_test(test_causal_mask_bias_dropout),
-      cmocka_unit_test(test_euler),
-      cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_tied),
-      cmocka_unit_test(test_p_two_is_attention),
-      cmocka_unit_test(test_linear_memory),
-      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_shapes),        cmocka_unit_test(test_few_registers),
+      cmocka_unit_test(test_duplicates),    cmocka_unit_test(test_causal_mask_bias_dropout),
+      cmocka_unit_test(test_euler),         cmocka_unit_test(test_single_gradients),
+      cmocka_unit_test(test_tied),          cmocka_unit_test(test_p_two_is_attention),
+      cmocka_unit_test(test_linear_memory), cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
