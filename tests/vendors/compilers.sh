@@ -82,7 +82,8 @@ for family in polaris10:GCN4 vega10:GCN5 navi10:RDNA1 navi21:RDNA2 navi31:RDNA3 
   fi
 done
 
-anv=$(manifest intel_icd)
+anv=$(manifest intel.)
+[ -n "$anv" ] || anv=$(manifest intel_icd)
 for device in 1912:Gen9 9a49:Gen12 56a0:DG2; do
   name="Intel ${device#*:} (${device%%:*})"
   if [ -z "$anv" ]; then
