@@ -182,6 +182,7 @@ filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tenso
   if (!ft_attention_init(g, "plaplacian", q, k, v, &o->attention, &call) ||
       !check_options(g, o, q, k))
     return NULL;
+  ft_attention_spare_registers(ft_graph_device(g), &call);
   float *exponent = exponents(o->p, q->shape[1]);
   if (!exponent) return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   call.heads = ft_attention_head_table(g, &call, exponent);
