@@ -13,7 +13,7 @@ struct gfsa_options {
 
 /* As the authors start: the filter is softmax attention at first. */
 static const ft_json_field FIELDS[] = {
-    FT_JSON_INT_FIELD(struct gfsa_options, order, "K", 3, 2, 32),
+    FT_JSON_INT_FIELD(struct gfsa_options, order, "K", 3, 1, 32),
     FT_JSON_FLOAT_FIELD(struct gfsa_options, w0, "w0", 0.0, -100.0, 100.0),
     FT_JSON_FLOAT_FIELD(struct gfsa_options, w1, "w1", 1.0, -100.0, 100.0),
     FT_JSON_FLOAT_FIELD(struct gfsa_options, wK, "wK", 0.0, -100.0, 100.0),
