@@ -30,12 +30,6 @@ static ft_tiling choose_tiling(const filtra_device *dev, int64_t columns) {
                      .unroll = dev->caps.cpu || dev->caps.few_registers ? 1 : 4};
 }
 
-void ft_attention_spare_registers(const filtra_device *dev, ft_attention *a) {
-  if (!dev->caps.few_registers || a->tiling.lanes) return;
-  a->tiling.own_rows = 1;
-  a->tiling.rows = 16;
-}
-
 uint32_t ft_attention_blocks(int64_t count, uint32_t size) {
   return (uint32_t)((count + size - 1) / size);
 }

@@ -45,9 +45,6 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
                        filtra_tensor *v, const filtra_attention_options *options,
                        ft_attention *out);
 
-/** Takes the smallest tiles where registers are few: for kernels that hold more than softmax's. */
-void ft_attention_spare_registers(const filtra_device *dev, ft_attention *a);
-
 /** What differs from kernel to kernel. */
 typedef struct ft_attention_dispatch {
   const char *label;

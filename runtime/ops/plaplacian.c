@@ -165,15 +165,6 @@ static uint32_t option_flags(const filtra_plaplacian_options *o) {
   return diagonal[o->diagonal] | (o->euler ? EULER : 0);
 }
 
-/* Norms and what they add to gradients come on top of what attention's tiles hold. */
-static void fit_registers(const filtra_device *dev, ft_attention *c) {
-  int64_t columns = c->q->shape[3] > c->v->shape[3] ? c->q->shape[3] : c->v->shape[3];
-  if (!dev->caps.few_registers || c->tiling.lanes || c->tiling.own_rows == 1 || columns <= 32)
-    return;
-  c->tiling.own_rows /= 2;
-  c->tiling.rows /= 2;
-}
-
 filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                  filtra_tensor *v, const filtra_plaplacian_options *options) {
   static const filtra_plaplacian_options defaults;
@@ -182,13 +173,11 @@ filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tenso
   if (!ft_attention_init(g, "plaplacian", q, k, v, &o->attention, &call) ||
       !check_options(g, o, q, k))
     return NULL;
-  ft_attention_spare_registers(ft_graph_device(g), &call);
   float *exponent = exponents(o->p, q->shape[1]);
   if (!exponent) return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   call.heads = ft_attention_head_table(g, &call, exponent);
   call.family_constant = o->eps != 0 ? o->eps : (float)EPS_DEFAULT;
   call.flags |= option_flags(o);
-  fit_registers(ft_graph_device(g), &call);
   free(exponent);
   ft_attention *c = ft_tape(g, "plaplacian", plaplacian_backward, sizeof *c, 4,
                             (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y);
