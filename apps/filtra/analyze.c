@@ -115,7 +115,11 @@ typedef void (*measure_fn)(analyzer *a, size_t number, const float *x, size_t to
 static void measure_similarity(analyzer *a, size_t number, const float *x, size_t tokens,
                                size_t width) {
   analysis *r = &a->result;
-  r->stages[number].similarity += spectra_similarity(x, tokens, width, a->scratch);
+  double similarity = spectra_similarity(x, tokens, width, a->scratch);
+  if (!isnan(similarity)) {
+    r->stages[number].similarity += similarity;
+    r->stages[number].similar++;
+  }
   if (number + 1 < r->stage_count) return;
   double *values = a->gram + width * width;
   spectra_singular_values(x, tokens, width, a->gram, values);
@@ -180,7 +184,7 @@ static filtra_status finish(analyzer *a) {
     return ft_fail(FILTRA_ERROR_INPUT, "the %s split has no sample of two tokens or more",
                    r->split);
   for (size_t i = 0; i < r->stage_count; i++)
-    r->stages[i].similarity /= (double)r->samples;
+    r->stages[i].similarity /= (double)r->stages[i].similar; /* NaN where there is none */
   for (size_t i = 0; i < r->singular_count; i++)
     r->singular[i] /= (double)r->samples;
   for (size_t i = 0; i < r->mixer_count; i++)

@@ -16,7 +16,8 @@ typedef struct analysis_coefficients {
 /** What was measured where: similarity between tokens at a stage, or a mixer's response. */
 typedef struct analysis_stage {
   char name[FT_NAME_TEXT];
-  double similarity;              /* mean over samples */
+  double similarity;              /* mean over the samples that have two tokens other than zero */
+  size_t similar;                 /* how many those are */
   double response[SPECTRA_BANDS]; /* amplitude out of the mixer over amplitude into it */
 } analysis_stage;
 

@@ -86,6 +86,20 @@ static filtra_status read_head(const char *path, char *head, size_t size) {
   return FILTRA_OK;
 }
 
+/* The one file that a folder of no known kind consists of: then the file is what is meant. */
+static filtra_status only_file(const char *folder, char **file) {
+  char **names;
+  size_t count;
+  *file = NULL;
+  FT_TRY(ft_list_directory(folder, &names, &count));
+  if (count == 1) *file = ft_path_join(folder, names[0]);
+  ft_free_names(names, count);
+  if (*file && !ft_is_directory(*file)) return FILTRA_OK;
+  free(*file);
+  *file = NULL;
+  return FILTRA_OK;
+}
+
 static filtra_status probe_formats(const char *path, const ft_dataset_probe *probe,
                                    const ft_dataset_format **format) {
   for (size_t i = 0; i < FT_COUNT(ft_dataset_formats); i++) {
@@ -241,10 +255,9 @@ static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_op
   return FILTRA_OK;
 }
 
-static filtra_status read_dataset(const char *path, const filtra_dataset_options *options,
-                                  const ft_data_fit *fit, filtra_dataset *ds) {
-  const ft_dataset_format *format;
-  FT_TRY(find_format(path, options->format, &format));
+static filtra_status read_format(const char *path, const ft_dataset_format *format,
+                                 const filtra_dataset_options *options, const ft_data_fit *fit,
+                                 filtra_dataset *ds) {
   ds->info.format = format->name;
   ds->info.sequences = 1;
   ds->info.max_length = options->max_length;
@@ -253,6 +266,20 @@ static filtra_status read_dataset(const char *path, const filtra_dataset_options
   FT_TRY(make_splits(ds, options->seed));
   FT_TRY(apply_fit(ds, path, fit));
   return ds->standardise ? ft_standardise(ds, fit) : FILTRA_OK;
+}
+
+static filtra_status read_dataset(const char *path, const filtra_dataset_options *options,
+                                  const ft_data_fit *fit, filtra_dataset *ds) {
+  const ft_dataset_format *format;
+  char *file = NULL;
+  filtra_status status = find_format(path, options->format, &format);
+  if (status == FILTRA_ERROR_INPUT && ft_is_directory(path)) {
+    FT_TRY(only_file(path, &file));
+    if (file) status = find_format(file, NULL, &format);
+  }
+  if (!status) status = read_format(file ? file : path, format, options, fit, ds);
+  free(file);
+  return status;
 }
 
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,

@@ -298,6 +298,19 @@ static void test_overlong_line(void **state) {
   free(text);
 }
 
+/* A folder of one file with a name that says nothing is that file. */
+static void test_only_file(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  write_text(folder, "expressions", small_original);
+  filtra_dataset *ds;
+  assert_ok(filtra_dataset_open(folder, NULL, &ds));
+  assert_string_equal(filtra_dataset_get_info(ds)->format, "listops");
+  filtra_dataset_close(&ds);
+  write_text(folder, "more", small_original);
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "holds no data set that is known");
+}
+
 static void test_paths(void **state) {
   (void)state;
   const char *folder = test_folder();
@@ -413,6 +426,7 @@ int main(void) {
       cmocka_unit_test(test_small_sets_keep_training_data),
       cmocka_unit_test(test_errors_name_file_and_line),
       cmocka_unit_test(test_overlong_line),
+      cmocka_unit_test(test_only_file),
       cmocka_unit_test(test_paths),
       cmocka_unit_test(test_options),
       cmocka_unit_test(test_max_length),
