@@ -132,14 +132,13 @@ enum { FT_MAX_STATISTICS = 48, FT_MAX_EXECUTABLES = 8 };
 /** One program that a pipeline consists of (some drivers compile one for each subgroup size). */
 typedef struct ft_executable {
   char name[64];
-  uint32_t subgroup;
+  uint32_t subgroup, raw_count;
   /* In the units of Vulkan's statistics: bytes, counts. Negative: the driver does not tell. */
   double registers, spills, scratch, shared, occupancy, instructions;
   struct {
     char name[64];
     double value;
   } raw[FT_MAX_STATISTICS]; /* what the driver said, all of it */
-  uint32_t raw_count;
 } ft_executable;
 
 /** Pipelines made so far, in order. */
