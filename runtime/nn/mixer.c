@@ -61,6 +61,22 @@ filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *o
   return read_options(object, context, out);
 }
 
+void ft_mixer_qkv(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *qkv[3]) {
+  filtra_graph *g = scope->graph;
+  filtra_chunk(g, ft_linear_layer(scope, "qkv", in->x, 3 * ft_columns(in->x), NULL), 3, qkv);
+  ft_observe(scope, "value", qkv[2]);
+  for (int i = 0; i < 3; i++)
+    qkv[i] = filtra_split_heads(g, qkv[i], in->heads);
+}
+
+filtra_tensor *ft_mixer_output(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *y) {
+  y = filtra_merge_heads(scope->graph, y);
+  ft_observe(scope, "mixed", y);
+  return ft_linear_layer(
+      scope, "out", y, ft_columns(in->x),
+      &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
+}
+
 json_t *ft_mixer_write(const ft_mixer *mixer) {
   json_t *object =
       ft_json_write_struct(mixer->kind->fields, mixer->kind->field_count, mixer->options);

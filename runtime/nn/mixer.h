@@ -79,4 +79,13 @@ filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *o
 /** The complete object, all defaults resolved; NULL when out of memory. */
 json_t *ft_mixer_write(const ft_mixer *mixer);
 
+/* ---- what mixers share ---- */
+
+/** Queries, keys and values of attention from one layer, "qkv": three views [B,H,N,D]. Shows the
+ * values to the observer. */
+void ft_mixer_qkv(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *qkv[3]);
+/** What a mixer ends with: heads y [B,H,N,D] side by side, the layer "out", dropout and residual.
+ * Shows what was mixed. */
+filtra_tensor *ft_mixer_output(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *y);
+
 #endif

@@ -74,11 +74,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   filtra_tensor *y =
       filtra_agf(g, piece[0], filter ? piece[3] : NULL, piece[1], piece[2], theta, &agf);
   if (ortho) *auxiliary = filtra_affine(g, ortho, o->ortho, 0.0f);
-  y = filtra_merge_heads(g, y);
-  ft_observe(scope, "mixed", y);
-  return ft_linear_layer(
-      scope, "out", y, width,
-      &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
+  return ft_mixer_output(scope, in, y);
 }
 
 static void effective_theta(const void *options, float *theta, size_t count) {

@@ -49,12 +49,8 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   const struct gfsa_options *o = options;
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
-  int64_t width = ft_columns(in->x);
-  filtra_tensor *piece[3];
-  filtra_chunk(g, ft_linear_layer(scope, "qkv", in->x, 3 * width, NULL), 3, piece);
-  ft_observe(scope, "value", piece[2]);
-  for (int i = 0; i < 3; i++)
-    piece[i] = filtra_split_heads(g, piece[i], in->heads);
+  filtra_tensor *qkv[3];
+  ft_mixer_qkv(scope, in, qkv);
   filtra_tensor *w[] = {coefficient(scope, "w0", o->learn_w0, o->w0, in->heads),
                         coefficient(scope, "w1", o->learn_w1, o->w1, in->heads),
                         coefficient(scope, "wK", o->learn_wK, o->wK, in->heads)};
@@ -64,11 +60,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
       .w0 = o->w0,
       .w1 = o->w1,
       .wK = o->wK};
-  filtra_tensor *y = filtra_merge_heads(g, filter(scope, piece, w, &gfsa));
-  ft_observe(scope, "mixed", y);
-  return ft_linear_layer(
-      scope, "out", y, width,
-      &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
+  return ft_mixer_output(scope, in, filter(scope, qkv, w, &gfsa));
 }
 
 static const ft_mixer_coefficients COEFFICIENTS[] = {

@@ -47,25 +47,17 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   filtra_graph *g = scope->graph;
   float p[FT_JSON_MAX_FLOATS];
   if (!ft_usable(g, in->x) || !spread(g, &o->p, in->heads, p)) return NULL;
-  int64_t width = ft_columns(in->x);
-  filtra_tensor *piece[3];
-  filtra_chunk(g, ft_linear_layer(scope, "qkv", in->x, 3 * width, NULL), 3, piece);
-  ft_observe(scope, "value", piece[2]);
-  for (int i = 0; i < 3; i++)
-    piece[i] = filtra_split_heads(g, piece[i], in->heads);
+  filtra_tensor *qkv[3];
+  ft_mixer_qkv(scope, in, qkv);
   filtra_plaplacian_options norms = {
       .attention = {.mask = in->mask, .dropout = o->dropout, .causal = in->causal},
       .p = p,
       .eps = o->eps,
       .diagonal = (filtra_diagonal)o->diagonal,
       .euler = o->euler};
-  filtra_tensor *y = filtra_plaplacian(g, piece[0], ft_past_keep(scope, "k", piece[1]),
-                                       ft_past_keep(scope, "v", piece[2]), &norms);
-  y = filtra_merge_heads(g, y);
-  ft_observe(scope, "mixed", y);
-  return ft_linear_layer(
-      scope, "out", y, width,
-      &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
+  filtra_tensor *y = filtra_plaplacian(g, qkv[0], ft_past_keep(scope, "k", qkv[1]),
+                                       ft_past_keep(scope, "v", qkv[2]), &norms);
+  return ft_mixer_output(scope, in, y);
 }
 
 const ft_mixer_class ft_mixer_plaplacian = {.name = "plaplacian",
