@@ -49,11 +49,6 @@ static void print_help(void) {
 
 /* ---- what is observed ---- */
 
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), tail = strlen(end);
-  return length >= tail && !strcmp(text + length - tail, end);
-}
-
 /* The observed name without its last part: where it was seen. */
 static void copy_place(char to[FT_NAME_TEXT], const char *name) {
   snprintf(to, FT_NAME_TEXT, "%s", name);
@@ -73,8 +68,8 @@ static filtra_status list_stages(analyzer *a) {
   if (!r->stages || !r->mixers || !a->into || !a->out) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < count; i++) {
     const char *name = a->observer.list[i].name;
-    if (ends_with(name, ".x")) copy_place(r->stages[r->stage_count++].name, name);
-    if (ends_with(name, ".mixed")) copy_place(r->mixers[r->mixer_count++].name, name);
+    if (ft_ends_with(name, ".x")) copy_place(r->stages[r->stage_count++].name, name);
+    if (ft_ends_with(name, ".mixed")) copy_place(r->mixers[r->mixer_count++].name, name);
   }
   if (r->stage_count) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT, "the model shows no features");
@@ -151,7 +146,7 @@ static filtra_status measure_tensor(analyzer *a, const filtra_batch *batch, uint
 static filtra_status make_singular(analyzer *a) {
   analysis *r = &a->result;
   for (size_t i = 0; i < a->observer.count; i++)
-    if (ends_with(a->observer.list[i].name, ".x"))
+    if (ft_ends_with(a->observer.list[i].name, ".x"))
       r->singular_count = (size_t)ft_columns(a->observer.list[i].tensor);
   if (!r->singular) r->singular = ft_calloc(r->singular_count, sizeof *r->singular);
   return r->singular ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
@@ -165,11 +160,11 @@ static filtra_status measure_batch(analyzer *a, const filtra_batch *batch, uint3
   size_t stage = 0, into = 0, out = 0;
   for (size_t i = 0; i < a->observer.count; i++) {
     const ft_observation *seen = &a->observer.list[i];
-    if (ends_with(seen->name, ".x"))
+    if (ft_ends_with(seen->name, ".x"))
       FT_TRY(measure_tensor(a, batch, count, stage++, seen->tensor, measure_similarity));
-    else if (ends_with(seen->name, ".value"))
+    else if (ft_ends_with(seen->name, ".value"))
       FT_TRY(measure_tensor(a, batch, count, into++, seen->tensor, measure_into));
-    else if (ends_with(seen->name, ".mixed"))
+    else if (ft_ends_with(seen->name, ".mixed"))
       FT_TRY(measure_tensor(a, batch, count, out++, seen->tensor, measure_out));
   }
   for (uint32_t b = 0; b < count; b++)
@@ -243,7 +238,7 @@ static filtra_status find_coefficients(analyzer *a) {
       const char *name = filtra_parameters_name(p, i);
       char end[FT_NAME_TEXT];
       snprintf(end, sizeof end, ".mixer.%s", kind->coefficients[k].parameter);
-      if (ends_with(name, end)) FT_TRY(read_coefficients(a, i, name, &kind->coefficients[k]));
+      if (ft_ends_with(name, end)) FT_TRY(read_coefficients(a, i, name, &kind->coefficients[k]));
     }
   return FILTRA_OK;
 }

@@ -19,11 +19,6 @@ static void print_help(void) {
 
 typedef enum report_form { FORM_MARKDOWN, FORM_PAGE, FORM_JSON } report_form;
 
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), tail = strlen(end);
-  return length > tail && !strcmp(text + length - tail, end);
-}
-
 static filtra_status write_file(const char *path, report_form form, const report_run *runs,
                                 size_t count) {
   ft_atomic_file file;
@@ -74,8 +69,8 @@ int run_report(int argc, char **argv) {
   if (optind == argc) return command_misused(argv[0], "run folders are missing");
   if (out && form == FORM_JSON)
     return command_misused(argv[0], "--json goes to standard output; leave out --out");
-  if (out && ends_with(out, ".html")) form = FORM_PAGE;
-  if (out && form == FORM_MARKDOWN && !ends_with(out, ".md"))
+  if (out && ft_ends_with(out, ".html")) form = FORM_PAGE;
+  if (out && form == FORM_MARKDOWN && !ft_ends_with(out, ".md"))
     return command_misused(argv[0], "--out is \"%s\"; its name must end in .html or .md", out);
   return report(argv[0], argv + optind, (size_t)(argc - optind), out, form);
 }

@@ -333,6 +333,11 @@ filtra_status ft_make_directories(const char *path) {
   return status;
 }
 
+bool ft_ends_with(const char *name, const char *end) {
+  size_t length = strlen(name), tail = strlen(end);
+  return length >= tail && !memcmp(name + length - tail, end, tail);
+}
+
 char *ft_path_join(const char *a, const char *b) {
   size_t length = strlen(a);
   bool separated = length == 0 || a[length - 1] == '/';

@@ -47,6 +47,8 @@ bool ft_file_exists(const char *path);
 bool ft_is_directory(const char *path);
 /** Makes a directory and its parents. */
 filtra_status ft_make_directories(const char *path);
+/** Whether a name ends with these letters. */
+bool ft_ends_with(const char *name, const char *end);
 /** "a/b"; caller frees. */
 char *ft_path_join(const char *a, const char *b);
 /** Names in a directory, sorted, without "." and ".."; caller frees each and the list. */

@@ -1,5 +1,6 @@
 /* Images and labels as IDX files (LeCun, Cortes & Burges, MNIST): big-endian magic 0x00000803,
  * count, rows, columns, then bytes; 0x00000801, count, then bytes. */
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
@@ -114,15 +115,10 @@ static const char *last_of(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), tail = strlen(end);
-  return length >= tail && !strcmp(text + length - tail, end);
-}
-
 /* Whether this is how a file of images is called: ...images...idx3-ubyte, perhaps with .gz. */
 static bool names_images(const char *name) {
   return strstr(name, "images") &&
-         (ends_with(name, "idx3-ubyte") || ends_with(name, "idx3-ubyte.gz"));
+         (ft_ends_with(name, "idx3-ubyte") || ft_ends_with(name, "idx3-ubyte.gz"));
 }
 
 static void overwrite(char *at, const char *by) {
@@ -133,8 +129,8 @@ static void overwrite(char *at, const char *by) {
 /* What `path` is called when it is packed, or unpacked where it is; caller frees. */
 static char *other_form(const char *path) {
   size_t length = strlen(path);
-  return ends_with(path, ".gz") ? ft_format("%.*s", (int)length - 3, path)
-                                : ft_format("%s.gz", path);
+  return ft_ends_with(path, ".gz") ? ft_format("%.*s", (int)length - 3, path)
+                                   : ft_format("%s.gz", path);
 }
 
 /* The path of the labels that belong to a file of images; caller frees. */

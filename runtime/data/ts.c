@@ -215,11 +215,6 @@ static filtra_status read_file(const char *path, const filtra_dataset_options *o
 
 /* ---- finding the files ---- */
 
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), wanted = strlen(end);
-  return length >= wanted && !strcmp(text + length - wanted, end);
-}
-
 /* Whether `folder` is called NAME, for NAME_TRAIN.ts. */
 static bool is_named_after(const char *folder, const char *train) {
   size_t end = strlen(folder), length = strlen(train) - strlen(TRAIN_END);
@@ -235,7 +230,7 @@ static filtra_status choose_train(const char *folder, char **names, size_t count
   const char *found[2] = {NULL, NULL};
   *chosen = NULL;
   for (size_t i = 0; i < count && !*chosen; i++) {
-    if (!ends_with(names[i], TRAIN_END)) continue;
+    if (!ft_ends_with(names[i], TRAIN_END)) continue;
     if (is_named_after(folder, names[i])) *chosen = names[i];
     found[1] = found[0] ? names[i] : NULL;
     if (!found[0]) found[0] = names[i];
@@ -257,7 +252,7 @@ static char *other_half(const char *path, const char *end, const char *other_end
 static filtra_status read_train(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds, ft_labels *labels) {
   FT_TRY(read_file(path, options, ds, FILTRA_TRAIN, labels));
-  if (!ends_with(path, TRAIN_END)) return FILTRA_OK;
+  if (!ft_ends_with(path, TRAIN_END)) return FILTRA_OK;
   char *test = other_half(path, TRAIN_END, TEST_END);
   if (!test) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = FILTRA_OK;
@@ -284,7 +279,7 @@ static filtra_status read_folder(const char *path, const filtra_dataset_options 
  * and which classes there are. */
 static filtra_status read_test(const char *path, const filtra_dataset_options *options,
                                filtra_dataset *ds, ft_labels *labels) {
-  if (ends_with(path, TEST_END)) {
+  if (ft_ends_with(path, TEST_END)) {
     char *train = other_half(path, TEST_END, TRAIN_END);
     if (!train) return FILTRA_ERROR_HOST_MEMORY;
     filtra_status status = FILTRA_OK;
@@ -317,8 +312,9 @@ static filtra_status open_ts(const char *path, const filtra_dataset_options *opt
 
 static bool probe_ts(const ft_dataset_probe *p) {
   for (size_t i = 0; i < p->count; i++)
-    if (ends_with(p->names[i], TRAIN_END)) return true;
-  return !p->directory && (ends_with(p->path, ".ts") || !strncasecmp(p->head, "@problemName", 12));
+    if (ft_ends_with(p->names[i], TRAIN_END)) return true;
+  return !p->directory &&
+         (ft_ends_with(p->path, ".ts") || !strncasecmp(p->head, "@problemName", 12));
 }
 
 const ft_dataset_format ft_format_ts = {
