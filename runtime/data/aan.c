@@ -69,10 +69,6 @@ static filtra_status read_pair(const ft_lines *lines, ft_corpus *corpus) {
 
 /* ---- files ---- */
 
-typedef struct pair_files {
-  char *path[FILTRA_SPLITS]; /* NULL where there is none */
-} pair_files;
-
 static filtra_status read_lines(ft_lines *lines, ft_corpus *corpus) {
   for (;;) {
     bool more;
@@ -87,7 +83,7 @@ static filtra_status read_lines(ft_lines *lines, ft_corpus *corpus) {
 }
 
 static filtra_status read_split(ft_corpus *corpus, void *user) {
-  const pair_files *files = user;
+  const ft_split_files *files = user;
   ft_lines lines;
   if (!files->path[corpus->split]) return FILTRA_OK;
   FT_TRY(ft_lines_open(files->path[corpus->split], &lines));
@@ -96,56 +92,30 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
   return status;
 }
 
-static bool names_split(const char *name, filtra_split *split) {
+static bool names_split(const void *user, const char *name, filtra_split *split) {
+  (void)user;
   size_t rest, prefix = strlen(file_prefix);
   return !strncmp(name, file_prefix, prefix) &&
          ft_stem_split(name, ft_stem_length(name, endings), split, &rest) && rest == prefix - 1;
 }
 
-static filtra_status find_files(const char *path, filtra_split file_split, pair_files *files) {
-  if (!ft_is_directory(path)) {
-    files->path[file_split] = ft_strdup(path);
-    return files->path[file_split] ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  }
-  char **names;
-  size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
-  filtra_status status = FILTRA_OK;
-  bool any = false;
-  for (size_t i = 0; i < count && !status; i++) {
-    filtra_split split;
-    if (!names_split(names[i], &split)) continue;
-    any = true;
-    if (files->path[split])
-      status = ft_fail(FILTRA_ERROR_INPUT, "%s holds more than one file of the %s split", path,
-                       filtra_split_name(split));
-    else if (!(files->path[split] = ft_path_join(path, names[i])))
-      status = FILTRA_ERROR_HOST_MEMORY;
-  }
-  ft_free_names(names, count);
-  if (any || status) return status;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of aan-pairs", path);
-}
-
 static filtra_status open_pairs(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds) {
-  pair_files files = {0};
+  ft_split_files files;
   ds->info.sequences = 2;
   ds->info.classes = 2;
   ds->class_names = classes;
-  filtra_status status = find_files(path, options->file_split, &files);
+  filtra_status status = ft_split_files_find(path, options->file_split, &ft_format_aan_pairs,
+                                             names_split, NULL, &files);
   if (!status) status = ft_corpus_open(ds, path, options, "bytes", read_split, &files);
-  for (int i = 0; i < FILTRA_SPLITS; i++)
-    free(files.path[i]);
+  ft_split_files_free(&files);
   return status;
 }
 
 /* A file: by its first label, and two identifiers behind it. */
 static bool probe_pairs(const ft_dataset_probe *p) {
-  filtra_split split;
-  for (size_t i = 0; i < p->count; i++)
-    if (names_split(p->names[i], &split)) return true;
-  if (p->directory || (strncmp(p->head, "0.0\t", 4) && strncmp(p->head, "1.0\t", 4))) return false;
+  if (p->directory) return ft_any_names_split(p->names, p->count, names_split, NULL);
+  if (strncmp(p->head, "0.0\t", 4) && strncmp(p->head, "1.0\t", 4)) return false;
   const char *tab = strchr(p->head + 4, '\t');
   return tab && strchr(tab + 1, '\t');
 }

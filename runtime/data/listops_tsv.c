@@ -5,6 +5,7 @@
 #include "data/dataset.h"
 #include "data/lines.h"
 #include "data/listops.h"
+#include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,52 +120,25 @@ static bool starts_with(const char *text, const char *prefix) {
   return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Whether a file's name says that it is this split's: basic_train.tsv, or train*.tsv. */
-static bool names_split(const tsv_layout *layout, const char *name, filtra_split split) {
-  const char *rest = name;
+/* basic_train.tsv, or train*.tsv. `user`: the layout. */
+static bool names_split(const void *user, const char *name, filtra_split *split) {
+  const tsv_layout *layout = user;
   if (layout == &lra_layout) {
     if (!starts_with(name, "basic_")) return false;
-    rest += strlen("basic_");
+    name += strlen("basic_");
   }
-  if (!starts_with(rest, filtra_split_name(split))) return false;
-  rest += strlen(filtra_split_name(split));
-  size_t length = strlen(rest);
-  if (length < 4 || strcmp(rest + length - 4, ".tsv")) return false;
-  return layout == &original_layout || length == 4;
+  for (*split = FILTRA_TRAIN; *split <= FILTRA_TEST; ++*split) {
+    if (!starts_with(name, filtra_split_name(*split))) continue;
+    const char *rest = name + strlen(filtra_split_name(*split));
+    return ft_ends_with(rest, ".tsv") && (layout == &original_layout || strlen(rest) == 4);
+  }
+  return false;
 }
 
-/* The one file of a split; *name stays NULL when there is none. */
-static filtra_status find_split(const char *path, const tsv_layout *layout, filtra_split split,
-                                char **names, size_t count, const char **name) {
-  *name = NULL;
-  for (size_t i = 0; i < count; i++) {
-    if (!names_split(layout, names[i], split)) continue;
-    if (*name)
-      return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s holds more than one file of the %s split, %s and %s; give one file's path",
-                     path, filtra_split_name(split), *name, names[i]);
-    *name = names[i];
-  }
-  return FILTRA_OK;
-}
-
-static filtra_status open_listed(const char *path, const tsv_layout *layout,
-                                 const filtra_dataset_options *options, filtra_dataset *ds,
-                                 char **names, size_t count) {
-  bool any = false;
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
-    const char *name;
-    FT_TRY(find_split(path, layout, split, names, count, &name));
-    if (!name) continue;
-    char *file = ft_path_join(path, name);
-    if (!file) return FILTRA_ERROR_HOST_MEMORY;
-    filtra_status status = read_file(file, layout, options, ds, split);
-    free(file);
-    if (status) return status;
-    any = true;
-  }
-  if (!any)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of %s", path, ds->info.format);
+static filtra_status read_files(const ft_split_files *files, const tsv_layout *layout,
+                                const filtra_dataset_options *options, filtra_dataset *ds) {
+  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+    if (files->path[split]) FT_TRY(read_file(files->path[split], layout, options, ds, split));
   return FILTRA_OK;
 }
 
@@ -183,12 +157,13 @@ static filtra_status open_with(const tsv_layout *layout, const char *path,
                      chosen->name, ds->info.format);
     ds->info.tokenizer = chosen;
   }
-  if (!ft_is_directory(path)) return read_file(path, layout, options, ds, options->file_split);
-  char **names;
-  size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
-  filtra_status status = open_listed(path, layout, options, ds, names, count);
-  ft_free_names(names, count);
+  ft_split_files files;
+  const bool lra = layout == &lra_layout;
+  filtra_status status = ft_split_files_find(path, options->file_split,
+                                             lra ? &ft_format_lra_listops : &ft_format_listops,
+                                             names_split, layout, &files);
+  if (!status) status = read_files(&files, layout, options, ds);
+  ft_split_files_free(&files);
   return status;
 }
 
@@ -204,21 +179,14 @@ static filtra_status open_original(const char *path, const filtra_dataset_option
 
 /* ---- probing ---- */
 
-static bool any_split(const ft_dataset_probe *p, const tsv_layout *layout) {
-  for (size_t i = 0; i < p->count; i++)
-    for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
-      if (names_split(layout, p->names[i], split)) return true;
-  return false;
-}
-
 /* An expression in front is taken for a lost header, so that the message can say so. */
 static bool probe_lra(const ft_dataset_probe *p) {
-  if (p->directory) return any_split(p, &lra_layout);
+  if (p->directory) return ft_any_names_split(p->names, p->count, names_split, &lra_layout);
   return starts_with(p->head, "Source") || *p->head == '(' || *p->head == '[';
 }
 
 static bool probe_original(const ft_dataset_probe *p) {
-  if (p->directory) return any_split(p, &original_layout);
+  if (p->directory) return ft_any_names_split(p->names, p->count, names_split, &original_layout);
   return *p->head >= '0' && *p->head <= '9' && p->head[1] == '\t';
 }
 

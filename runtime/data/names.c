@@ -1,5 +1,9 @@
 #include "data/names.h"
 
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 const char *const ft_split_words[FILTRA_SPLITS][FT_SPLIT_WORDS] = {
@@ -30,5 +34,53 @@ bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t 
   for (*split = FILTRA_TRAIN; *split <= FILTRA_TEST; ++*split)
     for (size_t i = 0; ft_split_words[*split][i]; i++)
       if (has_word(stem, length, ft_split_words[*split][i], rest)) return true;
+  return false;
+}
+
+/* ---- a data set's files ---- */
+
+static filtra_status take_file(const char *folder, const char *name, filtra_split split,
+                               ft_split_files *files) {
+  if (files->path[split])
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s holds more than one file of the %s split, %s and %s; give one file's path",
+                   folder, filtra_split_name(split), strrchr(files->path[split], '/') + 1, name);
+  files->path[split] = ft_path_join(folder, name);
+  return files->path[split] ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+filtra_status ft_split_files_find(const char *path, filtra_split file_split,
+                                  const ft_dataset_format *format, ft_names_split_fn names_split,
+                                  const void *user, ft_split_files *files) {
+  *files = (ft_split_files){{NULL}};
+  if (!ft_is_directory(path)) {
+    files->path[file_split] = ft_strdup(path);
+    return files->path[file_split] ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  }
+  char **names;
+  size_t count;
+  FT_TRY(ft_list_directory(path, &names, &count));
+  filtra_status status = FILTRA_OK;
+  bool any = ft_any_names_split(names, count, names_split, user);
+  for (size_t i = 0; i < count && !status; i++) {
+    filtra_split split;
+    if (names_split(user, names[i], &split)) status = take_file(path, names[i], split, files);
+  }
+  ft_free_names(names, count);
+  if (any || status) return status;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of %s: %s", path, format->name,
+                 format->holds);
+}
+
+void ft_split_files_free(ft_split_files *files) {
+  for (int i = 0; i < FILTRA_SPLITS; i++)
+    free(files->path[i]);
+}
+
+bool ft_any_names_split(char *const *names, size_t count, ft_names_split_fn names_split,
+                        const void *user) {
+  filtra_split split;
+  for (size_t i = 0; i < count; i++)
+    if (names_split(user, names[i], &split)) return true;
   return false;
 }

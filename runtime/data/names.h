@@ -2,7 +2,7 @@
 #ifndef FT_DATA_NAMES_H
 #define FT_DATA_NAMES_H
 
-#include <filtra/data.h>
+#include "data/dataset.h"
 
 /** What a split may be called, NULL-terminated: train; val, valid, validation, dev, eval; test, ind
  * (independent test sets). */
@@ -15,5 +15,23 @@ size_t ft_stem_length(const char *name, const char *const *endings);
 /** Whether a stem is the name of a split or ends with one behind '.', '_' or '-', as wiki.valid
  * does. *rest is the length of what goes before: "wiki". */
 bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t *rest);
+
+/** The files of a data set, by split; NULL where there is none. */
+typedef struct ft_split_files {
+  char *path[FILTRA_SPLITS];
+} ft_split_files;
+
+/** Whether a file's name says that it holds a split of a format, and which. */
+typedef bool (*ft_names_split_fn)(const void *user, const char *name, filtra_split *split);
+
+/** `path` itself as `file_split`, or a folder's files by their names: at most one of each split, at
+ * least one in all, or an error that says what `format` holds. The caller frees, on failure too. */
+filtra_status ft_split_files_find(const char *path, filtra_split file_split,
+                                  const ft_dataset_format *format, ft_names_split_fn names_split,
+                                  const void *user, ft_split_files *files);
+void ft_split_files_free(ft_split_files *files);
+/** Whether one of a folder's entries is such a file. */
+bool ft_any_names_split(char *const *names, size_t count, ft_names_split_fn names_split,
+                        const void *user);
 
 #endif

@@ -24,8 +24,8 @@ static const char *const endings[] = {".csv", ".tsv", NULL};
 
 typedef struct table {
   const filtra_dataset_options *options;
-  char *path[FILTRA_SPLITS]; /* NULL where there is none */
-  bool values;               /* targets are numbers */
+  ft_split_files files;
+  bool values; /* targets are numbers */
   ft_labels labels;
 } table;
 
@@ -174,9 +174,9 @@ static filtra_status count_target(const ft_rows *rows, const columns *c, void *u
 /* Numbers that are not all whole are to be predicted as such; anything else names classes. */
 static filtra_status choose_target(table *t, filtra_dataset *ds) {
   filtra_split split = FILTRA_TRAIN;
-  while (!t->path[split])
+  while (!t->files.path[split])
     split++;
-  const char *path = t->path[split];
+  const char *path = t->files.path[split];
   target_kinds kinds = {0};
   FT_TRY(walk_file(t, path, count_target, &kinds));
   if (kinds.whole + kinds.fractions + kinds.others == 0)
@@ -226,7 +226,7 @@ static filtra_status read_sample(const ft_rows *rows, const columns *c, void *us
 static filtra_status read_split(ft_corpus *corpus, void *user) {
   sample_reader r = {.table = user, .corpus = corpus};
   ft_samples *samples = &corpus->ds->samples[corpus->split];
-  const char *path = r.table->path[corpus->split];
+  const char *path = r.table->files.path[corpus->split];
   if (!path) return FILTRA_OK;
   FT_TRY(walk_file(r.table, path, read_sample, &r));
   if (corpus->vocabulary) return FILTRA_OK;
@@ -237,44 +237,22 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
 
 /* ---- files ---- */
 
-static filtra_status take_name(table *t, const char *folder, const char *name) {
-  filtra_split split;
+static bool names_split(const void *user, const char *name, filtra_split *split) {
+  (void)user;
   size_t length = ft_stem_length(name, endings), rest;
-  if (length == 0 || !ft_stem_split(name, length, &split, &rest)) return FILTRA_OK;
-  if (t->path[split])
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s holds more than one table of the %s split, %s and %s; give one file's path",
-                   folder, filtra_split_name(split), strrchr(t->path[split], '/') + 1, name);
-  t->path[split] = ft_path_join(folder, name);
-  return t->path[split] ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-}
-
-static filtra_status list_files(table *t, const char *path) {
-  char **names;
-  size_t count;
-  if (!ft_is_directory(path)) {
-    t->path[t->options->file_split] = ft_strdup(path);
-    return t->path[t->options->file_split] ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  }
-  FT_TRY(ft_list_directory(path, &names, &count));
-  filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < count && !status; i++)
-    status = take_name(t, path, names[i]);
-  ft_free_names(names, count);
-  if (status || t->path[FILTRA_TRAIN] || t->path[FILTRA_VAL] || t->path[FILTRA_TEST]) return status;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s holds no train.csv, val.csv or test.csv (or .tsv)", path);
+  return length > 0 && ft_stem_split(name, length, split, &rest);
 }
 
 static filtra_status open_table(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds) {
   table t = {.options = options};
-  filtra_status status = list_files(&t, path);
+  filtra_status status =
+      ft_split_files_find(path, options->file_split, &ft_format_table, names_split, NULL, &t.files);
   if (!status) status = choose_target(&t, ds);
   if (!status) status = ft_corpus_open(ds, path, options, "characters", read_split, &t);
   if (!status && !t.values) ft_labels_give(&t.labels, ds);
   ft_labels_free(&t.labels);
-  for (int i = 0; i < FILTRA_SPLITS; i++)
-    free(t.path[i]);
+  ft_split_files_free(&t.files);
   return status;
 }
 
@@ -299,12 +277,7 @@ static bool probe_table(const ft_dataset_probe *p) {
   const char *name = strrchr(p->path, '/');
   name = name ? name + 1 : p->path;
   if (!p->directory) return ft_stem_length(name, endings) > 0 || names_columns(p->head);
-  for (size_t i = 0; i < p->count; i++) {
-    filtra_split split;
-    size_t length = ft_stem_length(p->names[i], endings), rest;
-    if (length > 0 && ft_stem_split(p->names[i], length, &split, &rest)) return true;
-  }
-  return false;
+  return ft_any_names_split(p->names, p->count, names_split, NULL);
 }
 
 const ft_dataset_format ft_format_table = {

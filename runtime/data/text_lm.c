@@ -12,58 +12,13 @@ enum { DEFAULT_WINDOW = 256 };
 
 /* ---- files ---- */
 
-/* The files of one data set, by split; NULL where there is none. */
-typedef struct text_files {
-  char *path[FILTRA_SPLITS];
-} text_files;
-
 static const char *const endings[] = {".txt", ".text", ".tokens", ".raw", NULL};
 
 /* Whether a file's name, up to its ending, is this split's or ends with it: train, wiki.train. */
-static bool names_split(const char *name, filtra_split split) {
-  filtra_split named;
+static bool names_split(const void *user, const char *name, filtra_split *split) {
+  (void)user;
   size_t rest;
-  return ft_stem_split(name, ft_stem_length(name, endings), &named, &rest) && named == split;
-}
-
-static filtra_status find_split(const char *path, filtra_split split, char **names, size_t count,
-                                char **file) {
-  const char *found = NULL;
-  for (size_t i = 0; i < count; i++) {
-    if (!names_split(names[i], split)) continue;
-    if (found)
-      return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s holds more than one text of the %s split, %s and %s; give one's path",
-                     path, filtra_split_name(split), found, names[i]);
-    found = names[i];
-  }
-  if (!found) return FILTRA_OK;
-  *file = ft_path_join(path, found);
-  return *file ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-}
-
-static filtra_status find_files(const char *path, filtra_split file_split, text_files *files) {
-  if (!ft_is_directory(path)) {
-    files->path[file_split] = ft_strdup(path);
-    return files->path[file_split] ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  }
-  char **names;
-  size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
-  filtra_status status = FILTRA_OK;
-  bool any = false;
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST && !status; split++) {
-    status = find_split(path, split, names, count, &files->path[split]);
-    any = any || files->path[split];
-  }
-  ft_free_names(names, count);
-  if (status || any) return status;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s holds no train.txt, valid.txt or test.txt", path);
-}
-
-static void free_files(text_files *files) {
-  for (int i = 0; i < FILTRA_SPLITS; i++)
-    free(files->path[i]);
+  return ft_stem_split(name, ft_stem_length(name, endings), split, &rest);
 }
 
 /* ---- tokens ---- */
@@ -79,7 +34,7 @@ static filtra_status find_unknown(const char *path, bool *found) {
   return status;
 }
 
-static const char *first_path(const text_files *files) {
+static const char *first_path(const ft_split_files *files) {
   int split = 0;
   while (!files->path[split])
     split++;
@@ -87,7 +42,7 @@ static const char *first_path(const text_files *files) {
 }
 
 static filtra_status read_split(ft_corpus *corpus, void *user) {
-  const text_files *files = user;
+  const ft_split_files *files = user;
   const char *path = files->path[corpus->split];
   ft_tokens *tokens = &corpus->ds->samples[corpus->split].tokens;
   if (!path) return FILTRA_OK;
@@ -131,7 +86,7 @@ static filtra_status cut_windows(ft_samples *samples, uint32_t window) {
   return FILTRA_OK;
 }
 
-static filtra_status read_files(const char *path, text_files *files,
+static filtra_status read_files(const char *path, ft_split_files *files,
                                 const filtra_dataset_options *options, filtra_dataset *ds) {
   bool words;
   FT_TRY(find_unknown(first_path(files), &words));
@@ -146,19 +101,17 @@ static filtra_status read_files(const char *path, text_files *files,
 
 static filtra_status open_text(const char *path, const filtra_dataset_options *options,
                                filtra_dataset *ds) {
-  text_files files = {0};
-  filtra_status status = find_files(path, options->file_split, &files);
+  ft_split_files files;
+  filtra_status status =
+      ft_split_files_find(path, options->file_split, &ft_format_text_lm, names_split, NULL, &files);
   if (!status) status = read_files(path, &files, options, ds);
-  free_files(&files);
+  ft_split_files_free(&files);
   return status;
 }
 
 static bool probe_text(const ft_dataset_probe *p) {
   if (!p->directory) return ft_stem_length(p->path, endings) > 0;
-  for (size_t i = 0; i < p->count; i++)
-    for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
-      if (names_split(p->names[i], split)) return true;
-  return false;
+  return ft_any_names_split(p->names, p->count, names_split, NULL);
 }
 
 const ft_dataset_format ft_format_text_lm = {

@@ -173,9 +173,9 @@ static void test_folders(void **state) {
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
                "my_test.csv:2: \"z\" is none of the 2 classes");
   write_text(folder, "test.csv", "text,label\nc,x\n");
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one table of the test split");
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one file of the test split");
   assert_fails(try_open(test_folder(), &(filtra_dataset_options){.format = "table"}),
-               FILTRA_ERROR_INPUT, "holds no train.csv");
+               FILTRA_ERROR_INPUT, "holds none of the files of table: ");
 }
 
 static void test_max_length(void **state) {

@@ -215,7 +215,8 @@ static void test_damaged_texts(void **state) {
   for (size_t i = 0; i < FT_COUNT(cases); i++)
     refuse(write_bytes(folder, "data.txt", cases[i].text, cases[i].size),
            &(filtra_dataset_options){.tokenizer = cases[i].tokenizer}, cases[i].part);
-  refuse(folder, &(filtra_dataset_options){.format = "text-lm"}, "holds no train.txt");
+  refuse(folder, &(filtra_dataset_options){.format = "text-lm"},
+         "holds none of the files of text-lm: ");
   filtra_dataset *ds;
   const char *path = write_text(folder, "data.txt", "some text");
   assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = "bites"}, &ds),
