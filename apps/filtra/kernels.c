@@ -199,26 +199,33 @@ static size_t spilling(const survey *s) {
 
 /* ---- printing ---- */
 
-static void print_number(const char *before, double value, int width) {
-  if (value < 0.0)
-    printf("%s%*s", before, width, "-");
+/* A cell, right-aligned where the table is for the terminal. */
+static void print_cell(const char *text, int width, bool markdown) {
+  if (markdown)
+    printf(" %s |", text);
   else
-    printf("%s%*.0f", before, width, value);
+    printf(" %*s", width, text);
+}
+
+static void print_number(double value, int width, bool markdown) {
+  char text[32] = "-";
+  if (value >= 0.0) snprintf(text, sizeof text, "%.0f", value);
+  print_cell(text, width, markdown);
 }
 
 static void print_row(const kernel_row *r, bool markdown) {
-  const char *between = markdown ? " | " : " ";
-  printf(markdown ? "| %-30s | %8zu" : "%-30s %8zu", r->name, r->variants);
-  if (r->subgroup_low == r->subgroup_high)
-    printf("%s%8u", between, r->subgroup_low);
-  else
-    printf("%s%5u-%u", between, r->subgroup_low, r->subgroup_high);
-  print_number(between, r->registers, 9);
-  print_number(between, r->spills, 6);
-  print_number(between, r->scratch, 7);
-  print_number(between, r->shared, 6);
-  print_number(between, r->occupancy, 9);
-  puts(markdown ? " |" : "");
+  char sizes[32];
+  snprintf(sizes, sizeof sizes, r->subgroup_low == r->subgroup_high ? "%u" : "%u-%u",
+           r->subgroup_low, r->subgroup_high);
+  printf(markdown ? "| %s |" : "%-30s", r->name);
+  print_number((double)r->variants, 8, markdown);
+  print_cell(sizes, 8, markdown);
+  print_number(r->registers, 9, markdown);
+  print_number(r->spills, 6, markdown);
+  print_number(r->scratch, 7, markdown);
+  print_number(r->shared, 6, markdown);
+  print_number(r->occupancy, 9, markdown);
+  putchar('\n');
 }
 
 static void print_table(const survey *s, bool markdown) {
