@@ -103,9 +103,7 @@ filtra_status ft_plan_memory(filtra_graph *g);
 void ft_plan_barriers(filtra_graph *g);
 
 VkDeviceAddress ft_tensor_address(const filtra_tensor *t);
-/** Records one call's pipeline, push constants and dispatch. */
-void ft_record_call(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call);
-/** The same for the workgroups from `base` on. */
+/** Records a call's pipeline, push constants and dispatch of the workgroups from `base` on. */
 void ft_record_groups(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call,
                       const uint32_t base[3], const uint32_t groups[3]);
 /** A full memory barrier between the given stages. */
@@ -122,5 +120,21 @@ void ft_destroy_submissions(filtra_graph *g);
 filtra_status ft_submit_run(filtra_graph *g, ft_slot *slot);
 /** How many a run consists of. */
 size_t ft_submission_count(const filtra_graph *g);
+
+/** How calls are recorded; all zero: as for a step. */
+typedef struct ft_recording {
+  bool apart;             /* each with full barriers around it, so that it runs alone */
+  VkQueryPool timestamps; /* 2 i and 2 i + 1 lie around part i */
+  /** Records more behind a call that is complete; it and its own barriers are brief. */
+  void (*after)(filtra_graph *g, VkCommandBuffer commands, uint32_t call, void *context);
+  void *context;
+} ft_recording;
+/** Runs the calls once more, recorded like this and cut as a step is, from the slot's inputs to its
+ * outputs, and waits. */
+filtra_status ft_replay(filtra_graph *g, const ft_slot *slot, const ft_recording *how,
+                        uint64_t *ticket);
+/** The same, adding each call's time to seconds[call]. Needs timestamps. */
+filtra_status ft_replay_timed(filtra_graph *g, const ft_slot *slot, double *seconds,
+                              uint64_t *ticket);
 
 #endif

@@ -58,11 +58,6 @@ void ft_record_groups(filtra_graph *g, VkCommandBuffer commands, const ft_record
     vk->vkCmdDispatch(commands, groups[0], groups[1], groups[2]);
 }
 
-void ft_record_call(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call) {
-  static const uint32_t origin[3];
-  ft_record_groups(g, commands, call, origin, call->groups);
-}
-
 static filtra_status create_pipelines(filtra_graph *g) {
   if (!g->call_count) return FILTRA_OK;
   ft_kernel_key *keys = ft_calloc(g->call_count, sizeof *keys);

@@ -16,11 +16,10 @@ static const double SLOWEST_FLOPS = 2e10, SLOWEST_BYTES = 5e9;
 
 typedef struct ft_part {
   uint32_t call, base[3], groups[3];
-  bool first; /* of its call: the call's barrier goes before it */
+  bool first, last; /* of its call: the call's barrier goes before the first */
 } ft_part;
 
 typedef struct ft_submission {
-  VkCommandBuffer commands;
   uint32_t first, count; /* parts */
 } ft_submission;
 
@@ -29,6 +28,7 @@ struct ft_submissions {
   size_t part_count, part_capacity;
   ft_submission *list;
   size_t count, capacity;
+  VkCommandBuffer *commands; /* one each, once costs are measured */
   bool measured;
 };
 
@@ -74,7 +74,7 @@ static filtra_status plan(filtra_graph *g, const double *seconds) {
     double cost = seconds ? seconds[i] : estimate(c);
     uint32_t parts = budget > 0.0 ? parts_of(c, cost, budget, &axis) : 1;
     for (uint32_t k = 0; k < parts; k++) {
-      ft_part part = {.call = (uint32_t)i, .first = k == 0};
+      ft_part part = {.call = (uint32_t)i, .first = k == 0, .last = k + 1 == parts};
       for (int a = 0; a < 3; a++)
         part.groups[a] = c->groups[a];
       uint64_t all = c->groups[axis];
@@ -88,43 +88,61 @@ static filtra_status plan(filtra_graph *g, const double *seconds) {
 
 /* ---- recording ---- */
 
-static void free_commands(filtra_graph *g) {
-  struct ft_submissions *s = g->submissions;
-  for (size_t i = 0; i < s->count; i++)
-    if (s->list[i].commands)
-      g->device->vk.vkFreeCommandBuffers(g->device->device, g->pool, 1, &s->list[i].commands);
-  s->count = 0;
-}
-
-static void record_part(filtra_graph *g, VkCommandBuffer commands, const ft_part *p) {
+static void record_part(filtra_graph *g, VkCommandBuffer commands, uint32_t index,
+                        const ft_recording *how) {
+  struct VolkDeviceTable *vk = &g->device->vk;
+  const ft_part *p = &g->submissions->parts[index];
   const ft_recorded_call *c = &g->calls[p->call];
-  if (c->barrier && p->first)
+  if (how->apart)
+    ft_record_barrier(g->device, commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                      VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+  else if (c->barrier && p->first)
     ft_record_barrier(g->device, commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
                       VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+  const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  if (how->timestamps) vk->vkCmdWriteTimestamp2(commands, all, how->timestamps, 2 * index);
   ft_record_groups(g, commands, c, p->base, p->groups);
+  if (how->timestamps) vk->vkCmdWriteTimestamp2(commands, all, how->timestamps, 2 * index + 1);
+  if (how->after && p->last) how->after(g, commands, p->call, how->context);
 }
 
-/* One submission; with a query pool, timestamps 2 i and 2 i + 1 lie around part i. */
-static filtra_status record_one(filtra_graph *g, ft_submission *one, VkQueryPool pool) {
+static filtra_status record_one(filtra_graph *g, const ft_submission *one, const ft_recording *how,
+                                VkCommandBuffer commands) {
   struct VolkDeviceTable *vk = &g->device->vk;
-  FT_TRY(ft_new_commands(g, 1, &one->commands));
-  FT_TRY(ft_begin_commands(g, one->commands));
-  if (pool) vk->vkCmdResetQueryPool(one->commands, pool, 2 * one->first, 2 * one->count);
-  for (uint32_t i = one->first; i < one->first + one->count; i++) {
-    if (pool)
-      vk->vkCmdWriteTimestamp2(one->commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool, 2 * i);
-    record_part(g, one->commands, &g->submissions->parts[i]);
-    if (pool)
-      vk->vkCmdWriteTimestamp2(one->commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool,
-                               2 * i + 1);
-  }
-  return FT_VK(g->device, vk->vkEndCommandBuffer(one->commands));
+  FT_TRY(ft_begin_commands(g, commands));
+  if (how->timestamps)
+    vk->vkCmdResetQueryPool(commands, how->timestamps, 2 * one->first, 2 * one->count);
+  for (uint32_t i = one->first; i < one->first + one->count; i++)
+    record_part(g, commands, i, how);
+  return FT_VK(g->device, vk->vkEndCommandBuffer(commands));
 }
 
-static filtra_status record(filtra_graph *g, VkQueryPool pool) {
-  for (size_t i = 0; i < g->submissions->count; i++)
-    FT_TRY(record_one(g, &g->submissions->list[i], pool));
-  return FILTRA_OK;
+static void free_commands(filtra_graph *g, VkCommandBuffer *commands) {
+  if (commands)
+    g->device->vk.vkFreeCommandBuffers(g->device->device, g->pool, (uint32_t)g->submissions->count,
+                                       commands);
+  free(commands);
+}
+
+/* The planned submissions, a command buffer each. */
+static filtra_status record(filtra_graph *g, const ft_recording *how, VkCommandBuffer **out) {
+  const struct ft_submissions *s = g->submissions;
+  *out = NULL;
+  if (!s->count) return FILTRA_OK;
+  VkCommandBuffer *commands = ft_calloc(s->count, sizeof *commands);
+  if (!commands) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_new_commands(g, (uint32_t)s->count, commands);
+  if (status) {
+    free(commands);
+    return status;
+  }
+  for (size_t i = 0; i < s->count && !status; i++)
+    status = record_one(g, &s->list[i], how, commands[i]);
+  if (status)
+    free_commands(g, commands);
+  else
+    *out = commands;
+  return status;
 }
 
 filtra_status ft_prepare_submissions(filtra_graph *g) {
@@ -134,13 +152,15 @@ filtra_status ft_prepare_submissions(filtra_graph *g) {
   FT_TRY(plan(g, NULL));
   g->submissions->measured =
       caps->submission_seconds <= 0.0 || caps->timestamp_ns <= 0.0 || !g->call_count;
-  return g->submissions->measured ? record(g, VK_NULL_HANDLE) : FILTRA_OK;
+  return g->submissions->measured ? record(g, &(ft_recording){0}, &g->submissions->commands)
+                                  : FILTRA_OK;
 }
 
 void ft_destroy_submissions(filtra_graph *g) {
   if (!g->submissions) return; /* its command buffers go with the pool */
   free(g->submissions->parts);
   free(g->submissions->list);
+  free(g->submissions->commands);
   free(g->submissions);
   g->submissions = NULL;
 }
@@ -152,24 +172,34 @@ size_t ft_submission_count(const filtra_graph *g) {
 /* ---- running ---- */
 
 /* The first goes out with the uploads before it, the last with the downloads behind it. */
-static filtra_status submit_all(filtra_graph *g, ft_slot *slot) {
+static filtra_status submit_all(filtra_graph *g, const ft_slot *slot,
+                                const VkCommandBuffer *recorded, uint64_t *ticket) {
   const struct ft_submissions *s = g->submissions;
   if (!s->count)
-    return ft_submit(g->device, (VkCommandBuffer[]){slot->upload, slot->download}, 2,
-                     &slot->ticket);
+    return ft_submit(g->device, (VkCommandBuffer[]){slot->upload, slot->download}, 2, ticket);
   for (size_t i = 0; i < s->count; i++) {
     VkCommandBuffer commands[3];
     uint32_t count = 0;
     if (i == 0) commands[count++] = slot->upload;
-    commands[count++] = s->list[i].commands;
+    commands[count++] = recorded[i];
     if (i + 1 == s->count) commands[count++] = slot->download;
-    FT_TRY(ft_submit(g->device, commands, count, &slot->ticket));
+    FT_TRY(ft_submit(g->device, commands, count, ticket));
   }
   return FILTRA_OK;
 }
 
+filtra_status ft_replay(filtra_graph *g, const ft_slot *slot, const ft_recording *how,
+                        uint64_t *ticket) {
+  VkCommandBuffer *commands;
+  FT_TRY(record(g, how, &commands));
+  filtra_status status = submit_all(g, slot, commands, ticket);
+  if (!status) status = ft_wait(g->device, *ticket);
+  free_commands(g, commands);
+  return status;
+}
+
 /* Sums the parts' times by call. */
-static filtra_status read_costs(filtra_graph *g, VkQueryPool pool, double *seconds) {
+static filtra_status read_times(filtra_graph *g, VkQueryPool pool, double *seconds) {
   filtra_device *dev = g->device;
   const struct ft_submissions *s = g->submissions;
   uint32_t count = 2 * (uint32_t)s->part_count;
@@ -186,35 +216,34 @@ static filtra_status read_costs(filtra_graph *g, VkQueryPool pool, double *secon
   return status;
 }
 
-/* A graph's first run, waited for; then the plan that it leads to. */
-static filtra_status submit_measured(filtra_graph *g, ft_slot *slot, VkQueryPool pool) {
-  double *seconds = ft_calloc(g->call_count, sizeof *seconds);
-  filtra_status status = seconds ? record(g, pool) : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = submit_all(g, slot);
-  if (!status) status = ft_wait(g->device, slot->ticket);
-  if (!status) status = read_costs(g, pool, seconds);
-  if (!status) {
-    free_commands(g);
-    status = plan(g, seconds);
-  }
-  if (!status) status = record(g, VK_NULL_HANDLE);
-  free(seconds);
-  return status;
-}
-
-static filtra_status measure(filtra_graph *g, ft_slot *slot) {
+filtra_status ft_replay_timed(filtra_graph *g, const ft_slot *slot, double *seconds,
+                              uint64_t *ticket) {
   filtra_device *dev = g->device;
   VkQueryPool pool = VK_NULL_HANDLE;
   VkQueryPoolCreateInfo info = {VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                 .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                 .queryCount = 2 * (uint32_t)g->submissions->part_count};
   FT_TRY(FT_VK(dev, dev->vk.vkCreateQueryPool(dev->device, &info, NULL, &pool)));
-  filtra_status status = submit_measured(g, slot, pool);
+  filtra_status status =
+      ft_replay(g, slot, &(ft_recording){.apart = true, .timestamps = pool}, ticket);
+  if (!status) status = read_times(g, pool, seconds);
   dev->vk.vkDestroyQueryPool(dev->device, pool, NULL);
+  return status;
+}
+
+/* A graph's first run, waited for; then the plan that it leads to. */
+static filtra_status measure(filtra_graph *g, ft_slot *slot) {
+  double *seconds = ft_calloc(g->call_count, sizeof *seconds);
+  filtra_status status =
+      seconds ? ft_replay_timed(g, slot, seconds, &slot->ticket) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = plan(g, seconds);
+  if (!status) status = record(g, &(ft_recording){0}, &g->submissions->commands);
   g->submissions->measured = !status;
+  free(seconds);
   return status;
 }
 
 filtra_status ft_submit_run(filtra_graph *g, ft_slot *slot) {
-  return g->submissions->measured ? submit_all(g, slot) : measure(g, slot);
+  const struct ft_submissions *s = g->submissions;
+  return s->measured ? submit_all(g, slot, s->commands, &slot->ticket) : measure(g, slot);
 }

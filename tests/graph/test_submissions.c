@@ -9,43 +9,62 @@
 
 enum { B = 2, H = 3, N = 257, D = 24, SCALARS = B * H * N * D };
 
-/* Attention and a matrix product, forward and backward, as large as a cut needs to be worth it.
- * Runs it `runs` times on a device with these caps; *count: submissions of the last. */
-static float *results(const char *caps, int runs, size_t *count) {
+/* Attention and a matrix product, forward and backward, as large as a cut needs to be worth it. */
+typedef struct work {
+  filtra_device *dev;
+  filtra_graph *graph;
+  filtra_tensor *in[3], *out[4], *product;
+} work;
+
+static void build(const char *caps, work *w) {
   filtra_device *dev = test_open_device(caps);
   filtra_graph *g;
   assert_ok(filtra_graph_create(dev, NULL, &g));
-  const int64_t shape[] = {B, H, N, D};
-  filtra_tensor *t[3];
+  *w = (work){.dev = dev, .graph = g};
   for (int i = 0; i < 3; i++) {
-    t[i] = filtra_graph_input(g, "qkv", FILTRA_F32, 4, shape);
-    filtra_graph_require_gradient(g, t[i]);
+    w->in[i] = filtra_graph_input(g, "qkv", FILTRA_F32, 4, (int64_t[]){B, H, N, D});
+    filtra_graph_require_gradient(g, w->in[i]);
   }
-  filtra_tensor *y = filtra_attention(g, t[0], t[1], t[2], NULL);
+  filtra_tensor *y = filtra_attention(g, w->in[0], w->in[1], w->in[2], NULL);
   filtra_tensor *x = filtra_reshape(g, filtra_merge_heads(g, y), 2, (int64_t[]){B * N, H * D});
-  filtra_tensor *z = filtra_matmul(g, x, x, &(filtra_matmul_options){.transpose_b = true});
-  assert_ok(filtra_graph_backward(g, 1, &z, NULL));
-  filtra_tensor *out[4] = {x};
+  w->product = filtra_matmul(g, x, x, &(filtra_matmul_options){.transpose_b = true});
+  assert_ok(filtra_graph_backward(g, 1, &w->product, NULL));
+  w->out[0] = x;
   for (int i = 0; i < 3; i++)
-    out[i + 1] = filtra_graph_gradient(g, t[i]);
+    w->out[i + 1] = filtra_graph_gradient(g, w->in[i]);
   for (int i = 0; i < 4; i++)
-    filtra_graph_output(g, out[i]);
+    filtra_graph_output(g, w->out[i]);
   assert_ok(filtra_graph_compile(g));
-  float *values = calloc(4 * SCALARS, sizeof *values), *in = calloc(SCALARS, sizeof *in);
-  assert_non_null(values);
+}
+
+static void set_inputs(const work *w, float scale) {
+  float *in = calloc(SCALARS, sizeof *in);
   assert_non_null(in);
   for (int i = 0; i < 3; i++) {
-    test_random((uint64_t)i + 1, -1, 1, in, SCALARS);
-    assert_ok(filtra_graph_set(g, t[i], in));
+    test_random((uint64_t)i + 1, -scale, scale, in, SCALARS);
+    assert_ok(filtra_graph_set(w->graph, w->in[i], in));
   }
-  for (int i = 0; i < runs; i++)
-    assert_ok(filtra_graph_run(g));
-  for (int i = 0; i < 4; i++)
-    assert_ok(filtra_graph_get(g, out[i], values + i * SCALARS));
-  *count = ft_submission_count(g);
   free(in);
-  filtra_graph_destroy(&g);
-  test_close_device(&dev);
+}
+
+static void destroy(work *w) {
+  filtra_graph_destroy(&w->graph);
+  test_close_device(&w->dev);
+}
+
+/* All results of the last of `runs` runs; *count: submissions of that one. */
+static float *results(const char *caps, int runs, size_t *count) {
+  work w;
+  build(caps, &w);
+  float *values = calloc(4 * SCALARS, sizeof *values);
+  assert_non_null(values);
+  set_inputs(&w, 1.0f);
+  for (int i = 0; i < runs; i++)
+    assert_ok(filtra_graph_run(w.graph));
+  for (int i = 0; i < 4; i++)
+    assert_ok(filtra_graph_get(w.graph, w.out[i], values + i * SCALARS));
+  *count = ft_submission_count(w.graph);
+  destroy(&w);
   return values;
 }
 
@@ -76,6 +95,32 @@ static void test_same_bits(void **state) {
   }
 }
 
+/* Looking into a run is cut like the run. */
+static void test_looking_inside(void **state) {
+  (void)state;
+  work w;
+  build("submission_ms=1", &w);
+  set_inputs(&w, 1.0f);
+  ft_profile_entry *entries;
+  size_t count;
+  assert_ok(ft_graph_profile(w.graph, &entries, &count));
+  assert_true(ft_submission_count(w.graph) > 2);
+  assert_int_equal(count, w.graph->call_count);
+  for (size_t i = 0; i < count; i++)
+    assert_true(entries[i].seconds > 0.0 && entries[i].seconds < 10.0);
+  free(entries);
+  const char *name;
+  for (int large = 0; large < 2; large++) { /* means of large values are finite, products not */
+    uint64_t ticket;
+    set_inputs(&w, large ? 1e30f : 1.0f);
+    assert_ok(filtra_graph_submit(w.graph, &ticket));
+    assert_ok(ft_graph_find_nonfinite(w.graph, ticket, &name));
+    if (!large) assert_null(name);
+  }
+  assert_non_null(name);
+  destroy(&w);
+}
+
 /* Kernels that ask for the number of workgroups stay whole. */
 static void test_kinds(void **state) {
   (void)state;
@@ -96,7 +141,8 @@ static void test_wrong_budget(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_kinds),
-                                     cmocka_unit_test(test_wrong_budget)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_same_bits), cmocka_unit_test(test_looking_inside),
+      cmocka_unit_test(test_kinds), cmocka_unit_test(test_wrong_budget)};
   return cmocka_run_group_tests_name("graph/submissions", tests, NULL, test_teardown);
 }
