@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "command.h"
+#include "options.h"
 
 #include <filtra/filtra.h>
 #include <math.h>
@@ -364,59 +364,20 @@ static int analyze(const analyze_arguments *arg) {
   return code;
 }
 
-enum {
-  OPTION_RUN = OPTION_FIRST_FREE,
-  OPTION_OUT,
-  OPTION_SPLIT,
-  OPTION_DATA,
-  OPTION_SAMPLES,
-  OPTION_JSON
-};
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"run", required_argument, NULL, OPTION_RUN},
-    {"out", required_argument, NULL, OPTION_OUT},
-    {"split", required_argument, NULL, OPTION_SPLIT},
-    {"data", required_argument, NULL, OPTION_DATA},
-    {"samples", required_argument, NULL, OPTION_SAMPLES},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {0},
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("run", analyze_arguments, run),
+    COMMAND_TEXT("out", analyze_arguments, out),
+    COMMAND_TEXT("split", analyze_arguments, split),
+    COMMAND_TEXT("data", analyze_arguments, data),
+    COMMAND_NUMBER("samples", analyze_arguments, samples, 1, 100000),
+    COMMAND_FLAG("json", analyze_arguments, json),
 };
 
 int run_analyze(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
   analyze_arguments a = {.split = "val", .samples = 16};
-  int code;
-  while ((code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
-    if (take_device_option(code, optarg, &a.device)) continue;
-    switch (code) {
-    case OPTION_RUN:
-      a.run = optarg;
-      break;
-    case OPTION_OUT:
-      a.out = optarg;
-      break;
-    case OPTION_SPLIT:
-      a.split = optarg;
-      break;
-    case OPTION_DATA:
-      a.data = optarg;
-      break;
-    case OPTION_SAMPLES:
-      if (!command_number(argv[0], "samples", optarg, 1, 100000, &a.samples)) return COMMAND_USAGE;
-      break;
-    case OPTION_JSON:
-      a.json = true;
-      break;
-    case 'h':
-      print_help();
-      return COMMAND_DONE;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
-  if (optind < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   if (!a.run) return command_misused(argv[0], "--run DIR is missing");
   if (a.json && a.out) return command_misused(argv[0], "give --json or --out, not both");
   return analyze(&a);

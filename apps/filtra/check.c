@@ -1,5 +1,5 @@
 /* filtra check: golden files run on the device and compared tensor by tensor. */
-#include "command.h"
+#include "options.h"
 
 #include "golden.h"
 
@@ -93,35 +93,17 @@ static int check_files(filtra_device *device, const check_arguments *a, char **p
   return code ? code : printed;
 }
 
-enum { OPTION_JSON = OPTION_FIRST_FREE, OPTION_QUIET };
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"quiet", no_argument, NULL, OPTION_QUIET},
-    {"help", no_argument, NULL, 'h'},
-    {0},
+static const command_option OPTIONS[] = {
+    COMMAND_FLAG("json", check_arguments, json),
+    COMMAND_FLAG("quiet", check_arguments, quiet),
 };
 
 int run_check(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true,
+                                    .words = true};
   check_arguments a = {0};
-  int code;
-  while ((code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
-    if (take_device_option(code, optarg, &a.device)) continue;
-    switch (code) {
-    case OPTION_JSON:
-      a.json = true;
-      break;
-    case OPTION_QUIET:
-      a.quiet = true;
-      break;
-    case 'h':
-      print_help();
-      return COMMAND_DONE;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   if (optind == argc) return command_misused(argv[0], "no golden file was given");
   filtra_device *device = NULL;
   filtra_status status = filtra_device_open(&a.device, &device);

@@ -1,7 +1,7 @@
 /* filtra data inspect: what a data set holds. */
 #include "base/json.h"
 #include "base/memory.h"
-#include "command.h"
+#include "options.h"
 
 #include "data/dataset.h"
 
@@ -12,15 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-  OPTION_JSON = OPTION_FIRST_FREE,
-  OPTION_FORMAT,
-  OPTION_TOKENIZER,
-  OPTION_TEXT_COLUMN,
-  OPTION_TARGET_COLUMN,
-  OPTION_HELP
-};
 
 static void print_help(void) {
   printf(
@@ -351,42 +342,25 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
   return code;
 }
 
+typedef struct inspect_arguments {
+  filtra_dataset_options open;
+  bool json;
+} inspect_arguments;
+
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("format", inspect_arguments, open.format),
+    COMMAND_TEXT("tokenizer", inspect_arguments, open.tokenizer),
+    COMMAND_TEXT("text-column", inspect_arguments, open.text_column),
+    COMMAND_TEXT("target-column", inspect_arguments, open.target_column),
+    COMMAND_FLAG("json", inspect_arguments, json),
+};
+
 int run_data_inspect(int argc, char **argv) {
-  static const struct option table[] = {
-      {"format", required_argument, NULL, OPTION_FORMAT},
-      {"tokenizer", required_argument, NULL, OPTION_TOKENIZER},
-      {"text-column", required_argument, NULL, OPTION_TEXT_COLUMN},
-      {"target-column", required_argument, NULL, OPTION_TARGET_COLUMN},
-      {"json", no_argument, NULL, OPTION_JSON},
-      {"help", no_argument, NULL, OPTION_HELP},
-      {0}};
-  filtra_dataset_options options = {.verify_labels = true};
-  bool json = false;
-  for (int code; (code = getopt_long(argc, argv, "", table, NULL)) != -1;) {
-    switch (code) {
-    case OPTION_FORMAT:
-      options.format = optarg;
-      break;
-    case OPTION_TOKENIZER:
-      options.tokenizer = optarg;
-      break;
-    case OPTION_TEXT_COLUMN:
-      options.text_column = optarg;
-      break;
-    case OPTION_TARGET_COLUMN:
-      options.target_column = optarg;
-      break;
-    case OPTION_JSON:
-      json = true;
-      break;
-    case OPTION_HELP:
-      print_help();
-      return COMMAND_DONE;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .words = true};
+  inspect_arguments a = {.open.verify_labels = true};
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   if (optind == argc) return command_misused(argv[0], "the path is missing");
-  if (optind + 1 < argc) return command_misused(argv[0], "unexpected \"%s\"", argv[optind + 1]);
-  return inspect(argv[optind], &options, json, argv[0]);
+  if (optind + 1 < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind + 1]);
+  return inspect(argv[optind], &a.open, a.json, argv[0]);
 }

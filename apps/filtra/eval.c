@@ -1,6 +1,6 @@
 /* filtra eval: what a run's best model comes to on a split, beside guessing. */
 #include "base/file.h"
-#include "command.h"
+#include "options.h"
 #include "train/run.h"
 
 #include <filtra/filtra.h>
@@ -87,44 +87,18 @@ static int evaluate(const eval_arguments *a) {
   return print_result(a, &result);
 }
 
-enum { OPTION_RUN = OPTION_FIRST_FREE, OPTION_SPLIT, OPTION_DATA, OPTION_JSON };
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"run", required_argument, NULL, OPTION_RUN},
-    {"split", required_argument, NULL, OPTION_SPLIT},
-    {"data", required_argument, NULL, OPTION_DATA},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {0},
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("run", eval_arguments, run),
+    COMMAND_TEXT("split", eval_arguments, split),
+    COMMAND_TEXT("data", eval_arguments, data),
+    COMMAND_FLAG("json", eval_arguments, json),
 };
 
 int run_eval(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
   eval_arguments a = {.split = "test"};
-  int code;
-  while ((code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
-    if (take_device_option(code, optarg, &a.device)) continue;
-    switch (code) {
-    case OPTION_RUN:
-      a.run = optarg;
-      break;
-    case OPTION_SPLIT:
-      a.split = optarg;
-      break;
-    case OPTION_DATA:
-      a.data = optarg;
-      break;
-    case OPTION_JSON:
-      a.json = true;
-      break;
-    case 'h':
-      print_help();
-      return COMMAND_DONE;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
-  if (optind < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   if (!a.run) return command_misused(argv[0], "--run DIR is missing");
   return evaluate(&a);
 }

@@ -1,5 +1,5 @@
 /* filtra generate: goes on with a text. */
-#include "command.h"
+#include "options.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -193,80 +193,22 @@ static int generate(const generate_arguments *a) {
   return code;
 }
 
-enum {
-  OPTION_RUN = OPTION_FIRST_FREE,
-  OPTION_PROMPT,
-  OPTION_TOKENS,
-  OPTION_TEMPERATURE,
-  OPTION_TOP_K,
-  OPTION_TOP_P,
-  OPTION_SEED,
-  OPTION_JSON
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("run", generate_arguments, run),
+    COMMAND_TEXT("prompt", generate_arguments, prompt),
+    COMMAND_NUMBER("tokens", generate_arguments, tokens, 1, 1000000000),
+    COMMAND_REAL("temperature", generate_arguments, sampling.temperature, 0.0, 1e6),
+    COMMAND_NUMBER("top-k", generate_arguments, sampling.top_k, 0, INT32_MAX),
+    COMMAND_REAL("top-p", generate_arguments, sampling.top_p, 1e-9, 1.0),
+    COMMAND_NUMBER("seed", generate_arguments, sampling.seed, 0, INT64_MAX),
+    COMMAND_FLAG("json", generate_arguments, json),
 };
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"run", required_argument, NULL, OPTION_RUN},
-    {"prompt", required_argument, NULL, OPTION_PROMPT},
-    {"tokens", required_argument, NULL, OPTION_TOKENS},
-    {"temperature", required_argument, NULL, OPTION_TEMPERATURE},
-    {"top-k", required_argument, NULL, OPTION_TOP_K},
-    {"top-p", required_argument, NULL, OPTION_TOP_P},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-static bool take_sampling(int code, const char *name, filtra_sampling *s) {
-  uint64_t number;
-  switch (code) {
-  case OPTION_TEMPERATURE:
-    return command_real(name, "--temperature", optarg, 0.0, 1e6, &s->temperature);
-  case OPTION_TOP_K:
-    if (!command_number(name, "--top-k", optarg, 0, INT32_MAX, &number)) return false;
-    s->top_k = (int64_t)number;
-    return true;
-  case OPTION_TOP_P:
-    return command_real(name, "--top-p", optarg, 1e-9, 1.0, &s->top_p);
-  default:
-    return command_number(name, "--seed", optarg, 0, INT64_MAX, &s->seed);
-  }
-}
 
 int run_generate(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
   generate_arguments a = {.tokens = 200, .sampling = {.temperature = 0.8f}};
-  int code;
-  while ((code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
-    if (take_device_option(code, optarg, &a.device)) continue;
-    switch (code) {
-    case OPTION_RUN:
-      a.run = optarg;
-      break;
-    case OPTION_PROMPT:
-      a.prompt = optarg;
-      break;
-    case OPTION_TOKENS:
-      if (!command_number(argv[0], "--tokens", optarg, 1, 1000000000, &a.tokens))
-        return COMMAND_USAGE;
-      break;
-    case OPTION_TEMPERATURE:
-    case OPTION_TOP_K:
-    case OPTION_TOP_P:
-    case OPTION_SEED:
-      if (!take_sampling(code, argv[0], &a.sampling)) return COMMAND_USAGE;
-      break;
-    case OPTION_JSON:
-      a.json = true;
-      break;
-    case 'h':
-      print_help();
-      return COMMAND_DONE;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
-  if (optind < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   if (!a.run) return command_misused(argv[0], "--run DIR is missing");
   if (!a.prompt) return command_misused(argv[0], "--prompt TEXT is missing");
   return generate(&a);

@@ -1,6 +1,6 @@
 /* filtra kernels: what a device's compiler makes of every kernel that models ask for. Nothing runs,
  * so drivers without their GPU will do. */
-#include "command.h"
+#include "options.h"
 
 #include "base/memory.h"
 #include "train/trainer.h"
@@ -273,40 +273,17 @@ static int survey_kernels(const kernels_arguments *a) {
   return code;
 }
 
-enum { OPTION_JSON = OPTION_FIRST_FREE, OPTION_MARKDOWN, OPTION_STRICT };
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"markdown", no_argument, NULL, OPTION_MARKDOWN},
-    {"strict", no_argument, NULL, OPTION_STRICT},
-    {"help", no_argument, NULL, 'h'},
-    {0},
+static const command_option OPTIONS[] = {
+    COMMAND_FLAG("json", kernels_arguments, json),
+    COMMAND_FLAG("markdown", kernels_arguments, markdown),
+    COMMAND_FLAG("strict", kernels_arguments, strict),
 };
 
 int run_kernels(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
   kernels_arguments a = {.device.cache_dir = ""}; /* programs from a cache have no statistics */
-  int code;
-  while ((code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
-    if (take_device_option(code, optarg, &a.device)) continue;
-    switch (code) {
-    case OPTION_JSON:
-      a.json = true;
-      break;
-    case OPTION_MARKDOWN:
-      a.markdown = true;
-      break;
-    case OPTION_STRICT:
-      a.strict = true;
-      break;
-    case 'h':
-      print_help();
-      return COMMAND_DONE;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
-  if (optind < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   if (a.json && a.markdown) return command_misused(argv[0], "give --json or --markdown, not both");
   return survey_kernels(&a);
 }

@@ -1,5 +1,5 @@
 /* filtra predict: classes or values of texts, one a line, or of a data set's samples. */
-#include "command.h"
+#include "options.h"
 
 #include "base/json.h"
 #include "base/memory.h"
@@ -298,48 +298,17 @@ static int predict(const predict_arguments *a) {
   return code;
 }
 
-enum { OPTION_RUN = OPTION_FIRST_FREE, OPTION_INPUT, OPTION_DATA, OPTION_SPLIT, OPTION_JSON };
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"run", required_argument, NULL, OPTION_RUN},
-    {"input", required_argument, NULL, OPTION_INPUT},
-    {"data", required_argument, NULL, OPTION_DATA},
-    {"split", required_argument, NULL, OPTION_SPLIT},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {0},
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("run", predict_arguments, run),   COMMAND_TEXT("input", predict_arguments, input),
+    COMMAND_TEXT("data", predict_arguments, data), COMMAND_TEXT("split", predict_arguments, split),
+    COMMAND_FLAG("json", predict_arguments, json),
 };
 
 int run_predict(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
   predict_arguments a = {0};
-  int code;
-  while ((code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
-    if (take_device_option(code, optarg, &a.device)) continue;
-    switch (code) {
-    case OPTION_RUN:
-      a.run = optarg;
-      break;
-    case OPTION_INPUT:
-      a.input = optarg;
-      break;
-    case OPTION_DATA:
-      a.data = optarg;
-      break;
-    case OPTION_SPLIT:
-      a.split = optarg;
-      break;
-    case OPTION_JSON:
-      a.json = true;
-      break;
-    case 'h':
-      print_help();
-      return COMMAND_DONE;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
-  if (optind < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   if (!a.run) return command_misused(argv[0], "--run DIR is missing");
   if (a.input && (a.data || a.split))
     return command_misused(argv[0], "--input is text; leave out --data and --split");

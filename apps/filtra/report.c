@@ -1,5 +1,6 @@
 /* filtra report: one table of runs, with learning curves. */
 #include "report.h"
+#include "options.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -49,28 +50,27 @@ static int report(const char *name, char **paths, size_t count, const char *out,
   return code;
 }
 
-enum { OPTION_OUT = OPTION_FIRST_FREE, OPTION_JSON };
+typedef struct report_arguments {
+  const char *out;
+  bool json;
+} report_arguments;
+
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("out", report_arguments, out),
+    COMMAND_FLAG("json", report_arguments, json),
+};
 
 int run_report(int argc, char **argv) {
-  static const struct option OPTIONS[] = {{"out", required_argument, NULL, OPTION_OUT},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
-  const char *out = NULL;
-  report_form form = FORM_MARKDOWN;
-  for (int code; (code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1;) {
-    if (code == '?') return command_bad_option(argv[0]);
-    if (code == OPTION_OUT) out = optarg;
-    if (code == OPTION_JSON) form = FORM_JSON;
-    if (code != 'h') continue;
-    print_help();
-    return COMMAND_DONE;
-  }
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .words = true};
+  report_arguments a = {0};
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   if (optind == argc) return command_misused(argv[0], "run folders are missing");
-  if (out && form == FORM_JSON)
+  if (a.out && a.json)
     return command_misused(argv[0], "--json goes to standard output; leave out --out");
-  if (out && ft_ends_with(out, ".html")) form = FORM_PAGE;
-  if (out && form == FORM_MARKDOWN && !ft_ends_with(out, ".md"))
-    return command_misused(argv[0], "--out is \"%s\"; its name must end in .html or .md", out);
-  return report(argv[0], argv + optind, (size_t)(argc - optind), out, form);
+  report_form form = a.json ? FORM_JSON : FORM_MARKDOWN;
+  if (a.out && ft_ends_with(a.out, ".html")) form = FORM_PAGE;
+  if (a.out && form == FORM_MARKDOWN && !ft_ends_with(a.out, ".md"))
+    return command_misused(argv[0], "--out is \"%s\"; its name must end in .html or .md", a.out);
+  return report(argv[0], argv + optind, (size_t)(argc - optind), a.out, form);
 }

@@ -1,5 +1,5 @@
 /* filtra train: a new run from a configuration, or an interrupted one resumed. */
-#include "command.h"
+#include "options.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -310,40 +310,6 @@ static void print_help(void) {
   print_config_keys();
 }
 
-enum {
-  OPTION_CONFIG = OPTION_FIRST_FREE,
-  OPTION_PRESET,
-  OPTION_LIST_PRESETS,
-  OPTION_DATA,
-  OPTION_MIXER,
-  OPTION_SET,
-  OPTION_STEPS,
-  OPTION_EPOCHS,
-  OPTION_SEED,
-  OPTION_OUT,
-  OPTION_RESUME,
-  OPTION_JSON
-};
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"config", required_argument, NULL, OPTION_CONFIG},
-    {"preset", required_argument, NULL, OPTION_PRESET},
-    {"list-presets", no_argument, NULL, OPTION_LIST_PRESETS},
-    {"data", required_argument, NULL, OPTION_DATA},
-    {"mixer", required_argument, NULL, OPTION_MIXER},
-    {"set", required_argument, NULL, OPTION_SET},
-    {"steps", required_argument, NULL, OPTION_STEPS},
-    {"epochs", required_argument, NULL, OPTION_EPOCHS},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"out", required_argument, NULL, OPTION_OUT},
-    {"resume", required_argument, NULL, OPTION_RESUME},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-/* --steps 5 is --set steps=5: one table of keys checks all. */
 static void add_set(train_arguments *a, const char *key, const char *value) {
   char *text = key ? ft_format("%s=%s", key, value) : NULL;
   json_array_append_new(a->sets, json_string_nocheck(text ? text : value));
@@ -359,61 +325,35 @@ static void add_text(train_arguments *a, const char *key, const char *value) {
   json_decref(string);
 }
 
-/* Returns an exit code where the command ends here, else -1. */
-static int take_option(train_arguments *a, int code, const char *name) {
-  switch (code) {
-  case OPTION_CONFIG:
-    a->config = optarg;
-    break;
-  case OPTION_OUT:
-    a->out = optarg;
-    break;
-  case OPTION_RESUME:
-    a->resume = optarg;
-    break;
-  case OPTION_JSON:
-    a->json = true;
-    break;
-  case OPTION_LIST_PRESETS:
-    a->list = true;
-    break;
-  case OPTION_SET:
-    add_set(a, NULL, optarg);
-    break;
-  case OPTION_PRESET:
-    add_text(a, "preset", optarg);
-    break;
-  case OPTION_DATA:
-    add_text(a, "data", optarg);
-    break;
-  case OPTION_MIXER:
-    add_text(a, "mixer", optarg);
-    break;
-  case OPTION_STEPS:
-    add_set(a, "steps", optarg);
-    break;
-  case OPTION_EPOCHS:
-    add_set(a, "epochs", optarg);
-    break;
-  case OPTION_SEED:
-    add_set(a, "seed", optarg);
-    break;
-  case 'h':
-    print_help();
-    return COMMAND_DONE;
-  default:
-    return command_bad_option(name);
-  }
-  return -1;
+/* --steps 5 is --set steps=5: one table of keys checks all. */
+static void take_key(void *arguments, const char *name, const char *value) {
+  train_arguments *a = arguments;
+  bool text = !strcmp(name, "preset") || !strcmp(name, "data") || !strcmp(name, "mixer");
+  if (text)
+    add_text(a, name, value);
+  else
+    add_set(a, strcmp(name, "set") ? name : NULL, value);
 }
 
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("config", train_arguments, config),
+    COMMAND_KEY("preset", take_key),
+    COMMAND_FLAG("list-presets", train_arguments, list),
+    COMMAND_KEY("data", take_key),
+    COMMAND_KEY("mixer", take_key),
+    COMMAND_KEY("set", take_key),
+    COMMAND_KEY("steps", take_key),
+    COMMAND_KEY("epochs", take_key),
+    COMMAND_KEY("seed", take_key),
+    COMMAND_TEXT("out", train_arguments, out),
+    COMMAND_TEXT("resume", train_arguments, resume),
+    COMMAND_FLAG("json", train_arguments, json),
+};
+
 int run_train(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
   train_arguments a = {.sets = json_array()};
-  int code, result = -1;
-  while (result < 0 && (code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1)
-    if (!take_device_option(code, optarg, &a.device)) result = take_option(&a, code, argv[0]);
-  if (result < 0 && optind < argc)
-    result = command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  int result = command_take(argc, argv, &line, &a);
   if (result < 0 && a.resume && (a.config || a.out || json_array_size(a.sets)))
     result = command_misused(argv[0], "--resume takes the configuration of the run; leave out "
                                       "--config, --out, --preset, --set and its short forms");

@@ -83,7 +83,7 @@ static void test_usage(void **state) {
       {"data listops --help", "--min-length", 0},
       {"data listops 2>&1", "--out is missing", 2},
       {"data listops --out '' 2>&1", "--out is missing", 2},
-      {"data listops --out %s/x more 2>&1", "unexpected \"more\"", 2},
+      {"data listops --out %s/x more 2>&1", "what is \"more\"?", 2},
       {"data listops --out %s/x --train 0 2>&1", "--train is \"0\"", 2},
       {"data listops --out %s/x --train -5 2>&1", "--train is \"-5\"", 2},
       {"data listops --out %s/x --train ' 5' 2>&1", "--train is \" 5\"", 2},
@@ -94,7 +94,7 @@ static void test_usage(void **state) {
       {"data listops --out %s/x --max-depth 2 2>&1", "at most 12 tokens", 2},
       {"data inspect --help", "lra-listops", 0},
       {"data inspect 2>&1", "the path is missing", 2},
-      {"data inspect %s %s 2>&1", "unexpected", 2},
+      {"data inspect %s %s 2>&1", "what is", 2},
       {"data inspect %s 2>&1", "no data set that is known", 2},
       {"data inspect %s/nothing 2>&1", "No such file", 2},
   };

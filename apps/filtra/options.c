@@ -1,0 +1,56 @@
+/* Reading a command line by its table; getopt_long does the reading. */
+#include "options.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { MOST_OPTIONS = 32, FIRST_CODE = OPTION_FIRST_FREE };
+
+static bool take(const char *command, const command_option *o, const char *value, char *arguments) {
+  char name[64];
+  snprintf(name, sizeof name, "--%s", o->name);
+  switch (o->kind) {
+  case OPTION_FLAG:
+    *(bool *)(arguments + o->offset) = true;
+    return true;
+  case OPTION_TEXT:
+    *(const char **)(arguments + o->offset) = value;
+    return true;
+  case OPTION_NUMBER:
+    return command_number(command, name, value, o->low, o->high,
+                          (uint64_t *)(arguments + o->offset));
+  case OPTION_REAL:
+    return command_real(command, name, value, o->least, o->most, (float *)(arguments + o->offset));
+  default:
+    o->take(arguments, o->name, value);
+    return true;
+  }
+}
+
+int command_take(int argc, char **argv, const command_line *line, void *arguments) {
+  static const struct option device_options[] = {DEVICE_OPTIONS};
+  struct option table[MOST_OPTIONS] = {{"help", no_argument, NULL, 'h'}};
+  size_t rows = 1;
+  for (size_t i = 0; i < FT_COUNT(device_options) && line->opens_device; i++)
+    table[rows++] = device_options[i];
+  assert(rows + line->count < MOST_OPTIONS);
+  for (size_t i = 0; i < line->count; i++) {
+    const command_option *o = &line->options[i];
+    int argument = o->kind == OPTION_FLAG ? no_argument : required_argument;
+    table[rows++] = (struct option){o->name, argument, NULL, FIRST_CODE + (int)i};
+  }
+  for (int code; (code = getopt_long(argc, argv, "h", table, NULL)) != -1;) {
+    if (code == 'h') {
+      line->print_help();
+      return COMMAND_DONE;
+    }
+    if (code == '?') return command_bad_option(argv[0]);
+    if (code < FIRST_CODE)
+      take_device_option(code, optarg, arguments);
+    else if (!take(argv[0], &line->options[code - FIRST_CODE], optarg, arguments))
+      return COMMAND_USAGE;
+  }
+  if (optind < argc && !line->words)
+    return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  return -1;
+}

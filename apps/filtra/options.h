@@ -1,0 +1,50 @@
+/* The command line of a subcommand as a table: what options there are, and where in the
+ * subcommand's arguments their values go. */
+#ifndef FILTRA_OPTIONS_H
+#define FILTRA_OPTIONS_H
+
+#include "command.h"
+
+#include <stddef.h>
+
+typedef enum command_option_kind {
+  OPTION_FLAG,   /* no value; a bool becomes true */
+  OPTION_TEXT,   /* const char * */
+  OPTION_NUMBER, /* uint64_t or int64_t from `low` to `high` */
+  OPTION_REAL,   /* float from `least` to `most` */
+  OPTION_KEY     /* handed to `take` */
+} command_option_kind;
+
+typedef struct command_option {
+  const char *name; /* behind the two dashes */
+  command_option_kind kind;
+  size_t offset; /* in the arguments */
+  uint64_t low, high;
+  double least, most;
+  void (*take)(void *arguments, const char *name, const char *value);
+} command_option;
+
+/** Rows of the table: the option's name, the arguments' type, and the member. */
+#define COMMAND_FLAG(name, type, member)                                                           \
+  { name, OPTION_FLAG, offsetof(type, member), 0, 0, 0, 0, NULL }
+#define COMMAND_TEXT(name, type, member)                                                           \
+  { name, OPTION_TEXT, offsetof(type, member), 0, 0, 0, 0, NULL }
+#define COMMAND_NUMBER(name, type, member, low, high)                                              \
+  { name, OPTION_NUMBER, offsetof(type, member), low, high, 0, 0, NULL }
+#define COMMAND_REAL(name, type, member, least, most)                                              \
+  { name, OPTION_REAL, offsetof(type, member), 0, 0, least, most, NULL }
+#define COMMAND_KEY(name, take)                                                                    \
+  { name, OPTION_KEY, 0, 0, 0, 0, 0, take }
+
+typedef struct command_line {
+  const command_option *options;
+  size_t count;
+  void (*print_help)(void);
+  bool opens_device; /* the arguments begin with filtra_device_options, and its options are taken */
+  bool words;        /* what is no option is left from argv[optind] on, not refused */
+} command_line;
+
+/** Takes the options, and --help. Returns -1, or where the command ends here its exit code. */
+int command_take(int argc, char **argv, const command_line *line, void *arguments);
+
+#endif
