@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "chart.h"
+#include "page.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +77,6 @@ static void write_singular(FILE *to, const analysis *a) {
 
 /* One chart for all layers' parameters of a kind. */
 static void write_coefficients(FILE *to, const analysis *a, const ft_mixer_coefficients *kind) {
-  enum { NUMBER_TEXT = 24 };
   size_t series_count = 0, longest = 0;
   chart_series *series = ft_calloc(a->coefficient_count, sizeof *series);
   for (size_t i = 0; series && i < a->coefficient_count; i++) {

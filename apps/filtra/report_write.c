@@ -1,13 +1,14 @@
 /* The table of `filtra report` as Markdown, as a page with learning curves, and as JSON. */
 #include "base/memory.h"
 #include "chart.h"
+#include "page.h"
 #include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 64, CURVE_POINTS = 240 };
+enum { CURVE_POINTS = 240 };
 
 bool report_comparable(const report_run *a, const report_run *b) {
   return a->score == b->score && !strcmp(a->config.data, b->config.data);
@@ -18,41 +19,11 @@ const char *report_score_name(report_score score) {
   return NAMES[score];
 }
 
-/* ---- numbers as people read them ---- */
+/* ---- the measure ---- */
 
-static const char *score_text(report_score score, double value, char out[CELL]) {
-  if (isnan(value))
-    snprintf(out, CELL, "–");
-  else if (score == REPORT_ACCURACY)
-    snprintf(out, CELL, "%.2f %%", 100.0 * value);
-  else
-    snprintf(out, CELL, score == REPORT_PERPLEXITY ? "%.2f" : "%.4g", value);
-  return out;
-}
-
-/* Three digits and a unit: 22.5 k. */
-static const char *amount_text(double value, char out[CELL]) {
-  static const char *const UNITS[] = {"", " k", " M", " G"};
-  size_t unit = 0;
-  if (isnan(value)) {
-    snprintf(out, CELL, "–");
-    return out;
-  }
-  for (; value >= 999.5 && unit + 1 < FT_COUNT(UNITS); unit++)
-    value /= 1000.0;
-  int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  snprintf(out, CELL, "%.*f%s", digits, value, UNITS[unit]);
-  return out;
-}
-
-static const char *memory_text(double bytes, char out[CELL]) {
-  if (isnan(bytes))
-    snprintf(out, CELL, "–");
-  else if (bytes < 1024.0 * 1048576.0)
-    snprintf(out, CELL, "%.0f MiB", bytes / 1048576.0);
-  else
-    snprintf(out, CELL, "%.1f GiB", bytes / (1024.0 * 1048576.0));
-  return out;
+static const char *score_text(report_score score, double value, char out[NUMBER_TEXT]) {
+  if (score == REPORT_ACCURACY) return number_text("%.2f %%", 100.0 * value, out);
+  return number_text(score == REPORT_PERPLEXITY ? "%.2f" : "%.4g", value, out);
 }
 
 /* Whether no comparable run has a better number there; false where there is nothing to compare. */
@@ -72,14 +43,14 @@ static bool is_best(const report_run *runs, size_t count, size_t i, size_t offse
 
 typedef struct column {
   const char *title;
-  bool text; /* aligned to the left */
+  const char *text; /* the class of a page's cells, aligned to the left; NULL: numbers */
 } column;
 
 static const column COLUMNS[] = {
-    {"Run", true},         {"Data", true},      {"Mixer", true},      {"Measure", true},
-    {"Validation", false}, {"Test", false},     {"Best step", false}, {"Steps", false},
-    {"Parameters", false}, {"Tokens/s", false}, {"ms/step", false},   {"Memory", false},
-    {"Device", true},      {"Driver", true},
+    {"Run", "text"},         {"Data", "text"},        {"Mixer", "text"},   {"Measure", "text"},
+    {"Validation", NULL},    {"Test", NULL},          {"Best step", NULL}, {"Steps", NULL},
+    {"Parameters", NULL},    {"Tokens/s", NULL},      {"ms/step", NULL},   {"Memory", NULL},
+    {"Device", "text long"}, {"Driver", "text long"},
 };
 
 typedef struct cell {
@@ -89,7 +60,7 @@ typedef struct cell {
 
 static void fill_row(const report_run *runs, size_t count, size_t i, cell row[]) {
   const report_run *r = &runs[i];
-  char number[CELL];
+  char number[NUMBER_TEXT];
   size_t at = 0;
   memset(row, 0, FT_COUNT(COLUMNS) * sizeof *row);
 #define ADD(value) snprintf(row[at++].text, sizeof row->text, "%s", value)
@@ -101,14 +72,11 @@ static void fill_row(const report_run *runs, size_t count, size_t i, cell row[])
   ADD(score_text(r->score, r->best, number));
   row[at].best = is_best(runs, count, i, offsetof(report_run, test));
   ADD(score_text(r->score, r->test, number));
-  snprintf(number, sizeof number, isnan(r->best_step) ? "–" : "%.0f", r->best_step);
-  ADD(number);
-  snprintf(number, sizeof number, "%.0f", r->last_step);
-  ADD(number);
+  ADD(number_text("%.0f", r->best_step, number));
+  ADD(number_text("%.0f", r->last_step, number));
   ADD(amount_text(r->parameters, number));
   ADD(amount_text(r->tokens_per_second, number));
-  snprintf(number, sizeof number, isnan(r->milliseconds) ? "–" : "%.1f", r->milliseconds);
-  ADD(number);
+  ADD(number_text("%.1f", r->milliseconds, number));
   ADD(memory_text(r->memory_bytes, number));
   ADD(*r->device ? r->device : "–");
   ADD(*r->driver ? r->driver : "–");
@@ -116,13 +84,6 @@ static void fill_row(const report_run *runs, size_t count, size_t i, cell row[])
 }
 
 /* ---- Markdown ---- */
-
-static void write_markdown_text(FILE *to, const char *text) {
-  for (; *text; text++) {
-    if (strchr("|\\`*<[", *text)) fputc('\\', to);
-    fputc(*text == '\n' ? ' ' : *text, to);
-  }
-}
 
 void report_write_markdown(FILE *to, const report_run *runs, size_t count) {
   cell row[FT_COUNT(COLUMNS)];
@@ -136,7 +97,7 @@ void report_write_markdown(FILE *to, const report_run *runs, size_t count) {
     fill_row(runs, count, i, row);
     for (size_t k = 0; k < FT_COUNT(COLUMNS); k++) {
       fputs(row[k].best ? "| **" : "| ", to);
-      write_markdown_text(to, row[k].text);
+      markdown_text(to, row[k].text);
       fputs(row[k].best ? "** " : " ", to);
     }
     fputs("|\n", to);
@@ -149,13 +110,14 @@ static void write_html_table(FILE *to, const report_run *runs, size_t count) {
   cell row[FT_COUNT(COLUMNS)];
   fputs("<div class=\"wide\"><table><thead><tr>", to);
   for (size_t k = 0; k < FT_COUNT(COLUMNS); k++)
-    fprintf(to, "<th%s>%s</th>", COLUMNS[k].text ? " class=\"text\"" : "", COLUMNS[k].title);
+    fprintf(to, "<th class=\"%s\">%s</th>", COLUMNS[k].text ? COLUMNS[k].text : "",
+            COLUMNS[k].title);
   fputs("</tr></thead>\n<tbody>\n", to);
   for (size_t i = 0; i < count; i++) {
     fill_row(runs, count, i, row);
     fputs("<tr>", to);
     for (size_t k = 0; k < FT_COUNT(COLUMNS); k++) {
-      fprintf(to, "<td%s>%s", COLUMNS[k].text ? " class=\"text\"" : "",
+      fprintf(to, "<td class=\"%s\">%s", COLUMNS[k].text ? COLUMNS[k].text : "",
               row[k].best ? "<strong>" : "");
       page_text(to, row[k].text);
       fputs(row[k].best ? "</strong></td>" : "</td>", to);
@@ -223,7 +185,7 @@ static void write_group(FILE *to, const report_run *runs, size_t count, size_t f
   const report_run *r = &runs[first];
   fputs("<h2>", to);
   page_text(to, r->data);
-  fputs("</h2>\n<div class=\"charts three\">\n", to);
+  fputs("</h2>\n<div class=\"charts\">\n", to);
   write_curves(to, runs, count, first, offsetof(report_run, validation_score),
                r->score == REPORT_ACCURACY     ? "Validation accuracy"
                : r->score == REPORT_PERPLEXITY ? "Validation perplexity"
