@@ -183,15 +183,17 @@ static filtra_status read_root(const char *root, const filtra_dataset_options *o
 
 /* ---- the folder, or one above with several difficulties ---- */
 
-static bool is_root(const char *path) {
-  bool both = true;
+/* *root: whether the folder holds imgs and metadata. */
+static filtra_status ask_root(const char *path, bool *root) {
   static const char *const below[] = {"imgs", "metadata"};
+  *root = true;
   for (size_t i = 0; i < FT_COUNT(below); i++) {
     char *folder = ft_path_join(path, below[i]);
-    both = both && folder && ft_is_directory(folder);
+    if (!folder) return FILTRA_ERROR_HOST_MEMORY;
+    *root = *root && ft_is_directory(folder);
     free(folder);
   }
-  return both;
+  return FILTRA_OK;
 }
 
 /* What a generator that was killed leaves ends in .tmp. */
@@ -211,19 +213,22 @@ static filtra_status open_listed(const char *path, char **names, size_t count,
                      path, only, names[i]);
     only = names[i];
   }
-  char *root = only ? ft_path_join(path, only) : NULL;
-  if (only && !root) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = root && is_root(root)
-                             ? read_root(root, options, ds)
-                             : ft_fail(FILTRA_ERROR_INPUT, "%s holds no folders imgs and metadata",
-                                       root ? root : path);
-  free(root);
+  char *folder = only ? ft_path_join(path, only) : ft_strdup(path);
+  bool root = false;
+  if (!folder) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = only ? ask_root(folder, &root) : FILTRA_OK;
+  if (!status && !root)
+    status = ft_fail(FILTRA_ERROR_INPUT, "%s holds no folders imgs and metadata", folder);
+  if (!status) status = read_root(folder, options, ds);
+  free(folder);
   return status;
 }
 
 static filtra_status open_pathfinder(const char *path, const filtra_dataset_options *options,
                                      filtra_dataset *ds) {
-  if (is_root(path)) return read_root(path, options, ds);
+  bool root;
+  FT_TRY(ask_root(path, &root));
+  if (root) return read_root(path, options, ds);
   char **names;
   size_t count;
   FT_TRY(ft_list_directory(path, &names, &count));
@@ -234,7 +239,8 @@ static filtra_status open_pathfinder(const char *path, const filtra_dataset_opti
 
 static bool probe_pathfinder(const ft_dataset_probe *p) {
   if (!p->directory) return false;
-  if (is_root(p->path)) return true;
+  bool root;
+  if (!ask_root(p->path, &root) && root) return true;
   for (size_t i = 0; i < p->count; i++)
     if (is_difficulty(p->names[i])) return true;
   return false;
