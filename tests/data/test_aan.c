@@ -1,33 +1,16 @@
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "support/files.h"
 #include "support/harness.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char small_pairs[] = "1.0\tP01\tP02\tab \"c\tde\n0.0\tP03\tP04\tf\tghi\n";
 
-static const char *write_bytes(const char *folder, const char *name, const void *data,
-                               size_t size) {
-  static char path[512];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *stream = fopen(path, "wb");
-  assert_non_null(stream);
-  assert_int_equal(fwrite(data, 1, size, stream), size);
-  assert_int_equal(fclose(stream), 0);
-  return path;
-}
-
-static const char *write_text(const char *folder, const char *name, const char *text) {
-  return write_bytes(folder, name, text, strlen(text));
-}
-
 static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(path, options, &ds));
+  filtra_dataset *ds = test_open_dataset(path, "aan-pairs", options);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_string_equal(info->format, "aan-pairs");
   assert_int_equal(info->sequences, 2);
   assert_int_equal(info->classes, 2);
   return ds;
@@ -42,12 +25,12 @@ static void assert_tokens(const uint16_t *tokens, uint32_t length, const char *t
 static void test_folder_of_pairs(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "new_aan_pairs.train.tsv", small_pairs);
-  write_text(folder, "new_aan_pairs.eval.tsv",
-             "\xef\xbb\xbf"
-             "1\ta\tb\tc\td\r\n");
-  write_text(folder, "new_aan_pairs.test.tsv", "0.0\ta\tb\tc\td");
-  write_text(folder, "other.train.tsv", "not this");
+  test_write_text(folder, "new_aan_pairs.train.tsv", small_pairs);
+  test_write_text(folder, "new_aan_pairs.eval.tsv",
+                  "\xef\xbb\xbf"
+                  "1\ta\tb\tc\td\r\n");
+  test_write_text(folder, "new_aan_pairs.test.tsv", "0.0\ta\tb\tc\td");
+  test_write_text(folder, "other.train.tsv", "not this");
   filtra_dataset *ds = open_ok(folder, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->count[FILTRA_TRAIN], 2);
@@ -75,7 +58,7 @@ static void test_lengths(void **state) {
   strcpy(text, "1.0\ta\tb\t");
   memset(text + strlen(text), 'x', 5000);
   strcat(text, "\ty\n");
-  const char *path = write_text(test_folder(), "pairs.tsv", text);
+  const char *path = test_write_text(test_folder(), "pairs.tsv", text);
   free(text);
   filtra_sample s;
   filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_TEST});
@@ -120,19 +103,20 @@ static void test_what_is_wrong(void **state) {
     memcpy(text + size, cases[i].line, cases[i].size);
     text[size + cases[i].size] = '\n';
     filtra_dataset *ds;
-    assert_fails(filtra_dataset_open(
-                     write_bytes(folder, "pairs.tsv", text, size + cases[i].size + 1), NULL, &ds),
-                 FILTRA_ERROR_INPUT, cases[i].part);
+    assert_fails(
+        filtra_dataset_open(test_write_bytes(folder, "pairs.tsv", text, size + cases[i].size + 1),
+                            NULL, &ds),
+        FILTRA_ERROR_INPUT, cases[i].part);
     assert_null(ds);
   }
   filtra_dataset *ds;
   assert_fails(filtra_dataset_open(folder, &(filtra_dataset_options){.format = "aan-pairs"}, &ds),
                FILTRA_ERROR_INPUT, "none of the files");
-  write_text(folder, "new_aan_pairs.val.tsv", small_pairs);
-  write_text(folder, "new_aan_pairs.eval.tsv", small_pairs);
+  test_write_text(folder, "new_aan_pairs.val.tsv", small_pairs);
+  test_write_text(folder, "new_aan_pairs.eval.tsv", small_pairs);
   assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_INPUT,
                "more than one file of the val split");
-  const char *path = write_text(folder, "pairs.tsv", small_pairs);
+  const char *path = test_write_text(folder, "pairs.tsv", small_pairs);
   assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = "listops"}, &ds),
                FILTRA_ERROR_ARGUMENT, "reads no free text");
 }
@@ -143,7 +127,7 @@ static void test_cut_anywhere(void **state) {
   const char *folder = test_folder();
   for (size_t cut = 0; cut < sizeof small_pairs; cut++) {
     filtra_dataset *ds;
-    const char *path = write_bytes(folder, "cut.tsv", small_pairs, cut);
+    const char *path = test_write_bytes(folder, "cut.tsv", small_pairs, cut);
     filtra_status status = filtra_dataset_open(
         path, &(filtra_dataset_options){.format = "aan-pairs", .tokenizer = "words"}, &ds);
     if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.tsv");

@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "reference/listops.h"
+#include "support/files.h"
 #include "support/harness.h"
 
 #include <filtra/data.h>
@@ -17,22 +18,6 @@ static const char small_lra[] = HEADER TREE "\t9\n"
 static const char small_original[] = "9\t" TREE "\n3\t3\n8\t( ( ( [LAST 0 ) 8 ) ] )\n";
 
 /* ---- helpers ---- */
-
-/* Writes a file and gives its path, which stays valid until the next call. */
-static const char *write_bytes(const char *folder, const char *name, const void *data,
-                               size_t size) {
-  static char path[512];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *stream = fopen(path, "wb"); /* not atomically: a flush to disk each would take long */
-  assert_non_null(stream);
-  assert_int_equal(fwrite(data, 1, size, stream), size);
-  assert_int_equal(fclose(stream), 0);
-  return path;
-}
-
-static const char *write_text(const char *folder, const char *name, const char *text) {
-  return write_bytes(folder, name, text, strlen(text));
-}
 
 /* Opens and closes, after looking at every sample. */
 static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
@@ -70,7 +55,7 @@ static const char *write_numbered(const char *folder, const char *name, int coun
     int a = i / 100, b = i / 10 % 10, c = i % 10;
     to += sprintf(to, "%d\t( ( ( ( [SM %d ) %d ) %d ) ] )\n", (a + b + c) % 10, a, b, c);
   }
-  const char *path = write_text(folder, name, text);
+  const char *path = test_write_text(folder, name, text);
   free(text);
   return path;
 }
@@ -84,9 +69,9 @@ static int number_of(const filtra_sample *s) {
 static void test_lra_folder(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "basic_train.tsv", small_lra);
-  write_text(folder, "basic_val.tsv", HEADER TREE "\t9\n");
-  write_text(folder, "basic_test.tsv", HEADER TREE "\t9\r\n" TREE "\t9\r\n" TREE "\t9");
+  test_write_text(folder, "basic_train.tsv", small_lra);
+  test_write_text(folder, "basic_val.tsv", HEADER TREE "\t9\n");
+  test_write_text(folder, "basic_test.tsv", HEADER TREE "\t9\r\n" TREE "\t9\r\n" TREE "\t9");
   filtra_dataset *ds = open_ok(folder, &(filtra_dataset_options){.verify_labels = true});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "lra-listops");
@@ -113,7 +98,7 @@ static void test_lra_folder(void **state) {
 static void test_original_file_and_folder(void **state) {
   (void)state;
   const char *folder = test_folder();
-  const char *path = write_text(folder, "test_x.tsv", small_original);
+  const char *path = test_write_text(folder, "test_x.tsv", small_original);
   filtra_dataset *ds =
       open_ok(path, &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
@@ -129,7 +114,7 @@ static void test_original_file_and_folder(void **state) {
   assert_int_equal(info->count[FILTRA_VAL], 5);
   assert_int_equal(info->count[FILTRA_TEST], 3);
   filtra_dataset_close(&ds);
-  write_text(folder, "train_y.tsv", small_original);
+  test_write_text(folder, "train_y.tsv", small_original);
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "train_x.tsv and train_y.tsv");
 }
 
@@ -145,7 +130,7 @@ static void test_bom_and_line_ends(void **state) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(texts); i++)
-    assert_ok(try_open(write_text(folder, "data.tsv", texts[i]), NULL));
+    assert_ok(try_open(test_write_text(folder, "data.tsv", texts[i]), NULL));
 }
 
 /* Every line of the shared files through the reader, with labels verified, and through the
@@ -196,7 +181,7 @@ static void test_deep_nesting(void **state) {
   to += sprintf(to, "7");
   for (int i = 0; i < DEPTH; i++)
     to += sprintf(to, " ]");
-  assert_ok(try_open(write_text(test_folder(), "deep.tsv", text),
+  assert_ok(try_open(test_write_text(test_folder(), "deep.tsv", text),
                      &(filtra_dataset_options){.verify_labels = true}));
   free(text);
 }
@@ -280,10 +265,10 @@ static void test_errors_name_file_and_line(void **state) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++)
-    assert_fails(try_open(write_text(folder, "bad.tsv", cases[i].text),
+    assert_fails(try_open(test_write_text(folder, "bad.tsv", cases[i].text),
                           &(filtra_dataset_options){.verify_labels = true}),
                  FILTRA_ERROR_INPUT, cases[i].part);
-  assert_fails(try_open(write_bytes(folder, "bad.tsv", HEADER "1\0\t1\n", 18), NULL),
+  assert_fails(try_open(test_write_bytes(folder, "bad.tsv", HEADER "1\0\t1\n", 18), NULL),
                FILTRA_ERROR_INPUT, "bad.tsv:2: a NUL byte");
 }
 
@@ -293,7 +278,7 @@ static void test_overlong_line(void **state) {
   char *text = malloc(SIZE);
   memset(text, ' ', SIZE);
   memcpy(text, "1\t1\n1\t1", 7);
-  assert_fails(try_open(write_bytes(test_folder(), "long.tsv", text, SIZE), NULL),
+  assert_fails(try_open(test_write_bytes(test_folder(), "long.tsv", text, SIZE), NULL),
                FILTRA_ERROR_INPUT, "long.tsv:2: a line of more than 16 MiB");
   free(text);
 }
@@ -302,12 +287,12 @@ static void test_overlong_line(void **state) {
 static void test_only_file(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "expressions", small_original);
+  test_write_text(folder, "expressions", small_original);
   filtra_dataset *ds;
   assert_ok(filtra_dataset_open(folder, NULL, &ds));
   assert_string_equal(filtra_dataset_get_info(ds)->format, "listops");
   filtra_dataset_close(&ds);
-  write_text(folder, "more", small_original);
+  test_write_text(folder, "more", small_original);
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "holds no data set that is known");
 }
 
@@ -330,7 +315,7 @@ static void test_paths(void **state) {
 
 static void test_options(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "data.tsv", small_original);
+  const char *path = test_write_text(test_folder(), "data.tsv", small_original);
   assert_fails(try_open(path, &(filtra_dataset_options){.format = "nothing"}),
                FILTRA_ERROR_ARGUMENT, "known are lra-listops, listops");
   assert_fails(try_open(path, &(filtra_dataset_options){.format = "lra-listops"}),
@@ -349,7 +334,7 @@ static void test_options(void **state) {
 
 static void test_max_length(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "data.tsv", small_lra);
+  const char *path = test_write_text(test_folder(), "data.tsv", small_lra);
   assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 7}), FILTRA_ERROR_INPUT,
                "data.tsv:3: a sequence of 8 tokens where at most 7 are accepted");
   assert_ok(try_open(path, &(filtra_dataset_options){.max_length = 8}));
@@ -373,7 +358,7 @@ static void test_cut_at_every_byte(void **state) {
   for (int t = 0; t < 2; t++) {
     size_t size = strlen(texts[t]), whole = 0;
     for (size_t i = 0; i < size; i++) {
-      filtra_status status = try_open(write_bytes(folder, "cut.tsv", texts[t], i),
+      filtra_status status = try_open(test_write_bytes(folder, "cut.tsv", texts[t], i),
                                       &(filtra_dataset_options){.verify_labels = true});
       if (status) assert_true(status == FILTRA_ERROR_INPUT && *filtra_error_message());
       whole += status == FILTRA_OK;
@@ -394,7 +379,8 @@ static void test_damaged_at_every_byte(void **state) {
         char damaged[256];
         memcpy(damaged, texts[t], size);
         damaged[i] = bytes[b];
-        filtra_status status = try_open(write_bytes(folder, "damaged.tsv", damaged, size), NULL);
+        filtra_status status =
+            try_open(test_write_bytes(folder, "damaged.tsv", damaged, size), NULL);
         assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
       }
   }
@@ -403,16 +389,8 @@ static void test_damaged_at_every_byte(void **state) {
 static void test_every_allocation_may_fail(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "basic_train.tsv", small_lra);
-  filtra_status status;
-  long n = 0;
-  do {
-    ft_memory_fail_after(++n);
-    status = try_open(folder, NULL);
-    ft_memory_fail_after(0);
-    assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
-  } while (status);
-  assert_true(n > 10);
+  test_write_text(folder, "basic_train.tsv", small_lra);
+  test_dataset_memory(folder, NULL);
 }
 
 int main(void) {

@@ -1,39 +1,9 @@
 #include "base/file.h"
-#include "base/memory.h"
 #include "data/dataset.h"
+#include "support/files.h"
 #include "support/harness.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static const char *write_bytes(const char *folder, const char *name, const void *data,
-                               size_t size) {
-  static char path[512];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *stream = fopen(path, "wb");
-  assert_non_null(stream);
-  assert_int_equal(fwrite(data, 1, size, stream), size);
-  assert_int_equal(fclose(stream), 0);
-  return path;
-}
-
-static const char *write_text(const char *folder, const char *name, const char *text) {
-  return write_bytes(folder, name, text, strlen(text));
-}
-
-static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(path, options, &ds));
-  assert_string_equal(filtra_dataset_get_info(ds)->format, "fasta");
-  return ds;
-}
-
-static void refuse(const char *path, const filtra_dataset_options *options, const char *part) {
-  filtra_dataset *ds;
-  assert_fails(filtra_dataset_open(path, options, &ds), FILTRA_ERROR_INPUT, part);
-  assert_null(ds);
-}
 
 /* A record's class by name, and its sequence; in the file's order, held out or not. */
 static void assert_record(const filtra_dataset *ds, filtra_split split, size_t row,
@@ -52,13 +22,13 @@ static void assert_record(const filtra_dataset *ds, filtra_split split, size_t r
 static void test_class_per_file(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "zebra_train.fasta", ">1 any words\nACGT\n>2\nAC\n\nGT\nn\n");
-  write_text(folder, "ant-x.fa", "\xef\xbb\xbf>1\r\nacgu\r\n");
-  write_text(folder, "ant_dev.fasta", ">1\nA");
-  write_text(folder, "ant_train.fasta", ">1\nC");
-  write_text(folder, "ant-x_test.fna", ">1|zebra\nTTT  \n");
-  write_text(folder, "README", "not this");
-  filtra_dataset *ds = open_ok(folder, NULL);
+  test_write_text(folder, "zebra_train.fasta", ">1 any words\nACGT\n>2\nAC\n\nGT\nn\n");
+  test_write_text(folder, "ant-x.fa", "\xef\xbb\xbf>1\r\nacgu\r\n");
+  test_write_text(folder, "ant_dev.fasta", ">1\nA");
+  test_write_text(folder, "ant_train.fasta", ">1\nC");
+  test_write_text(folder, "ant-x_test.fna", ">1|zebra\nTTT  \n");
+  test_write_text(folder, "README", "not this");
+  filtra_dataset *ds = test_open_dataset(folder, "fasta", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "dna");
   assert_int_equal(info->classes, 3);
@@ -72,18 +42,18 @@ static void test_class_per_file(void **state) {
   assert_record(ds, FILTRA_VAL, 0, "ant", "A");
   assert_record(ds, FILTRA_TEST, 0, "ant-x", "TTT");
   filtra_dataset_close(&ds);
-  write_text(folder, "new_test.fa", ">1\nA");
-  refuse(folder, NULL, "new_test.fa: \"new\" is none of the 3 classes");
-  write_text(folder, "test.fa", ">1 ant\nA");
-  refuse(folder, NULL, "the names of 6 of 7 FASTA files give a class");
+  test_write_text(folder, "new_test.fa", ">1\nA");
+  test_refuse_dataset(folder, NULL, "new_test.fa: \"new\" is none of the 3 classes");
+  test_write_text(folder, "test.fa", ">1 ant\nA");
+  test_refuse_dataset(folder, NULL, "the names of 6 of 7 FASTA files give a class");
 }
 
 static void test_class_per_header(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "train.fasta", ">s1|chr2|10\nA\n>s 2|b|9 \nC\n>s3 x y 10\nG\n");
-  write_text(folder, "test.fasta", ">s1 9\nACG\n");
-  filtra_dataset *ds = open_ok(folder, NULL);
+  test_write_text(folder, "train.fasta", ">s1|chr2|10\nA\n>s 2|b|9 \nC\n>s3 x y 10\nG\n");
+  test_write_text(folder, "test.fasta", ">s1 9\nACG\n");
+  filtra_dataset *ds = test_open_dataset(folder, "fasta", NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 2);
   assert_record(ds, FILTRA_TRAIN, 0, "10", "A");
   assert_record(ds, FILTRA_TRAIN, 1, "9", "C");
@@ -91,21 +61,22 @@ static void test_class_per_header(void **state) {
   assert_record(ds, FILTRA_TEST, 0, "9", "ACG");
   assert_int_equal(ds->samples[FILTRA_TEST].rows[0].label, 0); /* numbers in their order */
   filtra_dataset_close(&ds);
-  write_text(folder, "test.fasta", ">s1 9\nACG\n>s2 8\nA\n");
-  refuse(folder, NULL, "test.fasta:3: \"8\" is none of the 2 classes");
+  test_write_text(folder, "test.fasta", ">s1 9\nACG\n>s2 8\nA\n");
+  test_refuse_dataset(folder, NULL, "test.fasta:3: \"8\" is none of the 2 classes");
 }
 
 static void test_other_alphabets(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
-  refuse(path, NULL, "x.fa:2: 'L' at column 4 is no nucleotide");
+  const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
+  test_refuse_dataset(path, NULL, "x.fa:2: 'L' at column 4 is no nucleotide");
 }
 
 static void test_proteins(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
-  filtra_dataset *ds = open_ok(
-      path, &(filtra_dataset_options){.tokenizer = "characters", .file_split = FILTRA_TEST});
+  const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
+  filtra_dataset *ds = test_open_dataset(
+      path, "fasta",
+      &(filtra_dataset_options){.tokenizer = "characters", .file_split = FILTRA_TEST});
   assert_int_equal(filtra_tokenizer_size(ds->info.tokenizer), 8);
   assert_record(ds, FILTRA_TEST, 0, "1", "MKVLE*");
   assert_record(ds, FILTRA_TEST, 1, "0", "AA");
@@ -114,11 +85,11 @@ static void test_proteins(void **state) {
 
 static void test_lengths(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "x.fa", ">a 1\nA\n>b 2\nACG\nTT\n");
+  const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nA\n>b 2\nACG\nTT\n");
   filtra_dataset_options options = {.max_length = 4, .file_split = FILTRA_TEST};
-  refuse(path, &options, "x.fa:3: a sequence of more than 4 tokens");
+  test_refuse_dataset(path, &options, "x.fa:3: a sequence of more than 4 tokens");
   options.truncate = true;
-  filtra_dataset *ds = open_ok(path, &options);
+  filtra_dataset *ds = test_open_dataset(path, "fasta", &options);
   assert_record(ds, FILTRA_TEST, 1, "2", "ACGT");
   filtra_dataset_close(&ds);
 }
@@ -142,11 +113,13 @@ static void test_what_is_wrong(void **state) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++)
-    refuse(write_text(folder, "x.fa", cases[i].text), &(filtra_dataset_options){.format = "fasta"},
-           cases[i].part);
-  refuse(write_bytes(folder, "x.fa", ">a 1\nA\0C\n", 9), NULL, "x.fa:2: a NUL byte");
-  refuse(write_text(folder, "x.fa", ""), NULL, "x.fa is empty");
-  refuse(test_folder(), &(filtra_dataset_options){.format = "fasta"}, "holds no FASTA files");
+    test_refuse_dataset(test_write_text(folder, "x.fa", cases[i].text),
+                        &(filtra_dataset_options){.format = "fasta"}, cases[i].part);
+  test_refuse_dataset(test_write_bytes(folder, "x.fa", ">a 1\nA\0C\n", 9), NULL,
+                      "x.fa:2: a NUL byte");
+  test_refuse_dataset(test_write_text(folder, "x.fa", ""), NULL, "x.fa is empty");
+  test_refuse_dataset(test_folder(), &(filtra_dataset_options){.format = "fasta"},
+                      "holds no FASTA files");
 }
 
 static void test_cut_anywhere(void **state) {
@@ -158,7 +131,7 @@ static void test_cut_anywhere(void **state) {
     for (size_t i = 0; i < FT_COUNT(names); i++) {
       filtra_dataset *ds;
       filtra_status status = filtra_dataset_open(
-          write_bytes(folder, "cut.fa", text, cut),
+          test_write_bytes(folder, "cut.fa", text, cut),
           &(filtra_dataset_options){.format = "fasta", .tokenizer = names[i]}, &ds);
       if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.fa");
       filtra_dataset_close(&ds);
@@ -168,19 +141,10 @@ static void test_cut_anywhere(void **state) {
 static void test_memory_failures(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "a.fa", ">1\nACGT\n");
-  write_text(folder, "b.fa", ">1\nACGT\n");
-  for (long n = 1;; n++) {
-    filtra_dataset *ds;
-    ft_memory_fail_after(n);
-    filtra_status status = filtra_dataset_open(
-        folder, &(filtra_dataset_options){.format = "fasta", .tokenizer = "characters"}, &ds);
-    ft_memory_fail_after(0);
-    filtra_dataset_close(&ds);
-    if (!status) break;
-    assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
-    assert_true(n < 200);
-  }
+  test_write_text(folder, "a.fa", ">1\nACGT\n");
+  test_write_text(folder, "b.fa", ">1\nACGT\n");
+  test_dataset_memory(folder,
+                      &(filtra_dataset_options){.format = "fasta", .tokenizer = "characters"});
 }
 
 static void test_enhancers(void **state) {
@@ -190,7 +154,7 @@ static void test_enhancers(void **state) {
     print_message("SKIPPED: %s is not there\n", path);
     skip();
   }
-  filtra_dataset *ds = open_ok(path, NULL);
+  filtra_dataset *ds = test_open_dataset(path, "fasta", NULL);
   assert_int_equal(ds->samples[FILTRA_TRAIN].count, 2 * 1484);
   assert_int_equal(ds->samples[FILTRA_TEST].count, 2 * 200);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "original_enhancer");

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "data/dataset.h"
 #include "data/xml.h"
+#include "support/files.h"
 #include "support/harness.h"
 
 #include <stdio.h>
@@ -19,24 +20,13 @@ static const char small_labels[] =
     "<articles><article hyperpartisan=\"false\" id=\"12\" url=\"u?a=1&amp;b=2\"/>\n"
     "<article id=\"0\" hyperpartisan=\"true\"/></articles>";
 
-static const char *write_bytes(const char *folder, const char *name, const void *data,
-                               size_t size) {
-  static char path[512];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *stream = fopen(path, "wb");
-  assert_non_null(stream);
-  assert_int_equal(fwrite(data, 1, size, stream), size);
-  assert_int_equal(fclose(stream), 0);
-  return path;
-}
-
 static void write_set(const char *folder, const char *split, const char *articles,
                       const char *labels) {
   char name[64];
   snprintf(name, sizeof name, "articles-%s-x.xml", split);
-  write_bytes(folder, name, articles, strlen(articles));
+  test_write_bytes(folder, name, articles, strlen(articles));
   snprintf(name, sizeof name, "ground-truth-%s-x.xml", split);
-  write_bytes(folder, name, labels, strlen(labels));
+  test_write_bytes(folder, name, labels, strlen(labels));
 }
 
 static void assert_sample(const filtra_dataset *ds, filtra_split split, size_t row, int label,
@@ -61,7 +51,7 @@ static void test_articles(void **state) {
   write_set(folder, "training", small_articles, small_labels);
   write_set(folder, "test", "<articles><article id='3'>so</article></articles>",
             "<articles><article id='3' hyperpartisan='false'/></articles>");
-  write_bytes(folder, "article.xsd", "<x/>", 4);
+  test_write_bytes(folder, "article.xsd", "<x/>", 4);
   assert_ok(filtra_dataset_open(folder, NULL, &ds));
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "hyperpartisan");
@@ -126,9 +116,9 @@ static void test_what_is_wrong(void **state) {
   refuse("", small_labels, "lacks article 0");
   const char *folder = test_folder();
   filtra_dataset *ds;
-  write_bytes(folder, "articles-training-a.xml", "<a/>", 4);
+  test_write_bytes(folder, "articles-training-a.xml", "<a/>", 4);
   assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_IO, "ground-truth-training-a");
-  write_bytes(folder, "articles-training-b.xml", "<a/>", 4);
+  test_write_bytes(folder, "articles-training-b.xml", "<a/>", 4);
   assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_INPUT, "more than one file");
 }
 
@@ -166,10 +156,10 @@ static void test_damaged(void **state) {
     for (size_t i = 0; i < 1 + ft_rng_below(&rng, 3); i++)
       which[ft_rng_below(&rng, size)] = telling[ft_rng_below(&rng, sizeof telling - 1)];
     if (round % 3 == 0) size = ft_rng_below(&rng, size);
-    write_bytes(folder, "articles-training-x.xml", articles,
-                round % 2 ? size : strlen(small_articles));
-    write_bytes(folder, "ground-truth-training-x.xml", labels,
-                round % 2 ? strlen(small_labels) : size);
+    test_write_bytes(folder, "articles-training-x.xml", articles,
+                     round % 2 ? size : strlen(small_articles));
+    test_write_bytes(folder, "ground-truth-training-x.xml", labels,
+                     round % 2 ? strlen(small_labels) : size);
     filtra_dataset *ds;
     filtra_status status = filtra_dataset_open(folder, NULL, &ds);
     if (status) assert_fails(status, FILTRA_ERROR_INPUT, "-training-x.xml");
@@ -181,17 +171,7 @@ static void test_memory_failures(void **state) {
   (void)state;
   const char *folder = test_folder();
   write_set(folder, "training", small_articles, small_labels);
-  for (long n = 1;; n++) {
-    filtra_dataset *ds;
-    ft_memory_fail_after(n);
-    filtra_status status =
-        filtra_dataset_open(folder, &(filtra_dataset_options){.format = "hyperpartisan"}, &ds);
-    ft_memory_fail_after(0);
-    filtra_dataset_close(&ds);
-    if (!status) break;
-    assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
-    assert_true(n < 200);
-  }
+  test_dataset_memory(folder, &(filtra_dataset_options){.format = "hyperpartisan"});
 }
 
 static void test_shared(void **state) {

@@ -1,6 +1,7 @@
 /* PNG and JPEG files: decoding, folders of them per class, and folders with a table of labels. */
 #include "base/memory.h"
 #include "data/image_file.h"
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -353,15 +354,7 @@ static void test_every_allocation_may_fail(void **state) {
   make_folder(test_path(root, "b"));
   write_grey(test_path(root, "a/1.png"), W, H);
   write_jpeg(test_path(root, "b/1.jpg"), W, H, 3, true);
-  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
-  for (long n = 1; status; n++) {
-    ft_memory_fail_after(n);
-    filtra_dataset *ds;
-    status = filtra_dataset_open(root, &(filtra_dataset_options){.format = "image-folder"}, &ds);
-    ft_memory_fail_after(0);
-    filtra_dataset_close(&ds);
-    assert_true(n < 300);
-  }
+  test_dataset_memory(root, &(filtra_dataset_options){.format = "image-folder"});
 }
 
 /* ---- a table of labels ---- */

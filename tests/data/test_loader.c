@@ -3,7 +3,6 @@
 #include "support/harness.h"
 
 #include <filtra/data.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TRAIN = 517, VAL = 64, TEST = 61 };

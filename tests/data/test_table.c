@@ -1,6 +1,7 @@
 /* The reader of tables: labelled texts, and numbers to predict. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/files.h"
 #include "support/harness.h"
 
 #include <filtra/data.h>
@@ -14,21 +15,6 @@ static const char classes_csv[] = "id,text,label\r\n1,\"a, \"\"b\"\"\nc\",yes\r\
 static const char values_csv[] =
     "name,measured thing in mol,smiles\nx,-1.5,CCO\ny,2,C=O\nz,3e-1,N\n";
 static const char plain_tsv[] = "ACGT\t10\nCCA\t9\nGTA\t10\n";
-
-static const char *write_bytes(const char *folder, const char *name, const void *data,
-                               size_t size) {
-  static char path[1024];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *stream = fopen(path, "wb");
-  assert_non_null(stream);
-  assert_int_equal(fwrite(data, 1, size, stream), size);
-  assert_int_equal(fclose(stream), 0);
-  return path;
-}
-
-static const char *write_text(const char *folder, const char *name, const char *text) {
-  return write_bytes(folder, name, text, strlen(text));
-}
 
 static filtra_dataset *open_ok(const char *path, filtra_dataset_options options) {
   filtra_dataset *ds;
@@ -80,7 +66,7 @@ static const char *class_of(const filtra_dataset *ds, uint64_t index) {
 
 static void test_quoted_fields(void **state) {
   (void)state;
-  filtra_dataset *ds = open_ok(write_text(test_folder(), "a.csv", classes_csv),
+  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", classes_csv),
                                (filtra_dataset_options){.file_split = FILTRA_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->count[FILTRA_TEST], 3);
@@ -96,7 +82,7 @@ static void test_quoted_fields(void **state) {
 static void test_values(void **state) {
   (void)state;
   static const float expected[] = {-1.5f, 2.0f, 0.3f};
-  filtra_dataset *ds = open_ok(write_text(test_folder(), "a.csv", values_csv),
+  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", values_csv),
                                (filtra_dataset_options){.file_split = FILTRA_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
@@ -112,7 +98,7 @@ static void test_values(void **state) {
 /* Whole numbers are classes, in their order as numbers. */
 static void test_without_a_header(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "a.tsv", plain_tsv);
+  const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
   filtra_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "9");
@@ -147,7 +133,7 @@ static void test_which_columns(void **state) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_dataset_options options = cases[i].options;
     options.file_split = FILTRA_TEST;
-    filtra_dataset *ds = open_ok(write_text(folder, cases[i].name, cases[i].text), options);
+    filtra_dataset *ds = open_ok(test_write_text(folder, cases[i].name, cases[i].text), options);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], cases[i].samples);
     assert_string_equal(text_of(ds, 0), cases[i].first);
     filtra_dataset_close(&ds);
@@ -157,9 +143,9 @@ static void test_which_columns(void **state) {
 static void test_folders(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "train.csv", "text,label\nab,x\nb,y\nab,x\n");
-  write_text(folder, "valid.csv", "label,text\ny,bb\n");
-  write_text(folder, "my_test.csv", "text,label\nc,y\nb,x\n");
+  test_write_text(folder, "train.csv", "text,label\nab,x\nb,y\nab,x\n");
+  test_write_text(folder, "valid.csv", "label,text\ny,bb\n");
+  test_write_text(folder, "my_test.csv", "text,label\nc,y\nb,x\n");
   filtra_dataset *ds = open_ok(folder, (filtra_dataset_options){0});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->count[FILTRA_TRAIN], 3);
@@ -169,10 +155,10 @@ static void test_folders(void **state) {
   assert_string_equal(class_of(ds, 0), "y");
   assert_string_equal(text_of(ds, 0), "c");
   filtra_dataset_close(&ds);
-  write_text(folder, "my_test.csv", "text,label\nc,z\n");
+  test_write_text(folder, "my_test.csv", "text,label\nc,z\n");
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
                "my_test.csv:2: \"z\" is none of the 2 classes");
-  write_text(folder, "test.csv", "text,label\nc,x\n");
+  test_write_text(folder, "test.csv", "text,label\nc,x\n");
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one file of the test split");
   assert_fails(try_open(test_folder(), &(filtra_dataset_options){.format = "table"}),
                FILTRA_ERROR_INPUT, "holds none of the files of table: ");
@@ -180,7 +166,7 @@ static void test_folders(void **state) {
 
 static void test_max_length(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "a.tsv", plain_tsv);
+  const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
   assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
                "a.tsv:1: a sequence of more than 3 tokens");
   filtra_dataset *ds = open_ok(
@@ -268,10 +254,10 @@ static void test_errors_name_file_and_line(void **state) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_status wanted =
         strstr(cases[i].part, "free text") ? FILTRA_ERROR_ARGUMENT : FILTRA_ERROR_INPUT;
-    assert_fails(try_open(write_text(folder, "bad.csv", cases[i].text), &cases[i].options), wanted,
-                 cases[i].part);
+    assert_fails(try_open(test_write_text(folder, "bad.csv", cases[i].text), &cases[i].options),
+                 wanted, cases[i].part);
   }
-  assert_fails(try_open(write_bytes(folder, "bad.csv", "text,label\na,\0x\n", 16), NULL),
+  assert_fails(try_open(test_write_bytes(folder, "bad.csv", "text,label\na,\0x\n", 16), NULL),
                FILTRA_ERROR_INPUT, "bad.csv:2: a NUL byte");
 }
 
@@ -283,7 +269,7 @@ static void test_too_many_classes(void **state) {
   to += sprintf(to, "text,label\n");
   for (int i = 0; i < ROWS; i++)
     to += sprintf(to, "a,c%d\n", i);
-  assert_fails(try_open(write_text(test_folder(), "a.csv", text), NULL), FILTRA_ERROR_INPUT,
+  assert_fails(try_open(test_write_text(test_folder(), "a.csv", text), NULL), FILTRA_ERROR_INPUT,
                "a.csv:10002: \"c10000\" is class number 10001");
   free(text);
 }
@@ -296,14 +282,14 @@ static void test_cut_and_damaged_at_every_byte(void **state) {
   for (int t = 0; t < 3; t++) {
     size_t size = strlen(texts[t]);
     for (size_t i = 0; i < size; i++) {
-      filtra_status status = try_open(write_bytes(folder, "cut.csv", texts[t], i), NULL);
+      filtra_status status = try_open(test_write_bytes(folder, "cut.csv", texts[t], i), NULL);
       assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
       if (status) assert_non_null(strstr(filtra_error_message(), "cut.csv"));
       for (size_t b = 0; b < sizeof bytes; b++) {
         char damaged[256];
         memcpy(damaged, texts[t], size);
         damaged[i] = bytes[b];
-        status = try_open(write_bytes(folder, "damaged.csv", damaged, size), NULL);
+        status = try_open(test_write_bytes(folder, "damaged.csv", damaged, size), NULL);
         assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
       }
     }
@@ -313,19 +299,9 @@ static void test_cut_and_damaged_at_every_byte(void **state) {
 static void test_every_allocation_may_fail(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "train.csv", classes_csv);
-  write_text(folder, "test.csv", classes_csv);
-  filtra_status status;
-  long n = 0;
-  do {
-    filtra_dataset *ds;
-    ft_memory_fail_after(++n);
-    status = filtra_dataset_open(folder, &(filtra_dataset_options){.format = "table"}, &ds);
-    ft_memory_fail_after(0);
-    filtra_dataset_close(&ds);
-    assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
-  } while (status);
-  assert_true(n > 20);
+  test_write_text(folder, "train.csv", classes_csv);
+  test_write_text(folder, "test.csv", classes_csv);
+  test_dataset_memory(folder, &(filtra_dataset_options){.format = "table"});
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "support/files.h"
 #include "support/harness.h"
 
 #include <stdio.h>
@@ -8,34 +9,11 @@
 #include <string.h>
 #include <zlib.h>
 
-static const char *write_bytes(const char *folder, const char *name, const void *data,
-                               size_t size) {
-  static char path[512];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *stream = fopen(path, "wb");
-  assert_non_null(stream);
-  assert_int_equal(fwrite(data, 1, size, stream), size);
-  assert_int_equal(fclose(stream), 0);
-  return path;
-}
-
-static const char *write_text(const char *folder, const char *name, const char *text) {
-  return write_bytes(folder, name, text, strlen(text));
-}
-
 static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(path, options, &ds));
+  filtra_dataset *ds = test_open_dataset(path, "text-lm", options);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_string_equal(info->format, "text-lm");
   assert_int_equal(info->target, FILTRA_TARGET_NEXT);
   return ds;
-}
-
-static void refuse(const char *path, const filtra_dataset_options *options, const char *part) {
-  filtra_dataset *ds;
-  assert_fails(filtra_dataset_open(path, options, &ds), FILTRA_ERROR_INPUT, part);
-  assert_null(ds);
 }
 
 /* Tokens of a split's whole text, windows put together; returns how many. */
@@ -65,7 +43,7 @@ static void assert_text(const filtra_dataset *ds, filtra_split split, const char
 
 static void test_one_file(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyz");
+  const char *path = test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyz");
   filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.max_length = 10});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
@@ -91,7 +69,8 @@ static void test_one_file(void **state) {
 /* Successors come from the next window, and one bucket serves all windows. */
 static void test_batches(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyzabcdefghij");
+  const char *path =
+      test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyzabcdefghij");
   filtra_dataset *ds =
       open_ok(path, &(filtra_dataset_options){.max_length = 20, .file_split = FILTRA_TEST});
   filtra_loader *loader;
@@ -115,10 +94,10 @@ static void test_batches(void **state) {
 static void test_folder_of_words(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "wiki.train.tokens", " = A = \n\n b <unk> b c\n");
-  write_text(folder, "wiki.valid.tokens", " b d\n \n");
-  write_text(folder, "wiki.test.tokens", "c c\r\nb");
-  write_text(folder, "README.md", "not this");
+  test_write_text(folder, "wiki.train.tokens", " = A = \n\n b <unk> b c\n");
+  test_write_text(folder, "wiki.valid.tokens", " b d\n \n");
+  test_write_text(folder, "wiki.test.tokens", "c c\r\nb");
+  test_write_text(folder, "README.md", "not this");
   filtra_dataset *ds = open_ok(folder, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "words");
@@ -131,24 +110,24 @@ static void test_folder_of_words(void **state) {
   ds = open_ok(folder, &(filtra_dataset_options){.tokenizer = "characters"});
   assert_text(ds, FILTRA_TEST, "c c\nb");
   filtra_dataset_close(&ds);
-  write_text(folder, "train.txt", "a b");
-  refuse(folder, NULL, "train.txt and wiki.train.tokens");
+  test_write_text(folder, "train.txt", "a b");
+  test_refuse_dataset(folder, NULL, "train.txt and wiki.train.tokens");
 }
 
 /* A vocabulary that was made before reads other text as it did the first. */
 static void test_fitted(void **state) {
   (void)state;
   const char *folder = test_folder();
-  filtra_dataset *first = open_ok(write_text(folder, "a.txt", "abc abc\nabc"), NULL);
+  filtra_dataset *first = open_ok(test_write_text(folder, "a.txt", "abc abc\nabc"), NULL);
   const filtra_dataset_options options = {.fitted = filtra_dataset_get_info(first)->tokenizer,
                                           .file_split = FILTRA_TEST,
                                           .tokenizer = "words"};
-  filtra_dataset *second = open_ok(write_text(folder, "b.txt", "cb"), &options);
+  filtra_dataset *second = open_ok(test_write_text(folder, "b.txt", "cb"), &options);
   assert_ptr_equal(filtra_dataset_get_info(second)->tokenizer, options.fitted);
   assert_text(second, FILTRA_TEST, "cb");
   filtra_dataset_close(&second);
-  refuse(write_text(folder, "b.txt", "abc\nbad\n"), &options,
-         "b.txt:2: the character 'd' U+0064 at column 3 is not in the vocabulary");
+  test_refuse_dataset(test_write_text(folder, "b.txt", "abc\nbad\n"), &options,
+                      "b.txt:2: the character 'd' U+0064 at column 3 is not in the vocabulary");
   filtra_dataset_close(&first);
 }
 
@@ -166,7 +145,7 @@ static void test_long_texts(void **state) {
     text[0] = 'b'; /* so that units do not lie evenly in pieces */
     for (size_t k = 0; k < units_in; k++)
       memcpy(text + 1 + k * unit, units[i], unit);
-    const char *path = write_bytes(folder, "long.txt", text, 1 + units_in * unit);
+    const char *path = test_write_bytes(folder, "long.txt", text, 1 + units_in * unit);
     filtra_dataset *ds =
         open_ok(path, &(filtra_dataset_options){.tokenizer = "bytes", .file_split = FILTRA_TEST});
     const ft_tokens *tokens = &ds->samples[FILTRA_TEST].tokens;
@@ -213,12 +192,12 @@ static void test_damaged_texts(void **state) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++)
-    refuse(write_bytes(folder, "data.txt", cases[i].text, cases[i].size),
-           &(filtra_dataset_options){.tokenizer = cases[i].tokenizer}, cases[i].part);
-  refuse(folder, &(filtra_dataset_options){.format = "text-lm"},
-         "holds none of the files of text-lm: ");
+    test_refuse_dataset(test_write_bytes(folder, "data.txt", cases[i].text, cases[i].size),
+                        &(filtra_dataset_options){.tokenizer = cases[i].tokenizer}, cases[i].part);
+  test_refuse_dataset(folder, &(filtra_dataset_options){.format = "text-lm"},
+                      "holds none of the files of text-lm: ");
   filtra_dataset *ds;
-  const char *path = write_text(folder, "data.txt", "some text");
+  const char *path = test_write_text(folder, "data.txt", "some text");
   assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = "bites"}, &ds),
                FILTRA_ERROR_ARGUMENT, "no tokenizer \"bites\"");
 }
@@ -233,7 +212,7 @@ static void test_cut_anywhere(void **state) {
   for (size_t cut = 0; cut <= strlen(text); cut++)
     for (size_t i = 0; i < FT_COUNT(names); i++) {
       filtra_dataset *ds;
-      const char *path = write_bytes(folder, "cut.txt", text, cut);
+      const char *path = test_write_bytes(folder, "cut.txt", text, cut);
       filtra_status status =
           filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = names[i]}, &ds);
       if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.txt");
@@ -244,19 +223,10 @@ static void test_cut_anywhere(void **state) {
 static void test_memory_failures(void **state) {
   (void)state;
   static const char *const names[] = {"bytes", "characters", "words"};
-  const char *path = write_text(test_folder(), "data.txt", "some text of some words\nand lines");
+  const char *path =
+      test_write_text(test_folder(), "data.txt", "some text of some words\nand lines");
   for (size_t i = 0; i < FT_COUNT(names); i++)
-    for (long n = 1;; n++) {
-      filtra_dataset *ds;
-      ft_memory_fail_after(n);
-      filtra_status status =
-          filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = names[i]}, &ds);
-      ft_memory_fail_after(0);
-      filtra_dataset_close(&ds);
-      if (!status) break;
-      assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
-      assert_true(n < 100);
-    }
+    test_dataset_memory(path, &(filtra_dataset_options){.tokenizer = names[i]});
 }
 
 /* ---- the real ones ---- */

@@ -1,6 +1,7 @@
 /* The reader of .ts time series. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/files.h"
 #include "support/harness.h"
 
 #include <filtra/data.h>
@@ -21,21 +22,6 @@ static const char small[] = HEADER "1,2,3:4,5,6:a\n"
                                    "7:8:9\n";
 
 /* ---- helpers ---- */
-
-static const char *write_bytes(const char *folder, const char *name, const void *data,
-                               size_t size) {
-  static char path[1024];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *stream = fopen(path, "wb");
-  assert_non_null(stream);
-  assert_int_equal(fwrite(data, 1, size, stream), size);
-  assert_int_equal(fclose(stream), 0);
-  return path;
-}
-
-static const char *write_text(const char *folder, const char *name, const char *text) {
-  return write_bytes(folder, name, text, strlen(text));
-}
 
 /* Opens and closes, after looking at every number. */
 static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
@@ -76,7 +62,7 @@ static void test_values(void **state) {
       {{1, 4}, {2, 5}, {3, 6}}, {{-1, 10}, {0.5, 2}}, {{2, 1}, {4, 1}, {6, 4}, {6, 7}}, {{7, 8}}};
   static const uint32_t lengths[] = {3, 2, 4, 1};
   static const char *const classes[] = {"a", "b", "10", "9"};
-  filtra_dataset *ds = open_ok(write_text(test_folder(), "a.ts", small), FILTRA_TEST);
+  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_TEST);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "ts");
   assert_int_equal(info->features, 2);
@@ -122,7 +108,7 @@ static const char *write_ramp(const char *folder, const char *name, int first, i
       to += sprintf(to, "%c5.%d", k ? ',' : ':', k % 2);
     to += sprintf(to, ":%c\n", i % 2 ? 'x' : 'y');
   }
-  const char *path = write_text(folder, name, text);
+  const char *path = test_write_text(folder, name, text);
   free(text);
   return path;
 }
@@ -220,13 +206,13 @@ static void test_headers(void **state) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(good); i++)
-    assert_ok(try_open(write_text(folder, "a.ts", good[i]), NULL));
+    assert_ok(try_open(test_write_text(folder, "a.ts", good[i]), NULL));
 }
 
 static void test_number_targets(void **state) {
   (void)state;
   filtra_dataset *ds =
-      open_ok(write_text(test_folder(), "a.ts", "@targetLabel true\n@data\n1,2:0.5\n3:-1e3\n"),
+      open_ok(test_write_text(test_folder(), "a.ts", "@targetLabel true\n@data\n1,2:0.5\n3:-1e3\n"),
               FILTRA_TEST);
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
@@ -238,9 +224,10 @@ static void test_number_targets(void **state) {
 
 static void test_missing_throughout_and_constant(void **state) {
   (void)state;
-  filtra_dataset *ds = open_ok(
-      write_text(test_folder(), "a.ts", "@data\n?,?:1e6,1e6:0.1,0.1:x\n1,3:1e6,1e6:0.1,0.1:y\n"),
-      FILTRA_TEST);
+  filtra_dataset *ds =
+      open_ok(test_write_text(test_folder(), "a.ts",
+                              "@data\n?,?:1e6,1e6:0.1,0.1:x\n1,3:1e6,1e6:0.1,0.1:y\n"),
+              FILTRA_TEST);
   float x[6];
   assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 0, x));
   for (int i = 0; i < 6; i++)
@@ -253,7 +240,7 @@ static void test_missing_throughout_and_constant(void **state) {
 
 static void test_max_length(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "a.ts", small);
+  const char *path = test_write_text(test_folder(), "a.ts", small);
   assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
                "a.ts:12: series of 4 values where at most 3 are accepted");
   assert_ok(try_open(path, &(filtra_dataset_options){.max_length = 4}));
@@ -270,7 +257,7 @@ static void test_max_length(void **state) {
 
 static void test_batches_of_features(void **state) {
   (void)state;
-  filtra_dataset *ds = open_ok(write_text(test_folder(), "a.ts", small), FILTRA_TEST);
+  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_TEST);
   filtra_loader *loader;
   filtra_batch batch;
   assert_ok(filtra_loader_create(
@@ -288,7 +275,7 @@ static void test_batches_of_features(void **state) {
 /* A program that has set a decimal comma reads the same numbers. */
 static void test_locale(void **state) {
   (void)state;
-  const char *path = write_text(test_folder(), "a.ts", "@data\n0.5,1.5:x\n2.5,3.5:y\n");
+  const char *path = test_write_text(test_folder(), "a.ts", "@data\n0.5,1.5:x\n2.5,3.5:y\n");
   const char *set = setlocale(LC_NUMERIC, "de_DE.UTF-8");
   assert_ok(try_open(path, NULL));
   setlocale(LC_NUMERIC, "C");
@@ -371,11 +358,11 @@ static void test_errors_name_file_and_line(void **state) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++)
-    assert_fails(try_open(write_text(folder, "bad.ts", cases[i].text), NULL), FILTRA_ERROR_INPUT,
-                 cases[i].part);
-  assert_fails(try_open(write_bytes(folder, "bad.ts", "@data\n1\0:a\n", 11), NULL),
+    assert_fails(try_open(test_write_text(folder, "bad.ts", cases[i].text), NULL),
+                 FILTRA_ERROR_INPUT, cases[i].part);
+  assert_fails(try_open(test_write_bytes(folder, "bad.ts", "@data\n1\0:a\n", 11), NULL),
                FILTRA_ERROR_INPUT, "bad.ts:2: a NUL byte");
-  assert_fails(try_open(write_text(folder, "bad.ts", small),
+  assert_fails(try_open(test_write_text(folder, "bad.ts", small),
                         &(filtra_dataset_options){.tokenizer = "listops"}),
                FILTRA_ERROR_ARGUMENT, "holds series of numbers");
 }
@@ -383,13 +370,13 @@ static void test_errors_name_file_and_line(void **state) {
 static void test_test_files_must_fit(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "N_TRAIN.ts", "@data\n1,2:a\n3:b\n");
-  write_text(folder, "N_TEST.ts", "@data\n1,2:c\n");
+  test_write_text(folder, "N_TRAIN.ts", "@data\n1,2:a\n3:b\n");
+  test_write_text(folder, "N_TEST.ts", "@data\n1,2:c\n");
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
                "N_TEST.ts:2: \"c\" is none of the 2 classes");
-  write_text(folder, "N_TEST.ts", "@data\n1,2:1,2:a\n");
+  test_write_text(folder, "N_TEST.ts", "@data\n1,2:1,2:a\n");
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "N_TEST.ts:2: 2 dimensions where");
-  write_text(folder, "N_TEST.ts", "@targetLabel true\n@data\n1,2:1\n");
+  test_write_text(folder, "N_TEST.ts", "@targetLabel true\n@data\n1,2:1\n");
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "N_TEST.ts: targets are numbers");
 }
 
@@ -399,7 +386,7 @@ static void test_cut_at_every_byte(void **state) {
   const char *folder = test_folder();
   size_t whole = 0;
   for (size_t i = 0; i < strlen(small); i++) {
-    filtra_status status = try_open(write_bytes(folder, "cut.ts", small, i), NULL);
+    filtra_status status = try_open(test_write_bytes(folder, "cut.ts", small, i), NULL);
     if (status) assert_int_equal(status, FILTRA_ERROR_INPUT);
     if (status && i > 0) assert_non_null(strstr(filtra_error_message(), "cut.ts"));
     whole += status == FILTRA_OK;
@@ -417,7 +404,7 @@ static void test_damaged_at_every_byte(void **state) {
       char damaged[512];
       memcpy(damaged, small, size);
       damaged[i] = bytes[b];
-      filtra_status status = try_open(write_bytes(folder, "damaged.ts", damaged, size), NULL);
+      filtra_status status = try_open(test_write_bytes(folder, "damaged.ts", damaged, size), NULL);
       assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
     }
 }
@@ -425,18 +412,9 @@ static void test_damaged_at_every_byte(void **state) {
 static void test_every_allocation_may_fail(void **state) {
   (void)state;
   const char *folder = test_folder();
-  write_text(folder, "N_TRAIN.ts", small);
-  write_text(folder, "N_TEST.ts", small);
-  filtra_status status;
-  long n = 0;
-  do {
-    filtra_dataset *ds;
-    ft_memory_fail_after(++n);
-    status = filtra_dataset_open(folder, &(filtra_dataset_options){.format = "ts"}, &ds);
-    ft_memory_fail_after(0);
-    filtra_dataset_close(&ds);
-    assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
-  } while (status || n < 60); /* a probe that fails only says that a format is not its own */
+  test_write_text(folder, "N_TRAIN.ts", small);
+  test_write_text(folder, "N_TEST.ts", small);
+  test_dataset_memory(folder, &(filtra_dataset_options){.format = "ts"});
 }
 
 int main(void) {
