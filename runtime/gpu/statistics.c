@@ -18,6 +18,8 @@ static const struct {
   size_t field;
   bool sum;
 } WORDS[] = {
+    {"to reg", sizeof(ft_executable), false}, /* NVK: flags and uniform values kept in registers */
+    {"from reg", sizeof(ft_executable), false},
     {"spill", offsetof(ft_executable, spills), true},
     {"fill", offsetof(ft_executable, spills), true},
     {"scratch", offsetof(ft_executable, scratch), true},

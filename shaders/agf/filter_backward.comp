@@ -98,7 +98,10 @@ void main() {
 
   if (filtered && present(p.theta_sums)) {
     [[unroll]] for (uint k = 0; k <= order; ++k) {
-      const float sum = wg_sum(theta_grad[k]);
+      // Not theta_grad[k]: NVK leaves loops with barriers rolled, and the array would go to memory.
+      float mine = theta_grad[0];
+      [[unroll]] for (uint j = 1; j <= order; ++j) mine = j == k ? theta_grad[j] : mine;
+      const float sum = wg_sum(mine);
       if (gl_LocalInvocationID.x == 0) p.theta_sums.v[gl_WorkGroupID.x * (order + 1) + k] = sum;
     }
   }

@@ -32,7 +32,10 @@ void main() {
     } while (i < p.count);
   }
   [[unroll]] for (uint k = 0; k < terms; ++k) {
-    const float all = p.damping[k] * wg_sum(sum[k]);
+    // Not sum[k]: NVK leaves loops with barriers rolled, and the array would go to memory.
+    float mine = sum[0];
+    [[unroll]] for (uint j = 1; j < terms; ++j) mine = j == k ? sum[j] : mine;
+    const float all = p.damping[k] * wg_sum(mine);
     if (gl_LocalInvocationID.x == 0) p.sums.v[gl_WorkGroupID.x * terms + k] = all;
   }
 }
