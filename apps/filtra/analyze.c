@@ -366,7 +366,7 @@ static int analyze(const analyze_arguments *arg) {
 
 static const command_option OPTIONS[] = {
     COMMAND_TEXT("run", analyze_arguments, run),
-    COMMAND_TEXT("out", analyze_arguments, out),
+    COMMAND_OUT(analyze_arguments, out),
     COMMAND_TEXT("split", analyze_arguments, split),
     COMMAND_TEXT("data", analyze_arguments, data),
     COMMAND_NUMBER("samples", analyze_arguments, samples, 1, 100000),

@@ -72,7 +72,7 @@ static int generate(const request *r, const char *name) {
 /* The ranges that matter, and what is impossible together, are the library's to judge; here only
  * what would wrap around or mean its default. */
 static const command_option OPTIONS[] = {
-    COMMAND_TEXT("out", request, out),
+    COMMAND_OUT(request, out),
     COMMAND_NUMBER("train", request, train, 1, UINT32_MAX),
     COMMAND_NUMBER("val", request, val, 1, UINT32_MAX),
     COMMAND_NUMBER("test", request, test, 1, UINT32_MAX),

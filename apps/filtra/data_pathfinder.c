@@ -56,7 +56,7 @@ static int generate(const request *r, const char *name) {
 }
 
 static const command_option OPTIONS[] = {
-    COMMAND_TEXT("out", request, out),
+    COMMAND_OUT(request, out),
     COMMAND_NUMBER("count", request, count, 1, UINT32_MAX),
     COMMAND_NUMBER("contour-length", request, contour_length, 1, UINT32_MAX),
     COMMAND_NUMBER("seed", request, seed, 0, INT64_MAX),

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_OPTIONS = 32, FIRST_CODE = OPTION_FIRST_FREE };
 
@@ -27,9 +28,18 @@ static bool take(const char *command, const command_option *o, const char *value
   }
 }
 
+/* The option that a code of getopt_long stands for; NULL: one of the device's. */
+static const command_option *find(const command_line *line, int code) {
+  if (code >= FIRST_CODE) return &line->options[code - FIRST_CODE];
+  for (size_t i = 0; i < line->count; i++)
+    if (line->options[i].letter && line->options[i].letter == code) return &line->options[i];
+  return NULL;
+}
+
 int command_take(int argc, char **argv, const command_line *line, void *arguments) {
   static const struct option device_options[] = {DEVICE_OPTIONS};
   struct option table[MOST_OPTIONS] = {{"help", no_argument, NULL, 'h'}};
+  char letters[2 * MOST_OPTIONS + 1] = "h";
   size_t rows = 1;
   for (size_t i = 0; i < FT_COUNT(device_options) && line->opens_device; i++)
     table[rows++] = device_options[i];
@@ -38,16 +48,18 @@ int command_take(int argc, char **argv, const command_line *line, void *argument
     const command_option *o = &line->options[i];
     int argument = o->kind == OPTION_FLAG ? no_argument : required_argument;
     table[rows++] = (struct option){o->name, argument, NULL, FIRST_CODE + (int)i};
+    if (o->letter) sprintf(letters + strlen(letters), "%c%s", o->letter, argument ? ":" : "");
   }
-  for (int code; (code = getopt_long(argc, argv, "h", table, NULL)) != -1;) {
+  for (int code; (code = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
     if (code == 'h') {
       line->print_help();
       return COMMAND_DONE;
     }
     if (code == '?') return command_bad_option(argv[0]);
-    if (code < FIRST_CODE)
+    const command_option *o = find(line, code);
+    if (!o)
       take_device_option(code, optarg, arguments);
-    else if (!take(argv[0], &line->options[code - FIRST_CODE], optarg, arguments))
+    else if (!take(argv[0], o, optarg, arguments))
       return COMMAND_USAGE;
   }
   if (optind < argc && !line->words)

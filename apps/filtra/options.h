@@ -22,6 +22,7 @@ typedef struct command_option {
   uint64_t low, high;
   double least, most;
   void (*take)(void *arguments, const char *name, const char *value);
+  char letter; /* short for the name; 0: none */
 } command_option;
 
 /** Rows of the table: the option's name, the arguments' type, and the member. */
@@ -29,6 +30,9 @@ typedef struct command_option {
   { name, OPTION_FLAG, offsetof(type, member), 0, 0, 0, 0, NULL }
 #define COMMAND_TEXT(name, type, member)                                                           \
   { name, OPTION_TEXT, offsetof(type, member), 0, 0, 0, 0, NULL }
+/** --out, or -o */
+#define COMMAND_OUT(type, member)                                                                  \
+  { "out", OPTION_TEXT, offsetof(type, member), 0, 0, 0, 0, NULL, 'o' }
 #define COMMAND_NUMBER(name, type, member, low, high)                                              \
   { name, OPTION_NUMBER, offsetof(type, member), low, high, 0, 0, NULL }
 #define COMMAND_REAL(name, type, member, least, most)                                              \

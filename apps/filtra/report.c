@@ -56,7 +56,7 @@ typedef struct report_arguments {
 } report_arguments;
 
 static const command_option OPTIONS[] = {
-    COMMAND_TEXT("out", report_arguments, out),
+    COMMAND_OUT(report_arguments, out),
     COMMAND_FLAG("json", report_arguments, json),
 };
 

@@ -345,7 +345,7 @@ static const command_option OPTIONS[] = {
     COMMAND_KEY("steps", take_key),
     COMMAND_KEY("epochs", take_key),
     COMMAND_KEY("seed", take_key),
-    COMMAND_TEXT("out", train_arguments, out),
+    COMMAND_OUT(train_arguments, out),
     COMMAND_TEXT("resume", train_arguments, resume),
     COMMAND_FLAG("json", train_arguments, json),
 };
