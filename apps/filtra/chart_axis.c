@@ -83,5 +83,9 @@ void axis_number(FILE *to, double value) {
       fprintf(to, "%.4g%s", value / UNITS[i].unit, UNITS[i].suffix);
       return;
     }
-  fprintf(to, "%.3g", value);
+  int power = value == 0.0 ? 0 : (int)floor(log10(fabs(value)) + 1e-9);
+  if (power < -3) /* "1e-4" is shorter than what printf makes of it */
+    fprintf(to, "%.3ge%d", value / pow(10.0, power), power);
+  else
+    fprintf(to, "%.3g", value);
 }

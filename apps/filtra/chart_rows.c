@@ -9,13 +9,13 @@
 enum {
   WIDTH = 440,
   LEFT = 2,
-  NOTES = 118, /* to the right of the longest bar */
+  NOTES = 122, /* to the right of the longest bar */
   BAR = 11,
   STEP = 14, /* from bar to bar */
-  NAME = 18, /* height of a group's name */
+  NAME = 20, /* height of a group's name */
   GAP = 6,   /* between groups */
   AXIS = 38,
-  LONGEST_NAME = 66 /* letters that fit */
+  LONGEST_NAME = 60 /* letters that fit */
 };
 
 static bool measure(const chart *c, chart_axis *x) {
@@ -61,7 +61,7 @@ static void write_name(FILE *to, const char *name, double top) {
     snprintf(shown, sizeof shown, "%.*s…", (int)length, name);
   } else
     memcpy(shown, name, length + 1);
-  fprintf(to, "<text class=\"label\" x=\"%d\" y=\"%.0f\">", LEFT, top + 13.0);
+  fprintf(to, "<text class=\"label\" x=\"%d\" y=\"%.0f\">", LEFT, top + 14.0);
   page_text(to, shown);
   fputs("</text>\n", to);
 }
@@ -91,7 +91,7 @@ static void write_bar(FILE *to, const chart *c, const chart_axis *x, size_t k, s
     if (s->low && s->high) write_spread(to, x, s->low[i], s->high[i], top + BAR / 2.0);
     if (s->high && axis_shows(x, s->high[i])) end = fmax(end, axis_place(x, s->high[i]));
   }
-  fprintf(to, "<text class=\"note\" x=\"%.1f\" y=\"%.1f\">", end + 6.0, top + 9.5);
+  fprintf(to, "<text class=\"note\" x=\"%.1f\" y=\"%.1f\">", end + 6.0, top + 10.0);
   page_text(to, note);
   fputs("</text></g>\n", to);
 }

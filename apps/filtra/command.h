@@ -71,6 +71,7 @@ int run_data_pathfinder(int argc, char **argv);
 int run_devices(int argc, char **argv);
 int run_train(int argc, char **argv);
 int run_eval(int argc, char **argv);
+int run_compare(int argc, char **argv);
 int run_report(int argc, char **argv);
 int run_predict(int argc, char **argv);
 int run_generate(int argc, char **argv);

@@ -20,6 +20,7 @@ static const command commands[] = {
      run_devices},
     {"train", "train a model, or resume an interrupted run", run_train},
     {"eval", "evaluate a run's best model", run_eval},
+    {"compare", "lay devices side by side, for speed and for agreement", run_compare},
     {"report", "make one table of runs, with learning curves", run_report},
     {"predict", "predict classes or values of texts", run_predict},
     {"generate", "go on with a text by a language model", run_generate},

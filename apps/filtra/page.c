@@ -56,6 +56,10 @@ const char *amount_text(double value, char out[NUMBER_TEXT]) {
   return out;
 }
 
+const char *rate_text(double value, char out[NUMBER_TEXT]) {
+  return number_text(value >= 99.95 && value < 1e15 ? "%.0f" : "%.3g", value, out);
+}
+
 const char *memory_text(double bytes, char out[NUMBER_TEXT]) {
   if (isnan(bytes)) return dash(out);
   if (bytes < 1024.0 * 1048576.0)
@@ -94,18 +98,18 @@ static const char STYLE[] =
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);"
     "margin:2rem auto;max-width:1360px;padding:0 1rem}\n"
     "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}\n"
-    ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));"
+    ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,380px),1fr));"
     "gap:1rem;align-items:start}\n"
     "figure{margin:0;background:var(--card);border-radius:8px;padding:.8rem 1rem}\n"
     "figcaption{font-weight:600}figcaption.legend{font-weight:400;font-size:.85rem}\n"
     ".legend span{margin-right:1em;white-space:nowrap}\n"
-    ".legend i{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.35em;"
+    "i:empty{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.35em;"
     "background:var(--c)}\n"
     "svg{width:100%;height:auto;display:block}svg text{font-size:13px;fill:var(--soft)}\n"
     "svg.key{display:inline-block;width:.9em;height:.9em;margin-right:.25em;"
     "vertical-align:-.08em}\n"
     "text.x{text-anchor:middle}text.y{text-anchor:end}text.label,text.note{fill:var(--ink)}\n"
-    "svg text.note{font-size:11px;paint-order:stroke;stroke:var(--card);stroke-width:3px}\n"
+    "svg text.note{font-size:12px;paint-order:stroke;stroke:var(--card);stroke-width:3px}\n"
     ".grid{stroke:var(--line)}.tick{stroke:var(--soft)}\n"
     ".line{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}\n"
     "rect,.mark{fill:var(--c)}.limit .line{stroke:var(--ink);stroke-dasharray:5 3}\n"
@@ -117,7 +121,15 @@ static const char STYLE[] =
     "th,td{padding:.3em .8em;border-bottom:1px solid var(--line);text-align:right}\n"
     "th:first-child,td:first-child,.text{text-align:left}p{max-width:70ch}\n"
     ".wide{overflow-x:auto;font-size:.9rem}.wide td:not(.text){white-space:nowrap}\n"
-    ".wide td,.wide th{padding:.3em .6em}td.long,th.long{font-size:.8rem;min-width:11em}\n";
+    ".wide td,.wide th{padding:.3em .6em}td.long,th.long{font-size:.8rem;min-width:11em}\n"
+    "nav{display:flex;flex-wrap:wrap;gap:.2rem 1rem}nav a,a{color:inherit}\n"
+    "tr.first td{border-top:1px solid var(--soft)}td.machine{white-space:nowrap}\n"
+    "th.number:first-child{text-align:right}td.case{vertical-align:top;min-width:9em}\n"
+    "td.lack{color:var(--soft);font-style:italic;min-width:14em}small{color:var(--soft)}\n"
+    ".warning{border-left:4px solid #d55e00;background:var(--card);padding:.6rem 1rem;"
+    "margin:1rem 0}.warning ul{margin:.3rem 0 0;padding-left:1.2rem}\n"
+    "details{margin-top:1rem}summary{cursor:pointer;font-weight:600}h3{font-size:1rem}\n"
+    "@media(max-width:600px){body{margin:1rem auto;padding:0 .6rem}figure{padding:.6rem .5rem}}\n";
 
 void page_begin(FILE *to, const char *title) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

@@ -19,6 +19,8 @@ enum { NUMBER_TEXT = 32 };
 
 /** Three digits and a unit: "22.5 k". */
 const char *amount_text(double value, char out[NUMBER_TEXT]);
+/** At least three digits, and no exponent for what is large: "0.0456", "3089". */
+const char *rate_text(double value, char out[NUMBER_TEXT]);
 /** "64 MiB". */
 const char *memory_text(double bytes, char out[NUMBER_TEXT]);
 /** "1.50 ms". */

@@ -124,7 +124,7 @@ static filtra_status open_temporary(ft_atomic_file *file) {
     int fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) continue; /* left by a process that was killed */
     if (fd < 0) {
-      filtra_status status = fail_errno("create", file->temporary);
+      filtra_status status = fail_errno("create", file->path);
       free(file->temporary);
       file->temporary = NULL;
       return status;
@@ -303,6 +303,11 @@ filtra_status ft_append_sync(FILE *stream, const char *path) {
 bool ft_file_exists(const char *path) {
   struct stat info;
   return stat(path, &info) == 0;
+}
+
+bool ft_same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 bool ft_is_directory(const char *path) {

@@ -44,6 +44,8 @@ filtra_status ft_append_cut(FILE *stream, const char *path, uint64_t bytes);
 filtra_status ft_append_sync(FILE *stream, const char *path);
 
 bool ft_file_exists(const char *path);
+/** Whether two paths lead to the same file or folder, which is there. */
+bool ft_same_file(const char *a, const char *b);
 bool ft_is_directory(const char *path);
 /** Makes a directory and its parents. */
 filtra_status ft_make_directories(const char *path);

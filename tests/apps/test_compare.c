@@ -1,0 +1,504 @@
+/* `filtra compare` as a shell sees it, and its reader against files that are cut or wrong. */
+#include "../../apps/filtra/compare_read.c" /* the command is no library */
+
+#include "base/file.h"
+#include "support/command.h"
+#include "support/harness.h"
+#include "support/page.h"
+#include "support/run.h"
+
+#include <sys/stat.h>
+
+static char output[TEST_OUTPUT_BYTES];
+
+static void compare(int code, const char *arguments) {
+  int got = test_run_command("", test_text("compare %s 2>&1", arguments), output);
+  if (got != code) fail_msg("exit code %d instead of %d, output:\n%s", got, code, output);
+}
+
+static void assert_printed(const char *part) {
+  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+}
+
+/* ---- files ---- */
+
+static const char FILE_A[] =
+    "{\"format\": \"filtra-bench-1\", \"filtra\": \"0.1.0\", \"commit\": \"aaaaaaaaaaaa\", "
+    "\"date\": \"2026-11-21T09:00:00Z\", \"quick\": false, \"caps\": \"\", "
+    "\"device\": {\"name\": \"A <fast> & \\\"quiet\\\" | card\", \"driver\": \"D 1.2\", \"class\": "
+    "\"discrete\", \"memory_bytes\": 8589934592, \"subgroup_size\": 32, \"api_version\": "
+    "\"1.3.2\"},"
+    "\"host\": {\"cpu\": \"C\", \"cores\": 8, \"system\": \"Linux\"}, "
+    "\"peaks\": {\"fma\": {\"gflops\": 1000.0}, \"copy\": {\"gbytes_per_second\": 100.0}, "
+    "\"dispatch\": {\"seconds_best\": 1e-5}}, \"results\": ["
+    "{\"op\": \"gemm\", \"case\": \"square\", \"variant\": \"tiled\", \"m\": 64, \"flops\": 2e9, "
+    "\"bytes\": 1e7, \"gflops\": 500.0, \"gbytes_per_second\": 2.5, \"fraction_of_peak\": 0.5, "
+    "\"seconds_best\": 0.003, \"seconds_median\": 0.004, \"seconds_worst\": 0.006, \"runs\": 5},"
+    "{\"op\": \"gemm\", \"case\": \"long\", \"variant\": \"tiled\", \"m\": 4096, "
+    "\"seconds_best\": 0.02, \"seconds_median\": 0.02, \"seconds_worst\": 0.02, \"runs\": 1},"
+    "{\"op\": \"attention\", \"case\": \"n 256\", \"pass\": \"forward\", \"error\": \"out of "
+    "<memory>\"},"
+    "{\"op\": \"mixer_layer\", \"case\": \"agf, 1 x 1024 tokens\", \"mixer\": \"agf\", \"batch\": "
+    "1,"
+    " \"length\": 1024, \"seconds_best\": 0.008, \"seconds_median\": 0.008, \"seconds_worst\": "
+    "0.008, \"memory_bytes\": 4194304},"
+    "{\"op\": \"mixer_layer\", \"case\": \"agf, 1 x 2048 tokens\", \"mixer\": \"agf\", \"batch\": "
+    "1,"
+    " \"length\": 2048, \"seconds_best\": 0.016, \"seconds_median\": 0.016, \"seconds_worst\": "
+    "0.016, \"memory_bytes\": 8388608},"
+    "{\"op\": \"mixer_scaling\", \"case\": \"agf\", \"mixer\": \"agf\", \"time_exponent\": 1.0, "
+    "\"memory_exponent\": -0.25},"
+    "{\"op\": \"train_step\", \"case\": \"agf\", \"mixer\": \"agf\", \"tokens_per_second\": 4096.0,"
+    " \"seconds_best\": 0.9, \"seconds_median\": 1.0, \"seconds_worst\": 1.5}],"
+    "\"losses\": [{\"mixer\": \"agf\", \"config\": {\"width\": 32, \"mixer\": {\"name\": \"agf\", "
+    "\"K\": 2}}, \"seed\": 1, \"steps\": 4, \"values\": [2.5, 2.0, 1.0, 0.5]}]}";
+
+/* The same with all times half as long. */
+static json_t *file_b(void) {
+  json_t *root = json_loads(FILE_A, 0, NULL), *entry;
+  size_t i;
+  json_object_set_new(json_object_get(root, "device"), "name", json_string("B"));
+  json_array_foreach(json_object_get(root, "results"), i, entry) {
+    static const char *const KEYS[] = {"seconds_best", "seconds_median", "seconds_worst"};
+    for (size_t k = 0; k < FT_COUNT(KEYS); k++) {
+      double t = json_number_value(json_object_get(entry, KEYS[k]));
+      if (t > 0.0) json_object_set_new(entry, KEYS[k], json_real(t / 2.0));
+    }
+  }
+  return root;
+}
+
+/* Writes the object to a new file, whose name stays valid, and gives it up. */
+static const char *write_file(json_t *root) {
+  static char paths[64][512];
+  static size_t used;
+  assert_true(used < FT_COUNT(paths));
+  char *path = paths[used++];
+  snprintf(path, sizeof paths[0], "%s/f.json", test_folder());
+  assert_non_null(root);
+  assert_int_equal(json_dump_file(root, path, 0), 0);
+  json_decref(root);
+  return path;
+}
+
+static const char *write_a(void) {
+  return write_file(json_loads(FILE_A, 0, NULL));
+}
+
+static json_t *result(json_t *root, size_t i) {
+  return json_array_get(json_object_get(root, "results"), i);
+}
+
+static json_t *losses(json_t *root) {
+  return json_array_get(json_object_get(root, "losses"), 0);
+}
+
+/* ---- what is compared ---- */
+
+static void test_table(void **state) {
+  (void)state;
+  json_t *b = file_b();
+  json_array_remove(json_object_get(b, "results"), 1);
+  json_object_set_new(result(b, 2), "batch", json_integer(16)); /* a layer of 1024 tokens */
+  json_object_set_new(result(b, 2), "case", json_string("agf, 16 x 1024 tokens"));
+  compare(0, test_text("%s %s", write_a(), write_file(b)));
+  assert_printed("| Machine | A: A \\<fast> & \"quiet\" \\| card | B: B |\n");
+  assert_printed("| Multiply-adds, peak | 1000 GFLOP/s | 1000 GFLOP/s |\n");
+  assert_printed("| Subgroup | 32 | 32 |\n");
+  assert_printed("| square (tiled) | 4.00 ms | 2.00 ms | 2.00 × |\n");
+  assert_printed("| long (tiled) | 20.0 ms | not in this file | – |\n");
+  assert_printed("| n 256 (forward) | failed: out of \\<memory> | failed: out of \\<memory> | – |");
+  assert_printed("| agf, 1024 tokens | 8.00 ms | 250 µs | 32.0 × |\n");
+  assert_printed("| agf, 2048 tokens | 16.0 ms | 8.00 ms | 2.00 × |\n");
+  assert_printed("| agf | time n^1.00, memory n^-0.25 | time n^1.00, memory n^-0.25 | – |\n");
+  assert_printed("| agf | B: B | bitwise equal | 4 |");
+  assert_null(strstr(output, "Beware"));
+}
+
+static json_t *compared(const char *arguments) {
+  compare(0, test_text("%s --json", arguments));
+  json_t *root = json_loads(output, 0, NULL);
+  assert_non_null(root);
+  return root;
+}
+
+static double number(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  if (!json_is_number(value)) fail_msg("there is no number %s", key);
+  return json_number_value(value);
+}
+
+/* Machine 1's losses against machine 0's. */
+static const json_t *deviation(const json_t *root) {
+  const json_t *entry = json_array_get(json_object_get(root, "losses"), 0);
+  return json_array_get(json_object_get(entry, "machines"), 1);
+}
+
+static void test_agreement(void **state) {
+  (void)state;
+  json_t *b = file_b(), *root;
+  json_array_set_new(json_object_get(losses(b), "values"), 1, json_real(2.25));
+  json_array_set_new(json_object_get(losses(b), "values"), 3, json_real(0.625));
+  json_array_append_new(json_object_get(losses(b), "values"), json_real(0.25));
+  root = compared(test_text("%s %s", write_a(), write_file(b)));
+  assert_true(json_is_false(json_object_get(deviation(root), "bitwise_equal")));
+  assert_true(number(deviation(root), "steps") == 4);
+  assert_true(number(deviation(root), "max_absolute") == 0.25);
+  assert_true(number(deviation(root), "max_absolute_step") == 2);
+  assert_true(fabs(number(deviation(root), "max_relative") - 0.125 / 0.625) < 1e-8);
+  assert_true(number(deviation(root), "max_relative_step") == 4);
+  json_decref(root);
+
+  static const struct {
+    const char *key, *value, *part;
+  } refused[] = {
+      {"seed", "2", "seeds differ: 2 here, 1 there"},
+      {"config", "{\"width\": 64, \"mixer\": {\"name\": \"agf\", \"K\": 2}}",
+       "width is 64 here, 32"},
+      {"config", "{\"width\": 32, \"mixer\": {\"name\": \"agf\", \"K\": 3}}",
+       "mixer.K is 3 here, 2 there"},
+      {"config", "{\"width\": 32, \"mixer\": {\"name\": \"agf\"}}", "mixer.K is absent here, 2"},
+      {"config", "{\"width\": 32, \"mixer\": {\"name\": \"agf\", \"K\": 2}, \"x\": []}",
+       "x is [] here, absent there"},
+  };
+  for (size_t i = 0; i < FT_COUNT(refused); i++) {
+    b = file_b();
+    json_object_set_new(losses(b), refused[i].key,
+                        json_loads(refused[i].value, JSON_DECODE_ANY, NULL));
+    root = compared(test_text("%s %s", write_a(), write_file(b)));
+    const char *reason = json_string_value(json_object_get(deviation(root), "refused"));
+    if (!reason || !strstr(reason, refused[i].part))
+      fail_msg("\"%s\" is not in \"%s\"", refused[i].part, reason ? reason : "");
+    json_decref(root);
+  }
+}
+
+/* Losses that the first file lacks are compared among the others. */
+static void test_first_lacks(void **state) {
+  (void)state;
+  json_t *a = json_loads(FILE_A, 0, NULL), *b = file_b();
+  json_object_set_new(losses(a), "error", json_string("no luck"));
+  json_array_clear(json_object_get(a, "results"));
+  json_object_set_new(json_object_get(b, "device"), "driver", json_string("D 9"));
+  compare(0, test_text("%s %s %s", write_file(a), write_file(file_b()), write_file(b)));
+  assert_printed("| B: B, D 1.2 | C: B, D 9 |");
+  assert_printed("card | failed: no luck |");
+  assert_printed("| B: B, D 1.2 | what others are compared with | 4 |");
+  assert_printed("| C: B, D 9 | bitwise equal | 4 |");
+  assert_printed("| square (tiled) | not in this file | 2.00 ms | – | 2.00 ms | – |");
+}
+
+static void test_warnings(void **state) {
+  (void)state;
+  json_t *b = file_b(), *dirty[2] = {json_loads(FILE_A, 0, NULL), file_b()};
+  json_object_set_new(b, "commit", json_string("bbbbbbbbbbbb"));
+  json_object_set_new(b, "quick", json_true());
+  json_object_set_new(b, "caps", json_string("gemm=tiled"));
+  compare(0, test_text("%s %s", write_a(), write_file(b)));
+  assert_printed("B: B was measured with filtra 0.1.0 (bbbbbbbbbbbb), A: ");
+  assert_printed("B: B was measured with --quick, A: ");
+  assert_printed("B: B was measured under --caps gemm=tiled, A: ");
+  for (size_t i = 0; i < 2; i++)
+    json_object_set_new(dirty[i], "commit", json_string("cccccccccccc-dirty"));
+  compare(0, test_text("%s %s", write_file(dirty[0]), write_file(dirty[1])));
+  assert_printed("commit cccccccccccc-dirty, which may stand for different programs");
+}
+
+/* ---- the page ---- */
+
+static size_t count(const char *text, const char *part) {
+  size_t found = 0;
+  for (const char *at = text; (at = strstr(at, part)); at++)
+    found++;
+  return found;
+}
+
+static char *page_of(const char *files) {
+  size_t size;
+  const char *page = test_path(test_folder(), "page.html");
+  compare(0, test_text("%s -o %s", files, page));
+  assert_string_equal(output, "");
+  char *text = test_read(page, &size);
+  test_well_formed(text);
+  assert_null(strstr(text, "nan"));
+  return text;
+}
+
+static void test_page(void **state) {
+  (void)state;
+  json_t *b = file_b();
+  json_array_remove(json_object_get(b, "results"), 1);
+  json_array_set_new(json_object_get(losses(b), "values"), 2, json_real(1.0009765625));
+  json_object_set_new(b, "quick", json_true());
+  char *text = page_of(test_text("%s %s", write_a(), write_file(b)));
+  assert_non_null(strstr(text, "A: A &lt;fast&gt; &amp; &quot;quiet&quot; | card"));
+  assert_non_null(strstr(text, "Not all of these numbers compare"));
+  assert_non_null(strstr(text, "failed: out of &lt;memory&gt;"));
+  assert_non_null(strstr(text, ">not in this file<"));
+  assert_non_null(strstr(text, ">not measured<"));
+  assert_non_null(strstr(text, "2.00 ms · 2.00 ×"));
+  assert_non_null(strstr(text, "agf n^1.00"));
+  assert_non_null(
+      strstr(text, "square, tiled: 500 GFLOP/s at 200 FLOP/byte, 50 % of the roofline"));
+  assert_non_null(strstr(text, "<td>1.00097656</td><td>0.000977</td>"));
+  assert_int_equal(count(text, "class=\"spread\""), 5); /* gemm 2 + 1, train step 1 + 1 */
+  /* roofs 3, gemm, growth 4, train step, losses 1 + 1; attention has no bar */
+  assert_int_equal(count(text, "<svg viewBox"), 11);
+  assert_int_equal(count(text, "<desc>"), 11);
+  assert_int_equal(count(text, "No data."), 1);
+  free(text);
+
+  text = page_of(write_a());
+  assert_null(strstr(text, "Over A"));
+  assert_null(strstr(text, "A: A"));
+  free(text);
+}
+
+/* Files with hardly anything in them, and the same device again and again. */
+static void test_extremes(void **state) {
+  (void)state;
+  json_t *a = json_loads(FILE_A, 0, NULL);
+  json_array_clear(json_object_get(a, "results"));
+  json_object_del(a, "losses");
+  json_object_del(a, "peaks");
+  json_object_del(a, "host");
+  const char *empty = write_file(a), *full = write_a();
+  char *text = page_of(empty);
+  assert_non_null(strstr(text, "There are no results."));
+  free(text);
+  compare(0, empty);
+  assert_printed("No results.");
+  free(page_of(test_text("%s %s %s", empty, full, empty)));
+  compare(0, test_text("%s %s", full, full));
+  assert_printed("| B: A \\<fast> & \"quiet\" \\| card, ");
+  free(page_of(test_text("$(yes %s | head -n 8)", full)));
+
+  a = json_loads(FILE_A, 0, NULL); /* no time, no losses above 0 */
+  json_object_set_new(result(a, 0), "seconds_best", json_integer(0));
+  json_object_set_new(result(a, 0), "seconds_median", json_integer(0));
+  for (size_t i = 0; i < 4; i++)
+    json_array_set_new(json_object_get(losses(a), "values"), i, json_real(i ? 0.0 : -1.0));
+  const char *zero = write_file(a);
+  free(page_of(test_text("%s %s %s", zero, full, zero)));
+}
+
+/* What a terminal or a page would take for commands is text. */
+static void test_hostile_names(void **state) {
+  (void)state;
+  json_t *a = json_loads(FILE_A, 0, NULL);
+  const char *hostile = "</title><img src=x onerror=alert(1)>\x1b[31m\n| `x` é…";
+  json_object_set_new(json_object_get(a, "device"), "name", json_string(hostile));
+  json_object_set_new(result(a, 0), "op", json_string(hostile));
+  json_object_set_new(result(a, 1), "case", json_string(hostile));
+  json_object_set_new(result(a, 1), "variant", json_string(hostile));
+  json_object_set_new(result(a, 2), "error", json_string(hostile));
+  json_object_set_new(result(a, 6), "mixer", json_string(hostile));
+  json_object_set_new(losses(a), "mixer", json_string(hostile));
+  const char *path = write_file(a);
+  char *text = page_of(test_text("%s %s", path, path));
+  assert_null(strstr(text, "<img"));
+  assert_null(strchr(text, 0x1b));
+  free(text);
+  compare(0, test_text("%s %s", path, path));
+  assert_null(strchr(output, 0x1b));
+  json_decref(compared(test_text("%s %s", path, path)));
+}
+
+/* ---- what is refused ---- */
+
+static void test_wrong(void **state) {
+  (void)state;
+  static const struct {
+    const char *from, *to, *part;
+  } cases[] = {
+      {"filtra-bench-1", "filtra-bench-2", "\"format\" is \"filtra-bench-2\", accepted is"},
+      {"\"format\"", "\"former\"", "is no file of 'filtra bench --out'"},
+      {"{\"format\"", "[1]{\"format\"", "not valid JSON"},
+      {"\"filtra\": \"0.1.0\", ", "", "\"filtra\" is missing"},
+      {"\"quick\": false", "\"quick\": 0", "\"quick\" must be true or false, not a number"},
+      {"\"name\": \"A", "\"nome\": \"A", "\"device\": \"name\" is missing"},
+      {"\"driver\": \"D 1.2\"", "\"driver\": 7", "\"driver\" must be text, not a number"},
+      {"\"driver\": \"D 1.2\"", "\"driver\": \"\"", "\"driver\" is empty"},
+      {"\"cores\": 8", "\"cores\": -8", "\"host\": \"cores\" is -8, accepted is 0 or more"},
+      {"{\"gflops\": 1000.0}", "[1000.0]", "\"fma\" must be an object, not a list"},
+      {"\"seconds_best\": 1e-5", "\"seconds_best\": \"fast\"",
+       "\"dispatch\": \"seconds_best\" must be a number of 0 or more, not text"},
+      {"\"results\": [{", "\"results\": [7, {", "results[0] must be an object, not a number"},
+      {"\"results\"", "\"result\"", "\"results\" is missing"},
+      {"\"op\": \"gemm\"", "\"op\": null", "results[0]: \"op\" must be text, not null"},
+      {"\"seconds_median\": 0.004, ", "",
+       "results[0]: has neither \"seconds_median\" nor \"error\""},
+      {"\"seconds_median\": 0.004", "\"seconds_median\": -4", "\"seconds_median\" is -4, accepted"},
+      {"\"seconds_median\": 0.004", "\"seconds_median\": 1.0", "are out of order"},
+      {"\"seconds_median\": 0.004", "\"seconds_median\": NaN", "not valid JSON"},
+      {"\"seconds_median\": 0.004", "\"seconds_median\": 1e999", "real number overflow"},
+      {"\"gflops\": 500.0", "\"gflops\": [500]", "\"gflops\" must be a number of 0 or more, not a"},
+      {"\"case\": \"long\", \"variant\": \"tiled\", \"m\": 4096",
+       "\"case\": \"square\", \"variant\": \"tiled\", \"m\": 64",
+       "results[1] repeats results[0]: op \"gemm\", case \"square\""},
+      {"\"time_exponent\": 1.0", "\"time_exponent\": true",
+       "results[5]: \"time_exponent\" must be a number, not true"},
+      {"\"values\": [2.5, 2.0", "\"values\": [2.5, null", "values[1] must be a number, not null"},
+      {"[2.5, 2.0, 1.0, 0.5]", "[]", "\"values\" has 0 numbers, accepted are 1 to 10000"},
+      {"[2.5, 2.0, 1.0, 0.5]", "2.5", "losses[0]: \"values\" must be a list, not a number"},
+      {"\"config\": {", "\"confit\": {", "losses[0]: \"config\" is missing"},
+      {"\"losses\": [", "\"losses\": [[], ", "losses[0] must be an object, not a list"},
+      {"\"losses\": [", "\"losses\": {}, \"x\": [", "\"losses\" must be a list, not an object"},
+      {"\"quick\": false", "\"quick\": false, \"quick\": true", "duplicate object key"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *at = strstr(FILE_A, cases[i].from), *path = test_path(test_folder(), "w.json");
+    assert_non_null(at);
+    const char *text =
+        test_text("%.*s%s%s", (int)(at - FILE_A), FILE_A, cases[i].to, at + strlen(cases[i].from));
+    test_write(path, text, strlen(text));
+    compare(2, path);
+    assert_printed("w.json");
+    assert_printed(cases[i].part);
+  }
+}
+
+static void test_bad_files(void **state) {
+  (void)state;
+  const char *folder = test_folder(), *big = test_path(folder, "big.json"), *good = write_a();
+  char *text = ft_calloc(1, (17 << 20) + 1);
+  memset(text, ' ', 17 << 20);
+  test_write(big, text, 17 << 20);
+  free(text);
+  compare(2, big);
+  assert_printed("big.json has 17825792 bytes, at most 16777216 are accepted");
+  compare(2, test_path(folder, "none.json"));
+  assert_printed("none.json: No such file");
+  compare(2, folder);
+  assert_printed("not a regular file");
+  test_write(big, "", 0);
+  compare(2, big);
+  test_write(big, "[]", 2);
+  compare(2, big);
+  assert_printed("must be an object written by 'filtra bench --out', not a list");
+  compare(2, "");
+  assert_printed("files of 'filtra bench --out' are missing");
+  compare(2, "1 2 3 4 5 6 7 8 9");
+  assert_printed("9 files are given, at most 8");
+
+  json_t *many = json_loads(FILE_A, 0, NULL);
+  for (int i = 0; i <= MOST_RESULTS; i++)
+    json_array_append_new(json_object_get(many, "results"), json_object());
+  compare(2, write_file(many));
+  assert_printed("\"results\" has 2008 entries, at most 2000 are accepted");
+  compare(0, test_text("%s --help", good));
+}
+
+static void test_outputs(void **state) {
+  (void)state;
+  const char *folder = test_folder(), *a = write_a(), *page = test_path(folder, "p.html");
+  compare(0, test_text("%s --out %s", a, page));
+  compare(0, test_text("%s --out %s", a, page)); /* over the old one */
+  compare(0, test_text("%s -o %s", a, test_path(folder, "p.md")));
+  test_no_leftovers(folder);
+  compare(2, test_text("%s -o %s/none/p.html", a, folder));
+  assert_printed("/none/p.html: No such file or directory");
+  compare(2, test_text("%s -o p.pdf", a));
+  assert_printed("must end in .html or .md");
+  compare(2, test_text("%s --json -o %s", a, page));
+  assert_printed("--json goes to standard output");
+  compare(2, test_text("%s -o", a));
+
+  size_t size; /* an input under a name that can be written to */
+  const char *input = test_path(folder, "in.html");
+  test_write(input, FILE_A, sizeof FILE_A - 1);
+  compare(2, test_text("%s %s -o %s/./in.html", a, input, folder));
+  assert_printed("a file that is compared");
+  free(test_read(test_path(folder, "in.html"), &size));
+  assert_int_equal(size, sizeof FILE_A - 1);
+}
+
+/* ---- files that are cut or wrong anywhere ---- */
+
+static filtra_status read_text_file(const char *path, const char *text, size_t size) {
+  compare_machine m;
+  test_write(path, text, size);
+  filtra_status status = compare_read(path, &m);
+  compare_free_machine(&m);
+  return status;
+}
+
+static void test_cut(void **state) {
+  (void)state;
+  const char *path = test_path(test_folder(), "cut.json");
+  for (size_t size = 0; size < sizeof FILE_A - 1; size++) {
+    assert_int_equal(read_text_file(path, FILE_A, size), FILTRA_ERROR_INPUT);
+    assert_non_null(strstr(filtra_error_message(), "cut.json:"));
+  }
+  assert_ok(read_text_file(path, FILE_A, sizeof FILE_A - 1));
+}
+
+/* Replaces one value after the other, however deep, by others of every type. */
+static size_t replace_each(json_t *root, json_t *inner, const char *path, const json_t *other) {
+  size_t tried = 0,
+         length = json_is_object(inner) ? json_object_size(inner) : json_array_size(inner);
+  for (size_t i = 0; i < length; i++) {
+    void *at = json_object_iter(inner);
+    for (size_t k = 0; k < i && json_is_object(inner); k++)
+      at = json_object_iter_next(inner, at);
+    json_t *old =
+        json_incref(json_is_object(inner) ? json_object_iter_value(at) : json_array_get(inner, i));
+    tried += replace_each(root, old, path, other);
+    for (int turn = 0; turn < 2; turn++) {
+      json_t *value = turn ? old : json_deep_copy(other);
+      if (json_is_object(inner))
+        json_object_iter_set_new(inner, at, value);
+      else
+        json_array_set_new(inner, i, value);
+      if (turn) break;
+      char *text = json_dumps(root, 0);
+      filtra_status status = read_text_file(path, text, strlen(text));
+      assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
+      free(text);
+      tried++;
+    }
+  }
+  return tried;
+}
+
+static void test_types(void **state) {
+  (void)state;
+  static const char *const OTHERS[] = {"null", "true", "-1", "[]", "{}", "\"\"", "[[0]]", "1e308"};
+  const char *path = test_path(test_folder(), "types.json");
+  json_t *root = json_loads(FILE_A, 0, NULL);
+  for (size_t i = 0; i < FT_COUNT(OTHERS); i++) {
+    json_t *other = json_loads(OTHERS[i], JSON_DECODE_ANY, NULL);
+    assert_true(replace_each(root, root, path, other) > 100);
+    json_decref(other);
+  }
+  json_decref(root);
+}
+
+/* Each allocation fails in turn. */
+static void test_out_of_memory(void **state) {
+  (void)state;
+  const char *path = write_a();
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  for (long n = 1; status; n++) {
+    compare_machine m;
+    ft_memory_fail_after(n);
+    status = compare_read(path, &m);
+    ft_memory_fail_after(0);
+    compare_free_machine(&m);
+    if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+    assert_true(n < 100);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_table),         cmocka_unit_test(test_agreement),
+      cmocka_unit_test(test_first_lacks),   cmocka_unit_test(test_warnings),
+      cmocka_unit_test(test_page),          cmocka_unit_test(test_extremes),
+      cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_wrong),
+      cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_outputs),
+      cmocka_unit_test(test_cut),           cmocka_unit_test(test_types),
+      cmocka_unit_test(test_out_of_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
