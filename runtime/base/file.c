@@ -338,6 +338,15 @@ filtra_status ft_make_directories(const char *path) {
   return status;
 }
 
+filtra_status ft_file_write_below(const char *path, const void *data, size_t size) {
+  char *folder = ft_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+  if (!folder) return FILTRA_ERROR_HOST_MEMORY;
+  if (slash) *slash = '\0';
+  filtra_status status = slash && *folder ? ft_make_directories(folder) : FILTRA_OK;
+  free(folder);
+  return status ? status : ft_file_write(path, data, size);
+}
+
 bool ft_ends_with(const char *name, const char *end) {
   size_t length = strlen(name), tail = strlen(end);
   return length >= tail && !memcmp(name + length - tail, end, tail);
@@ -400,6 +409,14 @@ double ft_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+const char *ft_date(void) {
+  static _Thread_local char text[32];
+  time_t now = time(NULL);
+  struct tm parts;
+  bool known = gmtime_r(&now, &parts) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return known ? text : "";
 }
 
 long ft_process(void) {

@@ -24,6 +24,8 @@ filtra_status ft_atomic_commit(ft_atomic_file *file);
 void ft_atomic_abort(ft_atomic_file *file);
 /** The whole of `data` in one atomic write. */
 filtra_status ft_file_write(const char *path, const void *data, size_t size);
+/** The same, making the folder first where there is none. */
+filtra_status ft_file_write_below(const char *path, const void *data, size_t size);
 /** Makes a file that must not exist yet; not flushed to disk by itself, for one of many files in a
  * folder that ft_folder_commit completes. */
 filtra_status ft_file_create(const char *path, const void *data, size_t size);
@@ -60,6 +62,8 @@ char *ft_cache_directory(void);
 
 /** Seconds on a clock that never jumps. */
 double ft_seconds(void);
+/** The date and the time in UTC, "2026-11-21T09:00:00Z"; in a buffer of its own for each thread. */
+const char *ft_date(void);
 /** This process's number, for names of temporaries. */
 long ft_process(void);
 /** Processors this process may use, at least 1. */

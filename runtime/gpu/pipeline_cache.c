@@ -98,22 +98,12 @@ static filtra_status collect(filtra_device *dev, VkPipelineCache cache, size_t o
   return FILTRA_OK;
 }
 
-static filtra_status write_below(const char *path, const char *file, size_t size) {
-  char *folder = ft_strdup(path);
-  if (!folder) return FILTRA_ERROR_HOST_MEMORY;
-  *strrchr(folder, '/') = '\0';
-  filtra_status status = *folder ? ft_make_directories(folder) : FILTRA_OK;
-  free(folder);
-  if (status) return status;
-  return ft_file_write(path, file, size);
-}
-
 void ft_pipeline_cache_save(filtra_device *dev, const char *path, VkPipelineCache cache,
                             size_t size) {
   char *file = NULL;
   size_t file_size = 0;
   filtra_status status = collect(dev, cache, size, &file, &file_size);
-  if (!status && file_size) status = write_below(path, file, file_size);
+  if (!status && file_size) status = ft_file_write_below(path, file, file_size);
   if (status) ft_log(FILTRA_LOG_WARNING, "pipeline cache not stored: %s", filtra_error_message());
   free(file);
 }

@@ -200,6 +200,10 @@ static void test_making_folders(void **state) {
   assert_true(ft_file_exists(file));
   assert_false(ft_is_directory(file));
   assert_fails(ft_make_directories(file), FILTRA_ERROR_IO, file);
+  char *below = ft_path_join(deep, "more/g");
+  assert_ok(ft_file_write_below(below, "y", 1));
+  assert_content(below, "y");
+  free(below);
   free(deep);
   free(file);
 }
@@ -258,6 +262,11 @@ static void test_cache_directory(void **state) {
 
 static void test_machine(void **state) {
   (void)state;
+  int number[6];
+  assert_int_equal(sscanf(ft_date(), "%4d-%2d-%2dT%2d:%2d:%2dZ", &number[0], &number[1], &number[2],
+                          &number[3], &number[4], &number[5]),
+                   6);
+  assert_true(number[0] >= 2024 && strlen(ft_date()) == strlen("2026-11-21T09:00:00Z"));
   double before = ft_seconds();
   usleep(2000);
   assert_true(ft_seconds() - before >= 0.002);
