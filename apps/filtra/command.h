@@ -41,13 +41,21 @@ int command_print_json(const char *name, json_t *root);
 
 /* ---- options of every subcommand that opens a device (device_options.c) ---- */
 
-enum { OPTION_DEVICE = 256, OPTION_CAPS, OPTION_CACHE_DIR, OPTION_VALIDATION, OPTION_FIRST_FREE };
+enum {
+  OPTION_DEVICE = 256,
+  OPTION_CAPS,
+  OPTION_CACHE_DIR,
+  OPTION_TUNING,
+  OPTION_VALIDATION,
+  OPTION_FIRST_FREE
+};
 
 /** Rows for the table of getopt_long. */
 #define DEVICE_OPTIONS                                                                             \
   {"device", required_argument, NULL, OPTION_DEVICE},                                              \
       {"caps", required_argument, NULL, OPTION_CAPS},                                              \
-      {"cache-dir", required_argument, NULL, OPTION_CACHE_DIR}, {                                  \
+      {"cache-dir", required_argument, NULL, OPTION_CACHE_DIR},                                    \
+      {"tuning", required_argument, NULL, OPTION_TUNING}, {                                        \
     "validation", no_argument, NULL, OPTION_VALIDATION                                             \
   }
 
@@ -79,5 +87,6 @@ int run_analyze(int argc, char **argv);
 int run_check(int argc, char **argv);
 int run_kernels(int argc, char **argv);
 int run_bench(int argc, char **argv);
+int run_tune(int argc, char **argv);
 
 #endif

@@ -9,7 +9,9 @@ const char device_options_help[] =
     "                    registers (=few or many: what tiles are cut for),\n"
     "                    submission_ms (=N: the most one submission should take; 0: no\n"
     "                    limit), as key=value,...\n"
-    "  --cache-dir DIR   folder of the pipeline cache; \"\" keeps none\n"
+    "  --cache-dir DIR   folder of the pipeline cache and of what filtra tune finds; \"\" keeps\n"
+    "                    none\n"
+    "  --tuning FILE     what filtra tune --export wrote for this device; \"\" uses none\n"
     "  --validation      check every call with the Khronos validation layer\n";
 
 bool take_device_option(int code, const char *value, filtra_device_options *options) {
@@ -22,6 +24,9 @@ bool take_device_option(int code, const char *value, filtra_device_options *opti
     return true;
   case OPTION_CACHE_DIR:
     options->cache_dir = value;
+    return true;
+  case OPTION_TUNING:
+    options->tuning = value;
     return true;
   case OPTION_VALIDATION:
     options->validation = true;

@@ -1,6 +1,7 @@
 /* filtra devices: what is here, what it can do, and why one would be chosen. */
 #include "base/memory.h"
 #include "command.h"
+#include "gpu/tuning.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -22,6 +23,7 @@ static const char environment_help[] =
     "  FILTRA_DEVICE     as --device\n"
     "  FILTRA_CAPS       as --caps\n"
     "  FILTRA_CACHE_DIR  as --cache-dir; else $XDG_CACHE_HOME/filtra, else ~/.cache/filtra\n"
+    "  FILTRA_TUNING     as --tuning; else this device's file in the cache folder\n"
     "  FILTRA_VALIDATION 1: as --validation\n";
 
 /* What a device may have or lack. */
@@ -84,6 +86,14 @@ static double gib(uint64_t bytes) {
   return (double)bytes / (1024.0 * 1024.0 * 1024.0);
 }
 
+static void print_tuning(const ft_tuning *t) {
+  if (!t)
+    printf("     tuning    none: filtra tune finds the fastest kernels\n");
+  else
+    printf("     tuning    %zu keys, %zu faster than by default, from %s\n", t->count,
+           ft_tuning_chosen(t), t->path);
+}
+
 static void print_device(const filtra_device_info *info, bool chosen) {
   char version[32];
   version_text(info->api_version, version);
@@ -123,12 +133,21 @@ static json_t *device_json(const filtra_device_info *info) {
   return object;
 }
 
-static int print_json(const filtra_device_info *infos, uint32_t count, const uint32_t *chosen) {
+static json_t *tuning_json(const ft_tuning *t) {
+  return t ? json_pack("{s:s, s:I, s:I}", "file", t->path, "keys", (json_int_t)t->count, "faster",
+                       (json_int_t)ft_tuning_chosen(t))
+           : json_null();
+}
+
+/* `device` is the one that would be used; NULL: none can be. */
+static int print_json(const filtra_device_info *infos, uint32_t count,
+                      const filtra_device *device) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++)
     json_array_append_new(list, device_json(&infos[i]));
-  json_t *root = json_pack("{s:s, s:o, s:o}", "version", filtra_version(), "chosen",
-                           chosen ? json_integer(*chosen) : json_null(), "devices", list);
+  json_t *chosen = device ? json_integer(device->caps.info.index) : json_null();
+  json_t *root = json_pack("{s:s, s:o, s:o, s:o}", "version", filtra_version(), "chosen", chosen,
+                           "tuning", tuning_json(device ? device->tuning : NULL), "devices", list);
   int failed = !root || json_dumpf(root, stdout, JSON_INDENT(2));
   json_decref(root);
   putchar('\n');
@@ -162,9 +181,11 @@ static int list_and_print(const filtra_device_options *options, bool json) {
     if (chosen < count) infos[chosen] = *filtra_device_get_info(device); /* as --caps has it */
   }
   int code = COMMAND_DONE;
-  if (json) code = print_json(infos, count, opened ? NULL : &chosen);
-  for (uint32_t i = 0; i < count && !json; i++)
+  if (json) code = print_json(infos, count, device);
+  for (uint32_t i = 0; i < count && !json; i++) {
     print_device(&infos[i], !opened && i == chosen);
+    if (!opened && i == chosen) print_tuning(device->tuning);
+  }
   if (opened) code = command_fail("filtra devices", opened);
   filtra_device_close(&device);
   free(infos);

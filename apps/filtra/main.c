@@ -26,6 +26,7 @@ static const command commands[] = {
     {"generate", "go on with a text by a language model", run_generate},
     {"analyze", "show what a run's mixers do to their tokens", run_analyze},
     {"bench", "time kernels on the device", run_bench},
+    {"tune", "find the fastest configurations of kernels on the device", run_tune},
     {"kernels", "show what the device's compiler makes of the kernels", run_kernels},
     {"check", "run golden cases on the device and compare", run_check},
 };

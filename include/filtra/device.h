@@ -70,6 +70,11 @@ typedef struct filtra_device_options {
   /** Folder of the pipeline cache. NULL: FILTRA_CACHE_DIR, else $XDG_CACHE_HOME/filtra, else
    * ~/.cache/filtra. "" keeps no cache. */
   const char *cache_dir;
+  /** File of configurations that `filtra tune` found fastest on this device and driver; must be
+   * theirs. NULL: FILTRA_TUNING, else the file of this device in the cache folder, if it is there.
+   * "" uses none: every kernel is cut as its op decides. What is chosen changes the order of sums
+   * and so the last bits of results. */
+  const char *tuning;
   /** Turns the Khronos validation layer with synchronization validation on; every message counts
    * and goes to the log. Fails with UNSUPPORTED where the layer is not installed. The environment
    * variable FILTRA_VALIDATION=1 does the same. */

@@ -75,7 +75,8 @@ FILTRA_API filtra_status filtra_trainer_finish(filtra_trainer *trainer,
 FILTRA_API uint64_t filtra_trainer_steps(const filtra_trainer *trainer);
 
 /** Writes parameters, optimizer state and step to one safetensors file, atomically. Waits for the
- * steps in flight. A run that is restored continues with the same bits on the same device. */
+ * steps in flight. A run that is restored continues with the same bits on the same device: with
+ * the configurations of kernels that it began with, too, whatever the device was tuned to since. */
 FILTRA_API filtra_status filtra_trainer_save(filtra_trainer *trainer, const char *path);
 /** Restores what filtra_trainer_save wrote; the model must have the same parameters. */
 FILTRA_API filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path);
@@ -101,8 +102,8 @@ typedef struct filtra_run_options {
   /** The configuration: JSON text, complete or partial (docs/config.md). NULL resumes `folder`. */
   const char *config;
   const char *config_name; /**< what errors call the configuration; NULL: "configuration" */
-  /** The run folder: config.json, metrics.jsonl, model.safetensors, checkpoint/. Must not hold a
-   * run yet unless resuming. */
+  /** The run folder: config.json, tuning.json (what the device was tuned to when the run began),
+   * metrics.jsonl, model.safetensors, checkpoint/. Must not hold a run yet unless resuming. */
   const char *folder;
   /** Called when all is set up and after each step; returning false stops after a checkpoint:
    * status CANCELLED. */

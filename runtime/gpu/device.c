@@ -1,5 +1,6 @@
 /* Listing, choosing, opening and closing devices. */
 #include "gpu/internal.h"
+#include "gpu/tuning.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -140,12 +141,24 @@ static filtra_status create_objects(filtra_device *dev) {
   return FT_VK(dev, dev->vk.vkCreateSemaphore(dev->device, &semaphore, NULL, &dev->timeline));
 }
 
-static filtra_status create_pipelines(filtra_device *dev, const char *option) {
-  const char *folder = option ? option : getenv("FILTRA_CACHE_DIR");
-  if (!dev->caps.pipeline_cache) folder = "";
+/* Configurations that were stored for this device, or are named. */
+static filtra_status open_tuning(filtra_device *dev, const char *option, const char *folder) {
+  const char *file = option ? option : getenv("FILTRA_TUNING");
+  if (folder && !(dev->tuning_path = ft_tuning_path(dev, folder))) return FILTRA_ERROR_HOST_MEMORY;
+  bool foreign;
+  if (file) return *file ? ft_tuning_load(dev, file, &foreign, &dev->tuning) : FILTRA_OK;
+  ft_tuning_open_cached(dev);
+  return FILTRA_OK;
+}
+
+/* What lies in the cache folder: pipelines and tuning. */
+static filtra_status open_cache(filtra_device *dev, const filtra_device_options *options) {
+  const char *folder = options->cache_dir ? options->cache_dir : getenv("FILTRA_CACHE_DIR");
   char *usual = folder ? NULL : ft_cache_directory();
   if (!folder) folder = usual;
-  filtra_status status = ft_pipeline_store_create(dev, folder && *folder ? folder : NULL);
+  if (folder && !*folder) folder = NULL;
+  filtra_status status = ft_pipeline_store_create(dev, dev->caps.pipeline_cache ? folder : NULL);
+  if (!status) status = open_tuning(dev, options->tuning, dev->compiler ? NULL : folder);
   free(usual);
   return status;
 }
@@ -178,7 +191,7 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
                    dev->caps.info.name, dev->caps.info.driver);
   FT_TRY(create_device(dev));
   FT_TRY(create_objects(dev));
-  FT_TRY(create_pipelines(dev, options->cache_dir));
+  FT_TRY(open_cache(dev, options));
   ft_log(FILTRA_LOG_INFO, "device %u: %s, %s", dev->caps.info.index, dev->caps.info.name,
          dev->caps.info.driver);
   return FILTRA_OK;
@@ -222,6 +235,8 @@ void filtra_device_close(filtra_device **device) {
   if (!dev) return;
   if (dev->device) destroy_objects(dev);
   ft_instance_destroy(&dev->instance);
+  ft_tuning_release(&dev->tuning);
+  free(dev->tuning_path);
   free(dev);
 }
 

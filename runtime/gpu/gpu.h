@@ -81,6 +81,8 @@ struct filtra_device {
   uint64_t memory_used;
   struct ft_pipeline_store *pipelines;
   struct ft_staging *staging;
+  struct ft_tuning *tuning; /* which configurations ops take; NULL: what they choose themselves */
+  char *tuning_path;        /* of this device's file in the cache folder; NULL: there is none */
 };
 
 /** Opens a device to see what its compiler makes of kernels: pipelines keep statistics, no

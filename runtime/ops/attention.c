@@ -14,22 +14,6 @@ enum { MAX_SCALARS = 10 };
 
 /* ---- dispatches ---- */
 
-static ft_tiling choose_tiling(const filtra_device *dev, int64_t columns) {
-  uint32_t lanes = dev->caps.info.subgroup_size;
-  if (dev->caps.attention == FT_ATTENTION_LANES)
-    return (ft_tiling){true, lanes, lanes, .own_rows = 8, .rows = 8, .columns = 2 * lanes};
-  /* A tile of scores and the row sums of two matrices have to stay in registers. */
-  uint32_t own_rows = columns > 64 ? 2 : 4;
-  if (dev->caps.few_registers) own_rows = columns > 32 ? 1 : 2;
-  return (ft_tiling){false,
-                     128,
-                     0,
-                     .own_rows = own_rows,
-                     .rows = 16 * own_rows,
-                     .columns = 32,
-                     .unroll = dev->caps.cpu || dev->caps.few_registers ? 1 : 4};
-}
-
 uint32_t ft_attention_blocks(int64_t count, uint32_t size) {
   return (uint32_t)((count + size - 1) / size);
 }
@@ -329,7 +313,6 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
       !check_shapes(g, op, q, k, v) || !check_options(g, op, o, q, k))
     return false;
   const int64_t shape[4] = {q->shape[0], q->shape[1], q->shape[2], v->shape[3]};
-  int64_t columns = q->shape[3] > v->shape[3] ? q->shape[3] : v->shape[3];
   filtra_tensor *y = ft_tensor_token_major(g, op, shape);
   filtra_tensor *lse = ft_tensor_new(g, "log-sum-exp", FILTRA_F32, 3, shape);
   if (!y || !lse || !addressable(g, op, y, "the result")) return false;
@@ -341,7 +324,7 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
                         o->bias,
                         y,
                         lse,
-                        .tiling = choose_tiling(ft_graph_device(g), columns),
+                        .tiling = ft_attention_tiling(ft_graph_device(g), op, q, k, v, o),
                         .flags = option_flags(o),
                         .op_id = dropout > 0 ? ft_graph_random_id(g) : 0,
                         .scale = o->scale != 0 ? o->scale : 1 / sqrtf((float)q->shape[3]),

@@ -27,6 +27,12 @@ typedef struct ft_tiling {
   uint32_t unroll; /* of the inner loops of tiled kernels */
 } ft_tiling;
 
+/** The tiling for these arguments, which have been checked; `op` is "attention", "gfsa" or
+ * "plaplacian" (ops/attention_tiling.c). */
+ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const filtra_tensor *q,
+                              const filtra_tensor *k, const filtra_tensor *v,
+                              const filtra_attention_options *options);
+
 typedef struct ft_attention {
   filtra_tensor *q, *k, *v, *mask, *bias;
   filtra_tensor *y;   /* [B,H,Nq,Dv], token by token */

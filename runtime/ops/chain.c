@@ -1,7 +1,9 @@
 #include "ops/chain.h"
+#include "ops/tuner.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- how the work is cut ---- */
 
@@ -16,17 +18,38 @@ static uint32_t divide_up(uint64_t a, uint64_t b) {
   return (uint32_t)((a + b - 1) / b);
 }
 
-/* Steps of a chunk. Cutting costs another pass over the input, so only as many chunks as the device
- * needs to be busy; and few enough that stringing their carries together, one after the other,
- * takes no longer than walking through one. */
-static uint32_t chunk_length(bool cpu, uint64_t teams, uint32_t steps) {
+/* Chunks of steps. Cutting costs another pass over the input, so only as many as the device needs
+ * to be busy; and few enough that stringing their carries together, one after the other, takes no
+ * longer than walking through one. */
+static uint32_t standard_chunks(bool cpu, uint64_t teams, uint32_t steps) {
   const uint64_t enough = cpu ? 8 : 2048;
   const double shortest = cpu ? 256 : 32;
-  if (teams >= enough || steps < 2 * shortest) return steps;
+  if (teams >= enough || steps < 2 * shortest) return 1;
   double chunk = (double)steps * (double)teams / (double)enough;
-  return (uint32_t)ceil(fmax(fmax(chunk, shortest), sqrt((double)steps)));
+  return divide_up(steps, (uint32_t)ceil(fmax(fmax(chunk, shortest), sqrt((double)steps))));
 }
 
+enum { PER_LANE, AHEAD, PARTS };
+
+static ft_configuration standard(const ft_caps *caps, const struct plan *p) {
+  const uint32_t most = caps->cpu ? 8 : caps->few_registers ? 1 : 2;
+  uint32_t per_lane = 1;
+  while (per_lane < most && per_lane * p->lanes < p->features)
+    per_lane *= 2;
+  const uint64_t teams = (uint64_t)p->batch * divide_up(p->features, per_lane * p->lanes);
+  return (ft_configuration){{per_lane, caps->cpu || caps->few_registers ? 1 : 4,
+                             standard_chunks(caps->cpu, teams, p->steps)}};
+}
+
+static void cut(struct plan *p, const ft_configuration *c) {
+  p->per_lane = c->value[PER_LANE];
+  p->ahead = c->value[AHEAD];
+  p->blocks = divide_up(p->features, p->per_lane * p->lanes);
+  p->chunk = divide_up(p->steps, c->value[PARTS]);
+  p->chunks = p->chunk ? divide_up(p->steps, p->chunk) : 1;
+}
+
+/* What follows from the sizes alone. */
 static struct plan make_plan(const filtra_device *dev, const ft_chain *c) {
   const ft_caps *caps = &dev->caps;
   const int64_t *shape = c->in[0]->shape;
@@ -37,14 +60,111 @@ static struct plan make_plan(const filtra_device *dev, const ft_chain *c) {
   const bool narrow = caps->few_registers && caps->subgroup_size_control && p.lanes > 16;
   if (caps->subgroup && narrow) p.lanes = 16;
   p.wide = caps->cpu && caps->subgroup && caps->info.int64 && p.lanes >= 4;
-  const uint32_t most = caps->cpu ? 8 : caps->few_registers ? 1 : 2;
-  p.per_lane = 1;
-  while (p.per_lane < most && p.per_lane * p.lanes < p.features)
-    p.per_lane *= 2;
-  p.ahead = caps->cpu || caps->few_registers ? 1 : 4;
-  p.blocks = divide_up(p.features, p.per_lane * p.lanes);
-  p.chunk = chunk_length(caps->cpu, (uint64_t)p.batch * p.blocks, p.steps);
-  p.chunks = p.chunk ? divide_up(p.steps, p.chunk) : 1;
+  return p;
+}
+
+/* ---- what the tuner asks ---- */
+
+/* A question's numbers. */
+typedef struct chain_problem {
+  int64_t batch, tokens, features, lanes, affine, shift, up, adjoint, phased, permuted, permutation,
+      vectors, summed;
+} chain_problem;
+
+static chain_problem problem_of(const ft_tuning_question *q) {
+  chain_problem p;
+  memcpy(&p, q->number, sizeof p);
+  return p;
+}
+
+static bool usable(const filtra_device *dev, const ft_tuning_question *q,
+                   const ft_configuration *c) {
+  enum { SHORTEST = 16 }; /* steps of a chunk */
+  const chain_problem p = problem_of(q);
+  (void)dev;
+  /* Not twice the lanes that the features take, and no chunk of nothing. */
+  return (c->value[PER_LANE] == 1 || c->value[PER_LANE] * p.lanes < 2 * p.features) &&
+         (c->value[PARTS] == 1 || (p.tokens - 1) / c->value[PARTS] >= SHORTEST);
+}
+
+/* One walk with everything that the problem has. */
+static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
+  chain_problem p = problem_of(q);
+  if (odd) {
+    p.batch = p.batch < 2 ? p.batch : 2;
+    p.features = p.features < 13 ? p.features : 13;
+    p.tokens -= p.tokens > 2;
+  }
+  const int64_t steps = p.tokens - 1, shape[] = {p.batch, p.tokens, p.features, 2};
+  const int64_t rotations[] = {p.batch, steps, 4, 2}, rows[] = {p.batch, p.tokens, 2};
+  ft_chain c = {.label = "chain",
+                .affine = p.affine,
+                .shift = (uint32_t)p.shift,
+                .up = p.up,
+                .adjoint = p.adjoint,
+                .phased = (ft_chain_side)p.phased,
+                .permuted = (ft_chain_side)p.permuted,
+                .permutation = p.permutation,
+                .vectors = (int)p.vectors};
+  /* In [-1,1) a step would multiply the carry by up to sqrt(2): half of that keeps it small. */
+  filtra_tensor *given =
+      ft_trial_input(t, "coefficients", p.affine ? 3 : 4, p.affine ? rows : rotations);
+  if (!given) return;
+  c.coefficients = filtra_affine(t->graph, given, 0.5f, 0.0f);
+  if (p.phased) c.phases = ft_trial_input(t, "phases", 3, rows);
+  for (int i = 0; i < c.vectors; i++) {
+    c.in[i] = ft_trial_input(t, "in", 4, shape);
+    filtra_tensor *out = ft_tensor_new(t->graph, "out", FILTRA_F32, 4, shape);
+    c.out[i] = out;
+    ft_trial_output(t, out);
+  }
+  filtra_tensor *gradient =
+      p.summed ? ft_tensor_new(t->graph, "gradient", FILTRA_F32, 4, rotations) : NULL;
+  c.gradient = gradient;
+  if (p.summed) ft_trial_output(t, gradient);
+  if (ft_graph_status(t->graph)) return;
+  ft_emit_chain(t->graph, &c);
+}
+
+static const ft_tunable tunable = {usable, build_trial};
+
+static ft_tuning_question question(const filtra_device *dev, const ft_chain *c,
+                                   const struct plan *p) {
+  const bool summed = c->gradient && p->steps;
+  const chain_problem numbers = {.batch = p->batch,
+                                 .tokens = p->steps + 1,
+                                 .features = p->features,
+                                 .lanes = p->lanes,
+                                 .affine = c->affine,
+                                 .shift = c->shift,
+                                 .up = c->up,
+                                 .adjoint = c->adjoint,
+                                 .phased = c->phases ? c->phased : FT_CHAIN_NOWHERE,
+                                 .permuted = c->permuted,
+                                 .permutation = c->permutation,
+                                 .vectors = c->vectors,
+                                 .summed = summed};
+  ft_tuning_question q = {
+      .family = FT_TUNE_CHAIN, .standard = standard(&dev->caps, p), .op = &tunable};
+  memcpy(q.number, &numbers, sizeof numbers);
+  snprintf(q.key, sizeof q.key, "%s w%u%s %s%s x%d n%lld f%lld b%lld",
+           ft_configurations(q.family)->name, p->lanes, p->wide ? " cpu" : "",
+           c->affine ? "affine" : "rotations", summed ? " summed" : "", c->vectors,
+           (long long)ft_tuning_bucket(p->steps + 1), (long long)ft_tuning_bucket(p->features),
+           (long long)ft_tuning_bucket(p->batch));
+  return q;
+}
+
+static struct plan choose_plan(const filtra_device *dev, const ft_chain *c) {
+  struct plan p = make_plan(dev, c);
+  if (ft_tuning_reference(dev)) {
+    p.wide = false;
+    cut(&p, &(ft_configuration){{1, 1, 1}});
+  } else {
+    ft_tuning_question q = question(dev, c, &p);
+    ft_configuration chosen = ft_tuning_choose(dev, &q);
+    cut(&p, &chosen);
+  }
   return p;
 }
 
@@ -117,7 +237,7 @@ static filtra_tensor *emit_carries(filtra_graph *g, const struct plan *p, ft_ker
 
 void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
   const filtra_device *dev = ft_graph_device(g);
-  const struct plan p = make_plan(dev, c);
+  const struct plan p = choose_plan(dev, c);
   const uint32_t push[] = {p.batch,
                            p.steps,
                            p.features,

@@ -1,6 +1,10 @@
 /* Matrix products: which kernel, which tiles, and the arguments. */
 #include "ops/gemm.h"
 #include "ops/support.h"
+#include "ops/tuner.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* As in shaders/gemm/gemm.glsl. */
 enum {
@@ -32,7 +36,7 @@ typedef struct gemm_plan {
   uint32_t tile_m, tile_n; /* per workgroup */
   uint32_t step;           /* of K per iteration */
   uint32_t wide;           /* elements of an aligned load */
-  int64_t chunk;           /* of K per part; k: not split */
+  int64_t parts;           /* of K */
   bool pack_a, pack_b;     /* copy it into panels first */
 } gemm_plan;
 
@@ -55,114 +59,6 @@ static bool splittable(const ft_gemm *p) {
          ft_dense(c->tensor) && filtra_tensor_elements(c->tensor) == batches(p) * p->m * p->n &&
          c->column == 1 && c->row == p->n && (p->inner == 1 || c->inner == p->m * p->n) &&
          (p->outer == 1 || c->outer == p->inner * p->m * p->n);
-}
-
-/* Cuts K where the tiles of C alone do not fill the device: `most` parts of at least `least` steps
- * of k so that there are `enough` workgroups. */
-static void split_k(const ft_gemm *p, gemm_plan *plan, int64_t enough, int64_t least) {
-  int64_t parts = ceil_div(enough, workgroups(p, plan)), most = p->k / least;
-  if (parts > most) parts = most;
-  plan->chunk = p->k;
-  if (parts < 2 || !splittable(p)) return;
-  plan->chunk = ceil_div(ceil_div(p->k, parts), 64) * 64;
-}
-
-/* Whether an operand's lines, which a tile goes through along k, push each other out of the cache:
- * those a multiple of 1 KiB apart share few of its sets. A copy in panels pays where elements are
- * used `reuse` times. A train step of width 512, lavapipe, Mesa 25.0: 0.98 CPU seconds, then
- * 0.85. */
-static bool aliases(const ft_gemm *p, int64_t stride, int64_t reuse) {
-  return stride % 256 == 0 && p->k >= 64 && reuse >= 128 && batches(p) == 1;
-}
-
-static gemm_plan plan_naive(const filtra_device *dev) {
-  return (gemm_plan){.kernel = "gemm/naive",
-                     .workgroup = dev->caps.row_workgroup,
-                     .tile_m = 1,
-                     .tile_n = dev->caps.row_workgroup,
-                     .step = 1,
-                     .wide = 1};
-}
-
-/* Measured on lavapipe, Mesa 25.0, K = 128: 4, 8 and 16 rows per lane reach 16, 20 and 22 GFLOP/s
- * per core, 12 and 20 rows no more. So 16, unless half of the last tile would lie outside of
- * few. */
-static gemm_plan plan_s64(const filtra_device *dev, const ft_gemm *p) {
-  uint32_t width = dev->caps.info.subgroup_size;
-  uint32_t rows = p->m <= 4 ? 4 : p->m <= 56 && (p->m - 1) % 16 < 8 ? 8 : 16;
-  bool transposed_b = p->b.column != 1;
-  return (gemm_plan){.kernel = "gemm/s64",
-                     .workgroup = width,
-                     .spec = {rows},
-                     .spec_count = 1,
-                     .tile_m = rows,
-                     .tile_n = 2 * width,
-                     .step = 2 * width,
-                     .wide = 2,
-                     .pack_a = p->a.column != 1 && aliases(p, p->a.column, p->n),
-                     .pack_b = aliases(p, transposed_b ? p->b.column : p->b.row, p->m)};
-}
-
-/* A GPU is taken to need this many workgroups to be busy. */
-enum { GPU_WORKGROUPS = 192, GPU_LEAST_CHUNK = 256, CPU_WORKGROUPS = 32, CPU_LEAST_CHUNK = 1024 };
-
-/* The largest tile that leaves enough workgroups; larger ones load less per multiply-add. */
-static gemm_plan plan_tiled(const filtra_device *dev, const ft_gemm *p) {
-  /* invocations, rows and columns of each, k step, invocations side by side */
-  static const uint32_t shapes[][5] = {
-      {256, 8, 8, 8, 16}, {256, 4, 4, 16, 16}, {128, 8, 4, 16, 16}, {64, 4, 4, 16, 8}};
-  const ft_caps *caps = &dev->caps;
-  gemm_plan best = {0};
-  for (size_t i = 0; i < FT_COUNT(shapes); i++) {
-    const uint32_t *s = shapes[i];
-    if (s[0] > caps->info.max_workgroup_invocations && i + 1 < FT_COUNT(shapes)) continue;
-    if (caps->few_registers && s[1] * s[2] > 16) continue;
-    best = (gemm_plan){.kernel = "gemm/tiled",
-                       .workgroup = s[0],
-                       .spec = {s[1], s[2], s[3], s[4]},
-                       .spec_count = 4,
-                       .tile_m = s[0] / s[4] * s[1],
-                       .tile_n = s[4] * s[2],
-                       .step = 1,
-                       .wide = 4};
-    int64_t parts = splittable(p) ? p->k / GPU_LEAST_CHUNK : 1;
-    if (workgroups(p, &best) * (parts > 1 ? parts : 1) >= GPU_WORKGROUPS) break;
-  }
-  return best;
-}
-
-/* The only place that chooses a kernel. */
-static gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
-  gemm_plan chosen;
-  switch (dev->caps.gemm) {
-  case FT_GEMM_S64:
-    chosen = plan_s64(dev, p);
-    break;
-  case FT_GEMM_TILED:
-    chosen = plan_tiled(dev, p);
-    break;
-  default:
-    chosen = plan_naive(dev);
-  }
-  bool cpu = dev->caps.cpu;
-  split_k(p, &chosen, cpu ? CPU_WORKGROUPS : GPU_WORKGROUPS,
-          cpu ? CPU_LEAST_CHUNK : GPU_LEAST_CHUNK);
-  return chosen;
-}
-
-ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose) {
-  int last = t->ndim - 1;
-  ft_matrix x = {.tensor = t, .row = t->stride[last - 1], .column = t->stride[last]};
-  if (transpose) x = (ft_matrix){.tensor = t, .row = x.column, .column = x.row};
-  if (t->ndim == 4) x.outer = t->stride[0];
-  if (t->ndim >= 3) x.inner = t->stride[t->ndim - 3];
-  return x;
-}
-
-ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose) {
-  int64_t columns = ft_columns(t);
-  return (ft_matrix){
-      .tensor = t, .row = transpose ? 1 : columns, .column = transpose ? columns : 1};
 }
 
 /* A matrix as the kernels see it: dense along columns, or along rows when transposed. */
@@ -191,6 +87,260 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
   return o;
 }
 
+/* A GPU is taken to need this many workgroups to be busy. */
+enum { GPU_WORKGROUPS = 192, GPU_LEAST_CHUNK = 256, CPU_WORKGROUPS = 32, CPU_LEAST_CHUNK = 1024 };
+
+/* Cuts K where the tiles of C alone do not fill the device: parts of at least so many steps of k
+ * that there are enough workgroups. */
+static int64_t standard_parts(const filtra_device *dev, const ft_gemm *p, const gemm_plan *plan) {
+  const bool cpu = dev->caps.cpu;
+  const int64_t enough = cpu ? CPU_WORKGROUPS : GPU_WORKGROUPS;
+  int64_t parts = ceil_div(enough, workgroups(p, plan));
+  int64_t most = p->k / (cpu ? CPU_LEAST_CHUNK : GPU_LEAST_CHUNK);
+  if (parts > most) parts = most;
+  return parts < 2 || !splittable(p) ? 1 : parts;
+}
+
+/* Of K per part; k: not split. */
+static int64_t chunk_of(int64_t k, int64_t parts) {
+  return parts < 2 ? k : ceil_div(ceil_div(k, parts), 64) * 64;
+}
+
+/* Whether an operand's lines, which a tile goes through along k, push each other out of the cache:
+ * those a multiple of 1 KiB apart share few of its sets. */
+static bool aliases(const ft_gemm *p, int64_t stride) {
+  return stride % 256 == 0 && p->k >= 64 && batches(p) == 1;
+}
+
+static bool a_aliases(const ft_gemm *p) {
+  return p->a.column != 1 && aliases(p, p->a.column);
+}
+
+static bool b_aliases(const ft_gemm *p) {
+  return aliases(p, p->b.column != 1 ? p->b.column : p->b.row);
+}
+
+static gemm_plan plan_naive(const filtra_device *dev) {
+  return (gemm_plan){.kernel = "gemm/naive",
+                     .workgroup = dev->caps.row_workgroup,
+                     .tile_m = 1,
+                     .tile_n = dev->caps.row_workgroup,
+                     .step = 1,
+                     .wide = 1,
+                     .parts = 1};
+}
+
+/* ---- configurations: the tables are in gpu/tuning_table.c ---- */
+
+enum { S64_ROWS, S64_PACK, S64_PARTS };
+enum { PACK_A = 1, PACK_B = 2 };
+enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
+
+static gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c) {
+  const uint32_t width = dev->caps.info.subgroup_size, *v = c->value;
+  return (gemm_plan){.kernel = "gemm/s64",
+                     .workgroup = width,
+                     .spec = {v[S64_ROWS]},
+                     .spec_count = 1,
+                     .tile_m = v[S64_ROWS],
+                     .tile_n = 2 * width,
+                     .step = 2 * width,
+                     .wide = 2,
+                     .parts = v[S64_PARTS],
+                     .pack_a = v[S64_PACK] & PACK_A,
+                     .pack_b = v[S64_PACK] & PACK_B};
+}
+
+static gemm_plan plan_tiled(const ft_configuration *c) {
+  const uint32_t *v = c->value;
+  return (gemm_plan){.kernel = "gemm/tiled",
+                     .workgroup = v[TILED_WORKGROUP],
+                     .spec = {v[TILED_ROWS], v[TILED_COLUMNS], v[TILED_STEP], v[TILED_ACROSS]},
+                     .spec_count = 4,
+                     .tile_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS],
+                     .tile_n = v[TILED_ACROSS] * v[TILED_COLUMNS],
+                     .step = 1,
+                     .wide = 4,
+                     .parts = v[TILED_PARTS]};
+}
+
+/* Measured on lavapipe, Mesa 25.0, K = 128: 4, 8 and 16 rows per lane reach 16, 20 and 22 GFLOP/s
+ * per core, 12 and 20 rows no more. So 16, unless half of the last tile would lie outside of
+ * few. A copy in panels pays where elements are used often. A train step of width 512, lavapipe,
+ * Mesa 25.0: 0.98 CPU seconds, then 0.85. */
+static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p) {
+  enum { REUSE = 128 };
+  uint32_t rows = p->m <= 4 ? 4 : p->m <= 56 && (p->m - 1) % 16 < 8 ? 8 : 16;
+  uint32_t pack =
+      (a_aliases(p) && p->n >= REUSE ? PACK_A : 0) | (b_aliases(p) && p->m >= REUSE ? PACK_B : 0);
+  ft_configuration c = {{rows, pack, 1}};
+  gemm_plan plan = plan_s64(dev, &c);
+  c.value[S64_PARTS] = (uint32_t)standard_parts(dev, p, &plan);
+  return c;
+}
+
+/* The largest tile that leaves enough workgroups; larger ones load less per multiply-add. */
+static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
+  enum { CHOICES = 4 };
+  const ft_caps *caps = &dev->caps;
+  ft_configuration best = {0};
+  for (size_t i = 0; i < CHOICES; i++) {
+    ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_TILED, i);
+    const uint32_t *v = c.value;
+    if (v[TILED_WORKGROUP] > caps->info.max_workgroup_invocations && i + 1 < CHOICES) continue;
+    if (caps->few_registers && v[TILED_ROWS] * v[TILED_COLUMNS] > 16) continue;
+    best = c;
+    gemm_plan plan = plan_tiled(&c);
+    int64_t parts = splittable(p) ? p->k / GPU_LEAST_CHUNK : 1;
+    if (workgroups(p, &plan) * (parts > 1 ? parts : 1) >= GPU_WORKGROUPS) break;
+  }
+  gemm_plan plan = plan_tiled(&best);
+  best.value[TILED_PARTS] = (uint32_t)standard_parts(dev, p, &plan);
+  return best;
+}
+
+/* ---- what the tuner asks ---- */
+
+/* A question's numbers. */
+typedef struct gemm_problem {
+  int64_t m, n, k, outer, inner;
+  int64_t a_row, a_column, a_outer, a_inner, b_row, b_column, b_outer, b_inner;
+  int64_t bias, activation, splittable, pack; /* pack: which operands' lines alias */
+} gemm_problem;
+
+static gemm_problem problem_of(const ft_tuning_question *q) {
+  gemm_problem p;
+  memcpy(&p, q->number, sizeof p);
+  return p;
+}
+
+static bool usable_tiled(const filtra_device *dev, const uint32_t *v) {
+  uint32_t quads_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS] / 4;
+  uint32_t quads_n = v[TILED_ACROSS] * v[TILED_COLUMNS] / 4;
+  uint32_t shared = v[TILED_STEP] * (quads_m + quads_n + 2) * 16; /* as in tiled.comp */
+  return v[TILED_WORKGROUP] <= dev->caps.info.max_workgroup_invocations &&
+         shared <= dev->caps.info.shared_memory_bytes;
+}
+
+static bool usable(const filtra_device *dev, const ft_tuning_question *q,
+                   const ft_configuration *c) {
+  enum { LEAST_CHUNK = 64, MOST_SUMS = 64 << 20 }; /* of k; bytes of the parts' sums */
+  const bool s64 = q->family == FT_TUNE_GEMM_S64;
+  const int64_t parts = c->value[s64 ? S64_PARTS : TILED_PARTS];
+  const gemm_problem p = problem_of(q);
+  if (s64 ? (c->value[S64_PACK] & ~p.pack) != 0 : !usable_tiled(dev, c->value)) return false;
+  if (parts == 1) return true;
+  return p.splittable && ceil_div(p.k, parts) >= LEAST_CHUNK &&
+         parts * p.m * p.n * p.outer * p.inner * (int64_t)sizeof(float) <= MOST_SUMS;
+}
+
+/* Elements from the first to the last of a batch of matrices. */
+static int64_t extent(int64_t rows, int64_t row, int64_t columns, int64_t column, int64_t outer,
+                      int64_t outer_stride, int64_t inner, int64_t inner_stride) {
+  return 1 + (rows - 1) * row + (columns - 1) * column + (outer - 1) * outer_stride +
+         (inner - 1) * inner_stride;
+}
+
+static int64_t at_most(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* The product alone, its operands where they would lie; of the epilogue what costs most. */
+static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
+  gemm_problem p = problem_of(q);
+  if (odd) {
+    p.m = at_most(p.m, 37);
+    p.n = at_most(p.n, 29);
+    p.k = p.k > 1 ? p.k - 1 : 1;
+    p.outer = at_most(p.outer, 2);
+    p.inner = at_most(p.inner, 3);
+  }
+  int64_t size_a = extent(p.m, p.a_row, p.k, p.a_column, p.outer, p.a_outer, p.inner, p.a_inner);
+  int64_t size_b = extent(p.k, p.b_row, p.n, p.b_column, p.outer, p.b_outer, p.inner, p.b_inner);
+  int64_t size_c = p.outer * p.inner * p.m * p.n;
+  filtra_tensor *a = ft_trial_input(t, "a", 1, &size_a), *b = ft_trial_input(t, "b", 1, &size_b);
+  filtra_tensor *bias = p.bias ? ft_trial_input(t, "bias", 1, &p.n) : NULL;
+  filtra_tensor *c = ft_tensor_new(t->graph, "c", FILTRA_F32, 1, &size_c);
+  if (!a || !b || !c || (p.bias && !bias)) return;
+  ft_emit_gemm(t->graph, &(ft_gemm){.label = "gemm",
+                                    .a = {a, p.a_row, p.a_column, p.a_outer, p.a_inner},
+                                    .b = {b, p.b_row, p.b_column, p.b_outer, p.b_inner},
+                                    .c = {c, p.n, 1, p.inner * p.m * p.n, p.m * p.n},
+                                    .m = p.m,
+                                    .n = p.n,
+                                    .k = p.k,
+                                    .outer = p.outer,
+                                    .inner = p.inner,
+                                    .bias = bias,
+                                    .activation = (filtra_activation)p.activation});
+  ft_trial_output(t, c);
+}
+
+static const ft_tunable tunable = {usable, build_trial};
+
+static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
+  const bool s64 = dev->caps.gemm == FT_GEMM_S64;
+  const gemm_problem numbers = {p->m,
+                                p->n,
+                                p->k,
+                                p->outer,
+                                p->inner,
+                                p->a.row,
+                                p->a.column,
+                                p->a.outer,
+                                p->a.inner,
+                                p->b.row,
+                                p->b.column,
+                                p->b.outer,
+                                p->b.inner,
+                                p->bias != NULL,
+                                (int64_t)p->activation,
+                                splittable(p),
+                                (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0)};
+  ft_tuning_question q = {.family = s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED,
+                          .standard = s64 ? standard_s64(dev, p) : standard_tiled(dev, p),
+                          .op = &tunable};
+  memcpy(q.number, &numbers, sizeof numbers);
+  const int64_t wide = s64 ? 2 : 4;
+  const bool wide_a = describe(p, &p->a, p->m, p->k, wide).wide;
+  const bool wide_b = describe(p, &p->b, p->k, p->n, wide).wide;
+  snprintf(q.key, sizeof q.key, "%s w%u %c%c %c%c m%lld n%lld k%lld b%lld%s%s",
+           ft_configurations(q.family)->name, dev->caps.info.subgroup_size,
+           p->a.column == 1 ? 'n' : 't', p->b.column == 1 ? 'n' : 't', wide_a ? 'w' : 'u',
+           wide_b ? 'w' : 'u', (long long)ft_tuning_bucket(p->m), (long long)ft_tuning_bucket(p->n),
+           (long long)ft_tuning_bucket(p->k), (long long)ft_tuning_bucket(batches(p)),
+           splittable(p) ? "" : " whole", numbers.pack ? " alias" : "");
+  return q;
+}
+
+/* The only place that chooses a kernel. */
+static gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
+  if (ft_tuning_reference(dev)) return plan_naive(dev);
+  if (dev->caps.gemm == FT_GEMM_NAIVE) {
+    gemm_plan plan = plan_naive(dev);
+    plan.parts = standard_parts(dev, p, &plan);
+    return plan;
+  }
+  ft_tuning_question q = question(dev, p);
+  ft_configuration c = ft_tuning_choose(dev, &q);
+  return dev->caps.gemm == FT_GEMM_S64 ? plan_s64(dev, &c) : plan_tiled(&c);
+}
+
+ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose) {
+  int last = t->ndim - 1;
+  ft_matrix x = {.tensor = t, .row = t->stride[last - 1], .column = t->stride[last]};
+  if (transpose) x = (ft_matrix){.tensor = t, .row = x.column, .column = x.row};
+  if (t->ndim == 4) x.outer = t->stride[0];
+  if (t->ndim >= 3) x.inner = t->stride[t->ndim - 3];
+  return x;
+}
+
+ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose) {
+  int64_t columns = ft_columns(t);
+  return (ft_matrix){
+      .tensor = t, .row = transpose ? 1 : columns, .column = transpose ? columns : 1};
+}
+
 /* The operand as panels of `width` columns, each with its k lines one behind the other. */
 static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64_t line,
                       int64_t column, int64_t columns, int64_t width) {
@@ -213,7 +363,8 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
 }
 
 static void emit(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) {
-  int64_t parts = ceil_div(p->k, plan->chunk), count = batches(p) * p->m * p->n;
+  int64_t chunk = chunk_of(p->k, plan->parts), parts = ceil_div(p->k, chunk);
+  int64_t count = batches(p) * p->m * p->n;
   filtra_tensor *target = p->c.tensor;
   if (parts > 1) target = ft_tensor_new(g, p->label, FILTRA_F32, 2, (int64_t[]){parts, count});
   if (!target) return;
@@ -223,7 +374,7 @@ static void emit(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) {
   bool accumulate = p->accumulate && parts == 1, random = p->dropout > 0;
   bool wide_c = c.wide && aligned(target, plan->wide) && (!p->z || aligned(p->z, plan->wide)) &&
                 (!p->residual || aligned(p->residual, plan->wide));
-  bool tail = p->k % plan->step || plan->chunk % plan->step;
+  bool tail = p->k % plan->step || chunk % plan->step;
   uint32_t shape = (a.transposed ? TRANSPOSED_A : 0) | (b.transposed ? TRANSPOSED_B : 0) |
                    (a.wide ? WIDE_A : 0) | (b.wide ? WIDE_B : 0) | (wide_c ? WIDE_C : 0) |
                    (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0) |
@@ -248,7 +399,7 @@ static void emit(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) {
                            p->scale == 0 ? 1 : p->scale,
                            p->dropout,
                            p->random_id,
-                           (uint32_t)plan->chunk};
+                           (uint32_t)chunk};
   uint32_t down = (uint32_t)ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ceil_div(p->n, plan->tile_n);
   double cells = (double)count, terms = cells * (double)p->k;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "gpu/tuning.h"
 #include "train/run.h"
 
 #include <stdio.h>
@@ -221,20 +222,50 @@ static void remove_from(const char *folder, const char *name) {
   free(path);
 }
 
-filtra_status ft_run_make_folder(const char *folder, const ft_run_config *config,
-                                 const filtra_dataset *data) {
+/* ---- tuning ---- */
+
+static filtra_status write_tuning(const char *folder, const filtra_device *device) {
+  char *path = ft_path_join(folder, FT_RUN_TUNING);
+  char *text = path ? ft_tuning_choices(device, device->tuning) : NULL;
+  filtra_status status = text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
+  free(text);
+  free(path);
+  return status;
+}
+
+filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device,
+                                 ft_tuning **tuning) {
+  char *path = ft_path_join(folder, FT_RUN_TUNING);
+  bool foreign = false;
+  *tuning = NULL;
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status =
+      ft_file_exists(path) ? ft_tuning_load(device, path, &foreign, tuning) : FILTRA_OK;
+  free(path);
+  if (!foreign) return status;
+  ft_log(FILTRA_LOG_WARNING, "the run goes on with the kernels' defaults: %s",
+         filtra_error_message());
+  return FILTRA_OK;
+}
+
+/* ---- all of it ---- */
+
+filtra_status ft_run_make_folder(const char *folder, const filtra_device *device,
+                                 const ft_run_config *config, const filtra_dataset *data) {
   char *checkpoint = ft_path_join(folder, "checkpoint");
   bool existed = ft_file_exists(folder);
   if (!checkpoint) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_make_directories(checkpoint);
   if (!status) status = write_tokenizer(folder, data);
   if (!status) status = write_fit(folder, data);
+  if (!status) status = write_tuning(folder, device);
   if (!status) /* the last: with it, it is a run */
     status = write_json(folder, FT_RUN_CONFIG, ft_run_config_write(config),
                         JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   if (status) {
     remove_from(folder, FT_RUN_TOKENIZER);
     remove_from(folder, FT_RUN_FIT);
+    remove_from(folder, FT_RUN_TUNING);
     remove(checkpoint); /* these remove empty folders only */
     if (!existed) remove(folder);
   }
@@ -246,14 +277,16 @@ filtra_status ft_run_write_about(const char *folder, filtra_model *model) {
   const filtra_device_info *info = filtra_device_get_info(model->device);
   json_int_t scalars = (json_int_t)filtra_parameters_scalars(model->params);
   return write_json(folder, FT_RUN_ABOUT,
-                    json_pack("{ss ss ss ss sI}", "filtra", filtra_version(), "device", info->name,
-                              "driver", info->driver, "uuid", info->uuid, "parameters", scalars),
+                    json_pack("{ss ss ss ss sI sI}", "filtra", filtra_version(), "device",
+                              info->name, "driver", info->driver, "uuid", info->uuid, "parameters",
+                              scalars, "tuned_keys",
+                              (json_int_t)ft_tuning_chosen(model->device->tuning)),
                     JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 void ft_run_clean_folder(const char *folder) {
-  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_ABOUT, FT_RUN_TOKENIZER,
-                                      FT_RUN_FIT,    FT_RUN_MODEL, FT_RUN_CHECKPOINT};
+  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_ABOUT, FT_RUN_TOKENIZER, FT_RUN_FIT,
+                                      FT_RUN_TUNING, FT_RUN_MODEL, FT_RUN_CHECKPOINT};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     char *path = ft_path_join(folder, NAMES[i]);
     if (path) ft_atomic_clean(path);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "gpu/tuning.h"
 #include "train/evaluate.h"
 #include "train/metrics.h"
 #include "train/preset.h"
@@ -23,6 +24,8 @@ typedef struct run {
   filtra_model *model;
   filtra_trainer *trainer;
   ft_metrics *metrics;
+  bool pinned;       /* the device has the run's tuning for now, */
+  ft_tuning *tuning; /* and this one outside */
   uint64_t total, eval_every, checkpoint_every;
   filtra_run_progress progress;
   double best_accuracy, best_loss; /* of the validation that chose the model; loss < 0: none */
@@ -239,15 +242,32 @@ static filtra_status make_trainer(run *r) {
   return prepare_graphs(r);
 }
 
+/* A resumed run is cut as it began, whatever was tuned since. */
+static filtra_status pin_tuning(run *r) {
+  ft_tuning *tuning;
+  FT_TRY(ft_run_load_tuning(r->options->folder, r->device, &tuning));
+  r->pinned = true;
+  r->tuning = ft_tuning_use(r->device, tuning);
+  return FILTRA_OK;
+}
+
+static void unpin_tuning(run *r) {
+  if (!r->pinned) return;
+  ft_tuning *tuning = ft_tuning_use(r->device, r->tuning);
+  ft_tuning_release(&tuning);
+}
+
 static filtra_status open_run(run *r) {
   FT_TRY(read_config(r));
   FT_TRY(ft_run_open_data(&r->config, NULL, FILTRA_TRAIN, &r->data));
   FT_TRY(ft_run_config_fit(&r->config, r->context, r->data));
   FT_TRY(make_loader(r));
+  if (!r->options->config) FT_TRY(pin_tuning(r));
   filtra_status status = make_trainer(r);
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
-  if (r->options->config) FT_TRY(ft_run_make_folder(r->options->folder, &r->config, r->data));
+  if (r->options->config)
+    FT_TRY(ft_run_make_folder(r->options->folder, r->device, &r->config, r->data));
   FT_TRY(ft_metrics_open(r->options->folder, &r->metrics));
   ft_run_clean_folder(r->options->folder);
   FT_TRY(r->options->config ? ft_metrics_rewind(r->metrics, 0) : restore_checkpoint(r));
@@ -302,6 +322,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   filtra_model_destroy(&r->model);
   filtra_dataset_close(&r->data);
   ft_metrics_close(&r->metrics);
+  unpin_tuning(r);
   free(r->config_path);
   free(r);
   return status;

@@ -10,6 +10,7 @@
 #define FT_RUN_ABOUT      "about.json"
 #define FT_RUN_TOKENIZER  "tokenizer.json"
 #define FT_RUN_FIT        "data.json"
+#define FT_RUN_TUNING     "tuning.json"
 #define FT_RUN_MODEL      "model.safetensors"
 #define FT_RUN_CHECKPOINT "checkpoint/state.safetensors"
 
@@ -38,10 +39,13 @@ filtra_status ft_run_open_data(const ft_run_config *config, const char *path,
 /** Path of the file that holds what the best model came to on a split, where `filtra eval` has left
  * it; caller frees. Training removes it when a better model takes that one's place. */
 char *ft_run_evaluation_path(const char *folder, filtra_split split);
-/** Makes a new run's folder, after configuration, data and model were found good. Leaves nothing
- * behind on failure. */
-filtra_status ft_run_make_folder(const char *folder, const ft_run_config *config,
-                                 const filtra_dataset *data);
+/** Makes a new run's folder, after configuration, data and model were found good, with the device's
+ * tuning in it. Leaves nothing behind on failure. */
+filtra_status ft_run_make_folder(const char *folder, const filtra_device *device,
+                                 const ft_run_config *config, const filtra_dataset *data);
+/** The tuning that a run began with; NULL: none, or another device's, with a warning. */
+filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device,
+                                 struct ft_tuning **tuning);
 /** Says in the folder what trains here, for reports. A run that goes on elsewhere is of the last
  * place. */
 filtra_status ft_run_write_about(const char *folder, filtra_model *model);

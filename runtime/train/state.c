@@ -1,7 +1,9 @@
-/* A trainer's state on disk: parameters, both moments, the step count. */
+/* A trainer's state on disk: parameters, both moments, the step count, and the configurations of
+ * kernels where any are other than the ops' own: they decide the order of sums. */
 #include "train/trainer.h"
 
 #include "base/memory.h"
+#include "gpu/tuning.h"
 #include "graph/parameters.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char STEP_KEY[] = "filtra.step";
+static const char STEP_KEY[] = "filtra.step", TUNING_KEY[] = "filtra.tuning";
 
 typedef struct group {
   const char *prefix;
@@ -33,12 +35,21 @@ filtra_status ft_trainer_save(filtra_trainer *t, const char *path, const char *k
   FT_TRY(ft_weight_list_open(t->model, GROUPS, &list));
   list_groups(t, groups);
   snprintf(step, sizeof step, "%llu", (unsigned long long)t->steps);
-  const ft_safetensors_meta_pair meta[] = {{STEP_KEY, step}, {key, value}};
+  ft_safetensors_meta_pair meta[3] = {{STEP_KEY, step}};
+  size_t pairs = 1;
+  char *choices = NULL;
   filtra_status status = FILTRA_OK;
+  if (key) meta[pairs++] = (ft_safetensors_meta_pair){key, value};
+  if (!ft_tuning_equal(t->tuning, NULL)) {
+    choices = ft_tuning_choices(t->model->device, t->tuning);
+    meta[pairs++] = (ft_safetensors_meta_pair){TUNING_KEY, choices};
+    if (!choices) status = FILTRA_ERROR_HOST_MEMORY;
+  }
   for (int i = 0; i < GROUPS && !status; i++)
     status = ft_weight_list_add(t->model, groups[i].flat, groups[i].prefix, &list);
-  if (!status) status = ft_safetensors_write(path, list.tensors, list.count, meta, key ? 2 : 1);
+  if (!status) status = ft_safetensors_write(path, list.tensors, list.count, meta, pairs);
   ft_weight_list_close(&list);
+  free(choices);
   return status;
 }
 
@@ -68,13 +79,39 @@ static filtra_status take(filtra_trainer *t, const ft_safetensors *file, const c
   return FILTRA_OK;
 }
 
+/* What the run was trained with; NULL: the ops' own choices, as in runs of another device. */
+static filtra_status read_tuning(const filtra_trainer *t, const ft_safetensors *file,
+                                 const char *path, ft_tuning **tuning) {
+  const char *text = ft_safetensors_meta(file, TUNING_KEY);
+  bool foreign;
+  *tuning = NULL;
+  if (!text) return FILTRA_OK;
+  filtra_status status =
+      ft_tuning_parse(t->model->device, text, strlen(text), path, &foreign, tuning);
+  if (!foreign) return status;
+  ft_log(FILTRA_LOG_WARNING, "tuning of the checkpoint is ignored: %s", filtra_error_message());
+  return FILTRA_OK;
+}
+
+static void take_tuning(filtra_trainer *t, ft_tuning **tuning) {
+  if (ft_tuning_equal(t->tuning, *tuning)) return;
+  ft_trainer_forget_graphs(t);
+  ft_tuning_release(&t->tuning);
+  t->tuning = *tuning;
+  *tuning = NULL;
+}
+
 filtra_status ft_trainer_restore(filtra_trainer *t, const char *path, const char *key,
                                  char **value) {
   ft_safetensors *file;
   *value = NULL;
   FT_TRY(filtra_trainer_finish(t, NULL));
   FT_TRY(ft_safetensors_open(path, &file));
-  filtra_status status = take(t, file, path);
+  ft_tuning *tuning;
+  filtra_status status = read_tuning(t, file, path, &tuning);
+  if (!status) status = take(t, file, path);
+  if (!status) take_tuning(t, &tuning);
+  ft_tuning_release(&tuning);
   const char *text = !status && key ? ft_safetensors_meta(file, key) : NULL;
   if (text && !(*value = ft_strdup(text))) status = FILTRA_ERROR_HOST_MEMORY;
   ft_safetensors_close(&file);

@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include "base/memory.h"
+#include "gpu/tuning.h"
 #include "graph/parameters.h"
 #include "ops/optimizer.h"
 #include "train/schedule.h"
@@ -77,11 +78,11 @@ static filtra_status build_step(filtra_trainer *t, ft_train_graph *tg, filtra_te
       g, ft_emit_gradient_norm(g, adam.gradients, b->loss, tg->optimizer, state));
   uint64_t decayed = t->options.decay_all ? p->bytes : p->decay_bytes;
   ft_emit_adam(g, &adam, (int64_t)(decayed / sizeof(float)), tg->optimizer, tg->metrics);
-  return filtra_graph_compile(g);
+  return ft_graph_status(g);
 }
 
-static filtra_status make_graph(filtra_trainer *t, int64_t size, int64_t length,
-                                ft_train_graph *tg) {
+static filtra_status record_graph(filtra_trainer *t, int64_t size, int64_t length,
+                                  ft_train_graph *tg) {
   filtra_tensor *auxiliary;
   tg->batch = (ft_batch_graph){.size = size, .length = length};
   FT_TRY(filtra_graph_create(t->model->device,
@@ -91,6 +92,15 @@ static filtra_status make_graph(filtra_trainer *t, int64_t size, int64_t length,
                              &tg->batch.graph));
   ft_batch_graph_open(t->model, &tg->batch, &auxiliary);
   return build_step(t, tg, auxiliary);
+}
+
+/* All of a trainer's graphs are cut as those of its first step, or a checkpoint's. */
+static filtra_status build_graph(filtra_trainer *t, int64_t size, int64_t length,
+                                 ft_train_graph *tg) {
+  ft_tuning *before = ft_tuning_use(t->model->device, t->tuning);
+  filtra_status status = record_graph(t, size, length, tg);
+  ft_tuning_use(t->model->device, before);
+  return status;
 }
 
 static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
@@ -108,7 +118,8 @@ static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
   FT_TRY(FT_GROW(t->graphs, t->graph_count, t->graph_capacity));
   *out = ft_calloc(1, sizeof **out);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = make_graph(t, size, length, *out);
+  filtra_status status = build_graph(t, size, length, *out);
+  if (!status) status = filtra_graph_compile((*out)->batch.graph);
   if (status) {
     ft_batch_graph_close(&(*out)->batch);
     free(*out);
@@ -121,6 +132,13 @@ static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
 filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size, int64_t length) {
   ft_train_graph *graph;
   return graph_for(trainer, size, length, &graph);
+}
+
+filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length) {
+  ft_train_graph graph = {0};
+  filtra_status status = build_graph(trainer, size, length, &graph);
+  ft_batch_graph_close(&graph.batch);
+  return status;
 }
 
 /* ---- life ---- */
@@ -136,6 +154,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   filtra_trainer *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
+  t->tuning = ft_tuning_hold(model->device->tuning);
   filtra_status status = complete(options, &t->options);
   if (!status) status = check_smoothing(model, &t->options);
   uint64_t bytes = model->params->bytes;
@@ -149,14 +168,20 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   return status;
 }
 
-void filtra_trainer_destroy(filtra_trainer **trainer) {
-  filtra_trainer *t = *trainer;
-  if (!t) return;
+void ft_trainer_forget_graphs(filtra_trainer *t) {
   for (size_t i = 0; i < t->graph_count; i++) {
     ft_batch_graph_close(&t->graphs[i]->batch);
     free(t->graphs[i]);
   }
+  t->graph_count = 0;
+}
+
+void filtra_trainer_destroy(filtra_trainer **trainer) {
+  filtra_trainer *t = *trainer;
+  if (!t) return;
+  ft_trainer_forget_graphs(t);
   free(t->graphs);
+  ft_tuning_release(&t->tuning);
   ft_buffer_destroy(t->model->device, &t->first);
   ft_buffer_destroy(t->model->device, &t->second);
   ft_buffer_destroy(t->model->device, &t->state);

@@ -32,10 +32,17 @@ struct filtra_trainer {
   uint32_t pending_count;
   uint64_t steps;
   filtra_step_metrics last; /* of the newest finished step */
+  struct ft_tuning *tuning; /* what the device had when training began; NULL: none */
   /* Called for every finished step, in order; may be NULL. */
   filtra_status (*finished)(void *user, const filtra_step_metrics *metrics);
   void *user;
 };
+
+/** Builds a step's graph and lets go of it: what ops ask while one is built is all that counts. */
+filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length);
+
+/** Lets go of all graphs; no step may be under way. */
+void ft_trainer_forget_graphs(filtra_trainer *trainer);
 
 /** As filtra_trainer_save, with a string of the caller's (NULL: none) in the metadata. */
 filtra_status ft_trainer_save(filtra_trainer *trainer, const char *path, const char *key,

@@ -45,6 +45,7 @@ filtra_device *test_open_device(const char *caps) {
   filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
                                    .caps = caps,
                                    .cache_dir = "",
+                                   .tuning = "",
                                    .validation = true};
   filtra_device *device = NULL;
   filtra_log_set(print_log, NULL);

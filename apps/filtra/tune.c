@@ -1,0 +1,405 @@
+/* filtra tune: finds the fastest configuration of kernels for what models ask, and keeps it. */
+#include "tune.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "command.h"
+#include "ops/tuner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char NAME[] = "filtra tune";
+enum { QUICK_ROUNDS = 3, ROUNDS = 9 };
+
+typedef struct tune_arguments {
+  filtra_device_options device;
+  const char *ops, *config_path, *export_path, *import_path;
+  json_t *config; /* an object; NULL: none of --config, --preset, --data is given */
+  bool quick, json, list, clear;
+} tune_arguments;
+
+typedef struct session {
+  const tune_arguments *arguments;
+  filtra_device *device;
+  char *path, *journal; /* the device's file; NULL: no cache folder */
+  ft_tuning *tuning;    /* what is known, and what is found */
+  ft_tuning *asked;     /* the questions */
+  size_t *todo, todo_count;
+  json_t *results;
+} session;
+
+/* ---- showing ---- */
+
+static void print_heading(const session *s) {
+  const filtra_device_info *info = filtra_device_get_info(s->device);
+  printf("%s, %s\n\n%-62s %10s %10s %7s  %s\n", info->name, info->driver, "key", "default", "best",
+         "gain", "configuration");
+}
+
+static void print_entry(const ft_tuning_entry *e) {
+  char text[FT_TUNING_KEY];
+  printf("%-62s %7.3f ms %7.3f ms %6.2fx  %s", e->key, 1e3 * e->standard_seconds, 1e3 * e->seconds,
+         e->seconds > 0.0 ? e->standard_seconds / e->seconds : 1.0,
+         e->chosen ? ft_configuration_text(e->family, &e->choice, text) : "default");
+  if (e->refused_count) printf(" (%zu refused)", e->refused_count);
+  putchar('\n');
+  for (size_t i = 0; i < e->refused_count; i++)
+    printf("    refused: %s: %s\n",
+           ft_configuration_text(e->family, &e->refused[i].configuration, text), e->refused[i].why);
+}
+
+static json_t *candidate_json(ft_tuning_family family, const ft_tuner_candidate *c) {
+  json_t *object =
+      json_pack("{so}", "configuration", ft_configuration_json(family, &c->configuration));
+  if (c->runs)
+    json_object_update_new(object, json_pack("{sf sf si}", "seconds_best", c->best,
+                                             "seconds_median", c->median, "runs", c->runs));
+  if (*c->why) json_object_set_new(object, "refused", json_string(c->why));
+  return object;
+}
+
+static json_t *entry_json(const ft_tuning_entry *e) {
+  json_t *choice = e->chosen ? ft_configuration_json(e->family, &e->choice) : json_null();
+  json_t *refused = json_array();
+  for (size_t i = 0; i < e->refused_count; i++)
+    json_array_append_new(refused,
+                          json_pack("{so ss}", "configuration",
+                                    ft_configuration_json(e->family, &e->refused[i].configuration),
+                                    "why", e->refused[i].why));
+  return json_pack("{ss so sf sf so}", "key", e->key, "configuration", choice, "default_seconds",
+                   e->standard_seconds, "seconds", e->seconds, "refused", refused);
+}
+
+static json_t *result_json(const ft_tuning_entry *e, const ft_tuner_result *r) {
+  json_t *object = entry_json(e), *list = json_array();
+  for (size_t i = 0; i < r->count; i++)
+    json_array_append_new(list, candidate_json(e->family, &r->candidates[i]));
+  json_object_set_new(object, "default",
+                      ft_configuration_json(e->family, &r->candidates[0].configuration));
+  json_object_set_new(object, "candidates", list);
+  return object;
+}
+
+static int print_json(const session *s) {
+  const filtra_device_info *info = filtra_device_get_info(s->device);
+  return command_print_json(NAME, json_pack("{ss ss ss ss? sO}", "device", info->name, "driver",
+                                            info->driver, "uuid", info->uuid, "file", s->path,
+                                            "keys", s->results));
+}
+
+/* ---- tuning ---- */
+
+static double left_seconds(double since, size_t done, size_t all) {
+  return (ft_seconds() - since) / (double)done * (double)(all - done);
+}
+
+static void show_progress(const session *s, size_t done, double since) {
+  if (!isatty(STDERR_FILENO) || s->arguments->json) return;
+  fprintf(stderr, "\r\033[K");
+  if (done == s->todo_count) return;
+  fprintf(stderr, "[%zu/%zu] %s", done + 1, s->todo_count, s->asked->questions[s->todo[done]].key);
+  if (done) fprintf(stderr, ", %.0f s left", left_seconds(since, done, s->todo_count));
+}
+
+static filtra_status store(const session *s) {
+  return s->path ? ft_tuning_save(s->device, s->tuning, s->path) : FILTRA_OK;
+}
+
+static filtra_status tune_one(session *s, const ft_tuning_question *q) {
+  const ft_tuner_options options = {.rounds = s->arguments->quick ? QUICK_ROUNDS : ROUNDS,
+                                    .journal = s->journal};
+  ft_tuning_entry *entry = ft_tuning_add(s->tuning, q->key, q->family);
+  ft_tuner_result result;
+  if (!entry) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_tune(s->device, q, &options, entry, &result);
+  if (!status) status = store(s);
+  if (!status && s->arguments->json) json_array_append_new(s->results, result_json(entry, &result));
+  if (!status && !s->arguments->json) print_entry(entry);
+  free(result.candidates);
+  return status;
+}
+
+/* "gemm" stands for gemm.tiled and gemm.s64. */
+static bool wanted(const char *list, ft_tuning_family family) {
+  const char *name = ft_configurations(family)->name;
+  size_t length = strcspn(name, ".");
+  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+    if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
+  return !list;
+}
+
+/* What was measured as often is not measured again. */
+static filtra_status list_work(session *s) {
+  const uint32_t rounds = s->arguments->quick ? QUICK_ROUNDS : ROUNDS;
+  s->todo = ft_calloc(s->asked->question_count + 1, sizeof *s->todo);
+  if (!s->todo) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < s->asked->question_count; i++) {
+    const ft_tuning_question *q = &s->asked->questions[i];
+    const ft_tuning_entry *e = ft_tuning_find(s->tuning, q->key);
+    if (wanted(s->arguments->ops, q->family) && !(e && e->runs >= rounds))
+      s->todo[s->todo_count++] = i;
+  }
+  return FILTRA_OK;
+}
+
+static void print_summary(const session *s) {
+  size_t faster = 0;
+  for (size_t i = 0; i < s->tuning->count; i++)
+    faster += s->tuning->entries[i].chosen;
+  printf("\n%zu keys tuned now, %zu known, of which %zu run faster than by default", s->todo_count,
+         s->tuning->count, faster);
+  printf(s->path ? "; stored in %s\n" : "; stored nowhere: there is no cache folder\n", s->path);
+}
+
+static filtra_status tune_all(session *s) {
+  const tune_arguments *a = s->arguments;
+  s->asked = ft_tuning_new();
+  if (!s->asked) return FILTRA_ERROR_HOST_MEMORY;
+  s->asked->collect = true;
+  FT_TRY(
+      tune_ask(s->device, a->config, a->config_path ? a->config_path : "configuration", s->asked));
+  FT_TRY(list_work(s));
+  if (!a->json) print_heading(s);
+  double since = ft_seconds();
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < s->todo_count && !status; i++) {
+    show_progress(s, i, since);
+    status = tune_one(s, &s->asked->questions[s->todo[i]]);
+    fflush(stdout);
+  }
+  show_progress(s, s->todo_count, since);
+  if (!status && !a->json) print_summary(s);
+  return status;
+}
+
+/* ---- other things to do ---- */
+
+static filtra_status list_entries(session *s) {
+  if (!s->arguments->json) print_heading(s);
+  for (size_t i = 0; i < s->tuning->count; i++) {
+    if (s->arguments->json)
+      json_array_append_new(s->results, entry_json(&s->tuning->entries[i]));
+    else
+      print_entry(&s->tuning->entries[i]);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status clear(const session *s) {
+  if (s->path && ft_file_exists(s->path) && remove(s->path))
+    return ft_fail(FILTRA_ERROR_IO, "%s: cannot be removed", s->path);
+  if (!s->arguments->json) printf("Forgot %zu keys.\n", s->tuning->count);
+  return FILTRA_OK;
+}
+
+/* The file's entries take the place of those of the same keys. */
+static filtra_status import_file(session *s) {
+  const char *path = s->arguments->import_path;
+  bool foreign;
+  ft_tuning *from = NULL;
+  if (!s->path) return ft_fail(FILTRA_ERROR_ARGUMENT, "--import has no cache folder to store in");
+  FT_TRY(ft_tuning_load(s->device, path, &foreign, &from));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < from->count && !status; i++)
+    status = ft_tuning_replace(s->tuning, &from->entries[i]);
+  if (!status) status = store(s);
+  if (!status && !s->arguments->json) printf("Took %zu keys over into %s.\n", from->count, s->path);
+  ft_tuning_release(&from);
+  return status;
+}
+
+/* ---- a session ---- */
+
+/* What was stored, and what a tuner that died has left. */
+static filtra_status load(session *s) {
+  ft_tuning_open_cached(s->device);
+  s->tuning = ft_tuning_use(s->device, NULL);
+  if (!s->tuning) s->tuning = ft_tuning_new();
+  if (!s->tuning) return FILTRA_ERROR_HOST_MEMORY;
+  s->path = s->device->tuning_path;
+  if (!s->path) return FILTRA_OK;
+  s->journal = ft_format("%s.trying", s->path);
+  return s->journal ? ft_tuner_recover(s->device, s->journal, s->tuning) : FILTRA_ERROR_HOST_MEMORY;
+}
+
+static filtra_status act(session *s) {
+  const tune_arguments *a = s->arguments;
+  FT_TRY(load(s));
+  if (a->clear) return clear(s);
+  if (a->list) return list_entries(s);
+  if (a->import_path) return import_file(s);
+  const bool asked = a->quick || a->ops || a->config;
+  if (!a->export_path || asked || !s->tuning->count) FT_TRY(tune_all(s));
+  if (!a->export_path) return FILTRA_OK;
+  FT_TRY(ft_tuning_save(s->device, s->tuning, a->export_path));
+  if (!a->json) printf("Wrote %zu keys to %s.\n", s->tuning->count, a->export_path);
+  return FILTRA_OK;
+}
+
+static int tune(const tune_arguments *a) {
+  session s = {.arguments = a, .results = json_array()};
+  filtra_status status = filtra_device_open(&a->device, &s.device);
+  if (!status) status = act(&s);
+  int code = status ? command_fail(NAME, status) : a->json ? print_json(&s) : COMMAND_DONE;
+  ft_tuning_release(&s.tuning);
+  ft_tuning_release(&s.asked);
+  filtra_device_close(&s.device);
+  free(s.journal);
+  free(s.todo);
+  json_decref(s.results);
+  return code;
+}
+
+/* ---- the command line ---- */
+
+static void print_help(void) {
+  printf(
+      "Usage: filtra tune [OPTION]...\n"
+      "       filtra tune --list | --clear | --import FILE\n"
+      "Times the configurations that kernels have on this device, for what a train step of each\n"
+      "mixer asks (batch 4, 1024 tokens, width 64) or of one run. A configuration wins if it is\n"
+      "faster than the default by more than 3 %%, after its results were compared with the "
+      "plainest\n"
+      "kernel's; those that differ or fail are refused. What is found is kept in the cache folder\n"
+      "by device, driver and version, and used from then on; runs go on with what they began "
+      "with.\n\n"
+      "  --ops LIST         only these of gemm, attention, chain\n"
+      "  --config FILE      for a run's configuration (docs/config.md)\n"
+      "  --preset NAME      for a recipe's\n"
+      "  --data PATH        data set of either (key data)\n"
+      "  --quick            %d rounds of timing instead of %d\n"
+      "  --export FILE      write what is known to a file, after tuning where nothing is\n"
+      "  --import FILE      take such a file over; it must be of this device and driver\n"
+      "  --list             show what is known\n"
+      "  --clear            forget it\n"
+      "  --json             print one JSON object\n%s",
+      QUICK_ROUNDS, ROUNDS, device_options_help);
+}
+
+enum {
+  OPTION_OPS = OPTION_FIRST_FREE,
+  OPTION_CONFIG,
+  OPTION_PRESET,
+  OPTION_DATA,
+  OPTION_QUICK,
+  OPTION_EXPORT,
+  OPTION_IMPORT,
+  OPTION_LIST,
+  OPTION_CLEAR,
+  OPTION_JSON
+};
+
+static const struct option OPTIONS[] = {
+    DEVICE_OPTIONS,
+    {"ops", required_argument, NULL, OPTION_OPS},
+    {"config", required_argument, NULL, OPTION_CONFIG},
+    {"preset", required_argument, NULL, OPTION_PRESET},
+    {"data", required_argument, NULL, OPTION_DATA},
+    {"quick", no_argument, NULL, OPTION_QUICK},
+    {"export", required_argument, NULL, OPTION_EXPORT},
+    {"import", required_argument, NULL, OPTION_IMPORT},
+    {"list", no_argument, NULL, OPTION_LIST},
+    {"clear", no_argument, NULL, OPTION_CLEAR},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static void set_key(json_t *keys, const char *key, const char *value) {
+  json_object_set_new(keys, key, json_string(value));
+}
+
+/* Returns an exit code where the command ends here, else -1. */
+static int take_option(tune_arguments *a, json_t *keys, int code, const char *name) {
+  switch (code) {
+  case OPTION_OPS:
+    a->ops = optarg;
+    break;
+  case OPTION_CONFIG:
+    a->config_path = optarg;
+    break;
+  case OPTION_PRESET:
+    set_key(keys, "preset", optarg);
+    break;
+  case OPTION_DATA:
+    set_key(keys, "data", optarg);
+    break;
+  case OPTION_QUICK:
+    a->quick = true;
+    break;
+  case OPTION_EXPORT:
+    a->export_path = optarg;
+    break;
+  case OPTION_IMPORT:
+    a->import_path = optarg;
+    break;
+  case OPTION_LIST:
+    a->list = true;
+    break;
+  case OPTION_CLEAR:
+    a->clear = true;
+    break;
+  case OPTION_JSON:
+    a->json = true;
+    break;
+  case 'h':
+    print_help();
+    return COMMAND_DONE;
+  default:
+    return command_bad_option(name);
+  }
+  return -1;
+}
+
+/* Every name must be the beginning of a family's. */
+static int check_ops(const char *list, const char *name) {
+  static const char *const known[] = {"gemm", "attention", "chain"};
+  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
+    size_t length = strcspn(at, ",");
+    bool found = false;
+    for (size_t i = 0; i < FT_COUNT(known); i++)
+      found = found || (strlen(known[i]) == length && !strncmp(at, known[i], length));
+    if (!found)
+      return command_misused(name,
+                             "--ops: \"%.*s\" has no configurations; gemm, attention and "
+                             "chain have",
+                             (int)length, at);
+  }
+  return -1;
+}
+
+static int read_config(tune_arguments *a, json_t *keys) {
+  if (!a->config_path && !json_object_size(keys)) return -1;
+  filtra_status status = a->config_path ? ft_json_load(a->config_path, &a->config) : FILTRA_OK;
+  if (!status && !a->config) a->config = json_object();
+  if (!status && !json_is_object(a->config))
+    status = ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config_path);
+  if (status) return command_fail(NAME, status);
+  json_object_update(a->config, keys);
+  return -1;
+}
+
+int run_tune(int argc, char **argv) {
+  tune_arguments a = {0};
+  json_t *keys = json_object();
+  int code, result = -1;
+  while (result < 0 && (code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1)
+    if (!take_device_option(code, optarg, &a.device)) result = take_option(&a, keys, code, argv[0]);
+  if (result < 0 && optind < argc)
+    result = command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  if (result < 0 && a.list + a.clear + (a.import_path != NULL) > 1)
+    result = command_misused(argv[0], "give one of --list, --clear and --import");
+  if (result < 0 && a.device.tuning)
+    result = command_misused(argv[0], "--tuning says what other commands use; this one tunes");
+  a.device.tuning = "";
+  if (result < 0) result = check_ops(a.ops, argv[0]);
+  if (result < 0) result = read_config(&a, keys);
+  if (result < 0) result = tune(&a);
+  json_decref(a.config);
+  json_decref(keys);
+  return result;
+}

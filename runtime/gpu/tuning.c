@@ -1,0 +1,162 @@
+/* What was found to be fastest, by key, and who asks for it. */
+#include "gpu/tuning.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+ft_tuning *ft_tuning_new(void) {
+  ft_tuning *t = ft_calloc(1, sizeof *t);
+  if (t) t->holders = 1;
+  return t;
+}
+
+ft_tuning *ft_tuning_hold(ft_tuning *tuning) {
+  if (tuning) tuning->holders++;
+  return tuning;
+}
+
+void ft_tuning_release(ft_tuning **tuning) {
+  ft_tuning *t = *tuning;
+  *tuning = NULL;
+  if (!t || --t->holders > 0) return;
+  for (size_t i = 0; i < t->count; i++)
+    free(t->entries[i].refused);
+  free(t->entries);
+  free(t->questions);
+  free(t->path);
+  free(t);
+}
+
+ft_tuning *ft_tuning_use(filtra_device *dev, ft_tuning *tuning) {
+  ft_tuning *before = dev->tuning;
+  dev->tuning = tuning;
+  return before;
+}
+
+/* ---- entries ---- */
+
+/* Where the key is or would be. */
+static size_t place(const ft_tuning *t, const char *key, bool *found) {
+  size_t low = 0, high = t->count;
+  *found = false;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    int order = strcmp(t->entries[middle].key, key);
+    *found = order == 0;
+    if (*found) return middle;
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+const ft_tuning_entry *ft_tuning_find(const ft_tuning *tuning, const char *key) {
+  bool found;
+  size_t at = place(tuning, key, &found);
+  return found ? &tuning->entries[at] : NULL;
+}
+
+ft_tuning_entry *ft_tuning_add(ft_tuning *t, const char *key, ft_tuning_family family) {
+  bool found;
+  size_t at = place(t, key, &found);
+  if (found) return &t->entries[at];
+  if (FT_GROW(t->entries, t->count, t->capacity)) return NULL;
+  ft_tuning_entry *entry = &t->entries[at];
+  memmove(entry + 1, entry, (t->count++ - at) * sizeof *entry);
+  *entry = (ft_tuning_entry){.family = family};
+  memcpy(entry->key, key, strnlen(key, FT_TUNING_KEY - 1));
+  return entry;
+}
+
+const char *ft_tuning_refused(const ft_tuning_entry *entry, const ft_configuration *c) {
+  for (size_t i = 0; entry && i < entry->refused_count; i++)
+    if (ft_configuration_same(&entry->refused[i].configuration, c)) return entry->refused[i].why;
+  return NULL;
+}
+
+filtra_status ft_tuning_refuse(ft_tuning_entry *entry, const ft_configuration *c, const char *why) {
+  if (ft_tuning_refused(entry, c)) return FILTRA_OK;
+  FT_TRY(FT_GROW(entry->refused, entry->refused_count, entry->refused_capacity));
+  ft_tuning_refusal *r = &entry->refused[entry->refused_count++];
+  *r = (ft_tuning_refusal){.configuration = *c};
+  memcpy(r->why, why, strnlen(why, FT_TUNING_REASON - 1));
+  return FILTRA_OK;
+}
+
+filtra_status ft_tuning_replace(ft_tuning *tuning, const ft_tuning_entry *from) {
+  ft_tuning_entry *to = ft_tuning_add(tuning, from->key, from->family);
+  ft_tuning_refusal *refused = ft_calloc(from->refused_count + 1, sizeof *refused);
+  if (!to || !refused) {
+    free(refused);
+    return FILTRA_ERROR_HOST_MEMORY;
+  }
+  free(to->refused);
+  *to = *from;
+  memcpy(refused, from->refused, from->refused_count * sizeof *refused);
+  to->refused = refused;
+  to->refused_capacity = from->refused_count + 1;
+  return FILTRA_OK;
+}
+
+/* Entries without a choice, and no tuning at all, say nothing. */
+static const ft_tuning_entry *next_choice(const ft_tuning *t, size_t *at) {
+  while (t && *at < t->count && !t->entries[*at].chosen)
+    ++*at;
+  return t && *at < t->count ? &t->entries[(*at)++] : NULL;
+}
+
+size_t ft_tuning_chosen(const ft_tuning *tuning) {
+  size_t count = 0, at = 0;
+  while (next_choice(tuning, &at))
+    count++;
+  return count;
+}
+
+bool ft_tuning_equal(const ft_tuning *a, const ft_tuning *b) {
+  size_t at_a = 0, at_b = 0;
+  for (;;) {
+    const ft_tuning_entry *x = next_choice(a, &at_a), *y = next_choice(b, &at_b);
+    if (!x || !y) return x == y;
+    if (strcmp(x->key, y->key) || !ft_configuration_same(&x->choice, &y->choice)) return false;
+  }
+}
+
+/* ---- questions ---- */
+
+int64_t ft_tuning_bucket(int64_t size) {
+  int64_t bucket = 64;
+  if (size <= bucket) return size;
+  while (bucket < size)
+    bucket *= 2;
+  return bucket;
+}
+
+/* Running out of memory here only means that a key is not tuned. */
+static void collect(ft_tuning *t, const ft_tuning_question *q) {
+  for (size_t i = 0; i < t->question_count; i++)
+    if (!strcmp(t->questions[i].key, q->key)) return;
+  if (FT_GROW(t->questions, t->question_count, t->question_capacity)) return;
+  t->questions[t->question_count++] = *q;
+}
+
+ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_question *q) {
+  ft_tuning *t = dev->tuning;
+  if (!t) return q->standard;
+  if (t->collect) collect(t, q);
+  if (t->forced) return t->forced_family == q->family ? t->forced_configuration : q->standard;
+  const ft_tuning_entry *entry = ft_tuning_find(t, q->key);
+  /* Problems of one key differ by up to a factor of two: what fits one may not fit another. */
+  bool fits =
+      entry && entry->chosen && entry->family == q->family && q->op->usable(dev, q, &entry->choice);
+  return fits ? entry->choice : q->standard;
+}
+
+bool ft_tuning_reference(const filtra_device *dev) {
+  return dev->tuning && dev->tuning->reference;
+}

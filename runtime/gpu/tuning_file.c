@@ -1,0 +1,260 @@
+/* Tuning on disk: JSON, of one device, driver and library version. Nothing in it is believed: what
+ * is used is a row of our own tables. */
+#include "gpu/tuning.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "gpu/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char FORMAT[] = "filtra-tuning-1";
+
+/* ---- whose it is ---- */
+
+/* One driver serves several GPUs, one GPU may have several drivers. */
+typedef struct identity {
+  const char *uuid;
+  char driver_uuid[2 * VK_UUID_SIZE + 1];
+  uint32_t driver_version;
+} identity;
+
+static identity identify(const filtra_device *dev) {
+  VkPhysicalDeviceVulkan11Properties v11 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                            .pNext = &v11};
+  vkGetPhysicalDeviceProperties2(dev->physical, &properties);
+  identity id = {.uuid = dev->caps.info.uuid,
+                 .driver_version = properties.properties.driverVersion};
+  for (uint32_t i = 0; i < VK_UUID_SIZE; i++)
+    snprintf(id.driver_uuid + 2 * i, 3, "%02x", v11.driverUUID[i]);
+  return id;
+}
+
+char *ft_tuning_path(const filtra_device *dev, const char *folder) {
+  identity id = identify(dev);
+  char *name = ft_format("tuning-%s-%s-%08x-%s.json", id.uuid, id.driver_uuid, id.driver_version,
+                         filtra_version());
+  char *path = name ? ft_path_join(folder, name) : NULL;
+  free(name);
+  return path;
+}
+
+/* ---- reading ---- */
+
+static const char *text_of(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+static filtra_status check_owner(const filtra_device *dev, const json_t *root, const char *context,
+                                 bool *foreign) {
+  const json_t *device = json_object_get(root, "device");
+  const json_t *version = json_object_get(device, "driver_version");
+  identity id = identify(dev);
+  if (strcmp(text_of(root, "format"), FORMAT))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: is not a tuning file: \"format\" is not \"%s\"",
+                   context, FORMAT);
+  if (!json_is_object(device) || !json_is_integer(version))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"device\" is missing or damaged", context);
+  *foreign = true;
+  if (strcmp(text_of(device, "uuid"), id.uuid))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: is of another device, %.100s (%.40s); this is %s (%s). Run filtra tune on "
+                   "it",
+                   context, text_of(device, "name"), text_of(device, "uuid"), dev->caps.info.name,
+                   id.uuid);
+  if (strcmp(text_of(device, "driver_uuid"), id.driver_uuid) ||
+      json_integer_value(version) != (json_int_t)id.driver_version)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: was measured with another driver, %.120s (version 0x%llx); this is %s "
+                   "(version 0x%x). Run filtra tune again",
+                   context, text_of(device, "driver"), (long long)json_integer_value(version),
+                   dev->caps.info.driver, id.driver_version);
+  if (strcmp(text_of(root, "filtra"), filtra_version()))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: was measured with filtra %.20s, whose kernels may be others than those of "
+                   "%s. Run filtra tune again",
+                   context, text_of(root, "filtra"), filtra_version());
+  *foreign = false;
+  return FILTRA_OK;
+}
+
+static bool find_family(const char *key, ft_tuning_family *family) {
+  size_t length = strcspn(key, " ");
+  for (int i = 0; i < FT_TUNING_FAMILIES; i++) {
+    const char *name = ft_configurations((ft_tuning_family)i)->name;
+    if (strlen(name) != length || strncmp(name, key, length)) continue;
+    *family = (ft_tuning_family)i;
+    return true;
+  }
+  return false;
+}
+
+static filtra_status read_configuration(const json_t *object, ft_tuning_family family,
+                                        const char *context, const char *key,
+                                        ft_configuration *out) {
+  const ft_configuration_table *t = ft_configurations(family);
+  *out = (ft_configuration){0};
+  bool whole = json_is_object(object) && json_object_size(object) == t->field_count;
+  for (uint32_t i = 0; i < t->field_count && whole; i++) {
+    const json_t *value = json_object_get(object, t->fields[i]);
+    json_int_t number = json_integer_value(value);
+    whole = json_is_integer(value) && number >= 0 && number <= INT32_MAX;
+    out->value[i] = (uint32_t)number;
+  }
+  if (whole && ft_configuration_known(family, out)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" has a configuration that %s does not have",
+                 context, key, t->name);
+}
+
+static filtra_status read_refusals(const json_t *list, const char *context,
+                                   ft_tuning_entry *entry) {
+  size_t i;
+  json_t *item;
+  json_array_foreach(list, i, item) {
+    ft_configuration c;
+    FT_TRY(read_configuration(json_object_get(item, "configuration"), entry->family, context,
+                              entry->key, &c));
+    FT_TRY(ft_tuning_refuse(entry, &c, text_of(item, "why")));
+  }
+  return FILTRA_OK;
+}
+
+static double seconds_of(const json_t *item, const char *key) {
+  double seconds = json_number_value(json_object_get(item, key));
+  return seconds > 0.0 ? seconds : 0.0;
+}
+
+static filtra_status read_entry(const json_t *item, const char *context, ft_tuning *t) {
+  const char *key = text_of(item, "key");
+  ft_tuning_family family;
+  if (strlen(key) >= FT_TUNING_KEY || !find_family(key, &family))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%.40s\" is no key that this version has", context,
+                   key);
+  if (ft_tuning_find(t, key))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is there twice", context, key);
+  ft_tuning_entry *entry = ft_tuning_add(t, key, family);
+  if (!entry) return FILTRA_ERROR_HOST_MEMORY;
+  const json_t *choice = json_object_get(item, "configuration");
+  entry->chosen = choice && !json_is_null(choice);
+  if (entry->chosen) FT_TRY(read_configuration(choice, family, context, key, &entry->choice));
+  entry->standard_seconds = seconds_of(item, "default_seconds");
+  entry->seconds = seconds_of(item, "seconds");
+  entry->runs = (uint32_t)json_integer_value(json_object_get(item, "runs"));
+  return read_refusals(json_object_get(item, "refused"), context, entry);
+}
+
+static filtra_status read_entries(const json_t *root, const char *context, ft_tuning *t) {
+  const json_t *list = json_object_get(root, "entries");
+  size_t i;
+  json_t *item;
+  if (!json_is_array(list))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"entries\" is missing or damaged", context);
+  json_array_foreach(list, i, item) FT_TRY(read_entry(item, context, t));
+  return FILTRA_OK;
+}
+
+filtra_status ft_tuning_parse(const filtra_device *dev, const char *text, size_t size,
+                              const char *context, bool *foreign, ft_tuning **out) {
+  json_t *root = NULL;
+  *out = NULL;
+  *foreign = false;
+  FT_TRY(ft_json_parse(text, size, context, &root));
+  ft_tuning *t = ft_tuning_new();
+  filtra_status status = t ? check_owner(dev, root, context, foreign) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = read_entries(root, context, t);
+  if (status) ft_tuning_release(&t);
+  json_decref(root);
+  *out = t;
+  return status;
+}
+
+filtra_status ft_tuning_load(const filtra_device *dev, const char *path, bool *foreign,
+                             ft_tuning **out) {
+  enum { LIMIT = 16 << 20 };
+  char *text = NULL;
+  size_t size;
+  *out = NULL;
+  *foreign = false;
+  FT_TRY(ft_file_read(path, LIMIT, &text, &size));
+  filtra_status status = ft_tuning_parse(dev, text, size, path, foreign, out);
+  free(text);
+  if (!status && !((*out)->path = ft_strdup(path))) {
+    ft_tuning_release(out);
+    status = FILTRA_ERROR_HOST_MEMORY;
+  }
+  return status;
+}
+
+/* ---- writing ---- */
+
+static json_t *refusals_json(const ft_tuning_entry *e) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < e->refused_count; i++)
+    json_array_append_new(list,
+                          json_pack("{so ss}", "configuration",
+                                    ft_configuration_json(e->family, &e->refused[i].configuration),
+                                    "why", e->refused[i].why));
+  return list;
+}
+
+/* Of the whole document, or of a choice alone. */
+static json_t *entry_json(const ft_tuning_entry *e, bool whole) {
+  json_t *choice = e->chosen ? ft_configuration_json(e->family, &e->choice) : json_null();
+  json_t *object = json_pack("{ss so}", "key", e->key, "configuration", choice);
+  if (!whole || !object) return object;
+  if (e->standard_seconds > 0.0)
+    json_object_update_new(object, json_pack("{sf sf sI}", "default_seconds", e->standard_seconds,
+                                             "seconds", e->seconds, "runs", (json_int_t)e->runs));
+  if (e->refused_count) json_object_set_new(object, "refused", refusals_json(e));
+  return object;
+}
+
+static json_t *document(const filtra_device *dev, const ft_tuning *t, bool whole) {
+  const filtra_device_info *info = &dev->caps.info;
+  identity id = identify(dev);
+  json_t *entries = json_array();
+  for (size_t i = 0; t && i < t->count; i++)
+    if (whole || t->entries[i].chosen)
+      json_array_append_new(entries, entry_json(&t->entries[i], whole));
+  json_t *device =
+      json_pack("{ss ss ss ss sI}", "name", info->name, "uuid", info->uuid, "driver", info->driver,
+                "driver_uuid", id.driver_uuid, "driver_version", (json_int_t)id.driver_version);
+  return json_pack("{ss ss so so}", "format", FORMAT, "filtra", filtra_version(), "device", device,
+                   "entries", entries);
+}
+
+static char *dump(json_t *root, size_t flags) {
+  char *text = root ? json_dumps(root, flags | JSON_REAL_PRECISION(9)) : NULL;
+  if (!text) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  json_decref(root);
+  return text;
+}
+
+char *ft_tuning_choices(const filtra_device *dev, const ft_tuning *tuning) {
+  return dump(document(dev, tuning, false), JSON_COMPACT);
+}
+
+filtra_status ft_tuning_save(const filtra_device *dev, const ft_tuning *tuning, const char *path) {
+  json_t *root = document(dev, tuning, true);
+  if (root) json_object_set_new(root, "date", json_string(ft_date()));
+  char *text = dump(root, JSON_INDENT(1));
+  char *lines = text ? ft_format("%s\n", text) : NULL;
+  filtra_status status = lines ? ft_file_write_below(path, lines, strlen(lines))
+                               : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  free(lines);
+  free(text);
+  return status;
+}
+
+void ft_tuning_open_cached(filtra_device *dev) {
+  const char *path = dev->tuning_path;
+  bool foreign;
+  if (path && ft_file_exists(path) && ft_tuning_load(dev, path, &foreign, &dev->tuning))
+    ft_log(FILTRA_LOG_WARNING, "tuning is ignored: %s", filtra_error_message());
+}

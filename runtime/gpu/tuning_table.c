@@ -1,0 +1,109 @@
+/* The tables of configurations. Which row an op takes by itself is decided in its file; each row is
+ * run against the op's reference by tests/ops/test_tuning.c. */
+#include "gpu/tuning.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* shaders/gemm/tiled.comp: invocations, rows and columns of each, k step, invocations side by side.
+ * The first four are those that plan_tiled chooses from, in its order. */
+static const char *const gemm_tiled_fields[] = {"workgroup", "rows",   "columns",
+                                                "step",      "across", "parts"};
+static const ft_configuration gemm_tiled[] = {
+    {{256, 8, 8, 8, 16}},  {{256, 4, 4, 16, 16}}, {{128, 8, 4, 16, 16}}, {{64, 4, 4, 16, 8}},
+    {{256, 8, 8, 16, 16}}, {{256, 8, 4, 16, 16}}, {{128, 8, 8, 8, 16}},  {{128, 4, 8, 16, 8}},
+    {{64, 8, 8, 8, 8}},    {{64, 8, 4, 16, 8}},   {{64, 4, 4, 32, 8}},   {{32, 4, 4, 16, 4}},
+};
+
+/* shaders/gemm/s64.comp: rows of a lane; operands that are copied into panels first, 1: A, 2: B. */
+static const char *const gemm_s64_fields[] = {"rows", "pack", "parts"};
+static const ft_configuration gemm_s64[] = {
+    {{4, 0}}, {{8, 0}}, {{12, 0}}, {{16, 0}}, {{4, 1}}, {{8, 1}}, {{12, 1}}, {{16, 1}},
+    {{4, 2}}, {{8, 2}}, {{12, 2}}, {{16, 2}}, {{4, 3}}, {{8, 3}}, {{12, 3}}, {{16, 3}},
+};
+
+/* shaders/attention/tiled.glsl: invocations, rows of each, steps of unrolled loops. */
+static const char *const attention_tiled_fields[] = {"workgroup", "own_rows", "unroll"};
+static const ft_configuration attention_tiled[] = {
+    {{128, 1, 1}}, {{128, 1, 4}}, {{128, 2, 1}}, {{128, 2, 4}}, {{128, 4, 1}}, {{128, 4, 4}},
+    {{64, 2, 1}},  {{64, 2, 4}},  {{64, 4, 1}},  {{64, 4, 4}},  {{256, 2, 4}}, {{256, 4, 4}},
+};
+
+/* shaders/attention/lanes.glsl: rows of a subgroup. */
+static const char *const attention_lanes_fields[] = {"own_rows"};
+static const ft_configuration attention_lanes[] = {{{2}}, {{4}}, {{8}}, {{12}}, {{16}}};
+
+/* shaders/dhhp/chain.glsl: features of a lane, steps whose loads are in flight. */
+static const char *const chain_fields[] = {"per_lane", "ahead", "parts"};
+static const ft_configuration chain[] = {
+    {{1, 1}}, {{1, 2}}, {{1, 4}}, {{1, 8}}, {{2, 1}},
+    {{2, 2}}, {{2, 4}}, {{4, 1}}, {{4, 2}}, {{8, 1}},
+};
+
+#define TABLE(name, rows, most_parts)                                                              \
+  { name, rows##_fields, FT_COUNT(rows##_fields), rows, FT_COUNT(rows), most_parts }
+
+static const ft_configuration_table tables[FT_TUNING_FAMILIES] = {
+    [FT_TUNE_GEMM_TILED] = TABLE("gemm.tiled", gemm_tiled, 64),
+    [FT_TUNE_GEMM_S64] = TABLE("gemm.s64", gemm_s64, 64),
+    [FT_TUNE_ATTENTION_TILED] = TABLE("attention.tiled", attention_tiled, 0),
+    [FT_TUNE_ATTENTION_LANES] = TABLE("attention.lanes", attention_lanes, 0),
+    [FT_TUNE_CHAIN] = TABLE("chain", chain, 256),
+};
+
+const ft_configuration_table *ft_configurations(ft_tuning_family family) {
+  return &tables[family];
+}
+
+static size_t ways_to_part(const ft_configuration_table *t) {
+  size_t ways = 1;
+  for (uint32_t parts = 2; parts <= t->most_parts; parts *= 2)
+    ways++;
+  return ways;
+}
+
+size_t ft_configuration_count(ft_tuning_family family) {
+  return tables[family].row_count * ways_to_part(&tables[family]);
+}
+
+ft_configuration ft_configuration_at(ft_tuning_family family, size_t index) {
+  const ft_configuration_table *t = &tables[family];
+  ft_configuration c = t->rows[index % t->row_count];
+  if (t->most_parts) c.value[t->field_count - 1] = 1u << (index / t->row_count);
+  return c;
+}
+
+bool ft_configuration_same(const ft_configuration *a, const ft_configuration *b) {
+  return !memcmp(a->value, b->value, sizeof a->value);
+}
+
+bool ft_configuration_known(ft_tuning_family family, const ft_configuration *c) {
+  for (size_t i = 0; i < ft_configuration_count(family); i++) {
+    ft_configuration row = ft_configuration_at(family, i);
+    if (ft_configuration_same(&row, c)) return true;
+  }
+  return false;
+}
+
+json_t *ft_configuration_json(ft_tuning_family family, const ft_configuration *c) {
+  const ft_configuration_table *t = &tables[family];
+  json_t *object = json_object();
+  bool done = object != NULL;
+  for (uint32_t i = 0; i < t->field_count; i++)
+    done = done && !json_object_set_new(object, t->fields[i], json_integer(c->value[i]));
+  if (done) return object;
+  json_decref(object);
+  return NULL;
+}
+
+const char *ft_configuration_text(ft_tuning_family family, const ft_configuration *c,
+                                  char text[FT_TUNING_KEY]) {
+  const ft_configuration_table *t = &tables[family];
+  int used = 0;
+  for (uint32_t i = 0; i < t->field_count; i++)
+    used += snprintf(text + used, (size_t)(FT_TUNING_KEY - used), "%s%s %u", i ? ", " : "",
+                     t->fields[i], c->value[i]);
+  return text;
+}

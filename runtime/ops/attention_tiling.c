@@ -1,0 +1,146 @@
+/* Of how many rows and columns attention's tiles of scores are: what the op takes by itself, and
+ * what the tuner asks. The configurations are in gpu/tuning_table.c. */
+#include "ops/attention.h"
+#include "ops/tuner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LANES_OWN_ROWS };
+enum { TILED_WORKGROUP, TILED_OWN_ROWS, TILED_UNROLL };
+/* As in shaders/attention/tiled.glsl: invocations across a tile, columns of each. */
+enum { ACROSS = 8, OWN_COLS = 4, COLUMNS = ACROSS * OWN_COLS };
+
+static ft_tiling tiled(const ft_configuration *c) {
+  const uint32_t *v = c->value;
+  return (ft_tiling){false,
+                     v[TILED_WORKGROUP],
+                     0,
+                     .own_rows = v[TILED_OWN_ROWS],
+                     .rows = v[TILED_WORKGROUP] / ACROSS * v[TILED_OWN_ROWS],
+                     .columns = COLUMNS,
+                     .unroll = v[TILED_UNROLL]};
+}
+
+static ft_tiling lanes(const filtra_device *dev, const ft_configuration *c) {
+  const uint32_t width = dev->caps.info.subgroup_size, rows = c->value[LANES_OWN_ROWS];
+  return (ft_tiling){true, width, width, .own_rows = rows, .rows = rows, .columns = 2 * width};
+}
+
+static ft_configuration standard(const filtra_device *dev, int64_t columns) {
+  const ft_caps *caps = &dev->caps;
+  if (caps->attention == FT_ATTENTION_LANES) return (ft_configuration){{8}};
+  /* A tile of scores and the row sums of two matrices have to stay in registers. */
+  uint32_t own_rows = columns > 64 ? 2 : 4;
+  if (caps->few_registers) own_rows = columns > 32 ? 1 : 2;
+  return (ft_configuration){{128, own_rows, caps->cpu || caps->few_registers ? 1 : 4}};
+}
+
+/* ---- what the tuner asks ---- */
+
+static const char *const OPS[] = {"attention", "gfsa", "plaplacian"};
+enum { ATTENTION, GFSA, PLAPLACIAN };
+
+/* A question's numbers. */
+typedef struct attention_problem {
+  int64_t op, batches, heads, queries, keys, columns, value_columns, causal, masked, biased;
+  int64_t dropout; /* millionths */
+} attention_problem;
+
+static attention_problem problem_of(const ft_tuning_question *q) {
+  attention_problem p;
+  memcpy(&p, q->number, sizeof p);
+  return p;
+}
+
+static bool usable(const filtra_device *dev, const ft_tuning_question *q,
+                   const ft_configuration *c) {
+  if (q->family == FT_TUNE_ATTENTION_LANES) return true;
+  const filtra_device_info *info = &dev->caps.info;
+  ft_tiling t = tiled(c);
+  /* `staged` of tiled.glsl */
+  uint32_t shared = (t.rows * (COLUMNS + 1) + COLUMNS * COLUMNS) * (uint32_t)sizeof(float);
+  return t.workgroup <= info->max_workgroup_invocations && shared <= info->shared_memory_bytes;
+}
+
+static filtra_tensor *heads_input(ft_trial *t, const char *name, const attention_problem *p,
+                                  int64_t tokens, int64_t columns) {
+  filtra_tensor *x =
+      ft_trial_input(t, name, 3, (int64_t[]){p->batches, tokens, p->heads * columns});
+  if (!x) return NULL;
+  filtra_graph_require_gradient(t->graph, x);
+  return x;
+}
+
+/* Forward and backward, for that is what a tiling is chosen for. */
+static void build_trial(ft_trial *t, const ft_tuning_question *question, bool odd) {
+  attention_problem p = problem_of(question);
+  if (odd) {
+    p.batches = 1;
+    p.heads = p.heads < 2 ? p.heads : 2;
+    p.queries = p.queries < 77 ? p.queries : 77;
+    p.keys = p.queries == p.keys || p.op != ATTENTION ? p.queries : p.keys < 93 ? p.keys : 93;
+  }
+  filtra_graph *g = t->graph;
+  filtra_tensor *q = heads_input(t, "q", &p, p.queries, p.columns);
+  filtra_tensor *k = heads_input(t, "k", &p, p.keys, p.columns);
+  filtra_tensor *v = heads_input(t, "v", &p, p.keys, p.value_columns);
+  filtra_attention_options o = {.causal = p.causal, .dropout = (float)p.dropout * 1e-6f};
+  if (p.masked) o.mask = ft_trial_input(t, "mask", 2, (int64_t[]){p.batches, p.keys});
+  if (p.biased) o.bias = ft_trial_input(t, "bias", 2, (int64_t[]){p.queries, p.keys});
+  const filtra_gfsa_options filter = {.attention = o, .w0 = 0.5f, .wK = 0.5f};
+  const filtra_plaplacian_options norms = {.attention = o};
+  filtra_tensor *heads[] = {filtra_split_heads(g, q, p.heads), filtra_split_heads(g, k, p.heads),
+                            filtra_split_heads(g, v, p.heads)};
+  filtra_tensor *y =
+      p.op == GFSA         ? filtra_gfsa(g, heads[0], heads[1], heads[2], NULL, NULL, NULL, &filter)
+      : p.op == PLAPLACIAN ? filtra_plaplacian(g, heads[0], heads[1], heads[2], &norms)
+                           : filtra_attention(g, heads[0], heads[1], heads[2], &o);
+  y = filtra_merge_heads(g, y);
+  filtra_tensor *dy =
+      ft_trial_input(t, "dy", 3, (int64_t[]){p.batches, p.queries, p.heads * p.value_columns});
+  if (!y || !dy || filtra_graph_backward(g, 1, &y, &dy)) return;
+  ft_trial_output(t, y);
+  filtra_tensor *const wanted[] = {q, k, v};
+  for (size_t i = 0; i < FT_COUNT(wanted); i++)
+    ft_trial_output(t, filtra_graph_gradient(g, wanted[i]));
+}
+
+static const ft_tunable tunable = {usable, build_trial};
+
+static ft_tuning_question question(const filtra_device *dev, const attention_problem *p) {
+  const bool by_lanes = dev->caps.attention == FT_ATTENTION_LANES;
+  const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
+  ft_tuning_question q = {.family = by_lanes ? FT_TUNE_ATTENTION_LANES : FT_TUNE_ATTENTION_TILED,
+                          .standard = standard(dev, columns),
+                          .op = &tunable};
+  memcpy(q.number, p, sizeof *p);
+  snprintf(q.key, sizeof q.key, "%s w%u %s d%lld v%lld q%lld k%lld b%lld%s%s%s",
+           ft_configurations(q.family)->name, dev->caps.info.subgroup_size, OPS[p->op],
+           (long long)p->columns, (long long)p->value_columns,
+           (long long)ft_tuning_bucket(p->queries), (long long)ft_tuning_bucket(p->keys),
+           (long long)ft_tuning_bucket(p->batches * p->heads), p->causal ? " causal" : "",
+           p->biased ? " bias" : "", p->dropout ? " dropout" : "");
+  return q;
+}
+
+ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const filtra_tensor *q,
+                              const filtra_tensor *k, const filtra_tensor *v,
+                              const filtra_attention_options *o) {
+  attention_problem p = {.batches = q->shape[0],
+                         .heads = q->shape[1],
+                         .queries = q->shape[2],
+                         .keys = k->shape[2],
+                         .columns = q->shape[3],
+                         .value_columns = v->shape[3],
+                         .causal = o->causal,
+                         .masked = o->mask != NULL,
+                         .biased = o->bias != NULL,
+                         .dropout = (int64_t)(o->dropout * 1e6f)};
+  while (p.op < PLAPLACIAN && strcmp(op, OPS[p.op]))
+    p.op++;
+  if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1}});
+  ft_tuning_question asked = question(dev, &p);
+  ft_configuration c = ft_tuning_choose(dev, &asked);
+  return asked.family == FT_TUNE_ATTENTION_LANES ? lanes(dev, &c) : tiled(&c);
+}

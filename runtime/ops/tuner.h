@@ -1,0 +1,60 @@
+/* The tuner: an op's problem alone on a graph, in each configuration of its table; checked against
+ * the op's plainest way, then timed. */
+#ifndef FT_OPS_TUNER_H
+#define FT_OPS_TUNER_H
+
+#include "gpu/tuning.h"
+#include "graph/graph.h"
+
+enum { FT_TRIAL_TENSORS = 8 };
+
+/** A problem on a graph of its own, as ft_tunable.build makes it. */
+typedef struct ft_trial {
+  filtra_graph *graph;
+  filtra_tensor *in[FT_TRIAL_TENSORS], *out[FT_TRIAL_TENSORS];
+  int inputs, outputs;
+} ft_trial;
+
+/** F32, uniform in [-1,1). NULL after an error. */
+filtra_tensor *ft_trial_input(ft_trial *trial, const char *name, int ndim, const int64_t *shape);
+/** What is compared with the reference. */
+void ft_trial_output(ft_trial *trial, filtra_tensor *t);
+
+/** How to tune; zero means the default given with each field. */
+typedef struct ft_tuner_options {
+  int rounds;          /* times that each candidate is timed; 0: 9 */
+  double tolerance;    /* of the largest value of the reference's output; 0: 2e-4 */
+  double margin;       /* by which the op's own choice must be beaten; 0: 0.03 */
+  const char *journal; /* file that names the candidate being tried; NULL: none */
+  /** Of tests: configurations beside those of the table. */
+  const ft_configuration *extra;
+  size_t extra_count;
+} ft_tuner_options;
+
+/** What became of one configuration. */
+typedef struct ft_tuner_candidate {
+  ft_configuration configuration;
+  double best, median; /* seconds; 0: not timed */
+  int runs;
+  char why[FT_TUNING_REASON]; /* it was refused; "": it was not */
+} ft_tuner_candidate;
+
+typedef struct ft_tuner_result {
+  ft_tuner_candidate *candidates; /* the first is what the op takes by itself */
+  size_t count;
+  size_t winner;
+} ft_tuner_result;
+
+/** Tries the configurations of the table that device and problem can do with and that `entry` does
+ * not refuse. One that does not compile, or whose results are not the reference's on the problem
+ * and on a small odd one beside it, is refused in `entry`. The others are timed in turns. The one
+ * of the least median wins if best and median are below those of the op's own choice by the margin,
+ * also when these two are timed once more; else the op's own choice stays. The caller frees
+ * result->candidates, also on failure. */
+filtra_status ft_tune(filtra_device *dev, const ft_tuning_question *q, const ft_tuner_options *o,
+                      ft_tuning_entry *entry, ft_tuner_result *result);
+
+/** Adds what the journal of a process that died says to `tuning`, and removes it. */
+filtra_status ft_tuner_recover(const filtra_device *dev, const char *journal, ft_tuning *tuning);
+
+#endif
