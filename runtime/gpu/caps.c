@@ -179,6 +179,13 @@ static const char *class_reason(filtra_device_class class) {
   }
 }
 
+/* Whose compilers spill with the larger register tiles (docs/compilers.md). Only Intel's GPUs run
+ * subgroups of 8, which share a register file of 4 KiB; Apple's are told by their name alone. */
+static bool has_few_registers(const filtra_device_info *info) {
+  return info->device_class != FILTRA_DEVICE_CPU &&
+         (info->subgroup_size_min <= 8 || !strncmp(info->name, "Apple ", 6));
+}
+
 static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   device_facts facts = {0};
   filtra_status status = ask(physical, &facts);
@@ -191,8 +198,7 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   caps->cpu = info->device_class == FILTRA_DEVICE_CPU;
   caps->portability = has_extension(&facts, "VK_KHR_portability_subset");
   caps->pipeline_cache = true;
-  /* Only Intel's GPUs run subgroups of 8, which share a register file of 4 KiB. */
-  caps->few_registers = !caps->cpu && info->subgroup_size_min <= 8;
+  caps->few_registers = has_few_registers(info);
   caps->submission_seconds = caps->cpu ? 0.0 : 0.1; /* nobody watches over a CPU driver */
   info->subgroup_arithmetic = caps->subgroup;
   info->int64 = facts.features.features.shaderInt64;

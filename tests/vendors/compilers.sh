@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Every kernel through the vendors' compilers, without their GPUs: AMD's through RADV's null
-# devices, Intel's through ANV on a stub (intel_stub.c), NVIDIA's through NVK on Mesa's nouveau
-# shim. Fails when a kernel spills registers or needs scratch memory on Mesa 24 or newer. A driver
-# that is not installed, or too old for a family, is skipped, and says so.
+# devices, Intel's through ANV on a stub (intel_stub.c), NVIDIA's, Apple's and Qualcomm's through
+# NVK, Honeykrisp and Turnip on Mesa's no-op shims. Fails when a kernel spills registers or needs
+# scratch memory on Mesa 24 or newer. A driver that is not installed, or too old for a family, is
+# skipped, and says so.
 #
 #   compilers.sh FILTRA [INTEL_STUB.so] [--write FILE.md]
 #
-# Drivers are looked for in $FILTRA_ICD_DIR, then where the system has them.
+# Drivers are looked for in $FILTRA_ICD_DIR, then where the system has them; shims and their drivers
+# in $FILTRA_SHIMS, which ./run test unpacks with a C library of their own, then in the system.
 set -uo pipefail
 
 filtra=$1
@@ -45,7 +47,9 @@ manifest() {
 # A library beside the driver's own, as in an unpacked package, goes before the system's.
 libraries() { sed -n 's|.*"library_path": *"\(/.*\)/[^/]*".*|\1|p' "$1"; }
 
-# survey NAME MANIFEST [VARIABLE=VALUE]...: one family; its table goes to standard output.
+# survey NAME MANIFEST [VARIABLE=VALUE]...: one family; its table goes to standard output. $program
+# is how filtra is started.
+program=("$filtra")
 survey() {
   local name=$1 icd=$2 table=$scratch/table
   shift 2
@@ -53,7 +57,7 @@ survey() {
   case $icd in "${FILTRA_ICD_DIR:-/nowhere}"/*)
     environment+=(LD_LIBRARY_PATH="$(libraries "$icd")") ;;
   esac
-  if ! env "${environment[@]}" "$filtra" kernels ${write:+--markdown} >"$table" 2>"$scratch/error"; then
+  if ! env "${environment[@]}" "${program[@]}" kernels ${write:+--markdown} >"$table" 2>"$scratch/error"; then
     skip "$name" "$(grep -v '^$' "$scratch/error" | tail -n 1 | cut -c 1-120)"
     return
   fi
@@ -70,7 +74,7 @@ survey() {
   fi
   grep -E 'of which [0-9]+ spill' "$table"
   if [ -n "$write" ]; then
-    { cat "$table"; echo; } >>"$scratch/document"
+    { printf '## %s\n\n' "$name"; sed '1s/^## //; s/ *$//' "$table"; echo; } >>"$scratch/document"
   else
     sed 's/^/    /' "$table"
   fi
@@ -98,16 +102,34 @@ for device in 1912:Gen9 9a49:Gen12 56a0:DG2; do
   fi
 done
 
-nvk=$(manifest nouveau)
-shim=$(find /usr/lib /usr/local/lib -name libnouveau_noop_drm_shim.so 2>/dev/null | head -n 1)
-for chip in 162:Turing 172:Ampere 192:Ada; do
-  name="NVIDIA ${chip#*:} (${chip%%:*})"
-  if [ -n "$nvk" ] && [ -n "$shim" ]; then
-    survey "$name" "$nvk" NOUVEAU_CHIPSET="${chip%%:*}" LD_PRELOAD="$shim"
-  else
-    skip "$name" "NVK and its shim are not installed (mesa-vulkan-drivers and mesa-drm-shim 26)"
+# survey_shim NAME DRIVER VARIABLE=VALUE: on Mesa's no-op device for that driver.
+survey_shim() {
+  local name=$1 driver=$2 icd folder own shim loader
+  icd=${FILTRA_SHIMS:-/nowhere}/$driver.json
+  if [ -r "$icd" ]; then
+    folder=$(libraries "$icd")
+    loader=$(find "$FILTRA_SHIMS/root" -name 'ld-linux*.so*' -type f | head -n 1)
+    own=$(ldd "$filtra" | sed -n 's|.*=> \(/.*\)/[^/]*$|\1|p' | sort -u | paste -sd :)
+    program=("$loader" --library-path "$folder:$own"
+      --preload "$folder/lib${driver}_noop_drm_shim.so" "$filtra")
+    survey "$name" "$icd" "$3"
+    program=("$filtra")
+    return
   fi
+  icd=$(manifest "$driver")
+  shim=$(find /usr/lib /usr/local/lib -name "lib${driver}_noop_drm_shim.so" 2>/dev/null | head -n 1)
+  if [ -n "$icd" ] && [ -n "$shim" ]; then
+    survey "$name" "$icd" "$3" LD_PRELOAD="$shim"
+  else
+    skip "$name" "its driver or shim is not here (mesa-vulkan-drivers and mesa-drm-shim 26)"
+  fi
+}
+
+for chip in 162:Turing 172:Ampere 192:Ada; do
+  survey_shim "NVIDIA ${chip#*:} (${chip%%:*})" nouveau NOUVEAU_CHIPSET="${chip%%:*}"
 done
+survey_shim "Apple M1" asahi LANG=C
+survey_shim "Qualcomm Adreno 740" freedreno FD_GPU_ID=740
 
 if [ -n "$write" ] && [ "$tested" -gt 0 ]; then
   {
