@@ -21,6 +21,10 @@ enum {
   COMMAND_DEVICE_LOST = 4
 };
 
+/** The commit that was built: twelve hexadecimal digits, "-dirty" behind them where files differed;
+ * "unknown" outside a checkout (cmake/Commit.cmake). */
+extern const char filtra_commit[];
+
 /** The exit code that tells scripts of `status`. */
 int command_exit_code(filtra_status status);
 /** Prints the error message of a call that came to `status`; returns the exit code. */

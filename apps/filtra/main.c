@@ -129,7 +129,7 @@ static int run(int argc, char **argv) {
     return COMMAND_DONE;
   }
   if (!strcmp(argv[1], "--version")) {
-    printf("filtra %s\n", filtra_version());
+    printf("filtra %s (%s)\n", filtra_version(), filtra_commit);
     return COMMAND_DONE;
   }
   for (size_t i = 0; i < FT_COUNT(commands); i++) {
