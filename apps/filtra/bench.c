@@ -1,73 +1,165 @@
-/* filtra bench: what this device reaches, by its own timestamps. */
+/* filtra bench: what this device reaches, against what it could, and what it computes. */
 #include "bench.h"
 
 #include "base/file.h"
+#include "base/memory.h"
+#include "nn/mixer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static json_t *document(const filtra_device_info *info, bool quick, json_t *results) {
-  return json_pack("{ss ss ss ss sb sO}", "filtra", filtra_version(), "device", info->name,
-                   "driver", info->driver, "uuid", info->uuid, "quick", quick, "results", results);
+/* ---- the plan ---- */
+
+void bench_plan_add(bench_plan *plan, const bench_task *task) {
+  if (!task->entry || FT_GROW(plan->tasks, plan->count, plan->capacity)) {
+    plan->failed = true;
+    json_decref(task->entry);
+    return;
+  }
+  plan->tasks[plan->count++] = *task;
 }
 
-/* Where the device's name comes from, and whether it opens at all, before minutes of timing. */
-static filtra_status describe(const bench_arguments *a, filtra_device_info *info) {
-  filtra_device *device;
-  FT_TRY(filtra_device_open(&a->device, &device));
-  *info = *filtra_device_get_info(device);
-  filtra_device_close(&device);
-  return FILTRA_OK;
+static void free_plan(bench_plan *plan) {
+  for (size_t i = 0; i < plan->count; i++)
+    json_decref(plan->tasks[i].entry);
+  free(plan->tasks);
 }
 
-static filtra_status measure(const bench_arguments *a, json_t **object) {
-  filtra_device_info info;
-  FT_TRY(describe(a, &info));
-  json_t *results = json_array();
-  filtra_status status = a->ops ? bench_gemm(a, results) : FILTRA_OK;
-  if (!status && a->mixers) status = bench_mixers(a, results);
-  if (!status) *object = document(&info, a->quick, results);
-  json_decref(results);
-  if (!status && !*object) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+/* Peaks first: the others are held against them. */
+static filtra_status make_plan(const bench *b, bench_plan *plan) {
+  const bench_arguments *a = b->arguments;
+  bench_plan_peaks(plan);
+  if (bench_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
+  bench_plan_ops(a, plan);
+  bench_plan_layers(b, plan);
+  bench_plan_steps(a, plan);
+  bench_plan_losses(a, plan);
+  return plan->failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
+}
+
+/* ---- taking one task after the other ---- */
+
+/* What a device cannot do is a result; anything else that goes wrong is a failure, of which the
+ * last one is returned, and does not keep the rest from being measured. */
+static filtra_status run_task(bench *b, const bench_task *task) {
+  filtra_status status = task->run(b, task);
+  if (status == FILTRA_ERROR_CANCELLED) return status;
+  if (status) json_object_set_new(task->entry, "error", json_string(filtra_error_message()));
+  bench_keep(b, task);
+  if (!b->arguments->json) bench_show(task);
+  return status == FILTRA_ERROR_UNSUPPORTED ? FILTRA_OK : status;
+}
+
+static filtra_status run_plan(bench *b, const bench_plan *plan, double start) {
+  filtra_status failed = FILTRA_OK;
+  double weight = 0.0, done = 0.0;
+  for (size_t i = 0; i < plan->count; i++)
+    weight += plan->tasks[i].weight;
+  for (size_t i = 0; i < plan->count; i++) {
+    const bench_task *task = &plan->tasks[i];
+    bench_show_progress(task, i, plan->count, done / weight, ft_seconds() - start);
+    filtra_status status = run_task(b, task);
+    bench_end_progress();
+    if (status) failed = status;
+    if (status == FILTRA_ERROR_CANCELLED || status == FILTRA_ERROR_DEVICE_LOST) break;
+    done += task->weight;
+  }
+  return failed;
+}
+
+/* *failed: what went wrong in some entry. */
+static filtra_status measure(bench *b, filtra_status *failed) {
+  bench_plan plan = {0};
+  double start = ft_seconds();
+  FT_TRY(filtra_device_open(&b->arguments->device, &b->device));
+  filtra_status status = bench_document(b);
+  if (!status) status = make_plan(b, &plan);
+  if (!status) *failed = run_plan(b, &plan, start);
+  if (*failed == FILTRA_ERROR_CANCELLED) status = *failed;
+  if (!status) json_object_set_new(b->document, "seconds", json_real(ft_seconds() - start));
+  free_plan(&plan);
+  filtra_device_close(&b->device);
   return status;
 }
 
-static int bench(const bench_arguments *a) {
-  static const char NAME[] = "filtra bench";
-  json_t *object = NULL;
+/* ---- the command ---- */
+
+static const char NAME[] = "filtra bench";
+
+static filtra_status save(const json_t *document, ft_atomic_file *file) {
+  json_dumpf(document, file->stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  fputc('\n', file->stream);
+  return ft_atomic_commit(file);
+}
+
+static int run(const bench_arguments *a) {
+  bench b = {.arguments = a};
+  filtra_status failed = FILTRA_OK;
   ft_atomic_file file;
-  filtra_status status = a->out ? ft_atomic_open(a->out, &file) : FILTRA_OK;
-  if (status) return command_fail(NAME, status);
-  status = measure(a, &object);
-  if (a->out && status) ft_atomic_abort(&file);
-  if (a->out && !status) {
-    json_dumpf(object, file.stream, JSON_INDENT(2));
-    fputc('\n', file.stream);
-    status = ft_atomic_commit(&file);
+  if (a->out) { /* a path that cannot be written shows before minutes of measuring */
+    filtra_status status = ft_atomic_open(a->out, &file);
+    if (status) return command_fail(NAME, status);
   }
-  int code = status ? command_fail(NAME, status) : COMMAND_DONE;
-  if (!status && a->json) return command_print_json(NAME, object);
-  json_decref(object);
-  return code;
+  bench_catch_interrupts();
+  filtra_status status = measure(&b, &failed);
+  if (a->out && status)
+    ft_atomic_abort(&file);
+  else if (a->out)
+    status = save(b.document, &file);
+  int code = COMMAND_DONE;
+  if (status)
+    code = command_fail(NAME, status);
+  else if (a->json)
+    code = command_print_json(NAME, json_incref(b.document));
+  json_decref(b.document);
+  if (code || !failed) return code;
+  fprintf(stderr, "%s: not all could be measured; \"error\" says why\n", NAME);
+  return failed == FILTRA_ERROR_DEVICE_LOST ? COMMAND_DEVICE_LOST : COMMAND_FAILED;
 }
 
 /* ---- the command line ---- */
 
 static void print_help(void) {
-  printf(
-      "Usage: filtra bench [OPTION]...\n"
-      "Times kernels with device timestamps, after a warm-up; best and median of %d runs, fewer\n"
-      "where they take seconds.\n\n"
-      "  --ops LIST         gemm: matrix products in each of their variants; what is timed\n"
-      "                     without options\n"
-      "  --mixers LIST      one layer of each of these mixers (or all) forward and backward, for\n"
-      "                     sequences of 1024 to 32768 tokens: time, memory, and the exponents\n"
-      "                     that they grow with; then a train step of two layers, batch 4 and\n"
-      "                     1024 tokens\n"
-      "  --quick            small sizes, %d runs\n"
-      "  --out FILE         write the result as JSON\n"
-      "  --json             print it instead of the table\n%s",
-      BENCH_REPEATS, BENCH_QUICK_REPEATS, device_options_help);
+  printf("Usage: filtra bench [OPTION]...\n"
+         "Measures this device's peaks, then every op at the papers' shapes, one layer of every\n"
+         "mixer at growing lengths, a train step with each, and the losses of a short training.\n"
+         "Times are those of the device's clock after a warm-up, and are held against the peaks.\n"
+         "docs/benchmarks.md says what the file holds; filtra compare puts files side by side.\n\n"
+         "  --ops LIST         only these ops, or all:\n"
+         "                     ");
+  bench_print_ops();
+  printf("\n"
+         "  --mixers LIST      only these mixers, or all. Where one of both is given, the other\n"
+         "                     is left out\n"
+         "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
+         "  --out FILE         write the result as JSON\n"
+         "  --json             print it instead of the table\n%s",
+         device_options_help);
+}
+
+bool bench_listed(const char *list, const char *name) {
+  size_t length = strlen(name);
+  if (!list || !strcmp(list, "all")) return list != NULL;
+  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+    if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
+  return false;
+}
+
+static bool mixer_exists(const char *name) {
+  for (size_t i = 0; i < ft_mixer_count; i++)
+    if (!strcmp(name, ft_mixers[i]->name)) return true;
+  return false;
+}
+
+/* Whether all names of a list are known; *unknown is one that is not. */
+static bool all_known(const char *list, bool (*exists)(const char *name), char unknown[64]) {
+  if (!list || !strcmp(list, "all")) return true;
+  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
+    snprintf(unknown, 64, "%.*s", (int)strcspn(at, ","), at);
+    if (!exists(unknown)) return false;
+  }
+  return true;
 }
 
 enum { OPTION_OPS = OPTION_FIRST_FREE, OPTION_MIXERS, OPTION_QUICK, OPTION_OUT, OPTION_JSON };
@@ -113,10 +205,10 @@ int run_bench(int argc, char **argv) {
   }
   char unknown[64];
   if (optind < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
-  if (a.ops && strcmp(a.ops, "gemm"))
-    return command_misused(argv[0], "--ops %s: this version times gemm", a.ops);
-  if (a.mixers && !bench_mixers_known(a.mixers, unknown))
+  if (!all_known(a.ops, bench_op_exists, unknown))
+    return command_misused(argv[0], "--ops: there is no op \"%s\"", unknown);
+  if (!all_known(a.mixers, mixer_exists, unknown))
     return command_misused(argv[0], "--mixers: there is no mixer \"%s\"", unknown);
-  if (!a.ops && !a.mixers) a.ops = "gemm";
-  return bench(&a);
+  if (!a.ops && !a.mixers) a.ops = a.mixers = "all";
+  return run(&a);
 }

@@ -2,34 +2,74 @@
 #include "bench.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "graph/graph.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+
+void bench_catch_interrupts(void) {
+  const struct sigaction action = {.sa_handler = on_interrupt,
+                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+bool bench_interrupted(void) {
+  return interrupted;
+}
+
+/* ---- repeating ---- */
+
+typedef filtra_status (*timed)(void *context, double *seconds);
 
 static int ascending(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-/* `repeats` runs, or those that begin within `enough` seconds. A first run that takes long counts:
- * what a warm-up changes is nothing beside that. */
-static filtra_status repeat(filtra_status (*once)(void *context, double *seconds), void *context,
-                            int repeats, bench_timing *out) {
-  const double enough = 6.0, too_long_to_waste = 0.5;
-  double seconds[BENCH_REPEATS], sum = 0.0;
-  int runs = 0;
-  FT_TRY(once(context, &seconds[0]));
-  if (seconds[0] > too_long_to_waste) sum = seconds[runs++];
-  while (runs == 0 || (runs < repeats && sum < enough)) {
-    FT_TRY(once(context, &seconds[runs]));
+enum { MOST_RUNS = 15, MOST_RUNS_QUICK = 5, LEAST_RUNS = 3 };
+
+static filtra_status one_more(timed once, void *context, double *seconds) {
+  if (interrupted) return ft_fail(FILTRA_ERROR_CANCELLED, "interrupted");
+  return once(context, seconds);
+}
+
+/* So many runs as give a median within a bounded time, `seconds` of the first of them given: three
+ * where they are long, one where they are very long. */
+static filtra_status repeat(timed once, void *context, double first, bool quick,
+                            bench_timing *out) {
+  const double enough = quick ? 0.4 : 2.0, most = quick ? 2.0 : 20.0;
+  const int most_runs = quick ? MOST_RUNS_QUICK : MOST_RUNS;
+  double seconds[MOST_RUNS] = {first}, sum = first;
+  int runs = 1;
+  while (runs < most_runs && sum < most && (runs < LEAST_RUNS || sum < enough)) {
+    FT_TRY(one_more(once, context, &seconds[runs]));
     sum += seconds[runs++];
   }
   qsort(seconds, (size_t)runs, sizeof *seconds, ascending);
-  *out = (bench_timing){seconds[0], seconds[runs / 2], seconds[runs - 1], runs};
+  out->best = seconds[0];
+  out->median = seconds[runs / 2];
+  out->worst = seconds[runs - 1];
+  out->runs = runs;
   return FILTRA_OK;
+}
+
+/* The first run warms up: a driver may compile only now. One that takes very long counts, since that
+ * is nothing beside it. */
+static filtra_status warm_up(timed once, void *context, double *seconds) {
+  const double too_long_to_waste = 10.0;
+  FT_TRY(one_more(once, context, seconds));
+  return *seconds > too_long_to_waste ? FILTRA_OK : one_more(once, context, seconds);
 }
 
 /* ---- graphs ---- */
@@ -52,9 +92,14 @@ static filtra_status run_once(void *context, double *seconds) {
   return FILTRA_OK;
 }
 
-filtra_status bench_time_graph(filtra_graph *g, int repeats, bench_timing *out) {
-  bool timestamps = filtra_device_get_info(ft_graph_device(g))->timestamps;
-  return repeat(timestamps ? profile_once : run_once, g, repeats, out);
+filtra_status bench_time_graph(filtra_graph *g, bool quick, bench_timing *out) {
+  const double long_run = 0.1; /* submitting and waiting take less than a thousandth */
+  double seconds = 0.0;
+  FT_TRY(warm_up(run_once, g, &seconds));
+  out->device_clock = seconds < long_run && filtra_device_get_info(ft_graph_device(g))->timestamps;
+  if (!out->device_clock) return repeat(run_once, g, seconds, quick, out);
+  FT_TRY(one_more(profile_once, g, &seconds));
+  return repeat(profile_once, g, seconds, quick, out);
 }
 
 /* ---- anything else ---- */
@@ -72,36 +117,34 @@ static filtra_status act_once(void *context, double *seconds) {
   return FILTRA_OK;
 }
 
-filtra_status bench_time(filtra_status (*run)(void *context), void *context, int repeats,
+filtra_status bench_time(filtra_status (*run)(void *context), void *context, bool quick,
                          bench_timing *out) {
-  return repeat(act_once, &(action){run, context}, repeats, out);
+  action a = {run, context};
+  double seconds = 0.0;
+  FT_TRY(warm_up(act_once, &a, &seconds));
+  out->device_clock = false;
+  return repeat(act_once, &a, seconds, quick, out);
 }
 
-/* ---- the rest ---- */
+/* ---- what is made of them ---- */
 
-void bench_timing_json(json_t *object, const char *prefix, const bench_timing *t) {
-  const struct {
-    const char *name;
-    double value;
-  } numbers[] = {{"best", t->best}, {"median", t->median}, {"worst", t->worst}};
-  char key[64];
-  for (size_t i = 0; i < FT_COUNT(numbers); i++) {
-    snprintf(key, sizeof key, "%sseconds_%s", prefix, numbers[i].name);
-    json_object_set_new(object, key, json_real(numbers[i].value));
+void bench_add_timing(json_t *entry, const bench_timing *t) {
+  json_object_update_new(entry,
+                         json_pack("{sf sf sf si ss}", "seconds_best", t->best, "seconds_median",
+                                   t->median, "seconds_worst", t->worst, "runs", t->runs, "clock",
+                                   t->device_clock ? "device" : "host"));
+}
+
+void bench_add_work(const bench *b, json_t *entry, double flops, double bytes,
+                    const bench_timing *t) {
+  json_object_update_new(entry, json_pack("{sf sf sf sf}", "flops", flops, "bytes", bytes, "gflops",
+                                          1e-9 * flops / t->median, "gbytes_per_second",
+                                          1e-9 * bytes / t->median));
+  if (b->peak_flops > 0.0 && b->peak_bytes > 0.0) {
+    double least = fmax(flops / b->peak_flops, bytes / b->peak_bytes);
+    json_object_set_new(entry, "fraction_of_peak", json_real(least / t->median));
   }
-  snprintf(key, sizeof key, "%sruns", prefix);
-  json_object_set_new(object, key, json_integer(t->runs));
-}
-
-filtra_status bench_fill(filtra_graph *g, filtra_tensor *t, float offset) {
-  int64_t count = filtra_tensor_elements(t);
-  float *values = ft_calloc((size_t)count, sizeof *values);
-  if (!values) return FILTRA_ERROR_HOST_MEMORY;
-  for (int64_t i = 0; i < count; i++)
-    values[i] = offset + (float)((i * 2654435761u >> 8) & 1023) / 1024.0f - 0.5f;
-  filtra_status status = filtra_graph_set(g, t, values);
-  free(values);
-  return status;
+  bench_add_timing(entry, t);
 }
 
 double bench_exponent(const double *x, const double *y, size_t count) {

@@ -69,6 +69,8 @@ extern const char device_options_help[];
 /** Takes an option that getopt_long returned; false when it is none of these. */
 bool take_device_option(int code, const char *value, filtra_device_options *options);
 
+/** What a device is and can do (devices.c). */
+json_t *command_device_json(const filtra_device_info *info);
 /** Prints the recipes that `filtra train --preset` knows; returns the exit code (presets.c). */
 int list_presets(bool json);
 /** Lists the keys of a run's configuration, for help (config_help.c). */

@@ -113,7 +113,7 @@ static void print_device(const filtra_device_info *info, bool chosen) {
 
 /* ---- for programs ---- */
 
-static json_t *device_json(const filtra_device_info *info) {
+json_t *command_device_json(const filtra_device_info *info) {
   char version[32];
   version_text(info->api_version, version);
   json_t *object = json_pack(
@@ -144,7 +144,7 @@ static int print_json(const filtra_device_info *infos, uint32_t count,
                       const filtra_device *device) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++)
-    json_array_append_new(list, device_json(&infos[i]));
+    json_array_append_new(list, command_device_json(&infos[i]));
   json_t *chosen = device ? json_integer(device->caps.info.index) : json_null();
   json_t *root = json_pack("{s:s, s:o, s:o, s:o}", "version", filtra_version(), "chosen", chosen,
                            "tuning", tuning_json(device ? device->tuning : NULL), "devices", list);

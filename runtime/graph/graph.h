@@ -168,6 +168,9 @@ typedef struct ft_profile_entry {
  * is freed by the caller. UNSUPPORTED without timestamps. */
 filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size_t *count);
 
+/** Sums over all calls of the flops and bytes that they say they take. */
+void ft_graph_work(const filtra_graph *g, double *flops, double *bytes);
+
 /** Re-runs the inputs of `ticket`'s slot with a check behind every call. Returns the name of the
  * first tensor that holds a NaN or an infinity in *name, NULL if none. */
 filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const char **name);

@@ -269,6 +269,14 @@ void ft_call(filtra_graph *g, const ft_kernel_call *call) {
   g->call_count++;
 }
 
+void ft_graph_work(const filtra_graph *g, double *flops, double *bytes) {
+  *flops = *bytes = 0.0;
+  for (size_t i = 0; i < g->call_count; i++) {
+    *flops += g->calls[i].flops;
+    *bytes += g->calls[i].bytes;
+  }
+}
+
 void *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward, size_t context_size,
               int input_count, filtra_tensor *const *inputs, int output_count,
               filtra_tensor *const *outputs) {

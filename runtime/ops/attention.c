@@ -64,6 +64,18 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
   const ft_tiling *t = &c->tiling;
   uint32_t push[MAX_SCALARS];
   double pairs = (double)ft_attention_heads(c) * (double)(q->shape[2] * k->shape[2]);
+  const filtra_tensor *moved[] = {q,
+                                  k,
+                                  v,
+                                  d->lse.tensor,
+                                  c->bias,
+                                  d->dy,
+                                  d->delta.tensor,
+                                  d->result[0].tensor,
+                                  d->result[1].tensor};
+  int64_t words = 0;
+  for (size_t i = 0; i < FT_COUNT(moved); i++)
+    words += moved[i] ? filtra_tensor_elements(moved[i]) : 0;
   ft_call(g,
           &(ft_kernel_call){
               .label = d->label,
@@ -91,7 +103,7 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
               .spec_count = c->heads ? 12 : 11,
               .groups = {d->groups[0], d->groups[1], d->groups[2]},
               .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
-          });
+              .bytes = 4.0 * (double)words});
 }
 
 /* ---- gradients ---- */

@@ -1,8 +1,11 @@
-/* `filtra bench` as a shell sees it: what its JSON holds, and what it refuses. */
+/* `filtra bench` as a shell sees it: what its file holds, and what it refuses. */
 #include "support/command.h"
 #include "support/harness.h"
 
 #include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const json_t *find(const json_t *results, const char *op, int index) {
@@ -18,34 +21,168 @@ static const json_t *find(const json_t *results, const char *op, int index) {
 static double number(const json_t *entry, const char *key) {
   const json_t *value = json_object_get(entry, key);
   if (!json_is_number(value)) fail_msg("there is no number %s", key);
-  return json_number_value(value);
+  double x = json_number_value(value);
+  if (!isfinite(x) || x < 0.0) fail_msg("%s is %g", key, x);
+  return x;
 }
+
+static const char *text(const json_t *entry, const char *key) {
+  const char *value = json_string_value(json_object_get(entry, key));
+  if (!value) fail_msg("there is no text %s", key);
+  return value;
+}
+
+/* Runs the command, which prints nothing but one object. */
+static json_t *bench(const char *before, const char *arguments) {
+  static char output[TEST_OUTPUT_BYTES];
+  char line[256];
+  json_error_t error;
+  snprintf(line, sizeof line, "bench %s --quick --json", arguments);
+  assert_int_equal(test_run_command(before, line, output), 0);
+  json_t *root = json_loads(output, 0, &error);
+  if (!root) fail_msg("%s: %s", line, error.text);
+  return root;
+}
+
+/* ---- what every file has ---- */
+
+static void check_times(const json_t *entry, const char *clock) {
+  double best = number(entry, "seconds_best"), median = number(entry, "seconds_median");
+  assert_true(best > 0.0 && best <= median && median <= number(entry, "seconds_worst"));
+  assert_true(number(entry, "runs") >= 1.0);
+  if (clock) assert_string_equal(text(entry, "clock"), clock);
+}
+
+static void check_measured(const json_t *entry, const char *clock) {
+  assert_true(strlen(text(entry, "case")) > 0);
+  text(entry, "pass");
+  check_times(entry, clock);
+  assert_true(number(entry, "bytes") > 0.0 && number(entry, "gbytes_per_second") > 0.0);
+  double seconds = number(entry, "seconds_median"), flops = number(entry, "flops");
+  assert_true(fabs(number(entry, "gflops") - 1e-9 * flops / seconds) <= 1e-6 * flops);
+  /* Far above 1, the op says that it does more than it does; a disturbed peak is no error. */
+  double fraction = number(entry, "fraction_of_peak");
+  if (fraction <= 0.0 || fraction > 3.0) fail_msg("%s: fraction %g", text(entry, "case"), fraction);
+  assert_true(number(entry, "memory_bytes") > 0.0);
+}
+
+static void check_frame(const json_t *root) {
+  const filtra_device_info *info = filtra_device_get_info(test_device());
+  const json_t *device = json_object_get(root, "device"), *host = json_object_get(root, "host");
+  const json_t *peaks = json_object_get(root, "peaks");
+  assert_string_equal(text(root, "format"), "filtra-bench-1");
+  assert_string_equal(text(root, "filtra"), filtra_version());
+  assert_true(strlen(text(root, "commit")) > 0);
+  assert_int_equal(strlen(text(root, "date")), strlen("2026-11-21T09:00:00Z"));
+  assert_true(json_is_true(json_object_get(root, "quick")));
+  text(root, "caps");
+  assert_true(number(root, "seconds") > 0.0);
+  assert_string_equal(text(device, "name"), info->name);
+  assert_string_equal(text(device, "driver"), info->driver);
+  assert_string_equal(text(device, "uuid"), info->uuid);
+  text(device, "class");
+  text(device, "api_version");
+  assert_true(number(device, "memory_bytes") > 0.0 && number(device, "subgroup_size") > 0.0);
+  text(host, "cpu");
+  text(host, "system");
+  assert_true(number(host, "cores") >= 1.0);
+  const json_t *fma = json_object_get(peaks, "fma"), *copy = json_object_get(peaks, "copy");
+  check_times(fma, NULL);
+  check_times(copy, NULL);
+  check_times(json_object_get(peaks, "dispatch"), "host");
+  assert_true(number(fma, "gflops") >= number(fma, "gflops_median"));
+  assert_true(number(copy, "gbytes_per_second") >= number(copy, "gbytes_per_second_median"));
+  text(fma, "variant");
+  text(copy, "variant");
+}
+
+/* Names are what files are compared by. */
+static void check_names(const json_t *results) {
+  size_t i, k;
+  const json_t *a, *b;
+  json_array_foreach(results, i, a) {
+    json_array_foreach(results, k, b) {
+      bool same = i != k;
+      static const char *const KEYS[] = {"op", "case", "variant", "pass"};
+      for (size_t n = 0; n < FT_COUNT(KEYS); n++) {
+        const json_t *x = json_object_get(a, KEYS[n]), *y = json_object_get(b, KEYS[n]);
+        same = same && (x == y || json_equal(x, y));
+      }
+      if (same) fail_msg("%s %s is there twice", text(a, "op"), text(a, "case"));
+    }
+  }
+}
+
+/* ---- parts ---- */
+
+static void test_ops(void **state) {
+  (void)state;
+  json_t *root = bench("", "--ops layer_norm,kernel_polynomial,optimizer");
+  const json_t *results = json_object_get(root, "results"), *entry;
+  size_t i;
+  const char *clock = filtra_device_get_info(test_device())->timestamps ? "device" : "host";
+  check_frame(root);
+  check_names(results);
+  json_array_foreach(results, i, entry) check_measured(entry, clock);
+  assert_string_equal(text(find(results, "layer_norm", 0), "pass"), "forward");
+  assert_string_equal(text(find(results, "layer_norm", 1), "pass"), "forward+backward");
+  assert_true(number(find(results, "layer_norm", 1), "flops") >
+              number(find(results, "layer_norm", 0), "flops"));
+  assert_true(number(find(results, "optimizer", 0), "parameters") > 0.0);
+  assert_int_equal(json_array_size(json_object_get(root, "losses")), 0);
+  json_decref(root);
+}
+
+static json_t *mixer_run; /* for both of the next tests */
 
 static void test_mixer(void **state) {
   (void)state;
-  char output[TEST_OUTPUT_BYTES];
-  assert_int_equal(test_run_command("", "bench --mixers agf --quick --json", output), 0);
-  json_t *root = json_loads(output, 0, NULL); /* also says that nothing else was printed */
-  assert_non_null(root);
+  json_t *root = mixer_run = bench("", "--mixers agf");
   const json_t *results = json_object_get(root, "results");
-  const filtra_device_info *info = filtra_device_get_info(test_device());
-  assert_string_equal(json_string_value(json_object_get(root, "device")), info->name);
-  double length = 1024, memory = 0;
+  check_names(results);
+  double length = 512, memory = 0;
   for (int i = 0; i < 3; i++, length *= 2) {
     const json_t *layer = find(results, "mixer_layer", i);
-    assert_string_equal(json_string_value(json_object_get(layer, "mixer")), "agf");
+    check_measured(layer, NULL);
+    assert_string_equal(text(layer, "mixer"), "agf");
     assert_true(number(layer, "length") == length);
-    assert_true(number(layer, "seconds_best") > 0);
-    assert_true(number(layer, "seconds_median") <= number(layer, "seconds_worst"));
     assert_true(number(layer, "memory_bytes") > memory);
     memory = number(layer, "memory_bytes");
   }
   /* Times are the machine's to disturb; memory is not. */
-  double exponent = number(find(results, "mixer_scaling", 0), "memory_exponent");
-  assert_true(exponent > 0.8 && exponent < 1.1);
-  assert_true(number(find(results, "train_step", 0), "tokens_per_second") > 0);
-  json_decref(root);
+  const json_t *scaling = find(results, "mixer_scaling", 0), *step = find(results, "train_step", 0);
+  assert_true(number(scaling, "from_length") == 512 && number(scaling, "to_length") == 2048);
+  assert_true(fabs(number(scaling, "memory_exponent") - 0.9) < 0.2);
+  number(scaling, "time_exponent");
+  check_measured(step, "host");
+  assert_true(number(step, "tokens_per_second") > 0 && number(step, "layers") == 2);
 }
+
+/* Without timestamps the host's clock serves; and two runs on one device agree in every bit of the
+ * losses. */
+static void test_again(void **state) {
+  (void)state;
+  json_t *root = bench("", "--mixers agf --ops kernel_polynomial --caps timestamps=0");
+  assert_string_equal(text(root, "caps"), "timestamps=0");
+  check_frame(root);
+  check_measured(find(json_object_get(root, "results"), "kernel_polynomial", 0), "host");
+  assert_non_null(mixer_run);
+  const json_t *losses = json_object_get(mixer_run, "losses");
+  assert_int_equal(json_array_size(losses), 1);
+  const json_t *run = json_array_get(losses, 0), *values = json_object_get(run, "values");
+  assert_string_equal(text(run, "mixer"), "agf");
+  assert_true(number(run, "seed") == 1 && number(run, "steps") == 100);
+  assert_true(number(json_object_get(run, "config"), "width") > 0.0);
+  assert_int_equal(json_array_size(values), 100);
+  double first = json_number_value(json_array_get(values, 0));
+  double last = json_number_value(json_array_get(values, 99));
+  assert_true(first > 2.0 && first < 3.0 && last < 0.6 * first);
+  assert_true(json_equal(losses, json_object_get(root, "losses")));
+  json_decref(root);
+  json_decref(mixer_run);
+}
+
+/* ---- what goes wrong ---- */
 
 static void test_misuse(void **state) {
   (void)state;
@@ -53,7 +190,9 @@ static void test_misuse(void **state) {
     const char *arguments, *part;
   } cases[] = {{"bench --mixers agf,agff 2>&1", "no mixer \"agff\""},
                {"bench --mixers '' 2>&1", "no mixer \"\""},
-               {"bench --ops nothing 2>&1", "--ops nothing"},
+               {"bench --ops gemm,nothing 2>&1", "no op \"nothing\""},
+               {"bench --ops '' 2>&1", "no op \"\""},
+               {"bench --caps nothing=1 2>&1", "nothing"},
                {"bench more 2>&1", "\"more\""}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     char output[TEST_OUTPUT_BYTES];
@@ -62,7 +201,33 @@ static void test_misuse(void **state) {
   }
 }
 
+/* A path that cannot be written shows before anything is measured. */
+static void test_no_folder(void **state) {
+  (void)state;
+  char output[TEST_OUTPUT_BYTES];
+  assert_int_equal(test_run_command("timeout 5", "bench --out no/such/folder/a.json 2>&1", output),
+                   2);
+  assert_non_null(strstr(output, "no/such/folder/a.json"));
+}
+
+/* Ctrl-C leaves the file that was there, and nothing beside it. */
+static void test_interrupt(void **state) {
+  (void)state;
+  char output[TEST_OUTPUT_BYTES];
+  const char *before = "rm -rf bench_interrupt && mkdir bench_interrupt && cd bench_interrupt && "
+                       "echo old >a.json && timeout -s INT 2";
+  assert_int_equal(test_run_command(before, "bench --mixers all --out a.json 2>&1", output), 124);
+  assert_non_null(strstr(output, "interrupted"));
+  assert_int_equal(test_run_command("test \"$(ls bench_interrupt)\" = a.json && test \"$(cat "
+                                    "bench_interrupt/a.json)\" = old && exec",
+                                    "--version", output),
+                   0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mixer), cmocka_unit_test(test_misuse)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ops),       cmocka_unit_test(test_mixer),
+      cmocka_unit_test(test_again),     cmocka_unit_test(test_misuse),
+      cmocka_unit_test(test_no_folder), cmocka_unit_test(test_interrupt)};
   return cmocka_run_group_tests_name("apps/bench", tests, NULL, test_teardown);
 }

@@ -1,0 +1,61 @@
+/* The file of a benchmark: where, when and of what it is (docs/benchmarks.md). */
+#include "bench.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+/* What Linux calls the processor, where it says so. Its files have no size to be read by. */
+static json_t *processor_name(void) {
+  static const char KEY[] = "model name";
+  char line[256];
+  json_t *name = NULL;
+  FILE *stream = fopen("/proc/cpuinfo", "r");
+  while (stream && !name && fgets(line, sizeof line, stream)) {
+    const char *text = strchr(line, ':');
+    if (!text || strncmp(line, KEY, sizeof KEY - 1)) continue;
+    text += 1 + strspn(text + 1, " \t");
+    name = json_stringn(text, strcspn(text, "\n"));
+  }
+  if (stream) fclose(stream);
+  return name ? name : json_string("unknown");
+}
+
+static json_t *host_json(void) {
+  struct utsname system;
+  char text[3 * sizeof system.sysname] = "unknown";
+  if (!uname(&system))
+    snprintf(text, sizeof text, "%s %s %s", system.sysname, system.release, system.machine);
+  return json_pack("{so si ss}", "cpu", processor_name(), "cores", (int)ft_processors(), "system",
+                   text);
+}
+
+filtra_status bench_document(bench *b) {
+  const bench_arguments *a = b->arguments;
+  const char *caps = a->device.caps ? a->device.caps : getenv("FILTRA_CAPS");
+  char date[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  b->peaks = json_object();
+  b->results = json_array();
+  b->losses = json_array();
+  b->document =
+      json_pack("{ss ss ss ss sb ss so so so so so}", "format", "filtra-bench-1", "filtra",
+                filtra_version(), "commit", filtra_commit, "date", date, "quick", a->quick, "caps",
+                caps ? caps : "", "device", command_device_json(filtra_device_get_info(b->device)),
+                "host", host_json(), "peaks", b->peaks, "results", b->results, "losses", b->losses);
+  if (b->document) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "--caps \"%s\" is not UTF-8 text", caps ? caps : "");
+}
+
+void bench_keep(bench *b, const bench_task *task) {
+  if (task->part == BENCH_PEAK)
+    json_object_set(b->peaks, task->what, task->entry);
+  else
+    json_array_append(task->part == BENCH_LOSSES ? b->losses : b->results, task->entry);
+}

@@ -1,0 +1,189 @@
+/* What the device can do at most, measured by kernels that do nothing else: what the results are
+ * held against. */
+#include "bench.h"
+
+#include "base/memory.h"
+#include "graph/graph.h"
+#include "ops/support.h"
+
+/* ---- multiply-adds ---- */
+
+/* As in shaders/probe/fma.comp. */
+static const struct fma_variant {
+  const char *name, *kernel;
+  int chains; /* scalar ones */
+} FMA_VARIANTS[] = {{"vec4", "probe/fma", 12}, {"scalar", "probe/fma.scalar", 12}};
+
+enum { LINKS = 16, FMA_WORKGROUP = 64, FMA_GROUPS = 4096, FMA_COUNT = FMA_WORKGROUP * FMA_GROUPS };
+
+typedef struct fma_probe {
+  const struct fma_variant *variant;
+  uint32_t rounds;
+} fma_probe;
+
+static filtra_tensor *build_fma(bench_graph *g, const void *what) {
+  const fma_probe *probe = what;
+  filtra_tensor *sums = ft_tensor_new(g->graph, "sums", FILTRA_F32, 1, (int64_t[]){FMA_COUNT});
+  const struct {
+    uint32_t count, rounds;
+    float a, b;
+  } push = {FMA_COUNT, probe->rounds, 0.75f, 0.5f};
+  ft_call(g->graph,
+          &(ft_kernel_call){.label = "fma",
+                            .kernel = probe->variant->kernel,
+                            .args = {FT_WRITE(sums)},
+                            .push = &push,
+                            .push_size = sizeof push,
+                            .workgroup = FMA_WORKGROUP,
+                            .groups = {FMA_GROUPS},
+                            .flops = 2.0 * FMA_COUNT * LINKS * probe->variant->chains * push.rounds,
+                            .bytes = 4.0 * FMA_COUNT});
+  return sums;
+}
+
+static double number(const json_t *entry, const char *key) {
+  return json_number_value(json_object_get(entry, key));
+}
+
+/* Rounds that take some 50 ms: long beside what a submission costs, short beside what makes a
+ * watchdog bark. */
+static filtra_status run_fma_variant(const bench *b, const struct fma_variant *variant,
+                                     json_t *entry) {
+  const double wanted = 0.05;
+  fma_probe probe = {variant, 4};
+  for (;;) {
+    FT_TRY(bench_op(b, b->device, entry, build_fma, &probe, false));
+    double seconds = number(entry, "seconds_best");
+    if (seconds > 0.5 * wanted || probe.rounds >= 1u << 20) return FILTRA_OK;
+    double factor = seconds > 0.0 ? wanted / seconds : 32.0;
+    probe.rounds = (uint32_t)((double)probe.rounds * (factor > 32.0 ? 32.0 : factor)) + 1;
+  }
+}
+
+/* ---- copies ---- */
+
+static const struct copy_variant {
+  const char *name, *kernel;
+  int words; /* that an invocation moves at once */
+} COPY_VARIANTS[] = {{"vec4", "probe/copy", 4}, {"scalar", "probe/copy.scalar", 1}};
+
+typedef struct copy_probe {
+  const struct copy_variant *variant;
+  int64_t words;
+} copy_probe;
+
+/* Tensors of this size do not fit into caches; where memory is short, what there is of it. */
+static int64_t copy_words(const filtra_device *device) {
+  const filtra_device_info *info = filtra_device_get_info(device);
+  uint64_t bytes = 256 << 20;
+  while (bytes > ft_buffer_limit(device) || bytes > info->memory_bytes / 8)
+    bytes /= 2;
+  return (int64_t)(bytes / sizeof(float));
+}
+
+static filtra_tensor *build_copy(bench_graph *g, const void *what) {
+  const copy_probe *probe = what;
+  filtra_tensor *x = bench_operand(g, "x", FILTRA_F32, 1, &probe->words, NULL);
+  filtra_tensor *y = bench_operand(g, "y", FILTRA_F32, 1, &probe->words, NULL);
+  uint32_t items = (uint32_t)(probe->words / probe->variant->words);
+  uint32_t groups = (items + FT_FLAT_WORKGROUP - 1) / FT_FLAT_WORKGROUP;
+  uint32_t most = g->device->caps.max_groups[0];
+  ft_call(g->graph, &(ft_kernel_call){.label = "copy",
+                                      .kernel = probe->variant->kernel,
+                                      .args = {FT_READ(x), FT_WRITE(y)},
+                                      .push = &items,
+                                      .push_size = sizeof items,
+                                      .workgroup = FT_FLAT_WORKGROUP,
+                                      .groups = {groups < most ? groups : most},
+                                      .bytes = 8.0 * (double)probe->words});
+  return y;
+}
+
+static filtra_status run_copy_variant(const bench *b, const struct copy_variant *variant,
+                                      json_t *entry) {
+  const copy_probe probe = {variant, copy_words(b->device)};
+  json_object_set_new(entry, "buffer_bytes", json_integer(4 * (json_int_t)probe.words));
+  return bench_op(b, b->device, entry, build_copy, &probe, false);
+}
+
+/* ---- the best of the variants ---- */
+
+/* Makes `entry` the candidate, with the rate of the best run and that of the median, if it beats
+ * what is there. */
+static void keep_best(json_t *entry, json_t *candidate, const char *variant, const char *rate,
+                      const char *amount) {
+  char median[48];
+  double best = 1e-9 * number(candidate, amount) / number(candidate, "seconds_best");
+  if (best <= number(entry, rate)) return;
+  snprintf(median, sizeof median, "%s_median", rate);
+  json_object_set(candidate, median, json_object_get(candidate, rate));
+  json_object_set_new(candidate, rate, json_real(best));
+  json_object_set_new(candidate, "variant", json_string(variant));
+  json_object_update(entry, candidate);
+}
+
+/* Each variant so many times, in turns: what disturbs a moment shall not decide. */
+enum { ROUNDS = 2 };
+
+static filtra_status run_fma(bench *b, const bench_task *task) {
+  for (size_t n = 0; n < ROUNDS * FT_COUNT(FMA_VARIANTS); n++) {
+    size_t i = n % FT_COUNT(FMA_VARIANTS);
+    json_t *candidate = json_object();
+    filtra_status status = run_fma_variant(b, &FMA_VARIANTS[i], candidate);
+    json_object_del(candidate, "gbytes_per_second");
+    json_object_del(candidate, "bytes");
+    if (!status) keep_best(task->entry, candidate, FMA_VARIANTS[i].name, "gflops", "flops");
+    json_decref(candidate);
+    FT_TRY(status);
+  }
+  b->peak_flops = 1e9 * number(task->entry, "gflops");
+  return FILTRA_OK;
+}
+
+static filtra_status run_copy(bench *b, const bench_task *task) {
+  for (size_t n = 0; n < ROUNDS * FT_COUNT(COPY_VARIANTS); n++) {
+    size_t i = n % FT_COUNT(COPY_VARIANTS);
+    json_t *candidate = json_object();
+    filtra_status status = run_copy_variant(b, &COPY_VARIANTS[i], candidate);
+    json_object_del(candidate, "gflops");
+    json_object_del(candidate, "flops");
+    if (!status)
+      keep_best(task->entry, candidate, COPY_VARIANTS[i].name, "gbytes_per_second", "bytes");
+    json_decref(candidate);
+    FT_TRY(status);
+  }
+  b->peak_bytes = 1e9 * number(task->entry, "gbytes_per_second");
+  return FILTRA_OK;
+}
+
+/* ---- what submitting and waiting take ---- */
+
+static filtra_status run_graph(void *context) {
+  return filtra_graph_run(context);
+}
+
+static filtra_status run_dispatch(bench *b, const bench_task *task) {
+  filtra_graph *g;
+  bench_timing t;
+  FT_TRY(filtra_graph_create(b->device, &(filtra_graph_options){.slots = 1}, &g));
+  filtra_tensor *word = ft_tensor_new(g, "word", FILTRA_F32, 1, (int64_t[]){1});
+  if (word) ft_emit_fill(g, word, 0.0f);
+  filtra_status status = filtra_graph_compile(g);
+  if (!status) status = bench_time(run_graph, g, false, &t);
+  filtra_graph_destroy(&g);
+  if (!status) bench_add_timing(task->entry, &t);
+  return status;
+}
+
+void bench_plan_peaks(bench_plan *plan) {
+  static const struct {
+    const char *name;
+    filtra_status (*run)(bench *b, const bench_task *task);
+  } probes[] = {{"fma", run_fma}, {"copy", run_copy}, {"dispatch", run_dispatch}};
+  for (size_t i = 0; i < FT_COUNT(probes); i++)
+    bench_plan_add(plan, &(bench_task){.part = BENCH_PEAK,
+                                       .entry = json_object(),
+                                       .run = probes[i].run,
+                                       .what = probes[i].name,
+                                       .weight = 2.0});
+}

@@ -1,0 +1,141 @@
+/* What a reader sees of a benchmark: a table that grows, and below it what is being measured. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char *text(const json_t *entry, const char *key) {
+  const char *value = json_string_value(json_object_get(entry, key));
+  return value ? value : "";
+}
+
+static double number(const json_t *entry, const char *key) {
+  return json_number_value(json_object_get(entry, key));
+}
+
+static bool has(const json_t *entry, const char *key) {
+  return json_object_get(entry, key) != NULL;
+}
+
+/* ---- the line below ---- */
+
+static bool line_shown;
+
+static void clear_line(void) {
+  if (line_shown) fputs("\r\033[K", stderr);
+  line_shown = false;
+}
+
+static const char *name_of(const bench_task *task) {
+  if (task->part == BENCH_PEAK) return task->what;
+  return text(task->entry, task->part == BENCH_LOSSES ? "mixer" : "case");
+}
+
+void bench_show_progress(const bench_task *task, size_t index, size_t count, double done,
+                         double seconds) {
+  char line[256], left[32] = "-";
+  struct winsize window;
+  if (!isatty(STDERR_FILENO)) return;
+  long remaining = done > 0.0 ? (long)(seconds / done * (1.0 - done) + 0.5) : 0;
+  if (done > 0.02) snprintf(left, sizeof left, "%ld:%02ld", remaining / 60, remaining % 60);
+  snprintf(line, sizeof line, "%zu/%zu  ETA %s  %s %s %s", index + 1, count, left,
+           task->part == BENCH_LOSSES ? "losses" : text(task->entry, "op"), name_of(task),
+           text(task->entry, "variant"));
+  bool known = !ioctl(STDERR_FILENO, TIOCGWINSZ, &window) && window.ws_col > 1;
+  fprintf(stderr, "\r%.*s\033[K", known ? window.ws_col - 1 : 79, line);
+  fflush(stderr);
+  line_shown = true;
+}
+
+void bench_end_progress(void) {
+  clear_line();
+  fflush(stderr);
+}
+
+/* ---- the table ---- */
+
+enum { LABEL = 47 };
+
+static void show_peak(const bench_task *task) {
+  const json_t *e = task->entry;
+  const char *name = task->what, *variant = text(e, "variant");
+  if (!strcmp(name, "fma"))
+    printf("  multiply-adds%33.1f GFLOP/s   median %.1f (%s)\n", number(e, "gflops"),
+           number(e, "gflops_median"), variant);
+  else if (!strcmp(name, "copy"))
+    printf("  copies, read and written%22.2f GB/s      median %.2f (%s)\n",
+           number(e, "gbytes_per_second"), number(e, "gbytes_per_second_median"), variant);
+  else
+    printf("  an empty dispatch and waiting for it%10.1f us        median %.1f\n",
+           1e6 * number(e, "seconds_best"), 1e6 * number(e, "seconds_median"));
+}
+
+static void show_losses(const json_t *e) {
+  const json_t *values = json_object_get(e, "values");
+  size_t count = json_array_size(values);
+  if (!count) return;
+  printf("  %-*s %.6f after one step, %.6f after %zu\n", LABEL - 24, text(e, "mixer"),
+         json_number_value(json_array_get(values, 0)),
+         json_number_value(json_array_get(values, count - 1)), count);
+}
+
+static void show_scaling(const json_t *e) {
+  printf("  %-*s time as n^%.2f, memory as n^%.2f\n", LABEL, text(e, "case"),
+         number(e, "time_exponent"), number(e, "memory_exponent"));
+}
+
+/* "case, variant, +grad" within the column. */
+static void label_of(const json_t *e, char label[128]) {
+  const char *variant = text(e, "variant");
+  bool gradients =
+      !strcmp(text(e, "pass"), "forward+backward") && strcmp(text(e, "op"), "train_step");
+  snprintf(label, 128, "%s%s%s%s", text(e, "case"), *variant ? ", " : "", variant,
+           gradients ? ", +grad" : "");
+}
+
+static void show_result(const json_t *e) {
+  char label[128], fraction[16] = "-";
+  label_of(e, label);
+  double median = number(e, "seconds_median");
+  double spread =
+      median > 0.0 ? (number(e, "seconds_worst") - number(e, "seconds_best")) / median : 0;
+  if (has(e, "fraction_of_peak"))
+    snprintf(fraction, sizeof fraction, "%.1f%%", 100.0 * number(e, "fraction_of_peak"));
+  printf("  %-*.*s %9.3f %5.0f%% %8.2f %7.2f %6s %8.1f\n", LABEL, LABEL, label, 1e3 * median,
+         100.0 * spread, number(e, "gflops"), number(e, "gbytes_per_second"), fraction,
+         number(e, "memory_bytes") / (1 << 20));
+}
+
+/* Rows of one kind stand together under what they are. */
+static void show_headline(const bench_task *task) {
+  static char shown[64];
+  const char *op = task->part == BENCH_PEAK     ? "Peaks of this device"
+                   : task->part == BENCH_LOSSES ? "Losses of the same short training"
+                                                : text(task->entry, "op");
+  if (!strcmp(op, "mixer_scaling") || !strcmp(shown, op)) return;
+  snprintf(shown, sizeof shown, "%s", op);
+  if (task->part == BENCH_RESULT)
+    printf("\n%-*s %9s %6s %8s %7s %6s %8s\n", LABEL + 2, op, "median ms", "spread", "GFLOP/s",
+           "GB/s", "of peak", "MiB");
+  else
+    printf("%s%s\n", task->part == BENCH_PEAK ? "" : "\n", op);
+}
+
+void bench_show(const bench_task *task) {
+  const json_t *e = task->entry;
+  clear_line();
+  show_headline(task);
+  if (has(e, "error"))
+    printf("  %s %s: %s\n", name_of(task), text(e, "variant"), text(e, "error"));
+  else if (task->part == BENCH_PEAK)
+    show_peak(task);
+  else if (task->part == BENCH_LOSSES)
+    show_losses(e);
+  else if (!strcmp(text(e, "op"), "mixer_scaling"))
+    show_scaling(e);
+  else
+    show_result(e);
+  fflush(stdout);
+}

@@ -1,0 +1,26 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+//@variant scalar -DITEMS=F32
+#include "common/types.glsl"
+
+// The most bytes a second that kernels move: y = x, neighbours by neighbouring invocations.
+#ifndef ITEMS
+#define ITEMS F32x4
+#endif
+
+layout(push_constant) uniform Push {
+  ITEMS x;
+  ITEMS y;
+  uint count; // of items
+} p;
+
+void main() {
+  uint i = gl_GlobalInvocationID.x;
+  if (i >= p.count) return;
+  const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x, count = p.count;
+  ITEMS x = p.x, y = p.y;
+  do {
+    y.v[i] = x.v[i];
+    i += step;
+  } while (i < count);
+}
