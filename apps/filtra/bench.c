@@ -97,11 +97,11 @@ static int run(const bench_arguments *a) {
   bench b = {.arguments = a};
   filtra_status failed = FILTRA_OK;
   ft_atomic_file file;
+  bench_catch_interrupts();
   if (a->out) { /* a path that cannot be written shows before minutes of measuring */
     filtra_status status = ft_atomic_open(a->out, &file);
     if (status) return command_fail(NAME, status);
   }
-  bench_catch_interrupts();
   filtra_status status = measure(&b, &failed);
   if (a->out && status)
     ft_atomic_abort(&file);

@@ -64,7 +64,7 @@ static filtra_status repeat(timed once, void *context, double first, bool quick,
   return FILTRA_OK;
 }
 
-/* The first run warms up: a driver may compile only now. One that takes very long counts, since that
+/* The first run warms up: a driver may compile only now. One that takes very long counts: that
  * is nothing beside it. */
 static filtra_status warm_up(timed once, void *context, double *seconds) {
   const double too_long_to_waste = 10.0;
