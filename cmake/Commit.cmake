@@ -1,5 +1,5 @@
 # filtra_embed_commit(TARGET): adds a source with `const char filtra_commit[]` to TARGET: the commit
-# that is built, "-dirty" behind it where tracked files differ from it, "unknown" outside a checkout.
+# that is built, "-dirty" behind it where tracked files differ, "unknown" outside a checkout.
 # Asked anew in every build; nothing is compiled again unless the answer changed.
 # -D FILTRA_COMMIT=TEXT settles it, for packages built from archives.
 #
