@@ -98,8 +98,8 @@ static void test_select_nothing(void **state) {
   filtra_device_info infos[MAX_DEVICES];
   list_devices(infos);
   static const char *const wrong[] = {
-      "no such device",       "4294967297", "-1",
-      "99999999999999999999", "0x0",        "00000000-0000-0000-0000-000000000000"};
+      "no such device",       "4294967297", "-99",
+      "99999999999999999999", "0x0",        "ffffffff-ffff-ffff-ffff-ffffffffffff"};
   for (size_t i = 0; i < FT_COUNT(wrong); i++) {
     filtra_device *device = (filtra_device *)&device;
     assert_fails(open_selected(wrong[i], &device), FILTRA_ERROR_NO_DEVICE, infos[0].name);

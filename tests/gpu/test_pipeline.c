@@ -216,8 +216,20 @@ static char *only_file(const char *folder) {
   return path;
 }
 
+/* Skips the test where the driver has nothing to give that could be kept. */
+static void need_cache_data(void) {
+  const char *folder = test_folder();
+  assert_int_equal(use_cache(folder, NULL), 0);
+  char *path = only_file(folder);
+  free(path);
+  if (path) return;
+  print_message("SKIPPED: this driver's pipeline caches hold no data\n");
+  skip();
+}
+
 static void test_cache(void **state) {
   (void)state;
+  need_cache_data();
   char *folder = ft_path_join(test_folder(), "made/on/the/way");
   assert_int_equal(use_cache(folder, NULL), 0);
   char *path = only_file(folder), *first, *second;
@@ -239,6 +251,7 @@ static void test_cache(void **state) {
  * with a warning, and replaced by a good one. */
 static void test_damaged_cache(void **state) {
   (void)state;
+  need_cache_data();
   const char *folder = test_folder();
   assert_int_equal(use_cache(folder, NULL), 0);
   char *path = only_file(folder), *good, *now;
@@ -265,6 +278,7 @@ static void test_damaged_cache(void **state) {
 
 static void test_no_cache(void **state) {
   (void)state;
+  need_cache_data();
   const char *folder = test_folder();
   assert_int_equal(use_cache(folder, "pipeline_cache=0"), 0);
   assert_null(only_file(folder));
@@ -282,6 +296,7 @@ static void test_no_cache(void **state) {
  */
 static void test_cache_not_writable(void **state) {
   (void)state;
+  need_cache_data();
   const char *folder = test_folder();
   char *file = ft_path_join(folder, "file"), *below = ft_path_join(file, "below");
   assert_ok(ft_file_write(file, "x", 1));
