@@ -7,7 +7,8 @@ chart_axis axis_begin(bool log, double from, double to) {
 }
 
 bool axis_shows(const chart_axis *a, double value) {
-  return isfinite(value) && (!a->log || value > 0.0);
+  const double most = 1e100; /* nothing measured comes near; marks beyond would overflow */
+  return a->log ? value > 1.0 / most && value < most : fabs(value) < most;
 }
 
 void axis_widen(chart_axis *a, double value) {

@@ -17,7 +17,8 @@ typedef struct chart_axis {
 
 /** An axis without a value yet. */
 chart_axis axis_begin(bool log, double from, double to);
-/** Whether a value has a place: it is finite, and positive where the axis is logarithmic. */
+/** Whether a value has a place: it is finite (and below 1e100), and positive where the axis is
+ * logarithmic. */
 bool axis_shows(const chart_axis *a, double value);
 /** Takes a value that has a place into the range. */
 void axis_widen(chart_axis *a, double value);

@@ -95,6 +95,8 @@ void compare_free(comparison *c);
 
 /** Whether the entry is there and was measured. */
 bool compare_measured(const compare_entry *e);
+/** Whether a machine's losses are held against the base's, the base's own among them. */
+bool compare_has_losses(const compare_agreement *a, size_t machine);
 /** How many times as fast as the first machine; NaN: one of them has nothing. */
 double compare_speed(const compare_row *row, size_t machine);
 /** Geometric mean of speeds over rows[first] to below `end`; *cases: how many both have. */

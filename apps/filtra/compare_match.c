@@ -298,6 +298,10 @@ static filtra_status add_agreement(comparison *c, const char *mixer) {
   return FILTRA_OK;
 }
 
+bool compare_has_losses(const compare_agreement *a, size_t machine) {
+  return a->of[machine].losses && !*a->of[machine].refused;
+}
+
 /* ---- all of it ---- */
 
 filtra_status compare_match(comparison *c) {

@@ -65,11 +65,8 @@ static void set_series(growth *g, size_t machine, bool memory) {
 }
 
 static void write_chart(FILE *to, growth *g, size_t machine, bool memory) {
-  char title[2 * COMPARE_TEXT];
   set_series(g, machine, memory);
-  snprintf(title, sizeof title, "%s, %s", memory ? "Memory" : "Time",
-           g->c->machines[machine].label);
-  chart_write(to, &(chart){.title = title,
+  chart_write(to, &(chart){.title = g->c->machines[machine].label,
                            .x_label = "length of the sequence in tokens",
                            .y_label = memory ? "MiB a sequence" : "ms a sequence",
                            .description = "A line for each mixer; the legend has the exponents, "
@@ -122,11 +119,12 @@ static void write_scaling(FILE *to, const comparison *c) {
 /* ---- the part ---- */
 
 static void write_charts(FILE *to, growth *g) {
-  fputs("<div class=\"charts\">\n", to);
-  for (int memory = 0; memory < 2; memory++)
+  for (int memory = 0; memory < 2; memory++) {
+    fprintf(to, "<h3>%s</h3>\n<div class=\"charts\">\n", memory ? "Memory" : "Time");
     for (size_t k = 0; k < g->c->machine_count; k++)
       write_chart(to, g, k, memory);
-  fputs("</div>\n", to);
+    fputs("</div>\n", to);
+  }
 }
 
 filtra_status compare_page_growth(FILE *to, const comparison *c) {

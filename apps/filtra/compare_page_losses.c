@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a machine's losses are held against the base's. */
-static bool is_compared(const compare_agreement *a, size_t k) {
-  return a->of[k].losses && !*a->of[k].refused;
-}
-
 /* ---- what it comes to ---- */
 
 static void write_summary_row(FILE *to, const comparison *c, const compare_agreement *a, size_t k) {
@@ -23,10 +18,10 @@ static void write_summary_row(FILE *to, const comparison *c, const compare_agree
   page_text(to, a->mixer);
   fprintf(to, "</td><td class=\"text machine c%zu\"><i></i>", k);
   page_text(to, c->machines[k].label);
-  fprintf(to, "</td><td class=\"text%s\">", d->losses && !*d->refused ? "" : " lack");
+  fprintf(to, "</td><td class=\"text %s\">", compare_has_losses(a, k) ? "machine" : "lack");
   page_text(to, compare_verdict(a, k, text));
   fputs("</td>", to);
-  if (!is_compared(a, k))
+  if (!compare_has_losses(a, k))
     fputs("<td></td><td></td><td></td><td></td><td></td>", to);
   else if (d->equal)
     fprintf(to, "<td>%zu</td><td>0</td><td></td><td>0</td><td></td>", d->steps);
@@ -44,7 +39,7 @@ static void write_summary(FILE *to, const comparison *c) {
         to);
   for (size_t i = 0; i < c->agreement_count; i++)
     for (size_t k = 0; k < c->machine_count; k++)
-      if (k != c->agreements[i].base || !is_compared(&c->agreements[i], k))
+      if (k != c->agreements[i].base || !compare_has_losses(&c->agreements[i], k))
         write_summary_row(to, c, &c->agreements[i], k);
   fputs("</tbody></table></div>\n", to);
 }
@@ -68,6 +63,13 @@ static void write_curves(FILE *to, const comparison *c, const compare_agreement 
                            .count = c->machine_count});
 }
 
+static bool all_equal(const comparison *c, const compare_agreement *a) {
+  bool equal = true;
+  for (size_t k = 0; k < c->machine_count; k++)
+    equal = equal && (k == a->base || !compare_has_losses(a, k) || a->of[k].equal);
+  return equal;
+}
+
 /* Steps without a difference have no place on a logarithmic axis. */
 static filtra_status write_differences(FILE *to, const comparison *c, const compare_agreement *a) {
   chart_series series[COMPARE_MOST_FILES];
@@ -78,7 +80,7 @@ static filtra_status write_differences(FILE *to, const comparison *c, const comp
   if (!values) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t k = 0; k < c->machine_count; k++) {
     double *mine = values + k * steps;
-    size_t count = is_compared(a, k) && k != a->base ? a->of[k].steps : 0;
+    size_t count = compare_has_losses(a, k) && k != a->base ? a->of[k].steps : 0;
     for (size_t i = 0; i < count; i++)
       mine[i] = fabs(a->of[k].losses->values[i] - base->values[i]);
     series[k] = (chart_series){.name = c->machines[k].label, .y = mine, .count = count};
@@ -106,7 +108,7 @@ static void write_steps_head(FILE *to, const comparison *c, const compare_agreem
     fprintf(to, "<th class=\"c%zu\"><i></i>", k);
     page_text(to, c->machines[k].label);
     fputs("</th>", to);
-    if (is_compared(a, k) && k != a->base) fputs("<th>difference</th>", to);
+    if (compare_has_losses(a, k) && k != a->base) fputs("<th>difference</th>", to);
   }
   fputs("</tr></thead>\n<tbody>\n", to);
 }
@@ -120,7 +122,7 @@ static void write_step(FILE *to, const comparison *c, const compare_agreement *a
       fprintf(to, "<td>%.9g</td>", d->losses->values[step]);
     else
       fputs("<td>–</td>", to);
-    if (!is_compared(a, k) || k == a->base) continue;
+    if (!compare_has_losses(a, k) || k == a->base) continue;
     if (step < d->steps)
       fprintf(to, "<td>%.3g</td>", d->losses->values[step] - a->of[a->base].losses->values[step]);
     else
@@ -155,9 +157,9 @@ filtra_status compare_page_losses(FILE *to, const comparison *c) {
         to);
   if (c->machine_count > 1) {
     write_summary(to, c);
-    fputs("<h3>Differences</h3>\n<div class=\"charts\">\n", to);
+    fputs("<div class=\"charts\">\n", to);
     for (size_t i = 0; i < c->agreement_count; i++)
-      FT_TRY(write_differences(to, c, &c->agreements[i]));
+      if (!all_equal(c, &c->agreements[i])) FT_TRY(write_differences(to, c, &c->agreements[i]));
     fputs("</div>\n", to);
   }
   fputs("<h3>Losses</h3>\n<div class=\"charts\">\n", to);

@@ -114,7 +114,7 @@ static void set_series(const comparison *c, size_t machine, dots *d) {
 
 static filtra_status write_machine(FILE *to, const comparison *c, size_t machine) {
   const compare_machine *m = &c->machines[machine];
-  char description[COMPARE_TEXT];
+  char description[COMPARE_TEXT], flops[NUMBER_TEXT], bytes[NUMBER_TEXT];
   double low, high;
   dots d;
   filtra_status status = make_dots(c, &d);
@@ -126,9 +126,9 @@ static filtra_status write_machine(FILE *to, const comparison *c, size_t machine
       d.series[d.count++] = (chart_series){
           .name = "what the peaks allow", .x = r.x, .y = r.y, .count = 3, .style = CHART_LIMIT};
     snprintf(description, sizeof description,
-             "A dot for each case, by op, below a roof of %.4g GFLOP/s and %.4g GB/s. The tables "
-             "below have the numbers.",
-             m->peak_gflops, m->peak_gbytes);
+             "A dot for each case, by op, below a roof of %s GFLOP/s and %s GB/s. The tables below "
+             "have the numbers.",
+             rate_text(m->peak_gflops, flops), rate_text(m->peak_gbytes, bytes));
     chart_write(to, &(chart){.title = m->label,
                              .x_label = "FLOP per byte moved",
                              .y_label = "GFLOP/s",
@@ -166,11 +166,13 @@ static void write_all(FILE *to, const comparison *c) {
 }
 
 filtra_status compare_page_roofs(FILE *to, const comparison *c) {
-  fputs("<h2 id=\"roofs\">Rooflines</h2>\n<p>A case cannot be faster than the machine multiplies "
-        "and adds, nor than it moves the case's bytes; the dashed roof is what the peaks measured "
-        "on the machine allow. Dots above it were served by caches, which the copies are too large "
-        "for.</p>\n<div class=\"charts\">\n",
-        to);
+  fputs(
+      "<h2 id=\"roofs\">Rooflines</h2>\n<p>A case cannot be faster than the machine multiplies "
+      "and adds, nor than it moves the case's bytes; the dashed roof is what the peaks measured "
+      "on the machine allow. Dots above its slope were served by caches, which the copies are too "
+      "large for; dots above its top mean that something disturbed the measuring of the "
+      "peak.</p>\n<div class=\"charts\">\n",
+      to);
   if (c->machine_count > 1) write_all(to, c);
   for (size_t k = 0; k < c->machine_count; k++)
     FT_TRY(write_machine(to, c, k));

@@ -125,9 +125,11 @@ const char *compare_kind(const compare_entry *e, char out[COMPARE_TEXT]) {
 }
 
 const char *compare_speed_text(double speed, char out[COMPARE_TEXT]) {
-  int digits = speed >= 99.95 ? 0 : speed >= 9.995 ? 1 : speed >= 0.0995 ? 2 : 4;
+  int digits = speed >= 99.95 ? 0 : speed >= 9.995 ? 1 : 2;
   if (isnan(speed))
     put(out, "");
+  else if (speed < 0.0995)
+    snprintf(out, COMPARE_TEXT, "%.2g ×", speed);
   else
     snprintf(out, COMPARE_TEXT, "%.*f ×", digits, speed);
   return out;
@@ -243,7 +245,8 @@ static void write_agreement(FILE *to, const comparison *c, const compare_agreeme
   char text[COMPARE_TEXT], number[NUMBER_TEXT];
   for (size_t k = 0; k < c->machine_count; k++) {
     const compare_deviation *d = &a->of[k];
-    bool differs = k != a->base && d->losses && !*d->refused && !d->equal;
+    bool has = compare_has_losses(a, k), differs = has && !d->equal;
+    if (has && k == a->base && c->machine_count > 1) continue;
     fputs("| ", to);
     markdown_text(to, a->mixer);
     cell(to, c->machines[k].label);

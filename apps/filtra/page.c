@@ -48,7 +48,7 @@ static const char *dash(char out[NUMBER_TEXT]) {
 const char *amount_text(double value, char out[NUMBER_TEXT]) {
   static const char *const UNITS[] = {"", " k", " M", " G"};
   size_t unit = 0;
-  if (isnan(value)) return dash(out);
+  if (!isfinite(value)) return dash(out);
   for (; value >= 999.5 && unit + 1 < sizeof UNITS / sizeof *UNITS; unit++)
     value /= 1000.0;
   int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
@@ -61,7 +61,7 @@ const char *rate_text(double value, char out[NUMBER_TEXT]) {
 }
 
 const char *memory_text(double bytes, char out[NUMBER_TEXT]) {
-  if (isnan(bytes)) return dash(out);
+  if (!isfinite(bytes)) return dash(out);
   if (bytes < 1024.0 * 1048576.0)
     snprintf(out, NUMBER_TEXT, "%.0f MiB", bytes / 1048576.0);
   else
@@ -72,7 +72,7 @@ const char *memory_text(double bytes, char out[NUMBER_TEXT]) {
 const char *seconds_text(double seconds, char out[NUMBER_TEXT]) {
   static const char *const UNITS[] = {"s", "ms", "µs", "ns"};
   size_t unit = 0;
-  if (isnan(seconds)) return dash(out);
+  if (!isfinite(seconds)) return dash(out);
   for (; seconds > 0.0 && seconds < 0.9995 && unit + 1 < sizeof UNITS / sizeof *UNITS; unit++)
     seconds *= 1000.0;
   int digits = seconds >= 99.95 ? 0 : seconds >= 9.995 ? 1 : 2;
@@ -81,7 +81,7 @@ const char *seconds_text(double seconds, char out[NUMBER_TEXT]) {
 }
 
 const char *number_text(const char *format, double value, char out[NUMBER_TEXT]) {
-  if (isnan(value)) return dash(out);
+  if (!isfinite(value)) return dash(out);
   snprintf(out, NUMBER_TEXT, format, value);
   return out;
 }
@@ -102,7 +102,7 @@ static const char STYLE[] =
     "gap:1rem;align-items:start}\n"
     "figure{margin:0;background:var(--card);border-radius:8px;padding:.8rem 1rem}\n"
     "figcaption{font-weight:600}figcaption.legend{font-weight:400;font-size:.85rem}\n"
-    ".legend span{margin-right:1em;white-space:nowrap}\n"
+    ".legend span{margin-right:1em;display:inline-block}\n"
     "i:empty{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.35em;"
     "background:var(--c)}\n"
     "svg{width:100%;height:auto;display:block}svg text{font-size:13px;fill:var(--soft)}\n"

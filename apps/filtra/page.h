@@ -13,7 +13,7 @@ void page_text(FILE *to, const char *text);
 /** The same for Markdown, within a cell of a table too. */
 void markdown_text(FILE *to, const char *text);
 
-/* ---- numbers as people read them; a dash for NaN ---- */
+/* ---- numbers as people read them; a dash for NaN and infinities ---- */
 
 enum { NUMBER_TEXT = 32 };
 
