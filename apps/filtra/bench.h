@@ -46,8 +46,9 @@ typedef struct bench_plan {
 /** Adds a task and takes its entry over. */
 void bench_plan_add(bench_plan *plan, const bench_task *task);
 
-/** Multiply-adds, copies, an empty dispatch (bench_peaks.c). */
-void bench_plan_peaks(bench_plan *plan);
+/** Multiply-adds, copies, an empty dispatch; `again`: the first two once more, since what disturbs
+ * a moment shall not decide (bench_peaks.c). */
+void bench_plan_peaks(bench_plan *plan, bool again);
 /** Matrix products in each kernel variant (bench_gemm.c). */
 void bench_plan_gemm(const bench_arguments *a, bench_plan *plan);
 /** The other ops (bench_ops.c). */
@@ -69,6 +70,8 @@ void bench_print_ops(void);
  * belongs (bench_document.c). */
 filtra_status bench_document(bench *b);
 void bench_keep(bench *b, const bench_task *task);
+/** Puts a peak into the file unless a higher one is there. */
+void bench_keep_peak(bench *b, const bench_task *task);
 
 /* ---- measuring (bench_measure.c) ---- */
 
@@ -95,6 +98,8 @@ void bench_add_timing(json_t *entry, const bench_timing *t);
  * would allow; all of the median. */
 void bench_add_work(const bench *b, json_t *entry, double flops, double bytes,
                     const bench_timing *t);
+/** Sets that fraction by the peaks as they are now, where the entry has what it takes. */
+void bench_set_fraction(const bench *b, json_t *entry);
 
 /** Exponent of the power law through (x, y): least squares between the logarithms. */
 double bench_exponent(const double *x, const double *y, size_t count);

@@ -55,7 +55,7 @@ filtra_status bench_document(bench *b) {
 
 void bench_keep(bench *b, const bench_task *task) {
   if (task->part == BENCH_PEAK)
-    json_object_set(b->peaks, task->what, task->entry);
+    bench_keep_peak(b, task);
   else
     json_array_append(task->part == BENCH_LOSSES ? b->losses : b->results, task->entry);
 }

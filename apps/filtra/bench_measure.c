@@ -140,11 +140,17 @@ void bench_add_work(const bench *b, json_t *entry, double flops, double bytes,
   json_object_update_new(entry, json_pack("{sf sf sf sf}", "flops", flops, "bytes", bytes, "gflops",
                                           1e-9 * flops / t->median, "gbytes_per_second",
                                           1e-9 * bytes / t->median));
-  if (b->peak_flops > 0.0 && b->peak_bytes > 0.0) {
-    double least = fmax(flops / b->peak_flops, bytes / b->peak_bytes);
-    json_object_set_new(entry, "fraction_of_peak", json_real(least / t->median));
-  }
   bench_add_timing(entry, t);
+  bench_set_fraction(b, entry);
+}
+
+void bench_set_fraction(const bench *b, json_t *entry) {
+  const json_t *flops = json_object_get(entry, "flops"), *bytes = json_object_get(entry, "bytes");
+  double seconds = json_number_value(json_object_get(entry, "seconds_median"));
+  if (!flops || !bytes || b->peak_flops <= 0.0 || b->peak_bytes <= 0.0) return;
+  double least =
+      fmax(json_number_value(flops) / b->peak_flops, json_number_value(bytes) / b->peak_bytes);
+  json_object_set_new(entry, "fraction_of_peak", json_real(least / seconds));
 }
 
 double bench_exponent(const double *x, const double *y, size_t count) {

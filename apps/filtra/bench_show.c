@@ -111,7 +111,8 @@ static void show_result(const json_t *e) {
 /* Rows of one kind stand together under what they are. */
 static void show_headline(const bench_task *task) {
   static char shown[64];
-  const char *op = task->part == BENCH_PEAK     ? "Peaks of this device"
+  const char *op = task->part == BENCH_PEAK
+                       ? (task->number ? "Peaks again" : "Peaks of this device")
                    : task->part == BENCH_LOSSES ? "Losses of the same short training"
                                                 : text(task->entry, "op");
   if (!strcmp(op, "mixer_scaling") || !strcmp(shown, op)) return;
@@ -120,7 +121,7 @@ static void show_headline(const bench_task *task) {
     printf("\n%-*s %9s %6s %8s %7s %6s %8s\n", LABEL + 2, op, "median ms", "spread", "GFLOP/s",
            "GB/s", "of peak", "MiB");
   else
-    printf("%s%s\n", task->part == BENCH_PEAK ? "" : "\n", op);
+    printf("%s%s\n", task->part == BENCH_PEAK && !task->number ? "" : "\n", op);
 }
 
 void bench_show(const bench_task *task) {

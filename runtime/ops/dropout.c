@@ -25,6 +25,7 @@ static void emit_dropout(filtra_graph *g, const char *label, const struct dropou
                                .spec = {accumulate},
                                .spec_count = 1,
                                .groups = {ft_flat_groups(g, push.count)},
+                               .flops = push.count,
                                .bytes = 8.0 * push.count});
 }
 

@@ -48,6 +48,7 @@ static void cross_entropy_backward(filtra_graph *g, const void *context) {
                                .spec = {(uint32_t)ft_columns(dx), accumulate},
                                .spec_count = 2,
                                .groups = {ft_flat_groups(g, push.count)},
+                               .flops = 4.0 * push.count,
                                .bytes = 8.0 * push.count});
 }
 
@@ -75,6 +76,7 @@ filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits, filt
                  .push_size = sizeof push,
                  .workgroup = grid.workgroup,
                  .groups = {grid.groups},
+                 .flops = 4.0 * (double)filtra_tensor_elements(logits),
                  .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
   struct cross_entropy *c =
       ft_tape(g, "cross_entropy", cross_entropy_backward, sizeof *c, 1, &logits, 1, &loss);

@@ -210,6 +210,26 @@ static void test_no_folder(void **state) {
   assert_non_null(strstr(output, "no/such/folder/a.json"));
 }
 
+/* What cannot be measured stays in the file with the reason, beside all that can. */
+static void test_failed_part(void **state) {
+  (void)state;
+  char output[TEST_OUTPUT_BYTES];
+  const char *arguments =
+      "bench --quick --ops kernel_polynomial,optimizer --caps allocation=16777216 "
+      "--out bench_failed.json 2>&1";
+  assert_int_equal(test_run_command("", arguments, output), 1);
+  json_t *root = json_load_file("bench_failed.json", 0, NULL);
+  assert_non_null(root);
+  check_frame(root);
+  const json_t *results = json_object_get(root, "results");
+  const json_t *failed = find(results, "optimizer", 0);
+  check_measured(find(results, "kernel_polynomial", 0), NULL);
+  assert_non_null(strstr(output, text(failed, "error")));
+  assert_true(number(failed, "parameters") > 0.0);
+  assert_null(json_object_get(failed, "seconds_best"));
+  json_decref(root);
+}
+
 /* Ctrl-C while it measures, which the file beside the old one shows, leaves the old one alone. */
 static void test_interrupt(void **state) {
   (void)state;
@@ -228,6 +248,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ops),       cmocka_unit_test(test_mixer),
       cmocka_unit_test(test_again),     cmocka_unit_test(test_misuse),
-      cmocka_unit_test(test_no_folder), cmocka_unit_test(test_interrupt)};
+      cmocka_unit_test(test_no_folder), cmocka_unit_test(test_failed_part),
+      cmocka_unit_test(test_interrupt)};
   return cmocka_run_group_tests_name("apps/bench", tests, NULL, test_teardown);
 }
