@@ -25,7 +25,7 @@ vec2 half_turns(float t) { return unit_of_turns(0.5 * t); }
 bool kept(uint i) {
   if (!present(p.mask)) return true;
   const uint first = i + i / p.steps;
-  return p.mask.v[first] != 0 && p.mask.v[first + 1] != 0;
+  return p.mask.v[first] > 0 && p.mask.v[first + 1] > 0;
 }
 
 void put(F32 to, uint i, float x, uint bit) {
