@@ -413,6 +413,36 @@ static void test_outputs(void **state) {
   assert_int_equal(size, sizeof FILE_A - 1);
 }
 
+/* ---- what the benchmark writes ---- */
+
+static void test_true_files(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  for (int i = 0; i < 2; i++) {
+    const char *arguments =
+        test_text("bench --mixers agf --quick --cache-dir %s --out %s/%d.json", folder, folder, i);
+    assert_int_equal(test_run_command("", arguments, output), 0);
+  }
+  const char *files = test_text("%s/0.json %s/1.json", folder, folder);
+  json_t *root = compared(files);
+  assert_true(json_is_true(json_object_get(deviation(root), "bitwise_equal")));
+  assert_true(number(deviation(root), "steps") == 100);
+  const json_t *cases = json_object_get(root, "cases"), *one;
+  size_t i;
+  assert_int_equal(json_array_size(cases), 5); /* three lengths, exponents, a train step */
+  json_array_foreach(cases, i, one) {
+    const json_t *cells = json_object_get(one, "machines");
+    bool exponents = !strcmp(json_string_value(json_object_get(one, "op")), "mixer_scaling");
+    for (size_t k = 0; k < 2; k++)
+      assert_true(number(json_array_get(cells, k), exponents ? "memory_exponent" : "speed") > 0.0);
+  }
+  json_decref(root);
+  char *text = page_of(files);
+  assert_non_null(strstr(text, "bitwise equal"));
+  assert_null(strstr(text, "No data."));
+  free(text);
+}
+
 /* ---- files that are cut or wrong anywhere ---- */
 
 static filtra_status read_text_file(const char *path, const char *text, size_t size) {
@@ -497,8 +527,8 @@ int main(void) {
       cmocka_unit_test(test_page),          cmocka_unit_test(test_extremes),
       cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_wrong),
       cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_outputs),
-      cmocka_unit_test(test_cut),           cmocka_unit_test(test_types),
-      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_true_files),    cmocka_unit_test(test_cut),
+      cmocka_unit_test(test_types),         cmocka_unit_test(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
