@@ -224,8 +224,11 @@ static const char *value_text(const json_t *value, char out[64]) {
 /* A key as a sentence has it: what is not ASCII is replaced, so that a cut leaves whole letters. */
 static void put_key(const char *key, char out[64]) {
   size_t i = 0;
-  for (; key[i] && i < 60; i++)
-    out[i] = key[i] >= ' ' && key[i] < 127 ? key[i] : '?';
+  for (; key[i] && i < 60; i++) {
+    bool plain = key[i] >= ' ' && key[i] < 127;
+    out[i] = '?';
+    if (plain) out[i] = key[i];
+  }
   out[i] = '\0';
 }
 

@@ -24,8 +24,8 @@ typedef enum field_kind {
 
 typedef struct field {
   const char *name;
-  field_kind kind;
   size_t offset;
+  field_kind kind;
   bool needed;
 } field;
 
@@ -164,26 +164,26 @@ static filtra_status check_times(const compare_entry *e, const char *where) {
 }
 
 static const field ENTRY_FIELDS[] = {
-    {"op", FIELD_TEXT, offsetof(compare_entry, op), true},
-    {"case", FIELD_TEXT, offsetof(compare_entry, name), true},
-    {"variant", FIELD_TEXT, offsetof(compare_entry, variant), false},
-    {"pass", FIELD_TEXT, offsetof(compare_entry, pass), false},
-    {"mixer", FIELD_TEXT, offsetof(compare_entry, mixer), false},
-    {"error", FIELD_TEXT, offsetof(compare_entry, error), false},
-    {"seconds_best", FIELD_AMOUNT, offsetof(compare_entry, best), false},
-    {"seconds_median", FIELD_AMOUNT, offsetof(compare_entry, median), false},
-    {"seconds_worst", FIELD_AMOUNT, offsetof(compare_entry, worst), false},
-    {"flops", FIELD_AMOUNT, offsetof(compare_entry, flops), false},
-    {"bytes", FIELD_AMOUNT, offsetof(compare_entry, bytes), false},
-    {"gflops", FIELD_AMOUNT, offsetof(compare_entry, gflops), false},
-    {"gbytes_per_second", FIELD_AMOUNT, offsetof(compare_entry, gbytes), false},
-    {"fraction_of_peak", FIELD_AMOUNT, offsetof(compare_entry, fraction), false},
-    {"memory_bytes", FIELD_AMOUNT, offsetof(compare_entry, memory), false},
-    {"tokens_per_second", FIELD_AMOUNT, offsetof(compare_entry, tokens), false},
-    {"batch", FIELD_AMOUNT, offsetof(compare_entry, batch), false},
-    {"length", FIELD_AMOUNT, offsetof(compare_entry, length), false},
-    {"time_exponent", FIELD_NUMBER, offsetof(compare_entry, time_exponent), false},
-    {"memory_exponent", FIELD_NUMBER, offsetof(compare_entry, memory_exponent), false},
+    {"op", offsetof(compare_entry, op), FIELD_TEXT, true},
+    {"case", offsetof(compare_entry, name), FIELD_TEXT, true},
+    {"variant", offsetof(compare_entry, variant), FIELD_TEXT, false},
+    {"pass", offsetof(compare_entry, pass), FIELD_TEXT, false},
+    {"mixer", offsetof(compare_entry, mixer), FIELD_TEXT, false},
+    {"error", offsetof(compare_entry, error), FIELD_TEXT, false},
+    {"seconds_best", offsetof(compare_entry, best), FIELD_AMOUNT, false},
+    {"seconds_median", offsetof(compare_entry, median), FIELD_AMOUNT, false},
+    {"seconds_worst", offsetof(compare_entry, worst), FIELD_AMOUNT, false},
+    {"flops", offsetof(compare_entry, flops), FIELD_AMOUNT, false},
+    {"bytes", offsetof(compare_entry, bytes), FIELD_AMOUNT, false},
+    {"gflops", offsetof(compare_entry, gflops), FIELD_AMOUNT, false},
+    {"gbytes_per_second", offsetof(compare_entry, gbytes), FIELD_AMOUNT, false},
+    {"fraction_of_peak", offsetof(compare_entry, fraction), FIELD_AMOUNT, false},
+    {"memory_bytes", offsetof(compare_entry, memory), FIELD_AMOUNT, false},
+    {"tokens_per_second", offsetof(compare_entry, tokens), FIELD_AMOUNT, false},
+    {"batch", offsetof(compare_entry, batch), FIELD_AMOUNT, false},
+    {"length", offsetof(compare_entry, length), FIELD_AMOUNT, false},
+    {"time_exponent", offsetof(compare_entry, time_exponent), FIELD_NUMBER, false},
+    {"memory_exponent", offsetof(compare_entry, memory_exponent), FIELD_NUMBER, false},
 };
 
 static filtra_status read_entry(const json_t *object, const char *where, compare_entry *e) {
@@ -245,10 +245,10 @@ static filtra_status read_values(const json_t *list, const char *where, compare_
 }
 
 static const field LOSSES_FIELDS[] = {
-    {"mixer", FIELD_TEXT, offsetof(compare_losses, mixer), true},
-    {"error", FIELD_TEXT, offsetof(compare_losses, error), false},
-    {"seed", FIELD_AMOUNT, offsetof(compare_losses, seed), false},
-    {"steps", FIELD_AMOUNT, offsetof(compare_losses, steps), false},
+    {"mixer", offsetof(compare_losses, mixer), FIELD_TEXT, true},
+    {"error", offsetof(compare_losses, error), FIELD_TEXT, false},
+    {"seed", offsetof(compare_losses, seed), FIELD_AMOUNT, false},
+    {"steps", offsetof(compare_losses, steps), FIELD_AMOUNT, false},
 };
 
 static filtra_status read_one_losses(const json_t *object, const char *where, compare_losses *l) {
@@ -286,31 +286,31 @@ static filtra_status read_losses(compare_machine *m) {
 /* ---- what was measured on ---- */
 
 static const field FILE_FIELDS[] = {
-    {"filtra", FIELD_TEXT, offsetof(compare_machine, version), true},
-    {"commit", FIELD_TEXT, offsetof(compare_machine, commit), false},
-    {"date", FIELD_TEXT, offsetof(compare_machine, date), false},
-    {"caps", FIELD_TEXT, offsetof(compare_machine, caps), false},
-    {"quick", FIELD_FLAG, offsetof(compare_machine, quick), false},
+    {"filtra", offsetof(compare_machine, version), FIELD_TEXT, true},
+    {"commit", offsetof(compare_machine, commit), FIELD_TEXT, false},
+    {"date", offsetof(compare_machine, date), FIELD_TEXT, false},
+    {"caps", offsetof(compare_machine, caps), FIELD_TEXT, false},
+    {"quick", offsetof(compare_machine, quick), FIELD_FLAG, false},
 };
 static const field DEVICE_FIELDS[] = {
-    {"name", FIELD_TEXT, offsetof(compare_machine, device), true},
-    {"driver", FIELD_TEXT, offsetof(compare_machine, driver), true},
-    {"class", FIELD_TEXT, offsetof(compare_machine, kind), false},
-    {"api_version", FIELD_TEXT, offsetof(compare_machine, api), false},
-    {"memory_bytes", FIELD_AMOUNT, offsetof(compare_machine, memory), false},
-    {"subgroup_size", FIELD_AMOUNT, offsetof(compare_machine, subgroup), false},
+    {"name", offsetof(compare_machine, device), FIELD_TEXT, true},
+    {"driver", offsetof(compare_machine, driver), FIELD_TEXT, true},
+    {"class", offsetof(compare_machine, kind), FIELD_TEXT, false},
+    {"api_version", offsetof(compare_machine, api), FIELD_TEXT, false},
+    {"memory_bytes", offsetof(compare_machine, memory), FIELD_AMOUNT, false},
+    {"subgroup_size", offsetof(compare_machine, subgroup), FIELD_AMOUNT, false},
 };
 static const field HOST_FIELDS[] = {
-    {"cpu", FIELD_TEXT, offsetof(compare_machine, cpu), false},
-    {"system", FIELD_TEXT, offsetof(compare_machine, system), false},
-    {"cores", FIELD_AMOUNT, offsetof(compare_machine, cores), false},
+    {"cpu", offsetof(compare_machine, cpu), FIELD_TEXT, false},
+    {"system", offsetof(compare_machine, system), FIELD_TEXT, false},
+    {"cores", offsetof(compare_machine, cores), FIELD_AMOUNT, false},
 };
 static const field FMA_FIELDS[] = {
-    {"gflops", FIELD_AMOUNT, offsetof(compare_machine, peak_gflops), false}};
+    {"gflops", offsetof(compare_machine, peak_gflops), FIELD_AMOUNT, false}};
 static const field COPY_FIELDS[] = {
-    {"gbytes_per_second", FIELD_AMOUNT, offsetof(compare_machine, peak_gbytes), false}};
+    {"gbytes_per_second", offsetof(compare_machine, peak_gbytes), FIELD_AMOUNT, false}};
 static const field DISPATCH_FIELDS[] = {
-    {"seconds_best", FIELD_AMOUNT, offsetof(compare_machine, dispatch), false}};
+    {"seconds_best", offsetof(compare_machine, dispatch), FIELD_AMOUNT, false}};
 
 static const struct {
   const char *outer, *name; /* in an object within the file's, or in the file's */
