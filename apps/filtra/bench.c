@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "nn/mixer.h"
+#include "options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,49 +173,18 @@ static bool all_known(const char *list, bool (*exists)(const char *name), char u
   return true;
 }
 
-enum { OPTION_OPS = OPTION_FIRST_FREE, OPTION_MIXERS, OPTION_QUICK, OPTION_OUT, OPTION_JSON };
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"ops", required_argument, NULL, OPTION_OPS},
-    {"mixers", required_argument, NULL, OPTION_MIXERS},
-    {"quick", no_argument, NULL, OPTION_QUICK},
-    {"out", required_argument, NULL, OPTION_OUT},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {0},
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("ops", bench_arguments, ops),     COMMAND_TEXT("mixers", bench_arguments, mixers),
+    COMMAND_FLAG("quick", bench_arguments, quick), COMMAND_OUT(bench_arguments, out),
+    COMMAND_FLAG("json", bench_arguments, json),
 };
 
 int run_bench(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
   bench_arguments a = {0};
-  int code;
-  while ((code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1) {
-    if (take_device_option(code, optarg, &a.device)) continue;
-    switch (code) {
-    case OPTION_OPS:
-      a.ops = optarg;
-      break;
-    case OPTION_MIXERS:
-      a.mixers = optarg;
-      break;
-    case OPTION_QUICK:
-      a.quick = true;
-      break;
-    case OPTION_OUT:
-      a.out = optarg;
-      break;
-    case OPTION_JSON:
-      a.json = true;
-      break;
-    case 'h':
-      print_help();
-      return COMMAND_DONE;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
   char unknown[64];
-  if (optind < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
   if (!all_known(a.ops, bench_op_exists, unknown))
     return command_misused(argv[0], "--ops: there is no op \"%s\"", unknown);
   if (!all_known(a.mixers, mixer_exists, unknown))
