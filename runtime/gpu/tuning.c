@@ -149,12 +149,15 @@ ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_ques
   ft_tuning *t = dev->tuning;
   if (!t) return q->standard;
   if (t->collect) collect(t, q);
-  if (t->forced) return t->forced_family == q->family ? t->forced_configuration : q->standard;
-  const ft_tuning_entry *entry = ft_tuning_find(t, q->key);
+  const ft_tuning_entry *entry = t->forced ? NULL : ft_tuning_find(t, q->key);
+  const ft_tuning_family family = t->forced ? t->forced_family : entry ? entry->family : q->family;
+  const ft_configuration *c = NULL;
+  if (t->forced)
+    c = &t->forced_configuration;
+  else if (entry && entry->chosen)
+    c = &entry->choice;
   /* Problems of one key differ by up to a factor of two: what fits one may not fit another. */
-  bool fits =
-      entry && entry->chosen && entry->family == q->family && q->op->usable(dev, q, &entry->choice);
-  return fits ? entry->choice : q->standard;
+  return c && family == q->family && q->op->usable(dev, q, c) ? *c : q->standard;
 }
 
 bool ft_tuning_reference(const filtra_device *dev) {

@@ -117,7 +117,7 @@ typedef struct ft_tuning {
   ft_tuning_question *questions;
   size_t question_count, question_capacity;
   bool reference; /* see ft_tuning_reference */
-  bool forced;    /* every question of this family gets this answer */
+  bool forced;    /* every question of this family gets this answer, if it fits; others none */
   ft_tuning_family forced_family;
   ft_configuration forced_configuration;
 } ft_tuning;

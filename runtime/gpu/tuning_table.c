@@ -14,7 +14,7 @@ static const char *const gemm_tiled_fields[] = {"workgroup", "rows",   "columns"
 static const ft_configuration gemm_tiled[] = {
     {{256, 8, 8, 8, 16}},  {{256, 4, 4, 16, 16}}, {{128, 8, 4, 16, 16}}, {{64, 4, 4, 16, 8}},
     {{256, 8, 8, 16, 16}}, {{256, 8, 4, 16, 16}}, {{128, 8, 8, 8, 16}},  {{128, 4, 8, 16, 8}},
-    {{64, 8, 8, 8, 8}},    {{64, 8, 4, 16, 8}},   {{64, 4, 4, 32, 8}},   {{32, 4, 4, 16, 4}},
+    {{64, 8, 8, 8, 8}},    {{64, 8, 4, 16, 8}},   {{32, 4, 4, 16, 4}},
 };
 
 /* shaders/gemm/s64.comp: rows of a lane; operands that are copied into panels first, 1: A, 2: B. */
@@ -27,8 +27,8 @@ static const ft_configuration gemm_s64[] = {
 /* shaders/attention/tiled.glsl: invocations, rows of each, steps of unrolled loops. */
 static const char *const attention_tiled_fields[] = {"workgroup", "own_rows", "unroll"};
 static const ft_configuration attention_tiled[] = {
-    {{128, 1, 1}}, {{128, 1, 4}}, {{128, 2, 1}}, {{128, 2, 4}}, {{128, 4, 1}}, {{128, 4, 4}},
-    {{64, 2, 1}},  {{64, 2, 4}},  {{64, 4, 1}},  {{64, 4, 4}},  {{256, 2, 4}}, {{256, 4, 4}},
+    {{128, 1, 1}}, {{128, 1, 4}}, {{128, 2, 1}}, {{128, 2, 4}}, {{128, 4, 1}},
+    {{128, 4, 4}}, {{64, 2, 4}},  {{64, 4, 4}},  {{256, 2, 4}}, {{256, 4, 4}},
 };
 
 /* shaders/attention/lanes.glsl: rows of a subgroup. */

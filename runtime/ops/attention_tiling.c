@@ -76,10 +76,12 @@ static filtra_tensor *heads_input(ft_trial *t, const char *name, const attention
 static void build_trial(ft_trial *t, const ft_tuning_question *question, bool odd) {
   attention_problem p = problem_of(question);
   if (odd) {
+    const bool same = p.queries == p.keys;
     p.batches = 1;
     p.heads = p.heads < 2 ? p.heads : 2;
     p.queries = p.queries < 77 ? p.queries : 77;
-    p.keys = p.queries == p.keys || p.op != ATTENTION ? p.queries : p.keys < 93 ? p.keys : 93;
+    p.keys = same ? p.queries : p.keys < 93 ? p.keys : 93;
+    if (p.keys < p.queries) p.queries = p.keys;
   }
   filtra_graph *g = t->graph;
   filtra_tensor *q = heads_input(t, "q", &p, p.queries, p.columns);

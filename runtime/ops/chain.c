@@ -93,7 +93,7 @@ static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   if (odd) {
     p.batch = p.batch < 2 ? p.batch : 2;
     p.features = p.features < 13 ? p.features : 13;
-    p.tokens -= p.tokens > 2;
+    p.tokens += p.tokens % 2 == 0;
   }
   const int64_t steps = p.tokens - 1, shape[] = {p.batch, p.tokens, p.features, 2};
   const int64_t rotations[] = {p.batch, steps, 4, 2}, rows[] = {p.batch, p.tokens, 2};

@@ -251,7 +251,7 @@ static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   if (odd) {
     p.m = at_most(p.m, 37);
     p.n = at_most(p.n, 29);
-    p.k = p.k > 1 ? p.k - 1 : 1;
+    p.k += p.k % 2 == 0;
     p.outer = at_most(p.outer, 2);
     p.inner = at_most(p.inner, 3);
   }
