@@ -1,4 +1,4 @@
-/* What each device can do, and every decision that follows from it. */
+/* What each device can do. What follows from it is decided in override.c, last of all. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
@@ -114,6 +114,7 @@ static void measure_limits(const device_facts *facts, ft_caps *caps) {
   info->shared_memory_bytes = limits->maxComputeSharedMemorySize;
   for (int i = 0; i < 3; i++)
     caps->max_groups[i] = limits->maxComputeWorkGroupCount[i];
+  caps->max_push_bytes = limits->maxPushConstantsSize;
 }
 
 static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
@@ -126,6 +127,8 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
   info->subgroup_size_max = facts->v13.maxSubgroupSize;
   if (!info->subgroup_size_min) info->subgroup_size_min = info->subgroup_size;
   if (!info->subgroup_size_max) info->subgroup_size_max = info->subgroup_size;
+  caps->subgroup_least = info->subgroup_size_min;
+  caps->subgroup_most = info->subgroup_size_max;
   caps->subgroup = (facts->v11.subgroupSupportedOperations & needed) == needed &&
                    (facts->v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
   caps->subgroup_size_control =
@@ -186,6 +189,10 @@ static bool has_few_registers(const filtra_device_info *info) {
          (info->subgroup_size_min <= 8 || !strncmp(info->name, "Apple ", 6));
 }
 
+double ft_submission_seconds(bool cpu) {
+  return cpu ? 0.0 : 0.1; /* nobody watches over a CPU driver */
+}
+
 static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   device_facts facts = {0};
   filtra_status status = ask(physical, &facts);
@@ -199,7 +206,7 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   caps->portability = has_extension(&facts, "VK_KHR_portability_subset");
   caps->pipeline_cache = true;
   caps->few_registers = has_few_registers(info);
-  caps->submission_seconds = caps->cpu ? 0.0 : 0.1; /* nobody watches over a CPU driver */
+  caps->submission_seconds = ft_submission_seconds(caps->cpu);
   info->subgroup_arithmetic = caps->subgroup;
   info->int64 = facts.features.features.shaderInt64;
   info->fp16 = facts.f12.shaderFloat16 && facts.f11.storageBuffer16BitAccess;
@@ -258,158 +265,4 @@ fail:
   free(physical);
   free(list);
   return status;
-}
-
-/* ---- the override ---- */
-
-typedef struct override {
-  ft_gemm_variant gemm;
-  ft_attention_variant attention;
-  bool gemm_set, attention_set;
-} override;
-
-static const char *const gemm_names[] = {
-    [FT_GEMM_NAIVE] = "naive", [FT_GEMM_TILED] = "tiled", [FT_GEMM_S64] = "s64"};
-static const char *const attention_names[] = {
-    [FT_ATTENTION_TILED] = "tiled", [FT_ATTENTION_LANES] = "lanes"};
-
-/* A switch can only mask what the device has; asking for more is an error. */
-static filtra_status apply_switch(const char *key, const char *value, bool *flag) {
-  if (strcmp(value, "0") && strcmp(value, "1"))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "capability %s=%s: 0 or 1 is expected", key, value);
-  if (*value == '1' && !*flag) {
-    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "capability %s=1: this device does not have it", key);
-  }
-  *flag = *value == '1';
-  return FILTRA_OK;
-}
-
-static filtra_status parse_limit(const char *key, const char *value, uint64_t low, uint64_t high,
-                                 uint64_t *limit) {
-  char *end = NULL;
-  unsigned long long number = strtoull(value, &end, 10);
-  bool digits = *value >= '0' && *value <= '9' && *end == '\0';
-  if (!digits || number < low || number > high) {
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "capability %s=%s: a whole number from %" PRIu64 " to %" PRIu64
-                   " is expected on this device",
-                   key, value, low, high);
-  }
-  *limit = number;
-  return FILTRA_OK;
-}
-
-/* Limits go down to what Vulkan guarantees, no further. */
-static filtra_status apply_limit32(const char *key, const char *value, uint32_t low,
-                                   uint32_t *limit) {
-  uint64_t number = 0;
-  FT_TRY(parse_limit(key, value, low, *limit, &number));
-  *limit = (uint32_t)number;
-  return FILTRA_OK;
-}
-
-static filtra_status apply(ft_caps *caps, override *over, const char *key, const char *value) {
-  filtra_device_info *info = &caps->info;
-  if (!strcmp(key, "int64")) return apply_switch(key, value, &info->int64);
-  if (!strcmp(key, "fp16")) return apply_switch(key, value, &info->fp16);
-  if (!strcmp(key, "subgroup")) return apply_switch(key, value, &caps->subgroup);
-  if (!strcmp(key, "timestamps")) return apply_switch(key, value, &info->timestamps);
-  if (!strcmp(key, "pipeline_cache")) return apply_switch(key, value, &caps->pipeline_cache);
-  if (!strcmp(key, "shared")) return apply_limit32(key, value, 16384, &info->shared_memory_bytes);
-  if (!strcmp(key, "invocations"))
-    return apply_limit32(key, value, 128, &info->max_workgroup_invocations);
-  if (!strcmp(key, "allocation")) {
-    return parse_limit(key, value, 1 << 20, info->max_allocation_bytes,
-                       &info->max_allocation_bytes);
-  }
-  if (!strcmp(key, "submission_ms")) {
-    uint64_t milliseconds = 0;
-    FT_TRY(parse_limit(key, value, 0, 10000, &milliseconds));
-    caps->submission_seconds = (double)milliseconds * 1e-3;
-    return FILTRA_OK;
-  }
-  if (!strcmp(key, "registers")) {
-    if (strcmp(value, "few") && strcmp(value, "many"))
-      return ft_fail(FILTRA_ERROR_ARGUMENT, "capability registers=%s: few or many is expected",
-                     value);
-    caps->few_registers = !strcmp(value, "few");
-    return FILTRA_OK;
-  }
-  if (!strcmp(key, "gemm")) {
-    for (size_t i = 0; i < FT_COUNT(gemm_names); i++) {
-      if (strcmp(value, gemm_names[i])) continue;
-      over->gemm = (ft_gemm_variant)i;
-      over->gemm_set = true;
-      return FILTRA_OK;
-    }
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "capability gemm=%s: naive, tiled or s64 is expected",
-                   value);
-  }
-  if (!strcmp(key, "attention")) {
-    for (size_t i = 0; i < FT_COUNT(attention_names); i++) {
-      if (strcmp(value, attention_names[i])) continue;
-      over->attention = (ft_attention_variant)i;
-      over->attention_set = true;
-      return FILTRA_OK;
-    }
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "capability attention=%s: tiled or lanes is expected",
-                   value);
-  }
-  return ft_fail(FILTRA_ERROR_ARGUMENT,
-                 "unknown capability \"%s\"; there are int64, fp16, subgroup, timestamps, "
-                 "pipeline_cache, shared, invocations, allocation, registers, submission_ms, gemm "
-                 "and attention",
-                 key);
-}
-
-static filtra_status parse_override(ft_caps *caps, override *over, const char *text) {
-  char *copy = ft_strdup(text), *rest = copy;
-  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = FILTRA_OK;
-  for (char *item; !status && (item = strsep(&rest, ",")) != NULL;) {
-    if (!*item) continue;
-    char *value = strchr(item, '=');
-    if (value) *value++ = '\0';
-    status = value ? apply(caps, over, item, value)
-                   : ft_fail(FILTRA_ERROR_ARGUMENT,
-                             "capabilities are given as key=value,...; \"%s\" has no value", item);
-  }
-  free(copy);
-  return status;
-}
-
-filtra_status ft_caps_override(ft_caps *caps, const char *text) {
-  override over = {0};
-  if (text) FT_TRY(parse_override(caps, &over, text));
-  filtra_device_info *info = &caps->info;
-  info->subgroup_arithmetic = caps->subgroup;
-  if (!info->timestamps) caps->timestamp_ns = 0;
-
-  /* S64 shares pairs of floats, loaded 64 bits at a time, among the lanes of one subgroup. */
-  bool s64 = info->int64 && caps->subgroup;
-  if (over.gemm_set && over.gemm == FT_GEMM_S64 && !s64) {
-    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                   "capability gemm=s64 needs 64-bit integers and subgroup operations, which this "
-                   "device lacks or another capability masks; use tiled");
-  }
-  caps->gemm = over.gemm_set ? over.gemm : caps->cpu && s64 ? FT_GEMM_S64 : FT_GEMM_TILED;
-
-  /* The lanes of a workgroup must be one subgroup, of a size known when kernels are chosen. */
-  bool lanes = caps->subgroup && info->subgroup_size >= 4 &&
-               (caps->subgroup_size_control || info->subgroup_size_min == info->subgroup_size_max);
-  if (over.attention_set && over.attention == FT_ATTENTION_LANES && !lanes) {
-    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                   "capability attention=lanes needs subgroup operations and subgroups of a known "
-                   "size, which this device lacks or another capability masks; use tiled");
-  }
-  caps->attention = over.attention_set   ? over.attention
-                    : caps->cpu && lanes ? FT_ATTENTION_LANES
-                                         : FT_ATTENTION_TILED;
-
-  /* A GPU wants enough invocations to hide latency, a CPU driver runs subgroups one by one. */
-  uint32_t row = info->subgroup_size;
-  if (!caps->cpu && row < 64) row = 64;
-  caps->row_workgroup =
-      row < info->max_workgroup_invocations ? row : info->max_workgroup_invocations;
-  return FILTRA_OK;
 }

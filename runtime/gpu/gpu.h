@@ -18,16 +18,20 @@ typedef enum ft_gemm_variant { FT_GEMM_NAIVE, FT_GEMM_TILED, FT_GEMM_S64 } ft_ge
 /** Tiles of scores through shared memory, or in one subgroup. */
 typedef enum ft_attention_variant { FT_ATTENTION_TILED, FT_ATTENTION_LANES } ft_attention_variant;
 
-/** Decisions that follow from the device; the only place where they are made is gpu/caps.c. */
+/** Decisions that follow from the device; the only places where they are made are gpu/caps.c and
+ * gpu/override.c. */
 typedef struct ft_caps {
-  filtra_device_info info;    /* public part, limits clamped */
-  bool cpu;                   /* a CPU driver: wants barrier-free, one-subgroup workgroups */
-  bool subgroup;              /* subgroup arithmetic, ballot and shuffle usable in compute */
-  bool subgroup_size_control; /* a required subgroup size may be set */
-  uint32_t max_subgroups;     /* per workgroup, when a required size is set */
-  bool pipeline_cache;        /* may be kept on disk */
-  bool portability;           /* VK_KHR_portability_subset is there and must be enabled */
+  filtra_device_info info; /* public part, limits clamped; subgroup sizes are those planned for */
+  bool cpu;                /* a CPU driver: wants barrier-free, one-subgroup workgroups */
+  bool subgroup;           /* subgroup arithmetic, ballot and shuffle usable in compute */
+  bool subgroup_size_control;             /* a required subgroup size may be set */
+  uint32_t subgroup_least, subgroup_most; /* sizes that really run */
+  uint32_t max_subgroups;                 /* per workgroup, when a required size is set */
+  bool pipeline_cache;                    /* may be kept on disk */
+  bool portability; /* VK_KHR_portability_subset is there and must be enabled */
   uint32_t max_groups[3];
+  uint32_t max_push_bytes;
+  uint64_t memory_limit; /* bytes that one handle may hold; 0: what there is */
   uint32_t queue_family;
   double timestamp_ns; /* nanoseconds per tick; 0 without timestamps */
   ft_gemm_variant gemm;
@@ -36,6 +40,10 @@ typedef struct ft_caps {
   bool few_registers;        /* about 128 a lane, as on Intel: large register tiles would spill */
   double submission_seconds; /* that one submission should take at most; 0: no limit */
 } ft_caps;
+
+/** Whether kernels in workgroups of this many invocations run in subgroups of exactly `size` when
+ * they require it. */
+bool ft_caps_runs(const ft_caps *caps, uint32_t size, uint32_t workgroup);
 
 /** One compute kernel variant: module, workgroup size and specialization constants. */
 typedef struct ft_kernel_key {

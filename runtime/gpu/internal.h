@@ -4,6 +4,7 @@
 
 #include "gpu/gpu.h"
 #include "gpu/kernels.h"
+#include "gpu/override.h"
 
 #include <stdatomic.h>
 
@@ -29,8 +30,8 @@ typedef struct ft_candidate {
 
 /** All physical devices, best first, info.index and info.reason filled in; caller frees. */
 filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t *count);
-/** Applies "key=value,..." (NULL or "": nothing) and decides what follows from it. */
-filtra_status ft_caps_override(ft_caps *caps, const char *text);
+/** That one submission should take at most, if nobody says otherwise; 0: no limit. */
+double ft_submission_seconds(bool cpu);
 
 /* ---- pipeline.c, pipeline_cache.c ---- */
 

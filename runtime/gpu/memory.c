@@ -104,6 +104,9 @@ filtra_status ft_buffer_create(filtra_device *dev, uint64_t size, ft_memory_kind
   *out = (ft_buffer){.size = size, .slack = SLACK_BYTES};
   if (size > ft_buffer_limit(dev))
     return fail_memory(dev, size, "more than one allocation may have");
+  const uint64_t most = dev->caps.memory_limit;
+  if (most && size + SLACK_BYTES > most - (dev->memory_used < most ? dev->memory_used : most))
+    return fail_memory(dev, size, "out of memory");
   if (dev->compiler) return FILTRA_OK; /* nothing will ever be in it */
   VkBufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,

@@ -77,23 +77,18 @@ static ft_pipeline *find(const struct ft_pipeline_store *store, const ft_kernel_
 /* A required subgroup size is set where the device lets us; where it does not, the size must be the
  * one it has. */
 static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
-  const filtra_device_info *info = &dev->caps.info;
+  const ft_caps *caps = &dev->caps;
   uint32_t size = p->key.subgroup;
   if (size == 0) return FILTRA_OK;
-  bool power = (size & (size - 1)) == 0;
-  if (!power || size < info->subgroup_size_min || size > info->subgroup_size_max ||
-      (!dev->caps.subgroup_size_control && size != info->subgroup_size)) {
+  if (!ft_caps_runs(caps, size, p->key.workgroup))
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                   "kernel %s: subgroups of %u are wanted; %s has %u to %u%s", p->source->name,
-                   size, info->name, info->subgroup_size_min, info->subgroup_size_max,
-                   dev->caps.subgroup_size_control ? "" : " and lets nobody choose");
-  }
-  if (!dev->caps.subgroup_size_control) return FILTRA_OK;
-  if (p->key.workgroup > (uint64_t)size * dev->caps.max_subgroups) {
-    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                   "kernel %s: a workgroup of %u has more than %u subgroups of %u", p->source->name,
-                   p->key.workgroup, dev->caps.max_subgroups, size);
-  }
+                   "kernel %s: subgroups of %u in a workgroup of %u are wanted; %s has sizes from "
+                   "%u to %u%s, %u of them in a workgroup",
+                   p->source->name, size, p->key.workgroup, caps->info.name, caps->subgroup_least,
+                   caps->subgroup_most,
+                   caps->subgroup_size_control ? "" : " and lets nobody choose",
+                   caps->max_subgroups);
+  if (!caps->subgroup_size_control) return FILTRA_OK;
   p->required_subgroup = size;
   if (p->key.workgroup % size == 0)
     p->flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;

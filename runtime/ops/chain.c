@@ -11,6 +11,7 @@ struct plan {
   uint32_t batch, steps, features;
   uint32_t lanes, per_lane, ahead, blocks;
   uint32_t chunk, chunks; /* steps of each, and their number */
+  bool exact;             /* a team is a subgroup of `lanes`, else a workgroup */
   bool wide;              /* the kernels' CPU variant */
 };
 
@@ -55,11 +56,13 @@ static struct plan make_plan(const filtra_device *dev, const ft_chain *c) {
   const int64_t *shape = c->in[0]->shape;
   struct plan p = {
       .batch = (uint32_t)shape[0], .steps = (uint32_t)shape[1] - 1, .features = (uint32_t)shape[2]};
-  p.lanes = caps->subgroup ? caps->info.subgroup_size : caps->row_workgroup;
   /* Where lanes share few registers, narrow subgroups leave each of them more. */
-  const bool narrow = caps->few_registers && caps->subgroup_size_control && p.lanes > 16;
-  if (caps->subgroup && narrow) p.lanes = 16;
-  p.wide = caps->cpu && caps->subgroup && caps->info.int64 && p.lanes >= 4;
+  const uint32_t workgroup = ft_teams(dev, 1).workgroup;
+  p.lanes = caps->info.subgroup_size;
+  if (caps->few_registers && p.lanes > 16 && ft_caps_runs(caps, 16, workgroup)) p.lanes = 16;
+  p.exact = ft_caps_runs(caps, p.lanes, workgroup);
+  if (!p.exact) p.lanes = caps->row_workgroup;
+  p.wide = caps->cpu && p.exact && caps->info.int64 && p.lanes >= 4;
   return p;
 }
 
@@ -148,7 +151,10 @@ static ft_tuning_question question(const filtra_device *dev, const ft_chain *c,
       .family = FT_TUNE_CHAIN, .standard = standard(&dev->caps, p), .op = &tunable};
   memcpy(q.number, &numbers, sizeof numbers);
   snprintf(q.key, sizeof q.key, "%s w%u%s %s%s x%d n%lld f%lld b%lld",
-           ft_configurations(q.family)->name, p->lanes, p->wide ? " cpu" : "",
+           ft_configurations(q.family)->name, p->lanes,
+           p->wide    ? " cpu"
+           : p->exact ? ""
+                      : " whole",
            c->affine ? "affine" : "rotations", summed ? " summed" : "", c->vectors,
            (long long)ft_tuning_bucket(p->steps + 1), (long long)ft_tuning_bucket(p->features),
            (long long)ft_tuning_bucket(p->batch));
@@ -168,26 +174,34 @@ static struct plan choose_plan(const filtra_device *dev, const ft_chain *c) {
   return p;
 }
 
-static const char *variant(const filtra_device *dev, const struct plan *plan, const char *name,
-                           const char *cpu_name) {
-  return plan->wide ? cpu_name : ft_kernel_name(dev, name);
-}
-
 /* ---- the three kernels ---- */
 
 enum { MOST_GROUPS = 65535 }; /* what every device takes; the kernels' invocations stride */
+
+/* Teams that are subgroups, workgroups, and those of CPU drivers. */
+typedef struct names {
+  const char *exact, *whole, *wide;
+} names;
+#define KERNEL(name)                                                                               \
+  (names) {                                                                                        \
+    "dhhp/" name, "dhhp/" name ".nosub", "dhhp/" name ".cpu"                                       \
+  }
+
+static const char *variant(const struct plan *plan, names kernel) {
+  return plan->wide ? kernel.wide : plan->exact ? kernel.exact : kernel.whole;
+}
 
 enum { COEFFICIENTS, PHASES, IN0, IN1, CARRIES, FACTORS, OUT0, OUT1, SUMS, ARGS };
 
 /* A call with what the kernels have in common: everything read, nothing written yet. */
 static ft_kernel_call common_call(const ft_chain *c, const uint32_t *push, size_t push_size,
-                                  const struct plan *p, const filtra_device *dev) {
+                                  const struct plan *p) {
   const uint32_t phased = c->phases ? c->phased : FT_CHAIN_NOWHERE;
   const uint32_t permuted = c->permutation > 1 ? c->permuted : FT_CHAIN_NOWHERE;
   ft_kernel_call call = {.label = c->label,
                          .push = push,
                          .push_size = (uint32_t)push_size,
-                         .subgroup = dev->caps.subgroup ? p->lanes : 0,
+                         .subgroup = p->exact ? p->lanes : 0,
                          .spec = {c->up, c->adjoint, c->affine, (uint32_t)c->vectors, p->per_lane,
                                   p->ahead, phased, permuted},
                          .spec_count = 8};
@@ -200,8 +214,11 @@ static ft_kernel_call common_call(const ft_chain *c, const uint32_t *push, size_
   return call;
 }
 
-static void emit_teams(filtra_graph *g, ft_kernel_call *call, uint64_t teams) {
+static void emit_teams(filtra_graph *g, const struct plan *p, ft_kernel_call *call,
+                       uint64_t teams) {
   ft_team_grid grid = ft_teams(ft_graph_device(g), (int64_t)teams);
+  if (!p->exact)
+    grid = (ft_team_grid){p->lanes, (uint32_t)(teams < MOST_GROUPS ? teams : MOST_GROUPS)};
   call->workgroup = grid.workgroup;
   call->groups[0] = grid.groups;
   ft_call(g, call);
@@ -218,15 +235,15 @@ static filtra_tensor *emit_carries(filtra_graph *g, const struct plan *p, ft_ker
       ft_tensor_new(g, "chunk factors", FILTRA_F32, 3, (int64_t[]){p->batch, p->chunks - 1, 2});
   call.args[CARRIES] = (ft_arg)FT_WRITE(carries);
   call.args[FACTORS] = (ft_arg)FT_WRITE(factors);
-  call.kernel = variant(dev, p, "dhhp/summary", "dhhp/summary.cpu");
+  call.kernel = variant(p, KERNEL("summary"));
   call.flops = 16 * elements;
   call.bytes = 8 * elements;
-  emit_teams(g, &call, (uint64_t)p->batch * (p->chunks - 1) * p->blocks);
+  emit_teams(g, p, &call, (uint64_t)p->batch * (p->chunks - 1) * p->blocks);
 
   call.args[CARRIES] = (ft_arg)FT_UPDATE(carries);
   call.args[FACTORS] = (ft_arg)FT_READ(factors);
   call.args[COEFFICIENTS].tensor = NULL;
-  call.kernel = variant(dev, p, "dhhp/carry", "dhhp/carry.cpu");
+  call.kernel = variant(p, KERNEL("carry"));
   call.workgroup = dev->caps.row_workgroup; /* one element each: the chunks come one by one */
   const uint32_t groups = divide_up((uint64_t)vectors * p->batch * p->features, call.workgroup);
   call.groups[0] = groups < MOST_GROUPS ? groups : MOST_GROUPS;
@@ -247,7 +264,7 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
                            c->permutation > 1 ? (uint32_t)c->permutation : 1,
                            c->shift};
   const double elements = (double)c->vectors * p.batch * (p.steps + 1.0) * p.features;
-  ft_kernel_call call = common_call(c, push, sizeof push, &p, dev);
+  ft_kernel_call call = common_call(c, push, sizeof push, &p);
   filtra_tensor *carries = p.chunks > 1 ? emit_carries(g, &p, call, (uint32_t)c->vectors) : NULL;
 
   /* A sum over features that fits one team goes straight to its place. */
@@ -258,7 +275,7 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
     sums = direct ? c->gradient
                   : ft_tensor_new(g, "rotation gradients", FILTRA_F32, 4,
                                   (int64_t[]){p.blocks, p.batch, p.steps, 8});
-  call.kernel = variant(dev, &p, "dhhp/chain", "dhhp/chain.cpu");
+  call.kernel = variant(&p, KERNEL("chain"));
   call.args[CARRIES] = (ft_arg)FT_READ(carries);
   for (int i = 0; i < c->vectors; i++)
     call.args[OUT0 + i] = (ft_arg)FT_WRITE(c->out[i]);
@@ -266,7 +283,7 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
   call.spec[call.spec_count++] = summed;
   call.flops = (summed ? 44 : 28) * elements;
   call.bytes = 16 * elements;
-  emit_teams(g, &call, (uint64_t)p.batch * p.chunks * p.blocks);
+  emit_teams(g, &p, &call, (uint64_t)p.batch * p.chunks * p.blocks);
   if (summed && !direct) ft_emit_sum_leading(g, c->label, sums, c->gradient, c->accumulate);
 }
 
@@ -290,7 +307,10 @@ void ft_emit_token_products(filtra_graph *g, const ft_token_products *products) 
       .spec_count = 2,
       .flops = 8 * elements,
       .bytes = 16 * elements};
-  emit_teams(g, &call, push[0]);
+  ft_team_grid grid = ft_teams(dev, push[0]);
+  call.workgroup = grid.workgroup;
+  call.groups[0] = grid.groups;
+  ft_call(g, &call);
 }
 
 /* ---- checks ---- */

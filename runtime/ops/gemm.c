@@ -140,6 +140,7 @@ static gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c) {
   const uint32_t width = dev->caps.info.subgroup_size, *v = c->value;
   return (gemm_plan){.kernel = "gemm/s64",
                      .workgroup = width,
+                     .subgroup = width,
                      .spec = {v[S64_ROWS]},
                      .spec_count = 1,
                      .tile_m = v[S64_ROWS],

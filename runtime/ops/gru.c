@@ -19,7 +19,7 @@ struct gru {
 /* How a recurrence is laid out on workgroups, see shaders/gru/recurrence.glsl. */
 typedef struct gru_plan {
   const char *kernel;
-  uint32_t workgroup, rows, units, held, slices;
+  uint32_t workgroup, subgroup, rows, units, held, slices;
 } gru_plan;
 
 static uint32_t divide_up(uint32_t a, uint32_t b) {
@@ -43,9 +43,10 @@ static gru_plan make_plan(const filtra_device *dev, bool forward, int64_t batch,
   uint32_t length = forward ? hidden : wide, outputs = forward ? wide : hidden;
   gru_plan p = {.slices = 1};
   uint32_t block = GPU_BLOCK, rows;
-  if (caps->cpu && caps->subgroup) {
+  uint32_t lanes = caps->info.subgroup_size;
+  if (caps->cpu && ft_caps_runs(caps, lanes, lanes)) {
     p.kernel = forward ? "gru/forward.lanes" : "gru/backward.lanes";
-    p.workgroup = p.units = block = caps->info.subgroup_size;
+    p.workgroup = p.subgroup = p.units = block = lanes;
     rows = batch < 2 * CPU_ROWS ? divide_up((uint32_t)batch, 2) : CPU_ROWS;
   } else {
     p.kernel = forward ? "gru/forward" : "gru/backward";
@@ -89,6 +90,7 @@ static ft_kernel_call step_call(const struct gru *c, const gru_plan *plan, const
                           .push = push,
                           .push_size = sizeof *push,
                           .workgroup = plan->workgroup,
+                          .subgroup = plan->subgroup,
                           .spec = {(uint32_t)width, plan->rows, plan->units, plan->held,
                                    plan->slices, c->inner != NULL},
                           .spec_count = 6,

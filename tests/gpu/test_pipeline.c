@@ -72,7 +72,7 @@ static void test_run(void **state) {
     ft_kernel_key key = affine_key(workgroups[i], 0);
     check_run(dev, &key);
     if (!dev->caps.subgroup_size_control) continue;
-    key.subgroup = dev->caps.info.subgroup_size_max; /* full or not, as the workgroup has it */
+    key.subgroup = dev->caps.subgroup_most; /* full or not, as the workgroup has it */
     check_run(dev, &key);
   }
 }
@@ -150,12 +150,16 @@ static void test_fixed_subgroup(void **state) {
   (void)state;
   filtra_device *dev = test_open_device(NULL);
   dev->caps.subgroup_size_control = false;
-  dev->caps.info.subgroup_size_max = 2 * dev->caps.info.subgroup_size;
+  const bool one_size = dev->caps.subgroup_least == dev->caps.subgroup_most;
   ft_kernel_key key = affine_key(64, 0);
-  key.subgroup = dev->caps.info.subgroup_size;
-  check_run(dev, &key);
+  key.subgroup = dev->caps.subgroup_most;
+  if (one_size && dev->caps.subgroup) check_run(dev, &key);
   ft_pipeline *pipeline;
   key.subgroup *= 2;
+  assert_fails(ft_pipelines_get(dev, &key, 1, &pipeline), FILTRA_ERROR_UNSUPPORTED, "choose");
+  dev->caps.subgroup_least = dev->caps.subgroup_most / 2; /* which of them runs is not known */
+  key = affine_key(32, 0);
+  key.subgroup = dev->caps.subgroup_most;
   assert_fails(ft_pipelines_get(dev, &key, 1, &pipeline), FILTRA_ERROR_UNSUPPORTED, "choose");
   test_close_device(&dev);
 }

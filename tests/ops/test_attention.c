@@ -24,12 +24,6 @@ typedef struct settings {
   float scale, dropout;
 } settings;
 
-/* Opens a device for a variant; NULL where it is out of the device's reach. */
-static filtra_device *open_variant(const char *caps) {
-  ft_caps trial = test_device()->caps;
-  return ft_caps_override(&trial, caps) ? NULL : test_open_device(caps);
-}
-
 /* ---- against the float64 reference ---- */
 
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
@@ -116,7 +110,7 @@ static void check(filtra_device *device, const settings *cases, size_t count) {
 
 static void check_variants(const settings *cases, size_t count) {
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = open_variant(variants[i]);
+    filtra_device *device = test_open_variant(variants[i]);
     if (!device) continue;
     check(device, cases, count);
     test_close_device(&device);
@@ -267,7 +261,7 @@ static void test_views(void **state) {
                         tied = {{2, 3, 21, 21, 5, 5}, .causal = true};
   for (size_t i = 0; i < 2 * FT_COUNT(variants); i++) {
     const settings *s = i % 2 ? &tied : &packed;
-    filtra_device *device = open_variant(variants[i / 2]);
+    filtra_device *device = test_open_variant(variants[i / 2]);
     if (!device) continue;
     int64_t parts = s == &tied ? 1 : 3, width = parts * s->shape.heads * s->shape.columns;
     test_op op = {.name = parts == 1 ? "tied attention" : "packed attention",
@@ -388,7 +382,7 @@ static void test_golden_files(void **state) {
   static const char *const some[] = {"n130d64", "n33d16_mask", "n7d5_causal", "n7d16_mask_causal"};
   check_golden_files(test_device(), all, FT_COUNT(all));
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = open_variant(variants[i]);
+    filtra_device *device = test_open_variant(variants[i]);
     if (!device) continue;
     check_golden_files(device, some, FT_COUNT(some));
     test_close_device(&device);
@@ -437,7 +431,7 @@ static void test_extremes(void **state) {
   for (int i = 0; i < N * N; i++)
     bias[i] = i / N == 3 || i % N == N - 1 ? -INFINITY : 0;
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = open_variant(variants[i]);
+    filtra_device *device = test_open_variant(variants[i]);
     if (!device) continue;
     filtra_graph *g = NULL;
     assert_ok(filtra_graph_create(device, NULL, &g));

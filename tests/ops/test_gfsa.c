@@ -21,12 +21,6 @@ typedef struct settings {
 
 static const float CONSTANTS[] = {-0.3f, 0.8f, 0.25f};
 
-/* Opens a device for a variant; NULL where it is out of the device's reach. */
-static filtra_device *open_variant(const char *caps) {
-  ft_caps trial = test_device()->caps;
-  return ft_caps_override(&trial, caps) ? NULL : test_open_device(caps);
-}
-
 /* ---- against the float64 reference ---- */
 
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
@@ -115,7 +109,7 @@ static void check(filtra_device *device, const settings *cases, size_t count) {
 
 static void check_variants(const settings *cases, size_t count) {
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = open_variant(variants[i]);
+    filtra_device *device = test_open_variant(variants[i]);
     if (!device) continue;
     check(device, cases, count);
     test_close_device(&device);
@@ -216,7 +210,7 @@ static void test_shared_inputs(void **state) {
                 .settings = &s,
                 .out_elements = {s.batches * s.tokens * s.heads * s.columns}};
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = open_variant(variants[i]);
+    filtra_device *device = test_open_variant(variants[i]);
     if (!device) continue;
     test_check_op(device, &op);
     test_close_device(&device);
@@ -233,7 +227,7 @@ static void test_softmax_at_start(void **state) {
   for (int i = 0; i < 3; i++)
     test_random((uint64_t)i, -2, 2, value[i], COUNT);
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = open_variant(variants[i]);
+    filtra_device *device = test_open_variant(variants[i]);
     if (!device) continue;
     for (int kind = 0; kind < 2; kind++) {
       static const char *const names[] = {"q", "k", "v"};

@@ -28,12 +28,6 @@ typedef struct settings {
   float dropout;
 } settings;
 
-/* Opens a device for a variant; NULL where it is out of the device's reach. */
-static filtra_device *open_variant(const char *caps) {
-  ft_caps trial = test_device()->caps;
-  return ft_caps_override(&trial, caps) ? NULL : test_open_device(caps);
-}
-
 static filtra_plaplacian_options options_of(const settings *s, filtra_tensor *mask,
                                             filtra_tensor *bias) {
   return (filtra_plaplacian_options){
@@ -145,7 +139,7 @@ static void check(filtra_device *device, const settings *cases, size_t count) {
 
 static void check_variants(const settings *cases, size_t count) {
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = open_variant(variants[i]);
+    filtra_device *device = test_open_variant(variants[i]);
     if (!device) continue;
     check(device, cases, count);
     test_close_device(&device);
@@ -323,7 +317,7 @@ static void test_p_two_is_attention(void **state) {
   };
   static results got, want;
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = open_variant(variants[i]);
+    filtra_device *device = test_open_variant(variants[i]);
     for (size_t k = 0; device && k < FT_COUNT(cases); k++) {
       const shape *n = &cases[k].shape;
       run(device, &cases[k], NULL, &want);

@@ -1,7 +1,9 @@
 #include "support/harness.h"
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/rng.h"
+#include "gpu/override.h"
 
 #include <ftw.h>
 #include <math.h>
@@ -41,7 +43,7 @@ static void print_log(void *user, filtra_log_level level, const char *text) {
     fprintf(stderr, "%s: %s\n", level >= FILTRA_LOG_ERROR ? "error" : "warning", text);
 }
 
-filtra_device *test_open_device(const char *caps) {
+static filtra_device *open_device(const char *caps) {
   filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
                                    .caps = caps,
                                    .cache_dir = "",
@@ -58,6 +60,30 @@ filtra_device *test_open_device(const char *caps) {
     status = filtra_device_open(&options, &device);
   }
   assert_ok(status);
+  return device;
+}
+
+filtra_device *test_open_variant(const char *caps) {
+  const char *profile = getenv("FILTRA_CAPS");
+  const ft_caps *plain = &test_device()->caps;
+  ft_caps trial = *plain;
+  if (ft_caps_override(&trial, caps)) return NULL;
+  if (!profile || !*profile) return open_device(caps);
+  char *usual = ft_caps_plan(plain), *plan = ft_caps_plan(&trial);
+  char *both = ft_format("%s,%s", profile, caps);
+  assert_true(usual && plan && both);
+  filtra_device *device = strcmp(usual, plan) ? NULL : open_device(both);
+  free(usual);
+  free(plan);
+  free(both);
+  return device;
+}
+
+filtra_device *test_open_device(const char *caps) {
+  const char *profile = getenv("FILTRA_CAPS");
+  if (!caps || !profile || !*profile) return open_device(caps);
+  filtra_device *device = test_open_variant(caps);
+  if (!device) skip();
   return device;
 }
 
