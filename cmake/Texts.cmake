@@ -1,5 +1,5 @@
-# Embeds every ROOT/NAME.EXT as text under the name NAME, sorted, in an array of { name, text } called
-# `array`, which `header` declares with elements of `type`; a NULL name ends it.
+# Embeds every ROOT/NAME.EXT as text under the name NAME, sorted, in `array`, whose elements { name,
+# text } are of a type that `header` declares; a NULL name ends it.
 function(filtra_embed_texts root ext header type array out_source)
   file(GLOB files CONFIGURE_DEPENDS ${root}/*.${ext})
   set(rows "")

@@ -73,6 +73,11 @@ bool take_device_option(int code, const char *value, filtra_device_options *opti
 json_t *command_device_json(const filtra_device_info *info);
 /** Prints the recipes that `filtra train --preset` knows; returns the exit code (presets.c). */
 int list_presets(bool json);
+/** What --caps takes, its profiles, and that of the chosen device (profiles.c); return the exit
+ * code. */
+int list_cap_keys(bool json);
+int list_profiles(const filtra_device_options *options, bool json);
+int print_profile(const filtra_device_options *options);
 /** Lists the keys of a run's configuration, for help (config_help.c). */
 void print_config_keys(void);
 

@@ -3,12 +3,9 @@
 
 const char device_options_help[] =
     "  --device SEL      index, part of the name or driver, UUID, or cpu (default: the best)\n"
-    "  --caps LIST       mask features or shrink limits: int64, fp16, subgroup, timestamps,\n"
-    "                    pipeline_cache (=0), shared, allocation (=BYTES), invocations (=N),\n"
-    "                    gemm (=naive, tiled or s64), attention (=tiled or lanes),\n"
-    "                    registers (=few or many: what tiles are cut for),\n"
-    "                    submission_ms (=N: the most one submission should take; 0: no\n"
-    "                    limit), as key=value,...\n"
+    "  --caps LIST       key=value,...: mask features, shrink limits, plan as for another kind\n"
+    "                    of device; @NAME or @FILE: a profile of such lines. filtra devices\n"
+    "                    --list-caps has the keys, --list-profiles the profiles\n"
     "  --cache-dir DIR   folder of the pipeline cache and of what filtra tune finds; \"\" keeps\n"
     "                    none\n"
     "  --tuning FILE     what filtra tune --export wrote for this device; \"\" uses none\n"

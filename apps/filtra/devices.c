@@ -1,6 +1,7 @@
 /* filtra devices: what is here, what it can do, and why one would be chosen. */
 #include "base/memory.h"
 #include "command.h"
+#include "gpu/override.h"
 #include "gpu/tuning.h"
 
 #include <inttypes.h>
@@ -9,13 +10,23 @@
 #include <stdlib.h>
 #include <vulkan/vulkan_core.h>
 
-enum { OPTION_JSON = OPTION_FIRST_FREE, OPTION_HELP };
+enum {
+  OPTION_JSON = OPTION_FIRST_FREE,
+  OPTION_HELP,
+  OPTION_LIST_CAPS,
+  OPTION_LIST_PROFILES,
+  OPTION_PROFILE
+};
 
 static const char help[] =
     "Usage: filtra devices [--json] [OPTION]...\n"
     "Lists the Vulkan devices in order of preference: discrete GPUs, integrated ones, virtual "
     "ones,\n"
     "CPU drivers. The one that other commands would use with the same options has a star.\n\n"
+    "  --list-caps       list the keys of --caps with what they take\n"
+    "  --list-profiles   list the profiles of devices that --caps takes, and what each comes to "
+    "here\n"
+    "  --profile         print the chosen device's own profile\n"
     "  --json            print one JSON object\n";
 
 static const char environment_help[] =
@@ -94,6 +105,13 @@ static void print_tuning(const ft_tuning *t) {
            ft_tuning_chosen(t), t->path);
 }
 
+/* What is decided for it. */
+static void print_plan(const ft_caps *caps) {
+  char *plan = ft_caps_plan(caps);
+  if (plan) printf("     plan      %s\n", plan);
+  free(plan);
+}
+
 static void print_device(const filtra_device_info *info, bool chosen) {
   char version[32];
   version_text(info->api_version, version);
@@ -146,8 +164,11 @@ static int print_json(const filtra_device_info *infos, uint32_t count,
   for (uint32_t i = 0; i < count; i++)
     json_array_append_new(list, command_device_json(&infos[i]));
   json_t *chosen = device ? json_integer(device->caps.info.index) : json_null();
-  json_t *root = json_pack("{s:s, s:o, s:o, s:o}", "version", filtra_version(), "chosen", chosen,
-                           "tuning", tuning_json(device ? device->tuning : NULL), "devices", list);
+  char *plan = device ? ft_caps_plan(&device->caps) : NULL;
+  json_t *root =
+      json_pack("{s:s, s:o, s:s?, s:o, s:o}", "version", filtra_version(), "chosen", chosen, "plan",
+                plan, "tuning", tuning_json(device ? device->tuning : NULL), "devices", list);
+  free(plan);
   int failed = !root || json_dumpf(root, stdout, JSON_INDENT(2));
   json_decref(root);
   putchar('\n');
@@ -184,7 +205,9 @@ static int list_and_print(const filtra_device_options *options, bool json) {
   if (json) code = print_json(infos, count, device);
   for (uint32_t i = 0; i < count && !json; i++) {
     print_device(&infos[i], !opened && i == chosen);
-    if (!opened && i == chosen) print_tuning(device->tuning);
+    if (opened || i != chosen) continue;
+    print_plan(&device->caps);
+    print_tuning(device->tuning);
   }
   if (opened) code = command_fail("filtra devices", opened);
   filtra_device_close(&device);
@@ -194,20 +217,39 @@ static int list_and_print(const filtra_device_options *options, bool json) {
 
 int run_devices(int argc, char **argv) {
   static const struct option table[] = {DEVICE_OPTIONS,
+                                        {"list-caps", no_argument, NULL, OPTION_LIST_CAPS},
+                                        {"list-profiles", no_argument, NULL, OPTION_LIST_PROFILES},
+                                        {"profile", no_argument, NULL, OPTION_PROFILE},
                                         {"json", no_argument, NULL, OPTION_JSON},
                                         {"help", no_argument, NULL, OPTION_HELP},
                                         {0}};
   filtra_device_options options = {0};
   bool json = false;
+  int what = 0;
   for (int code; (code = getopt_long(argc, argv, "", table, NULL)) != -1;) {
     if (take_device_option(code, optarg, &options)) continue;
-    if (code == OPTION_HELP) {
+    switch (code) {
+    case OPTION_HELP:
       printf("%s%s%s", help, device_options_help, environment_help);
       return COMMAND_DONE;
+    case OPTION_JSON:
+      json = true;
+      break;
+    case OPTION_LIST_CAPS:
+    case OPTION_LIST_PROFILES:
+    case OPTION_PROFILE:
+      if (what && what != code)
+        return command_misused(argv[0], "--list-caps, --list-profiles or --profile, one of them");
+      what = code;
+      break;
+    default:
+      return command_bad_option(argv[0]);
     }
-    if (code != OPTION_JSON) return command_bad_option(argv[0]);
-    json = true;
   }
   if (optind < argc) return command_misused(argv[0], "unexpected \"%s\"", argv[optind]);
+  if (what == OPTION_PROFILE && json) return command_misused(argv[0], "a profile is text, no JSON");
+  if (what == OPTION_LIST_CAPS) return list_cap_keys(json);
+  if (what == OPTION_LIST_PROFILES) return list_profiles(&options, json);
+  if (what == OPTION_PROFILE) return print_profile(&options);
   return list_and_print(&options, json);
 }

@@ -163,20 +163,30 @@ static filtra_status open_cache(filtra_device *dev, const filtra_device_options 
   return status;
 }
 
-static filtra_status choose_physical(filtra_device *dev, const filtra_device_options *options) {
+static filtra_status choose_physical(ft_instance *instance, const filtra_device_options *options,
+                                     ft_candidate *out) {
   const char *select = option_or_environment(options->select, "FILTRA_DEVICE");
   const char *caps = option_or_environment(options->caps, "FILTRA_CAPS");
   ft_candidate *list = NULL;
   const ft_candidate *chosen = NULL;
   uint32_t count = 0;
-  FT_TRY(ft_candidates(dev->instance, &list, &count));
+  FT_TRY(ft_candidates(instance, &list, &count));
   filtra_status status = choose(list, count, select, &chosen);
   if (!status) {
-    dev->physical = chosen->physical;
-    dev->caps = chosen->caps;
-    status = ft_caps_override(&dev->caps, caps);
+    *out = *chosen;
+    status = ft_caps_override(&out->caps, caps);
   }
   free(list);
+  return status;
+}
+
+filtra_status ft_device_caps(const filtra_device_options *options, ft_caps *caps) {
+  ft_instance *instance = NULL;
+  ft_candidate chosen = {0};
+  FT_TRY(ft_instance_create(false, &instance));
+  filtra_status status = choose_physical(instance, options, &chosen);
+  *caps = chosen.caps;
+  ft_instance_destroy(&instance);
   return status;
 }
 
@@ -184,7 +194,10 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
   const char *variable = getenv("FILTRA_VALIDATION");
   bool validation = options->validation || (variable && !strcmp(variable, "1"));
   FT_TRY(ft_instance_create(validation, &dev->instance));
-  FT_TRY(choose_physical(dev, options));
+  ft_candidate chosen = {0};
+  FT_TRY(choose_physical(dev->instance, options, &chosen));
+  dev->physical = chosen.physical;
+  dev->caps = chosen.caps;
   if (dev->compiler && !dev->caps.info.pipeline_statistics)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "%s, %s: the driver has no VK_KHR_pipeline_executable_properties",

@@ -32,6 +32,9 @@ void ft_cap_range(const ft_cap_key *key, const ft_caps *caps, char text[FT_CAP_T
 /** Applies "key=value,@profile,..." (NULL or "": nothing) and decides what follows from it. */
 filtra_status ft_caps_override(ft_caps *caps, const char *text);
 
+/** What filtra_device_open would open with these options, without opening it. */
+filtra_status ft_device_caps(const filtra_device_options *options, ft_caps *caps);
+
 /** A profile of this device: lines of "key = value" that make another device be planned for as it
  * is; caller frees; NULL when out of memory (message set). */
 char *ft_caps_profile(const ft_caps *caps);
