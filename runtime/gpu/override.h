@@ -53,8 +53,8 @@ extern const ft_profile ft_profiles[];
 
 /** Takes one line of a profile. */
 typedef filtra_status (*ft_profile_line)(void *to, const char *key, const char *value);
-/** Gives every line of the profile of that name, or else of the file at that path, to `take`. Errors
- * name file and line. */
+/** Gives every line of the profile of that name, or else of the file at that path, to `take`.
+ * Errors name file and line. */
 filtra_status ft_profile_read(const char *name, ft_profile_line take, void *to);
 
 #endif
