@@ -1,6 +1,6 @@
 /* One harness for every op: forward against a float64 reference, gradients against central
  * differences of that reference. */
-#include "support/harness.h"
+#include "support/seen.h"
 
 #include "base/memory.h"
 #include "base/rng.h"
@@ -223,6 +223,9 @@ static void build(check *c, filtra_device *device) {
   for (int i = 0; i < op->outputs && !failed(c); i++)
     make_output(c, i, out[i]);
   if (!failed(c) && wants_gradients(op)) differentiate(c);
+}
+
+static void compile(check *c) {
   if (!failed(c)) ok(c, filtra_graph_compile(c->graph));
   if (!failed(c)) ok(c, ft_graph_check(c->graph));
 }
@@ -418,11 +421,18 @@ void test_check_op(filtra_device *device, const test_op *op) {
   const char *base = getenv("FILTRA_TEST_SEED");
   check c = {.op = op};
   c.seed = ft_hash_text(op->name) + (base ? strtoull(base, NULL, 10) : 0);
+  char seen[TEST_SEEN_PATH] = "";
   build(&c, device);
+  if (!failed(&c) && test_seen(c.graph, op, c.seed, seen)) {
+    release(&c);
+    return;
+  }
+  compile(&c);
   if (!failed(&c)) check_replay(&c);
   if (!failed(&c)) check_forward(&c);
   if (!failed(&c) && wants_gradients(op)) check_gradients(&c);
   release(&c);
+  if (!failed(&c)) test_seen_add(seen);
   if (failed(&c))
     fail_msg("%s: %s (%s; seed %llu: FILTRA_TEST_SEED=%s)", op->name, c.message, case_text(op),
              (unsigned long long)c.seed, base ? base : "0");

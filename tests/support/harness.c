@@ -1,4 +1,5 @@
 #include "support/harness.h"
+#include "support/seen.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -63,25 +64,37 @@ static filtra_device *open_device(const char *caps) {
   return device;
 }
 
-filtra_device *test_open_variant(const char *caps) {
-  const char *profile = getenv("FILTRA_CAPS");
+/* FILTRA_CAPS, NULL where it says nothing. */
+static const char *profile(void) {
+  const char *text = getenv("FILTRA_CAPS");
+  return text && *text ? text : NULL;
+}
+
+bool test_has_variant(const char *caps) {
   const ft_caps *plain = &test_device()->caps;
   ft_caps trial = *plain;
-  if (ft_caps_override(&trial, caps)) return NULL;
-  if (!profile || !*profile) return open_device(caps);
+  if (ft_caps_override(&trial, caps)) return false;
+  if (!profile()) return true;
   char *usual = ft_caps_plan(plain), *plan = ft_caps_plan(&trial);
-  char *both = ft_format("%s,%s", profile, caps);
-  assert_true(usual && plan && both);
-  filtra_device *device = strcmp(usual, plan) ? NULL : open_device(both);
+  assert_true(usual && plan);
+  bool same = !strcmp(usual, plan);
   free(usual);
   free(plan);
+  return same;
+}
+
+filtra_device *test_open_variant(const char *caps) {
+  if (!test_has_variant(caps)) return NULL;
+  if (!profile()) return open_device(caps);
+  char *both = ft_format("%s,%s", profile(), caps);
+  assert_non_null(both);
+  filtra_device *device = open_device(both);
   free(both);
   return device;
 }
 
 filtra_device *test_open_device(const char *caps) {
-  const char *profile = getenv("FILTRA_CAPS");
-  if (!caps || !profile || !*profile) return open_device(caps);
+  if (!caps || !profile()) return open_device(caps);
   filtra_device *device = test_open_variant(caps);
   if (!device) skip();
   return device;
@@ -142,6 +155,7 @@ const char *test_golden(const char *case_name) {
 
 int test_teardown(void **state) {
   (void)state;
+  test_seen_report();
   if (scratch[0]) nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
   scratch[0] = '\0';
   close_device(&shared_device);

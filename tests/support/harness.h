@@ -25,12 +25,14 @@ void test_assert_fails(filtra_status status, filtra_status expected, const char 
 /** The shared device: opened on first use with validation (where the layer is installed; a visible
  * note otherwise), FILTRA_DEVICE or "cpu" by default, no pipeline cache. */
 filtra_device *test_device(void);
-/** A second device handle with a caps override, closed by test_close_device. Where FILTRA_CAPS names
- * a profile, `caps` goes on top of that; if other kernels would be planned than the profile's, the
- * test is skipped, since it checks the same in every profile. */
+/** A second device handle with a caps override, closed by test_close_device. Where FILTRA_CAPS
+ * names a profile, `caps` goes on top of that; if other kernels would be planned than the profile's,
+ * the test is skipped, since it checks the same in every profile. */
 filtra_device *test_open_device(const char *caps);
 /** The same, but NULL instead of skipping, and NULL where the device cannot do it. */
 filtra_device *test_open_variant(const char *caps);
+/** Whether that is a device. */
+bool test_has_variant(const char *caps);
 void test_close_device(filtra_device **device);
 /** cmocka group teardown: closes the shared device and fails when the validation layer said
  * anything. Use as cmocka_run_group_tests(tests, NULL, test_teardown). */

@@ -1,0 +1,40 @@
+#!/bin/sh
+# The op tests under one capability profile. Exits with 77 where a profile listed before it comes to
+# the same plan on this device, and says which; checks whose calls have passed under another profile
+# are not made again (tests/support/seen.h).
+#
+#   run.sh FILTRA NAME FOLDER-OF-PASSED-CHECKS PROGRAM...
+set -u
+filtra=$1 name=$2 seen=$3
+shift 3
+
+# The programs choose the CPU driver if nobody else does, so the plans are asked of that.
+plans=$(FILTRA_DEVICE=${FILTRA_DEVICE-cpu} "$filtra" devices --list-profiles --caps "") || exit 1
+twin=$(printf '%s\n' "$plans" | awk -v name="@$name" '
+  /^@/ { profile = $1 }
+  /^    here: / {
+    if (profile == name) { print first[$0]; exit }
+    if (!($0 in first)) first[$0] = profile
+  }')
+printf '%s\n' "$plans" | grep -A 2 -x "@$name" || {
+  echo "there is no profile @$name"
+  exit 1
+}
+if [ -n "$twin" ]; then
+  echo "skipped: the same plan as $twin, which is tested"
+  exit 77
+fi
+mkdir -p "$seen"
+export FILTRA_CAPS="@$name" FILTRA_TEST_SEEN="$seen"
+failed=
+for program; do
+  log=$("$program" 2>&1) || {
+    printf '%s\n' "$log"
+    failed="$failed ${program##*/}"
+  }
+  printf '%s: %s\n' "${program##*/}" "$(printf '%s\n' "$log" | grep -E 'checks, of which' || true)"
+done
+[ -z "$failed" ] || {
+  echo "failed under @$name:$failed"
+  exit 1
+}

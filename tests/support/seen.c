@@ -1,0 +1,128 @@
+#include "support/seen.h"
+
+#include "base/file.h"
+#include "graph/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned checks, repeated;
+
+/* FNV-1a */
+static void mix(uint64_t *hash, const void *data, size_t size) {
+  const unsigned char *bytes = data;
+  for (size_t i = 0; i < size; i++)
+    *hash = (*hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+}
+
+static void mix_text(uint64_t *hash, const char *text) {
+  mix(hash, text, strlen(text) + 1);
+}
+
+static void mix_number(uint64_t *hash, uint64_t number) {
+  mix(hash, &number, sizeof number);
+}
+
+/* Driver and device, and what decides how a run is submitted. */
+static void mix_device(uint64_t *hash, const ft_caps *caps) {
+  mix_text(hash, caps->info.name);
+  mix_text(hash, caps->info.driver);
+  mix_number(hash, caps->subgroup_least);
+  mix_number(hash, caps->subgroup_most);
+  mix_number(hash, caps->info.max_allocation_bytes);
+  mix(hash, &caps->submission_seconds, sizeof caps->submission_seconds);
+  mix(hash, &caps->timestamp_ns, sizeof caps->timestamp_ns);
+}
+
+static void mix_storage(uint64_t *hash, const filtra_graph *g, const ft_storage *storage) {
+  uint64_t index = 0;
+  while (index < g->storage_count && g->storages[index] != storage)
+    index++;
+  mix_number(hash, index);
+  mix_number(hash, storage->bytes);
+}
+
+static void mix_tensor(uint64_t *hash, const filtra_graph *g, const filtra_tensor *t) {
+  mix_number(hash, t != NULL);
+  if (!t) return;
+  mix_number(hash, (uint64_t)t->dtype);
+  mix_number(hash, (uint64_t)t->ndim);
+  for (int i = 0; i < t->ndim; i++) {
+    mix_number(hash, (uint64_t)t->shape[i]);
+    mix_number(hash, (uint64_t)t->stride[i]);
+  }
+  mix_number(hash, (uint64_t)t->offset);
+  mix_storage(hash, g, t->storage);
+}
+
+static void mix_call(uint64_t *hash, const filtra_graph *g, const ft_recorded_call *c) {
+  mix_text(hash, c->key.kernel);
+  mix_number(hash, c->key.workgroup);
+  mix_number(hash, c->key.subgroup);
+  mix(hash, c->key.spec, c->key.spec_count * sizeof *c->key.spec);
+  mix(hash, c->groups, sizeof c->groups);
+  const size_t addresses = c->arg_count * sizeof(VkDeviceAddress);
+  mix(hash, c->push + addresses, c->push_size - addresses);
+  for (uint32_t i = 0; i < c->arg_count; i++) {
+    mix_number(hash, (uint64_t)c->args[i].mode);
+    mix_tensor(hash, g, c->args[i].tensor);
+  }
+}
+
+static void mix_inputs(uint64_t *hash, const filtra_graph *g, const test_op *op) {
+  for (int i = 0; i < op->inputs; i++) {
+    const test_tensor *t = &op->in[i];
+    size_t count = 1;
+    for (int k = 0; k < t->ndim; k++)
+      count *= (size_t)t->shape[k];
+    mix(hash, &t->low, sizeof t->low);
+    mix(hash, &t->high, sizeof t->high);
+    mix_number(hash, t->gradient);
+    if (t->fixed) mix(hash, t->fixed, count * sizeof *t->fixed);
+  }
+  for (size_t i = 0; i < g->input_count; i++) {
+    const ft_port *port = &g->inputs[i];
+    mix_tensor(hash, g, port->tensor);
+    if (port->constant) mix(hash, port->constant, port->bytes);
+  }
+  for (size_t i = 0; i < g->output_count; i++)
+    mix_tensor(hash, g, g->outputs[i].tensor);
+}
+
+bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char path[TEST_SEEN_PATH]) {
+  const char *folder = getenv("FILTRA_TEST_SEEN");
+  path[0] = '\0';
+  if (!folder || !*folder) return false;
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  mix_text(&hash, program_invocation_short_name);
+  mix_text(&hash, op->name);
+  mix_number(&hash, seed);
+  mix_number(&hash, op->seed);
+  mix_number(&hash, op->step);
+  mix_number(&hash, op->training);
+  mix(&hash, op->dims, sizeof op->dims);
+  mix_device(&hash, &g->device->caps);
+  mix_inputs(&hash, g, op);
+  for (size_t i = 0; i < g->call_count; i++)
+    mix_call(&hash, g, &g->calls[i]);
+  snprintf(path, TEST_SEEN_PATH, "%s/%s-%016llx", folder, program_invocation_short_name,
+           (unsigned long long)hash);
+  bool seen = ft_file_exists(path);
+  checks++;
+  repeated += seen;
+  return seen;
+}
+
+void test_seen_add(const char *path) {
+  FILE *file = *path ? fopen(path, "w") : NULL;
+  if (file) fclose(file); /* where it cannot be made, the check is made again */
+}
+
+void test_seen_report(void) {
+  if (checks)
+    print_message("%u checks, of which %u have the same calls as one that passed under another "
+                  "profile and were not made again\n",
+                  checks, repeated);
+}
