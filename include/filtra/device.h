@@ -60,12 +60,11 @@ typedef struct filtra_device_options {
   /** Index, part of the name (any case), UUID, or "cpu". NULL: the environment variable
    * FILTRA_DEVICE, else the best device; choosing a CPU driver on its own logs a warning. */
   const char *select;
-  /** Masks features, shrinks limits and settles choices, as "key=value,...": int64, fp16, subgroup,
-   * timestamps, pipeline_cache (0 or 1), shared (bytes), invocations, allocation (bytes), gemm
-   * (naive, tiled, s64), attention (tiled, lanes), registers (few, many: what register tiles are
-   * cut for), submission_ms (that one submission should take at most, so that no display driver's
-   * watchdog steps in; 0: no limit; default 100, on a CPU driver 0). NULL: the environment variable
-   * FILTRA_CAPS, else all is as the device has it. */
+  /** Masks features, shrinks limits, plans as for another kind of device and settles choices:
+   * "key=value" or "@profile" items with commas between, the last one for a key counts. A profile
+   * is one of those that come with Filtra or a file of "key = value" lines. docs/devices.md lists
+   * keys and profiles. NULL: the environment variable FILTRA_CAPS, else all is as the device has
+   * it. */
   const char *caps;
   /** Folder of the pipeline cache. NULL: FILTRA_CACHE_DIR, else $XDG_CACHE_HOME/filtra, else
    * ~/.cache/filtra. "" keeps no cache. */

@@ -105,13 +105,14 @@ filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
   filtra_device *dev = params->device;
   params->decay_bytes = place(params, true, 0);
   params->bytes = place(params, false, params->decay_bytes);
-  FT_TRY(ft_buffer_create(dev, params->bytes, FT_MEMORY_DEVICE, &params->values));
-  if (trainable) FT_TRY(ft_parameters_make_trainable(params));
+  filtra_status status = ft_buffer_create(dev, params->bytes, FT_MEMORY_DEVICE, &params->values);
+  if (!status && trainable) status = ft_parameters_make_trainable(params);
+  if (status) return ft_fail_context(status, "the model's parameters, in one buffer of their own");
   float *flat = ft_calloc(params->bytes / sizeof(float), sizeof(float));
   if (!flat) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < params->count; i++)
     initial_values(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
-  filtra_status status = ft_upload(dev, &params->values, 0, flat, params->bytes);
+  status = ft_upload(dev, &params->values, 0, flat, params->bytes);
   free(flat);
   params->committed = !status;
   return status;

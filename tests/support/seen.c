@@ -31,7 +31,6 @@ static void mix_device(uint64_t *hash, const ft_caps *caps) {
   mix_text(hash, caps->info.driver);
   mix_number(hash, caps->subgroup_least);
   mix_number(hash, caps->subgroup_most);
-  mix_number(hash, caps->info.max_allocation_bytes);
   mix(hash, &caps->submission_seconds, sizeof caps->submission_seconds);
   mix(hash, &caps->timestamp_ns, sizeof caps->timestamp_ns);
 }

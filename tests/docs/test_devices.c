@@ -1,0 +1,45 @@
+/* docs/devices.md against the code: every key with what it takes, every profile. */
+#include "support/harness.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "gpu/override.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *read_page(void) {
+  char *text;
+  size_t size;
+  assert_ok(ft_file_read(TEST_SOURCE_DIR "/../docs/devices.md", 1 << 20, &text, &size));
+  return text;
+}
+
+static void test_keys(void **state) {
+  (void)state;
+  char *page = read_page();
+  for (size_t i = 0; i < ft_cap_key_count; i++) {
+    char range[FT_CAP_TEXT];
+    ft_cap_range(&ft_cap_keys[i], NULL, range);
+    char *row = ft_format("| `%s` | %s | ", ft_cap_keys[i].name, range);
+    if (!strstr(page, row)) fail_msg("no row that begins with: %s", row);
+    free(row);
+  }
+  free(page);
+}
+
+static void test_profiles(void **state) {
+  (void)state;
+  char *page = read_page();
+  for (const ft_profile *p = ft_profiles; p->name; p++) {
+    char *name = ft_format("`%s`", p->name);
+    if (!strstr(page, name)) fail_msg("the page does not mention %s", name);
+    free(name);
+  }
+  free(page);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_keys), cmocka_unit_test(test_profiles)};
+  return cmocka_run_group_tests_name("docs/devices", tests, NULL, test_teardown);
+}
