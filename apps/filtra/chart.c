@@ -153,13 +153,17 @@ static bool measure(const chart *c, chart_axis *x, chart_axis *y) {
   return axis_finish(x, 6) && axis_finish(y, 6);
 }
 
+size_t chart_color(const chart *c, size_t series) {
+  return (c->first_color + series) % CHART_COLORS;
+}
+
 static void write_legend(FILE *to, const chart *c) {
   if (c->count < 2) return;
   fputs("<figcaption class=\"legend\">", to);
   for (size_t i = 0; i < c->count; i++) {
     const chart_series *s = &c->series[i];
     if (s->style == CHART_LIMIT) continue;
-    fprintf(to, "<span class=\"c%zu\">", i % CHART_COLORS);
+    fprintf(to, "<span class=\"c%zu\">", chart_color(c, i));
     if (s->style == CHART_DOTS) {
       fputs("<svg class=\"key\" viewBox=\"0 0 12 12\"><path class=\"mark\" d=\"", to);
       write_shape(to, i, 6.0, 6.0);
@@ -204,7 +208,7 @@ void chart_write(FILE *to, const chart *c) {
     if (s->style == CHART_LIMIT)
       fputs("<g class=\"limit\">", to);
     else
-      fprintf(to, "<g class=\"c%zu\">", i % CHART_COLORS);
+      fprintf(to, "<g class=\"c%zu\">", chart_color(c, i));
     if (c->groups)
       write_bars(to, c, i, &y);
     else {

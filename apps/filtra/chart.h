@@ -34,6 +34,8 @@ typedef struct chart {
   const char *const *groups; /* bars side by side: [count] names along x; NULL: lines */
   const chart_series *series;
   size_t count; /* of series; colours repeat after CHART_COLORS */
+  size_t first_color;
+  double origin; /* where rows begin on a logarithmic axis; 0: at its start */
 } chart;
 
 /** Writes a <figure>. A chart without a single point says so. */
@@ -45,9 +47,11 @@ void chart_write_rows(FILE *to, const chart *c);
 
 /* ---- what both share (chart.c) ---- */
 
-/** Begins the <figure>: title and legend. */
+/** The number of a series' colour. */
+size_t chart_color(const chart *c, size_t series);
+/** Begins the <figure>: its title. */
 void chart_begin(FILE *to, const chart *c);
-/** Opens the <svg>, `width` by `height`, with its text for who cannot see it. */
+/** The legend, and the opened <svg>, `width` by `height`, with its text for who cannot see it. */
 void chart_open(FILE *to, const chart *c, int width, double height);
 
 #endif

@@ -28,7 +28,8 @@ static bool measure(const chart *c, chart_axis *x) {
       if (s->high && axis_shows(x, s->high[i])) axis_widen(x, s->high[i]);
     }
   }
-  if (!c->log_x && x->high >= x->low) axis_widen(x, 0.0);
+  if (!(x->high >= x->low)) return false;
+  if (!c->log_x || c->origin > 0.0) axis_widen(x, c->log_x ? c->origin : 0.0);
   return axis_finish(x, 5);
 }
 
@@ -76,8 +77,9 @@ static void write_bar(FILE *to, const chart *c, const chart_axis *x, size_t k, s
                       double top) {
   const chart_series *s = &c->series[k];
   const char *note = s->notes && s->notes[i] ? s->notes[i] : "";
-  double zero = axis_place(x, x->log ? pow(10.0, x->low) : 0.0), end = LEFT;
-  fprintf(to, "<g class=\"c%zu\">", k % CHART_COLORS);
+  double origin = !x->log ? 0.0 : c->origin > 0.0 ? c->origin : pow(10.0, x->low);
+  double zero = axis_place(x, origin), end = LEFT;
+  fprintf(to, "<g class=\"c%zu\">", chart_color(c, k));
   if (axis_shows(x, s->y[i])) {
     end = axis_place(x, s->y[i]);
     fprintf(to, "<rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"><title>", fmin(zero, end),
@@ -90,6 +92,7 @@ static void write_bar(FILE *to, const chart *c, const chart_axis *x, size_t k, s
     fputs("</title></rect>", to);
     if (s->low && s->high) write_spread(to, x, s->low[i], s->high[i], top + BAR / 2.0);
     if (s->high && axis_shows(x, s->high[i])) end = fmax(end, axis_place(x, s->high[i]));
+    end = fmax(end, zero);
   }
   fprintf(to, "<text class=\"note\" x=\"%.1f\" y=\"%.1f\">", end + 6.0, top + 10.0);
   page_text(to, note);

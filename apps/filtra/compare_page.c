@@ -45,6 +45,11 @@ static void write_warnings(FILE *to, const comparison *c) {
 
 /* ---- in all ---- */
 
+/* Whether the op of a row is told by times. */
+static bool has_speed(const comparison *c, size_t row) {
+  return strcmp(c->rows[row].any->op, "mixer_scaling") != 0;
+}
+
 static void write_means_table(FILE *to, const comparison *c) {
   char text[COMPARE_TEXT];
   fputs("<div class=\"wide\"><table><thead><tr><th>Op</th>", to);
@@ -56,7 +61,7 @@ static void write_means_table(FILE *to, const comparison *c) {
   fputs("</tr></thead>\n<tbody>\n", to);
   for (size_t first = 0, end; first < c->row_count; first = end) {
     end = compare_op_end(c, first);
-    if (!strcmp(c->rows[first].any->op, "mixer_scaling")) continue;
+    if (!has_speed(c, first)) continue;
     fputs("<tr><td>", to);
     page_text(to, c->rows[first].any->op);
     fputs("</td>", to);
@@ -71,14 +76,85 @@ static void write_means_table(FILE *to, const comparison *c) {
   fputs("</tbody></table></div>\n", to);
 }
 
-static void write_overview(FILE *to, const comparison *c) {
-  if (c->machine_count < 2 || !c->row_count) return;
+/* The same as bars that begin at 1: what is faster to the right, what is slower to the left. */
+typedef struct means {
+  const char **names;                 /* of ops */
+  double *speeds[COMPARE_MOST_FILES]; /* by op */
+  char (*notes)[COMPARE_TEXT];        /* by machine, then by op */
+  const char **pointers;              /* to the notes */
+  size_t count;                       /* of ops */
+} means;
+
+static void free_means(means *m) {
+  for (size_t k = 0; k < COMPARE_MOST_FILES; k++)
+    free(m->speeds[k]);
+  free((void *)m->names);
+  free(m->notes);
+  free((void *)m->pointers);
+}
+
+static filtra_status make_means(const comparison *c, size_t ops, means *m) {
+  *m = (means){.names = ft_calloc(ops, sizeof *m->names),
+               .notes = ft_calloc(ops * c->machine_count, sizeof *m->notes),
+               .pointers = ft_calloc(ops * c->machine_count, sizeof *m->pointers)};
+  bool made = m->names && m->notes && m->pointers;
+  for (size_t k = 1; k < c->machine_count && made; k++)
+    made = (m->speeds[k] = ft_calloc(ops, sizeof *m->speeds[k])) != NULL;
+  return made ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+static void set_means(const comparison *c, size_t ops, means *m) {
+  for (size_t first = 0, end; first < c->row_count; first = end) {
+    end = compare_op_end(c, first);
+    if (!has_speed(c, first)) continue;
+    for (size_t k = 1; k < c->machine_count; k++) {
+      size_t cases, note = k * ops + m->count;
+      m->speeds[k][m->count] = compare_mean_speed(c, first, end, k, &cases);
+      m->pointers[note] = compare_speed_text(m->speeds[k][m->count], m->notes[note]);
+      if (!cases) m->pointers[note] = "no case in common";
+    }
+    m->names[m->count++] = c->rows[first].any->op;
+  }
+}
+
+static filtra_status write_means_chart(FILE *to, const comparison *c, size_t ops) {
+  chart_series series[COMPARE_MOST_FILES];
+  means m;
+  filtra_status status = make_means(c, ops, &m);
+  if (!status) set_means(c, ops, &m);
+  for (size_t k = 1; k < c->machine_count && !status; k++)
+    series[k - 1] = (chart_series){.name = c->machines[k].label,
+                                   .y = m.speeds[k],
+                                   .count = m.count,
+                                   .notes = m.pointers + k * ops};
+  if (!status)
+    chart_write_rows(to, &(chart){.title = "Speed by op",
+                                  .x_label = "times as fast as A",
+                                  .description = "The numbers of the table, as bars from 1.",
+                                  .log_x = true,
+                                  .groups = m.names,
+                                  .series = series,
+                                  .count = c->machine_count - 1,
+                                  .first_color = 1,
+                                  .origin = 1.0});
+  free_means(&m);
+  return status;
+}
+
+static filtra_status write_overview(FILE *to, const comparison *c) {
+  size_t ops = 0;
+  for (size_t first = 0; first < c->row_count; first = compare_op_end(c, first))
+    ops += has_speed(c, first);
+  if (c->machine_count < 2 || !ops) return FILTRA_OK;
   fputs("<h2 id=\"overview\">In all</h2>\n<p>How many times as fast as ", to);
   page_text(to, c->machines[0].label);
   fputs(": the geometric mean, over those cases of an op that both have, of the ratio of median "
-        "times.</p>\n",
+        "times.</p>\n<div class=\"beside\">\n",
         to);
+  FT_TRY(write_means_chart(to, c, ops));
   write_means_table(to, c);
+  fputs("</div>\n", to);
+  return FILTRA_OK;
 }
 
 /* ---- the whole ---- */
@@ -96,7 +172,8 @@ static void write_contents(FILE *to, const comparison *c) {
     fputs("</a>", to);
   }
   if (layers < c->row_count) fputs(" <a href=\"#growth\">Growth</a>", to);
-  if (c->agreement_count) fputs(" <a href=\"#losses\">Agreement</a>", to);
+  if (c->agreement_count)
+    fprintf(to, " <a href=\"#losses\">%s</a>", c->machine_count > 1 ? "Agreement" : "Losses");
   fputs("</nav>\n", to);
 }
 
@@ -105,7 +182,7 @@ filtra_status compare_write_page(FILE *to, const comparison *c) {
   write_contents(to, c);
   write_warnings(to, c);
   write_machines(to, c);
-  write_overview(to, c);
+  FT_TRY(write_overview(to, c));
   FT_TRY(compare_page_roofs(to, c));
   FT_TRY(compare_page_cases(to, c));
   FT_TRY(compare_page_growth(to, c));

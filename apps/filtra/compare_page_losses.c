@@ -145,8 +145,7 @@ static void write_steps(FILE *to, const comparison *c, const compare_agreement *
   fputs("</tbody></table></div></details>\n", to);
 }
 
-filtra_status compare_page_losses(FILE *to, const comparison *c) {
-  if (!c->agreement_count) return FILTRA_OK;
+static filtra_status write_agreement(FILE *to, const comparison *c) {
   fputs(
       "<h2 id=\"losses\">Agreement in training</h2>\n<p>Each file has the losses of the same "
       "training run: the same data, weights and random numbers. One device and driver give the "
@@ -157,14 +156,21 @@ filtra_status compare_page_losses(FILE *to, const comparison *c) {
       "thousand times as large wants an explanation, and one that is large in the first step is "
       "no rounding: one of the two computes something else.</p>\n",
       to);
-  if (c->machine_count > 1) {
-    write_summary(to, c);
-    fputs("<div class=\"charts\">\n", to);
-    for (size_t i = 0; i < c->agreement_count; i++)
-      if (!all_equal(c, &c->agreements[i])) FT_TRY(write_differences(to, c, &c->agreements[i]));
-    fputs("</div>\n", to);
-  }
-  fputs("<h3>Losses</h3>\n<div class=\"charts\">\n", to);
+  write_summary(to, c);
+  fputs("<div class=\"charts\">\n", to);
+  for (size_t i = 0; i < c->agreement_count; i++)
+    if (!all_equal(c, &c->agreements[i])) FT_TRY(write_differences(to, c, &c->agreements[i]));
+  fputs("</div>\n<h3>Losses</h3>\n", to);
+  return FILTRA_OK;
+}
+
+filtra_status compare_page_losses(FILE *to, const comparison *c) {
+  if (!c->agreement_count) return FILTRA_OK;
+  if (c->machine_count > 1)
+    FT_TRY(write_agreement(to, c));
+  else
+    fputs("<h2 id=\"losses\">Losses of a short training</h2>\n", to);
+  fputs("<div class=\"charts\">\n", to);
   for (size_t i = 0; i < c->agreement_count; i++)
     write_curves(to, c, &c->agreements[i]);
   fputs("</div>\n", to);

@@ -129,7 +129,11 @@ static const char STYLE[] =
     ".warning{border-left:4px solid #d55e00;background:var(--card);padding:.6rem 1rem;"
     "margin:1rem 0}.warning ul{margin:.3rem 0 0;padding-left:1.2rem}\n"
     "details{margin-top:1rem}summary{cursor:pointer;font-weight:600}h3{font-size:1rem}\n"
-    "@media(max-width:600px){body{margin:1rem auto;padding:0 .6rem}figure{padding:.6rem .5rem}}\n";
+    ".beside{display:flex;flex-wrap:wrap;gap:1rem 2rem;align-items:start}"
+    ".beside figure{flex:0 1 420px;min-width:min(100%,320px)}.beside .wide{flex:1 1 420px;"
+    "min-width:0}\n"
+    "@media(max-width:600px){td.machine{white-space:normal;min-width:8em}td.case{min-width:6em}"
+    "body{margin:1rem auto;padding:0 .6rem}figure{padding:.6rem .5rem}}\n";
 
 void page_begin(FILE *to, const char *title) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

@@ -236,15 +236,16 @@ static void test_page(void **state) {
   assert_non_null(strstr(text, "failed: out of &lt;memory&gt;"));
   assert_non_null(strstr(text, ">not in this file<"));
   assert_non_null(strstr(text, ">not measured<"));
+  assert_non_null(strstr(text, ">no case in common<"));
   assert_non_null(strstr(text, "2.00 ms · 2.00 ×"));
   assert_non_null(strstr(text, "agf n^1.00"));
   assert_non_null(
       strstr(text, "square, tiled: 500 GFLOP/s at 200 FLOP/byte, 50 % of the roofline"));
   assert_non_null(strstr(text, "<td>1.00097656</td><td>0.000977</td>"));
   assert_int_equal(count(text, "class=\"spread\""), 5); /* gemm 2 + 1, train step 1 + 1 */
-  /* roofs 3, gemm, growth 4, train step, losses 1 + 1; attention has no bar */
-  assert_int_equal(count(text, "<svg viewBox"), 11);
-  assert_int_equal(count(text, "<desc>"), 11);
+  /* in all, roofs 3, gemm, growth 4, train step, losses 1 + 1; attention has no bar */
+  assert_int_equal(count(text, "<svg viewBox"), 12);
+  assert_int_equal(count(text, "<desc>"), 12);
   assert_int_equal(count(text, "No data."), 1);
   free(text);
 
