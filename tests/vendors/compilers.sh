@@ -25,7 +25,7 @@ done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export MESA_SHADER_CACHE_DISABLE=1 FILTRA_DEVICE=0 XDG_RUNTIME_DIR=$scratch
-unset FILTRA_CAPS FILTRA_VALIDATION
+unset FILTRA_CAPS FILTRA_TUNING FILTRA_VALIDATION
 tested=0
 failed=0
 
