@@ -129,8 +129,11 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
   if (!info->subgroup_size_max) info->subgroup_size_max = info->subgroup_size;
   caps->subgroup_least = info->subgroup_size_min;
   caps->subgroup_most = info->subgroup_size_max;
+  /* Kernels keep a number for each subgroup of a workgroup: 64 of them, so 256 invocations in
+   * subgroups of 4. */
   caps->subgroup = (facts->v11.subgroupSupportedOperations & needed) == needed &&
-                   (facts->v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
+                   (facts->v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
+                   info->subgroup_size_min >= 4;
   caps->subgroup_size_control =
       facts->f13.subgroupSizeControl && facts->f13.computeFullSubgroups &&
       (facts->v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);

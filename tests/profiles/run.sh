@@ -32,7 +32,9 @@ for program; do
     printf '%s\n' "$log"
     failed="$failed ${program##*/}"
   }
-  printf '%s: %s\n' "${program##*/}" "$(printf '%s\n' "$log" | grep -E 'checks, of which' || true)"
+  echo "${program##*/}"
+  printf '%s\n' "$log" | grep -E 'checks, of which|not tested|is not here' | sort -u |
+    sed 's/^/    /'
 done
 [ -z "$failed" ] || {
   echo "failed under @$name:$failed"

@@ -73,11 +73,15 @@ static const char *profile(void) {
 bool test_has_variant(const char *caps) {
   const ft_caps *plain = &test_device()->caps;
   ft_caps trial = *plain;
-  if (ft_caps_override(&trial, caps)) return false;
+  if (ft_caps_override(&trial, caps)) {
+    print_message("not tested with %s: %s\n", caps, filtra_error_message());
+    return false;
+  }
   if (!profile()) return true;
   char *usual = ft_caps_plan(plain), *plan = ft_caps_plan(&trial);
   assert_true(usual && plan);
   bool same = !strcmp(usual, plan);
+  if (!same) print_message("not tested with %s: other kernels than under %s\n", caps, profile());
   free(usual);
   free(plan);
   return same;
