@@ -1,8 +1,8 @@
 /* filtra devices: what is here, what it can do, and why one would be chosen. */
 #include "base/memory.h"
-#include "command.h"
 #include "gpu/override.h"
 #include "gpu/tuning.h"
+#include "options.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,32 +10,26 @@
 #include <stdlib.h>
 #include <vulkan/vulkan_core.h>
 
-enum {
-  OPTION_JSON = OPTION_FIRST_FREE,
-  OPTION_HELP,
-  OPTION_LIST_CAPS,
-  OPTION_LIST_PROFILES,
-  OPTION_PROFILE
-};
-
-static const char help[] =
-    "Usage: filtra devices [--json] [OPTION]...\n"
-    "Lists the Vulkan devices in order of preference: discrete GPUs, integrated ones, virtual "
-    "ones,\n"
-    "CPU drivers. The one that other commands would use with the same options has a star.\n\n"
-    "  --list-caps       list the keys of --caps with what they take\n"
-    "  --list-profiles   list the profiles of devices that --caps takes, and what each comes to "
-    "here\n"
-    "  --profile         print the chosen device's own profile\n"
-    "  --json            print one JSON object\n";
-
-static const char environment_help[] =
-    "\nEnvironment variables, for every command:\n"
-    "  FILTRA_DEVICE     as --device\n"
-    "  FILTRA_CAPS       as --caps\n"
-    "  FILTRA_CACHE_DIR  as --cache-dir; else $XDG_CACHE_HOME/filtra, else ~/.cache/filtra\n"
-    "  FILTRA_TUNING     as --tuning; else this device's file in the cache folder\n"
-    "  FILTRA_VALIDATION 1: as --validation\n";
+static void print_help(void) {
+  printf(
+      "%s%s%s",
+      "Usage: filtra devices [--json] [OPTION]...\n"
+      "Lists the Vulkan devices in order of preference: discrete GPUs, integrated ones, virtual "
+      "ones,\n"
+      "CPU drivers. The one that other commands would use with the same options has a star.\n\n"
+      "  --list-caps       list the keys of --caps with what they take\n"
+      "  --list-profiles   list the profiles of devices that --caps takes, and what each comes to "
+      "here\n"
+      "  --profile         print the chosen device's own profile\n"
+      "  --json            print one JSON object\n",
+      device_options_help,
+      "\nEnvironment variables, for every command:\n"
+      "  FILTRA_DEVICE     as --device\n"
+      "  FILTRA_CAPS       as --caps\n"
+      "  FILTRA_CACHE_DIR  as --cache-dir; else $XDG_CACHE_HOME/filtra, else ~/.cache/filtra\n"
+      "  FILTRA_TUNING     as --tuning; else this device's file in the cache folder\n"
+      "  FILTRA_VALIDATION 1: as --validation\n");
+}
 
 /* What a device may have or lack. */
 typedef struct feature {
@@ -215,41 +209,28 @@ static int list_and_print(const filtra_device_options *options, bool json) {
   return code;
 }
 
+typedef struct devices_arguments {
+  filtra_device_options device;
+  bool list_caps, list_profiles, profile, json;
+} devices_arguments;
+
+static const command_option OPTIONS[] = {
+    COMMAND_FLAG("list-caps", devices_arguments, list_caps),
+    COMMAND_FLAG("list-profiles", devices_arguments, list_profiles),
+    COMMAND_FLAG("profile", devices_arguments, profile),
+    COMMAND_FLAG("json", devices_arguments, json),
+};
+
 int run_devices(int argc, char **argv) {
-  static const struct option table[] = {DEVICE_OPTIONS,
-                                        {"list-caps", no_argument, NULL, OPTION_LIST_CAPS},
-                                        {"list-profiles", no_argument, NULL, OPTION_LIST_PROFILES},
-                                        {"profile", no_argument, NULL, OPTION_PROFILE},
-                                        {"json", no_argument, NULL, OPTION_JSON},
-                                        {"help", no_argument, NULL, OPTION_HELP},
-                                        {0}};
-  filtra_device_options options = {0};
-  bool json = false;
-  int what = 0;
-  for (int code; (code = getopt_long(argc, argv, "", table, NULL)) != -1;) {
-    if (take_device_option(code, optarg, &options)) continue;
-    switch (code) {
-    case OPTION_HELP:
-      printf("%s%s%s", help, device_options_help, environment_help);
-      return COMMAND_DONE;
-    case OPTION_JSON:
-      json = true;
-      break;
-    case OPTION_LIST_CAPS:
-    case OPTION_LIST_PROFILES:
-    case OPTION_PROFILE:
-      if (what && what != code)
-        return command_misused(argv[0], "--list-caps, --list-profiles or --profile, one of them");
-      what = code;
-      break;
-    default:
-      return command_bad_option(argv[0]);
-    }
-  }
-  if (optind < argc) return command_misused(argv[0], "unexpected \"%s\"", argv[optind]);
-  if (what == OPTION_PROFILE && json) return command_misused(argv[0], "a profile is text, no JSON");
-  if (what == OPTION_LIST_CAPS) return list_cap_keys(json);
-  if (what == OPTION_LIST_PROFILES) return list_profiles(&options, json);
-  if (what == OPTION_PROFILE) return print_profile(&options);
-  return list_and_print(&options, json);
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  devices_arguments a = {0};
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
+  if (a.list_caps + a.list_profiles + a.profile > 1)
+    return command_misused(argv[0], "--list-caps, --list-profiles or --profile, one of them");
+  if (a.profile && a.json) return command_misused(argv[0], "a profile is text, no JSON");
+  if (a.list_caps) return list_cap_keys(a.json);
+  if (a.list_profiles) return list_profiles(&a.device, a.json);
+  if (a.profile) return print_profile(&a.device);
+  return list_and_print(&a.device, a.json);
 }

@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "command.h"
 #include "ops/tuner.h"
+#include "options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@ enum { QUICK_ROUNDS = 3, ROUNDS = 9 };
 typedef struct tune_arguments {
   filtra_device_options device;
   const char *ops, *config_path, *export_path, *import_path;
+  json_t *keys;   /* of a configuration, as options gave them */
   json_t *config; /* an object; NULL: none of --config, --preset, --data is given */
   bool quick, json, list, clear;
 } tune_arguments;
@@ -280,80 +281,23 @@ static void print_help(void) {
       QUICK_ROUNDS, ROUNDS, device_options_help);
 }
 
-enum {
-  OPTION_OPS = OPTION_FIRST_FREE,
-  OPTION_CONFIG,
-  OPTION_PRESET,
-  OPTION_DATA,
-  OPTION_QUICK,
-  OPTION_EXPORT,
-  OPTION_IMPORT,
-  OPTION_LIST,
-  OPTION_CLEAR,
-  OPTION_JSON
-};
-
-static const struct option OPTIONS[] = {
-    DEVICE_OPTIONS,
-    {"ops", required_argument, NULL, OPTION_OPS},
-    {"config", required_argument, NULL, OPTION_CONFIG},
-    {"preset", required_argument, NULL, OPTION_PRESET},
-    {"data", required_argument, NULL, OPTION_DATA},
-    {"quick", no_argument, NULL, OPTION_QUICK},
-    {"export", required_argument, NULL, OPTION_EXPORT},
-    {"import", required_argument, NULL, OPTION_IMPORT},
-    {"list", no_argument, NULL, OPTION_LIST},
-    {"clear", no_argument, NULL, OPTION_CLEAR},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-static void set_key(json_t *keys, const char *key, const char *value) {
-  json_object_set_new(keys, key, json_string(value));
+/* Keys of a configuration. */
+static void take_key(void *arguments, const char *name, const char *value) {
+  json_object_set_new(((tune_arguments *)arguments)->keys, name, json_string(value));
 }
 
-/* Returns an exit code where the command ends here, else -1. */
-static int take_option(tune_arguments *a, json_t *keys, int code, const char *name) {
-  switch (code) {
-  case OPTION_OPS:
-    a->ops = optarg;
-    break;
-  case OPTION_CONFIG:
-    a->config_path = optarg;
-    break;
-  case OPTION_PRESET:
-    set_key(keys, "preset", optarg);
-    break;
-  case OPTION_DATA:
-    set_key(keys, "data", optarg);
-    break;
-  case OPTION_QUICK:
-    a->quick = true;
-    break;
-  case OPTION_EXPORT:
-    a->export_path = optarg;
-    break;
-  case OPTION_IMPORT:
-    a->import_path = optarg;
-    break;
-  case OPTION_LIST:
-    a->list = true;
-    break;
-  case OPTION_CLEAR:
-    a->clear = true;
-    break;
-  case OPTION_JSON:
-    a->json = true;
-    break;
-  case 'h':
-    print_help();
-    return COMMAND_DONE;
-  default:
-    return command_bad_option(name);
-  }
-  return -1;
-}
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("ops", tune_arguments, ops),
+    COMMAND_TEXT("config", tune_arguments, config_path),
+    COMMAND_KEY("preset", take_key),
+    COMMAND_KEY("data", take_key),
+    COMMAND_FLAG("quick", tune_arguments, quick),
+    COMMAND_TEXT("export", tune_arguments, export_path),
+    COMMAND_TEXT("import", tune_arguments, import_path),
+    COMMAND_FLAG("list", tune_arguments, list),
+    COMMAND_FLAG("clear", tune_arguments, clear),
+    COMMAND_FLAG("json", tune_arguments, json),
+};
 
 /* Every name must be the beginning of a family's. */
 static int check_ops(const char *list, const char *name) {
@@ -372,34 +316,30 @@ static int check_ops(const char *list, const char *name) {
   return -1;
 }
 
-static int read_config(tune_arguments *a, json_t *keys) {
-  if (!a->config_path && !json_object_size(keys)) return -1;
+static int read_config(tune_arguments *a) {
+  if (!a->config_path && !json_object_size(a->keys)) return -1;
   filtra_status status = a->config_path ? ft_json_load(a->config_path, &a->config) : FILTRA_OK;
   if (!status && !a->config) a->config = json_object();
   if (!status && !json_is_object(a->config))
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config_path);
   if (status) return command_fail(NAME, status);
-  json_object_update(a->config, keys);
+  json_object_update(a->config, a->keys);
   return -1;
 }
 
 int run_tune(int argc, char **argv) {
-  tune_arguments a = {0};
-  json_t *keys = json_object();
-  int code, result = -1;
-  while (result < 0 && (code = getopt_long(argc, argv, "h", OPTIONS, NULL)) != -1)
-    if (!take_device_option(code, optarg, &a.device)) result = take_option(&a, keys, code, argv[0]);
-  if (result < 0 && optind < argc)
-    result = command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  tune_arguments a = {.keys = json_object()};
+  int result = command_take(argc, argv, &line, &a);
   if (result < 0 && a.list + a.clear + (a.import_path != NULL) > 1)
     result = command_misused(argv[0], "give one of --list, --clear and --import");
   if (result < 0 && a.device.tuning)
     result = command_misused(argv[0], "--tuning says what other commands use; this one tunes");
   a.device.tuning = "";
   if (result < 0) result = check_ops(a.ops, argv[0]);
-  if (result < 0) result = read_config(&a, keys);
+  if (result < 0) result = read_config(&a);
   if (result < 0) result = tune(&a);
   json_decref(a.config);
-  json_decref(keys);
+  json_decref(a.keys);
   return result;
 }

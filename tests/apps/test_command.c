@@ -20,7 +20,7 @@ static void test_usage(void **state) {
                {"--nothing 2>&1", "--nothing", 2},
                {"devices --help", "FILTRA_DEVICE", 0},
                {"devices --nothing 2>&1", "filtra devices --help", 2},
-               {"devices more 2>&1", "unexpected \"more\"", 2},
+               {"devices more 2>&1", "what is \"more\"?", 2},
                {"devices --device 2>&1", "requires an argument", 2},
                {"devices --device 'no such device' 2>&1", "no such device", 3},
                {"devices --caps int64=9 2>&1", "int64=9", 2},
