@@ -1,7 +1,7 @@
 #!/bin/sh
-# The op tests under one capability profile. Exits with 77 where a profile listed before it comes to
-# the same plan on this device, and says which; checks whose calls have passed under another profile
-# are not made again (tests/support/seen.h).
+# The op tests under one capability profile. Exits with 77 where a profile listed before it, or the
+# device without one, has the same plan, and says which; checks whose calls have passed under another
+# profile are not made again (tests/support/seen.h).
 #
 #   run.sh FILTRA NAME FOLDER-OF-PASSED-CHECKS PROGRAM...
 set -u
@@ -9,8 +9,11 @@ filtra=$1 name=$2 seen=$3
 shift 3
 
 # The programs choose the CPU driver if nobody else does, so the plans are asked of that.
-plans=$(FILTRA_DEVICE=${FILTRA_DEVICE-cpu} "$filtra" devices --list-profiles --caps "") || exit 1
-twin=$(printf '%s\n' "$plans" | awk -v name="@$name" '
+export FILTRA_DEVICE="${FILTRA_DEVICE-cpu}"
+plans=$("$filtra" devices --list-profiles --caps "") || exit 1
+own=$("$filtra" devices --caps "" | sed -n 's/^ *plan *//p')
+twin=$(printf '%s\n' "$plans" | awk -v name="@$name" -v own="    here: $own" '
+  BEGIN { first[own] = "without a profile" }
   /^@/ { profile = $1 }
   /^    here: / {
     if (profile == name) { print first[$0]; exit }
