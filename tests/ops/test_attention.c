@@ -2,6 +2,7 @@
 #include "gpu/internal.h"
 #include "model/safetensors.h"
 #include "reference/attention.h"
+#include "support/attention.h"
 #include "support/harness.h"
 
 #include <math.h>
@@ -9,13 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The two ways to make tiles; a device that prefers one can be made to take the other. Cases of one
- * head width and one set of options share pipelines, which take CPU drivers long to make. */
-static const char *const variants[] = {"attention=tiled", "attention=lanes"};
-
-typedef struct shape {
-  int64_t batches, heads, queries, keys, columns, value_columns;
-} shape;
+typedef test_attention_shape shape;
 
 typedef struct settings {
   shape shape;
@@ -65,24 +60,7 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static test_op make(const settings *s) {
   const shape *n = &s->shape;
   test_op op = {.name = "attention",
-                .inputs = 3,
                 .outputs = 1,
-                .in = {{.name = "q",
-                        .ndim = 4,
-                        .shape = {n->batches, n->heads, n->queries, n->columns},
-                        .low = -2,
-                        .high = 2,
-                        .gradient = true},
-                       {.name = "k",
-                        .ndim = 4,
-                        .shape = {n->batches, n->heads, n->keys, n->columns},
-                        .low = -2,
-                        .high = 2,
-                        .gradient = true},
-                       {.name = "v",
-                        .ndim = 4,
-                        .shape = {n->batches, n->heads, n->keys, n->value_columns},
-                        .gradient = true}},
                 .build = build,
                 .reference = reference,
                 .out_elements = {n->batches * n->heads * n->queries * n->value_columns},
@@ -90,30 +68,16 @@ static test_op make(const settings *s) {
                 .training = s->dropout > 0,
                 .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)n->queries,
                 .step = UINT64_C(0x200000007)};
-  if (s->mask)
-    op.in[op.inputs++] = (test_tensor){.name = "mask", .ndim = 2, .shape = {n->batches, n->keys}};
-  if (s->bias_dims) {
-    test_tensor bias = {.name = "bias", .ndim = s->bias_dims, .gradient = true};
-    const int64_t whole[4] = {n->batches, n->heads, n->queries, n->keys};
-    memcpy(bias.shape, whole + 4 - s->bias_dims, (size_t)s->bias_dims * sizeof *whole);
-    op.in[op.inputs++] = bias;
-  }
+  test_add_qkv(&op, n);
+  test_add_mask_and_bias(&op, n, s->mask, s->bias_dims);
   return op;
 }
 
-static void check(filtra_device *device, const settings *cases, size_t count) {
+static void check(filtra_device *device, const void *list, size_t count) {
+  const settings *cases = list;
   for (size_t i = 0; i < count; i++) {
     test_op op = make(&cases[i]);
     test_check_op(device, &op);
-  }
-}
-
-static void check_variants(const settings *cases, size_t count) {
-  for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = test_open_variant(variants[i]);
-    if (!device) continue;
-    check(device, cases, count);
-    test_close_device(&device);
   }
 }
 
@@ -125,7 +89,7 @@ static void test_shapes(void **state) {
       {{1, 2, 130, 130, 5, 5}}, {{1, 1, 33, 33, 64, 64}}, {{1, 1, 130, 33, 33, 16}},
       {{1, 2, 70, 65, 128, 7}}, {{1, 1, 9, 40, 3, 128}},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 static void test_causal_and_mask(void **state) {
@@ -141,7 +105,7 @@ static void test_causal_and_mask(void **state) {
       {{2, 2, 130, 40, 8, 12}, .causal = true, .mask = true},
       {{1, 1, 20, 20, 8, 8}, .scale = -0.7f},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 static void test_bias(void **state) {
@@ -154,7 +118,7 @@ static void test_bias(void **state) {
       {{2, 2, 10, 10, 6, 6}, .bias_dims = 4, .mask = true, .dropout = 0.2f},
       {{1, 2, 70, 35, 6, 6}, .bias_dims = 4, .mask = true, .dropout = 0.2f},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 static void test_dropout(void **state) {
@@ -165,7 +129,7 @@ static void test_dropout(void **state) {
       {{1, 2, 33, 70, 5, 5}, .dropout = 0.3f, .causal = true, .mask = true},
       {{2, 1, 70, 33, 65, 70}, .dropout = 0.9f},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 /* What the device chooses by itself, larger than every tile. */
@@ -259,9 +223,9 @@ static void test_views(void **state) {
   (void)state;
   static const settings packed = {{2, 2, 33, 33, 16, 16}},
                         tied = {{2, 3, 21, 21, 5, 5}, .causal = true};
-  for (size_t i = 0; i < 2 * FT_COUNT(variants); i++) {
+  for (size_t i = 0; i < 2 * TEST_ATTENTION_WAYS; i++) {
     const settings *s = i % 2 ? &tied : &packed;
-    filtra_device *device = test_open_variant(variants[i / 2]);
+    filtra_device *device = test_open_variant(test_attention_ways[i / 2]);
     if (!device) continue;
     int64_t parts = s == &tied ? 1 : 3, width = parts * s->shape.heads * s->shape.columns;
     test_op op = {.name = parts == 1 ? "tied attention" : "packed attention",
@@ -381,8 +345,8 @@ static void test_golden_files(void **state) {
                                     "n7d16_mask_causal"};
   static const char *const some[] = {"n130d64", "n33d16_mask", "n7d5_causal", "n7d16_mask_causal"};
   check_golden_files(test_device(), all, FT_COUNT(all));
-  for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = test_open_variant(variants[i]);
+  for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
+    filtra_device *device = test_open_variant(test_attention_ways[i]);
     if (!device) continue;
     check_golden_files(device, some, FT_COUNT(some));
     test_close_device(&device);
@@ -430,8 +394,8 @@ static void test_extremes(void **state) {
   }
   for (int i = 0; i < N * N; i++)
     bias[i] = i / N == 3 || i % N == N - 1 ? -INFINITY : 0;
-  for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = test_open_variant(variants[i]);
+  for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
+    filtra_device *device = test_open_variant(test_attention_ways[i]);
     if (!device) continue;
     filtra_graph *g = NULL;
     assert_ok(filtra_graph_create(device, NULL, &g));

@@ -2,13 +2,12 @@
  * ways of making tiles and every option. */
 #include "gpu/internal.h"
 #include "reference/gfsa.h"
+#include "support/attention.h"
 #include "support/harness.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const variants[] = {"attention=tiled", "attention=lanes"};
 
 typedef struct settings {
   int64_t batches, heads, tokens, columns, value_columns;
@@ -68,9 +67,10 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 }
 
 static test_op make(const settings *s) {
-  static const char *const names[] = {"q", "k", "v", "w0", "w1", "wK"};
+  static const char *const names[] = {"w0", "w1", "wK"};
+  const test_attention_shape n = {s->batches, s->heads,   s->tokens,
+                                  s->tokens,  s->columns, s->value_columns};
   test_op op = {.name = "gfsa",
-                .inputs = s->fixed ? 3 : 6,
                 .outputs = 1,
                 .build = build,
                 .reference = reference,
@@ -79,40 +79,19 @@ static test_op make(const settings *s) {
                 .training = s->dropout > 0,
                 .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)s->tokens,
                 .step = UINT64_C(0x200000007)};
-  for (int i = 0; i < op.inputs; i++)
-    op.in[i] =
-        i < 3 ? (test_tensor){.name = names[i],
-                              .ndim = 4,
-                              .shape = {s->batches, s->heads, s->tokens,
-                                        i < 2 ? s->columns : s->value_columns},
-                              .low = i < 2 ? -2 : -1,
-                              .high = i < 2 ? 2 : 1,
-                              .gradient = true}
-              : (test_tensor){.name = names[i], .ndim = 1, .shape = {s->heads}, .gradient = true};
-  if (s->mask)
-    op.in[op.inputs++] = (test_tensor){.name = "mask", .ndim = 2, .shape = {s->batches, s->tokens}};
-  if (s->bias_dims) {
-    test_tensor bias = {.name = "bias", .ndim = s->bias_dims, .gradient = true};
-    const int64_t whole[4] = {s->batches, s->heads, s->tokens, s->tokens};
-    memcpy(bias.shape, whole + 4 - s->bias_dims, (size_t)s->bias_dims * sizeof *whole);
-    op.in[op.inputs++] = bias;
-  }
+  test_add_qkv(&op, &n);
+  for (int i = 0; i < 3 && !s->fixed; i++)
+    op.in[op.inputs++] =
+        (test_tensor){.name = names[i], .ndim = 1, .shape = {s->heads}, .gradient = true};
+  test_add_mask_and_bias(&op, &n, s->mask, s->bias_dims);
   return op;
 }
 
-static void check(filtra_device *device, const settings *cases, size_t count) {
+static void check(filtra_device *device, const void *list, size_t count) {
+  const settings *cases = list;
   for (size_t i = 0; i < count; i++) {
     test_op op = make(&cases[i]);
     test_check_op(device, &op);
-  }
-}
-
-static void check_variants(const settings *cases, size_t count) {
-  for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = test_open_variant(variants[i]);
-    if (!device) continue;
-    check(device, cases, count);
-    test_close_device(&device);
   }
 }
 
@@ -122,7 +101,7 @@ static void test_shapes(void **state) {
       {1, 2, 1, 5, 5},   {1, 2, 2, 5, 5, .order = 1},     {2, 2, 7, 5, 5, .order = 2},
       {1, 2, 130, 5, 5}, {1, 2, 33, 5, 5, .fixed = true}, {1, 1, 33, 64, 64, .order = 9},
       {1, 2, 70, 128, 7}};
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 static void test_options(void **state) {
@@ -134,7 +113,7 @@ static void test_options(void **state) {
       {2, 2, 10, 8, 12, .bias_dims = 4, .mask = true, .dropout = 0.9f},
       {2, 2, 70, 8, 12, .bias_dims = 3, .mask = true, .causal = true, .dropout = 0.3f},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 /* Without subgroup operations there is one way left. */
@@ -209,8 +188,8 @@ static void test_shared_inputs(void **state) {
                 .reference = reference_shared,
                 .settings = &s,
                 .out_elements = {s.batches * s.tokens * s.heads * s.columns}};
-  for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = test_open_variant(variants[i]);
+  for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
+    filtra_device *device = test_open_variant(test_attention_ways[i]);
     if (!device) continue;
     test_check_op(device, &op);
     test_close_device(&device);
@@ -226,8 +205,8 @@ static void test_softmax_at_start(void **state) {
   static float value[3][COUNT], y[2][COUNT];
   for (int i = 0; i < 3; i++)
     test_random((uint64_t)i, -2, 2, value[i], COUNT);
-  for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = test_open_variant(variants[i]);
+  for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
+    filtra_device *device = test_open_variant(test_attention_ways[i]);
     if (!device) continue;
     for (int kind = 0; kind < 2; kind++) {
       static const char *const names[] = {"q", "k", "v"};

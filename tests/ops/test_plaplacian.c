@@ -2,14 +2,11 @@
  * attention, bit for bit. Golden files: tests/golden, by `filtra check`. */
 #include "gpu/internal.h"
 #include "reference/plaplacian.h"
+#include "support/attention.h"
 #include "support/harness.h"
 
 #include <math.h>
 #include <string.h>
-
-/* As in test_attention.c. Cases of one set of options and widths share pipelines: p is no part of
- * them. */
-static const char *const variants[] = {"attention=tiled", "attention=lanes"};
 
 enum { HEADS = 3 };
 static const float SMALL_P[HEADS] = {1, 1.23f, 1.5f}, LARGE_P[HEADS] = {2, 2.5f, 3};
@@ -93,25 +90,7 @@ static const float *duplicated(const shape *n) {
 static test_op make(const settings *s) {
   const shape *n = &s->shape;
   test_op op = {.name = "plaplacian",
-                .inputs = 3,
                 .outputs = 1,
-                .in = {{.name = "q",
-                        .ndim = 4,
-                        .shape = {n->batches, HEADS, n->queries, n->columns},
-                        .low = -2,
-                        .high = 2,
-                        .gradient = true},
-                       {.name = "k",
-                        .ndim = 4,
-                        .shape = {n->batches, HEADS, n->keys, n->columns},
-                        .low = -2,
-                        .high = 2,
-                        .gradient = true},
-                       {.name = "v",
-                        .ndim = 4,
-                        .shape = {n->batches, HEADS, n->keys, n->value_columns},
-                        .fixed = s->duplicates ? duplicated(n) : NULL,
-                        .gradient = true}},
                 .build = build,
                 .reference = reference,
                 .out_elements = {n->batches * HEADS * n->queries * n->value_columns},
@@ -119,30 +98,19 @@ static test_op make(const settings *s) {
                 .training = s->dropout > 0,
                 .seed = UINT64_C(0x123456789abcdef0) + (uint64_t)n->queries,
                 .step = UINT64_C(0x300000005)};
-  if (s->mask)
-    op.in[op.inputs++] = (test_tensor){.name = "mask", .ndim = 2, .shape = {n->batches, n->keys}};
-  if (s->bias_dims) {
-    test_tensor bias = {.name = "bias", .ndim = s->bias_dims, .gradient = true};
-    const int64_t whole[4] = {n->batches, HEADS, n->queries, n->keys};
-    memcpy(bias.shape, whole + 4 - s->bias_dims, (size_t)s->bias_dims * sizeof *whole);
-    op.in[op.inputs++] = bias;
-  }
+  const test_attention_shape all = {n->batches, HEADS,      n->queries,
+                                    n->keys,    n->columns, n->value_columns};
+  test_add_qkv(&op, &all);
+  if (s->duplicates) op.in[2].fixed = duplicated(n);
+  test_add_mask_and_bias(&op, &all, s->mask, s->bias_dims);
   return op;
 }
 
-static void check(filtra_device *device, const settings *cases, size_t count) {
+static void check(filtra_device *device, const void *list, size_t count) {
+  const settings *cases = list;
   for (size_t i = 0; i < count; i++) {
     test_op op = make(&cases[i]);
     test_check_op(device, &op);
-  }
-}
-
-static void check_variants(const settings *cases, size_t count) {
-  for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = test_open_variant(variants[i]);
-    if (!device) continue;
-    check(device, cases, count);
-    test_close_device(&device);
   }
 }
 
@@ -155,7 +123,7 @@ static void test_shapes(void **state) {
       {{1, 70, 131, 5, 5}, LARGE_P},  {{1, 40, 40, 33, 70}, NULL},
       {{1, 35, 35, 70, 33}, LARGE_P},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 /* Where registers are few, tiles are cut to single rows. */
@@ -175,7 +143,7 @@ static void test_duplicates(void **state) {
       {{2, 7, 7, 5, 5}, SMALL_P, .duplicates = true, .diagonal = FILTRA_DIAGONAL_ZERO},
       {{2, 34, 34, 5, 5}, LARGE_P, .duplicates = true, .diagonal = FILTRA_DIAGONAL_ZERO},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 static void test_causal_mask_bias_dropout(void **state) {
@@ -201,7 +169,7 @@ static void test_causal_mask_bias_dropout(void **state) {
        .bias_dims = 3,
        .dropout = 0.3f},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 static void test_euler(void **state) {
@@ -226,7 +194,7 @@ static void test_euler(void **state) {
        .dropout = 0.2f,
        .diagonal = FILTRA_DIAGONAL_ZERO},
   };
-  check_variants(cases, FT_COUNT(cases));
+  test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
 static void test_single_gradients(void **state) {
@@ -316,8 +284,8 @@ static void test_p_two_is_attention(void **state) {
       {{1, 40, 40, 5, 5}, .causal = true, .euler = true, .diagonal = FILTRA_DIAGONAL_ZERO},
   };
   static results got, want;
-  for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *device = test_open_variant(variants[i]);
+  for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
+    filtra_device *device = test_open_variant(test_attention_ways[i]);
     for (size_t k = 0; device && k < FT_COUNT(cases); k++) {
       const shape *n = &cases[k].shape;
       run(device, &cases[k], NULL, &want);

@@ -1,0 +1,47 @@
+#include "support/attention.h"
+
+#include <string.h>
+
+void test_add_qkv(test_op *op, const test_attention_shape *n) {
+  const test_tensor qkv[] = {{.name = "q",
+                              .ndim = 4,
+                              .shape = {n->batches, n->heads, n->queries, n->columns},
+                              .low = -2,
+                              .high = 2,
+                              .gradient = true},
+                             {.name = "k",
+                              .ndim = 4,
+                              .shape = {n->batches, n->heads, n->keys, n->columns},
+                              .low = -2,
+                              .high = 2,
+                              .gradient = true},
+                             {.name = "v",
+                              .ndim = 4,
+                              .shape = {n->batches, n->heads, n->keys, n->value_columns},
+                              .gradient = true}};
+  for (size_t i = 0; i < FT_COUNT(qkv); i++)
+    op->in[op->inputs++] = qkv[i];
+}
+
+void test_add_mask_and_bias(test_op *op, const test_attention_shape *n, bool mask, int bias_dims) {
+  if (mask)
+    op->in[op->inputs++] = (test_tensor){.name = "mask", .ndim = 2, .shape = {n->batches, n->keys}};
+  if (bias_dims) {
+    test_tensor bias = {.name = "bias", .ndim = bias_dims, .gradient = true};
+    const int64_t whole[4] = {n->batches, n->heads, n->queries, n->keys};
+    memcpy(bias.shape, whole + 4 - bias_dims, (size_t)bias_dims * sizeof *whole);
+    op->in[op->inputs++] = bias;
+  }
+}
+
+const char *const test_attention_ways[TEST_ATTENTION_WAYS] = {"attention=tiled", "attention=lanes"};
+
+void test_attention_each_way(void (*check)(filtra_device *device, const void *cases, size_t count),
+                             const void *cases, size_t count) {
+  for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
+    filtra_device *device = test_open_variant(test_attention_ways[i]);
+    if (!device) continue;
+    check(device, cases, count);
+    test_close_device(&device);
+  }
+}
