@@ -66,7 +66,7 @@ typedef struct filtra_device_options {
    * keys and profiles. NULL: the environment variable FILTRA_CAPS, else all is as the device has
    * it. */
   const char *caps;
-  /** Folder of the pipeline cache. NULL: FILTRA_CACHE_DIR, else $XDG_CACHE_HOME/filtra, else
+  /** Folder of the pipeline cache and of what `filtra tune` found. NULL: FILTRA_CACHE_DIR, else $XDG_CACHE_HOME/filtra, else
    * ~/.cache/filtra. "" keeps no cache. */
   const char *cache_dir;
   /** File of configurations that `filtra tune` found fastest on this device and driver; must be
