@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include "base/memory.h"
+#include "ops/tuner.h"
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
@@ -43,7 +44,7 @@ static const struct {
 
 typedef struct kernels_arguments {
   filtra_device_options device;
-  bool json, markdown, strict;
+  bool json, markdown, strict, candidates;
 } kernels_arguments;
 
 /* One kernel over all its variants. */
@@ -58,6 +59,7 @@ typedef struct survey {
   filtra_device *device;
   kernel_row *rows;
   size_t count, capacity;
+  size_t first; /* of the pipelines that are shown */
   json_t *list; /* with --json: every executable */
 } survey;
 
@@ -69,6 +71,7 @@ static void print_help(void) {
          "(docs/compilers.md). A dash: the driver does not tell.\n\n"
          "  --json             print one JSON object, with every variant and all numbers\n"
          "  --markdown         print a table for a document\n"
+         "  --candidates       show what filtra tune may choose in place of the defaults, instead\n"
          "  --strict           exit 1 when a variant spills or needs scratch memory\n%s",
          device_options_help);
 }
@@ -120,6 +123,54 @@ static filtra_status ask_for_all(survey *s) {
       if (status) return ft_fail_context(status, "model %zu with mixer %s", i, ft_mixers[m]->name);
     }
   return FILTRA_OK;
+}
+
+/* ---- what may be chosen instead ---- */
+
+static filtra_status compile_trial(survey *s, const ft_tuning_question *q) {
+  ft_trial trial = {0};
+  FT_TRY(filtra_graph_create(s->device, &(filtra_graph_options){.slots = 1, .training = true},
+                             &trial.graph));
+  q->op->build(&trial, q, false);
+  filtra_status status = filtra_graph_compile(trial.graph);
+  filtra_graph_destroy(&trial.graph);
+  return status;
+}
+
+/* Every row that this problem can do with. How many parts there are makes no other kernel. */
+static filtra_status compile_rows(survey *s, const ft_tuning_question *q) {
+  for (size_t i = 0; i < ft_configurations(q->family)->row_count; i++) {
+    ft_tuning forced = {.forced = true,
+                        .forced_family = q->family,
+                        .forced_configuration = ft_configuration_at(q->family, i)};
+    ft_tuning *before = ft_tuning_use(s->device, &forced);
+    filtra_status status = compile_trial(s, q);
+    ft_tuning_use(s->device, before);
+    if (status) return ft_fail_context(status, "%s", q->key);
+  }
+  return FILTRA_OK;
+}
+
+/* First the defaults of all problems alone, which lie a little differently than in models. */
+static filtra_status ask_for_candidates(survey *s, const ft_tuning *asked) {
+  for (size_t i = 0; i < asked->question_count; i++)
+    FT_TRY(compile_trial(s, &asked->questions[i]));
+  s->first = ft_pipeline_count(s->device);
+  for (size_t i = 0; i < asked->question_count; i++)
+    FT_TRY(compile_rows(s, &asked->questions[i]));
+  return FILTRA_OK;
+}
+
+static filtra_status ask(survey *s, bool candidates) {
+  ft_tuning *asked = ft_tuning_new();
+  if (!asked) return FILTRA_ERROR_HOST_MEMORY;
+  asked->collect = candidates;
+  ft_tuning *before = ft_tuning_use(s->device, asked);
+  filtra_status status = ask_for_all(s);
+  ft_tuning_use(s->device, before);
+  if (!status && candidates) status = ask_for_candidates(s, asked);
+  ft_tuning_release(&asked);
+  return status;
 }
 
 /* ---- gathering ---- */
@@ -174,7 +225,7 @@ static int by_name(const void *a, const void *b) {
 }
 
 static filtra_status gather(survey *s) {
-  for (size_t i = 0; i < ft_pipeline_count(s->device); i++) {
+  for (size_t i = s->first; i < ft_pipeline_count(s->device); i++) {
     const ft_kernel_key *key = ft_pipeline_key(s->device, i);
     static ft_executable list[FT_MAX_EXECUTABLES];
     uint32_t count;
@@ -188,6 +239,10 @@ static filtra_status gather(survey *s) {
   }
   qsort(s->rows, s->count, sizeof *s->rows, by_name);
   return FILTRA_OK;
+}
+
+static size_t shown(const survey *s) {
+  return ft_pipeline_count(s->device) - s->first;
 }
 
 static size_t spilling(const survey *s) {
@@ -234,7 +289,7 @@ static void print_table(const survey *s, bool markdown) {
     printf("## %s\n\n%s. %zu variants, of which %zu spill.\n\n"
            "| kernel | variants | subgroup | registers | spills | scratch | shared | occupancy |\n"
            "|---|---:|---:|---:|---:|---:|---:|---:|\n",
-           info->name, info->driver, ft_pipeline_count(s->device), spilling(s));
+           info->name, info->driver, shown(s), spilling(s));
   else
     printf("%s, %s\n\n%-30s %8s %8s %9s %6s %7s %6s %9s\n", info->name, info->driver, "kernel",
            "variants", "subgroup", "registers", "spills", "scratch", "shared", "occupancy");
@@ -242,7 +297,7 @@ static void print_table(const survey *s, bool markdown) {
     print_row(&s->rows[i], markdown);
   if (!markdown)
     printf("\n%zu kernels, %zu variants, of which %zu spill or need scratch memory.\n", s->count,
-           ft_pipeline_count(s->device), spilling(s));
+           shown(s), spilling(s));
 }
 
 static int print(const kernels_arguments *a, const survey *s) {
@@ -251,16 +306,16 @@ static int print(const kernels_arguments *a, const survey *s) {
     print_table(s, a->markdown);
     return COMMAND_DONE;
   }
-  return command_print_json(
-      "filtra kernels", json_pack("{ss ss sI sI sO}", "device", info->name, "driver", info->driver,
-                                  "pipelines", (json_int_t)ft_pipeline_count(s->device), "spilling",
-                                  (json_int_t)spilling(s), "programs", s->list));
+  return command_print_json("filtra kernels",
+                            json_pack("{ss ss sI sI sO}", "device", info->name, "driver",
+                                      info->driver, "pipelines", (json_int_t)shown(s), "spilling",
+                                      (json_int_t)spilling(s), "programs", s->list));
 }
 
 static int survey_kernels(const kernels_arguments *a) {
   survey s = {.list = a->json ? json_array() : NULL};
   filtra_status status = ft_device_open_compiler(&a->device, &s.device);
-  if (!status) status = ask_for_all(&s);
+  if (!status) status = ask(&s, a->candidates);
   if (!status) status = gather(&s);
   int code = status ? command_fail("filtra kernels", status) : print(a, &s);
   if (!code && a->strict && spilling(&s)) {
@@ -277,6 +332,7 @@ static const command_option OPTIONS[] = {
     COMMAND_FLAG("json", kernels_arguments, json),
     COMMAND_FLAG("markdown", kernels_arguments, markdown),
     COMMAND_FLAG("strict", kernels_arguments, strict),
+    COMMAND_FLAG("candidates", kernels_arguments, candidates),
 };
 
 int run_kernels(int argc, char **argv) {

@@ -66,8 +66,8 @@ typedef struct filtra_device_options {
    * keys and profiles. NULL: the environment variable FILTRA_CAPS, else all is as the device has
    * it. */
   const char *caps;
-  /** Folder of the pipeline cache and of what `filtra tune` found. NULL: FILTRA_CACHE_DIR, else $XDG_CACHE_HOME/filtra, else
-   * ~/.cache/filtra. "" keeps no cache. */
+  /** Folder of the pipeline cache and of what `filtra tune` found. NULL: FILTRA_CACHE_DIR, else
+   * $XDG_CACHE_HOME/filtra, else ~/.cache/filtra. "" keeps no cache. */
   const char *cache_dir;
   /** File of configurations that `filtra tune` found fastest on this device and driver; must be
    * theirs. NULL: FILTRA_TUNING, else the file of this device in the cache folder, if it is there.
