@@ -55,13 +55,16 @@ static filtra_status run_task(bench *b, const bench_task *task) {
 }
 
 static filtra_status run_plan(bench *b, const bench_plan *plan, double start) {
+  const double soon = 70.0; /* of the two minutes that --quick may take on slow devices */
   filtra_status failed = FILTRA_OK;
   double weight = 0.0, done = 0.0;
   for (size_t i = 0; i < plan->count; i++)
     weight += plan->tasks[i].weight;
   for (size_t i = 0; i < plan->count; i++) {
     const bench_task *task = &plan->tasks[i];
-    bench_show_progress(task, i, plan->count, done / weight, ft_seconds() - start);
+    double seconds = ft_seconds() - start;
+    if (b->arguments->quick && seconds > soon) bench_hurry();
+    bench_show_progress(task, i, plan->count, done / weight, seconds);
     filtra_status status = run_task(b, task);
     bench_end_progress();
     if (status) failed = status;

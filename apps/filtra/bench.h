@@ -85,6 +85,9 @@ typedef struct bench_timing {
 void bench_catch_interrupts(void);
 bool bench_interrupted(void);
 
+/** From now on one run behind the warm-up has to do. */
+void bench_hurry(void);
+
 /** Time of all calls of a compiled graph, by the device's clock where it has one and a run is so
  * short that the host's would count its own part; else time of a run by the host's clock. The first
  * run warms up. */

@@ -15,8 +15,8 @@ enum {
   HEADS = 2,
   SHORTEST = 1024,
   LONGEST = 32768,
-  SHORTEST_QUICK = 512,
-  LONGEST_QUICK = 2048,
+  SHORTEST_QUICK = 256,
+  LONGEST_QUICK = 1024,
   MOST_LENGTHS = 8,
   GPU_BATCH = 16 /* one sequence of the shortest would leave most of a GPU idle */
 };

@@ -39,6 +39,12 @@ static int ascending(const void *a, const void *b) {
 
 enum { MOST_RUNS = 15, MOST_RUNS_QUICK = 5, LEAST_RUNS = 3 };
 
+static bool in_a_hurry;
+
+void bench_hurry(void) {
+  in_a_hurry = true;
+}
+
 static filtra_status one_more(timed once, void *context, double *seconds) {
   if (interrupted) return ft_fail(FILTRA_ERROR_CANCELLED, "interrupted");
   return once(context, seconds);
@@ -48,11 +54,11 @@ static filtra_status one_more(timed once, void *context, double *seconds) {
  * where they are long, one where they are very long. */
 static filtra_status repeat(timed once, void *context, double first, bool quick,
                             bench_timing *out) {
-  const double enough = quick ? 0.4 : 2.0, most = quick ? 2.0 : 20.0;
+  const double enough = quick ? 0.4 : 2.0, most = quick ? 1.0 : 20.0;
   const int most_runs = quick ? MOST_RUNS_QUICK : MOST_RUNS;
   double seconds[MOST_RUNS] = {first}, sum = first;
   int runs = 1;
-  while (runs < most_runs && sum < most && (runs < LEAST_RUNS || sum < enough)) {
+  while (!in_a_hurry && runs < most_runs && sum < most && (runs < LEAST_RUNS || sum < enough)) {
     FT_TRY(one_more(once, context, &seconds[runs]));
     sum += seconds[runs++];
   }
@@ -64,12 +70,10 @@ static filtra_status repeat(timed once, void *context, double first, bool quick,
   return FILTRA_OK;
 }
 
-/* The first run warms up: a driver may compile only now. One that takes very long counts: that
- * is nothing beside it. */
+/* The first run warms up and never counts: a driver may compile only now. */
 static filtra_status warm_up(timed once, void *context, double *seconds) {
-  const double too_long_to_waste = 10.0;
   FT_TRY(one_more(once, context, seconds));
-  return *seconds > too_long_to_waste ? FILTRA_OK : one_more(once, context, seconds);
+  return one_more(once, context, seconds);
 }
 
 /* ---- graphs ---- */

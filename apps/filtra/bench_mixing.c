@@ -99,7 +99,7 @@ static const bench_shape HEADS[] = {
     {"ImageNet DeiT-S", 32, 197, 384, 6},
     {"WikiText GPT-2", 4, 1024, 768, 12, CAUSAL},
     {"WikiText p-LaT", 96, 256, 128, 8, CAUSAL},
-    {"LRA", 4, 1024, 64, 2, QUICK},
+    {"LRA", 1, 1024, 64, 2, QUICK},
     {"WikiText GPT-2", 1, 256, 768, 12, CAUSAL, QUICK},
 };
 /* `out` is the order K. */
@@ -127,7 +127,7 @@ static const bench_shape PHASES[] = {
 static const bench_shape RECURRENCES[] = {
     {"LRA listops", 128, 1999, 32},
     {"LongDoc", 4, 16384, 128},
-    {"LRA listops", 8, 1999, 32, QUICK},
+    {"LRA listops", 2, 1999, 32, QUICK},
 };
 
 const bench_family bench_mixing[] = {

@@ -68,7 +68,8 @@ static filtra_status run_fma_variant(const bench *b, const struct fma_variant *v
 static const struct copy_variant {
   const char *name, *kernel;
   int words; /* that an invocation moves at once */
-} COPY_VARIANTS[] = {{"vec4", "probe/copy", 4}, {"scalar", "probe/copy.scalar", 1}};
+} COPY_VARIANTS[] = {
+    {"vec4", "probe/copy", 4}, {"scalar", "probe/copy.scalar", 1}, {"transfer", NULL, 0}};
 
 typedef struct copy_probe {
   const struct copy_variant *variant;
@@ -76,7 +77,7 @@ typedef struct copy_probe {
 } copy_probe;
 
 /* Tensors of this size do not fit into caches; where memory is short, what there is of it. */
-static int64_t copy_words(const filtra_device *device) {
+static int64_t most_words(const filtra_device *device) {
   const filtra_device_info *info = filtra_device_get_info(device);
   uint64_t bytes = 256 << 20;
   while (bytes > ft_buffer_limit(device) || bytes > info->memory_bytes / 8)
@@ -89,24 +90,82 @@ static filtra_tensor *build_copy(bench_graph *g, const void *what) {
   filtra_tensor *x = bench_operand(g, "x", FILTRA_F32, 1, &probe->words, NULL);
   filtra_tensor *y = bench_operand(g, "y", FILTRA_F32, 1, &probe->words, NULL);
   uint32_t items = (uint32_t)(probe->words / probe->variant->words);
-  uint32_t groups = (items + FT_FLAT_WORKGROUP - 1) / FT_FLAT_WORKGROUP;
-  uint32_t most = g->device->caps.max_groups[0];
   ft_call(g->graph, &(ft_kernel_call){.label = "copy",
                                       .kernel = probe->variant->kernel,
                                       .args = {FT_READ(x), FT_WRITE(y)},
                                       .push = &items,
                                       .push_size = sizeof items,
                                       .workgroup = FT_FLAT_WORKGROUP,
-                                      .groups = {groups < most ? groups : most},
+                                      .groups = {ft_flat_groups(g->graph, items)},
                                       .bytes = 8.0 * (double)probe->words});
   return y;
 }
 
+/* Grows until it takes long enough to be timed well or is as large as it may be: a device that
+ * copies slowly does so from its caches too. */
 static filtra_status run_copy_variant(const bench *b, const struct copy_variant *variant,
                                       json_t *entry) {
-  const copy_probe probe = {variant, copy_words(b->device)};
-  json_object_set_new(entry, "buffer_bytes", json_integer(4 * (json_int_t)probe.words));
-  return bench_op(b, b->device, entry, build_copy, &probe, false);
+  const double wanted = 0.025;
+  const int64_t most = most_words(b->device);
+  for (copy_probe probe = {variant, most / 16};; probe.words *= 4) {
+    FT_TRY(bench_op(b, b->device, entry, build_copy, &probe, false));
+    json_object_set_new(entry, "buffer_bytes", json_integer(4 * (json_int_t)probe.words));
+    if (probe.words == most || number(entry, "seconds_best") > wanted) return FILTRA_OK;
+  }
+}
+
+/* The driver's own copy: where loads and stores of kernels are slow, memory need not be. */
+typedef struct transfer {
+  filtra_device *device;
+  ft_buffer from, to;
+  VkCommandPool pool;
+  VkCommandBuffer commands;
+} transfer;
+
+static filtra_status record_transfer(transfer *t) {
+  filtra_device *dev = t->device;
+  const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                        .queueFamilyIndex = dev->caps.queue_family};
+  FT_TRY(FT_VK(dev, dev->vk.vkCreateCommandPool(dev->device, &pool, NULL, &t->pool)));
+  const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = t->pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
+  FT_TRY(FT_VK(dev, dev->vk.vkAllocateCommandBuffers(dev->device, &info, &t->commands)));
+  const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  FT_TRY(FT_VK(dev, dev->vk.vkBeginCommandBuffer(t->commands, &begin)));
+  dev->vk.vkCmdCopyBuffer(t->commands, t->from.buffer, t->to.buffer, 1,
+                          &(VkBufferCopy){.size = t->from.size});
+  return FT_VK(dev, dev->vk.vkEndCommandBuffer(t->commands));
+}
+
+static filtra_status do_transfer(void *context) {
+  transfer *t = context;
+  uint64_t ticket;
+  FT_TRY(ft_submit(t->device, &t->commands, 1, &ticket));
+  return ft_wait(t->device, ticket);
+}
+
+static filtra_status run_transfer(const bench *b, json_t *entry) {
+  filtra_device *dev = b->device;
+  transfer t = {.device = dev};
+  bench_timing timing;
+  uint64_t bytes = 4 * (uint64_t)most_words(dev), before = filtra_device_memory_used(dev);
+  filtra_status status = ft_buffer_create(dev, bytes, FT_MEMORY_DEVICE, &t.from);
+  if (!status) status = ft_buffer_create(dev, bytes, FT_MEMORY_DEVICE, &t.to);
+  if (!status) status = ft_fill(dev, &t.from, 0, bytes, 0);
+  if (!status) status = record_transfer(&t);
+  if (!status) status = bench_time(do_transfer, &t, b->arguments->quick, &timing);
+  if (!status) {
+    uint64_t memory = filtra_device_memory_used(dev) - before;
+    json_object_update_new(entry, json_pack("{sI sI}", "buffer_bytes", (json_int_t)bytes,
+                                            "memory_bytes", (json_int_t)memory));
+    bench_add_work(b, entry, 0.0, 2.0 * (double)bytes, &timing);
+  }
+  if (t.pool) dev->vk.vkDestroyCommandPool(dev->device, t.pool, NULL);
+  ft_buffer_destroy(dev, &t.from);
+  ft_buffer_destroy(dev, &t.to);
+  return status;
 }
 
 /* ---- the best of the variants ---- */
@@ -146,7 +205,9 @@ static filtra_status run_fma(bench *b, const bench_task *task) {
 static filtra_status run_copy(bench *b, const bench_task *task) {
   for (size_t i = 0; i < FT_COUNT(COPY_VARIANTS); i++) {
     json_t *candidate = json_pack("{ss}", "variant", COPY_VARIANTS[i].name);
-    filtra_status status = run_copy_variant(b, &COPY_VARIANTS[i], candidate);
+    filtra_status status = COPY_VARIANTS[i].kernel
+                               ? run_copy_variant(b, &COPY_VARIANTS[i], candidate)
+                               : run_transfer(b, candidate);
     drop_work(candidate, "gflops", "flops");
     if (!status) keep_best(task->entry, candidate, "gbytes_per_second", "bytes");
     json_decref(candidate);

@@ -140,7 +140,7 @@ static void test_mixer(void **state) {
   json_t *root = mixer_run = bench("", "--mixers agf");
   const json_t *results = json_object_get(root, "results");
   check_names(results);
-  double length = 512, memory = 0;
+  double length = 256, memory = 0;
   for (int i = 0; i < 3; i++, length *= 2) {
     const json_t *layer = find(results, "mixer_layer", i);
     check_measured(layer, NULL);
@@ -151,7 +151,7 @@ static void test_mixer(void **state) {
   }
   /* Times are the machine's to disturb; memory is not. */
   const json_t *scaling = find(results, "mixer_scaling", 0), *step = find(results, "train_step", 0);
-  assert_true(number(scaling, "from_length") == 512 && number(scaling, "to_length") == 2048);
+  assert_true(number(scaling, "from_length") == 256 && number(scaling, "to_length") == 1024);
   assert_true(fabs(number(scaling, "memory_exponent") - 0.9) < 0.2);
   number(scaling, "time_exponent");
   check_measured(step, "host");
