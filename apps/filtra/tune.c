@@ -7,6 +7,7 @@
 #include "ops/tuner.h"
 #include "options.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +107,19 @@ static void show_progress(const session *s, size_t done, double since) {
   if (done) fprintf(stderr, ", %.0f s left", left_seconds(since, done, s->todo_count));
 }
 
+/* With what another process found meanwhile. */
 static filtra_status store(const session *s) {
-  return s->path ? ft_tuning_save(s->device, s->tuning, s->path) : FILTRA_OK;
+  bool foreign;
+  ft_tuning *there = NULL;
+  if (!s->path) return FILTRA_OK;
+  if (ft_file_exists(s->path) && ft_tuning_load(s->device, s->path, &foreign, &there))
+    there = NULL; /* said when the command began */
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; there && i < there->count && !status; i++)
+    if (!ft_tuning_find(s->tuning, there->entries[i].key))
+      status = ft_tuning_replace(s->tuning, &there->entries[i]);
+  ft_tuning_release(&there);
+  return status ? status : ft_tuning_save(s->device, s->tuning, s->path);
 }
 
 static filtra_status tune_one(session *s, const ft_tuning_question *q) {
@@ -215,6 +227,15 @@ static filtra_status import_file(session *s) {
 
 /* ---- a session ---- */
 
+static const char *interrupted_journal = "";
+
+/* That the user ends the command says nothing about the configuration being tried. */
+static void end_without_word(int number) {
+  unlink(interrupted_journal);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
 /* What was stored, and what a tuner that died has left. */
 static filtra_status load(session *s) {
   ft_tuning_open_cached(s->device);
@@ -223,8 +244,13 @@ static filtra_status load(session *s) {
   if (!s->tuning) return FILTRA_ERROR_HOST_MEMORY;
   s->path = s->device->tuning_path;
   if (!s->path) return FILTRA_OK;
-  s->journal = ft_format("%s.trying", s->path);
-  return s->journal ? ft_tuner_recover(s->device, s->journal, s->tuning) : FILTRA_ERROR_HOST_MEMORY;
+  s->journal = ft_tuner_journal(s->path);
+  if (!s->journal) return FILTRA_ERROR_HOST_MEMORY;
+  FT_TRY(ft_tuner_recover(s->device, s->path, s->tuning));
+  interrupted_journal = s->journal;
+  signal(SIGINT, end_without_word);
+  signal(SIGTERM, end_without_word);
+  return FILTRA_OK;
 }
 
 static filtra_status act(session *s) {
@@ -249,6 +275,7 @@ static int tune(const tune_arguments *a) {
   ft_tuning_release(&s.tuning);
   ft_tuning_release(&s.asked);
   filtra_device_close(&s.device);
+  interrupted_journal = "";
   free(s.journal);
   free(s.todo);
   json_decref(s.results);

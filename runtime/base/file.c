@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -421,6 +422,10 @@ const char *ft_date(void) {
 
 long ft_process(void) {
   return (long)getpid();
+}
+
+bool ft_process_runs(long process) {
+  return process > 0 && (kill((pid_t)process, 0) == 0 || errno != ESRCH);
 }
 
 unsigned ft_processors(void) {

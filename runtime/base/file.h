@@ -66,6 +66,8 @@ double ft_seconds(void);
 const char *ft_date(void);
 /** This process's number, for names of temporaries. */
 long ft_process(void);
+/** Whether a process of that number runs on this machine. */
+bool ft_process_runs(long process);
 /** Processors this process may use, at least 1. */
 unsigned ft_processors(void);
 

@@ -320,11 +320,18 @@ filtra_status ft_tune(filtra_device *dev, const ft_tuning_question *q, const ft_
   return status;
 }
 
-filtra_status ft_tuner_recover(const filtra_device *dev, const char *journal, ft_tuning *tuning) {
+/* ---- journals ---- */
+
+static const char TRYING[] = ".trying";
+
+char *ft_tuner_journal(const char *path) {
+  return ft_format("%s.%ld%s", path, ft_process(), TRYING);
+}
+
+static filtra_status recover_one(const filtra_device *dev, const char *journal, ft_tuning *tuning) {
   bool foreign;
   ft_tuning *left = NULL;
   filtra_status status = FILTRA_OK;
-  if (!ft_file_exists(journal)) return FILTRA_OK;
   if (ft_tuning_load(dev, journal, &foreign, &left))
     ft_log(FILTRA_LOG_WARNING, "a tuner's journal is ignored: %s", filtra_error_message());
   for (size_t i = 0; left && i < left->count && !status; i++) {
@@ -340,5 +347,34 @@ filtra_status ft_tuner_recover(const filtra_device *dev, const char *journal, ft
   }
   ft_tuning_release(&left);
   remove(journal);
+  return status;
+}
+
+/* The process behind a file "BASE.NUMBER.trying"; 0: the file is none. */
+static long journal_owner(const char *name, const char *base) {
+  size_t length = strlen(base);
+  if (strncmp(name, base, length) || name[length] != '.') return 0;
+  char *end;
+  long process = strtol(name + length + 1, &end, 10);
+  return strcmp(end, TRYING) ? 0 : process;
+}
+
+filtra_status ft_tuner_recover(const filtra_device *dev, const char *path, ft_tuning *tuning) {
+  const char *base = strrchr(path, '/');
+  char **names = NULL, *folder = base ? ft_strdup(path) : NULL;
+  size_t count = 0;
+  if (!folder) return base ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
+  folder[base - path + 1] = '\0';
+  filtra_status status =
+      ft_is_directory(folder) ? ft_list_directory(folder, &names, &count) : FILTRA_OK;
+  for (size_t i = 0; i < count; i++) {
+    const long owner = journal_owner(names[i], base + 1);
+    char *journal = owner && !ft_process_runs(owner) ? ft_path_join(folder, names[i]) : NULL;
+    if (journal && !status) status = recover_one(dev, journal, tuning);
+    free(journal);
+    free(names[i]);
+  }
+  free(names);
+  free(folder);
   return status;
 }

@@ -54,7 +54,10 @@ typedef struct ft_tuner_result {
 filtra_status ft_tune(filtra_device *dev, const ft_tuning_question *q, const ft_tuner_options *o,
                       ft_tuning_entry *entry, ft_tuner_result *result);
 
-/** Adds what the journal of a process that died says to `tuning`, and removes it. */
-filtra_status ft_tuner_recover(const filtra_device *dev, const char *journal, ft_tuning *tuning);
+/** Where this process's journal lies beside the tuning file `path`; caller frees; NULL when out of
+ * memory. */
+char *ft_tuner_journal(const char *path);
+/** Adds to `tuning` what journals beside `path` say of processes that died, and removes them. */
+filtra_status ft_tuner_recover(const filtra_device *dev, const char *path, ft_tuning *tuning);
 
 #endif

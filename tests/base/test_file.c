@@ -267,6 +267,12 @@ static void test_machine(void **state) {
                           &number[3], &number[4], &number[5]),
                    6);
   assert_true(number[0] >= 2024 && strlen(ft_date()) == strlen("2026-11-21T09:00:00Z"));
+  assert_true(ft_process_runs(ft_process()));
+  assert_false(ft_process_runs(0));
+  pid_t child = fork();
+  if (!child) _exit(0);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_false(ft_process_runs(child));
   double before = ft_seconds();
   usleep(2000);
   assert_true(ft_seconds() - before >= 0.002);

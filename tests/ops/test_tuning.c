@@ -319,7 +319,9 @@ static void test_what_does_not_win_by_enough(void **state) {
 static void test_a_dead_tuner_leaves_word(void **state) {
   (void)state;
   filtra_device *dev = test_device();
-  const char *journal = test_path(test_folder(), "trying");
+  const char *folder = test_folder();
+  char *path = ft_path_join(folder, "t.json"), *journal = ft_tuner_journal(path);
+  char *dead = ft_format("%s.%d.trying", path, INT32_MAX); /* larger than any process's number */
   const test_op op = make_product(&small);
   ft_tuning_question q = question(dev, &op);
   ft_tuning *left = ft_tuning_new(), *t = ft_tuning_new();
@@ -334,19 +336,24 @@ static void test_a_dead_tuner_leaves_word(void **state) {
   t->entries[0].choice = second;
 
   assert_ok(ft_tuning_refuse(ft_tuning_add(left, q.key, q.family), &second, "the process ended"));
-  assert_ok(ft_tuning_save(dev, left, journal));
+  assert_ok(ft_tuning_save(dev, left, dead));
+  assert_ok(ft_tuning_save(dev, left, journal)); /* of one that lives: left alone */
   ft_tuning_release(&left);
-  assert_ok(ft_tuner_recover(dev, journal, t));
-  assert_false(ft_file_exists(journal));
+  assert_ok(ft_tuner_recover(dev, path, t));
+  assert_true(!ft_file_exists(dead) && ft_file_exists(journal));
   assert_false(t->entries[0].chosen);
   assert_string_equal(ft_tuning_refused(&t->entries[0], &second), "the process ended");
   assert_ok(run_tuner(dev, &q, &(ft_tuner_options){.rounds = 1, .journal = journal}, t, &r));
   assert_int_equal(r.count, before - 1);
   free(r.candidates);
-  assert_ok(ft_file_write(journal, "{", 1)); /* cut off: only said */
-  assert_ok(ft_tuner_recover(dev, journal, t));
   assert_false(ft_file_exists(journal));
+  assert_ok(ft_file_write(dead, "{", 1)); /* cut off: only said */
+  assert_ok(ft_tuner_recover(dev, path, t));
+  assert_false(ft_file_exists(dead));
   ft_tuning_release(&t);
+  free(path);
+  free(journal);
+  free(dead);
 }
 
 /* Pipelines that are not made, memory that is not there: of one candidate, it is refused; of the
