@@ -98,7 +98,8 @@ filtra_status ft_tuning_replace(ft_tuning *tuning, const ft_tuning_entry *from) 
   }
   free(to->refused);
   *to = *from;
-  memcpy(refused, from->refused, from->refused_count * sizeof *refused);
+  for (size_t i = 0; i < from->refused_count; i++)
+    refused[i] = from->refused[i];
   to->refused = refused;
   to->refused_capacity = from->refused_count + 1;
   return FILTRA_OK;
