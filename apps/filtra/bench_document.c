@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include "base/file.h"
+#include "gpu/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@ static json_t *host_json(void) {
 filtra_status bench_document(bench *b) {
   const bench_arguments *a = b->arguments;
   const char *caps = a->device.caps ? a->device.caps : getenv("FILTRA_CAPS");
+  const ft_tuning *tuning = b->device->tuning;
+  json_int_t tuned = tuning ? (json_int_t)ft_tuning_chosen(tuning) : 0;
   char date[32];
   time_t now = time(NULL);
   struct tm utc;
@@ -45,10 +48,11 @@ filtra_status bench_document(bench *b) {
   b->results = json_array();
   b->losses = json_array();
   b->document =
-      json_pack("{ss ss ss ss sb ss so so so so so}", "format", "filtra-bench-1", "filtra",
+      json_pack("{ss ss ss ss sb ss sI so so so so so}", "format", "filtra-bench-1", "filtra",
                 filtra_version(), "commit", filtra_commit, "date", date, "quick", a->quick, "caps",
-                caps ? caps : "", "device", command_device_json(filtra_device_get_info(b->device)),
-                "host", host_json(), "peaks", b->peaks, "results", b->results, "losses", b->losses);
+                caps ? caps : "", "tuned", tuned, "device",
+                command_device_json(filtra_device_get_info(b->device)), "host", host_json(),
+                "peaks", b->peaks, "results", b->results, "losses", b->losses);
   if (b->document) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "--caps \"%s\" is not UTF-8 text", caps ? caps : "");
 }

@@ -76,6 +76,7 @@ static void check_frame(const json_t *root) {
   assert_int_equal(strlen(text(root, "date")), strlen("2026-11-21T09:00:00Z"));
   assert_true(json_is_true(json_object_get(root, "quick")));
   text(root, "caps");
+  number(root, "tuned");
   assert_true(number(root, "seconds") > 0.0);
   assert_string_equal(text(device, "name"), info->name);
   assert_string_equal(text(device, "driver"), info->driver);
