@@ -25,6 +25,7 @@ typedef struct tuner {
   filtra_arena *arena;  /* one trial runs at a time */
   results reference[2]; /* of the problem and of the odd one */
   ft_tuner_result *result;
+  size_t capacity;                /* of its candidates */
   ft_trial *trials;               /* of the problem, by candidate; compiled, or without graph */
   double (*seconds)[MOST_ROUNDS]; /* by candidate */
 } tuner;
@@ -260,26 +261,25 @@ static bool near(const ft_tuning_question *q, const ft_configuration *c) {
   return parts == 1 || (parts * 4 >= own && parts <= 4 * own);
 }
 
-static filtra_status add_candidate(tuner *u, size_t *capacity, const ft_configuration *c) {
+static filtra_status add_candidate(tuner *u, const ft_configuration *c) {
   ft_tuner_result *r = u->result;
-  FT_TRY(FT_GROW(r->candidates, r->count, *capacity));
+  FT_TRY(FT_GROW(r->candidates, r->count, u->capacity));
   r->candidates[r->count++] = (ft_tuner_candidate){.configuration = *c};
   return FILTRA_OK;
 }
 
 static filtra_status list_candidates(tuner *u) {
   const ft_tuning_question *q = u->question;
-  size_t capacity = 0;
-  FT_TRY(add_candidate(u, &capacity, &q->standard));
+  FT_TRY(add_candidate(u, &q->standard));
   for (size_t i = 0; i < ft_configuration_count(q->family); i++) {
     ft_configuration c = ft_configuration_at(q->family, i);
     if (ft_configuration_same(&c, &q->standard) || ft_tuning_refused(u->entry, &c) ||
         !near(q, &c) || !q->op->usable(u->device, q, &c))
       continue;
-    FT_TRY(add_candidate(u, &capacity, &c));
+    FT_TRY(add_candidate(u, &c));
   }
   for (size_t i = 0; i < u->options->extra_count; i++)
-    FT_TRY(add_candidate(u, &capacity, &u->options->extra[i]));
+    FT_TRY(add_candidate(u, &u->options->extra[i]));
   return FILTRA_OK;
 }
 

@@ -18,7 +18,7 @@ typedef struct ft_trial {
 /** F32, uniform in [-1,1). NULL after an error. */
 filtra_tensor *ft_trial_input(ft_trial *trial, const char *name, int ndim, const int64_t *shape);
 /** What is compared with the reference. */
-void ft_trial_output(ft_trial *trial, filtra_tensor *t);
+void ft_trial_output(ft_trial *trial, filtra_tensor *x);
 
 /** How to tune; zero means the default given with each field. */
 typedef struct ft_tuner_options {
