@@ -77,9 +77,10 @@ typedef struct copy_probe {
 } copy_probe;
 
 /* Tensors of this size do not fit into caches; where memory is short, what there is of it. */
-static int64_t most_words(const filtra_device *device) {
+static int64_t most_words(const bench *b) {
+  const filtra_device *device = b->device;
   const filtra_device_info *info = filtra_device_get_info(device);
-  uint64_t bytes = 256 << 20;
+  uint64_t bytes = (b->arguments->quick ? 128 : 256) << 20;
   while (bytes > ft_buffer_limit(device) || bytes > info->memory_bytes / 8)
     bytes /= 2;
   return (int64_t)(bytes / sizeof(float));
@@ -106,7 +107,7 @@ static filtra_tensor *build_copy(bench_graph *g, const void *what) {
 static filtra_status run_copy_variant(const bench *b, const struct copy_variant *variant,
                                       json_t *entry) {
   const double wanted = 0.025;
-  const int64_t most = most_words(b->device);
+  const int64_t most = most_words(b);
   for (copy_probe probe = {variant, most / 16};; probe.words *= 4) {
     FT_TRY(bench_op(b, b->device, entry, build_copy, &probe, false));
     json_object_set_new(entry, "buffer_bytes", json_integer(4 * (json_int_t)probe.words));
@@ -150,7 +151,7 @@ static filtra_status run_transfer(const bench *b, json_t *entry) {
   filtra_device *dev = b->device;
   transfer t = {.device = dev};
   bench_timing timing;
-  uint64_t bytes = 4 * (uint64_t)most_words(dev), before = filtra_device_memory_used(dev);
+  uint64_t bytes = 4 * (uint64_t)most_words(b), before = filtra_device_memory_used(dev);
   filtra_status status = ft_buffer_create(dev, bytes, FT_MEMORY_DEVICE, &t.from);
   if (!status) status = ft_buffer_create(dev, bytes, FT_MEMORY_DEVICE, &t.to);
   if (!status) status = ft_fill(dev, &t.from, 0, bytes, 0);
