@@ -124,7 +124,9 @@ static void test_ops(void **state) {
   const char *clock = filtra_device_get_info(test_device())->timestamps ? "device" : "host";
   check_frame(root);
   check_names(results);
-  json_array_foreach(results, i, entry) check_measured(entry, clock);
+  json_array_foreach(results, i, entry) check_measured(entry, NULL);
+  /* Long runs may be timed by the host; this is a short one. */
+  assert_string_equal(text(find(results, "kernel_polynomial", 0), "clock"), clock);
   assert_string_equal(text(find(results, "layer_norm", 0), "pass"), "forward");
   assert_string_equal(text(find(results, "layer_norm", 1), "pass"), "forward+backward");
   assert_true(number(find(results, "layer_norm", 1), "flops") >
