@@ -10,8 +10,10 @@
 
 enum { ROUNDS = 9, MOST_ROUNDS = 64 };
 static const double TOLERANCE = 2e-4, MARGIN = 0.03;
-/* What is slower than the fastest by this much in the first round is not timed again. */
+/* What is slower than the fastest by this much after two rounds is not timed again: one round may
+ * be slow by accident. */
 static const double HOPELESS = 1.5;
+enum { FAIR_ROUNDS = 2 };
 
 typedef struct results {
   float *of[FT_TRIAL_TENSORS];
@@ -213,7 +215,7 @@ static filtra_status time_all(tuner *u) {
       if (r->candidates[i].runs) fastest = fmin(fastest, r->candidates[i].best);
     for (size_t i = 0; i < r->count; i++) {
       const ft_tuner_candidate *c = &r->candidates[i];
-      if (*c->why || (i && c->best > HOPELESS * fastest)) continue;
+      if (*c->why || (i && c->runs >= FAIR_ROUNDS && c->best > HOPELESS * fastest)) continue;
       FT_TRY(time_candidate(u, i));
     }
   }
