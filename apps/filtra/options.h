@@ -17,28 +17,28 @@ typedef enum command_option_kind {
 
 typedef struct command_option {
   const char *name; /* behind the two dashes */
-  command_option_kind kind;
-  size_t offset; /* in the arguments */
+  size_t offset;    /* in the arguments */
   uint64_t low, high;
   double least, most;
   void (*take)(void *arguments, const char *name, const char *value);
+  command_option_kind kind;
   char letter; /* short for the name; 0: none */
 } command_option;
 
 /** Rows of the table: the option's name, the arguments' type, and the member. */
 #define COMMAND_FLAG(name, type, member)                                                           \
-  { name, OPTION_FLAG, offsetof(type, member), 0, 0, 0, 0, NULL }
+  { name, offsetof(type, member), 0, 0, 0, 0, NULL, OPTION_FLAG, 0 }
 #define COMMAND_TEXT(name, type, member)                                                           \
-  { name, OPTION_TEXT, offsetof(type, member), 0, 0, 0, 0, NULL }
+  { name, offsetof(type, member), 0, 0, 0, 0, NULL, OPTION_TEXT, 0 }
 /** --out, or -o */
 #define COMMAND_OUT(type, member)                                                                  \
-  { "out", OPTION_TEXT, offsetof(type, member), 0, 0, 0, 0, NULL, 'o' }
+  { "out", offsetof(type, member), 0, 0, 0, 0, NULL, OPTION_TEXT, 'o' }
 #define COMMAND_NUMBER(name, type, member, low, high)                                              \
-  { name, OPTION_NUMBER, offsetof(type, member), low, high, 0, 0, NULL }
+  { name, offsetof(type, member), low, high, 0, 0, NULL, OPTION_NUMBER, 0 }
 #define COMMAND_REAL(name, type, member, least, most)                                              \
-  { name, OPTION_REAL, offsetof(type, member), 0, 0, least, most, NULL }
+  { name, offsetof(type, member), 0, 0, least, most, NULL, OPTION_REAL, 0 }
 #define COMMAND_KEY(name, take)                                                                    \
-  { name, OPTION_KEY, 0, 0, 0, 0, 0, take }
+  { name, 0, 0, 0, 0, 0, take, OPTION_KEY, 0 }
 
 typedef struct command_line {
   const command_option *options;
