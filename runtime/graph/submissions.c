@@ -194,6 +194,8 @@ filtra_status ft_replay(filtra_graph *g, const ft_slot *slot, const ft_recording
   FT_TRY(record(g, how, &commands));
   filtra_status status = submit_all(g, slot, commands, ticket);
   if (!status) status = ft_wait(g->device, *ticket);
+  /* Part of it may be running whatever failed: nothing in use may be freed, here or by callers. */
+  if (status) g->device->vk.vkDeviceWaitIdle(g->device->device);
   free_commands(g, commands);
   return status;
 }

@@ -121,6 +121,24 @@ static void test_looking_inside(void **state) {
   destroy(&w);
 }
 
+/* Whatever call of the first run fails, nothing in use is freed, and the next run is right. */
+static void test_failing_calls(void **state) {
+  (void)state;
+  work w;
+  build("submission_ms=1", &w);
+  set_inputs(&w, 1.0f);
+  filtra_status status;
+  long n = 0;
+  do {
+    ft_vk_fail_after(++n, VK_ERROR_OUT_OF_HOST_MEMORY);
+    status = filtra_graph_run(w.graph);
+    ft_vk_fail_after(0, VK_SUCCESS);
+    assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
+  } while (status);
+  assert_true(n > 10);
+  destroy(&w);
+}
+
 /* Kernels that ask for the number of workgroups stay whole. */
 static void test_kinds(void **state) {
   (void)state;
@@ -143,6 +161,7 @@ static void test_wrong_budget(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_same_bits), cmocka_unit_test(test_looking_inside),
-      cmocka_unit_test(test_kinds), cmocka_unit_test(test_wrong_budget)};
+      cmocka_unit_test(test_failing_calls), cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_wrong_budget)};
   return cmocka_run_group_tests_name("graph/submissions", tests, NULL, test_teardown);
 }
