@@ -36,12 +36,12 @@ typedef enum key_index {
 
 #define MEMBER(member) .offset = offsetof(ft_caps, member), .bytes = sizeof((ft_caps *)0)->member
 #define SWITCH(key, member, text)                                                                  \
-  { .name = key, .kind = FT_CAP_SWITCH, MEMBER(member), .meaning = text }
+  { .name = (key), .kind = FT_CAP_SWITCH, MEMBER(member), .meaning = (text) }
 /* Down to what Vulkan guarantees, where it guarantees anything. */
 #define LIMIT(key, member, least, text)                                                            \
-  { .name = key, .kind = FT_CAP_LIMIT, MEMBER(member), .low = least, .meaning = text }
+  { .name = (key), .kind = FT_CAP_LIMIT, MEMBER(member), .low = (least), .meaning = (text) }
 #define NAMES(key, text, ...)                                                                      \
-  { .name = key, .kind = FT_CAP_NAME, .names = {__VA_ARGS__}, .meaning = text }
+  { .name = (key), .kind = FT_CAP_NAME, .names = {__VA_ARGS__}, .meaning = (text) }
 
 const ft_cap_key ft_cap_keys[KEYS] = {
     [INT64] = SWITCH("int64", info.int64, "64-bit integers in kernels"),

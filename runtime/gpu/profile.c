@@ -63,7 +63,7 @@ static filtra_status take_line(char *line, ft_profile_line take, void *to, int *
 
 static filtra_status take_lines(const char *name, char *text, size_t size, ft_profile_line take,
                                 void *to) {
-  if (memchr(text, '\0', size))
+  if (!text || memchr(text, '\0', size))
     return ft_fail(FILTRA_ERROR_INPUT, "capability profile %.200s is no text file", name);
   int taken = 0;
   char *rest = text, *line;
