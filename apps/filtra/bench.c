@@ -31,7 +31,7 @@ static void free_plan(bench_plan *plan) {
 static filtra_status make_plan(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
   bench_plan_peaks(plan, false);
-  if (bench_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
+  if (command_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
   bench_plan_ops(a, plan);
   if (a->ops && a->mixers) bench_plan_peaks(plan, true);
   bench_plan_layers(b, plan);
@@ -111,7 +111,7 @@ static int run(const bench_arguments *a) {
   bench b = {.arguments = a};
   filtra_status failed = FILTRA_OK;
   ft_atomic_file file;
-  bench_catch_interrupts();
+  command_catch_interrupts();
   if (a->out) { /* a path that cannot be written shows before minutes of measuring */
     filtra_status status = ft_atomic_open(a->out, &file);
     if (status) return command_fail(NAME, status);
@@ -152,28 +152,10 @@ static void print_help(void) {
          device_options_help);
 }
 
-bool bench_listed(const char *list, const char *name) {
-  size_t length = strlen(name);
-  if (!list || !strcmp(list, "all")) return list != NULL;
-  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
-    if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
-  return false;
-}
-
 static bool mixer_exists(const char *name) {
   for (size_t i = 0; i < ft_mixer_count; i++)
     if (!strcmp(name, ft_mixers[i]->name)) return true;
   return false;
-}
-
-/* Whether all names of a list are known; *unknown is one that is not. */
-static bool all_known(const char *list, bool (*exists)(const char *name), char unknown[64]) {
-  if (!list || !strcmp(list, "all")) return true;
-  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
-    snprintf(unknown, 64, "%.*s", (int)strcspn(at, ","), at);
-    if (!exists(unknown)) return false;
-  }
-  return true;
 }
 
 static const command_option OPTIONS[] = {
@@ -187,10 +169,10 @@ int run_bench(int argc, char **argv) {
   bench_arguments a = {0};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
-  char unknown[64];
-  if (!all_known(a.ops, bench_op_exists, unknown))
+  char unknown[COMMAND_LISTED];
+  if (!command_all_known(a.ops, bench_op_exists, unknown))
     return command_misused(argv[0], "--ops: there is no op \"%s\"", unknown);
-  if (!all_known(a.mixers, mixer_exists, unknown))
+  if (!command_all_known(a.mixers, mixer_exists, unknown))
     return command_misused(argv[0], "--mixers: there is no mixer \"%s\"", unknown);
   if (!a.ops && !a.mixers) a.ops = a.mixers = "all";
   return run(&a);

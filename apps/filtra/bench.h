@@ -60,8 +60,6 @@ void bench_plan_steps(const bench_arguments *a, bench_plan *plan);
 /** What the first steps of a training come to (bench_losses.c). */
 void bench_plan_losses(const bench_arguments *a, bench_plan *plan);
 
-/** Whether `list` is "all" or has `name` in it; NULL has nothing. */
-bool bench_listed(const char *list, const char *name);
 /** Whether there is an op of that name; all their names, for help (bench_ops.c). */
 bool bench_op_exists(const char *name);
 void bench_print_ops(void);
@@ -80,10 +78,6 @@ typedef struct bench_timing {
   int runs;
   bool device_clock; /* else the host's */
 } bench_timing;
-
-/** Lets the first Ctrl-C end the measuring with FILTRA_ERROR_CANCELLED, the second the program. */
-void bench_catch_interrupts(void);
-bool bench_interrupted(void);
 
 /** From now on one run behind the warm-up has to do. */
 void bench_hurry(void);

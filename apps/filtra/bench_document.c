@@ -40,17 +40,13 @@ filtra_status bench_document(bench *b) {
   const char *caps = a->device.caps ? a->device.caps : getenv("FILTRA_CAPS");
   const ft_tuning *tuning = b->device->tuning;
   json_int_t tuned = tuning ? (json_int_t)ft_tuning_chosen(tuning) : 0;
-  char date[32];
-  time_t now = time(NULL);
-  struct tm utc;
-  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   b->peaks = json_object();
   b->results = json_array();
   b->losses = json_array();
   b->document =
       json_pack("{ss ss ss ss sb ss sI so so so so so}", "format", "filtra-bench-1", "filtra",
-                filtra_version(), "commit", filtra_commit, "date", date, "quick", a->quick, "caps",
-                caps ? caps : "", "tuned", tuned, "device",
+                filtra_version(), "commit", filtra_commit, "date", ft_date(), "quick", a->quick,
+                "caps", caps ? caps : "", "tuned", tuned, "device",
                 command_device_json(filtra_device_get_info(b->device)), "host", host_json(),
                 "peaks", b->peaks, "results", b->results, "losses", b->losses);
   if (b->document) return FILTRA_OK;

@@ -1,6 +1,7 @@
 /* Mixers side by side: how one layer's time and memory grow with the length of a sequence, forward
  * and backward. Which mixers there are, the table of nn/mixer.h says. */
 #include "bench.h"
+#include "options.h"
 
 #include "base/memory.h"
 #include "graph/graph.h"
@@ -137,7 +138,7 @@ void bench_plan_layers(const bench *b, bench_plan *plan) {
   bool cpu = filtra_device_get_info(b->device)->device_class == FILTRA_DEVICE_CPU;
   for (size_t i = 0; i < ft_mixer_count; i++) {
     const ft_mixer_class *kind = ft_mixers[i];
-    if (!bench_listed(a->mixers, kind->name)) continue;
+    if (!command_listed(a->mixers, kind->name)) continue;
     for (int64_t n = a->quick ? SHORTEST_QUICK : SHORTEST;
          n <= (a->quick ? LONGEST_QUICK : LONGEST); n *= 2)
       plan_layer(plan, kind, cpu ? 1 : GPU_BATCH, n);

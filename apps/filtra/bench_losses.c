@@ -2,6 +2,7 @@
  * each time on one device, and what two devices agree or differ by. Changing anything here makes
  * files incomparable with older ones: config in the file tells. */
 #include "bench.h"
+#include "options.h"
 
 #include "base/json.h"
 #include "base/rng.h"
@@ -60,7 +61,7 @@ static filtra_status train(filtra_trainer *trainer, json_t *values) {
                               .weights = s.weights};
   for (uint64_t step = 1; step <= STEPS; step++) {
     filtra_step_metrics metrics;
-    if (bench_interrupted()) return ft_fail(FILTRA_ERROR_CANCELLED, "interrupted");
+    if (command_interrupted()) return ft_fail(FILTRA_ERROR_CANCELLED, "interrupted");
     draw(&s, step);
     FT_TRY(filtra_trainer_step(trainer, &batch, NULL));
     FT_TRY(filtra_trainer_finish(trainer, &metrics));
@@ -98,7 +99,7 @@ static filtra_status run(bench *b, const bench_task *task) {
 void bench_plan_losses(const bench_arguments *a, bench_plan *plan) {
   for (size_t i = 0; i < ft_mixer_count; i++) {
     const char *mixer = ft_mixers[i]->name;
-    if (!bench_listed(a->mixers, mixer)) continue;
+    if (!command_listed(a->mixers, mixer)) continue;
     bench_plan_add(plan, &(bench_task){.entry = json_pack("{ss si si}", "mixer", mixer, "seed",
                                                           SEED, "steps", STEPS),
                                        .part = BENCH_LOSSES,

@@ -5,28 +5,7 @@
 #include "graph/graph.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
-
-/* ---- Ctrl-C ---- */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
-
-void bench_catch_interrupts(void) {
-  const struct sigaction action = {.sa_handler = on_interrupt,
-                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
-
-bool bench_interrupted(void) {
-  return interrupted;
-}
 
 /* ---- repeating ---- */
 
@@ -46,7 +25,7 @@ void bench_hurry(void) {
 }
 
 static filtra_status one_more(timed once, void *context, double *seconds) {
-  if (interrupted) return ft_fail(FILTRA_ERROR_CANCELLED, "interrupted");
+  if (command_interrupted()) return ft_fail(FILTRA_ERROR_CANCELLED, "interrupted");
   return once(context, seconds);
 }
 
@@ -81,14 +60,7 @@ static filtra_status warm_up(timed once, void *context, double *seconds) {
 /* ---- graphs ---- */
 
 static filtra_status profile_once(void *context, double *seconds) {
-  ft_profile_entry *entries;
-  size_t count;
-  FT_TRY(ft_graph_profile(context, &entries, &count));
-  *seconds = 0.0;
-  for (size_t i = 0; i < count; i++)
-    *seconds += entries[i].seconds;
-  free(entries);
-  return FILTRA_OK;
+  return ft_graph_seconds(context, seconds);
 }
 
 static filtra_status run_once(void *context, double *seconds) {

@@ -1,5 +1,6 @@
 /* Every op but the matrix product, forward and with its gradients. */
 #include "bench_ops.h"
+#include "options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static json_t *entry(const bench_family *family, const bench_shape *s, const cha
 
 static void plan_family(const bench_arguments *a, const bench_family *family, bench_plan *plan) {
   static const char *const PASSES[] = {"forward", "forward+backward"};
-  if (!bench_listed(a->ops, family->op)) return;
+  if (!command_listed(a->ops, family->op)) return;
   for (size_t i = 0; i < family->count; i++) {
     if (family->shapes[i].quick != a->quick) continue;
     for (size_t p = 0; p < (family->forward_only ? 1 : FT_COUNT(PASSES)); p++)

@@ -1,5 +1,6 @@
 /* What a whole train step takes with each mixer, by the host's clock: as a user would see it. */
 #include "bench.h"
+#include "options.h"
 
 #include "graph/graph.h"
 #include "train/trainer.h"
@@ -76,7 +77,7 @@ void bench_plan_steps(const bench_arguments *a, bench_plan *plan) {
   const filtra_model_config *m = &STEP_MODEL;
   for (size_t i = 0; i < ft_mixer_count; i++) {
     const char *mixer = ft_mixers[i]->name;
-    if (!bench_listed(a->mixers, mixer)) continue;
+    if (!command_listed(a->mixers, mixer)) continue;
     json_t *entry =
         json_pack("{ss ss ss ss si si sI sI sI sI}", "op", "train_step", "case", mixer, "pass",
                   "forward+backward", "mixer", mixer, "batch", BATCH, "length", LENGTH, "width",

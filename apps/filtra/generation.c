@@ -3,21 +3,11 @@
 #include "base/file.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t stopped;
-
-static void stop(int number) {
-  (void)number;
-  stopped = 1;
-}
-
 void generation_begin(generation *g, const char *things) {
-  struct sigaction action = {.sa_handler = stop, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  command_catch_interrupts();
   *g = (generation){.things = things, .terminal = isatty(STDERR_FILENO), .began = ft_seconds()};
 }
 
@@ -35,7 +25,7 @@ static void show(generation *g, uint64_t done, uint64_t total) {
 
 bool generation_continues(void *user, uint64_t done, uint64_t total) {
   show(user, done, total);
-  return !stopped;
+  return !command_interrupted();
 }
 
 double generation_end(const generation *g) {

@@ -94,6 +94,24 @@ bool command_real(const char *name, const char *option, const char *text, double
   return false;
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+
+void command_catch_interrupts(void) {
+  const struct sigaction action = {.sa_handler = on_interrupt,
+                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+bool command_interrupted(void) {
+  return interrupted;
+}
+
 int command_print_json(const char *name, json_t *root) {
   bool made = root != NULL;
   if (made && !json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9))) putchar('\n');

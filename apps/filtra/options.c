@@ -66,3 +66,21 @@ int command_take(int argc, char **argv, const command_line *line, void *argument
     return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
   return -1;
 }
+
+bool command_listed(const char *list, const char *name) {
+  size_t length = strlen(name);
+  if (!list || !strcmp(list, "all")) return list != NULL;
+  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+    if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
+  return false;
+}
+
+bool command_all_known(const char *list, bool (*exists)(const char *name),
+                       char unknown[COMMAND_LISTED]) {
+  if (!list || !strcmp(list, "all")) return true;
+  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
+    snprintf(unknown, COMMAND_LISTED, "%.*s", (int)strcspn(at, ","), at);
+    if (!exists(unknown)) return false;
+  }
+  return true;
+}

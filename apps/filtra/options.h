@@ -51,4 +51,11 @@ typedef struct command_line {
 /** Takes the options, and --help. Returns -1, or where the command ends here its exit code. */
 int command_take(int argc, char **argv, const command_line *line, void *arguments);
 
+/** Of options that take a list: whether it is "all" or has `name` in it; NULL has nothing. */
+bool command_listed(const char *list, const char *name);
+/** Whether every name of a list exists; *unknown is one that does not. */
+enum { COMMAND_LISTED = 64 };
+bool command_all_known(const char *list, bool (*exists)(const char *name),
+                       char unknown[COMMAND_LISTED]);
+
 #endif

@@ -22,22 +22,6 @@ typedef struct train_arguments {
   bool json, list;
 } train_arguments;
 
-static volatile sig_atomic_t interrupted;
-
-/* The first Ctrl-C saves a checkpoint; the second ends the program, by SA_RESETHAND. */
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
-
-static void catch_interrupts(void) {
-  const struct sigaction action = {.sa_handler = on_interrupt,
-                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  signal(SIGPIPE, SIG_IGN); /* a reader of the progress that goes away must not end the run */
-}
-
 /* ---- progress ---- */
 
 typedef struct display {
@@ -133,7 +117,7 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
     d->shown_at = now;
     print_progress(d);
   }
-  return !interrupted;
+  return !command_interrupted();
 }
 
 /* ---- the configuration from file and options ---- */
@@ -250,7 +234,8 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                                       .folder = folder,
                                       .progress = show_progress,
                                       .user = &d};
-  catch_interrupts();
+  command_catch_interrupts(); /* the first saves a checkpoint */
+  signal(SIGPIPE, SIG_IGN);   /* a reader of the progress that goes away must not end the run */
   filtra_status status = filtra_run_train(device, &options);
   if (d.terminal && d.shown_at > 0.0) fputc('\n', stderr);
   if (!status) return print_result(a, &d);

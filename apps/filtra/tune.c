@@ -30,7 +30,7 @@ typedef struct session {
   char *path, *journal; /* the device's file; NULL: no cache folder */
   ft_tuning *tuning;    /* what is known, and what is found */
   ft_tuning *asked;     /* the questions */
-  size_t *todo, todo_count;
+  size_t *work, work_count;
   json_t *results;
 } session;
 
@@ -64,20 +64,8 @@ static json_t *candidate_json(ft_tuning_family family, const ft_tuner_candidate 
   return object;
 }
 
-static json_t *entry_json(const ft_tuning_entry *e) {
-  json_t *choice = e->chosen ? ft_configuration_json(e->family, &e->choice) : json_null();
-  json_t *refused = json_array();
-  for (size_t i = 0; i < e->refused_count; i++)
-    json_array_append_new(refused,
-                          json_pack("{so ss}", "configuration",
-                                    ft_configuration_json(e->family, &e->refused[i].configuration),
-                                    "why", e->refused[i].why));
-  return json_pack("{ss so sf sf so}", "key", e->key, "configuration", choice, "default_seconds",
-                   e->standard_seconds, "seconds", e->seconds, "refused", refused);
-}
-
 static json_t *result_json(const ft_tuning_entry *e, const ft_tuner_result *r) {
-  json_t *object = entry_json(e), *list = json_array();
+  json_t *object = ft_tuning_entry_json(e), *list = json_array();
   for (size_t i = 0; i < r->count; i++)
     json_array_append_new(list, candidate_json(e->family, &r->candidates[i]));
   json_object_set_new(object, "default",
@@ -102,9 +90,9 @@ static double left_seconds(double since, size_t done, size_t all) {
 static void show_progress(const session *s, size_t done, double since) {
   if (!isatty(STDERR_FILENO) || s->arguments->json) return;
   fprintf(stderr, "\r\033[K");
-  if (done == s->todo_count) return;
-  fprintf(stderr, "[%zu/%zu] %s", done + 1, s->todo_count, s->asked->questions[s->todo[done]].key);
-  if (done) fprintf(stderr, ", %.0f s left", left_seconds(since, done, s->todo_count));
+  if (done == s->work_count) return;
+  fprintf(stderr, "[%zu/%zu] %s", done + 1, s->work_count, s->asked->questions[s->work[done]].key);
+  if (done) fprintf(stderr, ", %.0f s left", left_seconds(since, done, s->work_count));
 }
 
 /* With what another process found meanwhile. */
@@ -138,23 +126,22 @@ static filtra_status tune_one(session *s, const ft_tuning_question *q) {
 
 /* "gemm" stands for gemm.tiled and gemm.s64. */
 static bool wanted(const char *list, ft_tuning_family family) {
-  const char *name = ft_configurations(family)->name;
-  size_t length = strcspn(name, ".");
-  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
-    if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
-  return !list;
+  char name[32];
+  snprintf(name, sizeof name, "%s", ft_configurations(family)->name);
+  name[strcspn(name, ".")] = '\0';
+  return !list || command_listed(list, name);
 }
 
 /* What was measured as often is not measured again. */
 static filtra_status list_work(session *s) {
   const uint32_t rounds = s->arguments->quick ? QUICK_ROUNDS : ROUNDS;
-  s->todo = ft_calloc(s->asked->question_count + 1, sizeof *s->todo);
-  if (!s->todo) return FILTRA_ERROR_HOST_MEMORY;
+  s->work = ft_calloc(s->asked->question_count + 1, sizeof *s->work);
+  if (!s->work) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < s->asked->question_count; i++) {
     const ft_tuning_question *q = &s->asked->questions[i];
     const ft_tuning_entry *e = ft_tuning_find(s->tuning, q->key);
     if (wanted(s->arguments->ops, q->family) && !(e && e->runs >= rounds))
-      s->todo[s->todo_count++] = i;
+      s->work[s->work_count++] = i;
   }
   return FILTRA_OK;
 }
@@ -163,7 +150,7 @@ static void print_summary(const session *s) {
   size_t faster = 0;
   for (size_t i = 0; i < s->tuning->count; i++)
     faster += s->tuning->entries[i].chosen;
-  printf("\n%zu keys tuned now, %zu known, of which %zu run faster than by default", s->todo_count,
+  printf("\n%zu keys tuned now, %zu known, of which %zu run faster than by default", s->work_count,
          s->tuning->count, faster);
   printf(s->path ? "; stored in %s\n" : "; stored nowhere: there is no cache folder\n", s->path);
 }
@@ -179,12 +166,12 @@ static filtra_status tune_all(session *s) {
   if (!a->json) print_heading(s);
   double since = ft_seconds();
   filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < s->todo_count && !status; i++) {
+  for (size_t i = 0; i < s->work_count && !status; i++) {
     show_progress(s, i, since);
-    status = tune_one(s, &s->asked->questions[s->todo[i]]);
+    status = tune_one(s, &s->asked->questions[s->work[i]]);
     fflush(stdout);
   }
-  show_progress(s, s->todo_count, since);
+  show_progress(s, s->work_count, since);
   if (!status && !a->json) print_summary(s);
   return status;
 }
@@ -195,7 +182,7 @@ static filtra_status list_entries(session *s) {
   if (!s->arguments->json) print_heading(s);
   for (size_t i = 0; i < s->tuning->count; i++) {
     if (s->arguments->json)
-      json_array_append_new(s->results, entry_json(&s->tuning->entries[i]));
+      json_array_append_new(s->results, ft_tuning_entry_json(&s->tuning->entries[i]));
     else
       print_entry(&s->tuning->entries[i]);
   }
@@ -277,7 +264,7 @@ static int tune(const tune_arguments *a) {
   filtra_device_close(&s.device);
   interrupted_journal = "";
   free(s.journal);
-  free(s.todo);
+  free(s.work);
   json_decref(s.results);
   return code;
 }
@@ -326,21 +313,8 @@ static const command_option OPTIONS[] = {
     COMMAND_FLAG("json", tune_arguments, json),
 };
 
-/* Every name must be the beginning of a family's. */
-static int check_ops(const char *list, const char *name) {
-  static const char *const known[] = {"gemm", "attention", "chain"};
-  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
-    size_t length = strcspn(at, ",");
-    bool found = false;
-    for (size_t i = 0; i < FT_COUNT(known); i++)
-      found = found || (strlen(known[i]) == length && !strncmp(at, known[i], length));
-    if (!found)
-      return command_misused(name,
-                             "--ops: \"%.*s\" has no configurations; gemm, attention and "
-                             "chain have",
-                             (int)length, at);
-  }
-  return -1;
+static bool has_configurations(const char *op) {
+  return !strcmp(op, "gemm") || !strcmp(op, "attention") || !strcmp(op, "chain");
 }
 
 static int read_config(tune_arguments *a) {
@@ -363,7 +337,10 @@ int run_tune(int argc, char **argv) {
   if (result < 0 && a.device.tuning)
     result = command_misused(argv[0], "--tuning says what other commands use; this one tunes");
   a.device.tuning = "";
-  if (result < 0) result = check_ops(a.ops, argv[0]);
+  char unknown[COMMAND_LISTED];
+  if (result < 0 && !command_all_known(a.ops, has_configurations, unknown))
+    result = command_misused(
+        argv[0], "--ops: \"%s\" has no configurations; gemm, attention and chain have", unknown);
   if (result < 0) result = read_config(&a);
   if (result < 0) result = tune(&a);
   json_decref(a.config);

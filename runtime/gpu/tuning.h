@@ -153,6 +153,8 @@ filtra_status ft_tuning_load(const filtra_device *dev, const char *path, bool *f
                              ft_tuning **out);
 /** All that was found, with times, refusals and the date; atomic. */
 filtra_status ft_tuning_save(const filtra_device *dev, const ft_tuning *tuning, const char *path);
+/** One entry as files have it; NULL when out of memory. */
+json_t *ft_tuning_entry_json(const ft_tuning_entry *entry);
 /** The choices alone, as checkpoints have them: the same bytes for the same choices. Caller frees;
  * NULL when out of memory. */
 char *ft_tuning_choices(const filtra_device *dev, const ft_tuning *tuning);

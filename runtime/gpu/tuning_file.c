@@ -203,11 +203,13 @@ static json_t *refusals_json(const ft_tuning_entry *e) {
   return list;
 }
 
-/* Of the whole document, or of a choice alone. */
-static json_t *entry_json(const ft_tuning_entry *e, bool whole) {
+static json_t *choice_json(const ft_tuning_entry *e) {
   json_t *choice = e->chosen ? ft_configuration_json(e->family, &e->choice) : json_null();
-  json_t *object = json_pack("{ss so}", "key", e->key, "configuration", choice);
-  if (!whole || !object) return object;
+  return json_pack("{ss so}", "key", e->key, "configuration", choice);
+}
+
+json_t *ft_tuning_entry_json(const ft_tuning_entry *e) {
+  json_t *object = choice_json(e);
   if (e->standard_seconds > 0.0)
     json_object_update_new(object, json_pack("{sf sf sI}", "default_seconds", e->standard_seconds,
                                              "seconds", e->seconds, "runs", (json_int_t)e->runs));
@@ -221,7 +223,8 @@ static json_t *document(const filtra_device *dev, const ft_tuning *t, bool whole
   json_t *entries = json_array();
   for (size_t i = 0; t && i < t->count; i++)
     if (whole || t->entries[i].chosen)
-      json_array_append_new(entries, entry_json(&t->entries[i], whole));
+      json_array_append_new(entries, whole ? ft_tuning_entry_json(&t->entries[i])
+                                           : choice_json(&t->entries[i]));
   json_t *device =
       json_pack("{ss ss ss ss sI}", "name", info->name, "uuid", info->uuid, "driver", info->driver,
                 "driver_uuid", id.driver_uuid, "driver_version", (json_int_t)id.driver_version);

@@ -167,6 +167,8 @@ typedef struct ft_profile_entry {
 /** Runs once with a timestamp pair around each call (in tape order, inputs as last set). *entries
  * is freed by the caller. UNSUPPORTED without timestamps. */
 filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size_t *count);
+/** The sum of the calls' times. */
+filtra_status ft_graph_seconds(filtra_graph *g, double *seconds);
 
 /** Sums over all calls of the flops and bytes that they say they take. */
 void ft_graph_work(const filtra_graph *g, double *flops, double *bytes);

@@ -19,6 +19,13 @@ static filtra_status fill_entries(filtra_graph *g, ft_profile_entry *entries) {
   return status;
 }
 
+/* Whether a run would bring nothing that the last one did not. */
+static bool up_to_date(const filtra_graph *g) {
+  for (size_t i = 0; i < g->input_count; i++)
+    if (g->inputs[i].fresh) return false;
+  return g->done_slot >= 0;
+}
+
 filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size_t *count) {
   const ft_caps *caps = &g->device->caps;
   *entries = NULL;
@@ -27,7 +34,7 @@ filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size
     return ft_fail(FILTRA_ERROR_ARGUMENT, "profile: compile a graph that has calls first");
   if (caps->timestamp_ns <= 0.0)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "profile: %s has no timestamps", caps->info.name);
-  FT_TRY(filtra_graph_run(g));
+  if (!up_to_date(g)) FT_TRY(filtra_graph_run(g));
   ft_profile_entry *list = ft_calloc(g->call_count, sizeof *list);
   if (!list) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = fill_entries(g, list);
@@ -37,6 +44,17 @@ filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size
   }
   *entries = list;
   *count = g->call_count;
+  return FILTRA_OK;
+}
+
+filtra_status ft_graph_seconds(filtra_graph *g, double *seconds) {
+  ft_profile_entry *entries;
+  size_t count;
+  FT_TRY(ft_graph_profile(g, &entries, &count));
+  *seconds = 0.0;
+  for (size_t i = 0; i < count; i++)
+    *seconds += entries[i].seconds;
+  free(entries);
   return FILTRA_OK;
 }
 

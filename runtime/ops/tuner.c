@@ -169,19 +169,11 @@ static filtra_status check_candidate(tuner *u, size_t index) {
 /* ---- timing ---- */
 
 static filtra_status time_once(ft_trial *t, double *seconds) {
-  *seconds = 0.0;
-  if (!filtra_device_get_info(ft_graph_device(t->graph))->timestamps) {
-    double start = ft_seconds();
-    FT_TRY(filtra_graph_run(t->graph));
-    *seconds = ft_seconds() - start;
-    return FILTRA_OK;
-  }
-  ft_profile_entry *entries;
-  size_t count;
-  FT_TRY(ft_graph_profile(t->graph, &entries, &count));
-  for (size_t i = 0; i < count; i++)
-    *seconds += entries[i].seconds;
-  free(entries);
+  if (filtra_device_get_info(ft_graph_device(t->graph))->timestamps)
+    return ft_graph_seconds(t->graph, seconds);
+  double start = ft_seconds();
+  FT_TRY(filtra_graph_run(t->graph));
+  *seconds = ft_seconds() - start;
   return FILTRA_OK;
 }
 
