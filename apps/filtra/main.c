@@ -1,5 +1,5 @@
 /* The `filtra` command: finds the subcommand, shows warnings, and says how it ended. */
-#include "command.h"
+#include "common/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* What each device can do. What follows from it is decided in override.c, last of all. */
+/* What each device can do. What follows from it is decided in plan.c, last of all. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"

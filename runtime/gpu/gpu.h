@@ -19,7 +19,7 @@ typedef enum ft_gemm_variant { FT_GEMM_NAIVE, FT_GEMM_TILED, FT_GEMM_S64 } ft_ge
 typedef enum ft_attention_variant { FT_ATTENTION_TILED, FT_ATTENTION_LANES } ft_attention_variant;
 
 /** Decisions that follow from the device; the only places where they are made are gpu/caps.c and
- * gpu/override.c. */
+ * gpu/plan.c. */
 typedef struct ft_caps {
   filtra_device_info info; /* public part, limits clamped; subgroup sizes are those planned for */
   bool cpu;                /* a CPU driver: wants barrier-free, one-subgroup workgroups */

@@ -4,7 +4,7 @@
 
 #include "gpu/gpu.h"
 #include "gpu/kernels.h"
-#include "gpu/override.h"
+#include "gpu/plan.h"
 
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 /* Profiles of devices: lines of "key = value", and comments behind a #. */
-#include "gpu/override.h"
+#include "gpu/plan.h"
 
 #include "base/file.h"
 #include "base/json.h"

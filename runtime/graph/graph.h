@@ -153,7 +153,7 @@ void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from);
 void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
 void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value);
 
-/* ---- tools (graph/checker.c, graph/replay.c) ---- */
+/* ---- tools (graph/checker.c, graph/inspect.c) ---- */
 
 /** Proves independently of the planner that the compiled plan has no hazard: conflicting accesses
  * are separated by a barrier, live tensors share no bytes, every read finds what its writer left.

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "gpu/override.h"
+#include "gpu/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "gpu/override.h"
+#include "gpu/plan.h"
 
 #include <ftw.h>
 #include <math.h>

@@ -1,0 +1,179 @@
+/* filtra bench: what this device reaches, against what it could, and what it computes. */
+#include "bench.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "common/options.h"
+#include "nn/mixer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the plan ---- */
+
+void bench_plan_add(bench_plan *plan, const bench_task *task) {
+  if (!task->entry || FT_GROW(plan->tasks, plan->count, plan->capacity)) {
+    plan->failed = true;
+    json_decref(task->entry);
+    return;
+  }
+  plan->tasks[plan->count++] = *task;
+}
+
+static void free_plan(bench_plan *plan) {
+  for (size_t i = 0; i < plan->count; i++)
+    json_decref(plan->tasks[i].entry);
+  free(plan->tasks);
+}
+
+/* Peaks first, between and last: the others are held against the highest. */
+static filtra_status make_plan(const bench *b, bench_plan *plan) {
+  const bench_arguments *a = b->arguments;
+  bench_plan_peaks(plan, false);
+  if (command_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
+  bench_plan_ops(a, plan);
+  if (a->ops && a->mixers) bench_plan_peaks(plan, true);
+  bench_plan_layers(b, plan);
+  bench_plan_steps(a, plan);
+  bench_plan_losses(a, plan);
+  bench_plan_peaks(plan, true);
+  return plan->failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
+}
+
+/* ---- taking one task after the other ---- */
+
+/* What a device cannot do is a result; anything else that goes wrong is a failure, of which the
+ * last one is returned, and does not keep the rest from being measured. */
+static filtra_status run_task(bench *b, const bench_task *task) {
+  filtra_status status = task->run(b, task);
+  if (status == FILTRA_ERROR_CANCELLED) return status;
+  if (status) json_object_set_new(task->entry, "error", json_string(filtra_error_message()));
+  bench_keep(b, task);
+  if (!b->arguments->json) bench_show(task);
+  return status == FILTRA_ERROR_UNSUPPORTED ? FILTRA_OK : status;
+}
+
+static filtra_status run_plan(bench *b, const bench_plan *plan, double start) {
+  const double soon = 70.0; /* of the two minutes that --quick may take on slow devices */
+  filtra_status failed = FILTRA_OK;
+  double weight = 0.0, done = 0.0;
+  for (size_t i = 0; i < plan->count; i++)
+    weight += plan->tasks[i].weight;
+  for (size_t i = 0; i < plan->count; i++) {
+    const bench_task *task = &plan->tasks[i];
+    double seconds = ft_seconds() - start;
+    if (b->arguments->quick && seconds > soon) bench_hurry();
+    bench_show_progress(task, i, plan->count, done / weight, seconds);
+    filtra_status status = run_task(b, task);
+    bench_end_progress();
+    if (status) failed = status;
+    if (status == FILTRA_ERROR_CANCELLED || status == FILTRA_ERROR_DEVICE_LOST) break;
+    done += task->weight;
+  }
+  return failed;
+}
+
+/* The peaks may have risen since an entry was held against them. */
+static void settle(bench *b, double start) {
+  size_t i;
+  json_t *entry;
+  json_array_foreach(b->results, i, entry) bench_set_fraction(b, entry);
+  json_object_set_new(b->document, "seconds", json_real(ft_seconds() - start));
+}
+
+/* *failed: what went wrong in some entry. */
+static filtra_status measure(bench *b, filtra_status *failed) {
+  bench_plan plan = {0};
+  double start = ft_seconds();
+  FT_TRY(filtra_device_open(&b->arguments->device, &b->device));
+  filtra_status status = bench_document(b);
+  if (!status) status = make_plan(b, &plan);
+  if (!status) *failed = run_plan(b, &plan, start);
+  if (*failed == FILTRA_ERROR_CANCELLED) status = *failed;
+  if (!status) settle(b, start);
+  free_plan(&plan);
+  filtra_device_close(&b->device);
+  return status;
+}
+
+/* ---- the command ---- */
+
+static const char NAME[] = "filtra bench";
+
+static filtra_status save(const json_t *document, ft_atomic_file *file) {
+  json_dumpf(document, file->stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  fputc('\n', file->stream);
+  return ft_atomic_commit(file);
+}
+
+static int run(const bench_arguments *a) {
+  bench b = {.arguments = a};
+  filtra_status failed = FILTRA_OK;
+  ft_atomic_file file;
+  command_catch_interrupts();
+  if (a->out) { /* a path that cannot be written shows before minutes of measuring */
+    filtra_status status = ft_atomic_open(a->out, &file);
+    if (status) return command_fail(NAME, status);
+  }
+  filtra_status status = measure(&b, &failed);
+  if (a->out && status)
+    ft_atomic_abort(&file);
+  else if (a->out)
+    status = save(b.document, &file);
+  int code = COMMAND_DONE;
+  if (status)
+    code = command_fail(NAME, status);
+  else if (a->json)
+    code = command_print_json(NAME, json_incref(b.document));
+  json_decref(b.document);
+  if (code || !failed) return code;
+  fprintf(stderr, "%s: not all could be measured; \"error\" says why\n", NAME);
+  return failed == FILTRA_ERROR_DEVICE_LOST ? COMMAND_DEVICE_LOST : COMMAND_FAILED;
+}
+
+/* ---- the command line ---- */
+
+static void print_help(void) {
+  printf("Usage: filtra bench [OPTION]...\n"
+         "Measures this device's peaks, then every op at the papers' shapes, one layer of every\n"
+         "mixer at growing lengths, a train step with each, and the losses of a short training.\n"
+         "Times are those of the device's clock after a warm-up, and are held against the peaks.\n"
+         "docs/benchmarks.md says what the file holds; filtra compare puts files side by side.\n\n"
+         "  --ops LIST         only these ops, or all:\n"
+         "                     ");
+  bench_print_ops();
+  printf("\n"
+         "  --mixers LIST      only these mixers, or all. Where one of both is given, the other\n"
+         "                     is left out\n"
+         "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
+         "  --out FILE         write the result as JSON\n"
+         "  --json             print it instead of the table\n%s",
+         device_options_help);
+}
+
+static bool mixer_exists(const char *name) {
+  for (size_t i = 0; i < ft_mixer_count; i++)
+    if (!strcmp(name, ft_mixers[i]->name)) return true;
+  return false;
+}
+
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("ops", bench_arguments, ops),     COMMAND_TEXT("mixers", bench_arguments, mixers),
+    COMMAND_FLAG("quick", bench_arguments, quick), COMMAND_OUT(bench_arguments, out),
+    COMMAND_FLAG("json", bench_arguments, json),
+};
+
+int run_bench(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  bench_arguments a = {0};
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
+  char unknown[COMMAND_LISTED];
+  if (!command_all_known(a.ops, bench_op_exists, unknown))
+    return command_misused(argv[0], "--ops: there is no op \"%s\"", unknown);
+  if (!command_all_known(a.mixers, mixer_exists, unknown))
+    return command_misused(argv[0], "--mixers: there is no mixer \"%s\"", unknown);
+  if (!a.ops && !a.mixers) a.ops = a.mixers = "all";
+  return run(&a);
+}

@@ -1,0 +1,151 @@
+/* Mixers side by side: how one layer's time and memory grow with the length of a sequence, forward
+ * and backward. Which mixers there are, the table of nn/mixer.h says. */
+#include "bench.h"
+#include "common/options.h"
+
+#include "base/memory.h"
+#include "graph/graph.h"
+#include "nn/mixer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  WIDTH = 64,
+  HEADS = 2,
+  SHORTEST = 1024,
+  LONGEST = 32768,
+  SHORTEST_QUICK = 256,
+  LONGEST_QUICK = 1024,
+  MOST_LENGTHS = 8,
+  GPU_BATCH = 16 /* one sequence of the shortest would leave most of a GPU idle */
+};
+
+/* ---- one layer ---- */
+
+typedef struct layer {
+  filtra_device *device;
+  ft_mixer mixer;
+  int64_t batch, length;
+  filtra_parameters *params;
+  bench_graph g;
+  filtra_tensor *out[2]; /* the result, and a loss or NULL */
+} layer;
+
+static filtra_status build_layer(layer *l) {
+  FT_TRY(filtra_graph_create(l->device, &(filtra_graph_options){.slots = 1, .training = true},
+                             &l->g.graph));
+  const int64_t shape[] = {l->batch, l->length, WIDTH};
+  ft_scope scope = {.graph = l->g.graph, .params = l->params};
+  /* The gradient reaches the input as in a stack of layers. */
+  ft_mixer_input in = {.x = bench_numbers(&l->g, "x", 0.0f, 3, shape),
+                       .mask = bench_numbers(&l->g, "mask", 1.0f, 2, shape), /* above 0 */
+                       .heads = HEADS};
+  l->out[1] = NULL;
+  l->out[0] = l->mixer.kind->build(&scope, l->mixer.options, &in, &l->out[1]);
+  return ft_graph_status(l->g.graph);
+}
+
+/* Parameters are declared by building once. */
+static filtra_status compile_layer(layer *l) {
+  FT_TRY(filtra_parameters_create(l->device, &l->params));
+  FT_TRY(build_layer(l));
+  bench_graph_close(&l->g);
+  FT_TRY(filtra_parameters_commit(l->params, 1, true));
+  FT_TRY(build_layer(l));
+  FT_TRY(filtra_graph_backward(l->g.graph, l->out[1] ? 2 : 1, l->out, NULL));
+  return filtra_graph_compile(l->g.graph);
+}
+
+static filtra_status time_layer(const bench *b, layer *l, json_t *entry) {
+  bench_timing t;
+  double flops, bytes;
+  uint64_t before = filtra_device_memory_used(l->device);
+  FT_TRY(compile_layer(l));
+  uint64_t memory = filtra_device_memory_used(l->device) - before;
+  FT_TRY(bench_time_graph(l->g.graph, b->arguments->quick, &t));
+  ft_graph_work(l->g.graph, &flops, &bytes);
+  bench_add_work(b, entry, flops, bytes, &t);
+  json_object_set_new(entry, "memory_bytes", json_integer((json_int_t)memory));
+  return FILTRA_OK;
+}
+
+static filtra_status run_layer(bench *b, const bench_task *task) {
+  const ft_mixer_class *kind = task->what;
+  layer l = {.device = b->device,
+             .batch = json_integer_value(json_object_get(task->entry, "batch")),
+             .length = task->number};
+  l.g = (bench_graph){.device = b->device, .backward = true};
+  json_t *name = json_string(kind->name);
+  filtra_status status = ft_mixer_read(name, "filtra bench", &l.mixer);
+  json_decref(name);
+  if (!status) status = time_layer(b, &l, task->entry);
+  bench_graph_close(&l.g);
+  filtra_parameters_destroy(&l.params);
+  return status;
+}
+
+/* ---- growth ---- */
+
+static double number(const json_t *entry, const char *key) {
+  return json_number_value(json_object_get(entry, key));
+}
+
+/* From the layers that could be measured. */
+static filtra_status run_scaling(bench *b, const bench_task *task) {
+  const ft_mixer_class *kind = task->what;
+  double length[MOST_LENGTHS], seconds[MOST_LENGTHS], memory[MOST_LENGTHS];
+  size_t i, count = 0;
+  const json_t *e;
+  json_array_foreach(b->results, i, e) {
+    if (strcmp(json_string_value(json_object_get(e, "op")), "mixer_layer") ||
+        strcmp(json_string_value(json_object_get(e, "mixer")), kind->name) ||
+        json_object_get(e, "error") || count == MOST_LENGTHS)
+      continue;
+    length[count] = number(e, "length");
+    seconds[count] = number(e, "seconds_best");
+    memory[count++] = number(e, "memory_bytes");
+  }
+  if (count < 2)
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "fewer than two lengths could be measured");
+  json_object_update_new(task->entry,
+                         json_pack("{sf sf sf sf}", "from_length", length[0], "to_length",
+                                   length[count - 1], "time_exponent",
+                                   bench_exponent(length, seconds, count), "memory_exponent",
+                                   bench_exponent(length, memory, count)));
+  return FILTRA_OK;
+}
+
+/* ---- the plan ---- */
+
+static void plan_layer(bench_plan *plan, const ft_mixer_class *kind, int64_t batch, int64_t n) {
+  char name[64];
+  snprintf(name, sizeof name, "%s, %lld x %lld tokens", kind->name, (long long)batch, (long long)n);
+  json_t *entry = json_pack("{ss ss ss ss sI sI si si}", "op", "mixer_layer", "case", name, "pass",
+                            "forward+backward", "mixer", kind->name, "batch", (json_int_t)batch,
+                            "length", (json_int_t)n, "width", WIDTH, "heads", HEADS);
+  bench_plan_add(plan, &(bench_task){.entry = entry,
+                                     .part = BENCH_RESULT,
+                                     .run = run_layer,
+                                     .what = kind,
+                                     .number = n,
+                                     .weight = 1.0});
+}
+
+void bench_plan_layers(const bench *b, bench_plan *plan) {
+  const bench_arguments *a = b->arguments;
+  bool cpu = filtra_device_get_info(b->device)->device_class == FILTRA_DEVICE_CPU;
+  for (size_t i = 0; i < ft_mixer_count; i++) {
+    const ft_mixer_class *kind = ft_mixers[i];
+    if (!command_listed(a->mixers, kind->name)) continue;
+    for (int64_t n = a->quick ? SHORTEST_QUICK : SHORTEST;
+         n <= (a->quick ? LONGEST_QUICK : LONGEST); n *= 2)
+      plan_layer(plan, kind, cpu ? 1 : GPU_BATCH, n);
+    bench_plan_add(plan, &(bench_task){.entry = json_pack("{ss ss ss}", "op", "mixer_scaling",
+                                                          "case", kind->name, "mixer", kind->name),
+                                       .part = BENCH_RESULT,
+                                       .run = run_scaling,
+                                       .what = kind});
+  }
+}

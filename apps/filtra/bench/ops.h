@@ -1,0 +1,34 @@
+/* Tables of ops at shapes that papers use. */
+#ifndef FILTRA_BENCH_OPS_H
+#define FILTRA_BENCH_OPS_H
+
+#include "bench.h"
+
+#include "graph/graph.h"
+
+#include <filtra/ops.h>
+
+/** Sizes of one case; what `out` is, the family's builder says. 0: the op has no such size. */
+typedef struct bench_shape {
+  const char *from; /* whose */
+  int64_t batch, length, width, heads, out;
+  bool quick; /* for --quick; the others are for all else */
+  bool causal;
+} bench_shape;
+
+typedef struct bench_family {
+  const char *op;
+  /* `what` is a bench_shape. */
+  filtra_tensor *(*build)(bench_graph *g, const void *what);
+  const bench_shape *shapes;
+  size_t count;
+  bool forward_only;    /* has no gradient */
+  const char *out;      /* the name of `out` in the file */
+  const char *out_text; /* how a case's name ends with it */
+} bench_family;
+
+/** Ops between tokens (mixing.c), and those of each token (tokens.c). */
+extern const bench_family bench_mixing[], bench_tokens[];
+extern const size_t bench_mixing_count, bench_tokens_count;
+
+#endif

@@ -1,0 +1,91 @@
+/* What a whole train step takes with each mixer, by the host's clock: as a user would see it. */
+#include "bench.h"
+#include "common/options.h"
+
+#include "graph/graph.h"
+#include "train/trainer.h"
+
+#include <stdio.h>
+
+/* Two layers at the shape of Long Range Arena's published recipes, batch 4. */
+enum { BATCH = 4, LENGTH = 1024, VOCABULARY = 32, CLASSES = 10 };
+
+static const filtra_model_config STEP_MODEL = {.vocabulary = VOCABULARY,
+                                               .classes = CLASSES,
+                                               .max_length = LENGTH,
+                                               .layers = 2,
+                                               .heads = 2,
+                                               .width = 64,
+                                               .ffn_width = 128,
+                                               .seed = 1};
+
+typedef struct step {
+  filtra_trainer *trainer;
+  filtra_batch batch;
+} step;
+
+static filtra_status take_step(void *context) {
+  step *s = context;
+  FT_TRY(filtra_trainer_step(s->trainer, &s->batch, NULL));
+  return filtra_trainer_finish(s->trainer, NULL);
+}
+
+static filtra_status time_step(const bench *b, step *s, uint64_t before, json_t *entry) {
+  bench_timing t;
+  double flops, bytes;
+  FT_TRY(filtra_trainer_prepare(s->trainer, BATCH, LENGTH));
+  FT_TRY(bench_time(take_step, s, b->arguments->quick, &t));
+  ft_graph_work(s->trainer->graphs[0]->batch.graph, &flops, &bytes);
+  bench_add_work(b, entry, flops, bytes, &t);
+  uint64_t memory = filtra_device_memory_used(b->device) - before;
+  json_object_set_new(entry, "memory_bytes", json_integer((json_int_t)memory));
+  json_object_set_new(entry, "tokens_per_second", json_real(BATCH * LENGTH / t.median));
+  return FILTRA_OK;
+}
+
+static filtra_status run_step(bench *b, const bench_task *task) {
+  static int32_t tokens[BATCH * LENGTH], lengths[BATCH], labels[BATCH];
+  static float weights[BATCH];
+  for (int i = 0; i < BATCH * LENGTH; i++)
+    tokens[i] = 1 + (int32_t)((uint32_t)i * 2654435761u >> 16) % (VOCABULARY - 1);
+  for (int i = 0; i < BATCH; i++) {
+    lengths[i] = LENGTH;
+    labels[i] = i % CLASSES;
+    weights[i] = 1.0f;
+  }
+  step s = {.batch = {.size = BATCH,
+                      .length = LENGTH,
+                      .count = BATCH,
+                      .tokens = tokens,
+                      .lengths = lengths,
+                      .labels = labels,
+                      .weights = weights}};
+  filtra_model_config config = STEP_MODEL;
+  config.mixer = task->what;
+  filtra_model *model;
+  uint64_t before = filtra_device_memory_used(b->device);
+  FT_TRY(filtra_model_create(b->device, &config, &model));
+  filtra_status status =
+      filtra_trainer_create(model, &(filtra_train_options){.learning_rate = 1e-3f}, &s.trainer);
+  if (!status) status = time_step(b, &s, before, task->entry);
+  filtra_trainer_destroy(&s.trainer);
+  filtra_model_destroy(&model);
+  return status;
+}
+
+void bench_plan_steps(const bench_arguments *a, bench_plan *plan) {
+  const filtra_model_config *m = &STEP_MODEL;
+  for (size_t i = 0; i < ft_mixer_count; i++) {
+    const char *mixer = ft_mixers[i]->name;
+    if (!command_listed(a->mixers, mixer)) continue;
+    json_t *entry =
+        json_pack("{ss ss ss ss si si sI sI sI sI}", "op", "train_step", "case", mixer, "pass",
+                  "forward+backward", "mixer", mixer, "batch", BATCH, "length", LENGTH, "width",
+                  (json_int_t)m->width, "heads", (json_int_t)m->heads, "ffn_width",
+                  (json_int_t)m->ffn_width, "layers", (json_int_t)m->layers);
+    bench_plan_add(
+        plan,
+        &(bench_task){
+            .entry = entry, .part = BENCH_RESULT, .run = run_step, .what = mixer, .weight = 1.5});
+  }
+}

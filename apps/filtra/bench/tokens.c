@@ -1,0 +1,146 @@
+/* Ops that do the same to every token, the loss, and the optimizer's pass over all parameters. */
+#include "ops.h"
+
+#include "ops/optimizer.h"
+
+static filtra_tensor *features(bench_graph *g, const bench_shape *s, const char *name) {
+  return bench_numbers(g, name, 0.0f, 3, (int64_t[]){s->batch, s->length, s->width});
+}
+
+static filtra_tensor *build_linear(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  const int64_t w[] = {s->out, s->width}, residual[] = {s->batch, s->length, s->out};
+  return filtra_linear(
+      g->graph, features(g, s, "x"), bench_numbers(g, "w", 0.0f, 2, w),
+      bench_numbers(g, "b", 0.0f, 1, w),
+      &(filtra_linear_options){.activation = FILTRA_ACTIVATION_GELU,
+                               .dropout = 0.1f,
+                               .residual = bench_numbers(g, "residual", 0.0f, 3, residual)});
+}
+
+static filtra_tensor *build_layer_norm(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  return filtra_layer_norm(g->graph, features(g, s, "x"),
+                           bench_numbers(g, "gain", 1.0f, 1, &s->width),
+                           bench_numbers(g, "bias", 0.0f, 1, &s->width), 0.0f);
+}
+
+static filtra_tensor *build_scale_norm(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  return filtra_scale_norm(g->graph, features(g, s, "x"),
+                           bench_numbers(g, "gain", 1.0f, 1, &s->width), 0.0f, false);
+}
+
+/* A sum and an activation, a pass each. */
+static filtra_tensor *build_elementwise(bench_graph *g, const void *what) {
+  filtra_tensor *sum = filtra_add(g->graph, features(g, what, "a"), features(g, what, "b"));
+  return filtra_activate(g->graph, sum, FILTRA_ACTIVATION_GELU);
+}
+
+static filtra_tensor *build_dropout(bench_graph *g, const void *what) {
+  return filtra_dropout(g->graph, features(g, what, "x"), 0.1f);
+}
+
+static filtra_tensor *build_pool(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  filtra_tensor *mask = bench_numbers(g, "mask", 1.0f, 2, (int64_t[]){s->batch, s->length});
+  return filtra_pool_mean(g->graph, features(g, s, "x"), mask, false);
+}
+
+static filtra_tensor *build_embedding(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  const int64_t table[] = {s->out, s->width}, tokens[] = {s->batch, s->length};
+  return filtra_embedding(g->graph, bench_numbers(g, "table", 0.0f, 2, table),
+                          bench_integers(g, "tokens", s->out, 2, tokens));
+}
+
+static filtra_tensor *build_cross_entropy(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  const int64_t logits[] = {s->batch * s->length, s->out};
+  filtra_tensor *losses =
+      filtra_cross_entropy(g->graph, bench_numbers(g, "logits", 0.0f, 2, logits),
+                           bench_integers(g, "labels", s->out, 1, logits), 0.0f);
+  return filtra_weighted_mean(g->graph, losses, NULL);
+}
+
+/* `out` parameters, all of which decay. */
+static filtra_tensor *build_optimizer(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  const int64_t one = 1, settings = sizeof(ft_optimizer_inputs) / sizeof(float);
+  const int64_t words = FT_OPTIMIZER_STATE_WORDS;
+  const int32_t state[FT_OPTIMIZER_STATE_WORDS] = {0};
+  ft_optimizer_inputs inputs;
+  ft_optimizer_prepare(&(ft_optimizer_settings){.kind = FT_OPTIMIZER_ADAMW,
+                                                .learning_rate = 1e-4,
+                                                .beta1 = 0.9,
+                                                .beta2 = 0.999,
+                                                .epsilon = 1e-8,
+                                                .weight_decay = 0.01,
+                                                .clip_norm = 1.0},
+                       1, &inputs);
+  ft_adam_tensors adam = {bench_numbers(g, "parameters", 0.0f, 1, &s->out),
+                          bench_numbers(g, "gradients", 0.0f, 1, &s->out),
+                          bench_numbers(g, "first moments", 0.0f, 1, &s->out),
+                          bench_numbers(g, "second moments", 1.0f, 1, &s->out)};
+  filtra_tensor *step = bench_operand(g, "settings", FILTRA_F32, 1, &settings, &inputs);
+  filtra_tensor *metrics =
+      ft_emit_gradient_norm(g->graph, adam.gradients, bench_numbers(g, "loss", 1.0f, 1, &one), step,
+                            bench_operand(g, "state", FILTRA_I32, 1, &words, state));
+  ft_emit_adam(g->graph, &adam, s->out, step, metrics);
+  return metrics;
+}
+
+/* ---- shapes ---- */
+
+#define QUICK .quick = true
+
+/* `out` is the layer's width. */
+static const bench_shape LAYERS[] = {
+    {"LRA listops", 32, 2048, 64, .out = 128},
+    {"UEA Heartbeat", 16, 405, 512, .out = 2048},
+    {"ImageNet DeiT-S", 32, 197, 384, .out = 1536},
+    {"WikiText GPT-2", 4, 1024, 768, .out = 3072},
+    {"LRA", 4, 1024, 64, .out = 128, QUICK},
+    {"ImageNet DeiT-S", 2, 197, 384, .out = 1536, QUICK},
+};
+static const bench_shape FEATURES[] = {
+    {"LRA text", 32, 4096, 64},
+    {"WikiText GPT-2", 16, 1024, 768},
+    {"LRA text", 16, 4096, 64, QUICK},
+    {"WikiText GPT-2", 4, 1024, 768, QUICK},
+};
+/* `out` is the vocabulary. */
+static const bench_shape VOCABULARIES[] = {
+    {"LRA text", 32, 4096, 64, .out = 257},
+    {"WikiText GPT-2", 4, 1024, 768, .out = 50257},
+    {"LRA text", 16, 4096, 64, .out = 257, QUICK},
+    {"WikiText GPT-2", 1, 1024, 768, .out = 8192, QUICK},
+};
+/* `out` is the classes. */
+static const bench_shape CLASSES[] = {
+    {"WikiText GPT-2", 4, 1024, .out = 50257},
+    {"WikiText GPT-2", 1, 128, .out = 50257, QUICK},
+};
+/* `out` is the parameters. */
+static const bench_shape PARAMETERS[] = {
+    {"LRA", .out = 90000},
+    {"ImageNet DeiT-S", .out = 22000000},
+    {"WikiText GPT-2", .out = 124000000},
+    {"ImageNet DeiT-Ti", .out = 5700000, QUICK},
+};
+
+const bench_family bench_tokens[] = {
+    {"linear", build_linear, LAYERS, FT_COUNT(LAYERS), .out = "out", .out_text = " to"},
+    {"layer_norm", build_layer_norm, FEATURES, FT_COUNT(FEATURES)},
+    {"scale_norm", build_scale_norm, FEATURES, FT_COUNT(FEATURES)},
+    {"elementwise", build_elementwise, FEATURES, FT_COUNT(FEATURES)},
+    {"dropout", build_dropout, FEATURES, FT_COUNT(FEATURES)},
+    {"pool", build_pool, FEATURES, FT_COUNT(FEATURES)},
+    {"embedding", build_embedding, VOCABULARIES, FT_COUNT(VOCABULARIES), .out = "vocabulary",
+     .out_text = " of"},
+    {"cross_entropy", build_cross_entropy, CLASSES, FT_COUNT(CLASSES), .out = "classes",
+     .out_text = " to"},
+    {"optimizer", build_optimizer, PARAMETERS, FT_COUNT(PARAMETERS), .forward_only = true,
+     .out = "parameters", .out_text = ", parameters"},
+};
+const size_t bench_tokens_count = FT_COUNT(bench_tokens);

@@ -1,0 +1,69 @@
+/* The keys of a run's configuration, from the tables that read them. */
+#include "common/command.h"
+
+#include "train/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_names(const char *const *names) {
+  for (int i = 0; names[i]; i++)
+    printf("%s%s", i ? ", " : "", names[i]);
+}
+
+static void print_list(const float *list) {
+  char text[64] = "";
+  for (int i = 0; list[i] != 0; i++) {
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%s%g", i ? ", " : "[", ft_shortest(list[i]));
+  }
+  printf("%-14s ", strcat(text, "]"));
+}
+
+static void print_field(const ft_json_field *f, const char *prefix) {
+  char key[64];
+  snprintf(key, sizeof key, "%s%s", prefix, f->name);
+  printf("  %-24s ", key);
+  switch (f->type) {
+  case FT_JSON_INT:
+  case FT_JSON_FLOAT:
+    printf("%-14.10g %.10g to %.10g", f->fallback, f->low, f->high);
+    break;
+  case FT_JSON_BOOL:
+    printf("%-14s false, true", f->fallback != 0.0 ? "true" : "false");
+    break;
+  case FT_JSON_ENUM:
+    printf("%-14s ", f->names[(int)f->fallback]);
+    print_names(f->names);
+    break;
+  case FT_JSON_STRING:
+    printf("%-14s text", "");
+    break;
+  case FT_JSON_FLOATS:
+    print_list(f->list);
+    printf("numbers, %.10g to %.10g", f->low, f->high);
+    break;
+  case FT_JSON_ANY: /* the mixer */
+    printf("%-14s name, or {\"name\": NAME, OPTION...} with the options below", "softmax");
+    break;
+  }
+  putchar('\n');
+}
+
+void print_config_keys(void) {
+  ft_json_field fields[FT_RUN_MAX_FIELDS];
+  size_t count = ft_run_config_fields(fields);
+  printf("\nKeys of the configuration, with default and what is accepted. 0 or nothing as default "
+         "means:\nvocabulary, classes, max_length, tokenizer from the data; ffn_width 2 width, "
+         "head_width as\nffn_width, embedding_init 0.02, activation gelu, head_activation relu "
+         "(with block converter\n4 width, width, 1 / sqrt(max_length), softplus, leaky_relu); "
+         "steps and epochs 10 epochs;\neval_every once an epoch; checkpoint_every as "
+         "eval_every.\n\n");
+  for (size_t i = 0; i < count; i++)
+    print_field(&fields[i], "");
+  for (size_t i = 0; i < ft_mixer_count; i++) {
+    printf("\n  mixer %s\n", ft_mixers[i]->name);
+    for (size_t k = 0; k < ft_mixers[i]->field_count; k++)
+      print_field(&ft_mixers[i]->fields[k], "mixer.");
+  }
+}

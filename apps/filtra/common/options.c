@@ -1,0 +1,86 @@
+/* Reading a command line by its table; getopt_long does the reading. */
+#include "common/options.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_OPTIONS = 32, FIRST_CODE = OPTION_FIRST_FREE };
+
+static bool take(const char *command, const command_option *o, const char *value, char *arguments) {
+  char name[64];
+  snprintf(name, sizeof name, "--%s", o->name);
+  switch (o->kind) {
+  case OPTION_FLAG:
+    *(bool *)(arguments + o->offset) = true;
+    return true;
+  case OPTION_TEXT:
+    *(const char **)(arguments + o->offset) = value;
+    return true;
+  case OPTION_NUMBER:
+    return command_number(command, name, value, o->low, o->high,
+                          (uint64_t *)(arguments + o->offset));
+  case OPTION_REAL:
+    return command_real(command, name, value, o->least, o->most, (float *)(arguments + o->offset));
+  default:
+    o->take(arguments, o->name, value);
+    return true;
+  }
+}
+
+/* The option that a code of getopt_long stands for; NULL: one of the device's. */
+static const command_option *find(const command_line *line, int code) {
+  if (code >= FIRST_CODE) return &line->options[code - FIRST_CODE];
+  for (size_t i = 0; i < line->count; i++)
+    if (line->options[i].letter && line->options[i].letter == code) return &line->options[i];
+  return NULL;
+}
+
+int command_take(int argc, char **argv, const command_line *line, void *arguments) {
+  static const struct option device_options[] = {DEVICE_OPTIONS};
+  struct option table[MOST_OPTIONS] = {{"help", no_argument, NULL, 'h'}};
+  char letters[2 * MOST_OPTIONS + 1] = "h";
+  size_t rows = 1;
+  for (size_t i = 0; i < FT_COUNT(device_options) && line->opens_device; i++)
+    table[rows++] = device_options[i];
+  assert(rows + line->count < MOST_OPTIONS);
+  for (size_t i = 0; i < line->count; i++) {
+    const command_option *o = &line->options[i];
+    int argument = o->kind == OPTION_FLAG ? no_argument : required_argument;
+    table[rows++] = (struct option){o->name, argument, NULL, FIRST_CODE + (int)i};
+    if (o->letter) sprintf(letters + strlen(letters), "%c%s", o->letter, argument ? ":" : "");
+  }
+  for (int code; (code = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
+    if (code == 'h') {
+      line->print_help();
+      return COMMAND_DONE;
+    }
+    if (code == '?') return command_bad_option(argv[0]);
+    const command_option *o = find(line, code);
+    if (!o)
+      take_device_option(code, optarg, arguments);
+    else if (!take(argv[0], o, optarg, arguments))
+      return COMMAND_USAGE;
+  }
+  if (optind < argc && !line->words)
+    return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
+  return -1;
+}
+
+bool command_listed(const char *list, const char *name) {
+  size_t length = strlen(name);
+  if (!list || !strcmp(list, "all")) return list != NULL;
+  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+    if (!strncmp(at, name, length) && (at[length] == ',' || !at[length])) return true;
+  return false;
+}
+
+bool command_all_known(const char *list, bool (*exists)(const char *name),
+                       char unknown[COMMAND_LISTED]) {
+  if (!list || !strcmp(list, "all")) return true;
+  for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
+    snprintf(unknown, COMMAND_LISTED, "%.*s", (int)strcspn(at, ","), at);
+    if (!exists(unknown)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,181 @@
+/* Rooflines (Williams, Waterman and Patterson 2009): what a case reaches by how many operations it
+ * does on each byte that it moves, below what the measured peaks allow. */
+#include "compare.h"
+
+#include "base/memory.h"
+#include "common/chart.h"
+#include "common/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The roof between two intensities, its edge within: min(peak, intensity x bandwidth). */
+typedef struct roof {
+  double x[3], y[3];
+} roof;
+
+static bool has_roof(const compare_machine *m) {
+  return m->peak_gflops > 0.0 && m->peak_gbytes > 0.0;
+}
+
+static roof roof_of(const compare_machine *m, double low, double high) {
+  roof r = {.x = {low, m->peak_gflops / m->peak_gbytes, high}};
+  for (size_t i = 0; i < FT_COUNT(r.x); i++)
+    r.y[i] = fmin(m->peak_gflops, r.x[i] * m->peak_gbytes);
+  return r;
+}
+
+static bool has_dot(const compare_entry *e) {
+  return compare_measured(e) && e->flops > 0.0 && e->bytes > 0.0 && e->gflops > 0.0;
+}
+
+/* Widens the range to all that one of machines[first] to below `end` has, and some room. */
+static void find_range(const comparison *c, size_t first, size_t end, double *low, double *high) {
+  *low = INFINITY;
+  *high = 0.0;
+  for (size_t k = first; k < end; k++) {
+    const compare_machine *m = &c->machines[k];
+    double edge = m->peak_gflops / m->peak_gbytes;
+    if (has_roof(m)) *low = fmin(*low, edge / 4.0);
+    if (has_roof(m)) *high = fmax(*high, edge * 4.0);
+    for (size_t i = 0; i < m->entry_count; i++) {
+      const compare_entry *e = &m->entries[i];
+      if (!has_dot(e)) continue;
+      *low = fmin(*low, e->flops / e->bytes);
+      *high = fmax(*high, e->flops / e->bytes);
+    }
+  }
+}
+
+/* ---- one machine's cases ---- */
+
+typedef struct dots {
+  double *x, *y;
+  char (*notes)[COMPARE_TEXT];
+  const char **pointers; /* to the notes */
+  chart_series *series;  /* by op, then the roof */
+  size_t count;
+} dots;
+
+static void free_dots(dots *d) {
+  free(d->x);
+  free(d->y);
+  free(d->notes);
+  free((void *)d->pointers);
+  free(d->series);
+}
+
+static filtra_status make_dots(const comparison *c, dots *d) {
+  *d = (dots){.x = ft_calloc(c->row_count + 1, sizeof *d->x),
+              .y = ft_calloc(c->row_count + 1, sizeof *d->y),
+              .notes = ft_calloc(c->row_count + 1, sizeof *d->notes),
+              .pointers = ft_calloc(c->row_count + 1, sizeof *d->pointers),
+              .series = ft_calloc(c->row_count + 1, sizeof *d->series)};
+  return d->x && d->y && d->notes && d->pointers && d->series ? FILTRA_OK
+                                                              : FILTRA_ERROR_HOST_MEMORY;
+}
+
+/* Sets the i-th row's dot; without one it stays NaN and is left out. */
+static void set_dot(const comparison *c, size_t machine, size_t i, dots *d) {
+  char kind[COMPARE_TEXT], share[NUMBER_TEXT];
+  const compare_entry *e = c->rows[i].cells[machine];
+  d->x[i] = d->y[i] = NAN;
+  d->pointers[i] = d->notes[i];
+  if (!has_dot(e)) return;
+  d->x[i] = e->flops / e->bytes;
+  d->y[i] = e->gflops;
+  compare_kind(e, kind);
+  snprintf(d->notes[i], sizeof d->notes[i],
+           "%.300s%s%.300s: %.4g GFLOP/s at %.3g FLOP/byte, %s of the roofline", c->rows[i].name,
+           *kind ? ", " : "", kind, d->y[i], d->x[i],
+           number_text("%.0f %%", 100.0 * e->fraction, share));
+}
+
+/* The same op has the same colour and shape for every machine. */
+static void set_series(const comparison *c, size_t machine, dots *d) {
+  for (size_t first = 0, end; first < c->row_count; first = end) {
+    end = compare_op_end(c, first);
+    const compare_entry *any = NULL;
+    for (size_t i = first; i < end; i++) {
+      set_dot(c, machine, i, d);
+      for (size_t k = 0; k < c->machine_count; k++)
+        if (has_dot(c->rows[i].cells[k])) any = c->rows[i].cells[k];
+    }
+    if (any)
+      d->series[d->count++] = (chart_series){.name = any->op,
+                                             .x = d->x + first,
+                                             .y = d->y + first,
+                                             .count = end - first,
+                                             .style = CHART_DOTS,
+                                             .notes = d->pointers + first};
+  }
+}
+
+static filtra_status write_machine(FILE *to, const comparison *c, size_t machine) {
+  const compare_machine *m = &c->machines[machine];
+  char description[COMPARE_TEXT], flops[NUMBER_TEXT], bytes[NUMBER_TEXT];
+  double low, high;
+  dots d;
+  filtra_status status = make_dots(c, &d);
+  find_range(c, machine, machine + 1, &low, &high);
+  const roof r = roof_of(m, low, high);
+  if (!status) {
+    set_series(c, machine, &d);
+    if (has_roof(m))
+      d.series[d.count++] = (chart_series){
+          .name = "what the peaks allow", .x = r.x, .y = r.y, .count = 3, .style = CHART_LIMIT};
+    snprintf(description, sizeof description,
+             "A dot for each case, by op, below a roof of %s GFLOP/s and %s GB/s. The tables below "
+             "have the numbers.",
+             rate_text(m->peak_gflops, flops), rate_text(m->peak_gbytes, bytes));
+    chart_write(to, &(chart){.title = m->label,
+                             .x_label = "FLOP per byte moved",
+                             .y_label = "GFLOP/s",
+                             .description = description,
+                             .log_x = true,
+                             .log_y = true,
+                             .series = d.series,
+                             .count = d.count});
+  }
+  free_dots(&d);
+  return status;
+}
+
+/* ---- all machines' roofs ---- */
+
+static void write_all(FILE *to, const comparison *c) {
+  chart_series series[COMPARE_MOST_FILES];
+  roof roofs[COMPARE_MOST_FILES];
+  double low, high;
+  find_range(c, 0, c->machine_count, &low, &high);
+  for (size_t k = 0; k < c->machine_count; k++) {
+    const compare_machine *m = &c->machines[k];
+    roofs[k] = roof_of(m, low, high);
+    series[k] = (chart_series){
+        .name = m->label, .x = roofs[k].x, .y = roofs[k].y, .count = has_roof(m) ? 3 : 0};
+  }
+  chart_write(to, &(chart){.title = "All roofs",
+                           .x_label = "FLOP per byte moved",
+                           .y_label = "GFLOP/s",
+                           .description = "What each machine's measured peaks allow.",
+                           .log_x = true,
+                           .log_y = true,
+                           .series = series,
+                           .count = c->machine_count});
+}
+
+filtra_status compare_page_roofs(FILE *to, const comparison *c) {
+  fputs(
+      "<h2 id=\"roofs\">Rooflines</h2>\n<p>A case cannot be faster than the machine multiplies "
+      "and adds, nor than it moves the case's bytes; the dashed roof is what the peaks measured "
+      "on the machine allow. Dots above its slope were served by caches, which the copies are too "
+      "large for; dots above its top mean that something disturbed the measuring of the "
+      "peak.</p>\n<div class=\"charts\">\n",
+      to);
+  if (c->machine_count > 1) write_all(to, c);
+  for (size_t k = 0; k < c->machine_count; k++)
+    FT_TRY(write_machine(to, c, k));
+  fputs("</div>\n", to);
+  return FILTRA_OK;
+}

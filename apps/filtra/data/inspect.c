@@ -1,0 +1,366 @@
+/* filtra data inspect: what a data set holds. */
+#include "base/json.h"
+#include "base/memory.h"
+#include "common/options.h"
+
+#include "data/dataset.h"
+
+#include <filtra/data.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_help(void) {
+  printf(
+      "Usage: filtra data inspect PATH [OPTION]...\n"
+      "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
+      "vocabulary. Every line is checked, and labels that can be recomputed are.\n\n"
+      "  --format NAME         one of those below, instead of what the content says\n"
+      "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna\n"
+      "  --text-column NAME    of a table, the column to read, by name or number\n"
+      "  --target-column NAME  and the one to predict\n"
+      "  --json                print one JSON object\n\nFormats:\n");
+  for (size_t i = 0; i < ft_dataset_format_count; i++)
+    printf("  %-13s %s\n", ft_dataset_formats[i]->name, ft_dataset_formats[i]->holds);
+}
+
+/* What is counted over one split. A pair's two sequences count as two. */
+typedef struct census {
+  uint64_t samples, *per_class; /* [classes] */
+  uint32_t shortest, longest;
+  uint64_t tokens; /* or steps; of a text to model, its last one, which is a target only, too */
+  double mean;     /* length */
+  double lowest_value, mean_value, top_value; /* of targets that are numbers */
+} census;
+
+static void count_length(census *c, uint32_t length) {
+  if (length < c->shortest) c->shortest = length;
+  if (length > c->longest) c->longest = length;
+  c->tokens += length;
+}
+
+static filtra_status count_split(const filtra_dataset *ds, filtra_split split, census *c) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  double values = 0.0;
+  *c = (census){.samples = info->count[split], .lowest_value = INFINITY, .top_value = -INFINITY};
+  if (c->samples == 0) return FILTRA_OK;
+  c->shortest = UINT32_MAX;
+  if (info->classes) c->per_class = ft_calloc(info->classes, sizeof *c->per_class);
+  if (info->classes && !c->per_class) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t i = 0; i < c->samples; i++) {
+    filtra_sample s;
+    FT_TRY(filtra_dataset_sample(ds, split, i, &s));
+    count_length(c, s.length);
+    if (info->sequences == 2) count_length(c, s.second_length);
+    if (c->per_class) c->per_class[s.label]++;
+    c->lowest_value = fmin(c->lowest_value, s.value);
+    c->top_value = fmax(c->top_value, s.value);
+    values += s.value;
+  }
+  c->mean = (double)c->tokens / (double)(c->samples * info->sequences);
+  c->tokens += info->target == FILTRA_TARGET_NEXT;
+  c->mean_value = values / (double)c->samples;
+  return FILTRA_OK;
+}
+
+/* ---- the first sample ---- */
+
+static filtra_split first_split(const filtra_dataset_info *info) {
+  filtra_split split = FILTRA_TRAIN;
+  while (info->count[split] == 0)
+    split++;
+  return split;
+}
+
+/* Writes a symbol, with what would break a line or is not text as \xNN; returns the end. */
+static char *put_symbol(char *to, const char *symbol) {
+  json_t *text = json_string(symbol);
+  bool valid = text != NULL;
+  json_decref(text);
+  for (; *symbol; symbol++) {
+    unsigned char c = (unsigned char)*symbol;
+    if (c < 0x20 || c == 0x7f || (c >= 0x80 && !valid))
+      to += sprintf(to, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\x%02x", c);
+    else
+      *to++ = (char)c;
+  }
+  *to = '\0';
+  return to;
+}
+
+/* At most `limit` tokens as text; caller frees. NULL when out of memory. */
+static char *tokens_text(const filtra_tokenizer *t, const uint16_t *tokens, uint32_t length,
+                         uint32_t limit) {
+  uint32_t shown = length < limit ? length : limit;
+  bool spaced = t->join == FT_JOIN_BY_SPACES;
+  size_t bytes = 8;
+  for (uint32_t i = 0; i < shown; i++)
+    bytes += 4 * strlen(filtra_tokenizer_symbol(t, tokens[i])) + 1;
+  char *text = ft_calloc(bytes, 1), *to = text;
+  for (uint32_t i = 0; i < shown && text; i++) {
+    if (i > 0 && spaced) *to++ = ' ';
+    to = put_symbol(to, filtra_tokenizer_symbol(t, tokens[i]));
+  }
+  if (text && shown < length) strcpy(to, spaced ? " ..." : "...");
+  return text;
+}
+
+/* ---- for people ---- */
+
+enum {
+  SHOWN_TOKENS = 40,
+  SHOWN_CLASSES = 100,
+  SHOWN_SYMBOLS = 100,
+  SHOWN_STEPS = 3,
+  SHOWN_FEATURES = 8
+};
+
+static void print_split(const filtra_dataset_info *info, filtra_split split, const census *c) {
+  printf("  %-6s %9" PRIu64, filtra_split_name(split), c->samples);
+  if (c->samples > 0)
+    printf(" %9u %9.1f %9u %11" PRIu64, c->shortest, c->mean, c->longest, c->tokens);
+  if (c->samples > 0 && info->target == FILTRA_TARGET_VALUE)
+    printf(" %12.6g %12.6g %12.6g", c->lowest_value, c->mean_value, c->top_value);
+  if (split == FILTRA_VAL && info->validation_held_out) printf("  (held out of train)");
+  putchar('\n');
+}
+
+static void print_classes(const filtra_dataset *ds, const census *splits) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  int width = 6;
+  for (uint32_t label = 0; label < info->classes && label < SHOWN_CLASSES; label++) {
+    int length = (int)strlen(filtra_dataset_class_name(ds, label));
+    if (length > width) width = length;
+  }
+  printf("\n  %-*s", width, "class");
+  for (int i = 0; i < FILTRA_SPLITS; i++)
+    if (splits[i].samples) printf(" %9s", filtra_split_name(i));
+  putchar('\n');
+  for (uint32_t label = 0; label < info->classes && label < SHOWN_CLASSES; label++) {
+    printf("  %-*s", width, filtra_dataset_class_name(ds, label));
+    for (int i = 0; i < FILTRA_SPLITS; i++)
+      if (splits[i].samples) printf(" %9" PRIu64, splits[i].per_class[label]);
+    putchar('\n');
+  }
+  if (info->classes > SHOWN_CLASSES) printf("  and %u more\n", info->classes - SHOWN_CLASSES);
+}
+
+static void print_vocabulary(const filtra_tokenizer *t) {
+  uint32_t size = filtra_tokenizer_size(t);
+  bool padding = !*filtra_tokenizer_symbol(t, 0); /* a pixel's 0 is black */
+  printf("\n  vocabulary \"%s\", %u ids%s:", filtra_tokenizer_name(t), size,
+         padding ? ", 0 is padding" : "");
+  for (uint32_t id = padding; id < size && id <= SHOWN_SYMBOLS; id++) {
+    char *symbol = tokens_text(t, &(uint16_t){(uint16_t)id}, 1, 1);
+    printf(" %s", symbol ? symbol : "");
+    free(symbol);
+  }
+  puts(size > SHOWN_SYMBOLS + 1 ? " ..." : "");
+}
+
+/* The first vectors of the first sample, the first features of each. */
+static filtra_status print_features(const filtra_dataset *ds, filtra_split split, uint32_t length) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  float *features = ft_calloc((size_t)length * info->features, sizeof *features);
+  if (!features) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_dataset_features(ds, split, 0, features);
+  for (uint32_t i = 0; i < length && i < SHOWN_STEPS && !status; i++) {
+    printf("    ");
+    for (uint32_t k = 0; k < info->features && k < SHOWN_FEATURES; k++)
+      printf(" %9.4g", (double)features[(size_t)i * info->features + k]);
+    puts(info->features > SHOWN_FEATURES ? " ..." : "");
+  }
+  if (length > SHOWN_STEPS && !status) puts("      ...");
+  free(features);
+  return status;
+}
+
+static filtra_status print_first(const filtra_dataset *ds) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  filtra_split split = first_split(info);
+  filtra_sample s;
+  FT_TRY(filtra_dataset_sample(ds, split, 0, &s));
+  printf("  first of %s", filtra_split_name(split));
+  if (info->target == FILTRA_TARGET_CLASS)
+    printf(", class %s", filtra_dataset_class_name(ds, (uint32_t)s.label));
+  if (info->target == FILTRA_TARGET_VALUE) printf(", target %g", (double)s.value);
+  if (info->input == FILTRA_INPUT_FEATURES) {
+    printf(", %u steps:\n", s.length);
+    return print_features(ds, split, s.length);
+  }
+  for (uint32_t i = 0; i < info->sequences; i++) {
+    uint32_t length = i ? s.second_length : s.length;
+    char *text = tokens_text(info->tokenizer, i ? s.second : s.tokens, length, SHOWN_TOKENS);
+    if (!text) return FILTRA_ERROR_HOST_MEMORY;
+    printf("%s, %u tokens: %s\n", i ? "  its second sequence" : "", length, text);
+    free(text);
+  }
+  return FILTRA_OK;
+}
+
+static int print_text(const char *path, const filtra_dataset *ds, const census *splits) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  printf("%s: format %s", path, info->format);
+  if (info->sequences == 2) printf(", pairs of sequences");
+  if (info->height) printf(", images of %u x %u pixels", info->width, info->height);
+  if (info->features) printf(", %u feature%s a step", info->features, &"s"[info->features == 1]);
+  if (info->classes) printf(", %u classes", info->classes);
+  if (info->target == FILTRA_TARGET_VALUE) printf(", targets are numbers");
+  if (info->target == FILTRA_TARGET_NEXT) printf(", for language models");
+  printf("\n\n  %-6s %9s %9s %9s %9s %11s", "split", "samples", "shortest", "mean", "longest",
+         info->tokenizer ? "tokens" : "steps");
+  if (info->target == FILTRA_TARGET_VALUE) printf(" %12s %12s %12s", "lowest", "mean", "highest");
+  putchar('\n');
+  for (filtra_split i = FILTRA_TRAIN; i <= FILTRA_TEST; i++)
+    print_split(info, i, &splits[i]);
+  if (info->classes) print_classes(ds, splits);
+  if (info->tokenizer) print_vocabulary(info->tokenizer);
+  if (!info->tokenizer) putchar('\n');
+  filtra_status status = print_first(ds);
+  return status ? command_fail("filtra data inspect", status) : COMMAND_DONE;
+}
+
+/* ---- for programs ---- */
+
+static json_t *split_json(const filtra_dataset_info *info, const census *c) {
+  json_t *split =
+      json_pack("{sI sI sf sI sI}", "samples", (json_int_t)c->samples, "shortest",
+                (json_int_t)c->shortest, "mean", c->mean, "longest", (json_int_t)c->longest,
+                info->tokenizer ? "tokens" : "steps", (json_int_t)c->tokens);
+  json_t *per_class = json_array();
+  for (uint32_t label = 0; label < info->classes; label++)
+    json_array_append_new(
+        per_class, json_integer(c->per_class ? (json_int_t)c->per_class[label] : (json_int_t)0));
+  json_object_set_new(split, "per_class", per_class);
+  if (info->target == FILTRA_TARGET_VALUE && c->samples > 0)
+    json_object_set_new(split, "target",
+                        json_pack("{sf sf sf}", "lowest", c->lowest_value, "mean", c->mean_value,
+                                  "highest", c->top_value));
+  return split;
+}
+
+static json_t *classes_json(const filtra_dataset *ds) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < filtra_dataset_get_info(ds)->classes; i++)
+    json_array_append_new(list, json_string(filtra_dataset_class_name(ds, i)));
+  return list;
+}
+
+static json_t *tokens_json(const filtra_tokenizer *t, const uint16_t *tokens, uint32_t length) {
+  char *text = tokens_text(t, tokens, length, UINT32_MAX);
+  json_t *string = text ? json_string(text) : NULL;
+  free(text);
+  return string;
+}
+
+static json_t *vocabulary_json(const filtra_tokenizer *t) {
+  if (!t) return json_null();
+  json_t *list = json_array();
+  for (uint32_t id = 0; id < filtra_tokenizer_size(t); id++)
+    json_array_append_new(list, tokens_json(t, &(uint16_t){(uint16_t)id}, 1));
+  return list;
+}
+
+/* [length, features] as a list of lists. */
+static json_t *features_json(const filtra_dataset *ds, filtra_split split, uint32_t length) {
+  uint32_t width = filtra_dataset_get_info(ds)->features;
+  float *features = ft_calloc((size_t)length * width, sizeof *features);
+  if (!features || filtra_dataset_features(ds, split, 0, features)) {
+    free(features);
+    return NULL;
+  }
+  json_t *steps = json_array();
+  for (uint32_t i = 0; i < length; i++) {
+    json_t *step = json_array();
+    for (uint32_t k = 0; k < width; k++)
+      json_array_append_new(step, json_real(ft_shortest(features[(size_t)i * width + k])));
+    json_array_append_new(steps, step);
+  }
+  free(features);
+  return steps;
+}
+
+static json_t *first_json(const filtra_dataset *ds) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  filtra_split split = first_split(info);
+  filtra_sample s;
+  if (filtra_dataset_sample(ds, split, 0, &s)) return NULL;
+  json_t *first =
+      json_pack("{ss sI}", "split", filtra_split_name(split), "length", (json_int_t)s.length);
+  if (info->target == FILTRA_TARGET_CLASS)
+    json_object_set_new(first, "label", json_integer(s.label));
+  if (info->target == FILTRA_TARGET_VALUE)
+    json_object_set_new(first, "value", json_real(ft_shortest(s.value)));
+  if (info->input == FILTRA_INPUT_FEATURES) {
+    json_object_set_new(first, "features", features_json(ds, split, s.length));
+    return first;
+  }
+  json_object_set_new(first, "text", tokens_json(info->tokenizer, s.tokens, s.length));
+  if (s.second)
+    json_object_set_new(first, "second", tokens_json(info->tokenizer, s.second, s.second_length));
+  return first;
+}
+
+static int print_json(const char *path, const filtra_dataset *ds, const census *splits) {
+  static const char *const inputs[] = {"tokens", "features"};
+  static const char *const targets[] = {"class", "value", "next"};
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  json_t *all = json_object();
+  for (filtra_split i = FILTRA_TRAIN; i <= FILTRA_TEST; i++)
+    json_object_set_new(all, filtra_split_name(i), split_json(info, &splits[i]));
+  json_t *root = json_pack(
+      "{ss ss ss ss si si si si ss* so so sb so so}", "path", path, "format", info->format, "input",
+      inputs[info->input], "target", targets[info->target], "sequences", (int)info->sequences,
+      "features", (int)info->features, "height", (int)info->height, "width", (int)info->width,
+      "tokenizer", info->tokenizer ? filtra_tokenizer_name(info->tokenizer) : NULL, "vocabulary",
+      vocabulary_json(info->tokenizer), "classes", classes_json(ds), "validation_held_out",
+      (int)info->validation_held_out, "splits", all, "first", first_json(ds));
+  return command_print_json("filtra data inspect", root);
+}
+
+/* ---- the command ---- */
+
+static int inspect(const char *path, const filtra_dataset_options *options, bool json,
+                   const char *name) {
+  filtra_dataset *ds;
+  filtra_status status = filtra_dataset_open(path, options, &ds);
+  if (status) return command_fail(name, status);
+  census splits[FILTRA_SPLITS] = {0};
+  for (int i = 0; i < FILTRA_SPLITS && !status; i++)
+    status = count_split(ds, i, &splits[i]);
+  int code;
+  if (status)
+    code = command_fail(name, status);
+  else
+    code = json ? print_json(path, ds, splits) : print_text(path, ds, splits);
+  for (int i = 0; i < FILTRA_SPLITS; i++)
+    free(splits[i].per_class);
+  filtra_dataset_close(&ds);
+  return code;
+}
+
+typedef struct inspect_arguments {
+  filtra_dataset_options open;
+  bool json;
+} inspect_arguments;
+
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("format", inspect_arguments, open.format),
+    COMMAND_TEXT("tokenizer", inspect_arguments, open.tokenizer),
+    COMMAND_TEXT("text-column", inspect_arguments, open.text_column),
+    COMMAND_TEXT("target-column", inspect_arguments, open.target_column),
+    COMMAND_FLAG("json", inspect_arguments, json),
+};
+
+int run_data_inspect(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .words = true};
+  inspect_arguments a = {.open.verify_labels = true};
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
+  if (optind == argc) return command_misused(argv[0], "the path is missing");
+  if (optind + 1 < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind + 1]);
+  return inspect(argv[optind], &a.open, a.json, argv[0]);
+}

@@ -1,0 +1,236 @@
+/* filtra devices: what is here, what it can do, and why one would be chosen. */
+#include "base/memory.h"
+#include "common/options.h"
+#include "gpu/plan.h"
+#include "gpu/tuning.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <vulkan/vulkan_core.h>
+
+static void print_help(void) {
+  printf(
+      "%s%s%s",
+      "Usage: filtra devices [--json] [OPTION]...\n"
+      "Lists the Vulkan devices in order of preference: discrete GPUs, integrated ones, virtual "
+      "ones,\n"
+      "CPU drivers. The one that other commands would use with the same options has a star.\n\n"
+      "  --list-caps       list the keys of --caps with what they take\n"
+      "  --list-profiles   list the profiles of devices that --caps takes, and what each comes to "
+      "here\n"
+      "  --profile         print the chosen device's own profile\n"
+      "  --json            print one JSON object\n",
+      device_options_help,
+      "\nEnvironment variables, for every command:\n"
+      "  FILTRA_DEVICE     as --device\n"
+      "  FILTRA_CAPS       as --caps\n"
+      "  FILTRA_CACHE_DIR  as --cache-dir; else $XDG_CACHE_HOME/filtra, else ~/.cache/filtra\n"
+      "  FILTRA_TUNING     as --tuning; else this device's file in the cache folder\n"
+      "  FILTRA_VALIDATION 1: as --validation\n");
+}
+
+/* What a device may have or lack. */
+typedef struct feature {
+  const char *name, *key; /* for people and for JSON */
+  bool there;
+} feature;
+
+enum { FEATURES = 7 };
+
+static void list_features(const filtra_device_info *info, feature out[FEATURES]) {
+  const feature list[FEATURES] = {
+      {"subgroup arithmetic", "subgroup_arithmetic", info->subgroup_arithmetic},
+      {"int64", "int64", info->int64},
+      {"fp16", "fp16", info->fp16},
+      {"timestamps", "timestamps", info->timestamps},
+      {"memory budget", "memory_budget", info->memory_budget},
+      {"pipeline statistics", "pipeline_statistics", info->pipeline_statistics},
+      {"cooperative matrix", "cooperative_matrix", info->cooperative_matrix}};
+  for (int i = 0; i < FEATURES; i++)
+    out[i] = list[i];
+}
+
+static const char *class_name(filtra_device_class device_class) {
+  switch (device_class) {
+  case FILTRA_DEVICE_DISCRETE:
+    return "discrete";
+  case FILTRA_DEVICE_INTEGRATED:
+    return "integrated";
+  case FILTRA_DEVICE_VIRTUAL:
+    return "virtual";
+  case FILTRA_DEVICE_CPU:
+    return "cpu";
+  default:
+    return "other";
+  }
+}
+
+static void version_text(uint32_t version, char text[32]) {
+  snprintf(text, 32, "%u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+           VK_API_VERSION_PATCH(version));
+}
+
+/* ---- for people ---- */
+
+static void print_features(const filtra_device_info *info, bool there, const char *title) {
+  feature features[FEATURES];
+  list_features(info, features);
+  const char *between = "";
+  printf("     %-10s", title);
+  for (int i = 0; i < FEATURES; i++) {
+    if (features[i].there != there) continue;
+    printf("%s%s", between, features[i].name);
+    between = ", ";
+  }
+  printf("%s\n", *between ? "" : "nothing");
+}
+
+static double gib(uint64_t bytes) {
+  return (double)bytes / (1024.0 * 1024.0 * 1024.0);
+}
+
+static void print_tuning(const ft_tuning *t) {
+  if (!t)
+    printf("     tuning    none: filtra tune finds the fastest kernels\n");
+  else
+    printf("     tuning    %zu keys, %zu faster than by default, from %s\n", t->count,
+           ft_tuning_chosen(t), t->path);
+}
+
+/* What is decided for it. */
+static void print_plan(const ft_caps *caps) {
+  char *plan = ft_caps_plan(caps);
+  if (plan) printf("     plan      %s\n", plan);
+  free(plan);
+}
+
+static void print_device(const filtra_device_info *info, bool chosen) {
+  char version[32];
+  version_text(info->api_version, version);
+  printf("%c %2u %s\n", chosen ? '*' : ' ', info->index, info->name);
+  printf("     %-10s%s\n", info->usable ? "choice" : "UNUSABLE", info->reason);
+  printf("     driver    %s, Vulkan %s\n", info->driver, version);
+  printf("     uuid      %s\n", info->uuid);
+  printf("     memory    %.1f GiB, at most %.1f GiB at once\n", gib(info->memory_bytes),
+         gib(info->max_allocation_bytes));
+  printf("     workgroup %u invocations, %.0f KiB shared\n", info->max_workgroup_invocations,
+         info->shared_memory_bytes / 1024.0);
+  printf("     subgroup  %u invocations (%u to %u)\n", info->subgroup_size, info->subgroup_size_min,
+         info->subgroup_size_max);
+  print_features(info, true, "has");
+  print_features(info, false, "lacks");
+}
+
+/* ---- for programs ---- */
+
+json_t *command_device_json(const filtra_device_info *info) {
+  char version[32];
+  version_text(info->api_version, version);
+  json_t *object = json_pack(
+      "{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:b, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:i}", "index",
+      (int)info->index, "name", info->name, "driver", info->driver, "uuid", info->uuid, "class",
+      class_name(info->device_class), "vendor_id", (int)info->vendor_id, "api_version", version,
+      "usable", (int)info->usable, "reason", info->reason, "memory_bytes",
+      (json_int_t)info->memory_bytes, "max_allocation_bytes",
+      (json_int_t)info->max_allocation_bytes, "max_workgroup_invocations",
+      (int)info->max_workgroup_invocations, "shared_memory_bytes", (int)info->shared_memory_bytes,
+      "subgroup_size", (int)info->subgroup_size, "subgroup_size_min", (int)info->subgroup_size_min,
+      "subgroup_size_max", (int)info->subgroup_size_max);
+  feature features[FEATURES];
+  list_features(info, features);
+  for (int i = 0; i < FEATURES && object; i++)
+    json_object_set_new(object, features[i].key, json_boolean(features[i].there));
+  return object;
+}
+
+static json_t *tuning_json(const ft_tuning *t) {
+  return t ? json_pack("{s:s, s:I, s:I}", "file", t->path, "keys", (json_int_t)t->count, "faster",
+                       (json_int_t)ft_tuning_chosen(t))
+           : json_null();
+}
+
+/* `device` is the one that would be used; NULL: none can be. */
+static int print_json(const filtra_device_info *infos, uint32_t count,
+                      const filtra_device *device) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < count; i++)
+    json_array_append_new(list, command_device_json(&infos[i]));
+  json_t *chosen = device ? json_integer(device->caps.info.index) : json_null();
+  char *plan = device ? ft_caps_plan(&device->caps) : NULL;
+  json_t *root =
+      json_pack("{s:s, s:o, s:s?, s:o, s:o}", "version", filtra_version(), "chosen", chosen, "plan",
+                plan, "tuning", tuning_json(device ? device->tuning : NULL), "devices", list);
+  free(plan);
+  int failed = !root || json_dumpf(root, stdout, JSON_INDENT(2));
+  json_decref(root);
+  putchar('\n');
+  return failed ? COMMAND_FAILED : COMMAND_DONE;
+}
+
+/* ---- the command ---- */
+
+static filtra_status list_all(filtra_device_info **infos, uint32_t *count) {
+  FT_TRY(filtra_devices_list(NULL, count));
+  uint32_t room = *count;
+  *infos = ft_calloc(room, sizeof **infos);
+  if (!*infos) return FILTRA_ERROR_HOST_MEMORY;
+  FT_TRY(filtra_devices_list(*infos, count));
+  if (*count > room) *count = room; /* one was plugged in meanwhile */
+  return FILTRA_OK;
+}
+
+static int list_and_print(const filtra_device_options *options, bool json) {
+  filtra_device_info *infos = NULL;
+  filtra_device *device = NULL;
+  uint32_t count = 0, chosen = 0;
+  filtra_status listed = list_all(&infos, &count);
+  if (listed) {
+    free(infos);
+    return command_fail("filtra devices", listed);
+  }
+  filtra_status opened = filtra_device_open(options, &device);
+  if (!opened) {
+    chosen = filtra_device_get_info(device)->index;
+    if (chosen < count) infos[chosen] = *filtra_device_get_info(device); /* as --caps has it */
+  }
+  int code = COMMAND_DONE;
+  if (json) code = print_json(infos, count, device);
+  for (uint32_t i = 0; i < count && !json; i++) {
+    print_device(&infos[i], !opened && i == chosen);
+    if (opened || i != chosen) continue;
+    print_plan(&device->caps);
+    print_tuning(device->tuning);
+  }
+  if (opened) code = command_fail("filtra devices", opened);
+  filtra_device_close(&device);
+  free(infos);
+  return code;
+}
+
+typedef struct devices_arguments {
+  filtra_device_options device;
+  bool list_caps, list_profiles, profile, json;
+} devices_arguments;
+
+static const command_option OPTIONS[] = {
+    COMMAND_FLAG("list-caps", devices_arguments, list_caps),
+    COMMAND_FLAG("list-profiles", devices_arguments, list_profiles),
+    COMMAND_FLAG("profile", devices_arguments, profile),
+    COMMAND_FLAG("json", devices_arguments, json),
+};
+
+int run_devices(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  devices_arguments a = {0};
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
+  if (a.list_caps + a.list_profiles + a.profile > 1)
+    return command_misused(argv[0], "--list-caps, --list-profiles or --profile, one of them");
+  if (a.profile && a.json) return command_misused(argv[0], "a profile is text, no JSON");
+  if (a.list_caps) return list_cap_keys(a.json);
+  if (a.list_profiles) return list_profiles(&a.device, a.json);
+  if (a.profile) return print_profile(&a.device);
+  return list_and_print(&a.device, a.json);
+}

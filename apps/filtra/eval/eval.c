@@ -1,0 +1,104 @@
+/* filtra eval: what a run's best model comes to on a split, beside guessing. */
+#include "base/file.h"
+#include "common/options.h"
+#include "train/run.h"
+
+#include <filtra/filtra.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct eval_arguments {
+  filtra_device_options device;
+  const char *run, *split, *data;
+  bool json;
+} eval_arguments;
+
+static void print_help(void) {
+  printf("Usage: filtra eval --run DIR [OPTION]...\n"
+         "Evaluates the best model of a run, and keeps the result there for 'filtra report'.\n\n"
+         "  --run DIR          run folder\n"
+         "  --split NAME       train, val or test (default)\n"
+         "  --data PATH        other data than the run's\n"
+         "  --json             print one JSON object\n%s",
+         device_options_help);
+}
+
+/* NULL when out of memory, or for a path that is not UTF-8. */
+static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) {
+  json_t *object = json_pack("{ss ss sI sf}", "run", a->run, "split", a->split, "samples",
+                             (json_int_t)e->samples, "loss", e->loss);
+  json_t *rest = NULL;
+  if (e->task == FILTRA_TASK_REGRESSION)
+    rest = json_pack("{sf sf sf}", "mae", e->absolute_error, "rmse", e->root_mean_square_error,
+                     "r2", e->r_squared);
+  else if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
+    rest = json_pack("{sI sf sf sf sf}", "tokens", (json_int_t)e->predictions, "perplexity",
+                     e->perplexity, "accuracy", e->accuracy, "chance", e->chance, "majority",
+                     e->majority);
+  else
+    rest = json_pack("{sf sf sf}", "accuracy", e->accuracy, "chance", e->chance, "majority",
+                     e->majority);
+  bool done = object && rest && !json_object_update(object, rest);
+  json_decref(rest);
+  if (done) return object;
+  json_decref(object);
+  return NULL;
+}
+
+/* Leaves the result in the run folder, where `filtra report` finds it. */
+static void keep_result(const eval_arguments *a, const filtra_evaluation *e) {
+  filtra_split split;
+  if (a->data || ft_run_find_split(a->split, &split)) return;
+  json_t *object = result_json(a, e);
+  char *path = ft_run_evaluation_path(a->run, split);
+  char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+  if (path && text && ft_file_write(path, text, strlen(text)))
+    fprintf(stderr, "filtra eval: the result is not kept: %s\n", filtra_error_message());
+  free(text);
+  free(path);
+  json_decref(object);
+}
+
+static int print_result(const eval_arguments *a, const filtra_evaluation *e) {
+  if (a->json) return command_print_json("filtra eval", result_json(a, e));
+  printf("%s: %llu samples, loss %.4f, ", a->split, (unsigned long long)e->samples, e->loss);
+  if (e->task == FILTRA_TASK_REGRESSION) {
+    printf("mean absolute error %.6g, root mean square error %.6g, R2 %.4f\n", e->absolute_error,
+           e->root_mean_square_error, e->r_squared);
+    return COMMAND_DONE;
+  }
+  if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
+    printf("%llu tokens, perplexity %.2f, ", (unsigned long long)e->predictions, e->perplexity);
+  printf("accuracy %.2f%% (chance %.2f%%, majority %s %.2f%%)\n", 100.0 * e->accuracy,
+         100.0 * e->chance, e->task == FILTRA_TASK_LANGUAGE_MODEL ? "token" : "class",
+         100.0 * e->majority);
+  return COMMAND_DONE;
+}
+
+static int evaluate(const eval_arguments *a) {
+  filtra_device *device = NULL;
+  filtra_evaluation result = {0};
+  filtra_status status = filtra_device_open(&a->device, &device);
+  if (!status) status = filtra_run_evaluate(device, a->run, a->split, a->data, &result);
+  filtra_device_close(&device);
+  if (status) return command_fail("filtra eval", status);
+  keep_result(a, &result);
+  return print_result(a, &result);
+}
+
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("run", eval_arguments, run),
+    COMMAND_TEXT("split", eval_arguments, split),
+    COMMAND_TEXT("data", eval_arguments, data),
+    COMMAND_FLAG("json", eval_arguments, json),
+};
+
+int run_eval(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  eval_arguments a = {.split = "test"};
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
+  if (!a.run) return command_misused(argv[0], "--run DIR is missing");
+  return evaluate(&a);
+}

@@ -1,0 +1,215 @@
+/* filtra generate: goes on with a text. */
+#include "common/options.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "train/run.h"
+
+#include <errno.h>
+#include <filtra/filtra.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct generate_arguments {
+  filtra_device_options device;
+  const char *run, *prompt;
+  uint64_t tokens;
+  filtra_sampling sampling;
+  bool json;
+} generate_arguments;
+
+/* Text that grows; not NUL-terminated. */
+typedef struct text {
+  char *bytes;
+  size_t length, capacity;
+} text;
+
+typedef struct writer {
+  filtra_model *model;
+  filtra_generator *generator;
+  const filtra_tokenizer *tokenizer;
+  filtra_tokenizer *owned; /* the same, where the run made it */
+  text prompt, written;    /* written: kept with --json only */
+  int32_t *tokens;         /* of the prompt */
+  size_t count;
+  float *logits; /* [vocabulary] */
+  double seconds;
+} writer;
+
+static void print_help(void) {
+  printf("Usage: filtra generate --run DIR --prompt TEXT [OPTION]...\n"
+         "Goes on with a text by the best model of a language model's run. Prints the prompt and\n"
+         "what follows as it comes. A text longer than the model's max_length goes on from its\n"
+         "newest half.\n\n"
+         "  --run DIR          run folder\n"
+         "  --prompt TEXT      how the text begins; - reads it from standard input\n"
+         "  --tokens N         tokens to add; 200\n"
+         "  --temperature T    0.8; above it bolder, below it safer, 0 always the most probable\n"
+         "  --top-k K          choose among the K most probable tokens; 0 (default) is all\n"
+         "  --top-p P          choose among the most probable tokens that together have the\n"
+         "                     probability P, in (0,1]; 1\n"
+         "  --seed S           the same seed gives the same text on the same device; 0\n"
+         "  --json             print one JSON object\n%s",
+         device_options_help);
+}
+
+/* ---- text ---- */
+
+static filtra_status append(text *t, const char *bytes, size_t length) {
+  if (!length) return FILTRA_OK;
+  if (length > t->capacity - t->length) {
+    size_t capacity = (t->length + length) * 2;
+    char *grown = ft_realloc(t->bytes, capacity, 1);
+    if (!grown) return FILTRA_ERROR_HOST_MEMORY;
+    t->bytes = grown;
+    t->capacity = capacity;
+  }
+  memcpy(t->bytes + t->length, bytes, length);
+  t->length += length;
+  return FILTRA_OK;
+}
+
+static filtra_status read_prompt(const char *argument, text *prompt) {
+  char block[4096];
+  if (strcmp(argument, "-") != 0) return append(prompt, argument, strlen(argument));
+  for (size_t count; (count = fread(block, 1, sizeof block, stdin)) > 0;)
+    FT_TRY(append(prompt, block, count));
+  if (!ferror(stdin)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_IO, "cannot read standard input: %s", strerror(errno));
+}
+
+/* As JSON, which is UTF-8: what is none shows as U+FFFD. */
+static json_t *json_text(const text *t) {
+  text valid = {0};
+  filtra_status status = FILTRA_OK;
+  for (size_t at = 0; at < t->length && !status;) {
+    uint32_t code_point;
+    size_t bytes = ft_utf8_next(t->bytes + at, t->length - at, &code_point);
+    status = bytes ? append(&valid, t->bytes + at, bytes) : append(&valid, "\xef\xbf\xbd", 3);
+    at += bytes ? bytes : 1;
+  }
+  json_t *json = status ? NULL : json_stringn(valid.bytes ? valid.bytes : "", valid.length);
+  free(valid.bytes);
+  return json;
+}
+
+/* ---- tokens ---- */
+
+static filtra_status encode_prompt(writer *w) {
+  const text *t = &w->prompt;
+  const char *bytes = t->bytes ? t->bytes : "";
+  FT_TRY(filtra_tokenizer_encode(w->tokenizer, bytes, t->length, NULL, 0, &w->count));
+  if (!w->count) return ft_fail(FILTRA_ERROR_INPUT, "it has no token; at least one is needed");
+  w->tokens = ft_calloc(w->count, sizeof *w->tokens);
+  if (!w->tokens) return FILTRA_ERROR_HOST_MEMORY;
+  return filtra_tokenizer_encode(w->tokenizer, bytes, t->length, w->tokens, w->count, &w->count);
+}
+
+/* The text that `token` adds behind `previous`: words come with the space between. */
+static filtra_status write_token(writer *w, int32_t previous, int32_t token, bool json) {
+  const int32_t pair[] = {previous, token};
+  size_t before, length;
+  FT_TRY(filtra_tokenizer_decode(w->tokenizer, pair, 1, NULL, 0, &before));
+  FT_TRY(filtra_tokenizer_decode(w->tokenizer, pair, 2, NULL, 0, &length));
+  char *both = ft_calloc(length + 1, 1);
+  if (!both) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_tokenizer_decode(w->tokenizer, pair, 2, both, length + 1, &length);
+  if (!status && json) status = append(&w->written, both + before, length - before);
+  if (!status && !json) {
+    fwrite(both + before, 1, length - before, stdout);
+    fflush(stdout);
+  }
+  free(both);
+  return status;
+}
+
+static filtra_status write_text(writer *w, const generate_arguments *a) {
+  FT_TRY(filtra_generator_feed(w->generator, w->tokens, w->count, w->logits));
+  if (!a->json) fwrite(w->prompt.bytes, 1, w->prompt.length, stdout);
+  double began = ft_seconds();
+  int32_t previous = w->tokens[w->count - 1];
+  for (uint64_t i = 0; i < a->tokens && !ferror(stdout); i++) {
+    int32_t token;
+    if (i) FT_TRY(filtra_generator_feed(w->generator, &previous, 1, w->logits));
+    FT_TRY(filtra_sample_token(w->logits, filtra_tokenizer_size(w->tokenizer), &a->sampling, i,
+                               &token));
+    FT_TRY(write_token(w, previous, token, a->json));
+    previous = token;
+  }
+  w->seconds = ft_seconds() - began;
+  if (!a->json) putchar('\n');
+  return FILTRA_OK;
+}
+
+/* ---- the command ---- */
+
+static filtra_status open_writer(writer *w, filtra_device *device, const char *run) {
+  ft_run_config config;
+  FT_TRY(ft_run_load_config(run, &config));
+  if (config.model.task != FT_TASK_LANGUAGE_MODEL)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: its model is for %s; only language models generate",
+                   run, ft_task_name((ft_task)config.model.task));
+  FT_TRY(ft_run_load_tokenizer(&config, &w->tokenizer, &w->owned));
+  filtra_status status = encode_prompt(w);
+  if (status) return ft_fail_context(status, "prompt");
+  char *path = ft_path_join(run, FT_RUN_MODEL);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  status = filtra_model_load(device, path, &w->model);
+  free(path);
+  if (status) return status;
+  w->logits = ft_calloc((size_t)filtra_model_outputs(w->model), sizeof *w->logits);
+  if (!w->logits) return FILTRA_ERROR_HOST_MEMORY;
+  return filtra_generator_create(w->model, &(filtra_generator_options){.slide = true},
+                                 &w->generator);
+}
+
+static json_t *result(const writer *w, const generate_arguments *a) {
+  double rate = w->seconds > 0.0 ? (double)a->tokens / w->seconds : 0.0;
+  return json_pack("{ss so so sI sI sf}", "run", a->run, "prompt", json_text(&w->prompt), "text",
+                   json_text(&w->written), "tokens", (json_int_t)a->tokens, "seed",
+                   (json_int_t)a->sampling.seed, "tokens_per_second", rate);
+}
+
+static int generate(const generate_arguments *a) {
+  filtra_device *device = NULL;
+  writer w = {0};
+  filtra_status status = read_prompt(a->prompt, &w.prompt);
+  if (!status) status = filtra_device_open(&a->device, &device);
+  if (!status) status = open_writer(&w, device, a->run);
+  if (!status) status = write_text(&w, a);
+  int code = status ? command_fail("filtra generate", status) : COMMAND_DONE;
+  if (a->json && !status) code = command_print_json("filtra generate", result(&w, a));
+  filtra_generator_destroy(&w.generator);
+  filtra_model_destroy(&w.model);
+  filtra_tokenizer_destroy(&w.owned);
+  filtra_device_close(&device);
+  free(w.prompt.bytes);
+  free(w.written.bytes);
+  free(w.tokens);
+  free(w.logits);
+  return code;
+}
+
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("run", generate_arguments, run),
+    COMMAND_TEXT("prompt", generate_arguments, prompt),
+    COMMAND_NUMBER("tokens", generate_arguments, tokens, 1, 1000000000),
+    COMMAND_REAL("temperature", generate_arguments, sampling.temperature, 0.0, 1e6),
+    COMMAND_NUMBER("top-k", generate_arguments, sampling.top_k, 0, INT32_MAX),
+    COMMAND_REAL("top-p", generate_arguments, sampling.top_p, 1e-9, 1.0),
+    COMMAND_NUMBER("seed", generate_arguments, sampling.seed, 0, INT64_MAX),
+    COMMAND_FLAG("json", generate_arguments, json),
+};
+
+int run_generate(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  generate_arguments a = {.tokens = 200, .sampling = {.temperature = 0.8f}};
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
+  if (!a.run) return command_misused(argv[0], "--run DIR is missing");
+  if (!a.prompt) return command_misused(argv[0], "--prompt TEXT is missing");
+  return generate(&a);
+}

@@ -1,0 +1,345 @@
+/* filtra kernels: what a device's compiler makes of every kernel that models ask for. Nothing runs,
+ * so drivers without their GPU will do. */
+#include "common/options.h"
+
+#include "base/memory.h"
+#include "ops/tuner.h"
+#include "train/trainer.h"
+
+#include <filtra/filtra.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Models that between them ask for all kernels; each is built with every mixer that can be in it.
+ * Head widths and lengths are those that choose between variants. */
+static const struct {
+  const char *options;
+  int64_t batch, length;
+} MODELS[] = {
+    {"\"vocabulary\": 40, \"classes\": 10, \"max_length\": 1024, \"width\": 64, \"heads\": 2", 4,
+     1024},
+    {"\"vocabulary\": 40, \"classes\": 10, \"max_length\": 1024, \"width\": 64, \"heads\": 4", 32,
+     1024},
+    {"\"vocabulary\": 300, \"classes\": 2, \"max_length\": 4096, \"width\": 128, \"heads\": 1", 2,
+     4096},
+    {"\"vocabulary\": 300, \"classes\": 2, \"max_length\": 96, \"width\": 30, \"heads\": 3", 3, 77},
+    {"\"features\": 12, \"classes\": 9, \"max_length\": 32, \"width\": 512, \"heads\": 8, "
+     "\"norm\": "
+     "\"post\", \"pooling\": \"flatten\", \"scale_embeddings\": true",
+     16, 32},
+    {"\"task\": \"pair_classification\", \"vocabulary\": 257, \"classes\": 2, \"max_length\": 256, "
+     "\"width\": 64, \"heads\": 2",
+     8, 256},
+    {"\"task\": \"regression\", \"vocabulary\": 40, \"max_length\": 128, \"width\": 64, \"heads\": "
+     "2",
+     32, 128},
+    {"\"task\": \"language_model\", \"vocabulary\": 65, \"max_length\": 256, \"width\": 128, "
+     "\"heads\": 4",
+     16, 256},
+    {"\"features\": 3, \"classes\": 10, \"image_height\": 32, \"image_width\": 32, \"patch\": 4, "
+     "\"max_length\": 1024, \"width\": 192, \"heads\": 3, \"pooling\": \"class_token\"",
+     16, 1024},
+};
+
+typedef struct kernels_arguments {
+  filtra_device_options device;
+  bool json, markdown, strict, candidates;
+} kernels_arguments;
+
+/* One kernel over all its variants. */
+typedef struct kernel_row {
+  const char *name;
+  size_t variants, spilling;
+  double registers, spills, scratch, shared, occupancy; /* the worst; < 0: not told */
+  uint32_t subgroup_low, subgroup_high;
+} kernel_row;
+
+typedef struct survey {
+  filtra_device *device;
+  kernel_row *rows;
+  size_t count, capacity;
+  size_t first; /* of the pipelines that are shown */
+  json_t *list; /* with --json: every executable */
+} survey;
+
+static void print_help(void) {
+  printf("Usage: filtra kernels [OPTION]...\n"
+         "Shows what the device's compiler makes of the kernels that models ask for: registers,\n"
+         "spills, scratch and shared memory, subgroup size and occupancy, the worst of each\n"
+         "kernel's variants. Nothing runs: a driver without its GPU will do\n"
+         "(docs/compilers.md). A dash: the driver does not tell.\n\n"
+         "  --json             print one JSON object, with every variant and all numbers\n"
+         "  --markdown         print a table for a document\n"
+         "  --candidates       show what filtra tune may choose in place of the defaults, instead\n"
+         "  --strict           exit 1 when a variant spills or needs scratch memory\n%s",
+         device_options_help);
+}
+
+/* ---- asking for the kernels ---- */
+
+static filtra_status compile_model(survey *s, const ft_model_options *options, size_t number) {
+  filtra_model *model = NULL;
+  filtra_trainer *trainer = NULL;
+  filtra_generator *generator = NULL;
+  const filtra_train_options training = {.optimizer = (filtra_optimizer)(number % 3),
+                                         .clip_norm = 1.0f};
+  FT_TRY(ft_model_new(s->device, options, 1, &model));
+  filtra_status status = filtra_trainer_create(model, &training, &trainer);
+  if (!status)
+    status = filtra_trainer_prepare(trainer, MODELS[number].batch, MODELS[number].length);
+  if (!status && options->task == FT_TASK_LANGUAGE_MODEL)
+    status = filtra_generator_create(model, NULL, &generator);
+  filtra_generator_destroy(&generator);
+  filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+  return status;
+}
+
+/* Some mixers cannot be in some models; that they say so is no failure here. */
+static filtra_status survey_model(survey *s, const ft_mixer_class *mixer, size_t number) {
+  ft_model_options options;
+  json_t *object = NULL;
+  char *text = ft_format("{\"mixer\": \"%s\", \"dropout\": 0.1, \"layers\": 1, %s}", mixer->name,
+                         MODELS[number].options);
+  if (!text) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_json_parse(text, strlen(text), "model", &object);
+  if (!status) {
+    status = ft_model_options_read(object, "model", &options);
+    if (status == FILTRA_ERROR_INPUT)
+      status = FILTRA_OK;
+    else if (!status)
+      status = compile_model(s, &options, number);
+  }
+  json_decref(object);
+  free(text);
+  return status;
+}
+
+static filtra_status ask_for_all(survey *s) {
+  for (size_t m = 0; m < ft_mixer_count; m++)
+    for (size_t i = 0; i < FT_COUNT(MODELS); i++) {
+      filtra_status status = survey_model(s, ft_mixers[m], i);
+      if (status) return ft_fail_context(status, "model %zu with mixer %s", i, ft_mixers[m]->name);
+    }
+  return FILTRA_OK;
+}
+
+/* ---- what may be chosen instead ---- */
+
+static filtra_status compile_trial(survey *s, const ft_tuning_question *q) {
+  ft_trial trial = {0};
+  FT_TRY(filtra_graph_create(s->device, &(filtra_graph_options){.slots = 1, .training = true},
+                             &trial.graph));
+  q->op->build(&trial, q, false);
+  filtra_status status = filtra_graph_compile(trial.graph);
+  filtra_graph_destroy(&trial.graph);
+  return status;
+}
+
+/* Every row that this problem can do with. How many parts there are makes no other kernel. */
+static filtra_status compile_rows(survey *s, const ft_tuning_question *q) {
+  for (size_t i = 0; i < ft_configurations(q->family)->row_count; i++) {
+    ft_tuning forced = {.forced = true,
+                        .forced_family = q->family,
+                        .forced_configuration = ft_configuration_at(q->family, i)};
+    ft_tuning *before = ft_tuning_use(s->device, &forced);
+    filtra_status status = compile_trial(s, q);
+    ft_tuning_use(s->device, before);
+    if (status) return ft_fail_context(status, "%s", q->key);
+  }
+  return FILTRA_OK;
+}
+
+/* First the defaults of all problems alone, which lie a little differently than in models. */
+static filtra_status ask_for_candidates(survey *s, const ft_tuning *asked) {
+  for (size_t i = 0; i < asked->question_count; i++)
+    FT_TRY(compile_trial(s, &asked->questions[i]));
+  s->first = ft_pipeline_count(s->device);
+  for (size_t i = 0; i < asked->question_count; i++)
+    FT_TRY(compile_rows(s, &asked->questions[i]));
+  return FILTRA_OK;
+}
+
+static filtra_status ask(survey *s, bool candidates) {
+  ft_tuning *asked = ft_tuning_new();
+  if (!asked) return FILTRA_ERROR_HOST_MEMORY;
+  asked->collect = candidates;
+  ft_tuning *before = ft_tuning_use(s->device, asked);
+  filtra_status status = ask_for_all(s);
+  ft_tuning_use(s->device, before);
+  if (!status && candidates) status = ask_for_candidates(s, asked);
+  ft_tuning_release(&asked);
+  return status;
+}
+
+/* ---- gathering ---- */
+
+static void worst(double *of, double value, bool low) {
+  if (value >= 0.0 && (*of < 0.0 || (low ? value < *of : value > *of))) *of = value;
+}
+
+static kernel_row *row_for(survey *s, const char *name) {
+  for (size_t i = 0; i < s->count; i++)
+    if (!strcmp(s->rows[i].name, name)) return &s->rows[i];
+  if (FT_GROW(s->rows, s->count, s->capacity)) return NULL;
+  s->rows[s->count] = (kernel_row){.name = name,
+                                   .registers = -1,
+                                   .spills = -1,
+                                   .scratch = -1,
+                                   .shared = -1,
+                                   .occupancy = -1,
+                                   .subgroup_low = UINT32_MAX};
+  return &s->rows[s->count++];
+}
+
+static bool wants_memory(const ft_executable *e) {
+  return e->spills > 0.0 || e->scratch > 0.0;
+}
+
+static void add_to_row(kernel_row *row, const ft_executable *e) {
+  row->variants++;
+  row->spilling += wants_memory(e);
+  worst(&row->registers, e->registers, false);
+  worst(&row->spills, e->spills, false);
+  worst(&row->scratch, e->scratch, false);
+  worst(&row->shared, e->shared, false);
+  worst(&row->occupancy, e->occupancy, true);
+  if (e->subgroup < row->subgroup_low) row->subgroup_low = e->subgroup;
+  if (e->subgroup > row->subgroup_high) row->subgroup_high = e->subgroup;
+}
+
+static json_t *executable_json(const ft_kernel_key *key, const ft_executable *e) {
+  json_t *constants = json_array(), *raw = json_object();
+  for (uint32_t i = 0; i < key->spec_count; i++)
+    json_array_append_new(constants, json_integer(key->spec[i]));
+  for (uint32_t i = 0; i < e->raw_count; i++)
+    json_object_set_new(raw, e->raw[i].name, json_real(e->raw[i].value));
+  return json_pack("{ss ss sI so sI sb so}", "kernel", key->kernel, "program", e->name, "workgroup",
+                   (json_int_t)key->workgroup, "constants", constants, "subgroup",
+                   (json_int_t)e->subgroup, "spills", (int)wants_memory(e), "statistics", raw);
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const kernel_row *)a)->name, ((const kernel_row *)b)->name);
+}
+
+static filtra_status gather(survey *s) {
+  for (size_t i = s->first; i < ft_pipeline_count(s->device); i++) {
+    const ft_kernel_key *key = ft_pipeline_key(s->device, i);
+    static ft_executable list[FT_MAX_EXECUTABLES];
+    uint32_t count;
+    FT_TRY(ft_pipeline_statistics(s->device, i, list, &count));
+    for (uint32_t k = 0; k < count; k++) {
+      kernel_row *row = row_for(s, key->kernel);
+      if (!row) return FILTRA_ERROR_HOST_MEMORY;
+      add_to_row(row, &list[k]);
+      if (s->list) json_array_append_new(s->list, executable_json(key, &list[k]));
+    }
+  }
+  qsort(s->rows, s->count, sizeof *s->rows, by_name);
+  return FILTRA_OK;
+}
+
+static size_t shown(const survey *s) {
+  return ft_pipeline_count(s->device) - s->first;
+}
+
+static size_t spilling(const survey *s) {
+  size_t count = 0;
+  for (size_t i = 0; i < s->count; i++)
+    count += s->rows[i].spilling;
+  return count;
+}
+
+/* ---- printing ---- */
+
+/* A cell, right-aligned where the table is for the terminal. */
+static void print_cell(const char *text, int width, bool markdown) {
+  if (markdown)
+    printf(" %s |", text);
+  else
+    printf(" %*s", width, text);
+}
+
+static void print_number(double value, int width, bool markdown) {
+  char text[32] = "-";
+  if (value >= 0.0) snprintf(text, sizeof text, "%.0f", value);
+  print_cell(text, width, markdown);
+}
+
+static void print_row(const kernel_row *r, bool markdown) {
+  char sizes[32];
+  snprintf(sizes, sizeof sizes, r->subgroup_low == r->subgroup_high ? "%u" : "%u-%u",
+           r->subgroup_low, r->subgroup_high);
+  printf(markdown ? "| %s |" : "%-30s", r->name);
+  print_number((double)r->variants, 8, markdown);
+  print_cell(sizes, 8, markdown);
+  print_number(r->registers, 9, markdown);
+  print_number(r->spills, 6, markdown);
+  print_number(r->scratch, 7, markdown);
+  print_number(r->shared, 6, markdown);
+  print_number(r->occupancy, 9, markdown);
+  putchar('\n');
+}
+
+static void print_table(const survey *s, bool markdown) {
+  const filtra_device_info *info = filtra_device_get_info(s->device);
+  if (markdown)
+    printf("## %s\n\n%s. %zu variants, of which %zu spill.\n\n"
+           "| kernel | variants | subgroup | registers | spills | scratch | shared | occupancy |\n"
+           "|---|---:|---:|---:|---:|---:|---:|---:|\n",
+           info->name, info->driver, shown(s), spilling(s));
+  else
+    printf("%s, %s\n\n%-30s %8s %8s %9s %6s %7s %6s %9s\n", info->name, info->driver, "kernel",
+           "variants", "subgroup", "registers", "spills", "scratch", "shared", "occupancy");
+  for (size_t i = 0; i < s->count; i++)
+    print_row(&s->rows[i], markdown);
+  if (!markdown)
+    printf("\n%zu kernels, %zu variants, of which %zu spill or need scratch memory.\n", s->count,
+           shown(s), spilling(s));
+}
+
+static int print(const kernels_arguments *a, const survey *s) {
+  const filtra_device_info *info = filtra_device_get_info(s->device);
+  if (!a->json) {
+    print_table(s, a->markdown);
+    return COMMAND_DONE;
+  }
+  return command_print_json("filtra kernels",
+                            json_pack("{ss ss sI sI sO}", "device", info->name, "driver",
+                                      info->driver, "pipelines", (json_int_t)shown(s), "spilling",
+                                      (json_int_t)spilling(s), "programs", s->list));
+}
+
+static int survey_kernels(const kernels_arguments *a) {
+  survey s = {.list = a->json ? json_array() : NULL};
+  filtra_status status = ft_device_open_compiler(&a->device, &s.device);
+  if (!status) status = ask(&s, a->candidates);
+  if (!status) status = gather(&s);
+  int code = status ? command_fail("filtra kernels", status) : print(a, &s);
+  if (!code && a->strict && spilling(&s)) {
+    fprintf(stderr, "filtra kernels: %zu variants spill or need scratch memory\n", spilling(&s));
+    code = COMMAND_FAILED;
+  }
+  json_decref(s.list);
+  free(s.rows);
+  filtra_device_close(&s.device);
+  return code;
+}
+
+static const command_option OPTIONS[] = {
+    COMMAND_FLAG("json", kernels_arguments, json),
+    COMMAND_FLAG("markdown", kernels_arguments, markdown),
+    COMMAND_FLAG("strict", kernels_arguments, strict),
+    COMMAND_FLAG("candidates", kernels_arguments, candidates),
+};
+
+int run_kernels(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  kernels_arguments a = {.device.cache_dir = ""}; /* programs from a cache have no statistics */
+  int code = command_take(argc, argv, &line, &a);
+  if (code >= 0) return code;
+  if (a.json && a.markdown) return command_misused(argv[0], "give --json or --markdown, not both");
+  return survey_kernels(&a);
+}

@@ -1,0 +1,52 @@
+/* filtra train --list-presets: the recipes that come with the library. */
+#include "common/command.h"
+
+#include "train/preset.h"
+
+#include <stdio.h>
+
+static const char *text_of(const json_t *preset, const char *key) {
+  const char *text = json_string_value(json_object_get(preset, key));
+  return text ? text : "";
+}
+
+/* Indented by four, lines broken at spaces before column 100. */
+static void print_paragraph(const char *label, const char *text) {
+  int column = printf("    %s", label);
+  while (*text) {
+    int length = 0;
+    while (text[length] && text[length] != ' ')
+      length++;
+    if (column + length > 99) {
+      putchar('\n');
+      column = printf("      ");
+    }
+    column += printf("%.*s ", length, text);
+    text += length + (text[length] == ' ');
+  }
+  putchar('\n');
+}
+
+static void print_preset(const char *name, const json_t *preset) {
+  printf("%s\n    %s; %s\n", name, text_of(preset, "title"), text_of(preset, "paper"));
+  print_paragraph("data: ", text_of(preset, "data"));
+  if (json_object_get(preset, "note")) print_paragraph("note: ", text_of(preset, "note"));
+}
+
+int list_presets(bool json) {
+  json_t *list = json_array();
+  for (const ft_preset *p = ft_presets; p->name; p++) {
+    json_t *preset;
+    filtra_status status = ft_preset_load(p->name, &preset);
+    if (status) {
+      json_decref(list);
+      return command_fail("filtra train", status);
+    }
+    if (!json) print_preset(p->name, preset);
+    json_object_set_new(preset, "name", json_string(p->name));
+    json_array_append_new(list, preset);
+  }
+  if (json) return command_print_json("filtra train", json_pack("{so}", "presets", list));
+  json_decref(list);
+  return COMMAND_DONE;
+}

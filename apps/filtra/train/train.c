@@ -1,0 +1,348 @@
+/* filtra train: a new run from a configuration, or an interrupted one resumed. */
+#include "common/options.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "train/config.h"
+#include "train/evaluate.h"
+
+#include <filtra/filtra.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+typedef struct train_arguments {
+  filtra_device_options device;
+  const char *config, *out, *resume;
+  json_t *sets; /* [string]: assignments in the order given */
+  bool json, list;
+} train_arguments;
+
+/* ---- progress ---- */
+
+typedef struct display {
+  const char *device, *folder;
+  bool terminal, begun, resumed;
+  double shown_at;
+  filtra_run_progress last;
+  double loss, accuracy, error; /* smoothed over some twenty steps */
+} display;
+
+/* What a task is judged by besides the loss. */
+static void format_score(filtra_task task, double loss, double accuracy, double error, char *text,
+                         size_t size) {
+  if (task == FILTRA_TASK_REGRESSION)
+    snprintf(text, size, "%.4g", error);
+  else if (task == FILTRA_TASK_LANGUAGE_MODEL)
+    snprintf(text, size, "%.2f", ft_perplexity(loss));
+  else
+    snprintf(text, size, "%.1f%%", 100.0 * accuracy);
+}
+
+static const char *score_name(filtra_task task) {
+  switch (task) {
+  case FILTRA_TASK_REGRESSION:
+    return "error";
+  case FILTRA_TASK_LANGUAGE_MODEL:
+    return "perplexity";
+  default:
+    return "acc";
+  }
+}
+
+static void format_progress(const display *d, char *line, size_t size) {
+  const filtra_run_progress *p = &d->last;
+  char left[32] = "-", score[32], validation[80] = "";
+  long seconds = (long)p->seconds_left;
+  if (p->seconds_left >= 0.0)
+    snprintf(left, sizeof left, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
+  if (p->validation_loss >= 0.0) {
+    format_score(p->task, p->validation_loss, p->validation_accuracy, p->validation_absolute_error,
+                 score, sizeof score);
+    snprintf(validation, sizeof validation, "  val %.4f/%s", p->validation_loss, score);
+  }
+  format_score(p->task, d->loss, d->accuracy, d->error, score, sizeof score);
+  snprintf(line, size,
+           "step %llu/%llu  epoch %.2f  loss %.4f  %s %s%s  ETA %s  %.0f tokens/s  %.0f MiB",
+           (unsigned long long)p->step, (unsigned long long)p->steps, p->epoch, d->loss,
+           score_name(p->task), score, validation, left, p->tokens_per_second,
+           (double)p->device_memory_bytes / 1048576.0);
+}
+
+/* A terminal's line is rewritten, and cut where the terminal ends: a line that wraps would not be
+ * rewritten but scroll. */
+static void print_progress(const display *d) {
+  char line[256];
+  struct winsize window;
+  format_progress(d, line, sizeof line);
+  if (!d->terminal) {
+    fprintf(stderr, "%s\n", line);
+    return;
+  }
+  bool known = !ioctl(STDERR_FILENO, TIOCGWINSZ, &window) && window.ws_col > 1;
+  fprintf(stderr, "\r%.*s\033[K", known ? window.ws_col - 1 : 79, line);
+  fflush(stderr);
+}
+
+static void begin(display *d, const filtra_run_progress *p) {
+  d->begun = true;
+  d->resumed = p->step > 0;
+  if (p->step == p->steps) return;
+  fprintf(stderr, "Training on %s, %llu steps%s; %s\n", d->device,
+          (unsigned long long)(p->steps - p->step), d->resumed ? " left" : "", d->folder);
+}
+
+static double smooth(double mean, double value, uint64_t step) {
+  double keep = step < 20 ? 1.0 - 1.0 / (double)step : 0.95;
+  return keep * mean + (1.0 - keep) * value;
+}
+
+static bool show_progress(void *user, const filtra_run_progress *p) {
+  display *d = user;
+  double now = ft_seconds();
+  if (!d->begun) begin(d, p);
+  if (p->last.step != d->last.last.step) {
+    uint64_t seen = d->last.last.step ? p->last.step : 1; /* a resumed run begins anew */
+    d->loss = smooth(d->loss, p->last.loss, seen);
+    d->accuracy = smooth(d->accuracy, p->last.accuracy, seen);
+    d->error = smooth(d->error, p->last.absolute_error, seen);
+  }
+  d->last = *p;
+  bool due = now - d->shown_at >= (d->terminal ? 0.2 : 10.0) || p->evaluated || p->step == p->steps;
+  if (due && p->last.step) {
+    d->shown_at = now;
+    print_progress(d);
+  }
+  return !command_interrupted();
+}
+
+/* ---- the configuration from file and options ---- */
+
+static filtra_status set_text(json_t *config, const char *key, const char *value) {
+  if (!json_object_set_new(config, key, json_string(value))) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "--%s: \"%s\" is not UTF-8 text", key, value);
+}
+
+/* Data is named by its full path, so that the run folder works from everywhere. */
+static filtra_status resolve_data(json_t *config) {
+  const char *data = json_string_value(json_object_get(config, "data"));
+  char *full = data ? realpath(data, NULL) : NULL;
+  filtra_status status = full ? set_text(config, "data", full) : FILTRA_OK;
+  free(full);
+  return status;
+}
+
+static filtra_status build_config(const train_arguments *a, json_t **out) {
+  if (a->config)
+    FT_TRY(ft_json_load(a->config, out));
+  else
+    *out = json_object();
+  if (!json_is_object(*out))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config);
+  for (size_t i = 0; i < json_array_size(a->sets); i++)
+    FT_TRY(ft_config_set(*out, json_string_value(json_array_get(a->sets, i))));
+  return resolve_data(*out);
+}
+
+/* A part of a folder's name. */
+static const char *name_part(const json_t *text) {
+  const char *name = json_string_value(text);
+  return name && !strchr(name, '/') ? name : "";
+}
+
+/* runs/MIXER, runs/PRESET or, with another mixer, runs/PRESET-MIXER; with -2 and so on when that is
+ * taken. */
+static char *choose_folder(const json_t *config) {
+  const json_t *mixer = json_object_get(config, "mixer");
+  const char *name = name_part(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
+  const char *preset = name_part(json_object_get(config, "preset"));
+  if (!*name && !*preset) name = "softmax";
+  const char *dash = *name && *preset ? "-" : "";
+  char *folder = ft_format("runs/%s%s%s", preset, dash, name);
+  for (int i = 2; folder && ft_file_exists(folder); i++) {
+    free(folder);
+    folder = ft_format("runs/%s%s%s-%d", preset, dash, name, i);
+  }
+  return folder;
+}
+
+/* ---- the run ---- */
+
+static bool add_number(json_t *object, const char *prefix, const char *name, double value,
+                       bool known) {
+  char key[64];
+  snprintf(key, sizeof key, "%s%s", prefix, name);
+  return !json_object_set_new(object, key, known ? json_real(value) : json_null());
+}
+
+/* Loss and what the task is judged by, under the names that metrics.jsonl has. */
+static bool add_score(json_t *object, const char *prefix, filtra_task task, double loss,
+                      double accuracy, double error, bool known) {
+  bool done = add_number(object, prefix, "loss", loss, known);
+  if (task == FILTRA_TASK_REGRESSION)
+    return done && add_number(object, prefix, "mae", error, known);
+  if (task == FILTRA_TASK_LANGUAGE_MODEL)
+    done = done && add_number(object, prefix, "perplexity", ft_perplexity(loss), known);
+  return done && add_number(object, prefix, "accuracy", accuracy, known);
+}
+
+static int print_json(const display *d) {
+  const filtra_run_progress *p = &d->last;
+  json_t *object = json_pack("{ss sI}", "run", d->folder, "steps", (json_int_t)p->step);
+  bool done =
+      object &&
+      add_score(object, "", p->task, ft_shortest(p->last.loss), ft_shortest(p->last.accuracy),
+                ft_shortest(p->last.absolute_error), p->last.step > 0) &&
+      add_score(object, "validation_", p->task, p->validation_loss, p->validation_accuracy,
+                p->validation_absolute_error, p->validation_loss >= 0.0);
+  if (done) return command_print_json("filtra train", object);
+  json_decref(object);
+  return command_print_json("filtra train", NULL);
+}
+
+static int print_result(const train_arguments *a, const display *d) {
+  const filtra_run_progress *p = &d->last;
+  if (a->json) return print_json(d);
+  if (p->last.step)
+    printf("Trained %llu steps; the run is in %s\n", (unsigned long long)p->step, d->folder);
+  else
+    printf("%s is complete: %llu of %llu steps; nothing to do\n", d->folder,
+           (unsigned long long)p->step, (unsigned long long)p->steps);
+  if (p->validation_loss < 0.0) return COMMAND_DONE;
+  printf("Last validation: loss %.4f, ", p->validation_loss);
+  if (p->task == FILTRA_TASK_REGRESSION)
+    printf("mean absolute error %.6g\n", p->validation_absolute_error);
+  else if (p->task == FILTRA_TASK_LANGUAGE_MODEL)
+    printf("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(p->validation_loss),
+           100.0 * p->validation_accuracy);
+  else
+    printf("accuracy %.2f%%\n", 100.0 * p->validation_accuracy);
+  return COMMAND_DONE;
+}
+
+static int train_on(filtra_device *device, const train_arguments *a, const char *config,
+                    const char *folder) {
+  display d = {.device = filtra_device_get_info(device)->name,
+               .folder = folder,
+               .terminal = isatty(STDERR_FILENO)};
+  const filtra_run_options options = {.config = config,
+                                      .config_name = a->config,
+                                      .folder = folder,
+                                      .progress = show_progress,
+                                      .user = &d};
+  command_catch_interrupts(); /* the first saves a checkpoint */
+  signal(SIGPIPE, SIG_IGN);   /* a reader of the progress that goes away must not end the run */
+  filtra_status status = filtra_run_train(device, &options);
+  if (d.terminal && d.shown_at > 0.0) fputc('\n', stderr);
+  if (!status) return print_result(a, &d);
+  int code = command_fail("filtra train", status);
+  if (status == FILTRA_ERROR_CANCELLED)
+    fprintf(stderr, "Continue with: filtra train --resume %s\n", folder);
+  return code;
+}
+
+static int train(const train_arguments *a) {
+  json_t *config = NULL;
+  char *text = NULL, *folder = NULL;
+  filtra_device *device = NULL;
+  filtra_status status = FILTRA_OK;
+  if (!a->resume) {
+    status = build_config(a, &config);
+    if (!status) text = json_dumps(config, 0);
+    if (!status && !text) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
+  if (!status) {
+    const char *given = a->resume ? a->resume : a->out;
+    folder = given ? ft_strdup(given) : choose_folder(config);
+    if (!folder) status = FILTRA_ERROR_HOST_MEMORY;
+  }
+  if (!status) status = filtra_device_open(&a->device, &device);
+  int code = status ? command_fail("filtra train", status) : train_on(device, a, text, folder);
+  filtra_device_close(&device);
+  free(folder);
+  free(text);
+  json_decref(config);
+  return code;
+}
+
+/* ---- the command line ---- */
+
+static void print_help(void) {
+  printf(
+      "Usage: filtra train --data PATH [OPTION]...\n"
+      "       filtra train --preset NAME --data PATH [OPTION]...\n"
+      "       filtra train --config FILE [OPTION]...\n"
+      "       filtra train --resume DIR\n"
+      "Trains a model and keeps configuration, metrics, best model and checkpoints in a run "
+      "folder.\n\n"
+      "  --preset NAME      a recipe of the papers (key preset), over which the other options go\n"
+      "  --list-presets     list them; with --json, whole\n"
+      "  --config FILE      JSON object with the keys below\n"
+      "  --data PATH        data set: a file or a folder (key data)\n"
+      "  --mixer NAME       token mixer (key mixer)\n"
+      "  --set KEY=VALUE    any key, over what the file says; mixer.K=5 for the mixer's options\n"
+      "  --steps N          optimizer steps, or\n"
+      "  --epochs N         passes over the training data\n"
+      "  --seed S           of initial values, shuffling and dropout\n"
+      "  --out DIR          run folder; default runs/MIXER, or runs/PRESET\n"
+      "  --resume DIR       continue an interrupted run where its checkpoint is\n"
+      "  --json             print one JSON object at the end\n%s",
+      device_options_help);
+  print_config_keys();
+}
+
+static void add_set(train_arguments *a, const char *key, const char *value) {
+  char *text = key ? ft_format("%s=%s", key, value) : NULL;
+  json_array_append_new(a->sets, json_string_nocheck(text ? text : value));
+  free(text);
+}
+
+/* For keys whose value is text whatever it looks like: a folder may be called 2024. */
+static void add_text(train_arguments *a, const char *key, const char *value) {
+  json_t *string = json_string(value);
+  char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+  add_set(a, key, quoted ? quoted : value); /* what is not UTF-8 is refused where it is used */
+  free(quoted);
+  json_decref(string);
+}
+
+/* --steps 5 is --set steps=5: one table of keys checks all. */
+static void take_key(void *arguments, const char *name, const char *value) {
+  train_arguments *a = arguments;
+  bool text = !strcmp(name, "preset") || !strcmp(name, "data") || !strcmp(name, "mixer");
+  if (text)
+    add_text(a, name, value);
+  else
+    add_set(a, strcmp(name, "set") ? name : NULL, value);
+}
+
+static const command_option OPTIONS[] = {
+    COMMAND_TEXT("config", train_arguments, config),
+    COMMAND_KEY("preset", take_key),
+    COMMAND_FLAG("list-presets", train_arguments, list),
+    COMMAND_KEY("data", take_key),
+    COMMAND_KEY("mixer", take_key),
+    COMMAND_KEY("set", take_key),
+    COMMAND_KEY("steps", take_key),
+    COMMAND_KEY("epochs", take_key),
+    COMMAND_KEY("seed", take_key),
+    COMMAND_OUT(train_arguments, out),
+    COMMAND_TEXT("resume", train_arguments, resume),
+    COMMAND_FLAG("json", train_arguments, json),
+};
+
+int run_train(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  train_arguments a = {.sets = json_array()};
+  int result = command_take(argc, argv, &line, &a);
+  if (result < 0 && a.resume && (a.config || a.out || json_array_size(a.sets)))
+    result = command_misused(argv[0], "--resume takes the configuration of the run; leave out "
+                                      "--config, --out, --preset, --set and its short forms");
+  if (result < 0) result = a.list ? list_presets(a.json) : train(&a);
+  json_decref(a.sets);
+  return result;
+}
