@@ -80,6 +80,7 @@
 
 #include <filtra/data.h>
 #include <filtra/device.h>
+#include <filtra/dtype.h>
 #include <filtra/generate.h>
 #include <filtra/graph.h>
 #include <filtra/model.h>

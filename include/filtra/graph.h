@@ -21,6 +21,7 @@
 #define FILTRA_GRAPH_H
 
 #include <filtra/device.h>
+#include <filtra/dtype.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,8 +33,6 @@ typedef struct filtra_graph filtra_graph;
 typedef struct filtra_tensor filtra_tensor;
 typedef struct filtra_parameters filtra_parameters;
 typedef struct filtra_arena filtra_arena;
-
-typedef enum filtra_dtype { FILTRA_F32 = 0, FILTRA_I32 } filtra_dtype;
 
 /* ---- parameters ------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* The model handle: parameters by a dry build, inference graphs by batch shape. */
 #include "model/model.h"
 
-#include "model/safetensors.h"
+#include "base/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef FT_MODEL_MODEL_H
 #define FT_MODEL_MODEL_H
 
-#include "model/safetensors.h"
+#include "base/safetensors.h"
 #include "nn/encoder.h"
 
 #include <filtra/model.h>

@@ -48,7 +48,7 @@ filtra_status ft_weight_list_add(const filtra_model *model, const ft_buffer *fla
     if (!s->name) return FILTRA_ERROR_HOST_MEMORY;
     ft_safetensor *t = &list->tensors[list->count++];
     *t = (ft_safetensor){.name = s->name,
-                         .dtype = FT_SAFETENSORS_F32,
+                         .dtype = FILTRA_F32,
                          .ndim = p->ndim,
                          .bytes = (uint64_t)p->elements * sizeof(float),
                          .fill = fill_from_device,
@@ -83,7 +83,7 @@ filtra_status ft_weights_check(const filtra_model *model, const ft_safetensors *
     const ft_parameter *p = &params->list[i];
     const ft_safetensor *t = find(file, prefix, p);
     if (!t) return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s%s is missing", path, prefix, p->name);
-    if (t->dtype != FT_SAFETENSORS_F32 || t->ndim != p->ndim ||
+    if (t->dtype != FILTRA_F32 || t->ndim != p->ndim ||
         memcmp(t->shape, p->shape, (size_t)p->ndim * sizeof *p->shape))
       return ft_fail(FILTRA_ERROR_INPUT,
                      "%s: tensor %s%s does not have the type and shape that the model's "

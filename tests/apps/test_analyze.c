@@ -1,5 +1,5 @@
 /* filtra analyze: its measures against closed forms, its answers about a run, its page. */
-#include "../../apps/filtra/analyze/spectra.c" /* the command is no library */
+#include "analyze/spectra.c" /* the command is no library */
 
 #include "base/file.h"
 #include "support/command.h"

@@ -1,5 +1,5 @@
 /* `filtra compare` as a shell sees it, and its reader against files that are cut or wrong. */
-#include "../../apps/filtra/compare/read.c" /* the command is no library */
+#include "compare/read.c" /* the command is no library */
 
 #include "base/file.h"
 #include "support/command.h"

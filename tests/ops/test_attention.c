@@ -1,6 +1,6 @@
 /* Softmax attention: both ways of making tiles, every option, against float64 and golden files. */
+#include "base/safetensors.h"
 #include "gpu/internal.h"
-#include "model/safetensors.h"
 #include "reference/attention.h"
 #include "support/attention.h"
 #include "support/harness.h"
@@ -258,8 +258,7 @@ static double *golden_values(const ft_safetensors *file, const char *name, size_
   double *values = malloc(*count * sizeof *values);
   if (!values) abort();
   for (size_t i = 0; i < *count; i++)
-    values[i] = t->dtype == FT_SAFETENSORS_F64 ? ((const double *)t->data)[i]
-                                               : (double)((const float *)t->data)[i];
+    values[i] = ft_element_get(t->dtype, t->data, i);
   return values;
 }
 

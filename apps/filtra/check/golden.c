@@ -76,21 +76,16 @@ static int64_t elements(const ft_safetensor *t) {
   return n;
 }
 
-static double expected_at(const ft_safetensor *t, int64_t i) {
-  return t->dtype == FT_SAFETENSORS_F64 ? ((const double *)t->data)[i]
-                                        : (double)((const float *)t->data)[i];
-}
-
 /* ---- building ---- */
 
 static filtra_tensor *make_input(golden *c, const ft_safetensor *t, bool gradient) {
-  if (c->input_count == GOLDEN_MAX || t->ndim > FILTRA_MAX_DIMS || t->dtype == FT_SAFETENSORS_F64)
+  if (c->input_count == GOLDEN_MAX || t->ndim > FILTRA_MAX_DIMS ||
+      (t->dtype != FILTRA_F32 && t->dtype != FILTRA_I32))
     return ft_graph_fail(c->graph, FILTRA_ERROR_INPUT, "%s: tensor %s cannot be an input", c->path,
                          t->name);
   const int64_t one = 1;
-  filtra_tensor *x = filtra_graph_input(c->graph, t->name,
-                                        t->dtype == FT_SAFETENSORS_I32 ? FILTRA_I32 : FILTRA_F32,
-                                        t->ndim ? t->ndim : 1, t->ndim ? t->shape : &one);
+  filtra_tensor *x = filtra_graph_input(c->graph, t->name, t->dtype, t->ndim ? t->ndim : 1,
+                                        t->ndim ? t->shape : &one);
   if (gradient && x) filtra_graph_require_gradient(c->graph, x);
   c->inputs[c->input_count++] = (golden_port){.tensor = t, .device = x};
   return x;
@@ -109,7 +104,7 @@ filtra_tensor *golden_mask(golden *c) {
 
 filtra_tensor *golden_ids(golden *c, const char *name, int64_t limit) {
   const ft_safetensor *t = find_tensor(c, "", name);
-  for (int64_t i = 0; t && t->dtype == FT_SAFETENSORS_I32 && i < elements(t); i++) {
+  for (int64_t i = 0; t && t->dtype == FILTRA_I32 && i < elements(t); i++) {
     int32_t id = ((const int32_t *)t->data)[i];
     if (id < 0 || id >= limit)
       return ft_graph_fail(c->graph, FILTRA_ERROR_INPUT, "%s: %s holds %d, accepted are 0 to %lld",
@@ -140,7 +135,7 @@ void golden_host_output(golden *c, const char *name, const float *values, int64_
 
 const float *golden_values(golden *c, const char *name, int64_t count) {
   const ft_safetensor *t = find_tensor(c, "", name);
-  if (t && t->dtype == FT_SAFETENSORS_F32 && elements(t) == count) return t->data;
+  if (t && t->dtype == FILTRA_F32 && elements(t) == count) return t->data;
   return ft_graph_fail(c->graph, FILTRA_ERROR_INPUT, "%s: tensor %s with %lld elements is missing",
                        c->path, name, (long long)count);
 }
@@ -191,8 +186,7 @@ static filtra_status find_bound(const golden *c, const golden_binding *b, const 
     size->all = size->row * (size_t)shape[0];
     size->part = size->all / (size_t)b->parts;
     bool longer = b->parts == 1 && (size_t)elements(t) > size->part;
-    if (t->dtype == FT_SAFETENSORS_F32 && ((size_t)elements(t) == size->part || longer))
-      return FILTRA_OK;
+    if (t->dtype == FILTRA_F32 && ((size_t)elements(t) == size->part || longer)) return FILTRA_OK;
   }
   return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s does not fit parameter %s", c->path, t->name,
                  b->parameter);
@@ -287,7 +281,7 @@ static void judge(const golden *c, golden_result *r) {
 /* got NULL stands for zeros, which are also expected behind `count`. */
 static filtra_status compare(const golden *c, golden_report *report, const ft_safetensor *t,
                              const float *got, size_t count) {
-  if (t->dtype == FT_SAFETENSORS_I32 || (size_t)elements(t) < count)
+  if (!ft_dtype_is_float(t->dtype) || (size_t)elements(t) < count)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: tensor %s does not have the type and size of what it "
                    "is compared with",
@@ -299,7 +293,8 @@ static filtra_status compare(const golden *c, golden_report *report, const ft_sa
   *r = (golden_result){0};
   snprintf(r->name, sizeof r->name, "%s", t->name);
   for (int64_t i = 0; i < elements(t); i++) {
-    double want = expected_at(t, i), value = got && (size_t)i < count ? got[i] : 0.0;
+    double want = ft_element_get(t->dtype, t->data, (size_t)i),
+           value = got && (size_t)i < count ? got[i] : 0.0;
     double error = fabs(value - want);
     r->error = isnan(error) ? INFINITY : fmax(r->error, error);
     r->scale = fmax(r->scale, fabs(want));

@@ -2,7 +2,7 @@
 #ifndef FILTRA_GOLDEN_H
 #define FILTRA_GOLDEN_H
 
-#include "model/safetensors.h"
+#include "base/safetensors.h"
 
 #include <filtra/filtra.h>
 

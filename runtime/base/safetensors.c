@@ -1,4 +1,4 @@
-#include "model/safetensors.h"
+#include "base/safetensors.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -6,21 +6,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used as it lies on disk");
 
 enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000 }; /* the reference implementation's limit */
 
-static const char metadata_key[] = "__metadata__";
-
-static const struct {
-  const char *name;
-  uint32_t bytes;
-} types[] = {
-    [FT_SAFETENSORS_F32] = {"F32", 4},
-    [FT_SAFETENSORS_F64] = {"F64", 8},
-    [FT_SAFETENSORS_I32] = {"I32", 4},
-};
+static const char metadata_key[] = "__metadata__", sum_key[] = "filtra.crc32";
+/* What stands before the sum's digits in a header, and what they count as. */
+static const char sum_text[] = "\"filtra.crc32\":\"", sum_zeros[] = "00000000";
+enum { SUM_DIGITS = sizeof sum_zeros - 1 };
 
 typedef struct entry {
   ft_safetensor tensor;
@@ -37,7 +32,7 @@ struct ft_safetensors {
 
 /* False when shape[0] * shape[1] * ... times the element's size cannot be counted. */
 static bool tensor_bytes(const ft_safetensor *t, uint64_t *bytes) {
-  *bytes = types[t->dtype].bytes;
+  *bytes = filtra_dtype_bytes(t->dtype);
   for (int i = 0; i < t->ndim; i++)
     if (__builtin_mul_overflow(*bytes, (uint64_t)t->shape[i], bytes)) return false;
   return true;
@@ -45,16 +40,12 @@ static bool tensor_bytes(const ft_safetensor *t, uint64_t *bytes) {
 
 /* ---- reading ---- */
 
-static filtra_status read_dtype(const json_t *value, ft_safetensors_dtype *dtype) {
+static filtra_status read_dtype(const json_t *value, filtra_dtype *dtype) {
   const char *name = json_string_value(value);
   if (!name) return ft_fail(FILTRA_ERROR_INPUT, "dtype is missing or not a string");
-  for (size_t i = 0; i < FT_COUNT(types); i++) {
-    if (strcmp(types[i].name, name)) continue;
-    *dtype = (ft_safetensors_dtype)i;
-    return FILTRA_OK;
-  }
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "element type %.20s is not supported, accepted are F32, F64 and I32", name);
+  if (ft_dtype_find(name, dtype)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "element type %.20s is not supported, accepted are %s", name,
+                 ft_dtype_names());
 }
 
 static filtra_status read_shape(const json_t *value, ft_safetensor *t) {
@@ -97,7 +88,7 @@ static filtra_status read_entry(const json_t *value, uint64_t data_size, entry *
     return ft_fail(FILTRA_ERROR_INPUT, "its shape has more elements than can be counted");
   if (t->bytes != e->end - e->begin)
     return ft_fail(FILTRA_ERROR_INPUT, "shape and %s need %llu bytes, data_offsets span %llu",
-                   types[t->dtype].name, (unsigned long long)t->bytes,
+                   filtra_dtype_name(t->dtype), (unsigned long long)t->bytes,
                    (unsigned long long)(e->end - e->begin));
   return FILTRA_OK;
 }
@@ -144,7 +135,7 @@ static filtra_status point_at_data(ft_safetensors *file, const char *data) {
     entry *e = &file->entries[i];
     ft_safetensor *t = &e->tensor;
     t->data = data + e->begin;
-    if ((uintptr_t)t->data % types[t->dtype].bytes == 0) continue;
+    if ((uintptr_t)t->data % filtra_dtype_bytes(t->dtype) == 0) continue;
     e->copy = ft_calloc(t->bytes, 1);
     if (!e->copy) return FILTRA_ERROR_HOST_MEMORY;
     t->data = memcpy(e->copy, t->data, t->bytes);
@@ -168,6 +159,33 @@ static filtra_status read_entries(ft_safetensors *file, uint64_t data_size) {
   return check_cover(file, data_size);
 }
 
+/* zlib's lengths are 32 bits. */
+static uint32_t add_to_sum(uint32_t sum, const void *data, size_t size) {
+  return (uint32_t)crc32_z(sum, data, size);
+}
+
+/* Whether the file is what was written; files of other programs have no sum. */
+static filtra_status check_sum(const ft_safetensors *file, size_t size) {
+  const char *wanted = ft_safetensors_meta(file, sum_key);
+  if (!wanted) return FILTRA_OK;
+  const char *digits = strstr(file->content + LENGTH_BYTES, sum_text);
+  char got[16] = "";
+  if (digits) {
+    digits += strlen(sum_text);
+    size_t before = (size_t)(digits - file->content);
+    uint32_t sum = add_to_sum(0, file->content, before);
+    sum = add_to_sum(sum, sum_zeros, SUM_DIGITS);
+    if (before + SUM_DIGITS <= size)
+      sum = add_to_sum(sum, digits + SUM_DIGITS, size - before - SUM_DIGITS);
+    snprintf(got, sizeof got, "%08x", sum);
+  }
+  if (!strcmp(got, wanted)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "damaged: its contents do not have the checksum \"%s\" that was written with them "
+                 "(where another program changed them on purpose, let it leave that metadata out)",
+                 sum_key);
+}
+
 static filtra_status read_content(ft_safetensors *file, size_t size) {
   if (size < LENGTH_BYTES)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu bytes are too few for a safetensors file", size);
@@ -185,6 +203,7 @@ static filtra_status read_content(ft_safetensors *file, size_t size) {
   FT_TRY(ft_json_parse(header, header_size, "header", &file->header));
   FT_TRY(check_metadata(json_object_get(file->header, metadata_key)));
   FT_TRY(read_entries(file, data_size));
+  FT_TRY(check_sum(file, size));
   return point_at_data(file, header + header_size);
 }
 
@@ -244,7 +263,13 @@ typedef struct writer {
   uint64_t data_size, largest; /* bytes; `largest` of the tensors that are filled by a callback */
   void *buffer;
   ft_atomic_file file;
+  uint32_t sum; /* of all that was written, the sum's own digits as zeros */
 } writer;
+
+static void put(writer *w, const void *data, size_t size) {
+  w->sum = add_to_sum(w->sum, data, size);
+  fwrite(data, 1, size, w->file.stream); /* a failure is seen by ft_atomic_commit */
+}
 
 static filtra_status add_to_header(writer *w, const ft_safetensor *t) {
   uint64_t bytes, begin = w->data_size;
@@ -264,8 +289,8 @@ static filtra_status add_to_header(writer *w, const ft_safetensor *t) {
     return ft_fail(FILTRA_ERROR_ARGUMENT, "its shape has more elements than can be counted");
   }
   if (!t->data && bytes > w->largest) w->largest = bytes;
-  json_t *value = json_pack("{s:s, s:o, s:[I,I]}", "dtype", types[t->dtype].name, "shape", shape,
-                            "data_offsets", (json_int_t)begin, (json_int_t)w->data_size);
+  json_t *value = json_pack("{s:s, s:o, s:[I,I]}", "dtype", filtra_dtype_name(t->dtype), "shape",
+                            shape, "data_offsets", (json_int_t)begin, (json_int_t)w->data_size);
   bool taken = !strcmp(t->name, metadata_key) || json_object_get(w->header, t->name);
   if (!built || !value || taken || json_object_set(w->header, t->name, value)) {
     json_decref(value);
@@ -277,9 +302,9 @@ static filtra_status add_to_header(writer *w, const ft_safetensor *t) {
 }
 
 static filtra_status add_metadata(writer *w, const ft_safetensors_meta_pair *meta, size_t count) {
-  if (!count) return FILTRA_OK;
   json_t *object = json_object();
-  if (!object || json_object_set_new(w->header, metadata_key, object))
+  if (!object || json_object_set_new(w->header, metadata_key, object) ||
+      json_object_set_new(object, sum_key, json_string(sum_zeros)))
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   for (size_t i = 0; i < count; i++)
     if (json_object_set_new(object, meta[i].key, json_string(meta[i].value)))
@@ -292,8 +317,19 @@ static filtra_status write_header(writer *w, const char *text) {
   if (padded > MAX_HEADER_BYTES)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "a header of %llu bytes, at most %d are accepted",
                    (unsigned long long)padded, MAX_HEADER_BYTES);
-  fwrite(&padded, sizeof padded, 1, w->file.stream);
-  fprintf(w->file.stream, "%-*s", (int)padded, text);
+  put(w, &padded, sizeof padded);
+  put(w, text, strlen(text));
+  put(w, "       ", padded - strlen(text));
+  return FILTRA_OK;
+}
+
+/* Puts the digits in the place of the zeros. */
+static filtra_status write_sum(writer *w, const char *header) {
+  char digits[16];
+  long at = LENGTH_BYTES + (long)(strstr(header, sum_text) + strlen(sum_text) - header);
+  snprintf(digits, sizeof digits, "%08x", w->sum);
+  if (fseek(w->file.stream, at, SEEK_SET)) return ft_fail(FILTRA_ERROR_IO, "cannot seek in it");
+  fwrite(digits, 1, SUM_DIGITS, w->file.stream);
   return FILTRA_OK;
 }
 
@@ -307,17 +343,17 @@ static filtra_status write_tensor(writer *w, const ft_safetensor *t) {
     FT_TRY(t->fill(t->user, t, w->buffer));
     data = w->buffer;
   }
-  fwrite(data, 1, bytes, w->file.stream); /* a failure is seen by ft_atomic_commit */
+  put(w, data, bytes);
   return FILTRA_OK;
 }
 
-/* Calls `step` on every tensor in the order of their data: element sizes 8, then 4. */
+/* Calls `step` on every tensor in the order of their data: the widest elements first. */
 static filtra_status each_tensor(writer *w,
                                  filtra_status (*step)(writer *, const ft_safetensor *)) {
-  for (uint32_t size = 8; size >= 4; size /= 2) {
+  for (size_t size = 8; size >= 1; size /= 2) {
     for (size_t i = 0; i < w->count; i++) {
       const ft_safetensor *t = &w->tensors[i];
-      if (types[t->dtype].bytes != size) continue;
+      if (filtra_dtype_bytes(t->dtype) != size) continue;
       filtra_status status = step(w, t);
       if (status) return ft_fail_context(status, "tensor %.100s", t->name);
     }
@@ -338,6 +374,7 @@ static filtra_status write_file(writer *w, const char *path, const ft_safetensor
   filtra_status status = ft_atomic_open(path, &w->file);
   if (!status) status = write_header(w, text);
   if (!status) status = each_tensor(w, write_tensor);
+  if (!status) status = write_sum(w, text);
   free(text);
   return status;
 }

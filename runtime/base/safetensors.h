@@ -2,24 +2,23 @@
  *
  * Reading is strict: a file that is truncated, whose tensors overlap or leave gaps, or whose shapes
  * and sizes disagree fails with INPUT and a sentence that names file and tensor. Element types are
- * F32, F64 and I32; others (F16 and BF16 too) are refused by name.
+ * those of filtra_dtype; others are refused by name.
+ *
+ * A file that we write carries a CRC-32 of itself in its metadata, "filtra.crc32", eight hexadecimal
+ * digits that count as zeros in the sum. Reading checks it where it is; other readers see one more
+ * metadata string.
  */
-#ifndef FT_MODEL_SAFETENSORS_H
-#define FT_MODEL_SAFETENSORS_H
+#ifndef FT_BASE_SAFETENSORS_H
+#define FT_BASE_SAFETENSORS_H
 
+#include "base/element.h"
 #include "base/status.h"
 
 enum { FT_SAFETENSORS_MAX_DIMS = 8 };
 
-typedef enum ft_safetensors_dtype {
-  FT_SAFETENSORS_F32 = 0,
-  FT_SAFETENSORS_F64,
-  FT_SAFETENSORS_I32
-} ft_safetensors_dtype;
-
 typedef struct ft_safetensor {
   const char *name;
-  ft_safetensors_dtype dtype;
+  filtra_dtype dtype;
   int ndim; /* 0: a scalar */
   int64_t shape[FT_SAFETENSORS_MAX_DIMS];
   const void *data; /* aligned to the element size */
@@ -49,7 +48,7 @@ const ft_safetensor *ft_safetensors_find(const ft_safetensors *file, const char 
 /** NULL when there is no such key. */
 const char *ft_safetensors_meta(const ft_safetensors *file, const char *key);
 
-/** Writes a file atomically; 8-byte elements lie first, so that all data is aligned. `bytes` of the
+/** Writes a file atomically; wider elements lie first, so that all data is aligned. `bytes` of the
  * tensors given need not be set. */
 filtra_status ft_safetensors_write(const char *path, const ft_safetensor *tensors, size_t count,
                                    const ft_safetensors_meta_pair *meta, size_t meta_count);

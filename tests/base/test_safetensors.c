@@ -2,7 +2,7 @@
 #include "support/harness.h"
 
 #include "base/file.h"
-#include "model/safetensors.h"
+#include "base/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,8 @@
 static const float f32[6] = {1, -2, 3.5f, 0, 1e-30f, 6};
 static const double f64[2] = {0.1, -1e300};
 static const int32_t i32[3] = {1, -2, INT32_MAX};
+static const uint16_t f16[3] = {0x3c00, 0xc000, 0x7c00};
+static const uint8_t u8[3] = {0, 1, 255};
 
 static filtra_status fill_i32(void *user, const ft_safetensor *tensor, void *to) {
   assert_string_equal(tensor->name, "in.\xc3\xa9");
@@ -18,22 +20,25 @@ static filtra_status fill_i32(void *user, const ft_safetensor *tensor, void *to)
   return FILTRA_OK;
 }
 
-enum { TENSORS = 5 };
+enum { TENSORS = 8 };
 static const ft_safetensor tensors[TENSORS] = {
-    {.name = "w", .dtype = FT_SAFETENSORS_F32, .ndim = 2, .shape = {2, 3}, .data = f32},
+    {.name = "w", .dtype = FILTRA_F32, .ndim = 2, .shape = {2, 3}, .data = f32},
     {.name = "in.\xc3\xa9",
-     .dtype = FT_SAFETENSORS_I32,
+     .dtype = FILTRA_I32,
      .ndim = 1,
      .shape = {3},
      .fill = fill_i32,
      .user = (void *)i32},
-    {.name = "d", .dtype = FT_SAFETENSORS_F64, .ndim = 1, .shape = {2}, .data = f64},
-    {.name = "empty", .dtype = FT_SAFETENSORS_F32, .ndim = 2, .shape = {1, 0}, .data = f32},
-    {.name = "scalar", .dtype = FT_SAFETENSORS_F32, .ndim = 0, .data = f32 + 2},
+    {.name = "d", .dtype = FILTRA_F64, .ndim = 1, .shape = {2}, .data = f64},
+    {.name = "empty", .dtype = FILTRA_F32, .ndim = 2, .shape = {1, 0}, .data = f32},
+    {.name = "scalar", .dtype = FILTRA_F32, .ndim = 0, .data = f32 + 2},
+    {.name = "half", .dtype = FILTRA_F16, .ndim = 1, .shape = {3}, .data = f16},
+    {.name = "brain", .dtype = FILTRA_BF16, .ndim = 1, .shape = {3}, .data = f16},
+    {.name = "byte", .dtype = FILTRA_U8, .ndim = 1, .shape = {3}, .data = u8},
 };
 static const ft_safetensors_meta_pair meta[] = {{"op", "agf"}, {"quoted", "\"\\\n\xc3\xa9"}};
 
-static void assert_tensor(const ft_safetensors *file, const char *name, ft_safetensors_dtype dtype,
+static void assert_tensor(const ft_safetensors *file, const char *name, filtra_dtype dtype,
                           int ndim, const void *data, uint64_t bytes) {
   const ft_safetensor *t = ft_safetensors_find(file, name);
   assert_non_null(t);
@@ -41,7 +46,7 @@ static void assert_tensor(const ft_safetensors *file, const char *name, ft_safet
   assert_int_equal(t->dtype, dtype);
   assert_int_equal(t->ndim, ndim);
   assert_int_equal(t->bytes, bytes);
-  assert_int_equal((uintptr_t)t->data % (dtype == FT_SAFETENSORS_F64 ? 8 : 4), 0);
+  assert_int_equal((uintptr_t)t->data % filtra_dtype_bytes(dtype), 0);
   assert_memory_equal(t->data, data, bytes);
 }
 
@@ -52,11 +57,14 @@ static void test_round_trip(void **state) {
   ft_safetensors *file;
   assert_ok(ft_safetensors_open(path, &file));
   assert_int_equal(ft_safetensors_count(file), TENSORS);
-  assert_tensor(file, "w", FT_SAFETENSORS_F32, 2, f32, sizeof f32);
-  assert_tensor(file, "in.\xc3\xa9", FT_SAFETENSORS_I32, 1, i32, sizeof i32);
-  assert_tensor(file, "d", FT_SAFETENSORS_F64, 1, f64, sizeof f64);
-  assert_tensor(file, "empty", FT_SAFETENSORS_F32, 2, f32, 0);
-  assert_tensor(file, "scalar", FT_SAFETENSORS_F32, 0, f32 + 2, 4);
+  assert_tensor(file, "w", FILTRA_F32, 2, f32, sizeof f32);
+  assert_tensor(file, "in.\xc3\xa9", FILTRA_I32, 1, i32, sizeof i32);
+  assert_tensor(file, "d", FILTRA_F64, 1, f64, sizeof f64);
+  assert_tensor(file, "empty", FILTRA_F32, 2, f32, 0);
+  assert_tensor(file, "scalar", FILTRA_F32, 0, f32 + 2, 4);
+  assert_tensor(file, "half", FILTRA_F16, 1, f16, sizeof f16);
+  assert_tensor(file, "brain", FILTRA_BF16, 1, f16, sizeof f16);
+  assert_tensor(file, "byte", FILTRA_U8, 1, u8, sizeof u8);
   assert_int_equal(ft_safetensors_find(file, "w")->shape[1], 3);
   assert_int_equal(ft_safetensors_find(file, "empty")->shape[1], 0);
   assert_string_equal(ft_safetensors_at(file, 0)->name, "d"); /* the widest first */
@@ -84,8 +92,10 @@ static void test_layout(void **state) {
   char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
   ft_safetensor t = tensors[4];
   assert_ok(ft_safetensors_write(path, &t, 1, meta, 1));
-  static const char header[] = "{\"__metadata__\":{\"op\":\"agf\"},\"scalar\":{\"dtype\":\"F32\","
-                               "\"shape\":[],\"data_offsets\":[0,4]}}";
+  /* The sum was computed by another program's CRC-32, over the file with eight zeros there. */
+  static const char header[] =
+      "{\"__metadata__\":{\"filtra.crc32\":\"94e4e75d\",\"op\":\"agf\"},"
+      "\"scalar\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}";
   size_t size, length = (strlen(header) + 7) / 8 * 8;
   assert_ok(ft_file_read(path, 1000, &bytes, &size));
   assert_int_equal(size, 8 + length + 4);
@@ -170,7 +180,7 @@ static void test_changed_bytes(void **state) {
   size_t size, refused = 0;
   assert_ok(ft_file_read(path, 10000, &bytes, &size));
   static const char other[] = {0, '\xff', '"', '9', '-', '}', ' '};
-  for (size_t i = 0; i < size - 60; i++) {
+  for (size_t i = 0; i < size - 80; i++) {
     char kept = bytes[i];
     for (size_t k = 0; k < FT_COUNT(other); k++) {
       bytes[i] = other[k];
@@ -187,6 +197,29 @@ static void test_changed_bytes(void **state) {
     bytes[i] = kept;
   }
   assert_true(refused > 1000);
+  free(bytes);
+  free(path);
+}
+
+/* Whichever bit of a file flips, in data and names of values alike, reading it fails. */
+static void test_flipped_bits(void **state) {
+  (void)state;
+  char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
+  assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
+  size_t size;
+  assert_ok(ft_file_read(path, 10000, &bytes, &size));
+  size_t key = (size_t)(strstr(bytes + 8, "filtra.crc32") - bytes);
+  for (size_t bit = 0; bit < size * 8; bit++) {
+    ft_safetensors *file;
+    if (bit / 8 >= key && bit / 8 < key + strlen("filtra.crc32")) continue; /* then it has no sum */
+    bytes[bit / 8] ^= (char)(1 << bit % 8);
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(bytes, 1, size, stream), size);
+    fclose(stream);
+    assert_fails(ft_safetensors_open(path, &file), FILTRA_ERROR_INPUT, path);
+    bytes[bit / 8] ^= (char)(1 << bit % 8);
+  }
   free(bytes);
   free(path);
 }
@@ -243,8 +276,10 @@ static const struct {
     {"{" TENSOR("a", "F32", "-1", "0,4") "}", 4, "dimension 0 of shape"},
     {"{" TENSOR("a", "F32", "\"1\"", "0,4") "}", 4, "dimension 0 of shape"},
     {"{" TENSOR("a", "F32", "1,1,1,1,1,1,1,1,1", "0,4") "}", 4, "9 dimensions, at most 8"},
-    {"{" TENSOR("h", "F16", "2", "0,4") "}", 4, "tensor h: element type F16 is not supported"},
-    {"{" TENSOR("h", "BF16", "2", "0,4") "}", 4, "tensor h: element type BF16 is not supported"},
+    {"{" TENSOR("h", "F16", "2", "0,4") "}", 4, NULL},
+    {"{" TENSOR("h", "BF16", "3", "0,4") "}", 4, "tensor h: shape and BF16 need 6 bytes"},
+    {"{" TENSOR("h", "F8_E4M3", "4", "0,4") "}", 4, "tensor h: element type F8_E4M3 is not"},
+    {"{\"__metadata__\":{\"filtra.crc32\":\"00000000\"}}", 0, "checksum"},
     {"{" TENSOR("h", "X", "2", "0,4") "}", 4, "element type X"},
     {"{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "dtype is missing"},
     {"{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4, "shape is missing"},
@@ -291,8 +326,8 @@ static void test_unaligned_data(void **state) {
     ft_safetensors *file;
     static const unsigned char bytes[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     assert_ok(ft_safetensors_open(path, &file));
-    assert_tensor(file, "a", FT_SAFETENSORS_F32, 1, bytes, 4);
-    assert_tensor(file, "b", FT_SAFETENSORS_F64, 1, bytes + 4, 8);
+    assert_tensor(file, "a", FILTRA_F32, 1, bytes, 4);
+    assert_tensor(file, "b", FILTRA_F64, 1, bytes + 4, 8);
     ft_safetensors_close(&file);
   }
   free(path);
@@ -334,7 +369,7 @@ int main(void) {
       cmocka_unit_test(test_refused_writes), cmocka_unit_test(test_every_truncation_fails),
       cmocka_unit_test(test_changed_bytes),  cmocka_unit_test(test_made_headers),
       cmocka_unit_test(test_unaligned_data), cmocka_unit_test(test_allocation_failures),
-      cmocka_unit_test(test_golden_files),
+      cmocka_unit_test(test_golden_files),   cmocka_unit_test(test_flipped_bits),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -1,0 +1,36 @@
+/* Element types of tensors and files. */
+#ifndef FILTRA_DTYPE_H
+#define FILTRA_DTYPE_H
+
+#include <filtra/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What one element of a tensor is. Little-endian. The first four are types of tensors on the
+ * device; 16-bit floats are for storage: filtra_cast() turns them into F32, which ops compute in.
+ * The others occur in files only. */
+typedef enum filtra_dtype {
+  FILTRA_F32 = 0, /**< IEEE 754 binary32 */
+  FILTRA_I32,     /**< two's complement */
+  FILTRA_F16,     /**< IEEE 754 binary16 */
+  FILTRA_BF16,    /**< the upper half of a binary32 */
+  FILTRA_F64,     /**< IEEE 754 binary64 */
+  FILTRA_I64,
+  FILTRA_I16,
+  FILTRA_I8,
+  FILTRA_U8,
+  FILTRA_BOOL /**< a byte, 0 or 1 */
+} filtra_dtype;
+
+/** Bytes of one element; 0 for a number that is no type. Thread-safe. */
+FILTRA_API size_t filtra_dtype_bytes(filtra_dtype dtype);
+/** "F32" and so on, as safetensors spells it; "unknown" for a number that is no type.
+ * Thread-safe. */
+FILTRA_API const char *filtra_dtype_name(filtra_dtype dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
