@@ -33,9 +33,16 @@ typedef enum filtra_activation {
   FILTRA_ACTIVATION_GELU, /**< exact, by erf */
   FILTRA_ACTIVATION_SIN,  /**< SIREN (Sitzmann et al. 2020); accurate to 1e-6 up to |x| = 1e5 */
   FILTRA_ACTIVATION_TANH,
-  FILTRA_ACTIVATION_SOFTPLUS,  /**< log(1 + e^x) */
-  FILTRA_ACTIVATION_SOFTPLUS5, /**< the same up to 5, x itself above (a jump of 0.0067) */
-  FILTRA_ACTIVATION_LEAKY_RELU /**< x, or 0.01 x where x < 0 */
+  FILTRA_ACTIVATION_SOFTPLUS,   /**< log(1 + e^x) */
+  FILTRA_ACTIVATION_SOFTPLUS5,  /**< the same up to 5, x itself above (a jump of 0.0067) */
+  FILTRA_ACTIVATION_LEAKY_RELU, /**< x, or 0.01 x where x < 0 */
+  /* Functions that models' configurations do not name. Outside their domain they give what IEEE
+   * arithmetic does: infinities and NaN. */
+  FILTRA_ACTIVATION_SIGMOID,   /**< 1 / (1 + e^-x) */
+  FILTRA_ACTIVATION_EXP,       /**< e^x */
+  FILTRA_ACTIVATION_LOG,       /**< the natural logarithm */
+  FILTRA_ACTIVATION_SQRT,      /**< its slope at 0 is infinite */
+  FILTRA_ACTIVATION_RECIPROCAL /**< 1 / x */
 } filtra_activation;
 
 typedef struct filtra_linear_options {
@@ -188,14 +195,49 @@ FILTRA_API filtra_tensor *filtra_add_sinusoids(filtra_graph *g, filtra_tensor *x
  * training and at rate 0. The mask is a function of (seed, step, op, index). */
 FILTRA_API filtra_tensor *filtra_dropout(filtra_graph *g, filtra_tensor *x, float rate);
 
-/** Dense tensors of one shape. */
+/** Element by element on dense tensors, with NumPy's broadcasting: shapes are aligned at their last
+ * axes, and an axis of length 1 or that only one of them has is repeated along the other's. The
+ * gradient of what was repeated is the sum over the repetitions, in a fixed order. */
 FILTRA_API filtra_tensor *filtra_add(filtra_graph *g, filtra_tensor *a, filtra_tensor *b);
+FILTRA_API filtra_tensor *filtra_subtract(filtra_graph *g, filtra_tensor *a, filtra_tensor *b);
 FILTRA_API filtra_tensor *filtra_multiply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b);
+FILTRA_API filtra_tensor *filtra_divide(filtra_graph *g, filtra_tensor *a, filtra_tensor *b);
 /** scale * x + offset. */
 FILTRA_API filtra_tensor *filtra_affine(filtra_graph *g, filtra_tensor *x, float scale,
                                         float offset);
+/** One of the functions above for every element: the activations, and exp, log and so on. */
 FILTRA_API filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x,
                                           filtra_activation activation);
+
+/* ---- axes (ops/reduce.c, ops/softmax.c, ops/cumulative.c, ops/axes.c, ops/slice.c) --------
+ * `axis` counts from 0, the outermost. x is dense F32 where nothing else is said. */
+
+/** Sum, mean and largest element along an axis, which goes, or stays with length 1 if `keep` is set
+ * (or if it is the only one). The axis is not empty, but for sums, which are then 0. The gradient of
+ * the largest goes to the first of several; a NaN is larger than any number. */
+FILTRA_API filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep);
+FILTRA_API filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis, bool keep);
+FILTRA_API filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, bool keep);
+
+/** exp(x - max) / sum exp(x - max) along the axis. -inf gives 0, also where there is nothing else
+ * along the axis. */
+FILTRA_API filtra_tensor *filtra_softmax(filtra_graph *g, filtra_tensor *x, int axis);
+
+/** y_t = x_0 + .. + x_t along the axis; `reverse`: x_t + .. + x_(n-1). */
+FILTRA_API filtra_tensor *filtra_cumulative_sum(filtra_graph *g, filtra_tensor *x, int axis,
+                                                bool reverse);
+
+/** A dense copy whose axis i is axis order[i] of x; x any view, F32 or I32. */
+FILTRA_API filtra_tensor *filtra_permute(filtra_graph *g, filtra_tensor *x, const int *order);
+/** The same with two axes exchanged. */
+FILTRA_API filtra_tensor *filtra_transpose(filtra_graph *g, filtra_tensor *x, int first,
+                                           int second);
+
+/** The slices indices[0], indices[1], .. (dense I32 [K]) of x along the axis, which gets the length
+ * K. An index outside of [0, length) gives zeros and no gradient. A slice that is taken several
+ * times gets the sum of their gradients, in a fixed order. */
+FILTRA_API filtra_tensor *filtra_gather(filtra_graph *g, filtra_tensor *x, int axis,
+                                        filtra_tensor *indices);
 
 /** The box that begins at start[i] and has shape[i] elements along axis i, one number each per axis
  * of x; x any view -> dense. */

@@ -1,4 +1,4 @@
-/* Element by element: copy, fill, add, multiply, affine, activation. */
+/* Element by element: copy, fill, affine, activation; sums over the first axis. */
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -96,77 +96,6 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
                                .groups = {ft_flat_groups(g, push[0])},
                                .flops = elements,
                                .bytes = 4.0 * elements});
-}
-
-/* ---- add, multiply ---- */
-
-static bool usable_pair(filtra_graph *g, const filtra_tensor *a, const filtra_tensor *b,
-                        const char *op) {
-  if (!ft_usable_dense(g, a, op, "a") || !ft_usable_dense(g, b, op, "b")) return false;
-  if (ft_same_shape(a, b)) return true;
-  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s %s and %s %s must have one shape", op, a->name,
-                ft_shape_text(a), b->name, ft_shape_text(b));
-  return false;
-}
-
-static void emit_binary(filtra_graph *g, const char *label, bool product, const filtra_tensor *a,
-                        const filtra_tensor *b, const filtra_tensor *y, bool accumulate) {
-  uint32_t count = (uint32_t)filtra_tensor_elements(y);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "elementwise/binary",
-                               .args = {FT_READ(a), FT_READ(b), FT_TARGET(y, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {product, accumulate},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, count)},
-                               .flops = count,
-                               .bytes = 12.0 * count});
-}
-
-struct binary {
-  filtra_tensor *a, *b, *y;
-};
-
-static void add_backward(filtra_graph *g, const void *context) {
-  const struct binary *c = context;
-  filtra_tensor *dy = ft_grad(g, c->y);
-  bool accumulate;
-  filtra_tensor *db = ft_grad_target(g, c->b, &accumulate);
-  if (db) ft_emit_copy(g, dy, db, accumulate);
-  ft_grad_give(g, c->a, dy);
-}
-
-static void multiply_backward(filtra_graph *g, const void *context) {
-  const struct binary *c = context;
-  filtra_tensor *dy = ft_grad(g, c->y);
-  bool accumulate;
-  filtra_tensor *da = ft_grad_target(g, c->a, &accumulate);
-  if (da) emit_binary(g, "multiply.backward", true, dy, c->b, da, accumulate);
-  filtra_tensor *db = ft_grad_target(g, c->b, &accumulate);
-  if (db) emit_binary(g, "multiply.backward", true, dy, c->a, db, accumulate);
-}
-
-static filtra_tensor *binary(filtra_graph *g, filtra_tensor *a, filtra_tensor *b, bool product) {
-  const char *op = product ? "multiply" : "add";
-  if (!usable_pair(g, a, b, op)) return NULL;
-  filtra_tensor *y = ft_tensor_like(g, a, op);
-  if (!y) return NULL;
-  emit_binary(g, op, product, a, b, y, false);
-  struct binary *c = ft_tape(g, op, product ? multiply_backward : add_backward, sizeof *c, 2,
-                             (filtra_tensor *[]){a, b}, 1, &y);
-  if (!c) return NULL;
-  *c = (struct binary){a, b, y};
-  return y;
-}
-
-filtra_tensor *filtra_add(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
-  return binary(g, a, b, false);
-}
-
-filtra_tensor *filtra_multiply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
-  return binary(g, a, b, true);
 }
 
 /* ---- affine ---- */

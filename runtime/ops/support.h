@@ -48,4 +48,9 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
 void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, bool accumulate);
 
+/** y = scale * x summed over the axes along which y was repeated to give x's shape, or y += it. All
+ * dense, in a fixed order (ops/reduce.c). */
+void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, float scale,
+                    const filtra_tensor *y, bool accumulate);
+
 #endif

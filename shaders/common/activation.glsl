@@ -4,7 +4,8 @@
 
 const uint ACTIVATION_NONE = 0, ACTIVATION_RELU = 1, ACTIVATION_GELU = 2, ACTIVATION_SIN = 3,
            ACTIVATION_TANH = 4, ACTIVATION_SOFTPLUS = 5, ACTIVATION_SOFTPLUS5 = 6,
-           ACTIVATION_LEAKY_RELU = 7;
+           ACTIVATION_LEAKY_RELU = 7, ACTIVATION_SIGMOID = 8, ACTIVATION_EXP = 9,
+           ACTIVATION_LOG = 10, ACTIVATION_SQRT = 11, ACTIVATION_RECIPROCAL = 12;
 
 // 0 for negative numbers, infinity included, by their bits.
 float relu(float x) { return floatBitsToUint(x) - 0x80000000u <= 0x7f800000u ? 0.0 : x; }
@@ -59,6 +60,11 @@ float activate(uint activation, float x) {
   if (activation == ACTIVATION_SOFTPLUS) return softplus(x);
   if (activation == ACTIVATION_SOFTPLUS5) return x > 5.0 ? x : softplus(x);
   if (activation == ACTIVATION_LEAKY_RELU) return x > 0.0 ? x : 0.01 * x;
+  if (activation == ACTIVATION_SIGMOID) return sigmoid(x);
+  if (activation == ACTIVATION_EXP) return exp(x);
+  if (activation == ACTIVATION_LOG) return log(x);
+  if (activation == ACTIVATION_SQRT) return sqrt(x);
+  if (activation == ACTIVATION_RECIPROCAL) return 1.0 / x;
   return x;
 }
 
@@ -76,5 +82,16 @@ float activate_derivative(uint activation, float x) {
   if (activation == ACTIVATION_SOFTPLUS) return sigmoid(x);
   if (activation == ACTIVATION_SOFTPLUS5) return x > 5.0 ? 1.0 : sigmoid(x);
   if (activation == ACTIVATION_LEAKY_RELU) return x > 0.0 ? 1.0 : 0.01;
+  if (activation == ACTIVATION_SIGMOID) {
+    float t = exp(-abs(x)), q = 1.0 + t;
+    return t / (q * q);
+  }
+  if (activation == ACTIVATION_EXP) return exp(x);
+  if (activation == ACTIVATION_LOG) return 1.0 / x;
+  if (activation == ACTIVATION_SQRT) return 0.5 / sqrt(x);
+  if (activation == ACTIVATION_RECIPROCAL) {
+    float y = 1.0 / x;
+    return -y * y;
+  }
   return 1.0;
 }

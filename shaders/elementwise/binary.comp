@@ -2,23 +2,51 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 
-// y = a + b or a * b; y += the same when accumulating.
-layout(constant_id = 1) const bool product = false;
+// y = a op b; y += the same when accumulating. y is dense; a and b may be repeated along some of its
+// up to four axes, where their strides are 0.
+layout(constant_id = 1) const uint operation = 0;
 layout(constant_id = 2) const bool accumulate = false;
+layout(constant_id = 3) const bool strided = false;
+
+const uint ADD = 0, MULTIPLY = 1, SUBTRACT = 2, DIVIDE = 3, MINUS_PRODUCT = 4;
 
 layout(push_constant) uniform Push {
   F32 a;
   F32 b;
   F32 y;
   uint count;
+  uint shape[3]; // without the outermost axis
+  uint a_stride[4];
+  uint b_stride[4];
 } p;
+
+float combine(float a, float b) {
+  if (operation == ADD) return a + b;
+  if (operation == MULTIPLY) return a * b;
+  if (operation == SUBTRACT) return a - b;
+  if (operation == DIVIDE) return a / b;
+  return -(a * b);
+}
 
 void main() {
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
-    float r = product ? p.a.v[i] * p.b.v[i] : p.a.v[i] + p.b.v[i];
+    uint ia = i, ib = i;
+    if (strided) {
+      uint rest = i;
+      ia = ib = 0;
+      [[unroll]] for (int axis = 2; axis >= 0; --axis) {
+        const uint k = rest % p.shape[axis];
+        rest /= p.shape[axis];
+        ia += k * p.a_stride[axis + 1];
+        ib += k * p.b_stride[axis + 1];
+      }
+      ia += rest * p.a_stride[0];
+      ib += rest * p.b_stride[0];
+    }
+    float r = combine(p.a.v[ia], p.b.v[ib]);
     if (accumulate) r += p.y.v[i];
     p.y.v[i] = r;
     i += step;

@@ -8,11 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {
-    [FILTRA_ACTIVATION_NONE] = "none",           [FILTRA_ACTIVATION_RELU] = "relu",
-    [FILTRA_ACTIVATION_GELU] = "gelu",           [FILTRA_ACTIVATION_SIN] = "sin",
-    [FILTRA_ACTIVATION_TANH] = "tanh",           [FILTRA_ACTIVATION_SOFTPLUS] = "softplus",
-    [FILTRA_ACTIVATION_SOFTPLUS5] = "softplus5", [FILTRA_ACTIVATION_LEAKY_RELU] = "leaky_relu"};
+static const char *const names[] = {[FILTRA_ACTIVATION_NONE] = "none",
+                                    [FILTRA_ACTIVATION_RELU] = "relu",
+                                    [FILTRA_ACTIVATION_GELU] = "gelu",
+                                    [FILTRA_ACTIVATION_SIN] = "sin",
+                                    [FILTRA_ACTIVATION_TANH] = "tanh",
+                                    [FILTRA_ACTIVATION_SOFTPLUS] = "softplus",
+                                    [FILTRA_ACTIVATION_SOFTPLUS5] = "softplus5",
+                                    [FILTRA_ACTIVATION_LEAKY_RELU] = "leaky_relu",
+                                    [FILTRA_ACTIVATION_SIGMOID] = "sigmoid",
+                                    [FILTRA_ACTIVATION_EXP] = "exp",
+                                    [FILTRA_ACTIVATION_LOG] = "log",
+                                    [FILTRA_ACTIVATION_SQRT] = "sqrt",
+                                    [FILTRA_ACTIVATION_RECIPROCAL] = "reciprocal"};
+
+/* Finite wherever x is; the others are tested where they are smooth. */
+static bool everywhere(filtra_activation kind) {
+  return kind <= FILTRA_ACTIVATION_SIGMOID;
+}
 
 /* The second output's gradient is added. */
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
@@ -29,10 +42,11 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 
 static void test_gradients(void **state) {
   (void)state;
-  const double ranges[][2] = {{-1, 1}, {-8, 8}, {-5, -3}, {40, 60}};
+  const double ranges[][2] = {{0.5, 3}, {40, 60}, {-1, 1}, {-8, 8}, {-5, -3}};
   for (size_t k = 0; k < FT_COUNT(names); k++)
     for (size_t r = 0; r < FT_COUNT(ranges); r++) {
       filtra_activation kind = (filtra_activation)k;
+      if (ranges[r][0] < 0 && !everywhere(kind)) continue;
       test_op op = {.name = names[k],
                     .inputs = 1,
                     .outputs = 2,
@@ -99,6 +113,8 @@ static void test_accuracy(void **state) {
       {FILTRA_ACTIVATION_SOFTPLUS5, 30, 1e-12, 1e-5, 4e-7},
       {FILTRA_ACTIVATION_RELU, 20, 1, 0, 0},
       {FILTRA_ACTIVATION_LEAKY_RELU, 20, 1e-9, 1e-7, 1e-8},
+      {FILTRA_ACTIVATION_SIGMOID, 20, 1e-6, 2e-6, 4e-7},
+      {FILTRA_ACTIVATION_EXP, 0.7, 1e-9, 1e-6, 2e-6},
   };
   for (size_t k = 0; k < FT_COUNT(cases); k++) {
     filtra_activation kind = cases[k].kind;
@@ -122,6 +138,7 @@ static void test_large_arguments(void **state) {
   (void)state;
   for (size_t k = 0; k < FT_COUNT(names); k++) {
     filtra_activation kind = (filtra_activation)k;
+    if (!everywhere(kind)) continue;
     for (double range = 90; range < 1e38; range *= 1e9) {
       curve c = evaluate(kind, 1001, -range, range);
       for (size_t i = 0; i < c.count; i++) {
@@ -168,6 +185,31 @@ static void test_nan(void **state) {
   }
 }
 
+/* Relative errors over all sizes of arguments, and what lies at the ends of the domain. */
+static void test_positive_arguments(void **state) {
+  (void)state;
+  static const filtra_activation KINDS[] = {FILTRA_ACTIVATION_LOG, FILTRA_ACTIVATION_SQRT,
+                                            FILTRA_ACTIVATION_RECIPROCAL};
+  for (size_t k = 0; k < FT_COUNT(KINDS); k++)
+    for (double scale = 1e-12; scale < 1e13; scale *= 10) {
+      curve c = evaluate(KINDS[k], 1001, scale, 10 * scale);
+      for (size_t i = 0; i < c.count; i++) {
+        double want = reference_activation(KINDS[k], c.x[i]);
+        double slope = reference_activation_derivative(KINDS[k], c.x[i]);
+        /* Vulkan asks of log near 1 an absolute error of 2^-21 only. */
+        assert_true(fabs(c.y[i] - want) <= 1e-6 * fabs(want) + 5e-7);
+        assert_true(fabs(c.slope[i] - slope) <= 1e-6 * fabs(slope));
+      }
+      free_curve(&c);
+    }
+  curve zero = evaluate(FILTRA_ACTIVATION_SQRT, 2, 0, 1);
+  assert_true(zero.y[0] == 0 && isinf(zero.slope[0]) && zero.y[1] == 1);
+  free_curve(&zero);
+  curve ends = evaluate(FILTRA_ACTIVATION_LOG, 2, -1, 0);
+  assert_true(isnan(ends.y[0]) && ends.y[1] == -INFINITY);
+  free_curve(&ends);
+}
+
 static void test_unknown(void **state) {
   (void)state;
   filtra_graph *g = NULL;
@@ -180,9 +222,9 @@ static void test_unknown(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_gradients),       cmocka_unit_test(test_accuracy),
-      cmocka_unit_test(test_large_arguments), cmocka_unit_test(test_nan),
-      cmocka_unit_test(test_unknown),
+      cmocka_unit_test(test_gradients),          cmocka_unit_test(test_accuracy),
+      cmocka_unit_test(test_large_arguments),    cmocka_unit_test(test_nan),
+      cmocka_unit_test(test_positive_arguments), cmocka_unit_test(test_unknown),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -210,7 +210,7 @@ static void test_errors(void **state) {
   expect_error(&(filtra_linear_options){0}, 4, 4, "b [4]) must have 5 elements");
   expect_error(&(filtra_linear_options){.dropout = 1}, 4, 5, "must lie in [0,1)");
   expect_error(&(filtra_linear_options){.dropout = NAN}, 4, 5, "must lie in [0,1)");
-  expect_error(&(filtra_linear_options){.activation = (filtra_activation)9}, 4, 5,
+  expect_error(&(filtra_linear_options){.activation = (filtra_activation)99}, 4, 5,
                "there is no activation 9");
   expect_error(&(filtra_linear_options){.residual = any}, 4, 5, "must be [2, 3, 5]");
 }

@@ -33,6 +33,16 @@ double reference_activation(filtra_activation activation, double x) {
     return x > 5 ? x : log1p(exp(x));
   case FILTRA_ACTIVATION_LEAKY_RELU:
     return x > 0 ? x : 0.01 * x;
+  case FILTRA_ACTIVATION_SIGMOID:
+    return 1 / (1 + exp(-x));
+  case FILTRA_ACTIVATION_EXP:
+    return exp(x);
+  case FILTRA_ACTIVATION_LOG:
+    return log(x);
+  case FILTRA_ACTIVATION_SQRT:
+    return sqrt(x);
+  case FILTRA_ACTIVATION_RECIPROCAL:
+    return 1 / x;
   default:
     return x;
   }
@@ -54,6 +64,16 @@ double reference_activation_derivative(filtra_activation activation, double x) {
     return x > 5 ? 1 : 1 / (1 + exp(-x));
   case FILTRA_ACTIVATION_LEAKY_RELU:
     return x > 0 ? 1 : 0.01;
+  case FILTRA_ACTIVATION_SIGMOID:
+    return exp(-x) / ((1 + exp(-x)) * (1 + exp(-x)));
+  case FILTRA_ACTIVATION_EXP:
+    return exp(x);
+  case FILTRA_ACTIVATION_LOG:
+    return 1 / x;
+  case FILTRA_ACTIVATION_SQRT:
+    return 0.5 / sqrt(x);
+  case FILTRA_ACTIVATION_RECIPROCAL:
+    return -1 / (x * x);
   default:
     return 1;
   }

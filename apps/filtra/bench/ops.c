@@ -78,5 +78,5 @@ void bench_print_ops(void) {
   for (size_t i = 0; i < bench_mixing_count; i++)
     printf(", %s", bench_mixing[i].op);
   for (size_t i = 0; i < bench_tokens_count; i++)
-    printf(",%s%s", i == 1 ? "\n                     " : " ", bench_tokens[i].op);
+    printf(",%s%s", i % 8 == 1 ? "\n                     " : " ", bench_tokens[i].op);
 }

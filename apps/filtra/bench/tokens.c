@@ -1,4 +1,5 @@
-/* Ops that do the same to every token, the loss, and the optimizer's pass over all parameters. */
+/* Ops that do the same to every token or work along an axis, the loss, and the optimizer's pass over
+ * all parameters. */
 #include "ops.h"
 
 #include "ops/optimizer.h"
@@ -35,6 +36,40 @@ static filtra_tensor *build_scale_norm(bench_graph *g, const void *what) {
 static filtra_tensor *build_elementwise(bench_graph *g, const void *what) {
   filtra_tensor *sum = filtra_add(g->graph, features(g, what, "a"), features(g, what, "b"));
   return filtra_activate(g->graph, sum, FILTRA_ACTIVATION_GELU);
+}
+
+/* A scale and a shift that all tokens share, and back from them. */
+static filtra_tensor *build_broadcast(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  filtra_tensor *x =
+      filtra_multiply(g->graph, features(g, s, "x"), bench_numbers(g, "scale", 1.0f, 1, &s->width));
+  return filtra_add(g->graph, x, bench_numbers(g, "shift", 0.0f, 1, &s->width));
+}
+
+/* Along the features, and along the tokens. */
+static filtra_tensor *build_softmax(bench_graph *g, const void *what) {
+  return filtra_softmax(g->graph, filtra_softmax(g->graph, features(g, what, "x"), 2), 1);
+}
+
+static filtra_tensor *build_reduce(bench_graph *g, const void *what) {
+  filtra_tensor *x = features(g, what, "x");
+  filtra_tensor *rows = filtra_max(g->graph, x, 2, true);
+  return filtra_add(g->graph, rows, filtra_mean(g->graph, x, 1, true));
+}
+
+static filtra_tensor *build_cumulative_sum(bench_graph *g, const void *what) {
+  return filtra_cumulative_sum(g->graph, features(g, what, "x"), 1, false);
+}
+
+static filtra_tensor *build_permute(bench_graph *g, const void *what) {
+  return filtra_transpose(g->graph, features(g, what, "x"), 1, 2);
+}
+
+/* As many tokens as there are, drawn from all. */
+static filtra_tensor *build_gather(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  return filtra_gather(g->graph, features(g, s, "x"), 1,
+                       bench_integers(g, "indices", s->length, 1, &s->length));
 }
 
 static filtra_tensor *build_dropout(bench_graph *g, const void *what) {
@@ -134,6 +169,12 @@ const bench_family bench_tokens[] = {
     {"layer_norm", build_layer_norm, FEATURES, FT_COUNT(FEATURES)},
     {"scale_norm", build_scale_norm, FEATURES, FT_COUNT(FEATURES)},
     {"elementwise", build_elementwise, FEATURES, FT_COUNT(FEATURES)},
+    {"broadcast", build_broadcast, FEATURES, FT_COUNT(FEATURES)},
+    {"softmax", build_softmax, FEATURES, FT_COUNT(FEATURES)},
+    {"reduce", build_reduce, FEATURES, FT_COUNT(FEATURES)},
+    {"cumulative_sum", build_cumulative_sum, FEATURES, FT_COUNT(FEATURES)},
+    {"permute", build_permute, FEATURES, FT_COUNT(FEATURES)},
+    {"gather", build_gather, FEATURES, FT_COUNT(FEATURES)},
     {"dropout", build_dropout, FEATURES, FT_COUNT(FEATURES)},
     {"pool", build_pool, FEATURES, FT_COUNT(FEATURES)},
     {"embedding", build_embedding, VOCABULARIES, FT_COUNT(VOCABULARIES), .out = "vocabulary",

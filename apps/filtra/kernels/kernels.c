@@ -1,5 +1,5 @@
-/* filtra kernels: what a device's compiler makes of every kernel that models ask for. Nothing runs,
- * so drivers without their GPU will do. */
+/* filtra kernels: what a device's compiler makes of every kernel that models and the ops of
+ * filtra/ops.h ask for. Nothing runs, so drivers without their GPU will do. */
 #include "common/options.h"
 
 #include "base/memory.h"
@@ -7,6 +7,7 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
+#include <filtra/ops.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,8 @@ typedef struct survey {
 
 static void print_help(void) {
   printf("Usage: filtra kernels [OPTION]...\n"
-         "Shows what the device's compiler makes of the kernels that models ask for: registers,\n"
+         "Shows what the device's compiler makes of the kernels that models and ops ask for: "
+         "registers,\n"
          "spills, scratch and shared memory, subgroup size and occupancy, the worst of each\n"
          "kernel's variants. Nothing runs: a driver without its GPU will do\n"
          "(docs/compilers.md). A dash: the driver does not tell.\n\n"
@@ -116,13 +118,37 @@ static filtra_status survey_model(survey *s, const ft_mixer_class *mixer, size_t
   return status;
 }
 
+/* Ops that no model asks for, with their gradients: what applications build with. */
+static filtra_status ask_for_ops(survey *s) {
+  const int64_t shape[] = {4, 1000, 64}, features = 64, count = 500;
+  filtra_graph *g = NULL;
+  FT_TRY(filtra_graph_create(s->device, &(filtra_graph_options){.slots = 1}, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, shape);
+  filtra_tensor *row = filtra_graph_input(g, "row", FILTRA_F32, 1, &features);
+  filtra_tensor *indices = filtra_graph_input(g, "indices", FILTRA_I32, 1, &count);
+  filtra_graph_require_gradient(g, x);
+  filtra_graph_require_gradient(g, row);
+  filtra_tensor *y[] = {filtra_divide(g, x, row),
+                        filtra_softmax(g, x, 1),
+                        filtra_max(g, x, 2, false),
+                        filtra_mean(g, x, 1, false),
+                        filtra_cumulative_sum(g, x, 1, true),
+                        filtra_transpose(g, x, 1, 2),
+                        filtra_gather(g, x, 1, indices),
+                        filtra_activate(g, x, FILTRA_ACTIVATION_SIGMOID)};
+  filtra_status status = filtra_graph_backward(g, FT_COUNT(y), y, NULL);
+  if (!status) status = filtra_graph_compile(g);
+  filtra_graph_destroy(&g);
+  return status;
+}
+
 static filtra_status ask_for_all(survey *s) {
   for (size_t m = 0; m < ft_mixer_count; m++)
     for (size_t i = 0; i < FT_COUNT(MODELS); i++) {
       filtra_status status = survey_model(s, ft_mixers[m], i);
       if (status) return ft_fail_context(status, "model %zu with mixer %s", i, ft_mixers[m]->name);
     }
-  return FILTRA_OK;
+  return ask_for_ops(s);
 }
 
 /* ---- what may be chosen instead ---- */

@@ -1,0 +1,159 @@
+/* Two tensors element by element, with broadcasting: add, subtract, multiply, divide. */
+#include "ops/support.h"
+
+#include <filtra/ops.h>
+
+/* As in shaders/elementwise/binary.comp. */
+enum operation { ADD = 0, MULTIPLY = 1, SUBTRACT = 2, DIVIDE = 3, MINUS_PRODUCT = 4 };
+
+static const char *const NAMES[] = {"add", "multiply", "subtract", "divide"};
+static const char *const BACKWARD[] = {"add.backward", "multiply.backward", "subtract.backward",
+                                       "divide.backward"};
+
+struct binary {
+  filtra_tensor *a, *b, *y;
+  enum operation operation;
+};
+
+struct binary_push {
+  uint32_t count, shape[FILTRA_MAX_DIMS - 1], a_stride[FILTRA_MAX_DIMS], b_stride[FILTRA_MAX_DIMS];
+};
+
+/* Strides of t by y's axes, aligned at the last of four; 0 along those where t is repeated. */
+static void strides(const filtra_tensor *t, const filtra_tensor *y, uint32_t to[FILTRA_MAX_DIMS]) {
+  for (int i = 0; i < t->ndim; i++) {
+    bool repeated = t->shape[i] != y->shape[y->ndim - t->ndim + i];
+    to[FILTRA_MAX_DIMS - t->ndim + i] = repeated ? 0 : (uint32_t)t->stride[i];
+  }
+}
+
+static bool spread(const filtra_tensor *t, const filtra_tensor *y) {
+  return filtra_tensor_elements(t) != filtra_tensor_elements(y);
+}
+
+static void emit_binary(filtra_graph *g, const char *label, enum operation operation,
+                        const filtra_tensor *a, const filtra_tensor *b, const filtra_tensor *y,
+                        bool accumulate) {
+  struct binary_push push = {.count = (uint32_t)filtra_tensor_elements(y)};
+  strides(a, y, push.a_stride);
+  strides(b, y, push.b_stride);
+  for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
+    int axis = i - (FILTRA_MAX_DIMS - y->ndim);
+    push.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
+  }
+  ft_call(g, &(ft_kernel_call){.label = label,
+                               .kernel = "elementwise/binary",
+                               .args = {FT_READ(a), FT_READ(b), FT_TARGET(y, accumulate)},
+                               .push = &push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {operation, accumulate, spread(a, y) || spread(b, y)},
+                               .spec_count = 3,
+                               .groups = {ft_flat_groups(g, push.count)},
+                               .flops = push.count,
+                               .bytes = 4.0 *
+                                        (double)(filtra_tensor_elements(a) +
+                                                 filtra_tensor_elements(b) + (int64_t)push.count)});
+}
+
+/* Adds to the gradient of `to`, an input, what y's gives it: first op second, of y's shape. */
+static void contribute(filtra_graph *g, const struct binary *c, filtra_tensor *to,
+                       enum operation op, const filtra_tensor *first, const filtra_tensor *second) {
+  const char *label = BACKWARD[c->operation];
+  bool accumulate;
+  filtra_tensor *target = ft_grad_target(g, to, &accumulate);
+  if (!target) return;
+  if (!spread(to, c->y)) {
+    emit_binary(g, label, op, first, second, target, accumulate);
+    return;
+  }
+  filtra_tensor *whole = ft_tensor_new(g, label, FILTRA_F32, c->y->ndim, c->y->shape);
+  if (!whole) return;
+  emit_binary(g, label, op, first, second, whole, false);
+  ft_emit_sum_to(g, label, whole, 1, target, accumulate);
+}
+
+static void sum_backward(filtra_graph *g, const void *context) {
+  const struct binary *c = context;
+  filtra_tensor *dy = ft_grad(g, c->y);
+  const char *label = BACKWARD[c->operation];
+  bool accumulate;
+  filtra_tensor *db = ft_grad_target(g, c->b, &accumulate);
+  if (db && c->operation == ADD && !spread(c->b, c->y))
+    ft_emit_copy(g, dy, db, accumulate);
+  else if (db)
+    ft_emit_sum_to(g, label, dy, c->operation == ADD ? 1 : -1, db, accumulate);
+  if (!spread(c->a, c->y)) {
+    ft_grad_give(g, c->a, dy);
+    return;
+  }
+  filtra_tensor *da = ft_grad_target(g, c->a, &accumulate);
+  if (da) ft_emit_sum_to(g, label, dy, 1, da, accumulate);
+}
+
+static void multiply_backward(filtra_graph *g, const void *context) {
+  const struct binary *c = context;
+  filtra_tensor *dy = ft_grad(g, c->y);
+  contribute(g, c, c->a, MULTIPLY, dy, c->b);
+  contribute(g, c, c->b, MULTIPLY, dy, c->a);
+}
+
+/* d(a/b) = da / b - (a/b) / b db */
+static void divide_backward(filtra_graph *g, const void *context) {
+  const struct binary *c = context;
+  filtra_tensor *dy = ft_grad(g, c->y);
+  contribute(g, c, c->a, DIVIDE, dy, c->b);
+  if (!c->b->requires_grad) return;
+  filtra_tensor *slope = ft_tensor_new(g, "divide.backward", FILTRA_F32, c->y->ndim, c->y->shape);
+  if (!slope) return;
+  emit_binary(g, "divide.backward", DIVIDE, c->y, c->b, slope, false);
+  contribute(g, c, c->b, MINUS_PRODUCT, dy, slope);
+}
+
+/* The shape of both together; false if they have none. */
+static bool common_shape(const filtra_tensor *a, const filtra_tensor *b, int ndim,
+                         int64_t shape[FILTRA_MAX_DIMS]) {
+  for (int i = 0; i < ndim; i++) {
+    int ia = a->ndim - ndim + i, ib = b->ndim - ndim + i;
+    int64_t na = ia >= 0 ? a->shape[ia] : 1, nb = ib >= 0 ? b->shape[ib] : 1;
+    if (na != nb && na != 1 && nb != 1) return false;
+    shape[i] = na == 1 ? nb : na;
+  }
+  return true;
+}
+
+static filtra_tensor *binary(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
+                             enum operation operation, ft_backward_fn backward) {
+  const char *op = NAMES[operation];
+  if (!ft_usable_dense(g, a, op, "a") || !ft_usable_dense(g, b, op, "b")) return NULL;
+  int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
+  int64_t shape[FILTRA_MAX_DIMS];
+  if (!common_shape(a, b, ndim, shape))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "%s: %s %s and %s %s do not broadcast: aligned at the last axis, lengths "
+                         "must be equal or 1",
+                         op, a->name, ft_shape_text(a), b->name, ft_shape_text(b));
+  filtra_tensor *y = ft_tensor_new(g, op, FILTRA_F32, ndim, shape);
+  if (!y) return NULL;
+  emit_binary(g, op, operation, a, b, y, false);
+  struct binary *c = ft_tape(g, op, backward, sizeof *c, 2, (filtra_tensor *[]){a, b}, 1, &y);
+  if (!c) return NULL;
+  *c = (struct binary){a, b, y, operation};
+  return y;
+}
+
+filtra_tensor *filtra_add(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
+  return binary(g, a, b, ADD, sum_backward);
+}
+
+filtra_tensor *filtra_subtract(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
+  return binary(g, a, b, SUBTRACT, sum_backward);
+}
+
+filtra_tensor *filtra_multiply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
+  return binary(g, a, b, MULTIPLY, multiply_backward);
+}
+
+filtra_tensor *filtra_divide(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
+  return binary(g, a, b, DIVIDE, divide_backward);
+}

@@ -1,0 +1,74 @@
+/* Prefix sums along an axis: sums of chunks, prefix sums over those, then a walk through each chunk.
+ * O(n) work, and no workgroup waits for another. */
+#include "ops/reduce.h"
+
+#include <filtra/ops.h>
+
+struct cumulative {
+  filtra_tensor *x, *y;
+  ft_axis axis;
+  bool reverse;
+};
+
+enum { CHUNK = 64 };
+
+static void emit_walk(filtra_graph *g, const char *label, const filtra_tensor *x,
+                      const filtra_tensor *before, ft_axis axis, bool reverse, bool sums,
+                      const filtra_tensor *y, bool accumulate) {
+  int64_t chunks = ft_axis_parts(axis), walks = axis.outer * chunks * axis.inner;
+  uint32_t push[] = {(uint32_t)walks, (uint32_t)axis.n, (uint32_t)axis.inner, CHUNK,
+                     (uint32_t)chunks};
+  double count = (double)(axis.outer * axis.n * axis.inner);
+  ft_call(g, &(ft_kernel_call){.label = label,
+                               .kernel = "cumulative/sum",
+                               .args = {FT_READ(x), FT_READ(before), FT_TARGET(y, accumulate)},
+                               .push = push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {sums, reverse, accumulate},
+                               .spec_count = 3,
+                               .groups = {ft_flat_groups(g, walks)},
+                               .flops = count,
+                               .bytes = (sums ? 4.0 : 8.0) * count});
+}
+
+/* By itself over the chunks, whose number is a 64th. */
+static void emit_cumulative(filtra_graph *g, const char *label, const filtra_tensor *x,
+                            ft_axis axis, bool reverse, const filtra_tensor *y, bool accumulate) {
+  const filtra_tensor *before = NULL;
+  int64_t chunks = ft_axis_parts(axis);
+  if (chunks > 1) {
+    const int64_t shape[] = {axis.outer, chunks, axis.inner};
+    filtra_tensor *sums = ft_tensor_new(g, label, FILTRA_F32, 3, shape);
+    filtra_tensor *prefix = ft_tensor_new(g, label, FILTRA_F32, 3, shape);
+    if (!sums || !prefix) return;
+    emit_walk(g, label, x, NULL, axis, reverse, true, sums, false);
+    emit_cumulative(g, label, sums, (ft_axis){axis.outer, chunks, axis.inner}, reverse, prefix,
+                    false);
+    before = prefix;
+  }
+  emit_walk(g, label, x, before, axis, reverse, false, y, accumulate);
+}
+
+/* The gradient of a prefix sum is the sum of the gradients from there on. */
+static void cumulative_backward(filtra_graph *g, const void *context) {
+  const struct cumulative *c = context;
+  bool accumulate;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
+  if (dx)
+    emit_cumulative(g, "cumulative_sum.backward", ft_grad(g, c->y), c->axis, !c->reverse, dx,
+                    accumulate);
+}
+
+filtra_tensor *filtra_cumulative_sum(filtra_graph *g, filtra_tensor *x, int axis, bool reverse) {
+  if (!ft_usable_axis(g, x, axis, false, "cumulative_sum")) return NULL;
+  struct cumulative call = {x, ft_tensor_new(g, "cumulative_sum", FILTRA_F32, x->ndim, x->shape),
+                            ft_axis_of(x, axis), reverse};
+  if (!call.y) return NULL;
+  emit_cumulative(g, "cumulative_sum", x, call.axis, reverse, call.y, false);
+  struct cumulative *c =
+      ft_tape(g, "cumulative_sum", cumulative_backward, sizeof *c, 1, &x, 1, &call.y);
+  if (!c) return NULL;
+  *c = call;
+  return c->y;
+}

@@ -1,0 +1,217 @@
+/* Sum, mean and largest element along an axis, in steps of 64 elements, so that long axes keep the
+ * device busy and sums lose little to rounding. */
+#include "ops/reduce.h"
+
+#include <filtra/ops.h>
+#include <string.h>
+
+enum { MOST_TERMS = 64 }; /* that an invocation adds up */
+
+ft_axis ft_axis_of(const filtra_tensor *x, int axis) {
+  ft_axis a = {1, x->shape[axis], 1};
+  for (int i = 0; i < axis; i++)
+    a.outer *= x->shape[i];
+  for (int i = axis + 1; i < x->ndim; i++)
+    a.inner *= x->shape[i];
+  return a;
+}
+
+int64_t ft_axis_parts(ft_axis axis) {
+  return axis.n > MOST_TERMS ? (axis.n + MOST_TERMS - 1) / MOST_TERMS : 1;
+}
+
+bool ft_usable_axis(filtra_graph *g, const filtra_tensor *x, int axis, bool empty, const char *op) {
+  if (!ft_usable_dense(g, x, op, "x")) return false;
+  if (axis < 0 || axis >= x->ndim) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: axis %d of %s %s, accepted are 0 to %d", op, axis,
+                  x->name, ft_shape_text(x), x->ndim - 1);
+    return false;
+  }
+  if (x->shape[axis] || empty) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: axis %d of %s %s is empty", op, axis, x->name,
+                ft_shape_text(x));
+  return false;
+}
+
+/* ---- sums ---- */
+
+static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tensor *x,
+                           const filtra_tensor *z, ft_axis axis, int64_t parts, float scale,
+                           const filtra_tensor *y, bool accumulate) {
+  struct {
+    uint32_t count, n, parts, inner;
+    float scale;
+  } push = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
+            (uint32_t)axis.inner, scale};
+  double count = (double)(axis.outer * axis.n * axis.inner);
+  ft_call(g, &(ft_kernel_call){.label = label,
+                               .kernel = "reduce/axis",
+                               .args = {FT_READ(x), FT_READ(z), FT_TARGET(y, accumulate)},
+                               .push = &push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {z != NULL, accumulate},
+                               .spec_count = 2,
+                               .groups = {ft_flat_groups(g, push.count)},
+                               .flops = z ? 2.0 * count : count,
+                               .bytes = 4.0 * (push.count + (z ? 2.0 * count : count))});
+}
+
+void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
+                      const filtra_tensor *z, ft_axis axis, float scale, const filtra_tensor *y,
+                      bool accumulate) {
+  for (int64_t parts; (parts = ft_axis_parts(axis)) > 1; axis.n = parts, z = NULL) {
+    filtra_tensor *sums =
+        ft_tensor_new(g, label, FILTRA_F32, 3, (int64_t[]){axis.outer, parts, axis.inner});
+    if (!sums) return;
+    emit_part_sums(g, label, x, z, axis, parts, 1, sums, false);
+    x = sums;
+  }
+  emit_part_sums(g, label, x, z, axis, 1, scale, y, accumulate);
+}
+
+/* Runs of neighbouring axes are summed together, from the innermost on: at most two. */
+void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, float scale,
+                    const filtra_tensor *y, bool accumulate) {
+  ft_axis runs[FILTRA_MAX_DIMS];
+  int count = 0, shift = x->ndim - y->ndim;
+  int64_t inner = 1;
+  for (int i = x->ndim; i-- > 0;) {
+    bool kept = i >= shift && y->shape[i - shift] == x->shape[i];
+    bool joined = count && inner == runs[count - 1].inner;
+    int64_t outer = ft_axis_of(x, i).outer;
+    if (kept)
+      inner *= x->shape[i];
+    else if (joined)
+      runs[count - 1] = (ft_axis){outer, runs[count - 1].n * x->shape[i], inner};
+    else
+      runs[count++] = (ft_axis){outer, x->shape[i], inner};
+  }
+  if (!count) runs[count++] = (ft_axis){1, 1, inner};
+  for (int i = 0; i + 1 < count; i++) {
+    filtra_tensor *sums =
+        ft_tensor_new(g, label, FILTRA_F32, 2, (int64_t[]){runs[i].outer, runs[i].inner});
+    if (!sums) return;
+    ft_emit_axis_sum(g, label, x, NULL, runs[i], 1, sums, false);
+    x = sums;
+  }
+  ft_emit_axis_sum(g, label, x, NULL, runs[count - 1], scale, y, accumulate);
+}
+
+/* ---- the largest ---- */
+
+static void emit_part_largest(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *x_index,
+                              ft_axis axis, int64_t parts, const filtra_tensor *y,
+                              const filtra_tensor *y_index) {
+  uint32_t push[] = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
+                     (uint32_t)axis.inner};
+  ft_call(g, &(ft_kernel_call){
+                 .label = "max",
+                 .kernel = "reduce/largest",
+                 .args = {FT_READ(x), FT_READ(x_index), FT_WRITE(y), FT_WRITE(y_index)},
+                 .push = push,
+                 .push_size = sizeof push,
+                 .workgroup = FT_FLAT_WORKGROUP,
+                 .spec = {x_index != NULL},
+                 .spec_count = 1,
+                 .groups = {ft_flat_groups(g, push[0])},
+                 .bytes = 4.0 * (double)(axis.outer * axis.n * axis.inner) + 8.0 * push[0]});
+}
+
+static void emit_largest(filtra_graph *g, const filtra_tensor *x, ft_axis axis,
+                         const filtra_tensor *y, const filtra_tensor *y_index) {
+  const filtra_tensor *x_index = NULL;
+  for (int64_t parts; (parts = ft_axis_parts(axis)) > 1; axis.n = parts) {
+    const int64_t shape[] = {axis.outer, parts, axis.inner};
+    filtra_tensor *values = ft_tensor_new(g, "max", FILTRA_F32, 3, shape);
+    filtra_tensor *index = ft_tensor_new(g, "max index", FILTRA_I32, 3, shape);
+    if (!values || !index) return;
+    emit_part_largest(g, x, x_index, axis, parts, values, index);
+    x = values;
+    x_index = index;
+  }
+  emit_part_largest(g, x, x_index, axis, 1, y, y_index);
+}
+
+/* ---- the ops ---- */
+
+struct reduce {
+  filtra_tensor *x, *y, *index; /* index: of the largest */
+  ft_axis axis;
+  float scale;
+};
+
+static void reduce_backward(filtra_graph *g, const void *context) {
+  const struct reduce *c = context;
+  bool accumulate;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
+  if (!dx) return;
+  struct {
+    uint32_t count, n, inner;
+    float scale;
+  } push = {(uint32_t)filtra_tensor_elements(dx), (uint32_t)c->axis.n, (uint32_t)c->axis.inner,
+            c->scale};
+  ft_call(g, &(ft_kernel_call){
+                 .label = c->index ? "max.backward" : "sum.backward",
+                 .kernel = "reduce/spread",
+                 .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->index), FT_TARGET(dx, accumulate)},
+                 .push = &push,
+                 .push_size = sizeof push,
+                 .workgroup = FT_FLAT_WORKGROUP,
+                 .spec = {c->index != NULL, accumulate},
+                 .spec_count = 2,
+                 .groups = {ft_flat_groups(g, push.count)},
+                 .bytes = 4.0 * push.count});
+}
+
+/* The result of reducing x along the axis: a new tensor without it, or with length 1. */
+static filtra_tensor *reduced(filtra_graph *g, const filtra_tensor *x, int axis, bool keep,
+                              filtra_dtype dtype, const char *name) {
+  int64_t shape[FILTRA_MAX_DIMS];
+  int ndim = filtra_tensor_shape(x, shape);
+  shape[axis] = 1;
+  if (!keep && ndim > 1) {
+    ndim--;
+    memmove(shape + axis, shape + axis + 1, (size_t)(ndim - axis) * sizeof *shape);
+  }
+  return ft_tensor_new(g, name, dtype, ndim, shape);
+}
+
+static filtra_tensor *record(filtra_graph *g, const char *op, struct reduce call) {
+  struct reduce *c = ft_tape(g, op, reduce_backward, sizeof *c, 1, &call.x, 1, &call.y);
+  if (!c) return NULL;
+  *c = call;
+  return c->y;
+}
+
+static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep, const char *op,
+                          bool mean) {
+  if (!ft_usable_axis(g, x, axis, !mean, op)) return NULL;
+  struct reduce call = {.x = x,
+                        .y = reduced(g, x, axis, keep, FILTRA_F32, op),
+                        .axis = ft_axis_of(x, axis),
+                        .scale = mean ? 1.0f / (float)x->shape[axis] : 1.0f};
+  if (!call.y) return NULL;
+  ft_emit_axis_sum(g, op, x, NULL, call.axis, call.scale, call.y, false);
+  return record(g, op, call);
+}
+
+filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep) {
+  return sum(g, x, axis, keep, "sum", false);
+}
+
+filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis, bool keep) {
+  return sum(g, x, axis, keep, "mean", true);
+}
+
+filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, bool keep) {
+  if (!ft_usable_axis(g, x, axis, false, "max")) return NULL;
+  struct reduce call = {.x = x,
+                        .y = reduced(g, x, axis, keep, FILTRA_F32, "max"),
+                        .index = reduced(g, x, axis, keep, FILTRA_I32, "max index"),
+                        .axis = ft_axis_of(x, axis),
+                        .scale = 1.0f};
+  if (!call.y || !call.index) return NULL;
+  emit_largest(g, x, call.axis, call.y, call.index);
+  return record(g, "max", call);
+}

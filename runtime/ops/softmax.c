@@ -1,0 +1,85 @@
+/* Softmax along any axis: the largest and the sum of each row in steps, as sums are made, then a
+ * pass over all elements. */
+#include "ops/reduce.h"
+
+#include <filtra/ops.h>
+
+struct softmax {
+  filtra_tensor *x, *y;
+  ft_axis axis;
+};
+
+/* The largest element of each row, and the sum of exp(x - largest). */
+struct stats {
+  const filtra_tensor *largest, *sum;
+};
+
+static struct stats emit_stats(filtra_graph *g, struct stats x, ft_axis axis, int64_t parts) {
+  const int64_t shape[] = {axis.outer, parts, axis.inner};
+  struct stats y = {ft_tensor_new(g, "softmax largest", FILTRA_F32, 3, shape),
+                    ft_tensor_new(g, "softmax sum", FILTRA_F32, 3, shape)};
+  uint32_t push[] = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
+                     (uint32_t)axis.inner};
+  double count = (double)(axis.outer * axis.n * axis.inner);
+  ft_call(g, &(ft_kernel_call){
+                 .label = "softmax",
+                 .kernel = "softmax/stats",
+                 .args = {FT_READ(x.largest), FT_READ(x.sum), FT_WRITE(y.largest), FT_WRITE(y.sum)},
+                 .push = push,
+                 .push_size = sizeof push,
+                 .workgroup = FT_FLAT_WORKGROUP,
+                 .spec = {x.sum != NULL},
+                 .spec_count = 1,
+                 .groups = {ft_flat_groups(g, push[0])},
+                 .flops = 2.0 * count,
+                 .bytes = 4.0 * count + 8.0 * push[0]});
+  return y;
+}
+
+/* dy NULL: forward, `row` the largest elements; else their gradient, `row` the sums of y dy. */
+static void emit_apply(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *dy,
+                       struct stats row, ft_axis axis, const filtra_tensor *y, bool accumulate) {
+  uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), (uint32_t)axis.n, (uint32_t)axis.inner};
+  ft_call(g, &(ft_kernel_call){.label = dy ? "softmax.backward" : "softmax",
+                               .kernel = "softmax/apply",
+                               .args = {FT_READ(x), FT_READ(dy), FT_READ(row.largest),
+                                        FT_READ(row.sum), FT_TARGET(y, accumulate)},
+                               .push = push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {dy != NULL, accumulate},
+                               .spec_count = 2,
+                               .groups = {ft_flat_groups(g, push[0])},
+                               .flops = 3.0 * push[0],
+                               .bytes = (dy ? 12.0 : 8.0) * push[0]});
+}
+
+static void softmax_backward(filtra_graph *g, const void *context) {
+  const struct softmax *c = context;
+  bool accumulate;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate), *dy = ft_grad(g, c->y);
+  if (!dx) return;
+  filtra_tensor *dot = ft_tensor_new(g, "softmax.backward", FILTRA_F32, 2,
+                                     (int64_t[]){c->axis.outer, c->axis.inner});
+  if (!dot) return;
+  ft_emit_axis_sum(g, "softmax.backward", c->y, dy, c->axis, 1, dot, false);
+  emit_apply(g, c->y, dy, (struct stats){dot, NULL}, c->axis, dx, accumulate);
+}
+
+filtra_tensor *filtra_softmax(filtra_graph *g, filtra_tensor *x, int axis) {
+  if (!ft_usable_axis(g, x, axis, false, "softmax")) return NULL;
+  struct softmax call = {x, ft_tensor_new(g, "softmax", FILTRA_F32, x->ndim, x->shape),
+                         ft_axis_of(x, axis)};
+  if (!call.y) return NULL;
+  struct stats stats = {x, NULL};
+  ft_axis rest = call.axis;
+  for (int64_t parts = 0; parts != 1; rest.n = parts) {
+    parts = ft_axis_parts(rest);
+    stats = emit_stats(g, stats, rest, parts);
+  }
+  emit_apply(g, x, NULL, stats, call.axis, call.y, false);
+  struct softmax *c = ft_tape(g, "softmax", softmax_backward, sizeof *c, 1, &x, 1, &call.y);
+  if (!c) return NULL;
+  *c = call;
+  return c->y;
+}

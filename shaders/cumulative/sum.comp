@@ -1,0 +1,40 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common/types.glsl"
+
+// Prefix sums along the middle axis of [outer, n, inner], cut into chunks. An invocation walks one
+// chunk: first to leave its sum, later, with the prefix sums over chunks, to write its elements.
+layout(constant_id = 1) const bool sums = false;
+layout(constant_id = 2) const bool reversed = false;
+layout(constant_id = 3) const bool accumulate = false;
+
+layout(push_constant) uniform Push {
+  F32 x;
+  F32 before; // [outer, chunks, inner]: prefix sums over chunks; absent where there is one chunk
+  F32 y;      // [outer, n, inner]; sums: [outer, chunks, inner]
+  uint count; // outer * chunks * inner
+  uint n, inner, chunk, chunks;
+} p;
+
+void main() {
+  uint c = gl_GlobalInvocationID.x;
+  if (c >= p.count) return;
+  const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+  do {
+    const uint row = c / p.inner, part = row % p.chunks;
+    const uint first = part * p.chunk, length = min(p.chunk, p.n - first);
+    const uint from = reversed ? first + length - 1 : first;
+    uint at = (row / p.chunks * p.n + from) * p.inner + c % p.inner, left = length;
+    float sum = 0;
+    if (!sums && part != (reversed ? p.chunks - 1 : 0))
+      sum = p.before.v[reversed ? c + p.inner : c - p.inner];
+    do {
+      sum += p.x.v[at];
+      if (!sums) p.y.v[at] = accumulate ? p.y.v[at] + sum : sum;
+      at = reversed ? at - p.inner : at + p.inner;
+      --left;
+    } while (left > 0);
+    if (sums) p.y.v[c] = sum;
+    c += step;
+  } while (c < p.count);
+}

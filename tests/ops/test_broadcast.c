@@ -1,0 +1,164 @@
+/* Add, subtract, multiply and divide with broadcasting. */
+#include "support/harness.h"
+
+#include <string.h>
+
+enum kind { ADD, SUBTRACT, MULTIPLY, DIVIDE, KINDS };
+static const char *const NAMES[KINDS] = {"add", "subtract", "multiply", "divide"};
+
+static filtra_tensor *apply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b, enum kind kind) {
+  return (filtra_tensor * (*[])(filtra_graph *, filtra_tensor *, filtra_tensor *)){
+      filtra_add, filtra_subtract, filtra_multiply, filtra_divide}[kind](g, a, b);
+}
+
+/* Twice, so that the second gradient is added to the first. */
+static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+  const enum kind *kind = op->settings;
+  out[0] = apply(g, in[0], in[1], *kind);
+  out[1] = apply(g, in[0], in[1], *kind);
+}
+
+static double value(double a, double b, enum kind kind) {
+  return kind == ADD ? a + b : kind == SUBTRACT ? a - b : kind == MULTIPLY ? a * b : a / b;
+}
+
+/* The element of t that meets element i of the result, whose shape is in dims. */
+static int64_t meets(const test_tensor *t, const int64_t *shape, int ndim, int64_t i) {
+  int64_t at = 0, stride = 1;
+  for (int axis = ndim; axis-- > 0; i /= shape[axis]) {
+    int own = axis - (ndim - t->ndim);
+    if (own < 0 || t->shape[own] == 1) continue;
+    at += i % shape[axis] * stride;
+    stride *= t->shape[own];
+  }
+  return at;
+}
+
+static void reference(double *const *in, double *const *out, const test_op *op) {
+  const enum kind *kind = op->settings;
+  int ndim = (int)op->dims[4];
+  for (int64_t i = 0; i < op->out_elements[0]; i++)
+    out[0][i] = out[1][i] = value(in[0][meets(&op->in[0], op->dims, ndim, i)],
+                                  in[1][meets(&op->in[1], op->dims, ndim, i)], *kind);
+}
+
+typedef struct pair {
+  int a_dims, b_dims;
+  int64_t a[FILTRA_MAX_DIMS], b[FILTRA_MAX_DIMS];
+} pair;
+
+static void check(const pair *p, enum kind kind) {
+  int ndim = p->a_dims > p->b_dims ? p->a_dims : p->b_dims;
+  test_op op = {.name = NAMES[kind],
+                .inputs = 2,
+                .outputs = 2,
+                .in = {{.name = "a", .ndim = p->a_dims, .gradient = true},
+                       {.name = "b", .ndim = p->b_dims, .low = 0.5, .high = 1.5, .gradient = true}},
+                .build = build,
+                .reference = reference,
+                .settings = &kind,
+                .out_elements = {1, 0}};
+  memcpy(op.in[0].shape, p->a, sizeof p->a);
+  memcpy(op.in[1].shape, p->b, sizeof p->b);
+  op.dims[4] = ndim;
+  for (int i = 0; i < ndim; i++) {
+    int ia = i - (ndim - p->a_dims), ib = i - (ndim - p->b_dims);
+    int64_t na = ia < 0 ? 1 : p->a[ia], nb = ib < 0 ? 1 : p->b[ib];
+    op.dims[i] = na > nb ? na : nb;
+    op.out_elements[0] *= op.dims[i];
+  }
+  op.out_elements[1] = op.out_elements[0];
+  test_check_op(test_device(), &op);
+}
+
+static void values_and_gradients(void **state) {
+  (void)state;
+  static const pair PAIRS[] = {
+      {1, 1, {7}, {7}},
+      {1, 1, {1}, {5}},
+      {2, 1, {67, 9}, {9}},
+      {1, 2, {9}, {67, 9}},
+      {3, 2, {2, 70, 5}, {70, 1}},
+      {3, 3, {3, 1, 5}, {3, 7, 1}},
+      {4, 4, {2, 3, 67, 4}, {1, 3, 1, 4}},
+      {4, 4, {1, 3, 1, 4}, {2, 1, 5, 1}},
+      {4, 1, {2, 3, 5, 33}, {1}},
+      {4, 3, {5, 2, 1, 7}, {1, 3, 7}},
+      {2, 4, {1, 1}, {1, 1, 1, 1}},
+  };
+  for (size_t i = 0; i < FT_COUNT(PAIRS); i++)
+    for (int kind = 0; kind < KINDS; kind++)
+      check(&PAIRS[i], (enum kind)kind);
+}
+
+/* A tensor with itself, both sides' gradients in one. */
+static void with_itself(void **state) {
+  (void)state;
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
+  filtra_graph_require_gradient(g, x);
+  filtra_tensor *y[] = {filtra_graph_output(g, filtra_subtract(g, x, x)),
+                        filtra_graph_output(g, filtra_divide(g, x, x)), filtra_multiply(g, x, x)};
+  assert_ok(filtra_graph_backward(g, 3, y, NULL));
+  filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, x));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  float values[] = {1, -2, 4}, got[3];
+  assert_ok(filtra_graph_set(g, x, values));
+  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_get(g, gradient, got));
+  for (int i = 0; i < 3; i++)
+    assert_true(got[i] == 2 * values[i]);
+  filtra_graph_destroy(&g);
+}
+
+/* What is repeated zero times has a gradient of zeros. */
+static void repeated_never(void **state) {
+  (void)state;
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){2});
+  filtra_tensor *none = filtra_graph_input(g, "none", FILTRA_F32, 2, (int64_t[]){0, 2});
+  filtra_graph_require_gradient(g, x);
+  filtra_tensor *y[] = {filtra_add(g, x, none), filtra_multiply(g, none, x)};
+  assert_int_equal(filtra_tensor_elements(y[0]), 0);
+  assert_ok(filtra_graph_backward(g, 2, y, NULL));
+  filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, x));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  float values[] = {1, 2};
+  assert_ok(filtra_graph_set(g, x, values));
+  assert_ok(filtra_graph_set(g, none, values));
+  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_get(g, gradient, values));
+  assert_true(values[0] == 0 && values[1] == 0);
+  filtra_graph_destroy(&g);
+}
+
+static void errors(void **state) {
+  (void)state;
+  static const pair PAIRS[] = {
+      {1, 1, {3}, {4}}, {2, 1, {3, 4}, {3}}, {2, 2, {0, 4}, {3, 4}}, {3, 2, {2, 3, 4}, {2, 4}}};
+  for (size_t i = 0; i < FT_COUNT(PAIRS); i++)
+    for (int kind = 0; kind < KINDS; kind++) {
+      const pair *p = &PAIRS[i];
+      filtra_graph *g = NULL;
+      assert_ok(filtra_graph_create(test_device(), NULL, &g));
+      filtra_tensor *a = filtra_graph_input(g, "a", FILTRA_F32, p->a_dims, p->a);
+      filtra_tensor *b = filtra_graph_input(g, "b", FILTRA_F32, p->b_dims, p->b);
+      assert_null(apply(g, a, b, (enum kind)kind));
+      assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "do not broadcast");
+      filtra_graph_destroy(&g);
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(values_and_gradients),
+      cmocka_unit_test(with_itself),
+      cmocka_unit_test(repeated_never),
+      cmocka_unit_test(errors),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
