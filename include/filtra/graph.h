@@ -14,8 +14,8 @@
  * accepts NULL and passes it on, and filtra_graph_compile reports the first error. So ops compose
  * as expressions and nothing fails unseen.
  *
- * A tensor belongs to its graph and dies with it. Shapes are outermost first; storage is 32 bits
- * per element. A view (heads, split, reshape) shares its parent's bytes.
+ * A tensor belongs to its graph and dies with it. Shapes are outermost first; elements are of
+ * a filtra_dtype. A view (heads, split, reshape) shares its parent's bytes.
  */
 #ifndef FILTRA_GRAPH_H
 #define FILTRA_GRAPH_H
@@ -49,10 +49,15 @@ typedef struct filtra_parameter_options {
   filtra_init_kind init;
   float value; /**< scale or constant, see filtra_init_kind */
   bool decay;  /**< weight decay applies (matrices yes; biases, norms, filter weights no) */
+  bool buffer; /**< kept in files, but not trained: it has no gradient and no update touches it */
+  /** F16 or BF16: a working copy in this type beside the F32 master, for
+   * filtra_graph_parameter_copy. It follows every change of the master, updates included.
+   * FILTRA_F32, which is 0: none. */
+  filtra_dtype copy;
 } filtra_parameter_options;
 
-/** Named parameters as views into one flat fp32 buffer; decayed ones lie first. Values, gradients
- * and optimizer state are parallel flat buffers. One thread at a time per device. */
+/** Named parameters as views into one flat F32 buffer; decayed ones lie first, buffers last. Values,
+ * gradients and optimizer state are parallel flat buffers. One thread at a time per device. */
 FILTRA_API filtra_status filtra_parameters_create(filtra_device *device, filtra_parameters **out);
 
 /** Frees the buffers; sets *params to NULL. */
@@ -112,6 +117,11 @@ FILTRA_API void filtra_graph_require_gradient(filtra_graph *g, filtra_tensor *t)
 FILTRA_API filtra_tensor *filtra_graph_parameter(filtra_graph *g, filtra_parameters *params,
                                                  const char *name, int ndim, const int64_t *shape,
                                                  const filtra_parameter_options *options);
+
+/** The 16-bit working copy of a parameter that was declared with one; its gradient is the
+ * parameter's, in F32. Declares nothing. */
+FILTRA_API filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *params,
+                                                      const char *name);
 
 /** Marks a tensor to be copied back after each run, for filtra_graph_get. Returns it. */
 FILTRA_API filtra_tensor *filtra_graph_output(filtra_graph *g, filtra_tensor *t);

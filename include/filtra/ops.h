@@ -56,6 +56,13 @@ typedef struct filtra_linear_options {
 FILTRA_API filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w,
                                         filtra_tensor *b, const filtra_linear_options *options);
 
+/* ---- element types (ops/cast.c) ------------------------------------------------------------ */
+
+/** x dense F32 -> F16 or BF16, rounded to nearest, ties to even, or the way back, exact. The
+ * gradient of a 16-bit tensor has 16 bits too, but for a parameter's copy, whose is the
+ * parameter's. */
+FILTRA_API filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_dtype dtype);
+
 /* ---- token mixing (ops/attention.c, gfsa.c, plaplacian.c, agf.c) ------------------------- */
 
 typedef struct filtra_attention_options {

@@ -151,7 +151,8 @@ static bool choose_queue(VkPhysicalDevice physical, ft_caps *caps, double timest
     bool alone = !(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
     if (found && (found_alone || !alone)) continue;
     caps->queue_family = i;
-    caps->timestamp_ns = families[i].timestampValidBits ? timestamp_period : 0;
+    caps->timestamp_bits = families[i].timestampValidBits;
+    caps->timestamp_ns = caps->timestamp_bits ? timestamp_period : 0;
     found = true;
     found_alone = alone;
   }

@@ -253,6 +253,19 @@ void filtra_device_close(filtra_device **device) {
   free(dev);
 }
 
+const ft_caps *ft_caps_of(const filtra_device *dev) {
+  return &dev->caps;
+}
+struct ft_tuning *ft_tuning_of(const filtra_device *dev) {
+  return dev->tuning;
+}
+const char *ft_tuning_path_of(const filtra_device *dev) {
+  return dev->tuning_path;
+}
+bool ft_compiles_only(const filtra_device *dev) {
+  return dev->compiler;
+}
+
 const filtra_device_info *filtra_device_get_info(const filtra_device *device) {
   return &device->caps.info;
 }

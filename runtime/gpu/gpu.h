@@ -1,4 +1,5 @@
-/* Devices, memory, pipelines and submission: everything that talks to Vulkan.
+/* Devices, memory, pipelines, commands and submission: everything that talks to Vulkan, without a
+ * name of Vulkan's for the floors above. Handles are pointers to what only this floor knows.
  *
  * Kernels are SPIR-V modules embedded by the build, named "folder/file" after their source under
  * shaders/ (variants "folder/file.variant"). All use one pipeline layout: 128 bytes of push
@@ -10,7 +11,7 @@
 #include "base/status.h"
 
 #include <filtra/device.h>
-#include <volk.h>
+#include <filtra/dtype.h>
 
 enum { FT_PUSH_BYTES = 128, FT_MAX_SPEC = 12 };
 
@@ -33,7 +34,8 @@ typedef struct ft_caps {
   uint32_t max_push_bytes;
   uint64_t memory_limit; /* bytes that one handle may hold; 0: what there is */
   uint32_t queue_family;
-  double timestamp_ns; /* nanoseconds per tick; 0 without timestamps */
+  double timestamp_ns;     /* nanoseconds per tick; 0 without timestamps */
+  uint32_t timestamp_bits; /* of the counter, which wraps behind them */
   ft_gemm_variant gemm;
   ft_attention_variant attention;
   uint32_t row_workgroup;    /* invocations for kernels that give a workgroup a row */
@@ -59,11 +61,11 @@ typedef struct ft_pipeline ft_pipeline;
 /** Memory with one buffer on it. `slack` bytes lie behind `size` so that kernels may read one
  * iteration past the end. */
 typedef struct ft_buffer {
-  VkBuffer buffer;
-  VkDeviceMemory memory;
+  struct VkBuffer_T *buffer;
+  struct VkDeviceMemory_T *memory;
   uint64_t size, slack, allocated;
-  VkDeviceAddress address;
-  void *mapped; /* host pointer or NULL */
+  uint64_t address; /* on the device */
+  void *mapped;     /* host pointer or NULL */
   bool coherent;
   bool cached; /* host reads are fast */
 } ft_buffer;
@@ -74,24 +76,14 @@ typedef enum ft_memory_kind {
   FT_MEMORY_READBACK /* device copies to, host reads */
 } ft_memory_kind;
 
-struct filtra_device {
-  struct ft_instance *instance;
-  VkPhysicalDevice physical;
-  VkDevice device;
-  VkQueue queue;
-  struct VolkDeviceTable vk;
-  ft_caps caps;
-  VkPipelineLayout layout;
-  VkSemaphore timeline; /* counts submissions */
-  uint64_t submitted;   /* last timeline value handed out */
-  bool lost;
-  bool compiler; /* opened to compile only: buffers are empty, nothing is submitted */
-  uint64_t memory_used;
-  struct ft_pipeline_store *pipelines;
-  struct ft_staging *staging;
-  struct ft_tuning *tuning; /* which configurations ops take; NULL: what they choose themselves */
-  char *tuning_path;        /* of this device's file in the cache folder; NULL: there is none */
-};
+/** What was decided about an open device. Valid while it is open. */
+const ft_caps *ft_caps_of(const filtra_device *dev);
+/** Which configurations ops take; NULL: what they choose themselves. */
+struct ft_tuning *ft_tuning_of(const filtra_device *dev);
+/** Where the tuning of this device is kept; NULL: nowhere. */
+const char *ft_tuning_path_of(const filtra_device *dev);
+/** Whether it was opened to compile only: buffers are empty, nothing is submitted. */
+bool ft_compiles_only(const filtra_device *dev);
 
 /** Opens a device to see what its compiler makes of kernels: pipelines keep statistics, no
  * memory is allocated, and running a graph fails. So drivers without their GPU will do. Fails with
@@ -117,6 +109,8 @@ filtra_status ft_upload(filtra_device *dev, const ft_buffer *to, uint64_t offset
                         uint64_t size);
 filtra_status ft_download(filtra_device *dev, const ft_buffer *from, uint64_t offset, void *data,
                           uint64_t size);
+/** A new buffer of zeros; nothing is left of it on failure. */
+filtra_status ft_buffer_zeroed(filtra_device *dev, uint64_t size, ft_buffer *out);
 filtra_status ft_fill(filtra_device *dev, const ft_buffer *to, uint64_t offset, uint64_t size,
                       uint32_t word);
 
@@ -127,11 +121,13 @@ bool ft_kernel_exists(const char *name);
 /** The variant of a kernel that fits the device: "NAME.nosub" where subgroup operations are not
  * usable and the build has that variant, else `name`. Valid for ever (if `name` is). */
 const char *ft_kernel_name(const filtra_device *dev, const char *name);
+/** The same for elements of that type: F16 takes "NAME.f16". NULL where the build has no such kernel.
+ */
+const char *ft_kernel_typed(const filtra_device *dev, const char *name, filtra_dtype dtype);
 /** Looks up or creates the pipelines of all keys, several at a time on several threads. out[i]
  * stays valid while the device is open. */
 filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
                                ft_pipeline **out);
-VkPipeline ft_pipeline_handle(const ft_pipeline *pipeline);
 /** Whether the kernel asks how many workgroups there are: a dispatch of it cannot be cut. */
 bool ft_pipeline_counts_groups(const ft_pipeline *pipeline);
 
@@ -159,28 +155,61 @@ filtra_status ft_pipeline_statistics(filtra_device *dev, size_t index,
                                      ft_executable executables[FT_MAX_EXECUTABLES],
                                      uint32_t *count);
 
+/* ---- commands (gpu/commands.c): recorded once, submitted as often as wanted ---- */
+
+typedef struct VkCommandPool_T *ft_command_pool; /* NULL: made with the first commands */
+typedef struct VkCommandBuffer_T *ft_commands;
+typedef struct VkQueryPool_T *ft_timestamps;
+
+/** What barriers are between, as bits. */
+enum { FT_STAGE_COMPUTE = 1, FT_STAGE_COPY = 2, FT_STAGE_HOST = 4, FT_STAGE_ALL = 8 };
+
+filtra_status ft_commands_new(filtra_device *dev, ft_command_pool *pool, uint32_t count,
+                              ft_commands *out);
+void ft_commands_free(filtra_device *dev, ft_command_pool pool, uint32_t count,
+                      const ft_commands *list);
+/** With all its commands; NULL is fine. */
+void ft_command_pool_destroy(filtra_device *dev, ft_command_pool pool);
+filtra_status ft_commands_begin(filtra_device *dev, ft_commands commands);
+filtra_status ft_commands_end(filtra_device *dev, ft_commands commands);
+/** Memory and execution: what `to` does behind it sees all that `from` wrote before it. */
+void ft_commands_barrier(filtra_device *dev, ft_commands commands, unsigned from, unsigned to);
+/** Workgroups base .. base + groups - 1 of a kernel, with its push constants. */
+void ft_commands_dispatch(filtra_device *dev, ft_commands commands, const ft_pipeline *pipeline,
+                          const void *push, uint32_t push_size, const uint32_t base[3],
+                          const uint32_t groups[3]);
+void ft_commands_copy(filtra_device *dev, ft_commands commands, const ft_buffer *from,
+                      uint64_t from_offset, const ft_buffer *to, uint64_t to_offset, uint64_t size);
+/** Offset and size are multiples of 4. */
+void ft_commands_fill(filtra_device *dev, ft_commands commands, const ft_buffer *to,
+                      uint64_t offset, uint64_t size, uint32_t word);
+
+filtra_status ft_timestamps_create(filtra_device *dev, uint32_t count, ft_timestamps *out);
+void ft_timestamps_destroy(filtra_device *dev, ft_timestamps stamps);
+/** Before they are written for the first time, and again. */
+void ft_commands_reset_timestamps(filtra_device *dev, ft_commands commands, ft_timestamps stamps,
+                                  uint32_t first, uint32_t count);
+/** The time when all commands before have ended. */
+void ft_commands_timestamp(filtra_device *dev, ft_commands commands, ft_timestamps stamps,
+                           uint32_t index);
+/** seconds[i] from timestamp 2 i to 2 i + 1; waits for them. */
+filtra_status ft_timestamps_read(filtra_device *dev, ft_timestamps stamps, uint32_t pairs,
+                                 double *seconds);
+/** Between two readings of a counter that may have wrapped once. */
+double ft_timestamp_seconds(const ft_caps *caps, uint64_t from, uint64_t to);
+
 /* ---- submission (gpu/submit.c) ---- */
 
 /** Submits command buffers after everything before, memory included; *ticket is the timeline value
  * that says they are done. Among themselves they need the barriers of one command buffer; before
  * the host reads what they wrote they need a barrier to the host stage. */
-filtra_status ft_submit(filtra_device *dev, const VkCommandBuffer *commands, uint32_t count,
+filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
                         uint64_t *ticket);
 filtra_status ft_wait(filtra_device *dev, uint64_t ticket);
 /** Whether `ticket` is done, without waiting. True on a lost device; ft_wait then tells. */
 bool ft_done(filtra_device *dev, uint64_t ticket);
 filtra_status ft_wait_idle(filtra_device *dev);
-/** Turns a VkResult into a status and a sentence that names the call; marks the device lost.
- * `dev` may be NULL where there is none yet. */
-filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call);
-/** Makes a Vulkan call, or fails in its place when the test hook says so. */
-#define FT_VK_RESULT(call) (ft_vk_faulty() ? ft_vk_fault() : (call))
-#define FT_VK(dev, call)   ft_vk_status((dev), FT_VK_RESULT(call), #call)
-
-/** Test hook: the n-th Vulkan call from now that is made through FT_VK or FT_VK_RESULT is not made
- * and gives `result`; once. n = 0 switches it off. */
-void ft_vk_fail_after(long n, VkResult result);
-bool ft_vk_faulty(void);
-VkResult ft_vk_fault(void);
+/** Waits for everything whatever has failed, so that nothing in use is freed. */
+void ft_wait_whatever(filtra_device *dev);
 
 #endif

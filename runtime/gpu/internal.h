@@ -7,6 +7,41 @@
 #include "gpu/plan.h"
 
 #include <stdatomic.h>
+#include <volk.h>
+
+struct filtra_device {
+  struct ft_instance *instance;
+  VkPhysicalDevice physical;
+  VkDevice device;
+  VkQueue queue;
+  struct VolkDeviceTable vk;
+  ft_caps caps;
+  VkPipelineLayout layout;
+  VkSemaphore timeline; /* counts submissions */
+  uint64_t submitted;   /* last timeline value handed out */
+  bool lost;
+  bool compiler; /* opened to compile only: buffers are empty, nothing is submitted */
+  uint64_t memory_used;
+  struct ft_pipeline_store *pipelines;
+  struct ft_staging *staging;
+  struct ft_tuning *tuning; /* which configurations ops take; NULL: what they choose themselves */
+  char *tuning_path;        /* of this device's file in the cache folder; NULL: there is none */
+};
+
+/* ---- submit.c ---- */
+
+/** Turns a VkResult into a status and a sentence that names the call; marks the device lost.
+ * `dev` may be NULL where there is none yet. */
+filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call);
+/** Makes a Vulkan call, or fails in its place when the test hook says so. */
+#define FT_VK_RESULT(call) (ft_vk_faulty() ? ft_vk_fault() : (call))
+#define FT_VK(dev, call)   ft_vk_status((dev), FT_VK_RESULT(call), #call)
+
+/** Test hook: the n-th Vulkan call from now that is made through FT_VK or FT_VK_RESULT is not made
+ * and gives `result`; once. n = 0 switches it off. */
+void ft_vk_fail_after(long n, VkResult result);
+bool ft_vk_faulty(void);
+VkResult ft_vk_fault(void);
 
 /* ---- instance.c ---- */
 

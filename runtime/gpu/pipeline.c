@@ -23,9 +23,23 @@ bool ft_kernel_exists(const char *name) {
 }
 
 const char *ft_kernel_name(const filtra_device *dev, const char *name) {
-  if (dev->caps.subgroup) return name;
-  const ft_kernel_source *plain = find_source(name, ".nosub");
-  return plain ? plain->name : name;
+  const char *fitting = ft_kernel_typed(dev, name, FILTRA_F32);
+  return fitting ? fitting : name; /* making its pipeline fails */
+}
+
+const char *ft_kernel_typed(const filtra_device *dev, const char *name, filtra_dtype dtype) {
+  static const char *const suffixes[][2] = {
+      [FILTRA_F32] = {"", ".nosub"},
+      [FILTRA_I32] = {"", ".nosub"},
+      [FILTRA_F16] = {".f16", ".f16.nosub"},
+      [FILTRA_BF16] = {".bf16", ".bf16.nosub"},
+  };
+  if ((size_t)dtype >= FT_COUNT(suffixes)) return NULL;
+  const ft_kernel_source *plain = find_source(name, suffixes[dtype][0]);
+  const ft_kernel_source *without =
+      dev->caps.subgroup ? NULL : find_source(name, suffixes[dtype][1]);
+  const ft_kernel_source *found = without ? without : plain;
+  return found ? found->name : NULL;
 }
 
 /* ---- the store ---- */
@@ -247,8 +261,4 @@ bool ft_pipeline_counts_groups(const ft_pipeline *pipeline) {
         words[i + 3] == NUM_WORKGROUPS)
       return true;
   return false;
-}
-
-VkPipeline ft_pipeline_handle(const ft_pipeline *pipeline) {
-  return pipeline->handle;
 }

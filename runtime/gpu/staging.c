@@ -10,30 +10,18 @@
 enum { SMALL_BYTES = 64 << 10, PIECE_BYTES = 16 << 20 };
 
 typedef struct ft_staging {
-  VkCommandPool pool;
-  VkCommandBuffer commands;
+  ft_command_pool pool;
+  ft_commands commands;
   uint64_t ticket;    /* of its last submission */
   ft_buffer up, down; /* made on first use */
 } ft_staging;
-
-static filtra_status create_commands(filtra_device *dev, ft_staging *staging) {
-  VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                  .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-                                  .queueFamilyIndex = dev->caps.queue_family};
-  FT_TRY(FT_VK(dev, dev->vk.vkCreateCommandPool(dev->device, &pool, NULL, &staging->pool)));
-  VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                      .commandPool = staging->pool,
-                                      .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                      .commandBufferCount = 1};
-  return FT_VK(dev, dev->vk.vkAllocateCommandBuffers(dev->device, &info, &staging->commands));
-}
 
 /* Afterwards the commands and both buffers are free to use, even if the last wait failed. */
 static filtra_status prepare(filtra_device *dev) {
   if (dev->staging) return ft_wait(dev, dev->staging->ticket);
   dev->staging = ft_calloc(1, sizeof *dev->staging);
   if (!dev->staging) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = create_commands(dev, dev->staging);
+  filtra_status status = ft_commands_new(dev, &dev->staging->pool, 1, &dev->staging->commands);
   if (status) ft_staging_destroy(dev);
   return status;
 }
@@ -43,32 +31,24 @@ void ft_staging_destroy(filtra_device *dev) {
   if (!staging) return;
   ft_buffer_destroy(dev, &staging->up);
   ft_buffer_destroy(dev, &staging->down);
-  if (staging->pool) dev->vk.vkDestroyCommandPool(dev->device, staging->pool, NULL);
+  ft_command_pool_destroy(dev, staging->pool);
   free(staging);
   dev->staging = NULL;
 }
 
+/* A copy that failed may have left the commands half recorded. */
 static filtra_status begin(filtra_device *dev) {
   FT_TRY(FT_VK(dev, dev->vk.vkResetCommandPool(dev->device, dev->staging->pool, 0)));
-  VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                   .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-  return FT_VK(dev, dev->vk.vkBeginCommandBuffer(dev->staging->commands, &info));
+  return ft_commands_begin(dev, dev->staging->commands);
 }
 
 /* Ends with the barrier that lets the host read what was written. */
 static filtra_status run(filtra_device *dev) {
-  VkMemoryBarrier2 barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                              .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                              .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
-                              .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                              .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-  VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                 .memoryBarrierCount = 1,
-                                 .pMemoryBarriers = &barrier};
-  dev->vk.vkCmdPipelineBarrier2(dev->staging->commands, &dependency);
-  FT_TRY(FT_VK(dev, dev->vk.vkEndCommandBuffer(dev->staging->commands)));
-  FT_TRY(ft_submit(dev, &dev->staging->commands, 1, &dev->staging->ticket));
-  return ft_wait(dev, dev->staging->ticket);
+  ft_staging *staging = dev->staging;
+  ft_commands_barrier(dev, staging->commands, FT_STAGE_ALL, FT_STAGE_HOST);
+  FT_TRY(ft_commands_end(dev, staging->commands));
+  FT_TRY(ft_submit(dev, &staging->commands, 1, &staging->ticket));
+  return ft_wait(dev, staging->ticket);
 }
 
 static filtra_status check_range(const ft_buffer *buffer, uint64_t offset, uint64_t size,
@@ -97,8 +77,7 @@ static filtra_status make_room(filtra_device *dev, ft_buffer *buffer, ft_memory_
 static filtra_status copy_piece(filtra_device *dev, const ft_buffer *from, uint64_t from_offset,
                                 const ft_buffer *to, uint64_t to_offset, uint64_t size) {
   FT_TRY(begin(dev));
-  VkBufferCopy region = {from_offset, to_offset, size};
-  dev->vk.vkCmdCopyBuffer(dev->staging->commands, from->buffer, to->buffer, 1, &region);
+  ft_commands_copy(dev, dev->staging->commands, from, from_offset, to, to_offset, size);
   return run(dev);
 }
 
@@ -159,6 +138,15 @@ filtra_status ft_fill(filtra_device *dev, const ft_buffer *to, uint64_t offset, 
   if (size == 0 || dev->compiler) return FILTRA_OK;
   FT_TRY(prepare(dev));
   FT_TRY(begin(dev));
-  dev->vk.vkCmdFillBuffer(dev->staging->commands, to->buffer, offset, size, word);
+  ft_commands_fill(dev, dev->staging->commands, to, offset, size, word);
   return run(dev);
+}
+
+filtra_status ft_buffer_zeroed(filtra_device *dev, uint64_t size, ft_buffer *out) {
+  FT_TRY(ft_buffer_create(dev, size, FT_MEMORY_DEVICE, out));
+  filtra_status status = ft_fill(dev, out, 0, size, 0);
+  if (!status) return FILTRA_OK;
+  ft_wait_whatever(dev); /* the fill may be running although waiting for it failed */
+  ft_buffer_destroy(dev, out);
+  return status;
 }

@@ -75,10 +75,10 @@ static filtra_status result_status(VkResult result) {
 
 static filtra_status fail_lost(const filtra_device *dev, const char *call, int length) {
   return ft_fail(FILTRA_ERROR_DEVICE_LOST,
-                 "device %s was lost (%.*s): it hung, was reset or its driver failed; files and "
+                 "device %s%swas lost (%.*s): it hung, was reset or its driver failed; files and "
                  "checkpoints on disk are untouched. Close the device and resume from the last "
                  "checkpoint",
-                 dev ? dev->caps.info.name : "", length, call);
+                 dev ? dev->caps.info.name : "", dev ? " " : "", length, call);
 }
 
 filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call) {
@@ -107,7 +107,7 @@ static filtra_status refuse_lost(const filtra_device *dev) {
   return dev->lost ? fail_lost(dev, "earlier", 7) : FILTRA_OK;
 }
 
-filtra_status ft_submit(filtra_device *dev, const VkCommandBuffer *commands, uint32_t count,
+filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
                         uint64_t *ticket) {
   FT_TRY(refuse_lost(dev));
   if (dev->compiler) return ft_fail(FILTRA_ERROR_UNSUPPORTED, "this device only compiles");
@@ -165,4 +165,8 @@ bool ft_done(filtra_device *dev, uint64_t ticket) {
 
 filtra_status ft_wait_idle(filtra_device *dev) {
   return ft_wait(dev, dev->submitted);
+}
+
+void ft_wait_whatever(filtra_device *dev) {
+  dev->vk.vkDeviceWaitIdle(dev->device);
 }

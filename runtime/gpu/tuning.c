@@ -1,5 +1,6 @@
 /* What was found to be fastest, by key, and who asks for it. */
 #include "gpu/tuning.h"
+#include "gpu/internal.h"
 
 #include "base/memory.h"
 

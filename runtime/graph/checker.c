@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WORD = 4 }; /* bytes; two 16-bit elements share one, as kernels write them in pairs */
+
 typedef struct word_state {
   uint32_t content;             /* storage number + 1; 0: nobody's */
   uint32_t written_in, read_in; /* stretch number; 0: never */
@@ -30,7 +32,7 @@ static filtra_status words_of(simulation *sim, const ft_buffer *buffer, word_sta
     return FILTRA_OK;
   }
   FT_TRY(FT_GROW(sim->maps, sim->map_count, sim->map_capacity));
-  *out = ft_calloc(buffer->size / sizeof(float) + 1, sizeof **out);
+  *out = ft_calloc(buffer->size / WORD + 1, sizeof **out);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
   sim->maps[sim->map_count++] = (memory_map){buffer, *out};
   return FILTRA_OK;
@@ -66,7 +68,8 @@ static filtra_status visit(simulation *sim, const filtra_tensor *t, int mode, co
                            bool commit) {
   word_state *words;
   FT_TRY(words_of(sim, t->storage->buffer, &words));
-  words += t->storage->offset / sizeof(float) + (uint64_t)t->offset;
+  const uint64_t size = filtra_dtype_bytes(t->storage->dtype);
+  const uint64_t begin = t->storage->offset + (uint64_t)t->offset * size;
   uint32_t content = content_of(sim, t->storage);
   int64_t shape[FILTRA_MAX_DIMS] = {1, 1, 1, 1}, stride[FILTRA_MAX_DIMS] = {0};
   for (int i = 0; i < t->ndim; i++) {
@@ -77,7 +80,8 @@ static filtra_status visit(simulation *sim, const filtra_tensor *t, int mode, co
     for (int64_t b = 0; b < shape[1]; b++)
       for (int64_t c = 0; c < shape[2]; c++)
         for (int64_t d = 0; d < shape[3]; d++) {
-          word_state *w = words + a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3];
+          int64_t at = a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3];
+          word_state *w = words + (begin + (uint64_t)at * size) / WORD;
           if (commit)
             commit_word(sim, w, content, mode);
           else

@@ -13,6 +13,7 @@
 #ifndef FT_GRAPH_GRAPH_H
 #define FT_GRAPH_GRAPH_H
 
+#include "base/element.h"
 #include "base/memory.h"
 #include "gpu/gpu.h"
 
@@ -22,7 +23,8 @@ enum { FT_MAX_ARGS = 13 };
 
 /** Where bytes live: planned into an arena, or at a fixed place in a buffer. */
 typedef struct ft_storage {
-  uint64_t bytes;
+  filtra_dtype dtype;      /* of its elements */
+  uint64_t bytes;          /* a multiple of 4: kernels move 16-bit elements in pairs */
   const ft_buffer *buffer; /* NULL until planned (arena) */
   uint64_t offset;         /* bytes into buffer */
   bool planned;            /* an arena tensor; otherwise external */
@@ -33,7 +35,6 @@ typedef struct ft_storage {
 struct filtra_tensor {
   filtra_graph *graph;
   const char *name; /* owned by the graph */
-  filtra_dtype dtype;
   int ndim;
   int64_t shape[FILTRA_MAX_DIMS];
   int64_t stride[FILTRA_MAX_DIMS]; /* in elements */
@@ -96,6 +97,8 @@ filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, const in
 /** A tensor at a fixed place in a buffer that outlives the graph. */
 filtra_tensor *ft_tensor_external(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape, const ft_buffer *buffer, uint64_t offset);
+/** Bytes that so many elements take, rounded up to whole words. */
+uint64_t ft_dtype_extent(filtra_dtype dtype, int64_t elements);
 /** A whole view of `t` with other dimensions: same owner, gradients are the same view of t's. */
 filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape,
                               const int64_t *stride);
@@ -147,9 +150,21 @@ filtra_tensor *ft_grad_target(filtra_graph *g, filtra_tensor *t, bool *accumulat
  * `from` must have no later reader or writer in the caller's rule. Dense, t's shape. */
 void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from);
 
-/* ---- kernels every op may use (ops/elementwise.c) ---- */
+/* ---- kernels that differentiation needs and every op may use (graph/copy.c) ---- */
 
-/** y = x, or y += x. Dense, same number of elements. */
+/* local_size_x of kernels whose invocations stride over a flat range of elements. */
+enum { FT_FLAT_WORKGROUP = 64 };
+/** Workgroups for `count` elements: several elements per invocation, and never more groups than
+ * every Vulkan device takes in one dimension. */
+uint32_t ft_flat_groups(const filtra_graph *g, int64_t count);
+/** Workgroups that do `per_group` of `count` each, at least 1 and at most what fits a dimension. */
+uint32_t ft_groups_for(int64_t count, int64_t per_group);
+/** Whether kernels that move whole words can take t: 16-bit elements must lie side by side and begin
+ * and end with a word. A sticky error otherwise. */
+bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
+
+/** y = x, or y += x. One type and number of elements; dense, or both of one shape. 16-bit elements
+ * must be dense. */
 void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
 void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value);
 

@@ -27,7 +27,7 @@ static bool up_to_date(const filtra_graph *g) {
 }
 
 filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size_t *count) {
-  const ft_caps *caps = &g->device->caps;
+  const ft_caps *caps = ft_caps_of(g->device);
   *entries = NULL;
   *count = 0;
   if (!g->compiled || !g->call_count)
@@ -60,47 +60,67 @@ filtra_status ft_graph_seconds(filtra_graph *g, double *seconds) {
 
 /* ---- the first value that is not finite ---- */
 
-/* Words row * row_stride + column, row < rows, column < columns (shaders/sentinel). */
+/* Elements row * row_stride + column, row < rows, column < columns (shaders/sentinel). */
 struct nonfinite_push {
-  VkDeviceAddress x, flag;
+  uint64_t x, flag;
   uint32_t columns, row_stride, count, index;
 };
 
-enum { NONFINITE_WORKGROUP = 64 };
+enum { NONFINITE_WORKGROUP = 64, NONFINITE_GROUPS = 1024 }; /* the kernel strides over the rest */
 
 typedef struct search {
-  VkPipeline kernel;
+  ft_pipeline *kernel[FILTRA_BF16 + 1]; /* by element type */
   ft_buffer flag; /* number of the first write of a value that is not finite */
 } search;
 
-static void record_search(filtra_graph *g, VkCommandBuffer commands, const search *s,
+static filtra_status find_kernels(filtra_device *dev, search *s) {
+  for (filtra_dtype type = FILTRA_F32; type <= FILTRA_BF16; type++) {
+    if (!ft_dtype_is_float(type)) continue;
+    const ft_kernel_key key = {.kernel = ft_kernel_typed(dev, "sentinel/nonfinite", type),
+                               .workgroup = NONFINITE_WORKGROUP};
+    FT_TRY(ft_pipelines_get(dev, &key, 1, &s->kernel[type]));
+  }
+  return FILTRA_OK;
+}
+
+static void record_search(filtra_graph *g, ft_commands commands, const search *s,
                           const filtra_tensor *t, uint32_t index) {
-  struct VolkDeviceTable *vk = &g->device->vk;
-  ft_span span = ft_tensor_span(t);
-  uint32_t columns = (uint32_t)(span.window / sizeof(float));
-  struct nonfinite_push push = {ft_tensor_address(t),
-                                s->flag.address,
-                                columns,
-                                span.period ? (uint32_t)(span.period / sizeof(float)) : columns,
-                                columns * (uint32_t)span.rows,
-                                index};
-  uint32_t groups = (push.count + NONFINITE_WORKGROUP - 1) / NONFINITE_WORKGROUP;
-  if (groups > 1024) groups = 1024; /* the kernel strides over the rest */
-  vk->vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, s->kernel);
-  vk->vkCmdPushConstants(commands, g->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push,
-                         &push);
-  vk->vkCmdDispatch(commands, groups ? groups : 1, 1, 1);
+  const filtra_dtype dtype = filtra_tensor_dtype(t);
+  const uint64_t size = filtra_dtype_bytes(dtype);
+  const ft_span span = ft_tensor_span(t);
+  const uint32_t columns = (uint32_t)(span.window / size);
+  const struct nonfinite_push push = {.x = ft_tensor_address(t),
+                                      .flag = s->flag.address,
+                                      .columns = columns,
+                                      .row_stride =
+                                          span.period ? (uint32_t)(span.period / size) : columns,
+                                      .count = columns * (uint32_t)span.rows,
+                                      .index = index};
+  uint32_t groups = ft_groups_for(push.count, NONFINITE_WORKGROUP);
+  if (groups > NONFINITE_GROUPS) groups = NONFINITE_GROUPS;
+  ft_commands_dispatch(g->device, commands, s->kernel[dtype], &push, sizeof push,
+                       (uint32_t[]){0, 0, 0}, (uint32_t[]){groups, 1, 1});
+}
+
+/* A kernel may leave rows alone that nobody reads, masked ones say. Zeros there are no find. */
+static void clear_unwritten(filtra_graph *g, ft_commands commands, uint32_t call, void *context) {
+  (void)context;
+  const ft_recorded_call *c = &g->calls[call];
+  ft_commands_barrier(g->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);
+  for (uint32_t k = 0; k < c->arg_count; k++) {
+    const ft_storage *s = c->args[k].tensor ? c->args[k].tensor->storage : NULL;
+    if (s && s->planned && c->args[k].mode == FT_ACCESS_WRITE && s->first == (int32_t)call)
+      ft_commands_fill(g->device, commands, s->buffer, s->offset, s->bytes, 0);
+  }
 }
 
 /* Searches all that a call wrote. */
-static void search_written(filtra_graph *g, VkCommandBuffer commands, uint32_t call,
-                           void *context) {
+static void search_written(filtra_graph *g, ft_commands commands, uint32_t call, void *context) {
   const ft_recorded_call *c = &g->calls[call];
-  ft_record_barrier(g->device, commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                    VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+  ft_commands_barrier(g->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);
   for (uint32_t k = 0; k < c->arg_count; k++) {
     const filtra_tensor *t = c->args[k].tensor;
-    if (t && (c->args[k].mode & FT_ACCESS_WRITE) && t->dtype == FILTRA_F32)
+    if (t && (c->args[k].mode & FT_ACCESS_WRITE) && ft_dtype_is_float(filtra_tensor_dtype(t)))
       record_search(g, commands, context, t, call * FT_MAX_ARGS + k);
   }
 }
@@ -109,18 +129,18 @@ filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const ch
   filtra_device *dev = g->device;
   *name = NULL;
   FT_TRY(filtra_graph_wait(g, ticket));
-  const ft_kernel_key key = {.kernel = "sentinel/nonfinite", .workgroup = NONFINITE_WORKGROUP};
-  ft_pipeline *kernel;
-  FT_TRY(ft_pipelines_get(dev, &key, 1, &kernel));
-  search s = {.kernel = ft_pipeline_handle(kernel)};
+  search s = {0};
+  FT_TRY(find_kernels(dev, &s));
   uint32_t first = UINT32_MAX;
   uint64_t again;
   FT_TRY(ft_buffer_create(dev, sizeof first, FT_MEMORY_DEVICE, &s.flag));
   filtra_status status = ft_fill(dev, &s.flag, 0, sizeof first, UINT32_MAX);
   if (!status)
-    status =
-        ft_replay(g, &g->slots[g->done_slot],
-                  &(ft_recording){.apart = true, .after = search_written, .context = &s}, &again);
+    status = ft_replay(
+        g, &g->slots[g->done_slot],
+        &(ft_recording){
+            .apart = true, .before = clear_unwritten, .after = search_written, .context = &s},
+        &again);
   if (!status) status = ft_download(dev, &s.flag, 0, &first, sizeof first);
   ft_buffer_destroy(dev, &s.flag);
   if (!status && first != UINT32_MAX)

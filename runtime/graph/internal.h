@@ -41,7 +41,7 @@ typedef struct ft_port {
 /** One run in flight: its own host-visible buffers and the small command buffers that copy. */
 typedef struct ft_slot {
   ft_buffer staging, readback;
-  VkCommandBuffer upload, download;
+  ft_commands upload, download;
   uint64_t ticket; /* of the run that last used it; 0: none */
 } ft_slot;
 
@@ -72,7 +72,7 @@ struct filtra_graph {
   filtra_arena *arena;
   bool own_arena;
   uint64_t plan_bytes;
-  VkCommandPool pool;
+  ft_command_pool pool;
   struct ft_submissions *submissions; /* the calls as command buffers */
   ft_slot slots[FT_MAX_SLOTS];
   uint32_t slot_count, next_slot;
@@ -94,24 +94,18 @@ ft_span ft_tensor_span(const filtra_tensor *t);
 
 /** Memory that lives as long as the graph, zeroed; NULL after setting the sticky error. */
 void *ft_graph_alloc(filtra_graph *g, size_t bytes);
-filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
-                                const int64_t *shape, ft_storage *storage);
+filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, int ndim, const int64_t *shape,
+                                ft_storage *storage);
 
 /** Gives every planned storage a place in the arena (graph/planner.c). */
 filtra_status ft_plan_memory(filtra_graph *g);
 /** Sets `barrier` on the calls that need one (graph/barriers.c). */
 void ft_plan_barriers(filtra_graph *g);
 
-VkDeviceAddress ft_tensor_address(const filtra_tensor *t);
+uint64_t ft_tensor_address(const filtra_tensor *t);
 /** Records a call's pipeline, push constants and dispatch of the workgroups from `base` on. */
-void ft_record_groups(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call,
+void ft_record_groups(filtra_graph *g, ft_commands commands, const ft_recorded_call *call,
                       const uint32_t base[3], const uint32_t groups[3]);
-/** A full memory barrier between the given stages. */
-void ft_record_barrier(filtra_device *dev, VkCommandBuffer commands, VkPipelineStageFlags2 from,
-                       VkPipelineStageFlags2 to);
-filtra_status ft_begin_commands(filtra_graph *g, VkCommandBuffer commands);
-filtra_status ft_new_commands(filtra_graph *g, uint32_t count, VkCommandBuffer *out);
-
 /** Cuts the calls into submissions and records them (graph/submissions.c). */
 filtra_status ft_prepare_submissions(filtra_graph *g);
 void ft_destroy_submissions(filtra_graph *g);
@@ -123,10 +117,12 @@ size_t ft_submission_count(const filtra_graph *g);
 
 /** How calls are recorded; all zero: as for a step. */
 typedef struct ft_recording {
-  bool apart;             /* each with full barriers around it, so that it runs alone */
-  VkQueryPool timestamps; /* 2 i and 2 i + 1 lie around part i */
-  /** Records more behind a call that is complete; it and its own barriers are brief. */
-  void (*after)(filtra_graph *g, VkCommandBuffer commands, uint32_t call, void *context);
+  bool apart;               /* each with full barriers around it, so that it runs alone */
+  ft_timestamps timestamps; /* 2 i and 2 i + 1 lie around part i */
+  /** Record more before a call, and behind one that is complete; they and their own barriers are
+   * brief. */
+  void (*before)(filtra_graph *g, ft_commands commands, uint32_t call, void *context);
+  void (*after)(filtra_graph *g, ft_commands commands, uint32_t call, void *context);
   void *context;
 } ft_recording;
 /** Runs the calls once more, recorded like this and cut as a step is, from the slot's inputs to its

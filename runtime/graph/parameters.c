@@ -1,4 +1,5 @@
-/* Named parameters as views into flat buffers: decayed ones first, then the rest. */
+/* Named parameters as views into flat buffers: decayed ones first, then other trained ones, then
+ * buffers. */
 #include "graph/parameters.h"
 
 #include "base/rng.h"
@@ -21,6 +22,7 @@ void filtra_parameters_destroy(filtra_parameters **params) {
   if (!p) return;
   ft_buffer_destroy(p->device, &p->values);
   ft_buffer_destroy(p->device, &p->gradients);
+  ft_buffer_destroy(p->device, &p->copies);
   for (size_t i = 0; i < p->count; i++)
     free(p->list[i].name);
   free(p->list);
@@ -39,6 +41,10 @@ filtra_status ft_parameters_add(filtra_parameters *params, const char *name, int
   if (ndim < 1 || ndim > FILTRA_MAX_DIMS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: %d dimensions, accepted are 1 to %d", name,
                    ndim, FILTRA_MAX_DIMS);
+  if (options->copy != FILTRA_F32 && options->copy != FILTRA_F16 && options->copy != FILTRA_BF16)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "parameter %s: a copy of type %d (%s); accepted are F16, BF16, and F32 for none",
+                   name, (int)options->copy, filtra_dtype_name(options->copy));
   FT_TRY(FT_GROW(params->list, params->count, params->capacity));
   ft_parameter p = {.ndim = ndim, .elements = 1, .options = *options};
   for (int i = 0; i < ndim; i++) {
@@ -56,10 +62,16 @@ filtra_status ft_parameters_add(filtra_parameters *params, const char *name, int
   return FILTRA_OK;
 }
 
-static uint64_t place(filtra_parameters *params, bool decay, uint64_t offset) {
+enum { DECAYED, TRAINED, BUFFER };
+
+static int kind_of(const ft_parameter *p) {
+  return p->options.buffer ? BUFFER : p->options.decay ? DECAYED : TRAINED;
+}
+
+static uint64_t place(filtra_parameters *params, int kind, uint64_t offset) {
   for (size_t i = 0; i < params->count; i++) {
     ft_parameter *p = &params->list[i];
-    if (p->options.decay != decay) continue;
+    if (kind_of(p) != kind) continue;
     p->offset = offset;
     offset += (uint64_t)p->elements * sizeof(float);
     offset = (offset + PARAMETER_ALIGN - 1) / PARAMETER_ALIGN * PARAMETER_ALIGN;
@@ -92,10 +104,36 @@ static void initial_values(const ft_parameter *p, uint64_t seed, float *values) 
 
 filtra_status ft_parameters_make_trainable(filtra_parameters *params) {
   if (params->trainable) return FILTRA_OK;
-  FT_TRY(ft_buffer_create(params->device, params->bytes, FT_MEMORY_DEVICE, &params->gradients));
-  FT_TRY(ft_fill(params->device, &params->gradients, 0, params->bytes, 0));
+  uint64_t bytes = params->trained_bytes ? params->trained_bytes : PARAMETER_ALIGN;
+  FT_TRY(ft_buffer_zeroed(params->device, bytes, &params->gradients));
   params->trainable = true;
   return FILTRA_OK;
+}
+
+static bool has_copies(const filtra_parameters *params) {
+  for (size_t i = 0; i < params->count; i++)
+    if (params->list[i].options.copy != FILTRA_F32) return true;
+  return false;
+}
+
+static filtra_status upload_copy(filtra_parameters *params, const ft_parameter *p,
+                                 const float *values) {
+  if (p->options.copy == FILTRA_F32) return FILTRA_OK;
+  uint64_t bytes = ft_dtype_extent(p->options.copy, p->elements);
+  void *copy = ft_calloc(bytes, 1);
+  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
+  for (int64_t i = 0; i < p->elements; i++)
+    ft_element_set(p->options.copy, copy, (size_t)i, values[i]);
+  filtra_status status = ft_upload(params->device, &params->copies, p->offset / 2, copy, bytes);
+  free(copy);
+  return status;
+}
+
+filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter *p,
+                                  const float *values) {
+  FT_TRY(ft_upload(params->device, &params->values, p->offset, values,
+                   (uint64_t)p->elements * sizeof *values));
+  return upload_copy(params, p, values);
 }
 
 filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed, bool trainable) {
@@ -103,9 +141,12 @@ filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
     return ft_fail(FILTRA_ERROR_ARGUMENT, "the parameters are committed already");
   if (!params->count) return ft_fail(FILTRA_ERROR_ARGUMENT, "no parameter was declared");
   filtra_device *dev = params->device;
-  params->decay_bytes = place(params, true, 0);
-  params->bytes = place(params, false, params->decay_bytes);
+  params->decay_bytes = place(params, DECAYED, 0);
+  params->trained_bytes = place(params, TRAINED, params->decay_bytes);
+  params->bytes = place(params, BUFFER, params->trained_bytes);
   filtra_status status = ft_buffer_create(dev, params->bytes, FT_MEMORY_DEVICE, &params->values);
+  if (!status && has_copies(params))
+    status = ft_buffer_create(dev, params->bytes / 2, FT_MEMORY_DEVICE, &params->copies);
   if (!status && trainable) status = ft_parameters_make_trainable(params);
   if (status) return ft_fail_context(status, "the model's parameters, in one buffer of their own");
   float *flat = ft_calloc(params->bytes / sizeof(float), sizeof(float));
@@ -113,6 +154,8 @@ filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
   for (size_t i = 0; i < params->count; i++)
     initial_values(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
   status = ft_upload(dev, &params->values, 0, flat, params->bytes);
+  for (size_t i = 0; i < params->count && !status; i++)
+    status = upload_copy(params, &params->list[i], flat + params->list[i].offset / sizeof(float));
   free(flat);
   params->committed = !status;
   return status;
@@ -164,7 +207,7 @@ filtra_status filtra_parameters_set(filtra_parameters *params, const char *name,
                                     const float *values, size_t count) {
   ft_parameter *p;
   FT_TRY(look_up(params, name, count, &p));
-  return ft_upload(params->device, &params->values, p->offset, values, count * sizeof *values);
+  return ft_parameter_upload(params, p, values);
 }
 
 filtra_status filtra_parameters_get_gradient(filtra_parameters *params, const char *name,
@@ -173,5 +216,7 @@ filtra_status filtra_parameters_get_gradient(filtra_parameters *params, const ch
   FT_TRY(look_up(params, name, count, &p));
   if (!params->trainable)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: committed without gradients", name);
+  if (p->options.buffer)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: a buffer has no gradient", name);
   return ft_download(params->device, &params->gradients, p->offset, values, count * sizeof *values);
 }

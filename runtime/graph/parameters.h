@@ -10,7 +10,7 @@ typedef struct ft_parameter {
   int64_t shape[FILTRA_MAX_DIMS];
   int64_t elements;
   filtra_parameter_options options;
-  uint64_t offset; /* bytes into the flat buffers, once committed */
+  uint64_t offset; /* bytes into the flat buffers, once committed; half as many into the copies */
 } ft_parameter;
 
 struct filtra_parameters {
@@ -18,8 +18,11 @@ struct filtra_parameters {
   ft_parameter *list;
   size_t count, capacity;
   bool committed, trainable;
-  ft_buffer values, gradients; /* parallel; [0, decay_bytes) decays, the rest does not */
-  uint64_t decay_bytes, bytes;
+  /* Parallel: [0, decay_bytes) decays, [0, trained_bytes) is trained, the rest are buffers, without
+   * gradients. */
+  ft_buffer values, gradients;
+  uint64_t decay_bytes, trained_bytes, bytes;
+  ft_buffer copies; /* 16 bits for 32 of values, where a parameter has a copy; else none */
 };
 
 /** NULL if there is none of that name. */
@@ -27,6 +30,9 @@ ft_parameter *ft_parameters_find(const filtra_parameters *params, const char *na
 
 /** Allocates gradients if committed without; graphs built from now on can be differentiated. */
 filtra_status ft_parameters_make_trainable(filtra_parameters *params);
+/** Writes one parameter's values, and its copy. */
+filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter *p,
+                                  const float *values);
 /** Declares a parameter; it must be new. */
 filtra_status ft_parameters_add(filtra_parameters *params, const char *name, int ndim,
                                 const int64_t *shape, const filtra_parameter_options *options);

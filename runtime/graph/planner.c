@@ -77,11 +77,6 @@ static int larger_first(const void *a, const void *b) {
   return (x->first > y->first) - (x->first < y->first);
 }
 
-static int lower_first(const void *a, const void *b) {
-  const ft_storage *x = *(ft_storage *const *)a, *y = *(ft_storage *const *)b;
-  return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
 typedef struct block_plan {
   ft_storage **placed; /* sorted by offset */
   size_t count;
@@ -100,8 +95,10 @@ static bool place(block_plan *b, ft_storage *s, uint64_t limit) {
   }
   if (at + s->bytes > limit) return false;
   s->offset = at;
-  b->placed[b->count++] = s;
-  qsort(b->placed, b->count, sizeof *b->placed, lower_first);
+  size_t k = b->count++;
+  for (; k > 0 && b->placed[k - 1]->offset > at; k--)
+    b->placed[k] = b->placed[k - 1];
+  b->placed[k] = s;
   if (at + s->bytes > b->bytes) b->bytes = at + s->bytes;
   return true;
 }

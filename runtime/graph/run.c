@@ -9,53 +9,15 @@
 
 /* ---- recording ---- */
 
-filtra_status ft_new_commands(filtra_graph *g, uint32_t count, VkCommandBuffer *out) {
-  filtra_device *dev = g->device;
-  if (!g->pool) {
-    VkCommandPoolCreateInfo info = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .queueFamilyIndex = dev->caps.queue_family};
-    FT_TRY(FT_VK(dev, dev->vk.vkCreateCommandPool(dev->device, &info, NULL, &g->pool)));
-  }
-  VkCommandBufferAllocateInfo info = {
-      VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = g->pool,
-      .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = count};
-  return FT_VK(dev, dev->vk.vkAllocateCommandBuffers(dev->device, &info, out));
-}
-
-filtra_status ft_begin_commands(filtra_graph *g, VkCommandBuffer commands) {
-  VkCommandBufferBeginInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                   .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
-  return FT_VK(g->device, g->device->vk.vkBeginCommandBuffer(commands, &info));
-}
-
-void ft_record_barrier(filtra_device *dev, VkCommandBuffer commands, VkPipelineStageFlags2 from,
-                       VkPipelineStageFlags2 to) {
-  VkMemoryBarrier2 memory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, .srcStageMask = from,
-                             .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT, .dstStageMask = to,
-                             .dstAccessMask =
-                                 VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT};
-  VkDependencyInfo info = {VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1,
-                           .pMemoryBarriers = &memory};
-  dev->vk.vkCmdPipelineBarrier2(commands, &info);
-}
-
-void ft_record_groups(filtra_graph *g, VkCommandBuffer commands, const ft_recorded_call *call,
+void ft_record_groups(filtra_graph *g, ft_commands commands, const ft_recorded_call *call,
                       const uint32_t base[3], const uint32_t groups[3]) {
-  struct VolkDeviceTable *vk = &g->device->vk;
   uint8_t push[FT_PUSH_BYTES];
   memcpy(push, call->push, call->push_size);
   for (uint32_t i = 0; i < call->arg_count; i++) {
-    VkDeviceAddress address = call->args[i].tensor ? ft_tensor_address(call->args[i].tensor) : 0;
+    uint64_t address = call->args[i].tensor ? ft_tensor_address(call->args[i].tensor) : 0;
     memcpy(push + i * sizeof address, &address, sizeof address);
   }
-  vk->vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                        ft_pipeline_handle(call->pipeline));
-  vk->vkCmdPushConstants(commands, g->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                         call->push_size, push);
-  if (base[0] | base[1] | base[2])
-    vk->vkCmdDispatchBase(commands, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
-  else
-    vk->vkCmdDispatch(commands, groups[0], groups[1], groups[2]);
+  ft_commands_dispatch(g->device, commands, call->pipeline, push, call->push_size, base, groups);
 }
 
 static filtra_status create_pipelines(filtra_graph *g) {
@@ -87,41 +49,35 @@ static uint64_t lay_out_ports(ft_port *ports, size_t count) {
   return offset;
 }
 
-static void copy_port(filtra_graph *g, VkCommandBuffer commands, const ft_port *port,
+static void copy_port(filtra_graph *g, ft_commands commands, const ft_port *port,
                       const ft_buffer *host, bool up) {
-  const filtra_tensor *t = port->tensor;
-  VkBufferCopy region = {.size = port->bytes};
-  uint64_t device_offset = t->storage->offset + (uint64_t)t->offset * sizeof(float);
-  region.srcOffset = up ? port->offset : device_offset;
-  region.dstOffset = up ? device_offset : port->offset;
-  VkBuffer device = t->storage->buffer->buffer;
-  g->device->vk.vkCmdCopyBuffer(commands, up ? host->buffer : device, up ? device : host->buffer, 1,
-                                &region);
+  const ft_storage *s = port->tensor->storage;
+  uint64_t offset = s->offset + ft_tensor_span(port->tensor).low;
+  if (up)
+    ft_commands_copy(g->device, commands, host, port->offset, s->buffer, offset, port->bytes);
+  else
+    ft_commands_copy(g->device, commands, s->buffer, offset, host, port->offset, port->bytes);
 }
 
 /* The upload waits for whatever ran before, since its targets may still be read. */
 static filtra_status record_slot(filtra_graph *g, ft_slot *slot) {
   filtra_device *dev = g->device;
-  VkCommandBuffer pair[2];
-  FT_TRY(ft_new_commands(g, 2, pair));
+  ft_commands pair[2];
+  FT_TRY(ft_commands_new(dev, &g->pool, 2, pair));
   slot->upload = pair[0];
   slot->download = pair[1];
-  FT_TRY(ft_begin_commands(g, slot->upload));
-  ft_record_barrier(dev, slot->upload, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                    VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+  FT_TRY(ft_commands_begin(dev, slot->upload));
+  ft_commands_barrier(dev, slot->upload, FT_STAGE_ALL, FT_STAGE_ALL);
   for (size_t i = 0; i < g->input_count; i++)
     copy_port(g, slot->upload, &g->inputs[i], &slot->staging, true);
-  ft_record_barrier(dev, slot->upload, VK_PIPELINE_STAGE_2_COPY_BIT,
-                    VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT);
-  FT_TRY(FT_VK(dev, dev->vk.vkEndCommandBuffer(slot->upload)));
-  FT_TRY(ft_begin_commands(g, slot->download));
-  ft_record_barrier(dev, slot->download, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                    VK_PIPELINE_STAGE_2_COPY_BIT);
+  ft_commands_barrier(dev, slot->upload, FT_STAGE_COPY, FT_STAGE_COMPUTE | FT_STAGE_COPY);
+  FT_TRY(ft_commands_end(dev, slot->upload));
+  FT_TRY(ft_commands_begin(dev, slot->download));
+  ft_commands_barrier(dev, slot->download, FT_STAGE_COMPUTE, FT_STAGE_COPY);
   for (size_t i = 0; i < g->output_count; i++)
     copy_port(g, slot->download, &g->outputs[i], &slot->readback, false);
-  ft_record_barrier(dev, slot->download, VK_PIPELINE_STAGE_2_COPY_BIT,
-                    VK_PIPELINE_STAGE_2_HOST_BIT);
-  return FT_VK(dev, dev->vk.vkEndCommandBuffer(slot->download));
+  ft_commands_barrier(dev, slot->download, FT_STAGE_COPY, FT_STAGE_HOST);
+  return ft_commands_end(dev, slot->download);
 }
 
 static filtra_status create_slots(filtra_graph *g) {
@@ -154,7 +110,7 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
   ft_plan_barriers(g);
   FT_TRY(ft_graph_status(g));
   FT_TRY(create_pipelines(g));
-  if (g->device->compiler) return FILTRA_OK;
+  if (ft_compiles_only(g->device)) return FILTRA_OK;
   FT_TRY(ft_prepare_submissions(g));
   FT_TRY(create_slots(g));
   g->compiled = true;
@@ -267,14 +223,14 @@ filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output, void *dat
     return ft_fail(FILTRA_ERROR_ARGUMENT, "get: the tensor is not an output of this graph");
   if (g->done_slot < 0) return ft_fail(FILTRA_ERROR_ARGUMENT, "get: wait for a run first");
   const filtra_tensor *t = output;
-  const uint32_t *from =
-      (const uint32_t *)((const char *)g->slots[g->done_slot].readback.mapped + port->offset);
+  const char *from = (const char *)g->slots[g->done_slot].readback.mapped + port->offset;
+  const size_t bytes = filtra_dtype_bytes(t->storage->dtype);
   if (!filtra_tensor_elements(t)) return FILTRA_OK;
   if (ft_dense(t)) {
     memcpy(data, from, port->bytes);
     return FILTRA_OK;
   }
-  uint32_t *to = data;
+  char *to = data;
   int64_t shape[FILTRA_MAX_DIMS] = {1, 1, 1, 1}, stride[FILTRA_MAX_DIMS] = {0};
   for (int i = 0; i < t->ndim; i++) {
     shape[FILTRA_MAX_DIMS - t->ndim + i] = t->shape[i];
@@ -283,7 +239,10 @@ filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output, void *dat
   for (int64_t a = 0; a < shape[0]; a++)
     for (int64_t b = 0; b < shape[1]; b++)
       for (int64_t c = 0; c < shape[2]; c++)
-        for (int64_t d = 0; d < shape[3]; d++)
-          *to++ = from[a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]];
+        for (int64_t d = 0; d < shape[3]; d++, to += bytes)
+          memcpy(to,
+                 from + (size_t)(a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]) *
+                            bytes,
+                 bytes);
   return FILTRA_OK;
 }

@@ -28,7 +28,7 @@ struct ft_submissions {
   size_t part_count, part_capacity;
   ft_submission *list;
   size_t count, capacity;
-  VkCommandBuffer *commands; /* one each, once costs are measured */
+  ft_commands *commands; /* one each, once costs are measured */
   bool measured;
 };
 
@@ -66,7 +66,7 @@ static filtra_status add_part(struct ft_submissions *s, const ft_part *part, dou
 /* Calls cost `seconds` each; NULL: estimates. */
 static filtra_status plan(filtra_graph *g, const double *seconds) {
   struct ft_submissions *s = g->submissions;
-  double budget = g->device->caps.submission_seconds, filled = 0.0;
+  double budget = ft_caps_of(g->device)->submission_seconds, filled = 0.0;
   s->part_count = s->count = 0;
   for (size_t i = 0; i < g->call_count; i++) {
     const ft_recorded_call *c = &g->calls[i];
@@ -88,50 +88,46 @@ static filtra_status plan(filtra_graph *g, const double *seconds) {
 
 /* ---- recording ---- */
 
-static void record_part(filtra_graph *g, VkCommandBuffer commands, uint32_t index,
+static void record_part(filtra_graph *g, ft_commands commands, uint32_t index,
                         const ft_recording *how) {
-  struct VolkDeviceTable *vk = &g->device->vk;
+  filtra_device *dev = g->device;
   const ft_part *p = &g->submissions->parts[index];
   const ft_recorded_call *c = &g->calls[p->call];
+  if (how->before && p->first) how->before(g, commands, p->call, how->context);
   if (how->apart)
-    ft_record_barrier(g->device, commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                      VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    ft_commands_barrier(dev, commands, FT_STAGE_ALL, FT_STAGE_ALL);
   else if (c->barrier && p->first)
-    ft_record_barrier(g->device, commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                      VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
-  const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-  if (how->timestamps) vk->vkCmdWriteTimestamp2(commands, all, how->timestamps, 2 * index);
+    ft_commands_barrier(dev, commands, FT_STAGE_COMPUTE, FT_STAGE_COMPUTE);
+  if (how->timestamps) ft_commands_timestamp(dev, commands, how->timestamps, 2 * index);
   ft_record_groups(g, commands, c, p->base, p->groups);
-  if (how->timestamps) vk->vkCmdWriteTimestamp2(commands, all, how->timestamps, 2 * index + 1);
+  if (how->timestamps) ft_commands_timestamp(dev, commands, how->timestamps, 2 * index + 1);
   if (how->after && p->last) how->after(g, commands, p->call, how->context);
 }
 
 static filtra_status record_one(filtra_graph *g, const ft_submission *one, const ft_recording *how,
-                                VkCommandBuffer commands) {
-  struct VolkDeviceTable *vk = &g->device->vk;
-  FT_TRY(ft_begin_commands(g, commands));
+                                ft_commands commands) {
+  filtra_device *dev = g->device;
+  FT_TRY(ft_commands_begin(dev, commands));
   if (how->timestamps)
-    vk->vkCmdResetQueryPool(commands, how->timestamps, 2 * one->first, 2 * one->count);
+    ft_commands_reset_timestamps(dev, commands, how->timestamps, 2 * one->first, 2 * one->count);
   for (uint32_t i = one->first; i < one->first + one->count; i++)
     record_part(g, commands, i, how);
-  return FT_VK(g->device, vk->vkEndCommandBuffer(commands));
+  return ft_commands_end(dev, commands);
 }
 
-static void free_commands(filtra_graph *g, VkCommandBuffer *commands) {
-  if (commands)
-    g->device->vk.vkFreeCommandBuffers(g->device->device, g->pool, (uint32_t)g->submissions->count,
-                                       commands);
+static void free_commands(filtra_graph *g, ft_commands *commands) {
+  if (commands) ft_commands_free(g->device, g->pool, (uint32_t)g->submissions->count, commands);
   free(commands);
 }
 
 /* The planned submissions, a command buffer each. */
-static filtra_status record(filtra_graph *g, const ft_recording *how, VkCommandBuffer **out) {
+static filtra_status record(filtra_graph *g, const ft_recording *how, ft_commands **out) {
   const struct ft_submissions *s = g->submissions;
   *out = NULL;
   if (!s->count) return FILTRA_OK;
-  VkCommandBuffer *commands = ft_calloc(s->count, sizeof *commands);
+  ft_commands *commands = ft_calloc(s->count, sizeof *commands);
   if (!commands) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_new_commands(g, (uint32_t)s->count, commands);
+  filtra_status status = ft_commands_new(g->device, &g->pool, (uint32_t)s->count, commands);
   if (status) {
     free(commands);
     return status;
@@ -146,7 +142,7 @@ static filtra_status record(filtra_graph *g, const ft_recording *how, VkCommandB
 }
 
 filtra_status ft_prepare_submissions(filtra_graph *g) {
-  const ft_caps *caps = &g->device->caps;
+  const ft_caps *caps = ft_caps_of(g->device);
   g->submissions = ft_calloc(1, sizeof *g->submissions);
   if (!g->submissions) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(plan(g, NULL));
@@ -172,13 +168,13 @@ size_t ft_submission_count(const filtra_graph *g) {
 /* ---- running ---- */
 
 /* The first goes out with the uploads before it, the last with the downloads behind it. */
-static filtra_status submit_all(filtra_graph *g, const ft_slot *slot,
-                                const VkCommandBuffer *recorded, uint64_t *ticket) {
+static filtra_status submit_all(filtra_graph *g, const ft_slot *slot, const ft_commands *recorded,
+                                uint64_t *ticket) {
   const struct ft_submissions *s = g->submissions;
   if (!s->count)
-    return ft_submit(g->device, (VkCommandBuffer[]){slot->upload, slot->download}, 2, ticket);
+    return ft_submit(g->device, (ft_commands[]){slot->upload, slot->download}, 2, ticket);
   for (size_t i = 0; i < s->count; i++) {
-    VkCommandBuffer commands[3];
+    ft_commands commands[3];
     uint32_t count = 0;
     if (i == 0) commands[count++] = slot->upload;
     commands[count++] = recorded[i];
@@ -190,46 +186,36 @@ static filtra_status submit_all(filtra_graph *g, const ft_slot *slot,
 
 filtra_status ft_replay(filtra_graph *g, const ft_slot *slot, const ft_recording *how,
                         uint64_t *ticket) {
-  VkCommandBuffer *commands;
+  ft_commands *commands;
   FT_TRY(record(g, how, &commands));
   filtra_status status = submit_all(g, slot, commands, ticket);
   if (!status) status = ft_wait(g->device, *ticket);
   /* Part of it may be running whatever failed: nothing in use may be freed, here or by callers. */
-  if (status) g->device->vk.vkDeviceWaitIdle(g->device->device);
+  if (status) ft_wait_whatever(g->device);
   free_commands(g, commands);
   return status;
 }
 
 /* Sums the parts' times by call. */
-static filtra_status read_times(filtra_graph *g, VkQueryPool pool, double *seconds) {
-  filtra_device *dev = g->device;
+static filtra_status read_times(filtra_graph *g, ft_timestamps stamps, double *seconds) {
   const struct ft_submissions *s = g->submissions;
-  uint32_t count = 2 * (uint32_t)s->part_count;
-  uint64_t *ticks = ft_calloc(count, sizeof *ticks);
-  if (!ticks) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status =
-      FT_VK(dev, dev->vk.vkGetQueryPoolResults(dev->device, pool, 0, count, count * sizeof *ticks,
-                                               ticks, sizeof *ticks,
-                                               VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+  double *parts = ft_calloc(s->part_count, sizeof *parts);
+  if (!parts) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_timestamps_read(g->device, stamps, (uint32_t)s->part_count, parts);
   for (size_t i = 0; i < s->part_count && !status; i++)
-    seconds[s->parts[i].call] +=
-        (double)(ticks[2 * i + 1] - ticks[2 * i]) * dev->caps.timestamp_ns * 1e-9;
-  free(ticks);
+    seconds[s->parts[i].call] += parts[i];
+  free(parts);
   return status;
 }
 
 filtra_status ft_replay_timed(filtra_graph *g, const ft_slot *slot, double *seconds,
                               uint64_t *ticket) {
-  filtra_device *dev = g->device;
-  VkQueryPool pool = VK_NULL_HANDLE;
-  VkQueryPoolCreateInfo info = {VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                .queryCount = 2 * (uint32_t)g->submissions->part_count};
-  FT_TRY(FT_VK(dev, dev->vk.vkCreateQueryPool(dev->device, &info, NULL, &pool)));
+  ft_timestamps stamps = NULL;
+  FT_TRY(ft_timestamps_create(g->device, 2 * (uint32_t)g->submissions->part_count, &stamps));
   filtra_status status =
-      ft_replay(g, slot, &(ft_recording){.apart = true, .timestamps = pool}, ticket);
-  if (!status) status = read_times(g, pool, seconds);
-  dev->vk.vkDestroyQueryPool(dev->device, pool, NULL);
+      ft_replay(g, slot, &(ft_recording){.apart = true, .timestamps = stamps}, ticket);
+  if (!status) status = read_times(g, stamps, seconds);
+  ft_timestamps_destroy(g->device, stamps);
   return status;
 }
 

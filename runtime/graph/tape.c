@@ -44,7 +44,7 @@ void filtra_graph_destroy(filtra_graph **graph) {
     ft_buffer_destroy(dev, &slot->readback);
   }
   ft_destroy_submissions(g);
-  if (g->pool) dev->vk.vkDestroyCommandPool(dev->device, g->pool, NULL);
+  ft_command_pool_destroy(dev, g->pool);
   if (g->own_arena) filtra_arena_destroy(&g->arena);
   for (ft_chunk *c = g->memory; c;) {
     ft_chunk *next = c->next;
@@ -110,9 +110,9 @@ bool ft_usable(filtra_graph *g, const filtra_tensor *t) {
 bool ft_usable_dense(filtra_graph *g, const filtra_tensor *t, const char *op,
                      const char *argument) {
   if (!ft_usable(g, t)) return false;
-  if (ft_dense(t) && t->dtype == FILTRA_F32) return true;
-  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s) must be dense F32", op, argument, t->name,
-                ft_shape_text(t));
+  if (ft_dense(t) && filtra_tensor_dtype(t) == FILTRA_F32) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s, %s) must be dense F32", op, argument,
+                t->name, ft_shape_text(t), filtra_dtype_name(filtra_tensor_dtype(t)));
   return false;
 }
 
@@ -161,18 +161,19 @@ filtra_tensor *filtra_graph_input(filtra_graph *g, const char *name, filtra_dtyp
 filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                  const int64_t *shape, const void *data) {
   filtra_tensor *t = filtra_graph_input(g, name, dtype, ndim, shape);
-  size_t bytes = t ? (size_t)filtra_tensor_elements(t) * sizeof(float) : 0;
+  size_t bytes = t ? ft_dtype_extent(dtype, filtra_tensor_elements(t)) : 0;
   void *copy = t ? ft_graph_alloc(g, bytes) : NULL;
   if (!copy) return NULL;
-  memcpy(copy, data, bytes);
+  memcpy(copy, data, (size_t)filtra_tensor_elements(t) * filtra_dtype_bytes(dtype));
   g->inputs[g->input_count - 1].constant = copy;
   return t;
 }
 
 void filtra_graph_require_gradient(filtra_graph *g, filtra_tensor *t) {
   if (!ft_usable(g, t)) return;
-  if (!t->input || t->dtype != FILTRA_F32)
-    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: only F32 inputs can require a gradient", t->name);
+  if (!t->input || !ft_dtype_is_float(t->storage->dtype))
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                  "%s: only inputs of floating-point numbers can require a gradient", t->name);
   else
     t->requires_grad = true;
 }
@@ -223,10 +224,27 @@ filtra_tensor *filtra_graph_parameter(filtra_graph *g, filtra_parameters *params
       ft_tensor_external(g, name, FILTRA_F32, ndim, shape, &params->values, p->offset);
   if (!t) return NULL;
   if (!params->committed) g->declaring = true;
-  t->requires_grad = !params->committed || params->trainable;
+  t->requires_grad = (!params->committed || params->trainable) && !p->options.buffer;
   t->params = params;
   t->param_index = index;
   return g->parameters[index] = t;
+}
+
+filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *params,
+                                           const char *name) {
+  if (g->status) return NULL;
+  const ft_parameter *p = ft_parameters_find(params, name);
+  if (!p || p->options.copy == FILTRA_F32)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "parameter %s was not declared, or not with a copy", name);
+  filtra_tensor *master = filtra_graph_parameter(g, params, name, p->ndim, p->shape, NULL);
+  if (!master) return NULL;
+  filtra_tensor *t = ft_tensor_external(g, name, p->options.copy, p->ndim, p->shape,
+                                        &params->copies, p->offset / 2);
+  if (!t) return NULL;
+  t->requires_grad = master->requires_grad;
+  t->owner = master; /* whose gradient it shares */
+  return t;
 }
 
 void ft_call(filtra_graph *g, const ft_kernel_call *call) {
@@ -241,7 +259,7 @@ void ft_call(filtra_graph *g, const ft_kernel_call *call) {
   while (c->arg_count < FT_MAX_ARGS && call->args[c->arg_count].mode)
     c->arg_count++;
   memcpy(c->args, call->args, sizeof c->args);
-  uint32_t addresses = c->arg_count * (uint32_t)sizeof(VkDeviceAddress);
+  uint32_t addresses = c->arg_count * (uint32_t)sizeof(uint64_t);
   c->push_size = addresses + call->push_size;
   if (c->push_size > FT_PUSH_BYTES || call->spec_count > FT_MAX_SPEC) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %u bytes of push constants, accepted are %d",
@@ -256,11 +274,11 @@ void ft_call(filtra_graph *g, const ft_kernel_call *call) {
   memcpy(c->key.spec, call->spec, sizeof c->key.spec);
   for (int i = 0; i < 3; i++) {
     c->groups[i] = call->groups[i] ? call->groups[i] : 1;
-    if (c->groups[i] > g->device->caps.max_groups[i]) {
+    if (c->groups[i] > ft_caps_of(g->device)->max_groups[i]) {
       ft_graph_fail(g, FILTRA_ERROR_UNSUPPORTED,
                     "%s: needs %u workgroups in dimension %d, the device takes %u; use a smaller "
                     "batch or length",
-                    call->label, c->groups[i], i, g->device->caps.max_groups[i]);
+                    call->label, c->groups[i], i, ft_caps_of(g->device)->max_groups[i]);
       return;
     }
   }
@@ -307,8 +325,7 @@ void *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward, size_
 static filtra_tensor *grad_view(filtra_graph *g, const filtra_tensor *x) {
   const filtra_tensor *o = x->owner;
   if (x == o) return o->grad;
-  filtra_tensor *v =
-      ft_tensor_struct(g, o->grad->name, x->dtype, x->ndim, x->shape, o->grad->storage);
+  filtra_tensor *v = ft_tensor_struct(g, o->grad->name, x->ndim, x->shape, o->grad->storage);
   if (!v) return NULL;
   memcpy(v->stride, x->stride, sizeof v->stride);
   v->offset = o->grad->offset + x->offset - o->offset;
@@ -329,12 +346,12 @@ static bool start_grad(filtra_graph *g, filtra_tensor *o) {
       root->grad_partial = true;
       if (!start_grad(g, root)) return false;
     }
-    o->grad = ft_tensor_struct(g, name, o->dtype, o->ndim, o->shape, root->grad->storage);
+    o->grad = ft_tensor_struct(g, name, o->ndim, o->shape, root->grad->storage);
     if (!o->grad) return false;
     memcpy(o->grad->stride, o->stride, sizeof o->stride);
     o->grad->offset = root->grad->offset + o->offset - root->offset;
   } else if (o->params) {
-    o->grad = ft_tensor_external(g, name, o->dtype, o->ndim, o->shape, &o->params->gradients,
+    o->grad = ft_tensor_external(g, name, FILTRA_F32, o->ndim, o->shape, &o->params->gradients,
                                  o->params->list[o->param_index].offset);
   } else {
     o->grad = ft_tensor_like(g, o, name);
@@ -361,7 +378,7 @@ void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from) {
   bool take = !o->grad && !o->whole && !o->params &&
               !memcmp(t->stride, from->stride, (size_t)t->ndim * sizeof *t->stride);
   if (take) {
-    o->grad = ft_tensor_struct(g, from->name, o->dtype, o->ndim, o->shape, from->storage);
+    o->grad = ft_tensor_struct(g, from->name, o->ndim, o->shape, from->storage);
     if (!o->grad) return;
     memcpy(o->grad->stride, o->stride, sizeof o->stride);
     o->grad->offset = from->offset + o->offset - t->offset;
@@ -379,6 +396,7 @@ static void clear_unreached(filtra_graph *g) {
     filtra_tensor *t = i < g->parameter_count ? g->parameters[i] : NULL;
     if (t && t->grad) continue;
     const ft_parameter *p = &params->list[i];
+    if (p->options.buffer) continue;
     ft_emit_fill(
         g,
         ft_tensor_external(g, p->name, FILTRA_F32, 1, &p->elements, &params->gradients, p->offset),

@@ -18,7 +18,7 @@ static bool check_shape(filtra_graph *g, const char *name, int ndim, const int64
                   FILTRA_MAX_DIMS);
     return false;
   }
-  int64_t n = 1;
+  int64_t n = 1; /* without zeros, so that no stride overflows either */
   for (int i = 0; i < ndim; i++) {
     if (shape[i] < 0 || (shape[i] > 0 && n > INT64_C(0x7fffffff) / shape[i])) {
       ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
@@ -26,13 +26,13 @@ static bool check_shape(filtra_graph *g, const char *name, int ndim, const int64
                     (long long)shape[i]);
       return false;
     }
-    n *= shape[i];
+    if (shape[i]) n *= shape[i];
   }
   return true;
 }
 
-filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
-                                const int64_t *shape, ft_storage *storage) {
+filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, int ndim, const int64_t *shape,
+                                ft_storage *storage) {
   if (g->status || !check_shape(g, name, ndim, shape)) return NULL;
   filtra_tensor *t = ft_graph_alloc(g, sizeof *t);
   size_t length = strlen(name) + 1;
@@ -41,7 +41,6 @@ filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, filtra_dtype 
   memcpy(copy, name, length);
   t->graph = g;
   t->name = copy;
-  t->dtype = dtype;
   t->ndim = ndim;
   t->storage = storage;
   t->owner = t;
@@ -54,14 +53,26 @@ filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, filtra_dtype 
   return t;
 }
 
-static ft_storage *new_storage(filtra_graph *g, uint64_t bytes) {
-  if (g->status) return NULL;
+uint64_t ft_dtype_extent(filtra_dtype dtype, int64_t elements) {
+  return ((uint64_t)elements * filtra_dtype_bytes(dtype) + 3) / 4 * 4;
+}
+
+static ft_storage *new_storage(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
+                               const int64_t *shape) {
+  if (g->status || !check_shape(g, name, ndim, shape)) return NULL;
+  if (!ft_dtype_on_device(dtype))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "%s: a tensor cannot be of type %d (%s); accepted are F32, I32, F16 and "
+                         "BF16",
+                         name, (int)dtype, filtra_dtype_name(dtype));
   if (FT_GROW(g->storages, g->storage_count, g->storage_capacity)) {
     return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   }
   ft_storage *s = ft_graph_alloc(g, sizeof *s);
   if (!s) return NULL;
-  s->bytes = bytes ? bytes : sizeof(float);
+  s->dtype = dtype;
+  s->bytes = ft_dtype_extent(dtype, shape_elements(ndim, shape));
+  if (!s->bytes) s->bytes = ft_dtype_extent(dtype, 1);
   s->first = s->last = -1;
   g->storages[g->storage_count++] = s;
   return s;
@@ -69,21 +80,19 @@ static ft_storage *new_storage(filtra_graph *g, uint64_t bytes) {
 
 filtra_tensor *ft_tensor_new(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                              const int64_t *shape) {
-  if (g->status || !check_shape(g, name, ndim, shape)) return NULL;
-  ft_storage *s = new_storage(g, (uint64_t)shape_elements(ndim, shape) * sizeof(float));
+  ft_storage *s = new_storage(g, name, dtype, ndim, shape);
   if (!s) return NULL;
   s->planned = true;
-  return ft_tensor_struct(g, name, dtype, ndim, shape, s);
+  return ft_tensor_struct(g, name, ndim, shape, s);
 }
 
 filtra_tensor *ft_tensor_external(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape, const ft_buffer *buffer, uint64_t offset) {
-  if (g->status || !check_shape(g, name, ndim, shape)) return NULL;
-  ft_storage *s = new_storage(g, (uint64_t)shape_elements(ndim, shape) * sizeof(float));
+  ft_storage *s = new_storage(g, name, dtype, ndim, shape);
   if (!s) return NULL;
   s->buffer = buffer;
   s->offset = offset;
-  return ft_tensor_struct(g, name, dtype, ndim, shape, s);
+  return ft_tensor_struct(g, name, ndim, shape, s);
 }
 
 filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, const int64_t shape[4]) {
@@ -121,14 +130,15 @@ bool ft_dense(const filtra_tensor *t) {
 
 filtra_tensor *ft_tensor_like(filtra_graph *g, const filtra_tensor *t, const char *name) {
   if (g->status || !t) return NULL;
-  if (!ft_dense(t) && token_major(t)) return ft_tensor_token_major(g, name, t->shape);
-  return ft_tensor_new(g, name, t->dtype, t->ndim, t->shape);
+  if (!ft_dense(t) && token_major(t) && t->storage->dtype == FILTRA_F32)
+    return ft_tensor_token_major(g, name, t->shape);
+  return ft_tensor_new(g, name, t->storage->dtype, t->ndim, t->shape);
 }
 
 filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape,
                               const int64_t *stride) {
   if (!ft_usable(g, t)) return NULL;
-  filtra_tensor *v = ft_tensor_struct(g, t->name, t->dtype, ndim, shape, t->storage);
+  filtra_tensor *v = ft_tensor_struct(g, t->name, ndim, shape, t->storage);
   if (!v) return NULL;
   memcpy(v->stride, stride, (size_t)ndim * sizeof *stride);
   v->offset = t->offset;
@@ -139,8 +149,8 @@ filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const
 
 filtra_tensor *filtra_reshape(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape) {
   if (!ft_usable(g, t)) return NULL;
-  if (!ft_dense(t) || ndim < 1 || ndim > FILTRA_MAX_DIMS ||
-      shape_elements(ndim, shape) != filtra_tensor_elements(t))
+  if (!check_shape(g, t->name, ndim, shape)) return NULL;
+  if (!ft_dense(t) || shape_elements(ndim, shape) != filtra_tensor_elements(t))
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                          "reshape: %s %s must be dense and keep its number of elements", t->name,
                          ft_shape_text(t));
@@ -219,7 +229,7 @@ void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **
 }
 
 ft_span ft_tensor_span(const filtra_tensor *t) {
-  const uint64_t word = sizeof(float);
+  const uint64_t size = filtra_dtype_bytes(t->storage->dtype);
   int order[FILTRA_MAX_DIMS], dims = 0;
   int64_t extent = 1;
   for (int i = 0; i < t->ndim; i++) { /* insertion sort by stride, innermost first */
@@ -231,8 +241,8 @@ ft_span ft_tensor_span(const filtra_tensor *t) {
     order[j] = i;
   }
   if (!filtra_tensor_elements(t)) extent = 1; /* what its storage has */
-  uint64_t low = (uint64_t)t->offset * word;
-  ft_span s = {low, low + (uint64_t)extent * word, (uint64_t)extent * word, 0, 1};
+  uint64_t low = (uint64_t)t->offset * size;
+  ft_span s = {low, low + (uint64_t)extent * size, (uint64_t)extent * size, 0, 1};
   int64_t window = 1;
   int k = 0;
   while (k < dims && t->stride[order[k]] == window)
@@ -244,15 +254,15 @@ ft_span ft_tensor_span(const filtra_tensor *t) {
     rows *= t->shape[order[k]];
   }
   if (period <= window) return s;
-  s.window = (uint64_t)window * word;
-  s.period = (uint64_t)period * word;
+  s.window = (uint64_t)window * size;
+  s.period = (uint64_t)period * size;
   s.rows = (uint64_t)rows;
   return s;
 }
 
-VkDeviceAddress ft_tensor_address(const filtra_tensor *t) {
+uint64_t ft_tensor_address(const filtra_tensor *t) {
   const ft_storage *s = t->storage;
-  return s->buffer->address + s->offset + (uint64_t)t->offset * sizeof(float);
+  return s->buffer->address + s->offset + (uint64_t)t->offset * filtra_dtype_bytes(s->dtype);
 }
 
 int64_t ft_columns(const filtra_tensor *t) {
@@ -265,7 +275,7 @@ int64_t filtra_tensor_elements(const filtra_tensor *t) {
   return shape_elements(t->ndim, t->shape);
 }
 filtra_dtype filtra_tensor_dtype(const filtra_tensor *t) {
-  return t->dtype;
+  return t->storage->dtype;
 }
 
 int filtra_tensor_shape(const filtra_tensor *t, int64_t shape[FILTRA_MAX_DIMS]) {

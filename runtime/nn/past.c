@@ -20,12 +20,9 @@ static filtra_status add(ft_past *past, const char *name, int64_t width, ft_past
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   snprintf(t->name, sizeof t->name, "%s", name);
   t->width = width;
-  uint64_t bytes = (uint64_t)(past->size * past->capacity * width) * sizeof(float);
-  filtra_status status = ft_buffer_create(past->device, bytes, FT_MEMORY_DEVICE, &t->rows);
-  if (!status) status = ft_fill(past->device, &t->rows, 0, bytes, 0);
+  uint64_t bytes = ft_dtype_extent(FILTRA_F32, past->size * past->capacity * width);
+  filtra_status status = ft_buffer_zeroed(past->device, bytes, &t->rows);
   if (status) {
-    (void)ft_wait_idle(past->device); /* the fill may be running; a lost device runs nothing */
-    ft_buffer_destroy(past->device, &t->rows);
     free(t);
     return ft_fail_context(status, "rows of %lld past tokens of %lld sequences",
                            (long long)past->capacity, (long long)past->size);

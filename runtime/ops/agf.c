@@ -29,7 +29,7 @@ static void emit_ortho(filtra_graph *g, const struct ortho *c, filtra_tensor *du
                  .args = {FT_READ(c->u_gram), FT_READ(c->v_gram), loss, FT_WRITE(du), FT_WRITE(dv)},
                  .push = push,
                  .push_size = sizeof push,
-                 .workgroup = dev->caps.row_workgroup,
+                 .workgroup = ft_caps_of(dev)->row_workgroup,
                  .groups = {(uint32_t)gram->shape[0]},
                  .spec = {backward},
                  .spec_count = 1});
@@ -80,7 +80,7 @@ static void emit_singular_values(filtra_graph *g, const struct singular_values *
                                      FT_TARGET(dsigma, add_sigma), FT_TARGET(dmatrix, add_matrix)},
                             .push = push,
                             .push_size = sizeof push,
-                            .workgroup = dev->caps.row_workgroup,
+                            .workgroup = ft_caps_of(dev)->row_workgroup,
                             .groups = {push[0]},
                             .spec = {backward, add_sigma, add_matrix},
                             .spec_count = 3});
@@ -107,7 +107,8 @@ static filtra_tensor *singular_values(filtra_graph *g, filtra_tensor *sigma,
 static bool check_view(filtra_graph *g, const filtra_tensor *t, const filtra_tensor *u,
                        const char *argument) {
   if (!ft_usable(g, t)) return false;
-  if (t->dtype != FILTRA_F32 || t->ndim != 4 || t->stride[3] != 1 || !filtra_tensor_elements(t)) {
+  if (filtra_tensor_dtype(t) != FILTRA_F32 || t->ndim != 4 || t->stride[3] != 1 ||
+      !filtra_tensor_elements(t)) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                   "agf: %s (%s %s) must be F32 [B,H,N,D], not empty, with a dense last axis",
                   argument, t->name, ft_shape_text(t));

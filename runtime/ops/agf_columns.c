@@ -26,7 +26,7 @@ static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view
   int64_t tokens = view->shape[2], columns = view->shape[1] * view->shape[3];
   int64_t chunk = balance * (int64_t)ceil(sqrt((double)tokens));
   if (chunk < shortest) chunk = shortest;
-  uint32_t workgroup = dev->caps.row_workgroup;
+  uint32_t workgroup = ft_caps_of(dev)->row_workgroup;
   return (struct plan){
       .push = {(uint32_t)tokens,
                (uint32_t)columns,

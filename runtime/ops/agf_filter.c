@@ -125,8 +125,8 @@ static struct filter_push make_push(const filtra_tensor *u, const filtra_tensor 
  * saves the reductions (measured on lavapipe: 1.3 to 2.5 times faster than a subgroup per row). */
 static ft_team_grid filter_grid(const filtra_device *dev, int64_t rows, bool *alone) {
   enum { MOST_GROUPS = 2048 }; /* each leaves a partial sum of theta's gradient */
-  *alone = dev->caps.cpu;
-  int64_t lanes = dev->caps.row_workgroup;
+  *alone = ft_caps_of(dev)->cpu;
+  int64_t lanes = ft_caps_of(dev)->row_workgroup;
   ft_team_grid grid = ft_teams(dev, *alone ? (rows + lanes - 1) / lanes : rows);
   if (grid.groups > MOST_GROUPS) grid.groups = MOST_GROUPS;
   return grid;
@@ -142,7 +142,7 @@ static void emit_theta_gradient(filtra_graph *g, const struct filter *c, filtra_
                  .args = {FT_READ(sums), FT_READ(c->table), FT_TARGET(target, accumulate)},
                  .push = push,
                  .push_size = sizeof push,
-                 .workgroup = dev->caps.row_workgroup,
+                 .workgroup = ft_caps_of(dev)->row_workgroup,
                  .groups = {c->order + 1}});
 }
 

@@ -243,7 +243,8 @@ static bool addressable(filtra_graph *g, const char *op, const filtra_tensor *t,
 static bool check_heads(filtra_graph *g, const char *op, const filtra_tensor *t,
                         const char *argument) {
   if (!ft_usable(g, t)) return false;
-  if (t->dtype != FILTRA_F32 || t->ndim != 4 || (t->stride[3] != 1 && t->shape[3] != 1)) {
+  if (filtra_tensor_dtype(t) != FILTRA_F32 || t->ndim != 4 ||
+      (t->stride[3] != 1 && t->shape[3] != 1)) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                   "%s: %s (%s %s) must be F32 [B,H,N,D] with a dense last axis", op, argument,
                   t->name, ft_shape_text(t));

@@ -23,12 +23,12 @@ static ft_tiling tiled(const ft_configuration *c) {
 }
 
 static ft_tiling lanes(const filtra_device *dev, const ft_configuration *c) {
-  const uint32_t width = dev->caps.info.subgroup_size, rows = c->value[LANES_OWN_ROWS];
+  const uint32_t width = ft_caps_of(dev)->info.subgroup_size, rows = c->value[LANES_OWN_ROWS];
   return (ft_tiling){true, width, width, .own_rows = rows, .rows = rows, .columns = 2 * width};
 }
 
 static ft_configuration standard(const filtra_device *dev, int64_t columns) {
-  const ft_caps *caps = &dev->caps;
+  const ft_caps *caps = ft_caps_of(dev);
   if (caps->attention == FT_ATTENTION_LANES) return (ft_configuration){{8}};
   /* A tile of scores and the row sums of two matrices have to stay in registers. */
   uint32_t own_rows = columns > 64 ? 2 : 4;
@@ -56,7 +56,7 @@ static attention_problem problem_of(const ft_tuning_question *q) {
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
                    const ft_configuration *c) {
   if (q->family == FT_TUNE_ATTENTION_LANES) return true;
-  const filtra_device_info *info = &dev->caps.info;
+  const filtra_device_info *info = &ft_caps_of(dev)->info;
   ft_tiling t = tiled(c);
   /* `staged` of tiled.glsl */
   uint32_t shared = (t.rows * (COLUMNS + 1) + COLUMNS * COLUMNS) * (uint32_t)sizeof(float);
@@ -111,14 +111,14 @@ static void build_trial(ft_trial *t, const ft_tuning_question *question, bool od
 static const ft_tunable tunable = {usable, build_trial};
 
 static ft_tuning_question question(const filtra_device *dev, const attention_problem *p) {
-  const bool by_lanes = dev->caps.attention == FT_ATTENTION_LANES;
+  const bool by_lanes = ft_caps_of(dev)->attention == FT_ATTENTION_LANES;
   const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   ft_tuning_question q = {.family = by_lanes ? FT_TUNE_ATTENTION_LANES : FT_TUNE_ATTENTION_TILED,
                           .standard = standard(dev, columns),
                           .op = &tunable};
   memcpy(q.number, p, sizeof *p);
   snprintf(q.key, sizeof q.key, "%s w%u %s d%lld v%lld q%lld k%lld b%lld%s%s%s",
-           ft_configurations(q.family)->name, dev->caps.info.subgroup_size, OPS[p->op],
+           ft_configurations(q.family)->name, ft_caps_of(dev)->info.subgroup_size, OPS[p->op],
            (long long)p->columns, (long long)p->value_columns,
            (long long)ft_tuning_bucket(p->queries), (long long)ft_tuning_bucket(p->keys),
            (long long)ft_tuning_bucket(p->batches * p->heads), p->causal ? " causal" : "",

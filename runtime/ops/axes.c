@@ -39,7 +39,8 @@ filtra_tensor *filtra_permute(filtra_graph *g, filtra_tensor *x, const int *orde
                          x->name, ft_shape_text(x), x->ndim - 1);
   filtra_tensor *from = reordered(g, x, order);
   if (!from) return NULL;
-  struct permute call = {.x = x, .y = ft_tensor_new(g, "permute", x->dtype, x->ndim, from->shape)};
+  struct permute call = {
+      .x = x, .y = ft_tensor_new(g, "permute", filtra_tensor_dtype(x), x->ndim, from->shape)};
   if (!call.y) return NULL;
   memcpy(call.order, order, (size_t)x->ndim * sizeof *order);
   ft_emit_copy(g, from, call.y, false);

@@ -11,7 +11,8 @@ static void refuse_gradient(filtra_graph *g, const void *context) {
 
 static bool check_rows(filtra_graph *g, const filtra_tensor *t, const char *argument) {
   if (!ft_usable(g, t)) return false;
-  if (t->dtype == FILTRA_F32 && t->ndim == 4 && (t->stride[3] == 1 || t->shape[3] == 1))
+  if (filtra_tensor_dtype(t) == FILTRA_F32 && t->ndim == 4 &&
+      (t->stride[3] == 1 || t->shape[3] == 1))
     return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                 "cache_write: %s (%s %s) must be F32 [B,H,N,D] with a dense last axis", argument,

@@ -52,7 +52,7 @@ static void cut(struct plan *p, const ft_configuration *c) {
 
 /* What follows from the sizes alone. */
 static struct plan make_plan(const filtra_device *dev, const ft_chain *c) {
-  const ft_caps *caps = &dev->caps;
+  const ft_caps *caps = ft_caps_of(dev);
   const int64_t *shape = c->in[0]->shape;
   struct plan p = {
       .batch = (uint32_t)shape[0], .steps = (uint32_t)shape[1] - 1, .features = (uint32_t)shape[2]};
@@ -148,7 +148,7 @@ static ft_tuning_question question(const filtra_device *dev, const ft_chain *c,
                                  .vectors = c->vectors,
                                  .summed = summed};
   ft_tuning_question q = {
-      .family = FT_TUNE_CHAIN, .standard = standard(&dev->caps, p), .op = &tunable};
+      .family = FT_TUNE_CHAIN, .standard = standard(ft_caps_of(dev), p), .op = &tunable};
   memcpy(q.number, &numbers, sizeof numbers);
   snprintf(q.key, sizeof q.key, "%s w%u%s %s%s x%d n%lld f%lld b%lld",
            ft_configurations(q.family)->name, p->lanes,
@@ -244,7 +244,8 @@ static filtra_tensor *emit_carries(filtra_graph *g, const struct plan *p, ft_ker
   call.args[FACTORS] = (ft_arg)FT_READ(factors);
   call.args[COEFFICIENTS].tensor = NULL;
   call.kernel = variant(p, KERNEL("carry"));
-  call.workgroup = dev->caps.row_workgroup; /* one element each: the chunks come one by one */
+  call.workgroup =
+      ft_caps_of(dev)->row_workgroup; /* one element each: the chunks come one by one */
   const uint32_t groups = divide_up((uint64_t)vectors * p->batch * p->features, call.workgroup);
   call.groups[0] = groups < MOST_GROUPS ? groups : MOST_GROUPS;
   call.flops = call.bytes = 0;
@@ -295,7 +296,8 @@ void ft_emit_token_products(filtra_graph *g, const ft_token_products *products) 
   const uint32_t push[] = {(uint32_t)(shape[0] * shape[1]), (uint32_t)shape[1], (uint32_t)shape[2],
                            (uint32_t)products->shift};
   const double elements = (double)filtra_tensor_elements(products->y) / 2;
-  const bool wide = dev->caps.cpu && dev->caps.subgroup && dev->caps.info.int64;
+  const bool wide =
+      ft_caps_of(dev)->cpu && ft_caps_of(dev)->subgroup && ft_caps_of(dev)->info.int64;
   ft_kernel_call call = {
       .label = products->label,
       .kernel = wide ? "dhhp/products.cpu" : ft_kernel_name(dev, "dhhp/products"),

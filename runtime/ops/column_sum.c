@@ -16,7 +16,7 @@ void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor 
   const filtra_tensor *to = y;
   if (parts > 1) to = ft_tensor_new(g, label, FILTRA_F32, 2, (int64_t[]){parts, columns});
   if (!to) return;
-  uint32_t workgroup = ft_graph_device(g)->caps.row_workgroup;
+  uint32_t workgroup = ft_caps_of(ft_graph_device(g))->row_workgroup;
   uint32_t push[] = {(uint32_t)rows, (uint32_t)columns, (uint32_t)chunk};
   bool add = accumulate && parts == 1;
   ft_call(g, &(ft_kernel_call){

@@ -279,7 +279,7 @@ static void blend_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dw = ft_grad_target(g, c->weight, &accumulate);
   if (!dw) return;
   filtra_device *dev = ft_graph_device(g);
-  uint32_t count = (uint32_t)filtra_tensor_elements(dy), workgroup = dev->caps.row_workgroup;
+  uint32_t count = (uint32_t)filtra_tensor_elements(dy), workgroup = ft_caps_of(dev)->row_workgroup;
   int64_t groups = ft_sum_groups(dev, count);
   filtra_tensor *sums = ft_tensor_new(g, "weight sums", FILTRA_F32, 2, (int64_t[]){groups, 1});
   if (!sums) return;

@@ -1,83 +1,8 @@
-/* Element by element: copy, fill, affine, activation; sums over the first axis. */
+/* Element by element: affine, activation; sums over the first axis. */
 #include "ops/support.h"
 
 #include <filtra/ops.h>
 #include <string.h>
-
-/* ---- copy and fill ---- */
-
-/* As in shaders/elementwise/copy.comp. */
-enum { COPY = 0, ADD = 1, FILL = 2 };
-
-struct copy_push {
-  uint32_t count, value, shape[3], x_stride[4], y_stride[4];
-};
-
-/* Whether the tensor's elements fill one run of bytes, in whatever order. */
-static bool packed(const filtra_tensor *t) {
-  int64_t extent = 1;
-  for (int i = 0; i < t->ndim; i++)
-    extent += (t->shape[i] - 1) * t->stride[i];
-  return extent == filtra_tensor_elements(t);
-}
-
-static bool same_layout(const filtra_tensor *x, const filtra_tensor *y) {
-  if (ft_dense(x) && ft_dense(y)) return true;
-  return ft_same_shape(x, y) && packed(x) && packed(y) &&
-         !memcmp(x->stride, y->stride, (size_t)x->ndim * sizeof *x->stride);
-}
-
-static void strides4(const filtra_tensor *t, uint32_t stride[4]) {
-  for (int i = 0; i < t->ndim; i++)
-    stride[FILTRA_MAX_DIMS - t->ndim + i] = (uint32_t)t->stride[i];
-}
-
-static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint32_t mode,
-                      uint32_t value) {
-  bool strided = x ? !same_layout(x, y) : !packed(y);
-  if (x && strided && !ft_same_shape(x, y)) {
-    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "copy: %s %s and %s %s are stored differently", x->name,
-                  ft_shape_text(x), y->name, ft_shape_text(y));
-    return;
-  }
-  struct copy_push push = {.count = (uint32_t)filtra_tensor_elements(y), .value = value};
-  if (x) strides4(x, push.x_stride);
-  strides4(y, push.y_stride);
-  for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
-    int axis = i - (FILTRA_MAX_DIMS - y->ndim);
-    push.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
-  }
-  ft_call(g, &(ft_kernel_call){.label = mode == FILL ? "fill" : "copy",
-                               .kernel = "elementwise/copy",
-                               .args = {FT_READ(x), FT_TARGET(y, mode == ADD)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {mode, strided},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, push.count)},
-                               .bytes = 4.0 * push.count *
-                                        (mode == FILL  ? 1
-                                         : mode == ADD ? 3
-                                                       : 2)});
-}
-
-void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate) {
-  if (!ft_usable(g, x) || !ft_usable(g, y)) return;
-  if (filtra_tensor_elements(x) != filtra_tensor_elements(y)) {
-    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "copy: %s %s does not fit %s %s", x->name,
-                  ft_shape_text(x), y->name, ft_shape_text(y));
-    return;
-  }
-  emit_copy(g, x, y, accumulate ? ADD : COPY, 0);
-}
-
-void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value) {
-  if (!ft_usable(g, y)) return;
-  uint32_t word = (uint32_t)(int32_t)value;
-  if (y->dtype == FILTRA_F32) memcpy(&word, &value, sizeof word);
-  emit_copy(g, NULL, y, FILL, word);
-}
 
 /* ---- sum over the first axis ---- */
 

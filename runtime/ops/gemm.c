@@ -93,7 +93,7 @@ enum { GPU_WORKGROUPS = 192, GPU_LEAST_CHUNK = 256, CPU_WORKGROUPS = 32, CPU_LEA
 /* Cuts K where the tiles of C alone do not fill the device: parts of at least so many steps of k
  * that there are enough workgroups. */
 static int64_t standard_parts(const filtra_device *dev, const ft_gemm *p, const gemm_plan *plan) {
-  const bool cpu = dev->caps.cpu;
+  const bool cpu = ft_caps_of(dev)->cpu;
   const int64_t enough = cpu ? CPU_WORKGROUPS : GPU_WORKGROUPS;
   int64_t parts = ceil_div(enough, workgroups(p, plan));
   int64_t most = p->k / (cpu ? CPU_LEAST_CHUNK : GPU_LEAST_CHUNK);
@@ -122,9 +122,9 @@ static bool b_aliases(const ft_gemm *p) {
 
 static gemm_plan plan_naive(const filtra_device *dev) {
   return (gemm_plan){.kernel = "gemm/naive",
-                     .workgroup = dev->caps.row_workgroup,
+                     .workgroup = ft_caps_of(dev)->row_workgroup,
                      .tile_m = 1,
-                     .tile_n = dev->caps.row_workgroup,
+                     .tile_n = ft_caps_of(dev)->row_workgroup,
                      .step = 1,
                      .wide = 1,
                      .parts = 1};
@@ -137,7 +137,7 @@ enum { PACK_A = 1, PACK_B = 2 };
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
 static gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c) {
-  const uint32_t width = dev->caps.info.subgroup_size, *v = c->value;
+  const uint32_t width = ft_caps_of(dev)->info.subgroup_size, *v = c->value;
   return (gemm_plan){.kernel = "gemm/s64",
                      .workgroup = width,
                      .subgroup = width,
@@ -183,7 +183,7 @@ static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p)
 /* The largest tile that leaves enough workgroups; larger ones load less per multiply-add. */
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
   enum { CHOICES = 4 };
-  const ft_caps *caps = &dev->caps;
+  const ft_caps *caps = ft_caps_of(dev);
   ft_configuration best = {0};
   for (size_t i = 0; i < CHOICES; i++) {
     ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_TILED, i);
@@ -219,8 +219,8 @@ static bool usable_tiled(const filtra_device *dev, const uint32_t *v) {
   uint32_t quads_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS] / 4;
   uint32_t quads_n = v[TILED_ACROSS] * v[TILED_COLUMNS] / 4;
   uint32_t shared = v[TILED_STEP] * (quads_m + quads_n + 2) * 16; /* as in tiled.comp */
-  return v[TILED_WORKGROUP] <= dev->caps.info.max_workgroup_invocations &&
-         shared <= dev->caps.info.shared_memory_bytes;
+  return v[TILED_WORKGROUP] <= ft_caps_of(dev)->info.max_workgroup_invocations &&
+         shared <= ft_caps_of(dev)->info.shared_memory_bytes;
 }
 
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
@@ -280,7 +280,7 @@ static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
 static const ft_tunable tunable = {usable, build_trial};
 
 static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
-  const bool s64 = dev->caps.gemm == FT_GEMM_S64;
+  const bool s64 = ft_caps_of(dev)->gemm == FT_GEMM_S64;
   const gemm_problem numbers = {p->m,
                                 p->n,
                                 p->k,
@@ -306,7 +306,7 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
   const bool wide_a = describe(p, &p->a, p->m, p->k, wide).wide;
   const bool wide_b = describe(p, &p->b, p->k, p->n, wide).wide;
   snprintf(q.key, sizeof q.key, "%s w%u %c%c %c%c m%lld n%lld k%lld b%lld%s%s",
-           ft_configurations(q.family)->name, dev->caps.info.subgroup_size,
+           ft_configurations(q.family)->name, ft_caps_of(dev)->info.subgroup_size,
            p->a.column == 1 ? 'n' : 't', p->b.column == 1 ? 'n' : 't', wide_a ? 'w' : 'u',
            wide_b ? 'w' : 'u', (long long)ft_tuning_bucket(p->m), (long long)ft_tuning_bucket(p->n),
            (long long)ft_tuning_bucket(p->k), (long long)ft_tuning_bucket(batches(p)),
@@ -317,14 +317,14 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
 /* The only place that chooses a kernel. */
 static gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
   if (ft_tuning_reference(dev)) return plan_naive(dev);
-  if (dev->caps.gemm == FT_GEMM_NAIVE) {
+  if (ft_caps_of(dev)->gemm == FT_GEMM_NAIVE) {
     gemm_plan plan = plan_naive(dev);
     plan.parts = standard_parts(dev, p, &plan);
     return plan;
   }
   ft_tuning_question q = question(dev, p);
   ft_configuration c = ft_tuning_choose(dev, &q);
-  return dev->caps.gemm == FT_GEMM_S64 ? plan_s64(dev, &c) : plan_tiled(&c);
+  return ft_caps_of(dev)->gemm == FT_GEMM_S64 ? plan_s64(dev, &c) : plan_tiled(&c);
 }
 
 ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose) {

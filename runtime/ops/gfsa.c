@@ -146,7 +146,7 @@ static void emit_coefficient(filtra_graph *g, const struct gfsa *c, filtra_tenso
                                .args = {FT_READ(products), FT_TARGET(dw, add)},
                                .push = &push,
                                .push_size = sizeof push,
-                               .workgroup = dev->caps.row_workgroup,
+                               .workgroup = ft_caps_of(dev)->row_workgroup,
                                .spec = {add},
                                .spec_count = 1,
                                .groups = {(uint32_t)v->shape[1]},

@@ -38,7 +38,7 @@ static uint32_t shared_bytes(const gru_plan *p, uint32_t hidden, uint32_t length
  * one row only where the weights no longer fit the nearest cache and there are rows enough. */
 static gru_plan make_plan(const filtra_device *dev, bool forward, int64_t batch, int64_t width) {
   enum { MOST_UNITS = 256, CPU_ROWS = 8, MOST_HELD = 3, LEAST_SLICE = 16, GPU_BLOCK = 8 };
-  const ft_caps *caps = &dev->caps;
+  const ft_caps *caps = ft_caps_of(dev);
   uint32_t hidden = (uint32_t)width, wide = 3 * hidden;
   uint32_t length = forward ? hidden : wide, outputs = forward ? wide : hidden;
   gru_plan p = {.slices = 1};

@@ -105,7 +105,7 @@ static void emit_coefficients(filtra_graph *g, const struct polynomial *c, const
                                .args = {FT_READ(c->x), FT_READ(dy), FT_WRITE(sums)},
                                .push = &push,
                                .push_size = sizeof push,
-                               .workgroup = dev->caps.row_workgroup,
+                               .workgroup = ft_caps_of(dev)->row_workgroup,
                                .spec = {(uint32_t)shape[1]},
                                .spec_count = 1,
                                .groups = {(uint32_t)groups},

@@ -38,7 +38,7 @@ static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, f
   filtra_tensor *bias = ft_grad_target(g, c->bias, &accumulate_bias);
   if (!gain && !bias) return;
   enum { CPU_HELD = 4, GPU_HELD = 1 };
-  const ft_caps *caps = &ft_graph_device(g)->caps;
+  const ft_caps *caps = ft_caps_of(ft_graph_device(g));
   uint32_t held = caps->cpu ? CPU_HELD : GPU_HELD;
   int64_t rows = ft_rows(c->x), columns = ft_columns(c->x), chunk = ft_chunk_rows(rows);
   int64_t sums_shape[] = {(rows + chunk - 1) / chunk, columns};

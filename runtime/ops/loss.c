@@ -213,7 +213,7 @@ filtra_tensor *filtra_weighted_mean(filtra_graph *g, filtra_tensor *x, filtra_te
                  .args = {FT_READ(x), FT_READ(weights), FT_WRITE(call.y), FT_WRITE(call.scale)},
                  .push = &count,
                  .push_size = sizeof count,
-                 .workgroup = dev->caps.row_workgroup});
+                 .workgroup = ft_caps_of(dev)->row_workgroup});
   struct weighted_mean *c =
       ft_tape(g, "weighted_mean", weighted_mean_backward, sizeof *c, 1, &x, 1, &call.y);
   if (!c) return NULL;

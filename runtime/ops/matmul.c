@@ -40,7 +40,7 @@ static void matmul_backward(filtra_graph *g, const void *context) {
 
 static bool usable(filtra_graph *g, const filtra_tensor *t, const char *argument) {
   if (!ft_usable(g, t)) return false;
-  if (t->dtype == FILTRA_F32 && t->ndim >= 2 && filtra_tensor_elements(t) > 0 &&
+  if (filtra_tensor_dtype(t) == FILTRA_F32 && t->ndim >= 2 && filtra_tensor_elements(t) > 0 &&
       (t->stride[t->ndim - 1] == 1 || t->shape[t->ndim - 1] == 1))
     return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,

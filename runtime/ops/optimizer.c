@@ -67,7 +67,7 @@ static filtra_tensor *emit_square_sums(filtra_graph *g, filtra_tensor *x) {
                                .args = {FT_READ(x), FT_WRITE(sums)},
                                .push = &push,
                                .push_size = sizeof push,
-                               .workgroup = dev->caps.row_workgroup,
+                               .workgroup = ft_caps_of(dev)->row_workgroup,
                                .groups = {(uint32_t)groups},
                                .flops = 2.0 * (double)count,
                                .bytes = 4.0 * (double)count});
@@ -92,7 +92,7 @@ filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, filtra_tensor *gradients, 
                                         FT_UPDATE(state), FT_WRITE(metrics)},
                                .push = &push,
                                .push_size = sizeof push,
-                               .workgroup = dev->caps.row_workgroup});
+                               .workgroup = ft_caps_of(dev)->row_workgroup});
   return metrics;
 }
 

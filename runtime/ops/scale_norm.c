@@ -53,7 +53,8 @@ static void emit_gain_gradient(filtra_graph *g, const struct scale_norm *c, filt
   filtra_tensor *gain = ft_grad_target(g, c->gain, &accumulate);
   if (!gain) return;
   struct row_push row = row_arguments(c);
-  uint32_t features = row.columns / c->parts, workgroup = ft_graph_device(g)->caps.row_workgroup;
+  uint32_t features = row.columns / c->parts,
+           workgroup = ft_caps_of(ft_graph_device(g))->row_workgroup;
   int64_t chunk = ft_chunk_rows(row.rows);
   int64_t shape[] = {(row.rows + chunk - 1) / chunk, features};
   filtra_tensor *sums = ft_tensor_new(g, "gain sums", FILTRA_F32, 2, shape);

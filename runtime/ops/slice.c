@@ -37,7 +37,8 @@ filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const int64_t *st
       return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                            "slice: %lld elements from %lld on lie outside axis %d of %s %s",
                            (long long)shape[i], (long long)start[i], i, x->name, ft_shape_text(x));
-  struct slice call = {.x = x, .y = ft_tensor_new(g, "slice", x->dtype, x->ndim, shape)};
+  struct slice call = {.x = x,
+                       .y = ft_tensor_new(g, "slice", filtra_tensor_dtype(x), x->ndim, shape)};
   if (!call.y) return NULL;
   memcpy(call.start, start, (size_t)x->ndim * sizeof *start);
   ft_emit_copy(g, box(g, x, &call), call.y, false);
@@ -76,7 +77,7 @@ static void concat_backward(filtra_graph *g, const void *context) {
 }
 
 static bool fits(const filtra_tensor *x, const filtra_tensor *first, int axis) {
-  if (x->dtype != first->dtype || x->ndim != first->ndim) return false;
+  if (filtra_tensor_dtype(x) != filtra_tensor_dtype(first) || x->ndim != first->ndim) return false;
   for (int i = 0; i < x->ndim; i++)
     if (i != axis && x->shape[i] != first->shape[i]) return false;
   return true;
@@ -99,7 +100,7 @@ filtra_tensor *filtra_concat(filtra_graph *g, int axis, int count, filtra_tensor
   }
   int ndim = filtra_tensor_shape(x[0], shape);
   shape[axis] = total;
-  call.y = ft_tensor_new(g, "concat", x[0]->dtype, ndim, shape);
+  call.y = ft_tensor_new(g, "concat", filtra_tensor_dtype(x[0]), ndim, shape);
   if (!call.y) return NULL;
   for (int i = 0; i < count; at += x[i++]->shape[axis])
     ft_emit_copy(g, x[i], place(g, call.y, &call, i, at), false);

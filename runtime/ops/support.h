@@ -6,12 +6,6 @@
 
 #include <filtra/ops.h>
 
-/* local_size_x of kernels whose invocations stride over a flat range of elements. */
-enum { FT_FLAT_WORKGROUP = 64 };
-
-/** Workgroups for `count` elements: several elements per invocation, and never more groups than
- * every Vulkan device takes in one dimension. */
-uint32_t ft_flat_groups(const filtra_graph *g, int64_t count);
 /** Second grid dimension for kernels that do the same to each of `batch` samples of `count`
  * elements: they take samples with a stride, so that one group may do several. */
 uint32_t ft_batch_groups(const filtra_graph *g, int64_t count, int64_t batch);
@@ -39,6 +33,9 @@ bool ft_usable_floats(filtra_graph *g, const filtra_tensor *t, int ndim, const c
 bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op);
 bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b);
 
+/** y = x or y += x between F32 and a 16-bit type, or within one type; dense (ops/cast.c). NULL for
+ * either does nothing. */
+void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
 /** y = sum over the first axis of x, in order, or y += it. Dense; y may be longer than one slice of
  * x, and gets zeros there (ops/elementwise.c). */
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,

@@ -226,7 +226,7 @@ static void remove_from(const char *folder, const char *name) {
 
 static filtra_status write_tuning(const char *folder, const filtra_device *device) {
   char *path = ft_path_join(folder, FT_RUN_TUNING);
-  char *text = path ? ft_tuning_choices(device, device->tuning) : NULL;
+  char *text = path ? ft_tuning_choices(device, ft_tuning_of(device)) : NULL;
   filtra_status status = text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   free(path);
@@ -280,7 +280,7 @@ filtra_status ft_run_write_about(const char *folder, filtra_model *model) {
                     json_pack("{ss ss ss ss sI sI}", "filtra", filtra_version(), "device",
                               info->name, "driver", info->driver, "uuid", info->uuid, "parameters",
                               scalars, "tuned_keys",
-                              (json_int_t)ft_tuning_chosen(model->device->tuning)),
+                              (json_int_t)ft_tuning_chosen(ft_tuning_of(model->device))),
                     JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 

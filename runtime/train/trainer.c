@@ -154,7 +154,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   filtra_trainer *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
-  t->tuning = ft_tuning_hold(model->device->tuning);
+  t->tuning = ft_tuning_hold(ft_tuning_of(model->device));
   filtra_status status = complete(options, &t->options);
   if (!status) status = check_smoothing(model, &t->options);
   uint64_t bytes = model->params->bytes;

@@ -56,7 +56,7 @@ static void test_rounding(void **state) {
       {65519.99, 0x7bff, 0x4780},        {65520, 0x7c00, 0x4780},
       {-1e30, 0xfc00, 0xf14a},           {0x1p-25, 0x0000, 0x3300},
       {0x1.8p-25, 0x0001, 0x3340},       {-0x1p-24, 0x8001, 0xb380},
-      {0x1.ffcp-15, 0x0400, 0x3800}, /* rounds up to the least normal */
+      {0x1.ffcp-15, 0x0400, 0x3880}, /* rounds up to the least normal */
       {3.4e38, 0x7c00, 0x7f80},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {

@@ -34,7 +34,7 @@ static void run_affine(filtra_device *dev, const ft_pipeline *pipeline, uint32_t
   assert_ok(FT_VK(dev, dev->vk.vkAllocateCommandBuffers(dev->device, &info, &commands)));
   VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   assert_ok(FT_VK(dev, dev->vk.vkBeginCommandBuffer(commands, &begin)));
-  dev->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, ft_pipeline_handle(pipeline));
+  dev->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->handle);
   dev->vk.vkCmdPushConstants(commands, dev->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push,
                              &push);
   dev->vk.vkCmdDispatch(commands, (count + workgroup - 1) / workgroup, 1, 1);
@@ -88,7 +88,7 @@ static void test_lookup(void **state) {
   assert_ok(ft_pipelines_get(dev, keys, COUNT, first));
   assert_ok(ft_pipelines_get(dev, keys, COUNT, again));
   for (uint32_t i = 0; i < COUNT; i++) {
-    assert_non_null(ft_pipeline_handle(first[i]));
+    assert_non_null(first[i]->handle);
     assert_ptr_equal(first[i], again[i]);
     if (i >= 2 && i % 4 >= 2) assert_ptr_equal(first[i], first[i - 2]);
     if (i % 2) assert_ptr_not_equal(first[i], first[i - 1]);
@@ -142,7 +142,7 @@ static void test_wrong_keys(void **state) {
   }
   /* What failed beside them is not left half made. */
   assert_ok(ft_pipelines_get(dev, keys, 1, out));
-  assert_non_null(ft_pipeline_handle(out[0]));
+  assert_non_null(out[0]->handle);
 }
 
 /* A device that lets nobody choose accepts just the size it has. */
@@ -180,7 +180,7 @@ static void test_faults(void **state) {
   ft_vk_fail_after(0, VK_SUCCESS);
   assert_int_equal(faults, 2 * FT_COUNT(keys)); /* a module and a pipeline each */
   for (size_t i = 0; i < FT_COUNT(keys); i++)
-    assert_non_null(ft_pipeline_handle(out[i]));
+    assert_non_null(out[i]->handle);
   test_close_device(&dev);
 }
 

@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/harness.h"
+
+#include "gpu/internal.h"
 #include "support/run.h"
 
 #include <stdio.h>

@@ -2,6 +2,8 @@
  * checker, slots in flight, and errors while building. */
 #include "support/harness.h"
 
+#include "gpu/internal.h"
+
 #include "graph/internal.h"
 #include "graph/parameters.h"
 

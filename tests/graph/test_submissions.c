@@ -1,6 +1,8 @@
 /* Runs cut into many submissions, and dispatches into several, come to the same bits. */
 #include "support/harness.h"
 
+#include "gpu/internal.h"
+
 #include "graph/internal.h"
 
 #include <filtra/ops.h>

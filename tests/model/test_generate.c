@@ -2,6 +2,8 @@
  * sequences, a text longer than the model's longest; and what they refuse. */
 #include "support/harness.h"
 
+#include "gpu/internal.h"
+
 #include "base/memory.h"
 #include "nn/mixer.h"
 

@@ -172,7 +172,7 @@ static void test_s64(void **state) {
  * one size, and the reference would take most of the suite's time. */
 static void test_default(void **state) {
   (void)state;
-  if (test_device()->caps.cpu)
+  if (ft_caps_of(test_device())->cpu)
     check(test_device(), &(struct product){.m = 262, .n = 260, .k = 67, .inner = 2});
   else
     check(test_device(), &(struct product){.m = 130, .n = 66, .k = 19, .inner = 97});

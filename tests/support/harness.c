@@ -71,7 +71,7 @@ static const char *profile(void) {
 }
 
 bool test_has_variant(const char *caps) {
-  const ft_caps *plain = &test_device()->caps;
+  const ft_caps *plain = ft_caps_of(test_device());
   ft_caps trial = *plain;
   if (ft_caps_override(&trial, caps)) {
     print_message("not tested with %s: %s\n", caps, filtra_error_message());

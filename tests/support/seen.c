@@ -46,7 +46,7 @@ static void mix_storage(uint64_t *hash, const filtra_graph *g, const ft_storage 
 static void mix_tensor(uint64_t *hash, const filtra_graph *g, const filtra_tensor *t) {
   mix_number(hash, t != NULL);
   if (!t) return;
-  mix_number(hash, (uint64_t)t->dtype);
+  mix_number(hash, (uint64_t)filtra_tensor_dtype(t));
   mix_number(hash, (uint64_t)t->ndim);
   for (int i = 0; i < t->ndim; i++) {
     mix_number(hash, (uint64_t)t->shape[i]);
@@ -62,7 +62,7 @@ static void mix_call(uint64_t *hash, const filtra_graph *g, const ft_recorded_ca
   mix_number(hash, c->key.subgroup);
   mix(hash, c->key.spec, c->key.spec_count * sizeof *c->key.spec);
   mix(hash, c->groups, sizeof c->groups);
-  const size_t addresses = c->arg_count * sizeof(VkDeviceAddress);
+  const size_t addresses = c->arg_count * sizeof(uint64_t);
   mix(hash, c->push + addresses, c->push_size - addresses);
   for (uint32_t i = 0; i < c->arg_count; i++) {
     mix_number(hash, (uint64_t)c->args[i].mode);
@@ -102,7 +102,7 @@ bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char pat
   mix_number(&hash, op->step);
   mix_number(&hash, op->training);
   mix(&hash, op->dims, sizeof op->dims);
-  mix_device(&hash, &g->device->caps);
+  mix_device(&hash, ft_caps_of(g->device));
   mix_inputs(&hash, g, op);
   for (size_t i = 0; i < g->call_count; i++)
     mix_call(&hash, g, &g->calls[i]);

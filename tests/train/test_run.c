@@ -2,6 +2,8 @@
  * the folder is made; no failing allocation or device call leaves anything broken. */
 #include "base/file.h"
 #include "support/harness.h"
+
+#include "gpu/internal.h"
 #include "support/run.h"
 
 #include <filtra/filtra.h>

@@ -38,7 +38,7 @@ static json_t *host_json(void) {
 filtra_status bench_document(bench *b) {
   const bench_arguments *a = b->arguments;
   const char *caps = a->device.caps ? a->device.caps : getenv("FILTRA_CAPS");
-  const ft_tuning *tuning = b->device->tuning;
+  const ft_tuning *tuning = ft_tuning_of(b->device);
   json_int_t tuned = tuning ? (json_int_t)ft_tuning_chosen(tuning) : 0;
   b->peaks = json_object();
   b->results = json_array();

@@ -119,25 +119,16 @@ static filtra_status run_copy_variant(const bench *b, const struct copy_variant 
 typedef struct transfer {
   filtra_device *device;
   ft_buffer from, to;
-  VkCommandPool pool;
-  VkCommandBuffer commands;
+  ft_command_pool pool;
+  ft_commands commands;
 } transfer;
 
 static filtra_status record_transfer(transfer *t) {
   filtra_device *dev = t->device;
-  const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                        .queueFamilyIndex = dev->caps.queue_family};
-  FT_TRY(FT_VK(dev, dev->vk.vkCreateCommandPool(dev->device, &pool, NULL, &t->pool)));
-  const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .commandPool = t->pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                            .commandBufferCount = 1};
-  FT_TRY(FT_VK(dev, dev->vk.vkAllocateCommandBuffers(dev->device, &info, &t->commands)));
-  const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  FT_TRY(FT_VK(dev, dev->vk.vkBeginCommandBuffer(t->commands, &begin)));
-  dev->vk.vkCmdCopyBuffer(t->commands, t->from.buffer, t->to.buffer, 1,
-                          &(VkBufferCopy){.size = t->from.size});
-  return FT_VK(dev, dev->vk.vkEndCommandBuffer(t->commands));
+  FT_TRY(ft_commands_new(dev, &t->pool, 1, &t->commands));
+  FT_TRY(ft_commands_begin(dev, t->commands));
+  ft_commands_copy(dev, t->commands, &t->from, 0, &t->to, 0, t->from.size);
+  return ft_commands_end(dev, t->commands);
 }
 
 static filtra_status do_transfer(void *context) {
@@ -163,7 +154,7 @@ static filtra_status run_transfer(const bench *b, json_t *entry) {
                                             "memory_bytes", (json_int_t)memory));
     bench_add_work(b, entry, 0.0, 2.0 * (double)bytes, &timing);
   }
-  if (t.pool) dev->vk.vkDestroyCommandPool(dev->device, t.pool, NULL);
+  ft_command_pool_destroy(dev, t.pool);
   ft_buffer_destroy(dev, &t.from);
   ft_buffer_destroy(dev, &t.to);
   return status;

@@ -157,11 +157,11 @@ static int print_json(const filtra_device_info *infos, uint32_t count,
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++)
     json_array_append_new(list, command_device_json(&infos[i]));
-  json_t *chosen = device ? json_integer(device->caps.info.index) : json_null();
-  char *plan = device ? ft_caps_plan(&device->caps) : NULL;
+  json_t *chosen = device ? json_integer(ft_caps_of(device)->info.index) : json_null();
+  char *plan = device ? ft_caps_plan(ft_caps_of(device)) : NULL;
   json_t *root =
       json_pack("{s:s, s:o, s:s?, s:o, s:o}", "version", filtra_version(), "chosen", chosen, "plan",
-                plan, "tuning", tuning_json(device ? device->tuning : NULL), "devices", list);
+                plan, "tuning", tuning_json(device ? ft_tuning_of(device) : NULL), "devices", list);
   free(plan);
   int failed = !root || json_dumpf(root, stdout, JSON_INDENT(2));
   json_decref(root);
@@ -200,8 +200,8 @@ static int list_and_print(const filtra_device_options *options, bool json) {
   for (uint32_t i = 0; i < count && !json; i++) {
     print_device(&infos[i], !opened && i == chosen);
     if (opened || i != chosen) continue;
-    print_plan(&device->caps);
-    print_tuning(device->tuning);
+    print_plan(ft_caps_of(device));
+    print_tuning(ft_tuning_of(device));
   }
   if (opened) code = command_fail("filtra devices", opened);
   filtra_device_close(&device);

@@ -27,9 +27,10 @@ typedef struct tune_arguments {
 typedef struct session {
   const tune_arguments *arguments;
   filtra_device *device;
-  char *path, *journal; /* the device's file; NULL: no cache folder */
-  ft_tuning *tuning;    /* what is known, and what is found */
-  ft_tuning *asked;     /* the questions */
+  const char *path; /* the device's file; NULL: no cache folder */
+  char *journal;
+  ft_tuning *tuning; /* what is known, and what is found */
+  ft_tuning *asked;  /* the questions */
   size_t *work, work_count;
   json_t *results;
 } session;
@@ -229,7 +230,7 @@ static filtra_status load(session *s) {
   s->tuning = ft_tuning_use(s->device, NULL);
   if (!s->tuning) s->tuning = ft_tuning_new();
   if (!s->tuning) return FILTRA_ERROR_HOST_MEMORY;
-  s->path = s->device->tuning_path;
+  s->path = ft_tuning_path_of(s->device);
   if (!s->path) return FILTRA_OK;
   s->journal = ft_tuner_journal(s->path);
   if (!s->journal) return FILTRA_ERROR_HOST_MEMORY;

@@ -1,9 +1,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
+#if FT_F16 || FT_BF16
+#include "common/half.glsl"
+#endif
 
 // y = x, y += x or y = value. The two may store one shape differently (a piece of a wider tensor,
 // heads stored token by token): up to four axes, each with its own stride.
+// The variants for 16-bit floats add words of two; other modes of theirs are those for words.
 layout(constant_id = 1) const uint mode = 0; // 0 copy, 1 add, 2 fill
 layout(constant_id = 2) const bool strided = false;
 
@@ -38,7 +43,11 @@ void main() {
     if (mode == 0)
       p.y.v[to] = p.x.v[from];
     else if (mode == 1)
+#if FT_F16 || FT_BF16
+      p.y.v[to] = half_pack(half_unpack(p.y.v[to]) + half_unpack(p.x.v[from]));
+#else
       p.y.v[to] = floatBitsToUint(uintBitsToFloat(p.y.v[to]) + uintBitsToFloat(p.x.v[from]));
+#endif
     else
       p.y.v[to] = p.value;
     i += step;

@@ -1,0 +1,127 @@
+/* Copying and filling tensors, which differentiation needs. */
+#include "graph/internal.h"
+
+#include <string.h>
+
+uint32_t ft_groups_for(int64_t count, int64_t per_group) {
+  const int64_t most = 65535; /* what every Vulkan device takes in one dimension */
+  int64_t groups = (count + per_group - 1) / per_group;
+  return (uint32_t)(groups < 1 ? 1 : groups > most ? most : groups);
+}
+
+/* A CPU driver pays for each workgroup (0.2 us on lavapipe), a GPU wants many. */
+uint32_t ft_flat_groups(const filtra_graph *g, int64_t count) {
+  return ft_groups_for(count, FT_FLAT_WORKGROUP * (ft_caps_of(g->device)->cpu ? 16 : 4));
+}
+
+/* As in shaders/copy/copy.comp. */
+enum { COPY = 0, ADD = 1, FILL = 2 };
+
+struct copy_push {
+  uint32_t count, value, shape[3], x_stride[4], y_stride[4];
+};
+
+/* Whether the tensor's elements fill one run of bytes, in whatever order. */
+static bool packed(const filtra_tensor *t) {
+  int64_t extent = 1;
+  for (int i = 0; i < t->ndim; i++)
+    extent += (t->shape[i] - 1) * t->stride[i];
+  return extent == filtra_tensor_elements(t);
+}
+
+static bool same_shape(const filtra_tensor *a, const filtra_tensor *b) {
+  return a->ndim == b->ndim && !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape);
+}
+
+static bool same_layout(const filtra_tensor *x, const filtra_tensor *y) {
+  if (ft_dense(x) && ft_dense(y)) return true;
+  return same_shape(x, y) && packed(x) && packed(y) &&
+         !memcmp(x->stride, y->stride, (size_t)x->ndim * sizeof *x->stride);
+}
+
+static void strides4(const filtra_tensor *t, uint32_t stride[4]) {
+  for (int i = 0; i < t->ndim; i++)
+    stride[FILTRA_MAX_DIMS - t->ndim + i] = (uint32_t)t->stride[i];
+}
+
+/* Kernels move words. */
+static uint32_t words_of(const filtra_tensor *t) {
+  return (uint32_t)(ft_dtype_extent(filtra_tensor_dtype(t), filtra_tensor_elements(t)) / 4);
+}
+
+bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op) {
+  size_t bytes = filtra_dtype_bytes(filtra_tensor_dtype(t));
+  uint64_t extent = ft_dtype_extent(filtra_tensor_dtype(t), filtra_tensor_elements(t));
+  uint64_t begin = (uint64_t)t->offset * bytes;
+  bool odd =
+      extent > (uint64_t)filtra_tensor_elements(t) * bytes; /* its last word is half filled */
+  if (bytes == 4) return true;
+  if (packed(t) && begin % 4 == 0 && !(odd && begin + extent != t->storage->bytes)) return true;
+  ft_graph_fail(g, FILTRA_ERROR_UNSUPPORTED,
+                "%s: %s %s is a part of a tensor of 16-bit elements; cast the whole to F32 first",
+                op, t->name, ft_shape_text(t));
+  return false;
+}
+
+static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint32_t mode,
+                      uint32_t value) {
+  bool strided = x ? !same_layout(x, y) : !packed(y);
+  if (x && strided && !same_shape(x, y)) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "copy: %s %s and %s %s are stored differently", x->name,
+                  ft_shape_text(x), y->name, ft_shape_text(y));
+    return;
+  }
+  filtra_dtype dtype = filtra_tensor_dtype(y);
+  if (filtra_dtype_bytes(dtype) != 4 && strided) {
+    ft_graph_fail(
+        g, FILTRA_ERROR_UNSUPPORTED,
+        "copy: %s %s has 16-bit elements that do not lie side by side; cast it to F32 first",
+        y->name, ft_shape_text(y));
+    return;
+  }
+  if ((x && !ft_in_words(g, x, "copy")) || !ft_in_words(g, y, "copy")) return;
+  struct copy_push push = {.count = words_of(y), .value = value};
+  if (x) strides4(x, push.x_stride);
+  strides4(y, push.y_stride);
+  for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
+    int axis = i - (FILTRA_MAX_DIMS - y->ndim);
+    push.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
+  }
+  ft_call(g, &(ft_kernel_call){.label = mode == FILL ? "fill" : "copy",
+                               .kernel = ft_kernel_typed(g->device, "copy/copy",
+                                                         mode == ADD ? dtype : FILTRA_F32),
+                               .args = {FT_READ(x), FT_TARGET(y, mode == ADD)},
+                               .push = &push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {mode, strided},
+                               .spec_count = 2,
+                               .groups = {ft_flat_groups(g, push.count)},
+                               .bytes = 4.0 * push.count *
+                                        (mode == FILL  ? 1
+                                         : mode == ADD ? 3
+                                                       : 2)});
+}
+
+void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate) {
+  if (!ft_usable(g, x) || !ft_usable(g, y)) return;
+  filtra_dtype from = filtra_tensor_dtype(x), to = filtra_tensor_dtype(y);
+  if (from != to || filtra_tensor_elements(x) != filtra_tensor_elements(y)) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "copy: %s %s %s does not fit %s %s %s", x->name,
+                  filtra_dtype_name(from), ft_shape_text(x), y->name, filtra_dtype_name(to),
+                  ft_shape_text(y));
+    return;
+  }
+  emit_copy(g, x, y, accumulate ? ADD : COPY, 0);
+}
+
+void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value) {
+  if (!ft_usable(g, y)) return;
+  uint32_t word = (uint32_t)(int32_t)value;
+  filtra_dtype dtype = filtra_tensor_dtype(y);
+  if (ft_dtype_is_float(dtype)) {
+    ft_element_set(dtype, &word, 0, value);
+    if (filtra_dtype_bytes(dtype) == 2) word = (word & 0xffff) * 0x10001;
+  }
+  emit_copy(g, NULL, y, FILL, word);
+}

@@ -1,0 +1,61 @@
+/* Conversion between F32 and 16-bit floats. */
+#include "ops/support.h"
+
+struct cast {
+  filtra_tensor *x, *y;
+};
+
+/* One of the two is F32, the other has 16 bits. */
+static void emit_cast(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *y,
+                      bool accumulate) {
+  if (!ft_in_words(g, x, "cast") || !ft_in_words(g, y, "cast")) return;
+  bool narrow = filtra_tensor_dtype(x) == FILTRA_F32;
+  filtra_dtype half = filtra_tensor_dtype(narrow ? y : x);
+  uint32_t count = (uint32_t)filtra_tensor_elements(x);
+  ft_call(g, &(ft_kernel_call){.label = "cast",
+                               .kernel = ft_kernel_typed(
+                                   ft_graph_device(g), narrow ? "cast/narrow" : "cast/widen", half),
+                               .args = {FT_READ(x), FT_TARGET(y, accumulate)},
+                               .push = &count,
+                               .push_size = sizeof count,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {accumulate},
+                               .spec_count = 1,
+                               .groups = {ft_flat_groups(g, (count + 1) / 2)},
+                               .bytes = 6.0 * count});
+}
+
+void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate) {
+  if (!x || !y) return;
+  if (filtra_tensor_dtype(x) == filtra_tensor_dtype(y))
+    ft_emit_copy(g, x, y, accumulate);
+  else
+    emit_cast(g, x, y, accumulate);
+}
+
+static void cast_backward(filtra_graph *g, const void *context) {
+  const struct cast *c = context;
+  bool accumulate;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
+  ft_emit_cast(g, ft_grad(g, c->y), dx, accumulate);
+}
+
+filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_dtype dtype) {
+  if (!ft_usable(g, x)) return NULL;
+  filtra_dtype from = filtra_tensor_dtype(x);
+  bool pair = from == FILTRA_F32 || dtype == FILTRA_F32; /* the third way goes through F32 */
+  if (!ft_dtype_is_float(from) || !ft_dtype_is_float(dtype) || !ft_dtype_on_device(dtype) ||
+      from == dtype || !pair || !ft_dense(x))
+    return ft_graph_fail(
+        g, FILTRA_ERROR_ARGUMENT,
+        "cast: %s %s, dense or not, from %s to %s; accepted are dense tensors, from "
+        "F32 to F16 or BF16 and back",
+        x->name, ft_shape_text(x), filtra_dtype_name(from), filtra_dtype_name(dtype));
+  filtra_tensor *y = ft_tensor_new(g, "cast", dtype, x->ndim, x->shape);
+  if (!y) return NULL;
+  emit_cast(g, x, y, false);
+  struct cast *c = ft_tape(g, "cast", cast_backward, sizeof *c, 1, &x, 1, &y);
+  if (!c) return NULL;
+  *c = (struct cast){x, y};
+  return y;
+}

@@ -1,0 +1,27 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+//@types f16 bf16
+#include "common/types.glsl"
+#include "common/half.glsl"
+
+// y = x rounded to 16 bits, or y += x, two elements an invocation.
+layout(constant_id = 1) const bool accumulate = false;
+
+layout(push_constant) uniform Push {
+  F32 x;
+  U32 y; // words of two elements
+  uint count;
+} p;
+
+void main() {
+  uint word = gl_GlobalInvocationID.x;
+  const uint words = (p.count + 1) / 2, step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+  if (word >= words) return;
+  do {
+    const uint second = min(2 * word + 1, p.count - 1); // of an odd number: twice the last
+    vec2 pair = vec2(p.x.v[2 * word], p.x.v[second]);
+    if (accumulate) pair += half_unpack(p.y.v[word]);
+    p.y.v[word] = half_pack(pair);
+    word += step;
+  } while (word < words);
+}

@@ -1,0 +1,257 @@
+/* Tensors of 16-bit elements: sizes, views, ports, casts and their gradients, copies of parameters,
+ * the planner and checker on half words, and the search for values that are not finite. */
+#include "support/harness.h"
+
+#include "graph/parameters.h"
+
+#include <filtra/ops.h>
+#include <math.h>
+#include <string.h>
+
+enum { ODD = 257, TYPES = 2 };
+static const filtra_dtype HALVES[TYPES] = {FILTRA_F16, FILTRA_BF16};
+
+static float rounded(filtra_dtype dtype, float value) {
+  uint16_t bits;
+  ft_element_set(dtype, &bits, 0, value);
+  return (float)ft_element_get(dtype, &bits, 0);
+}
+
+/* Values of every size, ties and specials among them. */
+static void fill_wide(float *x, int count) {
+  test_random(3, -1, 1, x, (size_t)count);
+  for (int i = 0; i < count; i++)
+    x[i] = ldexpf(x[i], i % 40 - 28);
+  x[0] = 65520.0f;
+  x[1] = 1.0f + 0x1p-11f;
+  x[2] = -0.0f;
+  x[3] = 0x1p-25f;
+  x[4] = 1.0f + 0x1p-8f;
+}
+
+/* F32 -> 16 bits -> F32, forwards on the device, is what the host rounds to, bit for bit. */
+static void test_cast(void **state) {
+  (void)state;
+  float x[ODD], y[ODD];
+  uint16_t h[ODD];
+  fill_wide(x, ODD);
+  for (int k = 0; k < TYPES; k++) {
+    filtra_graph *g;
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){ODD});
+    filtra_tensor *half = filtra_graph_output(g, filtra_cast(g, in, HALVES[k]));
+    filtra_tensor *back = filtra_graph_output(g, filtra_cast(g, half, FILTRA_F32));
+    assert_ok(filtra_graph_compile(g));
+    assert_ok(ft_graph_check(g));
+    assert_int_equal(filtra_tensor_dtype(half), HALVES[k]);
+    assert_ok(filtra_graph_set(g, in, x));
+    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_get(g, half, h));
+    assert_ok(filtra_graph_get(g, back, y));
+    for (int i = 0; i < ODD; i++) {
+      float want = rounded(HALVES[k], x[i]);
+      assert_memory_equal(&y[i], &want, sizeof want);
+      assert_true((float)ft_element_get(HALVES[k], h, (size_t)i) == want);
+    }
+    filtra_graph_destroy(&g);
+  }
+}
+
+/* Inputs and outputs of 16 bits cross as they are; half a word at the end stays whole. */
+static void test_ports(void **state) {
+  (void)state;
+  uint16_t in[ODD], out[ODD + 1];
+  for (int i = 0; i < ODD; i++)
+    in[i] = (uint16_t)(i * 97);
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 1, (int64_t[]){ODD});
+  filtra_tensor *copy = ft_tensor_like(g, x, "copy");
+  ft_emit_copy(g, x, copy, false);
+  filtra_graph_output(g, copy);
+  assert_int_equal(copy->storage->bytes, 2 * ODD + 2);
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  assert_ok(filtra_graph_set(g, x, in));
+  assert_ok(filtra_graph_run(g));
+  out[ODD] = 0xabcd;
+  assert_ok(filtra_graph_get(g, copy, out));
+  assert_memory_equal(in, out, sizeof in);
+  assert_int_equal(out[ODD], 0xabcd);
+  filtra_graph_destroy(&g);
+}
+
+/* y = cast(x) + cast(x): both contributions reach the 16-bit gradient, then x's. */
+static void test_gradients(void **state) {
+  (void)state;
+  float dy[ODD], dx[ODD];
+  test_random(5, -2, 2, dy, ODD);
+  for (int k = 0; k < TYPES; k++) {
+    filtra_graph *g;
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){ODD});
+    filtra_tensor *up = filtra_graph_input(g, "dy", FILTRA_F32, 1, (int64_t[]){ODD});
+    filtra_graph_require_gradient(g, x);
+    filtra_tensor *half = filtra_cast(g, x, HALVES[k]);
+    filtra_tensor *y =
+        filtra_add(g, filtra_cast(g, half, FILTRA_F32), filtra_cast(g, half, FILTRA_F32));
+    assert_ok(filtra_graph_backward(g, 1, &y, &up));
+    filtra_tensor *grad = filtra_graph_output(g, filtra_graph_gradient(g, x));
+    assert_ok(filtra_graph_compile(g));
+    assert_ok(ft_graph_check(g));
+    assert_ok(filtra_graph_set(g, x, dy));
+    assert_ok(filtra_graph_set(g, up, dy));
+    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_get(g, grad, dx));
+    for (int i = 0; i < ODD; i++) {
+      float one = rounded(HALVES[k], dy[i]);
+      assert_true(dx[i] == rounded(HALVES[k], one + dy[i]));
+    }
+    filtra_graph_destroy(&g);
+  }
+}
+
+/* A copy follows its master; its gradient and the master's are one. */
+static void test_parameter_copy(void **state) {
+  (void)state;
+  enum { N = 5 };
+  const filtra_parameter_options with_copy = {.init = FILTRA_INIT_UNIFORM,
+                                              .value = 1,
+                                              .copy = FILTRA_BF16},
+                                 buffer = {
+                                     .init = FILTRA_INIT_CONSTANT, .value = 2, .buffer = true};
+  filtra_parameters *params;
+  float w[N], y[N], dw[N];
+  assert_ok(filtra_parameters_create(test_device(), &params));
+  for (int pass = 0; pass < 2; pass++) {
+    filtra_graph *g;
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_tensor *master = filtra_graph_parameter(g, params, "w", 1, (int64_t[]){N}, &with_copy);
+    filtra_tensor *constant = filtra_graph_parameter(g, params, "c", 1, (int64_t[]){N}, &buffer);
+    filtra_tensor *copy = filtra_graph_parameter_copy(g, params, "w");
+    filtra_tensor *wide = filtra_cast(g, copy, FILTRA_F32);
+    filtra_tensor *sum = filtra_add(g, filtra_multiply(g, wide, constant), master);
+    filtra_graph_output(g, sum);
+    if (pass == 0) {
+      filtra_graph_destroy(&g);
+      assert_ok(filtra_parameters_commit(params, 7, true));
+      continue;
+    }
+    assert_ok(filtra_graph_backward(g, 1, &sum, NULL));
+    assert_ok(filtra_graph_compile(g));
+    assert_ok(ft_graph_check(g));
+    for (int turn = 0; turn < 2; turn++) {
+      assert_ok(filtra_parameters_get(params, "w", w, N));
+      assert_ok(filtra_graph_run(g));
+      assert_ok(filtra_graph_get(g, sum, y));
+      assert_ok(filtra_parameters_get_gradient(params, "w", dw, N));
+      for (int i = 0; i < N; i++) {
+        assert_true(y[i] == rounded(FILTRA_BF16, w[i]) * 2 + w[i]);
+        assert_true(dw[i] == 3.0f); /* 2 by way of the copy, 1 of the master */
+        w[i] = (float)i / 3;
+      }
+      assert_ok(filtra_parameters_set(params, "w", w, N));
+    }
+    assert_fails(filtra_parameters_get_gradient(params, "c", dw, N), FILTRA_ERROR_ARGUMENT,
+                 "a buffer has no gradient");
+    filtra_graph_destroy(&g);
+  }
+  filtra_parameters_destroy(&params);
+}
+
+/* The kind of use that is refused: types that files only have, pieces of half words. */
+static void test_refused(void **state) {
+  (void)state;
+  static const struct {
+    filtra_dtype dtype;
+    const char *message;
+  } cases[] = {{FILTRA_F64, "cannot be of type 4 (F64)"},
+               {(filtra_dtype)7, "(I8)"},
+               {(filtra_dtype)77, "type 77 (unknown)"},
+               {FILTRA_F16, "must be dense F32"}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    filtra_graph *g;
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_tensor *x = filtra_graph_input(g, "x", cases[i].dtype, 1, (int64_t[]){ODD});
+    if (x) filtra_add(g, x, x);
+    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, cases[i].message);
+    filtra_graph_destroy(&g);
+  }
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 2, (int64_t[]){2, ODD});
+  filtra_slice(g, x, (int64_t[]){0, 1}, (int64_t[]){2, 3});
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_UNSUPPORTED, "16-bit elements");
+  filtra_graph_destroy(&g);
+}
+
+/* A zero among the dimensions hides no overflow of the others. */
+static void test_shapes(void **state) {
+  (void)state;
+  const int64_t big = INT64_C(1) << 40;
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){0, big, big});
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "dimension 1");
+  filtra_graph_destroy(&g);
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){4});
+  filtra_reshape(g, x, 3, (int64_t[]){big, big, 4});
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "2^31-1");
+  filtra_graph_destroy(&g);
+}
+
+/* Rows that a kernel leaves alone hold whatever was there before, NaN too: not a find. */
+static void test_search(void **state) {
+  (void)state;
+  for (int poisoned = 0; poisoned < 2; poisoned++) {
+    filtra_arena *arena;
+    filtra_graph *g, *before;
+    assert_ok(filtra_arena_create(test_device(), &arena));
+    const filtra_graph_options options = {.arena = arena};
+    assert_ok(filtra_graph_create(test_device(), &options, &before));
+    filtra_tensor *nan = ft_tensor_new(before, "nan", FILTRA_F32, 1, (int64_t[]){4096});
+    ft_emit_fill(before, nan, NAN);
+    filtra_graph_output(before, nan);
+    assert_ok(filtra_graph_compile(before));
+
+    assert_ok(filtra_graph_create(test_device(), &options, &g));
+    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 1, (int64_t[]){2});
+    filtra_tensor *part = ft_tensor_new(g, "part", FILTRA_F32, 1, (int64_t[]){1024});
+    uint32_t push[13] = {1}; /* one word of x, of 1024 that are declared */
+    ft_call(g, &(ft_kernel_call){.label = "partial",
+                                 .kernel = "copy/copy",
+                                 .args = {FT_READ(x), FT_WRITE(part)},
+                                 .push = push,
+                                 .push_size = sizeof push,
+                                 .workgroup = 64,
+                                 .spec_count = 2});
+    filtra_tensor *half = filtra_cast(g, part, FILTRA_BF16);
+    filtra_graph_output(g, half);
+    assert_ok(filtra_graph_compile(g));
+    const uint16_t in[2] = {0, poisoned ? 0x7fc0 : 0};
+    uint64_t ticket;
+    const char *name;
+    assert_ok(filtra_graph_run(before));
+    assert_ok(filtra_graph_set(g, x, in));
+    assert_ok(filtra_graph_submit(g, &ticket));
+    assert_ok(ft_graph_find_nonfinite(g, ticket, &name));
+    if (poisoned)
+      assert_string_equal(name, "part");
+    else
+      assert_null(name);
+    filtra_graph_destroy(&g);
+    filtra_graph_destroy(&before);
+    filtra_arena_destroy(&arena);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_cast),      cmocka_unit_test(test_ports),
+      cmocka_unit_test(test_gradients), cmocka_unit_test(test_parameter_copy),
+      cmocka_unit_test(test_refused),   cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_search),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
