@@ -111,8 +111,9 @@ bool ft_usable_dense(filtra_graph *g, const filtra_tensor *t, const char *op,
                      const char *argument) {
   if (!ft_usable(g, t)) return false;
   if (ft_dense(t) && filtra_tensor_dtype(t) == FILTRA_F32) return true;
-  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s, %s) must be dense F32", op, argument,
-                t->name, ft_shape_text(t), filtra_dtype_name(filtra_tensor_dtype(t)));
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s) must be dense F32, it is %s", op,
+                argument, t->name, ft_shape_text(t),
+                ft_dense(t) ? filtra_dtype_name(filtra_tensor_dtype(t)) : "not dense");
   return false;
 }
 
