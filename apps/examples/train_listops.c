@@ -22,7 +22,7 @@ static void check(filtra_status status) {
 static filtra_dataset *open_data(const char *folder) {
   filtra_dataset *data;
   filtra_status status = filtra_dataset_open(folder, NULL, &data);
-  if (status == FILTRA_ERROR_IO) { /* nothing there: short expressions, learned in minutes */
+  if (status == FILTRA_ERROR_PATH) { /* nothing there: short expressions, learned in minutes */
     check(filtra_listops_generate(folder, &(filtra_listops_options){.train = 20000,
                                                                     .val = 500,
                                                                     .test = 1000,

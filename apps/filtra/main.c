@@ -37,7 +37,7 @@ int command_exit_code(filtra_status status) {
     return COMMAND_DONE;
   case FILTRA_ERROR_ARGUMENT:
   case FILTRA_ERROR_INPUT:
-  case FILTRA_ERROR_IO: /* nearly always a path that the user gave */
+  case FILTRA_ERROR_PATH:
     return COMMAND_USAGE;
   case FILTRA_ERROR_NO_DEVICE:
     return COMMAND_NO_DEVICE;

@@ -25,14 +25,15 @@ typedef enum filtra_status {
   FILTRA_OK = 0,
   FILTRA_ERROR_ARGUMENT,      /**< a caller's mistake: shape, range, option, order of calls */
   FILTRA_ERROR_INPUT,         /**< a file's or a data set's content is wrong */
-  FILTRA_ERROR_IO,            /**< the operating system refused to open, read or write */
+  FILTRA_ERROR_IO,            /**< reading or writing failed: a full disk, a broken one */
   FILTRA_ERROR_NO_DEVICE,     /**< no Vulkan device fits what was asked for */
   FILTRA_ERROR_HOST_MEMORY,   /**< out of host memory */
   FILTRA_ERROR_DEVICE_MEMORY, /**< out of device memory, or over one of its limits */
   FILTRA_ERROR_DEVICE_LOST,   /**< the device stopped answering; only closing it is left */
   FILTRA_ERROR_UNSUPPORTED,   /**< meaningful, but this device or this version cannot do it */
   FILTRA_ERROR_NONFINITE,     /**< a NaN or an infinity appeared; the message names the tensor */
-  FILTRA_ERROR_CANCELLED      /**< stopped on the caller's request */
+  FILTRA_ERROR_CANCELLED,     /**< stopped on the caller's request */
+  FILTRA_ERROR_PATH           /**< a path leads nowhere, to something else, or is not allowed */
 } filtra_status;
 
 /** The last failure's sentence on this thread; "" if none. Valid until the next failing call on

@@ -103,18 +103,22 @@ typedef struct filtra_run_options {
   const char *config;
   const char *config_name; /**< what errors call the configuration; NULL: "configuration" */
   /** The run folder: config.json, tuning.json (what the device was tuned to when the run began),
-   * metrics.jsonl, model.safetensors, checkpoint/. Must not hold a run yet unless resuming. */
+   * metrics.jsonl, model.safetensors, checkpoint/. Must not exist or be empty unless resuming. */
   const char *folder;
   /** Called when all is set up and after each step; returning false stops after a checkpoint:
    * status CANCELLED. */
   bool (*progress)(void *user, const filtra_run_progress *progress);
   void *user;
+  /** Resume although settings or data are not those that the checkpoint was trained with; without
+   * this the call fails with INPUT and names what differs. */
+  bool allow_changes;
 } filtra_run_options;
 
 /** Trains a whole run: data, schedule, evaluation, metrics, checkpoints, best model. A run that is
  * stopped at any moment, even killed, and resumed ends in the same files, bit for bit, but for the
  * times in metrics.jsonl. Resuming a complete run changes nothing. Whatever is wrong with
- * configuration, data or model is found before the folder is made. */
+ * configuration, data or model is found before the folder is made. One process at a time has a
+ * folder: of several that start together the others fail and change nothing. */
 FILTRA_API filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *options);
 
 /** What a model comes to on a split. */

@@ -17,8 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Whether the path is at fault, and not the disk or the machine. */
+static bool is_about_path(int reason) {
+  static const int REASONS[] = {ENOENT, ENOTDIR, EISDIR, EEXIST, ENOTEMPTY, EACCES,      EPERM,
+                                EROFS,  ELOOP,   EXDEV,  EBUSY,  EINVAL,    ENAMETOOLONG};
+  for (size_t i = 0; i < FT_COUNT(REASONS); i++)
+    if (reason == REASONS[i]) return true;
+  return false;
+}
+
 static filtra_status fail_errno(const char *what, const char *path) {
-  return ft_fail(FILTRA_ERROR_IO, "cannot %s %s: %s", what, path, strerror(errno));
+  return ft_fail(is_about_path(errno) ? FILTRA_ERROR_PATH : FILTRA_ERROR_IO, "cannot %s %s: %s",
+                 what, path, strerror(errno));
 }
 
 /* ---- reading ---- */
@@ -45,7 +55,7 @@ static filtra_status open_regular(const char *path, int *fd, uint64_t *size) {
   if (fstat(*fd, &info))
     status = fail_errno("examine", path);
   else if (!S_ISREG(info.st_mode))
-    status = ft_fail(FILTRA_ERROR_IO, "cannot read %s: it is not a regular file", path);
+    status = ft_fail(FILTRA_ERROR_PATH, "cannot read %s: it is not a regular file", path);
   else
     *size = (uint64_t)info.st_size;
   if (status) close(*fd);
@@ -98,7 +108,7 @@ filtra_status ft_file_open(const char *path, FILE **stream) {
 static filtra_status write_target(const char *path, char **target) {
   struct stat info;
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-    return ft_fail(FILTRA_ERROR_IO, "cannot write %s: it is not a regular file", path);
+    return ft_fail(FILTRA_ERROR_PATH, "cannot write %s: it is not a regular file", path);
   if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
     char *resolved = ft_calloc(PATH_MAX, 1);
     if (!resolved) return FILTRA_ERROR_HOST_MEMORY;
@@ -209,15 +219,19 @@ filtra_status ft_file_write(const char *path, const void *data, size_t size) {
 
 /* ---- folders of many files ---- */
 
+static filtra_status write_all(int fd, const char *path, const char *data, size_t size) {
+  for (size_t done = 0; done < size;) {
+    ssize_t count = write(fd, data + done, size - done);
+    if (count > 0) done += (size_t)count;
+    if (count < 0 && errno != EINTR) return fail_errno("write", path);
+  }
+  return FILTRA_OK;
+}
+
 filtra_status ft_file_create(const char *path, const void *data, size_t size) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return fail_errno("create", path);
-  filtra_status status = FILTRA_OK;
-  for (size_t done = 0; done < size && !status;) {
-    ssize_t count = write(fd, (const char *)data + done, size - done);
-    if (count > 0) done += (size_t)count;
-    if (count < 0 && errno != EINTR) status = fail_errno("write", path);
-  }
+  filtra_status status = write_all(fd, path, data, size);
   if (close(fd) && !status) status = fail_errno("write", path);
   return status;
 }
@@ -241,8 +255,8 @@ void ft_remove_tree(const char *path) {
   nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Whether `entry` is a name that open_temporary gives for `name`. */
-static bool is_temporary(const char *entry, const char *name) {
+/* A name that open_temporary gives. */
+bool ft_is_temporary(const char *entry, const char *name) {
   long process;
   unsigned serial;
   int end = 0;
@@ -259,7 +273,7 @@ void ft_atomic_clean(const char *path) {
   size_t count = 0;
   if (folder) ft_list_directory(folder, &entries, &count); /* no folder: nothing to remove */
   for (size_t i = 0; i < count; i++) {
-    char *stale = is_temporary(entries[i], name) ? ft_path_join(folder, entries[i]) : NULL;
+    char *stale = ft_is_temporary(entries[i], name) ? ft_path_join(folder, entries[i]) : NULL;
     if (stale) unlink(stale); /* what cannot be removed does no harm */
     free(stale);
     free(entries[i]);
@@ -270,6 +284,14 @@ void ft_atomic_clean(const char *path) {
 
 /* ---- appending ---- */
 
+/* Whether what was opened is still what the path leads to: another process may have removed it
+ * before it was locked here. */
+static bool is_still(int fd, const char *path) {
+  struct stat opened, named;
+  return !fstat(fd, &opened) && !stat(path, &named) && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
 filtra_status ft_append_open(const char *path, FILE **stream) {
   *stream = NULL;
   int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
@@ -279,24 +301,33 @@ filtra_status ft_append_open(const char *path, FILE **stream) {
   if (fstat(fd, &info))
     status = fail_errno("examine", path);
   else if (!S_ISREG(info.st_mode))
-    status = ft_fail(FILTRA_ERROR_IO, "cannot write %s: it is not a regular file", path);
-  else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) /* else: no locks there */
-    status = ft_fail(FILTRA_ERROR_IO, "%s is in use by another process", path);
+    status = ft_fail(FILTRA_ERROR_PATH, "cannot write %s: it is not a regular file", path);
+  else if ((flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) || !is_still(fd, path))
+    status = ft_fail(FILTRA_ERROR_PATH, "%s is in use by another process", path);
   else if (!(*stream = fdopen(fd, "ab")))
     status = fail_errno("open", path);
   if (status) close(fd);
   return status;
 }
 
+filtra_status ft_append_write(FILE *stream, const char *path, const void *data, size_t size) {
+  struct stat before;
+  int fd = fileno(stream);
+  if (fstat(fd, &before)) return fail_errno("examine", path);
+  filtra_status status = write_all(fd, path, data, size);
+  if (status && ftruncate(fd, before.st_size)) return status; /* the first reason says it */
+  return status;
+}
+
 filtra_status ft_append_cut(FILE *stream, const char *path, uint64_t bytes) {
   struct stat info;
-  if (fflush(stream) || fstat(fileno(stream), &info)) return fail_errno("write", path);
+  if (fstat(fileno(stream), &info)) return fail_errno("examine", path);
   if ((uint64_t)info.st_size <= bytes) return FILTRA_OK;
   return ftruncate(fileno(stream), (off_t)bytes) ? fail_errno("shorten", path) : FILTRA_OK;
 }
 
 filtra_status ft_append_sync(FILE *stream, const char *path) {
-  return fflush(stream) || fsync(fileno(stream)) ? fail_errno("write", path) : FILTRA_OK;
+  return fsync(fileno(stream)) ? fail_errno("write", path) : FILTRA_OK;
 }
 
 /* ---- folders and names ---- */
@@ -304,6 +335,11 @@ filtra_status ft_append_sync(FILE *stream, const char *path) {
 bool ft_file_exists(const char *path) {
   struct stat info;
   return stat(path, &info) == 0;
+}
+
+uint64_t ft_file_size(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
 }
 
 bool ft_same_file(const char *a, const char *b) {

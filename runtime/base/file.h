@@ -36,16 +36,22 @@ void ft_remove_tree(const char *path);
 /** Removes the temporaries that processes which were killed left beside `path`. Only while no other
  * process can be writing it. */
 void ft_atomic_clean(const char *path);
+/** Whether `entry` is the name of such a temporary for a file called `name`. */
+bool ft_is_temporary(const char *entry, const char *name);
 
-/** Opens a file to append to, made if need be. One process at a time: a second one fails with IO
+/** Opens a file to append to, made if need be. One process at a time: a second one fails with PATH
  * until the first has closed it or ended. */
 filtra_status ft_append_open(const char *path, FILE **stream);
+/** Adds all of `data` or, where that fails, nothing. */
+filtra_status ft_append_write(FILE *stream, const char *path, const void *data, size_t size);
 /** Cuts the file to at most `bytes`. */
 filtra_status ft_append_cut(FILE *stream, const char *path, uint64_t bytes);
 /** Waits until what was written is on the disk. */
 filtra_status ft_append_sync(FILE *stream, const char *path);
 
 bool ft_file_exists(const char *path);
+/** In bytes; 0 where there is no such file. */
+uint64_t ft_file_size(const char *path);
 /** Whether two paths lead to the same file or folder, which is there. */
 bool ft_same_file(const char *a, const char *b);
 bool ft_is_directory(const char *path);

@@ -1,6 +1,7 @@
 #include "base/rng.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Philox4x32-10, Salmon et al. 2011, section 3.3: ten rounds of two 32x32 -> 64 bit products, the
  * key bumped by Weyl constants between rounds. */
@@ -73,8 +74,11 @@ float ft_rng_normal(ft_rng *rng) {
 }
 
 uint64_t ft_hash_text(const char *text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+  return ft_hash_bytes(0xcbf29ce484222325u, text, strlen(text));
+}
+
+uint64_t ft_hash_bytes(uint64_t hash, const void *data, size_t size) {
+  for (const unsigned char *c = data, *end = c + size; c != end; c++)
     hash = (hash ^ *c) * 0x100000001b3u;
   return hash;
 }

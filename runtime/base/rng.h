@@ -3,6 +3,7 @@
 #ifndef FT_BASE_RNG_H
 #define FT_BASE_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** Four 32-bit words of stream `key` at position `counter`. */
@@ -28,5 +29,7 @@ double ft_rng_double(ft_rng *rng);
 float ft_rng_normal(ft_rng *rng);
 /** FNV-1a of a string, for streams named by text. */
 uint64_t ft_hash_text(const char *text);
+/** The same of bytes that follow those which came to `hash`. */
+uint64_t ft_hash_bytes(uint64_t hash, const void *data, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -328,7 +329,8 @@ static filtra_status write_sum(writer *w, const char *header) {
   char digits[16];
   long at = LENGTH_BYTES + (long)(strstr(header, sum_text) + strlen(sum_text) - header);
   snprintf(digits, sizeof digits, "%08x", w->sum);
-  if (fseek(w->file.stream, at, SEEK_SET)) return ft_fail(FILTRA_ERROR_IO, "cannot seek in it");
+  if (fseek(w->file.stream, at, SEEK_SET)) /* which writes what is still to be written */
+    return ft_fail(FILTRA_ERROR_IO, "cannot write it: %s", strerror(errno));
   fwrite(digits, 1, SUM_DIGITS, w->file.stream);
   return FILTRA_OK;
 }

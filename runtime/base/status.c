@@ -36,6 +36,8 @@ const char *filtra_status_name(filtra_status status) {
     return "non-finite value";
   case FILTRA_ERROR_CANCELLED:
     return "cancelled";
+  case FILTRA_ERROR_PATH:
+    return "wrong path";
   }
   return "unknown status";
 }

@@ -92,6 +92,9 @@ filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_opti
  * becomes 0. Where the fit has moments, these are used. */
 filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit);
 
+/** A number for what training and validation samples are, with their targets and in their order. */
+uint64_t ft_dataset_fingerprint(const filtra_dataset *dataset);
+
 /** Frees what ft_list_directory gave. */
 void ft_free_names(char **names, size_t count);
 

@@ -155,6 +155,9 @@ filtra_status ft_weight_list_open(const filtra_model *model, size_t groups, ft_w
 filtra_status ft_weight_list_add(const filtra_model *model, const ft_buffer *flat,
                                  const char *prefix, ft_weight_list *list);
 void ft_weight_list_close(ft_weight_list *list);
+/** As filtra_model_save, with a string of the caller's (NULL: none) in the metadata. */
+filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
+                            const char *value);
 
 /** Checks that the file has prefix + name for every parameter with its shape and finite values, and
  * nothing else of that prefix. The parameters need only be declared. */

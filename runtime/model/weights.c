@@ -110,7 +110,9 @@ filtra_status ft_weights_upload(const filtra_model *model, const ft_safetensors 
   return FILTRA_OK;
 }
 
-filtra_status filtra_model_save(filtra_model *model, const char *path) {
+filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
+                            const char *value) {
+  const size_t pairs = key ? 2 : 1;
   ft_weight_list list;
   FT_TRY(ft_weight_list_open(model, 1, &list));
   json_t *object = ft_model_options_write(&model->options);
@@ -119,11 +121,16 @@ filtra_status filtra_model_save(filtra_model *model, const char *path) {
                                 : FILTRA_ERROR_HOST_MEMORY;
   if (!status)
     status = ft_safetensors_write(path, list.tensors, list.count,
-                                  &(ft_safetensors_meta_pair){CONFIG_KEY, config}, 1);
+                                  (ft_safetensors_meta_pair[]){{CONFIG_KEY, config}, {key, value}},
+                                  pairs);
   free(config);
   json_decref(object);
   ft_weight_list_close(&list);
   return status;
+}
+
+filtra_status filtra_model_save(filtra_model *model, const char *path) {
+  return ft_model_save(model, path, NULL, NULL);
 }
 
 static filtra_status read_options(const ft_safetensors *file, const char *path,

@@ -12,14 +12,27 @@
 
 /* ---- the configuration ---- */
 
+filtra_status ft_run_has(const char *folder, const char *name, bool *has) {
+  char *path = ft_path_join(folder, name);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  *has = ft_file_exists(path);
+  free(path);
+  return FILTRA_OK;
+}
+
+filtra_status ft_run_check_folder(const char *folder) {
+  bool is_run;
+  FT_TRY(ft_run_has(folder, FT_RUN_CONFIG, &is_run));
+  if (is_run) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FT_RUN_CONFIG, folder);
+}
+
 filtra_status ft_run_load_config(const char *folder, ft_run_config *config) {
+  json_t *object = NULL;
+  FT_TRY(ft_run_check_folder(folder));
   char *path = ft_path_join(folder, FT_RUN_CONFIG);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  json_t *object = NULL;
-  filtra_status status =
-      ft_file_exists(path)
-          ? ft_json_load(path, &object)
-          : ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FT_RUN_CONFIG, folder);
+  filtra_status status = ft_json_load(path, &object);
   if (!status) status = ft_run_config_read(object, path, config);
   config->folder = folder;
   json_decref(object);
@@ -214,14 +227,6 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   return c->folder ? open_fitted(c, path, &options, out) : filtra_dataset_open(path, &options, out);
 }
 
-/* ---- the folder ---- */
-
-static void remove_from(const char *folder, const char *name) {
-  char *path = ft_path_join(folder, name);
-  if (path) remove(path);
-  free(path);
-}
-
 /* ---- tuning ---- */
 
 static filtra_status write_tuning(const char *folder, const filtra_device *device) {
@@ -248,29 +253,73 @@ filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device
   return FILTRA_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the folder ---- */
 
-filtra_status ft_run_make_folder(const char *folder, const filtra_device *device,
+static void remove_from(const char *folder, const char *name) {
+  char *path = ft_path_join(folder, name);
+  if (path) remove(path); /* of folders only the empty ones */
+  free(path);
+}
+
+/* Passes what a run left that began here and was killed before it had a configuration. */
+static filtra_status check_entry(const char *folder, const char *name) {
+  char *path = ft_path_join(folder, name);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  bool ours = (!strcmp(name, FT_RUN_METRICS) && ft_file_size(path) == 0) ||
+              ft_is_temporary(name, FT_RUN_CONFIG);
+  free(path);
+  if (ours) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "%s holds %s; a new run takes a folder that is empty or does not exist", folder,
+                 name);
+}
+
+filtra_status ft_run_check_vacant(const char *folder) {
+  char **names;
+  size_t count;
+  bool is_run;
+  FT_TRY(ft_run_has(folder, FT_RUN_CONFIG, &is_run));
+  if (is_run)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "%s holds a run already; resume it, or choose another folder", folder);
+  if (!ft_file_exists(folder)) return FILTRA_OK;
+  FT_TRY(ft_list_directory(folder, &names, &count));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++)
+    status = check_entry(folder, names[i]);
+  ft_free_names(names, count);
+  return status;
+}
+
+filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool *made) {
+  *made = !ft_file_exists(folder);
+  FT_TRY(ft_make_directories(folder));
+  filtra_status status = ft_metrics_open(folder, metrics);
+  if (!status) return ft_run_check_vacant(folder); /* another may have been here in between */
+  if (*made) remove(folder);                       /* where it is empty */
+  return status;
+}
+
+filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device,
                                  const ft_run_config *config, const filtra_dataset *data) {
   char *checkpoint = ft_path_join(folder, "checkpoint");
-  bool existed = ft_file_exists(folder);
   if (!checkpoint) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_make_directories(checkpoint);
+  filtra_status status = write_json(folder, FT_RUN_CONFIG, ft_run_config_write(config),
+                                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  if (!status) status = ft_make_directories(checkpoint);
   if (!status) status = write_tokenizer(folder, data);
   if (!status) status = write_fit(folder, data);
   if (!status) status = write_tuning(folder, device);
-  if (!status) /* the last: with it, it is a run */
-    status = write_json(folder, FT_RUN_CONFIG, ft_run_config_write(config),
-                        JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-  if (status) {
-    remove_from(folder, FT_RUN_TOKENIZER);
-    remove_from(folder, FT_RUN_FIT);
-    remove_from(folder, FT_RUN_TUNING);
-    remove(checkpoint); /* these remove empty folders only */
-    if (!existed) remove(folder);
-  }
   free(checkpoint);
   return status;
+}
+
+void ft_run_abandon_folder(const char *folder, bool made) {
+  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_TOKENIZER, FT_RUN_FIT,
+                                      FT_RUN_TUNING, "checkpoint",     FT_RUN_METRICS};
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++)
+    remove_from(folder, NAMES[i]);
+  if (made) remove(folder);
 }
 
 filtra_status ft_run_write_about(const char *folder, filtra_model *model) {

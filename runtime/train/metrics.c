@@ -6,7 +6,6 @@
 #include "train/evaluate.h"
 #include "train/run.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,17 +86,14 @@ void ft_metrics_speed(const ft_metrics *m, filtra_run_progress *p) {
 
 /* Takes the object over; not `complete`: memory ran out while it was made. */
 static filtra_status write_line(ft_metrics *m, json_t *object, bool complete) {
-  if (!complete) {
-    json_decref(object);
-    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  }
-  errno = 0;
-  int failed = json_dumpf(object, m->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) ||
-               fputc('\n', m->file) == EOF || fflush(m->file);
-  int reason = errno;
+  char *text = complete ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+  char *line = text ? ft_format("%s\n", text) : NULL;
   json_decref(object);
-  if (!failed) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_IO, "cannot write %s: %s", m->path, strerror(reason));
+  free(text);
+  if (!line) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  filtra_status status = ft_append_write(m->file, m->path, line, strlen(line));
+  free(line);
+  return status;
 }
 
 static double rounded(double value) {

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "gpu/tuning.h"
 #include "train/evaluate.h"
+#include "train/identity.h"
 #include "train/metrics.h"
 #include "train/preset.h"
 #include "train/trainer.h"
@@ -19,6 +20,9 @@ typedef struct run {
   ft_run_config config;
   const char *context; /* what errors call the configuration */
   char *config_path;
+  bool begins; /* at step 0: a new run, or one that was stopped before its first checkpoint */
+  json_t *checkpoint; /* what the last one says besides weights; NULL: the run begins */
+  ft_run_identity identity;
   filtra_dataset *data;
   filtra_loader *loader;
   filtra_model *model;
@@ -31,8 +35,13 @@ typedef struct run {
   double best_accuracy, best_loss; /* of the validation that chose the model; loss < 0: none */
   double lowest_loss;              /* of the validation; < 0: none */
   uint64_t waited;                 /* evaluations since then */
+  bool saved;                      /* the folder has this run's best model */
   bool stop;                       /* the caller asked for it */
 } run;
+
+static filtra_status fail_memory(void) {
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
 
 static filtra_status run_path(const run *r, const char *name, char **out) {
   *out = ft_path_join(r->options->folder, name);
@@ -74,6 +83,18 @@ static bool is_out_of_patience(const run *r) {
   return r->config.patience > 0 && r->waited >= (uint64_t)r->config.patience;
 }
 
+static filtra_status save_model(run *r) {
+  json_t *object = ft_run_identity_write(&r->identity);
+  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL, *path = NULL;
+  filtra_status status = text ? run_path(r, FT_RUN_MODEL, &path) : fail_memory();
+  if (!status) status = ft_model_save(r->model, path, FT_RUN_KEY, text);
+  if (!status) r->saved = true;
+  free(path);
+  free(text);
+  json_decref(object);
+  return status;
+}
+
 /* The best model on the validation split stays on disk; without a validation split the last one
  * does. */
 static filtra_status evaluate(run *r) {
@@ -96,98 +117,142 @@ static filtra_status evaluate(run *r) {
     FT_TRY(ft_metrics_validation(r->metrics, p));
   }
   if (!better) return FILTRA_OK;
-  char *path;
   FT_TRY(forget_evaluations(r));
-  FT_TRY(run_path(r, FT_RUN_MODEL, &path));
-  filtra_status status = filtra_model_save(r->model, path);
-  free(path);
-  return status;
+  return save_model(r);
 }
 
 /* ---- checkpoints ---- */
 
-static const char RUN_KEY[] = "filtra.run";
+/* NULL when out of memory. */
+static json_t *write_position(const run *r) {
+  filtra_loader_position at = filtra_loader_get_position(r->loader);
+  json_t *object = ft_run_identity_write(&r->identity);
+  json_t *more = json_pack(
+      "{sO sb sI sI sf sI sf sf sf sf sf}", "settings", r->identity.settings, "model", r->saved,
+      "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch, "lowest_loss", r->lowest_loss,
+      "waited", (json_int_t)r->waited, "best_accuracy", r->best_accuracy, "best_loss", r->best_loss,
+      "validation_loss", r->progress.validation_loss, "validation_accuracy",
+      r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error);
+  bool done = object && more && !json_object_update(object, more);
+  json_decref(more);
+  if (done) return object;
+  json_decref(object);
+  return NULL;
+}
 
 static filtra_status save_checkpoint(run *r) {
-  filtra_loader_position at = filtra_loader_get_position(r->loader);
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   FT_TRY(ft_metrics_sync(r->metrics)); /* the lines of these steps are never written again */
-  json_t *object = json_pack("{sI sI sf sI sf sf sf sf sf}", "epoch", (json_int_t)at.epoch, "batch",
-                             (json_int_t)at.batch, "lowest_loss", r->lowest_loss, "waited",
-                             (json_int_t)r->waited, "best_accuracy", r->best_accuracy, "best_loss",
-                             r->best_loss, "validation_loss", r->progress.validation_loss,
-                             "validation_accuracy", r->progress.validation_accuracy,
-                             "validation_mae", r->progress.validation_absolute_error);
-  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-  char *path = NULL;
-  filtra_status status = text ? run_path(r, FT_RUN_CHECKPOINT, &path) : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = ft_trainer_save(r->trainer, path, RUN_KEY, text);
+  json_t *object = write_position(r);
+  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL, *path = NULL;
+  filtra_status status = text ? run_path(r, FT_RUN_CHECKPOINT, &path) : fail_memory();
+  if (!status) status = ft_trainer_save(r->trainer, path, FT_RUN_KEY, text);
   free(path);
   free(text);
   json_decref(object);
   return status;
 }
 
-static filtra_status take_position(run *r, const char *path, const char *text) {
+static filtra_status take_position(run *r, const char *path) {
   filtra_run_progress *p = &r->progress;
   json_int_t epoch, batch, waited;
-  json_t *object = text ? json_loads(text, 0, NULL) : NULL;
-  int failed = !object || json_unpack(object, "{sI sI sF sI sF sF sF sF s?F}", "epoch", &epoch,
-                                      "batch", &batch, "lowest_loss", &r->lowest_loss, "waited",
-                                      &waited, "best_accuracy", &r->best_accuracy, "best_loss",
-                                      &r->best_loss, "validation_loss", &p->validation_loss,
-                                      "validation_accuracy", &p->validation_accuracy,
-                                      "validation_mae", &p->validation_absolute_error);
-  json_decref(object);
+  int saved;
+  int failed = json_unpack(
+      r->checkpoint, "{sb sI sI sF sI sF sF sF sF s?F}", "model", &saved, "epoch", &epoch, "batch",
+      &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_accuracy", &r->best_accuracy,
+      "best_loss", &r->best_loss, "validation_loss", &p->validation_loss, "validation_accuracy",
+      &p->validation_accuracy, "validation_mae", &p->validation_absolute_error);
   if (failed || epoch < 0 || batch < 0 || waited < 0)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"%s\" is missing or damaged", path, RUN_KEY);
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"" FT_RUN_KEY "\" is damaged", path);
+  r->saved = saved;
   r->waited = (uint64_t)waited;
   p->step = filtra_trainer_steps(r->trainer);
   p->epoch = (double)p->step / (double)filtra_loader_batches(r->loader);
+  if (p->step > r->total)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: is of step %llu; the run has %llu steps", path,
+                   (unsigned long long)p->step, (unsigned long long)r->total);
   filtra_loader_position at = {.epoch = (uint64_t)epoch, .batch = (uint64_t)batch};
   filtra_status status = filtra_loader_set_position(r->loader, at);
   return status ? ft_fail_context(FILTRA_ERROR_INPUT, "%s", path) : FILTRA_OK;
 }
 
-/* A run that was stopped before its first checkpoint starts over. */
-static filtra_status restore_checkpoint(run *r) {
-  char *path, *text = NULL;
-  FT_TRY(run_path(r, FT_RUN_CHECKPOINT, &path));
-  filtra_status status = FILTRA_OK;
-  if (ft_file_exists(path)) {
-    status = ft_trainer_restore(r->trainer, path, RUN_KEY, &text);
-    if (!status) status = take_position(r, path, text);
+/* The best model so far must be this run's. */
+static filtra_status check_model(run *r) {
+  char *path;
+  json_t *model = NULL;
+  if (!r->saved) return FILTRA_OK;
+  FT_TRY(run_path(r, FT_RUN_MODEL, &path));
+  filtra_status status = ft_file_exists(path) ? ft_run_identity_read(path, &model) : FILTRA_OK;
+  const char *id = json_string_value(json_object_get(model, "id"));
+  if (!status && id && strcmp(id, r->identity.id) != 0)
+    status = ft_fail(FILTRA_ERROR_INPUT, "%s: is of another run (%s) than the checkpoint (%s)",
+                     path, id, r->identity.id);
+  else if (!status && !id && !r->options->allow_changes)
+    status = ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: is missing, the best model so far; bring it back, or resume with "
+                     "--allow-changes to save the next one",
+                     path);
+  else if (!status && !id) {
+    r->saved = false;
+    r->best_accuracy = r->best_loss = -1.0;
   }
-  free(text);
+  json_decref(model);
   free(path);
-  return status ? status : ft_metrics_rewind(r->metrics, r->progress.step);
+  return status;
+}
+
+static filtra_status restore_checkpoint(run *r) {
+  char *path;
+  FT_TRY(run_path(r, FT_RUN_CHECKPOINT, &path));
+  filtra_status status = filtra_trainer_restore(r->trainer, path);
+  if (!status) status = take_position(r, path);
+  if (!status) status = check_model(r);
+  free(path);
+  return status;
+}
+
+/* A run that was stopped before its first checkpoint starts over. */
+static filtra_status read_checkpoint(run *r) {
+  char *path;
+  bool has;
+  FT_TRY(ft_run_has(r->options->folder, FT_RUN_CHECKPOINT, &has));
+  r->begins = !has;
+  if (r->begins) {
+    ft_log(FILTRA_LOG_WARNING, "%s has no checkpoint: the run begins again", r->options->folder);
+    return FILTRA_OK;
+  }
+  FT_TRY(run_path(r, FT_RUN_CHECKPOINT, &path));
+  filtra_status status = ft_run_identity_read(path, &r->checkpoint);
+  free(path);
+  return status;
+}
+
+/* Who it is, and whether it still is who it was. */
+static filtra_status identify(run *r) {
+  char *path;
+  FT_TRY(ft_run_identify(&r->config, r->data, &r->identity));
+  if (r->begins) return FILTRA_OK;
+  FT_TRY(run_path(r, FT_RUN_CHECKPOINT, &path));
+  filtra_status status =
+      ft_run_identity_resume(&r->identity, r->checkpoint, path, r->options->allow_changes);
+  free(path);
+  return status;
 }
 
 /* ---- setting up ---- */
 
-static filtra_status parse_config(run *r, json_t **object) {
-  const char *text = r->options->config;
-  bool exists = ft_file_exists(r->config_path);
-  if (text && exists)
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "%s holds a run already; resume it, or choose another folder",
-                   r->options->folder);
-  if (text) return ft_json_parse(text, strlen(text), r->context, object);
-  if (exists) return ft_json_load(r->config_path, object);
-  return ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FT_RUN_CONFIG,
-                 r->options->folder);
-}
-
 static filtra_status read_config(run *r) {
   const filtra_run_options *o = r->options;
+  json_t *object = NULL, *expanded = NULL;
   FT_TRY(run_path(r, FT_RUN_CONFIG, &r->config_path));
   r->context = !o->config ? r->config_path : o->config_name ? o->config_name : "configuration";
-  json_t *object = NULL, *expanded = NULL;
-  filtra_status status = parse_config(r, &object);
+  filtra_status status = o->config
+                             ? ft_json_parse(o->config, strlen(o->config), r->context, &object)
+                             : ft_json_load(r->config_path, &object);
   /* A run's own configuration is complete; its preset may be of another version by now. */
   if (!status && o->config) status = ft_preset_expand(object, &expanded);
   if (!status) status = ft_run_config_read(o->config ? expanded : object, r->context, &r->config);
-  r->config.folder = o->config ? NULL : o->folder;
+  r->config.folder = r->begins ? NULL : o->folder;
   json_decref(expanded);
   json_decref(object);
   return status;
@@ -245,6 +310,9 @@ static filtra_status make_trainer(run *r) {
 /* A resumed run is cut as it began, whatever was tuned since. */
 static filtra_status pin_tuning(run *r) {
   ft_tuning *tuning;
+  bool has;
+  FT_TRY(ft_run_has(r->options->folder, FT_RUN_TUNING, &has));
+  if (r->begins && !has) return FILTRA_OK; /* it was killed before it noted its own */
   FT_TRY(ft_run_load_tuning(r->options->folder, r->device, &tuning));
   r->pinned = true;
   r->tuning = ft_tuning_use(r->device, tuning);
@@ -257,21 +325,40 @@ static void unpin_tuning(run *r) {
   ft_tuning_release(&tuning);
 }
 
+static filtra_status begin(run *r) {
+  const char *folder = r->options->folder;
+  bool made = false, is_new = r->options->config != NULL;
+  if (is_new) FT_TRY(ft_run_claim_folder(folder, &r->metrics, &made));
+  filtra_status status = ft_run_fill_folder(folder, r->device, &r->config, r->data);
+  if (!status) return ft_metrics_rewind(r->metrics, 0);
+  if (is_new) ft_run_abandon_folder(folder, made);
+  return status;
+}
+
+/* Nothing is read before no other process can be writing it. */
+static filtra_status reopen_folder(run *r) {
+  FT_TRY(ft_run_check_folder(r->options->folder));
+  FT_TRY(ft_metrics_open(r->options->folder, &r->metrics));
+  return read_checkpoint(r);
+}
+
 static filtra_status open_run(run *r) {
+  const filtra_run_options *o = r->options;
+  r->begins = o->config != NULL;
+  FT_TRY(o->config ? ft_run_check_vacant(o->folder) : reopen_folder(r));
   FT_TRY(read_config(r));
   FT_TRY(ft_run_open_data(&r->config, NULL, FILTRA_TRAIN, &r->data));
   FT_TRY(ft_run_config_fit(&r->config, r->context, r->data));
   FT_TRY(make_loader(r));
-  if (!r->options->config) FT_TRY(pin_tuning(r));
+  FT_TRY(identify(r));
+  if (!o->config) FT_TRY(pin_tuning(r));
   filtra_status status = make_trainer(r);
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
-  if (r->options->config)
-    FT_TRY(ft_run_make_folder(r->options->folder, r->device, &r->config, r->data));
-  FT_TRY(ft_metrics_open(r->options->folder, &r->metrics));
-  ft_run_clean_folder(r->options->folder);
-  FT_TRY(r->options->config ? ft_metrics_rewind(r->metrics, 0) : restore_checkpoint(r));
-  return ft_run_write_about(r->options->folder, r->model);
+  FT_TRY(r->begins ? begin(r) : restore_checkpoint(r));
+  ft_run_clean_folder(o->folder);
+  if (!r->begins) FT_TRY(ft_metrics_rewind(r->metrics, r->progress.step));
+  return ft_run_write_about(o->folder, r->model);
 }
 
 /* ---- the loop ---- */
@@ -281,6 +368,15 @@ static void report(run *r) {
   ft_metrics_speed(r->metrics, p);
   if (r->options->progress && !r->options->progress(r->options->user, p)) r->stop = true;
   p->evaluated = false;
+}
+
+/* A run that is complete without one would say that all is well. */
+static filtra_status has_model(const run *r) {
+  if (r->saved) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s has no " FT_RUN_MODEL ": after its last step there is none to be saved any "
+                 "more; train more steps, or begin the run again",
+                 r->options->folder);
 }
 
 static filtra_status train(run *r) {
@@ -299,7 +395,7 @@ static filtra_status train(run *r) {
     if (last) r->progress.steps = step;
     report(r);
   }
-  if (!r->stop || filtra_trainer_steps(r->trainer) == r->progress.steps) return FILTRA_OK;
+  if (!r->stop || filtra_trainer_steps(r->trainer) == r->progress.steps) return has_model(r);
   FT_TRY(save_checkpoint(r));
   return ft_fail(FILTRA_ERROR_CANCELLED, "stopped after step %llu of %llu; %s holds the checkpoint",
                  (unsigned long long)filtra_trainer_steps(r->trainer), (unsigned long long)r->total,
@@ -307,7 +403,8 @@ static filtra_status train(run *r) {
 }
 
 filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *options) {
-  if (!options->folder) return ft_fail(FILTRA_ERROR_ARGUMENT, "run: needs a folder");
+  if (!options->folder || !*options->folder)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "run: needs a folder (--out)");
   run *r = ft_calloc(1, sizeof *r);
   if (!r) return FILTRA_ERROR_HOST_MEMORY;
   r->device = device;
@@ -323,6 +420,8 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   filtra_dataset_close(&r->data);
   ft_metrics_close(&r->metrics);
   unpin_tuning(r);
+  ft_run_identity_free(&r->identity);
+  json_decref(r->checkpoint);
   free(r->config_path);
   free(r);
   return status;

@@ -4,6 +4,7 @@
 
 #include "data/dataset.h"
 #include "train/config.h"
+#include "train/metrics.h"
 
 #define FT_RUN_CONFIG     "config.json"
 #define FT_RUN_METRICS    "metrics.jsonl"
@@ -39,10 +40,22 @@ filtra_status ft_run_open_data(const ft_run_config *config, const char *path,
 /** Path of the file that holds what the best model came to on a split, where `filtra eval` has left
  * it; caller frees. Training removes it when a better model takes that one's place. */
 char *ft_run_evaluation_path(const char *folder, filtra_split split);
-/** Makes a new run's folder, after configuration, data and model were found good, with the device's
- * tuning in it. Leaves nothing behind on failure. */
-filtra_status ft_run_make_folder(const char *folder, const filtra_device *device,
+/** Whether a file of that name is in the folder. */
+filtra_status ft_run_has(const char *folder, const char *name, bool *has);
+/** Fails with INPUT unless the folder is a run's. */
+filtra_status ft_run_check_folder(const char *folder);
+/** Fails with ARGUMENT, naming what is there, unless a new run can have the folder: it does not
+ * exist, or holds nothing but what a run left that was killed before it had a configuration. */
+filtra_status ft_run_check_vacant(const char *folder);
+/** Makes such a folder this process's: makes it and opens its metrics, which locks it. Of several
+ * that try at once one succeeds; the others change nothing. *made: the folder is new. */
+filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool *made);
+/** Writes what a run begins with, the device's tuning too. With its configuration, written first,
+ * it is a run, which starts over where the rest is missing. */
+filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device,
                                  const ft_run_config *config, const filtra_dataset *data);
+/** Removes what these two made. */
+void ft_run_abandon_folder(const char *folder, bool made);
 /** The tuning that a run began with; NULL: none, or another device's, with a warning. */
 filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device,
                                  struct ft_tuning **tuning);

@@ -101,10 +101,8 @@ static void take_tuning(filtra_trainer *t, ft_tuning **tuning) {
   *tuning = NULL;
 }
 
-filtra_status ft_trainer_restore(filtra_trainer *t, const char *path, const char *key,
-                                 char **value) {
+filtra_status filtra_trainer_restore(filtra_trainer *t, const char *path) {
   ft_safetensors *file;
-  *value = NULL;
   FT_TRY(filtra_trainer_finish(t, NULL));
   FT_TRY(ft_safetensors_open(path, &file));
   ft_tuning *tuning;
@@ -112,17 +110,10 @@ filtra_status ft_trainer_restore(filtra_trainer *t, const char *path, const char
   if (!status) status = take(t, file, path);
   if (!status) take_tuning(t, &tuning);
   ft_tuning_release(&tuning);
-  const char *text = !status && key ? ft_safetensors_meta(file, key) : NULL;
-  if (text && !(*value = ft_strdup(text))) status = FILTRA_ERROR_HOST_MEMORY;
   ft_safetensors_close(&file);
   return status;
 }
 
 filtra_status filtra_trainer_save(filtra_trainer *trainer, const char *path) {
   return ft_trainer_save(trainer, path, NULL, NULL);
-}
-
-filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path) {
-  char *nothing;
-  return ft_trainer_restore(trainer, path, NULL, &nothing);
 }

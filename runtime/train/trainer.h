@@ -47,9 +47,5 @@ void ft_trainer_forget_graphs(filtra_trainer *trainer);
 /** As filtra_trainer_save, with a string of the caller's (NULL: none) in the metadata. */
 filtra_status ft_trainer_save(filtra_trainer *trainer, const char *path, const char *key,
                               const char *value);
-/** As filtra_trainer_restore; *value receives a copy of the value of `key`, freed by the caller;
- * NULL where there is none. */
-filtra_status ft_trainer_restore(filtra_trainer *trainer, const char *path, const char *key,
-                                 char **value);
 
 #endif

@@ -101,7 +101,7 @@ static void test_page(void **state) {
   char page[512];
   snprintf(page, sizeof page, "%s/page.html", test_folder());
   report(0, test_text("%s %s %s --out %s", a, b, c, page));
-  assert_string_equal(output, "");
+  assert_string_equal(output, test_text("%s: a table of 3 runs\n", page));
   size_t size;
   char *text = test_read(page, &size);
   test_well_formed(text);
@@ -162,6 +162,10 @@ static void test_wrong(void **state) {
   }
   /* a last line that is being written */
   const char *a = make_run("{\"data\": \"d\"}", "{\"step\":1,\"loss\":2}\n{\"step\":2,\"lo");
+  report(0, a);
+  assert_printed("| – | – | – | 1 |");
+  /* or that the file system had room for, but not its bytes, when the power went */
+  test_write(test_path(a, "metrics.jsonl"), "{\"step\":1,\"loss\":2}\n\0\0\0\0", 26);
   report(0, a);
   assert_printed("| – | – | – | 1 |");
   report(2, "");

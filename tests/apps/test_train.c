@@ -108,6 +108,10 @@ static void test_wrong_options(void **state) {
   }
   assert_code(run("", "2>&1"), 2);
   assert_printed("--data");
+  assert_code(run("", "--data x --out '' 2>&1"), 2);
+  assert_printed("--out is \"\"");
+  assert_code(run("", "--data x --allow-changes 2>&1"), 2);
+  assert_printed("goes with --resume");
   assert_code(run("", "more 2>&1"), 2);
   assert_printed("what is \"more\"?");
   assert_code(run("", "--nothing 2>&1"), 2);
@@ -241,9 +245,9 @@ static void test_odd_streams(void **state) {
 
 /* ---- signals ---- */
 
-static pid_t start(const char *arguments, const char *log) {
-  const char *line = test_text("exec '%s/../filtra' train %s %s >%s 2>&1", TEST_BINARY_DIR,
-                               common(), arguments, log);
+static pid_t start_in(const char *where, const char *arguments, const char *log) {
+  const char *line = test_text("cd %s && exec '%s/../filtra' train %s %s >%s 2>&1", where,
+                               TEST_BINARY_DIR, common(), arguments, log);
   pid_t child = fork();
   if (child == 0) {
     execl("/bin/sh", "sh", "-c", line, (char *)NULL);
@@ -251,6 +255,10 @@ static pid_t start(const char *arguments, const char *log) {
   }
   assert_true(child > 0);
   return child;
+}
+
+static pid_t start(const char *arguments, const char *log) {
+  return start_in(".", arguments, log);
 }
 
 static int count_lines(const char *path) {
@@ -321,6 +329,37 @@ static void test_killed(void **state) {
   test_same_run(reference_run(), folder);
 }
 
+/* Two begin in one folder, given or by its default name, with other seeds: one has it, the other
+ * says so and changes nothing. */
+static void test_started_together(void **state) {
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    const char *where = test_folder();
+    char folder[512];
+    pid_t children[2];
+    int status[2], winner;
+    snprintf(folder, sizeof folder, "%s/runs/agf", where);
+    for (int k = 0; k < 2; k++) {
+      const char *out = i % 2 ? "" : test_text("--out %s", folder);
+      children[k] = start_in(where, test_text("%s --seed %d %s", short_run(), k + 1, out),
+                             test_text("log-%d", k));
+    }
+    for (int k = 0; k < 2; k++)
+      assert_int_equal(waitpid(children[k], &status[k], 0), children[k]);
+    winner = WEXITSTATUS(status[0]) != 0;
+    assert_int_equal(WEXITSTATUS(status[winner]), 0);
+    if (WEXITSTATUS(status[!winner]) == 0) continue; /* by a name of its own, it came later */
+    assert_int_equal(WEXITSTATUS(status[!winner]), 2);
+    if (winner == 0) test_same_run(reference_run(), folder);
+    size_t size;
+    char *config = test_read(test_path(folder, "config.json"), &size);
+    assert_non_null(strstr(config, test_text("\"seed\": %d", winner + 1)));
+    free(config);
+    assert_code(resume(folder, "2>&1"), 0);
+    assert_printed("is complete: 16 of 16 steps");
+  }
+}
+
 /* Killed before there is a checkpoint, or a folder. */
 static void test_killed_early(void **state) {
   (void)state;
@@ -363,7 +402,7 @@ static void test_no_room(void **state) {
     code = train_in(kilobytes, mounted, folder);
     if (!code) break;
     failures++;
-    assert_code(code, 2);
+    assert_code(code, 1);
     assert_printed("cannot ");
     assert_printed(mounted);
     assert_printed("No space left on device");
@@ -384,7 +423,10 @@ static void test_any_directory(void **state) {
   assert_code(
       run(before, test_text("%s --data %s --out %s --steps 1 2>&1", short_run(), name, folder)), 0);
   test_patch(test_path(folder, "config.json"), "\"steps\": 1", "\"steps\": 2");
-  assert_code(resume(folder, "2>&1"), 0); /* one more step, in the tests' own directory */
+  assert_code(resume(folder, "2>&1"), 2);
+  assert_printed("\"steps\" was 1 and is 2");
+  /* one more step, in the tests' own directory */
+  assert_code(resume(folder, "--allow-changes 2>&1"), 0);
   assert_int_equal(count_lines(test_path(folder, "metrics.jsonl")), 4);
   const char *elsewhere = test_folder();
   for (int i = 0; i < 2; i++)
@@ -395,12 +437,12 @@ static void test_any_directory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_wrong_files),
-      cmocka_unit_test(test_wrong_folders), cmocka_unit_test(test_json),
-      cmocka_unit_test(test_terminal),      cmocka_unit_test(test_odd_streams),
-      cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_killed),
-      cmocka_unit_test(test_killed_early),  cmocka_unit_test(test_no_room),
-      cmocka_unit_test(test_any_directory),
+      cmocka_unit_test(test_wrong_options),    cmocka_unit_test(test_wrong_files),
+      cmocka_unit_test(test_wrong_folders),    cmocka_unit_test(test_json),
+      cmocka_unit_test(test_terminal),         cmocka_unit_test(test_odd_streams),
+      cmocka_unit_test(test_interrupted),      cmocka_unit_test(test_killed),
+      cmocka_unit_test(test_started_together), cmocka_unit_test(test_killed_early),
+      cmocka_unit_test(test_no_room),          cmocka_unit_test(test_any_directory),
   };
   return cmocka_run_group_tests_name("apps/train", tests, NULL, test_teardown);
 }

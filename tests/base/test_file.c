@@ -101,6 +101,28 @@ static void test_failed_writes_leave_the_old_file(void **state) {
   free(path);
 }
 
+/* A line is added whole or not at all. */
+static void test_failed_appending_adds_nothing(void **state) {
+  (void)state;
+  char *path = ft_path_join(test_folder(), "a.txt"), line[1000] = {0};
+  struct rlimit before, small;
+  FILE *stream;
+  assert_ok(ft_append_open(path, &stream));
+  assert_ok(ft_append_write(stream, path, "old\n", 4));
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = 100;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  filtra_status status = ft_append_write(stream, path, line, sizeof line);
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, SIG_DFL);
+  assert_int_equal(status, FILTRA_ERROR_IO);
+  fclose(stream);
+  assert_content(path, "old\n");
+  free(path);
+}
+
 /* Killed while writing at any moment, the file is one of the whole versions. */
 static void test_kill_leaves_a_whole_file(void **state) {
   (void)state;
@@ -145,13 +167,13 @@ static void test_links_and_special_files(void **state) {
   struct stat info;
   assert_int_equal(lstat(link, &info), 0);
   assert_true(S_ISLNK(info.st_mode));
-  assert_fails(ft_file_write("/dev/null", "x", 1), FILTRA_ERROR_IO, "not a regular file");
-  assert_fails(ft_file_write(folder, "x", 1), FILTRA_ERROR_IO, "not a regular file");
+  assert_fails(ft_file_write("/dev/null", "x", 1), FILTRA_ERROR_PATH, "not a regular file");
+  assert_fails(ft_file_write(folder, "x", 1), FILTRA_ERROR_PATH, "not a regular file");
   char *fifo = ft_path_join(folder, "fifo"), *data;
   size_t size;
   assert_int_equal(mkfifo(fifo, 0600), 0);
-  assert_fails(ft_file_read(fifo, 10, &data, &size), FILTRA_ERROR_IO, "not a regular file");
-  assert_fails(ft_file_read(folder, 10, &data, &size), FILTRA_ERROR_IO, "not a regular file");
+  assert_fails(ft_file_read(fifo, 10, &data, &size), FILTRA_ERROR_PATH, "not a regular file");
+  assert_fails(ft_file_read(folder, 10, &data, &size), FILTRA_ERROR_PATH, "not a regular file");
   free(fifo);
   free(target);
   free(link);
@@ -165,8 +187,8 @@ static void test_read_errors(void **state) {
   assert_ok(ft_file_write(path, "12345", 5));
   assert_fails(ft_file_read(path, 4, &data, &size), FILTRA_ERROR_INPUT, "5 bytes, at most 4");
   assert_null(data);
-  assert_fails(ft_file_read(missing, 4, &data, &size), FILTRA_ERROR_IO, "No such file");
-  assert_fails(ft_file_write(missing, "", 0), FILTRA_ERROR_IO, missing);
+  assert_fails(ft_file_read(missing, 4, &data, &size), FILTRA_ERROR_PATH, "No such file");
+  assert_fails(ft_file_write(missing, "", 0), FILTRA_ERROR_PATH, missing);
   free(path);
   free(missing);
 }
@@ -199,7 +221,7 @@ static void test_making_folders(void **state) {
   assert_ok(ft_file_write(file, "x", 1));
   assert_true(ft_file_exists(file));
   assert_false(ft_is_directory(file));
-  assert_fails(ft_make_directories(file), FILTRA_ERROR_IO, file);
+  assert_fails(ft_make_directories(file), FILTRA_ERROR_PATH, file);
   char *below = ft_path_join(deep, "more/g");
   assert_ok(ft_file_write_below(below, "y", 1));
   assert_content(below, "y");
@@ -227,7 +249,7 @@ static void test_listing_folders(void **state) {
     free(names[i]);
   }
   free(names);
-  assert_fails(ft_list_directory("/dev/null/none", &names, &count), FILTRA_ERROR_IO,
+  assert_fails(ft_list_directory("/dev/null/none", &names, &count), FILTRA_ERROR_PATH,
                "/dev/null/none");
   for (long n = 1; n < 6; n++) { /* one for the list, one for each name */
     ft_memory_fail_after(n);
@@ -284,6 +306,7 @@ int main(void) {
       cmocka_unit_test(test_write_and_replace),
       cmocka_unit_test(test_abort_leaves_the_old_file),
       cmocka_unit_test(test_failed_writes_leave_the_old_file),
+      cmocka_unit_test(test_failed_appending_adds_nothing),
       cmocka_unit_test(test_kill_leaves_a_whole_file),
       cmocka_unit_test(test_links_and_special_files),
       cmocka_unit_test(test_read_errors),

@@ -155,7 +155,7 @@ static void test_shortest(void **state) {
 static void test_load_errors(void **state) {
   (void)state;
   json_t *object;
-  assert_fails(ft_json_load("/dev/null/none.json", &object), FILTRA_ERROR_IO,
+  assert_fails(ft_json_load("/dev/null/none.json", &object), FILTRA_ERROR_PATH,
                "/dev/null/none.json");
   char *path = ft_path_join(test_folder(), "bad.json");
   assert_ok(ft_file_write(path, "{\n  \"a\": tru\n}", 14));

@@ -136,7 +136,7 @@ static void test_pipe(void **state) {
 static void test_no_file(void **state) {
   (void)state;
   ft_source *source;
-  assert_fails(ft_source_open(test_folder(), &source), FILTRA_ERROR_IO, "not a regular file");
+  assert_fails(ft_source_open(test_folder(), &source), FILTRA_ERROR_PATH, "not a regular file");
   assert_null(source);
 }
 

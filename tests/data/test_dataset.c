@@ -304,13 +304,13 @@ static void test_paths(void **state) {
   assert_fails(try_open(folder, &(filtra_dataset_options){.format = "listops"}), FILTRA_ERROR_INPUT,
                "none of the files of listops");
   snprintf(path, sizeof path, "%s/nothing.tsv", folder);
-  assert_fails(try_open(path, NULL), FILTRA_ERROR_IO, "nothing.tsv");
+  assert_fails(try_open(path, NULL), FILTRA_ERROR_PATH, "nothing.tsv");
   snprintf(path, sizeof path, "%s/pipe", folder);
   assert_int_equal(mkfifo(path, 0600), 0);
-  assert_fails(try_open(path, NULL), FILTRA_ERROR_IO, "not a regular file");
+  assert_fails(try_open(path, NULL), FILTRA_ERROR_PATH, "not a regular file");
   snprintf(path, sizeof path, "%s/basic_test.tsv", folder);
   assert_int_equal(mkdir(path, 0700), 0);
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_IO, "basic_test.tsv");
+  assert_fails(try_open(folder, NULL), FILTRA_ERROR_PATH, "basic_test.tsv");
 }
 
 static void test_options(void **state) {

@@ -117,7 +117,8 @@ static void test_what_is_wrong(void **state) {
   const char *folder = test_folder();
   filtra_dataset *ds;
   test_write_bytes(folder, "articles-training-a.xml", "<a/>", 4);
-  assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_IO, "ground-truth-training-a");
+  assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_PATH,
+               "ground-truth-training-a");
   test_write_bytes(folder, "articles-training-b.xml", "<a/>", 4);
   assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_INPUT, "more than one file");
 }

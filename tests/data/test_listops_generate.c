@@ -323,8 +323,8 @@ static void test_folder_cannot_be_made(void **state) {
       .train = 1, .val = 1, .test = 1, .min_length = 3, .max_length = 20};
   char *file = ft_path_join(test_folder(), "file"), *inside = ft_path_join(file, "inside");
   assert_ok(ft_file_write(file, "x", 1));
-  assert_fails(filtra_listops_generate(file, &o), FILTRA_ERROR_IO, "file");
-  assert_fails(filtra_listops_generate(inside, &o), FILTRA_ERROR_IO, "cannot make folder");
+  assert_fails(filtra_listops_generate(file, &o), FILTRA_ERROR_PATH, "file");
+  assert_fails(filtra_listops_generate(inside, &o), FILTRA_ERROR_PATH, "cannot make folder");
   free(file);
   free(inside);
 }

@@ -201,7 +201,7 @@ static void test_refusals(void **state) {
   const char *file = test_path(folder, "file");
   test_write(file, "x", 1);
   assert_fails(filtra_pathfinder_generate(file, &(filtra_pathfinder_options){.count = 3}),
-               FILTRA_ERROR_IO, "file");
+               FILTRA_ERROR_PATH, "file");
 }
 
 #ifdef FT_WITH_PNG
@@ -252,7 +252,7 @@ static void test_metadata(void **state) {
       assert_ok(try_open(root));
   }
   write_metadata(root, "imgs/0 sample_3.png 3 1\n");
-  assert_fails(try_open(root), FILTRA_ERROR_IO, "sample_3.png");
+  assert_fails(try_open(root), FILTRA_ERROR_PATH, "sample_3.png");
   write_metadata(root, "imgs/0 sample_1.png 1 1\n");
   test_write(test_path(root, "imgs/0/sample_1.png"), "no image", 8);
   assert_fails(try_open(root), FILTRA_ERROR_INPUT, "sample_1.png: neither PNG nor JPEG");

@@ -184,7 +184,7 @@ static void test_damaged_profiles(void **state) {
   ft_caps caps = any_gpu();
   assert_fails(ft_caps_override(&caps, "@minimun"), FILTRA_ERROR_INPUT, "did you mean @minimum?");
   assert_fails(ft_caps_override(&caps, "@"), FILTRA_ERROR_INPUT, "--list-profiles");
-  assert_fails(ft_caps_override(&caps, "@/"), FILTRA_ERROR_IO, "regular file");
+  assert_fails(ft_caps_override(&caps, "@/"), FILTRA_ERROR_PATH, "regular file");
 }
 
 /* A device's own profile changes nothing on it. */

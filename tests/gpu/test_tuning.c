@@ -337,7 +337,7 @@ static void test_opening(void **state) {
   assert_null(dev->tuning);
   filtra_device_close(&dev);
   assert_fails(open_with(cached, cache, &dev), FILTRA_ERROR_INPUT, cached);
-  assert_fails(open_with("/dev/null/none", "", &dev), FILTRA_ERROR_IO, "/dev/null/none");
+  assert_fails(open_with("/dev/null/none", "", &dev), FILTRA_ERROR_PATH, "/dev/null/none");
 
   assert_ok(open_with(path, "", &dev));
   assert_int_equal(ft_tuning_chosen(dev->tuning), 1);

@@ -16,7 +16,8 @@ const char *test_new_run(void);
 /** A whole file, NUL-terminated; the caller frees. Fails the test when it cannot be read. */
 char *test_read(const char *path, size_t *size);
 void test_write(const char *path, const void *data, size_t size);
-/** Exchanges the first `from` in a file for `to`, of the same length; fails when there is none. */
+/** Exchanges the first `from` in a file for `to`, of the same length; fails when there is none.
+ * Takes the checksum out of a safetensors file. */
 void test_patch(const char *path, const char *from, const char *to);
 
 /** A folder with ListOps data of 6 to 28 tokens, 10 classes: 48 trees for training, 16 for

@@ -166,7 +166,7 @@ static void test_one_process_a_run(void **state) {
   FILE *lock;
   const char *metrics = test_path(reference_run(), "metrics.jsonl");
   assert_ok(ft_append_open(metrics, &lock));
-  assert_fails(run(NULL, reference_run(), NULL), FILTRA_ERROR_IO, "another process");
+  assert_fails(run(NULL, reference_run(), NULL), FILTRA_ERROR_PATH, "another process");
   fclose(lock);
   assert_ok(run(NULL, reference_run(), NULL));
 }
@@ -248,7 +248,7 @@ static void test_configurations(void **state) {
                cases[i].part);
     assert_false(ft_file_exists(folder));
   }
-  refuse(", \"data\": \"nowhere/at/all\"", FILTRA_ERROR_IO, "nowhere/at/all");
+  refuse(", \"data\": \"nowhere/at/all\"", FILTRA_ERROR_PATH, "nowhere/at/all");
   assert_fails(run("[]", test_new_run(), NULL), FILTRA_ERROR_INPUT, "must be a JSON object");
   assert_fails(run("{\"a\": 1, \"a\": 2}", test_new_run(), NULL), FILTRA_ERROR_INPUT,
                "configuration:1:");
@@ -342,10 +342,12 @@ static void test_damaged_checkpoints(void **state) {
   memset(data + size - 4, 0xff, 4);
   test_write(test_path(folder, NAME), data, size);
   free(data);
+  refuse_resume(folder, NAME, "checksum");
+  test_patch(test_path(folder, NAME), "filtra.step", "filtra.step");
   refuse_resume(folder, NAME, "NaN");
   folder = copied_run();
   test_patch(test_path(folder, "config.json"), "\"layers\": 1", "\"layers\": 2");
-  refuse_resume(folder, NAME, "layers.1.");
+  refuse_resume(folder, NAME, "\"layers\" was 1 and is 2");
   folder = copied_run();
   truncate_file(test_path(folder, "config.json"), 0.5);
   refuse_resume(folder, "config.json", "not valid JSON");
@@ -373,7 +375,7 @@ static void test_damaged_models(void **state) {
   assert_true(e.majority >= 0.1 && e.majority < 1);
   assert_fails(filtra_run_evaluate(test_device(), folder, "tests", NULL, &e), FILTRA_ERROR_ARGUMENT,
                "train, val and test");
-  assert_fails(filtra_run_evaluate(test_device(), folder, "val", "nowhere", &e), FILTRA_ERROR_IO,
+  assert_fails(filtra_run_evaluate(test_device(), folder, "val", "nowhere", &e), FILTRA_ERROR_PATH,
                "nowhere");
   truncate_file(test_path(folder, "model.safetensors"), 0.9);
   assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, &e), FILTRA_ERROR_INPUT,

@@ -51,8 +51,8 @@ static void test_tokenizer_is_kept(void **state) {
     if (i == 1) assert_ok(status); /* it is <unk> */
     const char *kept = test_path(folder, "tokenizer.json");
     assert_int_equal(remove(kept), 0);
-    assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, &result), FILTRA_ERROR_IO,
-                 "tokenizer.json");
+    assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, &result),
+                 FILTRA_ERROR_PATH, "tokenizer.json");
     write_text(kept, "{\"tokenizer\": \"words\"}");
     assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, &result),
                  FILTRA_ERROR_INPUT, "tokenizer.json: ");

@@ -263,7 +263,8 @@ static void bad_batches_are_refused(void **state) {
   b.lengths[0] = LENGTH + 1;
   assert_fails(filtra_trainer_step(trainer, &b.batch, NULL), FILTRA_ERROR_INPUT, "max_length");
   assert_int_equal(filtra_trainer_steps(trainer), 0);
-  assert_fails(filtra_trainer_restore(trainer, "nowhere/state"), FILTRA_ERROR_IO, "nowhere/state");
+  assert_fails(filtra_trainer_restore(trainer, "nowhere/state"), FILTRA_ERROR_PATH,
+               "nowhere/state");
   filtra_trainer_destroy(&trainer);
   filtra_model_destroy(&model);
 }

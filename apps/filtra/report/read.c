@@ -49,18 +49,19 @@ static filtra_status add_line(report_run *run, metrics *m, const json_t *line) {
   return time > 0.0 ? add_point(&m->time, step, time) : FILTRA_OK;
 }
 
-/* A last line that is not whole is being written, or was when its process ended. */
+/* A last line that is not whole, or blank where the power went, was being written. */
 static filtra_status read_lines(report_run *run, metrics *m, ft_lines *lines) {
   bool more, broken = false;
   for (;;) {
-    FT_TRY(ft_lines_next(lines, &more));
-    if (!more) return FILTRA_OK;
+    filtra_status status = ft_lines_next(lines, &more);
+    if (!status && !more) return FILTRA_OK;
+    if (status && status != FILTRA_ERROR_INPUT) return status;
     if (broken)
       return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: not a JSON object", lines->path,
                      (unsigned long long)lines->number - 1);
-    json_t *line = json_loads(lines->line, JSON_REJECT_DUPLICATES, NULL);
+    json_t *line = status ? NULL : json_loads(lines->line, JSON_REJECT_DUPLICATES, NULL);
     broken = !json_is_object(line);
-    filtra_status status = broken ? FILTRA_OK : add_line(run, m, line);
+    status = broken ? FILTRA_OK : add_line(run, m, line);
     json_decref(line);
     if (status)
       return ft_fail_context(status, "%s:%llu", lines->path, (unsigned long long)lines->number);

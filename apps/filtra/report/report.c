@@ -44,6 +44,7 @@ static int report(const char *name, char **paths, size_t count, const char *out,
   int code = status ? command_fail(name, status) : COMMAND_DONE;
   if (!status && form == FORM_JSON) code = command_print_json(name, report_json(runs, count));
   if (!status && form == FORM_MARKDOWN && !out) report_write_markdown(stdout, runs, count);
+  if (!status && out) printf("%s: a table of %zu run%s\n", out, count, count > 1 ? "s" : "");
   for (size_t i = 0; i < count; i++)
     report_free(&runs[i]);
   free(runs);

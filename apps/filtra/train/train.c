@@ -19,7 +19,7 @@ typedef struct train_arguments {
   filtra_device_options device;
   const char *config, *out, *resume;
   json_t *sets; /* [string]: assignments in the order given */
-  bool json, list;
+  bool json, list, allow_changes;
 } train_arguments;
 
 /* ---- progress ---- */
@@ -233,7 +233,8 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                                       .config_name = a->config,
                                       .folder = folder,
                                       .progress = show_progress,
-                                      .user = &d};
+                                      .user = &d,
+                                      .allow_changes = a->allow_changes};
   command_catch_interrupts(); /* the first saves a checkpoint */
   signal(SIGPIPE, SIG_IGN);   /* a reader of the progress that goes away must not end the run */
   filtra_status status = filtra_run_train(device, &options);
@@ -290,6 +291,7 @@ static void print_help(void) {
       "  --seed S           of initial values, shuffling and dropout\n"
       "  --out DIR          run folder; default runs/MIXER, or runs/PRESET\n"
       "  --resume DIR       continue an interrupted run where its checkpoint is\n"
+      "  --allow-changes    also where config.json or the data changed since\n"
       "  --json             print one JSON object at the end\n%s",
       device_options_help);
   print_config_keys();
@@ -332,6 +334,7 @@ static const command_option OPTIONS[] = {
     COMMAND_KEY("seed", take_key),
     COMMAND_OUT(train_arguments, out),
     COMMAND_TEXT("resume", train_arguments, resume),
+    COMMAND_FLAG("allow-changes", train_arguments, allow_changes),
     COMMAND_FLAG("json", train_arguments, json),
 };
 
@@ -342,6 +345,10 @@ int run_train(int argc, char **argv) {
   if (result < 0 && a.resume && (a.config || a.out || json_array_size(a.sets)))
     result = command_misused(argv[0], "--resume takes the configuration of the run; leave out "
                                       "--config, --out, --preset, --set and its short forms");
+  if (result < 0 && a.allow_changes && !a.resume)
+    result = command_misused(argv[0], "--allow-changes goes with --resume");
+  if (result < 0 && a.out && !*a.out)
+    result = command_misused(argv[0], "--out is \"\", not the name of a folder");
   if (result < 0) result = a.list ? list_presets(a.json) : train(&a);
   json_decref(a.sets);
   return result;

@@ -1,0 +1,36 @@
+/* A number for what a data set teaches: samples, targets and their order, as training sees them. */
+#include "base/rng.h"
+#include "data/dataset.h"
+
+static uint64_t add_input(uint64_t hash, const filtra_dataset *ds, const ft_samples *samples,
+                          const ft_sample_row *row) {
+  size_t tokens = (size_t)row->length + row->second_length, width = ds->info.features;
+  if (ds->info.input == FILTRA_INPUT_TOKENS) {
+    const uint16_t *ids = samples->tokens.ids + row->first;
+    tokens += ds->info.target == FILTRA_TARGET_NEXT;
+    return ft_hash_bytes(hash, ids, tokens * sizeof *ids);
+  }
+  if (samples->bytes) return ft_hash_bytes(hash, samples->bytes + row->first, tokens * width);
+  return ft_hash_bytes(hash, samples->values + row->first, tokens * width * sizeof(float));
+}
+
+static uint64_t add_split(uint64_t hash, const filtra_dataset *ds, const ft_split *split) {
+  hash = ft_hash_bytes(hash, &split->count, sizeof split->count);
+  for (size_t i = 0; i < split->count; i++) {
+    const ft_sample_row *row = &split->samples->rows[split->rows ? split->rows[i] : i];
+    const uint32_t lengths[2] = {row->length, row->second_length};
+    hash = ft_hash_bytes(hash, lengths, sizeof lengths);
+    hash = ft_hash_bytes(hash, &row->label, sizeof row->label); /* or the value's bits */
+    hash = add_input(hash, ds, split->samples, row);
+  }
+  return hash;
+}
+
+uint64_t ft_dataset_fingerprint(const filtra_dataset *ds) {
+  size_t scales = ds->feature_scale ? ds->info.features * sizeof(float) : 0;
+  uint64_t hash = ft_hash_text(ds->info.format);
+  hash = ft_hash_bytes(hash, ds->feature_scale, scales);
+  hash = ft_hash_bytes(hash, ds->feature_offset, scales);
+  hash = add_split(hash, ds, &ds->splits[FILTRA_TRAIN]);
+  return add_split(hash, ds, &ds->splits[FILTRA_VAL]);
+}

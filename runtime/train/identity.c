@@ -1,0 +1,119 @@
+#include "train/identity.h"
+
+#include "base/rng.h"
+#include "base/safetensors.h"
+#include "data/dataset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the data lie and when files are written changes no number. */
+static const char *const FREE_KEYS[] = {"data", "log_every", "checkpoint_every"};
+
+/* NULL when out of memory. */
+static char *text_of(const json_t *value) {
+  return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+}
+
+filtra_status ft_run_identify(const ft_run_config *config, const filtra_dataset *data,
+                              ft_run_identity *out) {
+  uint64_t fingerprint = ft_dataset_fingerprint(data);
+  *out = (ft_run_identity){.settings = ft_run_config_write(config)};
+  for (size_t i = 0; i < FT_COUNT(FREE_KEYS); i++)
+    json_object_del(out->settings, FREE_KEYS[i]);
+  char *text = out->settings ? text_of(out->settings) : NULL;
+  if (!text) {
+    ft_run_identity_free(out);
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
+  snprintf(out->data, sizeof out->data, "%016llx", (unsigned long long)fingerprint);
+  snprintf(out->id, sizeof out->id, "%016llx",
+           (unsigned long long)ft_hash_bytes(fingerprint, text, strlen(text)));
+  free(text);
+  return FILTRA_OK;
+}
+
+void ft_run_identity_free(ft_run_identity *identity) {
+  json_decref(identity->settings);
+  *identity = (ft_run_identity){0};
+}
+
+json_t *ft_run_identity_write(const ft_run_identity *identity) {
+  return json_pack("{si ss ss}", "format", FT_RUN_FORMAT, "id", identity->id, "data",
+                   identity->data);
+}
+
+/* ---- reading ---- */
+
+static filtra_status parse(const char *path, const char *text, json_t **out) {
+  int format;
+  const char *id, *data;
+  *out = text ? json_loads(text, 0, NULL) : NULL;
+  if (!*out || json_unpack(*out, "{si ss ss}", "format", &format, "id", &id, "data", &data))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: metadata \"" FT_RUN_KEY "\" is missing or damaged; it was not written by a "
+                   "run",
+                   path);
+  if (format == FT_RUN_FORMAT) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: is of format %d; this version of filtra reads %d", path,
+                 format, FT_RUN_FORMAT);
+}
+
+filtra_status ft_run_identity_read(const char *path, json_t **out) {
+  ft_safetensors *file;
+  *out = NULL;
+  FT_TRY(ft_safetensors_open(path, &file));
+  filtra_status status = parse(path, ft_safetensors_meta(file, FT_RUN_KEY), out);
+  ft_safetensors_close(&file);
+  if (!status) return FILTRA_OK;
+  json_decref(*out);
+  *out = NULL;
+  return status;
+}
+
+/* ---- resuming ---- */
+
+/* Lists the settings that differ; a key that the older one lacks did not exist yet. */
+static filtra_status list_changes(const json_t *then, const json_t *now, const char *outer,
+                                  char *list, size_t size) {
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)now, key, value) {
+    const json_t *before = json_object_get(then, key);
+    if (!before || json_equal(before, value)) continue;
+    if (json_is_object(before) && json_is_object(value)) {
+      FT_TRY(list_changes(before, value, "mixer.", list, size));
+      continue;
+    }
+    char *was = text_of(before), *is = text_of(value);
+    size_t used = strlen(list);
+    if (was && is)
+      snprintf(list + used, size - used, "%s\"%s%s\" was %s and is %s", used ? ", " : "", outer,
+               key, was, is);
+    free(was);
+    free(is);
+    if (!was || !is) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
+  return FILTRA_OK;
+}
+
+filtra_status ft_run_identity_resume(ft_run_identity *now, const json_t *checkpoint,
+                                     const char *path, bool allow_changes) {
+  char changes[1024] = "";
+  const char *data = json_string_value(json_object_get(checkpoint, "data"));
+  FT_TRY(list_changes(json_object_get(checkpoint, "settings"), now->settings, "", changes,
+                      sizeof changes));
+  snprintf(now->id, sizeof now->id, "%s", json_string_value(json_object_get(checkpoint, "id")));
+  if (allow_changes) return FILTRA_OK;
+  if (*changes)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: settings changed since: %s; undo that, or resume with --allow-changes",
+                   path, changes);
+  if (strcmp(data, now->data) != 0)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: was trained on other data than \"data\" holds now (fingerprint %s, now "
+                   "%s); bring them back, or resume with --allow-changes",
+                   path, data, now->data);
+  return FILTRA_OK;
+}
