@@ -139,7 +139,7 @@ FILTRA_API void filtra_tokenizer_destroy(filtra_tokenizer **tokenizer);
 typedef enum filtra_split { FILTRA_TRAIN = 0, FILTRA_VAL, FILTRA_TEST } filtra_split;
 enum { FILTRA_SPLITS = 3 };
 
-/** "train", "val" or "test". */
+/** "train", "val" or "test". Thread-safe. */
 FILTRA_API const char *filtra_split_name(filtra_split split);
 
 /** What a sequence consists of. */
@@ -188,6 +188,7 @@ typedef struct filtra_dataset_options {
   /** Which columns of a table are meant, by name or number from 1; NULL: those that the table calls
    * so (see "table" above). Other formats refuse them. */
   const char *text_column, *target_column;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_dataset_options;
 
 typedef struct filtra_dataset_info {
@@ -203,6 +204,7 @@ typedef struct filtra_dataset_info {
   uint32_t longest;                  /**< tokens of the longest sequence of any split */
   uint32_t max_length;               /**< as given to filtra_dataset_open */
   bool validation_held_out;          /**< validation was taken from the training file */
+  uint64_t reserved[8];              /**< 0 */
 } filtra_dataset_info;
 
 /** One sample; its tokens stay valid while the dataset is open. */
@@ -213,8 +215,9 @@ typedef struct filtra_sample {
   uint32_t length;
   const uint16_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
-  int32_t label; /**< where the target is a class */
-  float value;   /**< where the target is a value */
+  int32_t label;        /**< where the target is a class */
+  float value;          /**< where the target is a value */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_sample;
 
 /** Reads a file or a folder. `options` may be NULL. Where a training file but no validation file
@@ -258,8 +261,9 @@ typedef struct filtra_batch {
    * row, so that every row is a valid sequence. */
   const float *weights;
   const uint32_t
-      *indices;   /**< [size] positions in the split; may be NULL in a caller's own batch */
-  uint64_t epoch; /**< counts from 0 */
+      *indices;         /**< [size] positions in the split; may be NULL in a caller's own batch */
+  uint64_t epoch;       /**< counts from 0 */
+  uint64_t reserved[8]; /**< 0 */
 } filtra_batch;
 
 /** Walks a split in batches, forever, one epoch after the other. Samples are grouped by length into
@@ -278,14 +282,16 @@ typedef struct filtra_loader_options {
   size_t bucket_count;
   bool shuffle; /**< a new order every epoch, drawn from (seed, epoch); else file order */
   uint64_t seed;
-  bool drop_last;    /**< leave out each bucket's last partial batch */
-  uint32_t prefetch; /**< batches prepared ahead; 0: 3 */
+  bool drop_last;       /**< leave out each bucket's last partial batch */
+  uint32_t prefetch;    /**< batches prepared ahead; 0: 3 */
+  uint64_t reserved[8]; /**< 0 */
 } filtra_loader_options;
 
 /** Where a loader stands: enough to continue with exactly the batches that would have followed. */
 typedef struct filtra_loader_position {
-  uint64_t epoch; /**< of the next batch */
-  uint64_t batch; /**< its place in the epoch, below filtra_loader_batches */
+  uint64_t epoch;       /**< of the next batch */
+  uint64_t batch;       /**< its place in the epoch, below filtra_loader_batches */
+  uint64_t reserved[2]; /**< 0 */
 } filtra_loader_position;
 
 /** The dataset must stay open while the loader exists. Caller destroys. */
@@ -322,6 +328,7 @@ typedef struct filtra_listops_options {
   uint32_t threads;            /**< 0: one per processor; the result is the same for any number */
   filtra_progress_fn progress; /**< trees found and wanted; may be NULL */
   void *progress_user;
+  uint64_t reserved[4]; /**< 0 */
 } filtra_listops_options;
 
 /** Writes basic_train.tsv, basic_val.tsv and basic_test.tsv into `directory`, which is made if need
@@ -342,6 +349,7 @@ typedef struct filtra_pathfinder_options {
   uint32_t threads;            /**< 0: one per processor; the result is the same for any number */
   filtra_progress_fn progress; /**< images drawn and wanted; may be NULL */
   void *progress_user;
+  uint64_t reserved[4]; /**< 0 */
 } filtra_pathfinder_options;
 
 /** Writes DIRECTORY/curv_contour_length_N, made with its parents, in the published layout:

@@ -47,6 +47,7 @@ typedef struct filtra_device_info {
   bool memory_budget;       /**< VK_EXT_memory_budget */
   bool pipeline_statistics; /**< VK_KHR_pipeline_executable_properties */
   bool cooperative_matrix;  /**< VK_KHR_cooperative_matrix */
+  uint64_t reserved[16];    /**< 0 */
 } filtra_device_info;
 
 /** Lists every physical device, usable or not, best choice first in `index` order of preference:
@@ -78,6 +79,7 @@ typedef struct filtra_device_options {
    * and goes to the log. Fails with UNSUPPORTED where the layer is not installed. The environment
    * variable FILTRA_VALIDATION=1 does the same. */
   bool validation;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_device_options;
 
 /** Opens a device. `options` may be NULL. Fails with NO_DEVICE, listing what there is. */

@@ -47,13 +47,23 @@
  *   sentence what went wrong and where. Ops return tensors instead: their errors are sticky and
  *   reported by filtra_graph_compile().
  * - Option structs may be NULL or zero: zero means the default that the field's comment states.
+ * - Structs end with `reserved` words, which later versions turn into fields, so that the struct
+ *   keeps its size. Start from zeros: a word that is not 0 in a struct of options is an ARGUMENT
+ *   error. In what the library fills in they are 0.
  * - Handles are opaque; destroying one sets the caller's pointer to NULL, and NULL is fine.
+ * - NULL for a pointer whose comment does not allow it is an ARGUMENT error; functions without a
+ *   status return 0 or NULL then. A handle that was destroyed cannot be told from a living one.
  * - The library never prints, never exits and keeps no global state but the log sink.
  * - The same device, driver, library version, configuration and seed give the same bits, dropout
  *   included: reductions have a fixed order and random numbers are a function of seed, step and
  *   position.
  * - Memory use is known when filtra_graph_compile() returns; nothing is allocated on the device
  *   while a graph runs.
+ *
+ * ## Versions
+ * FILTRA_VERSION_MAJOR, _MINOR and _PATCH are the headers', filtra_version() the library's. What is
+ * newer than 0.1 says "Since 0.x" in its comment. Before 1.0 each minor version may break programs
+ * and has a soname of its own (libfiltra.so.0.1); patches do not.
  *
  * ## Threads
  * One thread at a time per device and everything made on it. Different devices, or two handles of

@@ -30,6 +30,7 @@ typedef struct filtra_generator_options {
   /** When the text grows beyond the model's max_length, go on from its newest half, read anew with
    * positions from 0, instead of failing. */
   bool slide;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_generator_options;
 
 /** Allocates what is kept of max_length tokens of each sequence. Fails with ARGUMENT when the model
@@ -60,6 +61,7 @@ typedef struct filtra_sampling {
    * all. Applies to what top_k left. */
   float top_p;
   uint64_t seed;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_sampling;
 
 /** A token id from logits [vocabulary], never 0, which is padding. A function of its arguments:

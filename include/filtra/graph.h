@@ -14,6 +14,8 @@
  * accepts NULL and passes it on, and filtra_graph_compile reports the first error. So ops compose
  * as expressions and nothing fails unseen.
  *
+ * One thread at a time per device.
+ *
  * A tensor belongs to its graph and dies with it. Shapes are outermost first; elements are of
  * a filtra_dtype. A view (heads, split, reshape) shares its parent's bytes.
  */
@@ -54,6 +56,7 @@ typedef struct filtra_parameter_options {
    * filtra_graph_parameter_copy. It follows every change of the master, updates included.
    * FILTRA_F32, which is 0: none. */
   filtra_dtype copy;
+  uint64_t reserved[4]; /**< 0 */
 } filtra_parameter_options;
 
 /** Named parameters as views into one flat F32 buffer; decayed ones lie first, buffers last. Values,
@@ -97,7 +100,8 @@ typedef struct filtra_graph_options {
   filtra_arena *arena; /**< NULL: a private one */
   /** Runs that may be in flight at once, each with its own input and output slots. 0: 3. */
   uint32_t slots;
-  bool training; /**< dropout is active */
+  bool training;        /**< dropout is active */
+  uint64_t reserved[8]; /**< 0 */
 } filtra_graph_options;
 
 FILTRA_API filtra_status filtra_graph_create(filtra_device *device,
@@ -148,6 +152,9 @@ FILTRA_API filtra_status filtra_graph_set(filtra_graph *g, filtra_tensor *input,
 FILTRA_API filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket);
 /** Waits until that run is done. */
 FILTRA_API filtra_status filtra_graph_wait(filtra_graph *g, uint64_t ticket);
+/** Whether that run is done; asks without waiting. A run that failed, on a lost device too, counts
+ * as done: filtra_graph_wait says how it ended. */
+FILTRA_API bool filtra_graph_done(const filtra_graph *g, uint64_t ticket);
 /** Submit and wait. */
 FILTRA_API filtra_status filtra_graph_run(filtra_graph *g);
 /** An output of the run last waited for, densely packed in the tensor's shape. */

@@ -84,7 +84,8 @@ typedef struct filtra_model_config {
   float embedding_init;
   /** Regression: the head gives (value - target_mean) / target_scale; scale 0: 1. Else 0, 0. */
   float target_mean, target_scale;
-  uint64_t seed; /**< of the initial values */
+  uint64_t seed;         /**< of the initial values */
+  uint64_t reserved[16]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT naming the field and its

@@ -1,7 +1,7 @@
 /* Operations on graph tensors, each with its gradient.
  *
  * Every function records on the graph and returns the result, or NULL after an error (sticky, see
- * graph.h). Option structs may be NULL: all defaults. "Dense" means packed without gaps; ops that
+ * graph.h). One thread at a time per device. Option structs may be NULL: all defaults. "Dense" means packed without gaps; ops that
  * take views (heads, split pieces) say so. B batch, H heads, N tokens, C = H*D width, D head width.
  */
 #ifndef FILTRA_OPS_H
@@ -20,6 +20,7 @@ typedef struct filtra_matmul_options {
   bool transpose_b; /**< b is [.., N, K] */
   float scale;      /**< result times scale; 0: 1 */
   bool token_major; /**< 4-D result [B,H,M,N] is stored [B,M,H,N], ready for filtra_merge_heads */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_matmul_options;
 
 /** [.., M, K] x [.., K, N] -> [.., M, N]; 2 to 4 dimensions, equal batch dimensions. Takes views
@@ -49,6 +50,7 @@ typedef struct filtra_linear_options {
   filtra_activation activation; /**< applied to x W^T + b */
   float dropout;                /**< rate in [0,1), applied after the activation; training only */
   filtra_tensor *residual;      /**< dense [.., out], added last */
+  uint64_t reserved[4];         /**< 0 */
 } filtra_linear_options;
 
 /** residual + dropout(activation(x W^T + b)) in one kernel: x [.., in] dense, w [out, in],
@@ -66,11 +68,12 @@ FILTRA_API filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_
 /* ---- token mixing (ops/attention.c, gfsa.c, plaplacian.c, agf.c) ------------------------- */
 
 typedef struct filtra_attention_options {
-  bool causal;         /**< query i sees keys j <= i + (Nk - Nq) */
-  filtra_tensor *mask; /**< F32 [B,Nk], > 0 keeps a key; NULL: all. No gradient */
-  filtra_tensor *bias; /**< F32 added to the scaled scores: [Nq,Nk], [H,Nq,Nk] or [B,H,Nq,Nk] */
-  float scale;         /**< of the scores; 0: 1/sqrt(D) */
-  float dropout;       /**< rate on the attention weights; training only */
+  bool causal;          /**< query i sees keys j <= i + (Nk - Nq) */
+  filtra_tensor *mask;  /**< F32 [B,Nk], > 0 keeps a key; NULL: all. No gradient */
+  filtra_tensor *bias;  /**< F32 added to the scaled scores: [Nq,Nk], [H,Nq,Nk] or [B,H,Nq,Nk] */
+  float scale;          /**< of the scores; 0: 1/sqrt(D) */
+  float dropout;        /**< rate on the attention weights; training only */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_attention_options;
 
 /** softmax(scale q k^T + bias) v by online softmax; never forms an Nq x Nk matrix, forward or
@@ -85,6 +88,7 @@ typedef struct filtra_gfsa_options {
   filtra_attention_options attention; /**< of A; dropout is on A, one mask for every use of it */
   int order;                          /**< K, 1 to 32; 0: 3 */
   float w0, w1, wK;                   /**< of every head, where there is no tensor */
+  uint64_t reserved[4];               /**< 0 */
 } filtra_gfsa_options;
 
 /** Graph-filter self-attention (Choi et al. 2024): y = H v with A the weights of filtra_attention
@@ -112,7 +116,8 @@ typedef struct filtra_plaplacian_options {
   const float *p;
   float eps; /**< added to squared distances, in [1e-12,1e6]; 0: 1e-3 */
   filtra_diagonal diagonal;
-  bool euler; /**< y_x = v_x + sum_y A_xy P_xy (v_y - v_x) */
+  bool euler;           /**< y_x = v_x + sum_y A_xy P_xy (v_y - v_x) */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_plaplacian_options;
 
 /** p-Laplacian attention (Nguyen et al. 2023, equation 12): y_x = sum_y A_xy P_xy v_y with the
@@ -161,6 +166,7 @@ typedef struct filtra_agf_options {
   filtra_agf_variant variant;
   bool symmetric_domain; /**< basis argument 2 sigmoid(s) - 1 instead of sigmoid(s) */
   filtra_tensor **ortho; /**< receives the orthogonality loss per sample [B]; NULL: not wanted */
+  uint64_t reserved[4];  /**< 0 */
 } filtra_agf_options;
 
 /** Attentive graph filter (Wi et al. 2025): y = (U * g(sigmoid(s))) (V^T value), g(x) = sum_k
@@ -300,6 +306,7 @@ typedef struct filtra_gibbs_options {
   float lanczos_m;      /**< 3 */
   float lorentz_xi;     /**< 4 */
   float wang_a, wang_b; /**< 2, 2 */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_gibbs_options;
 
 #define FILTRA_MAX_KERNEL_ORDER 16
@@ -335,6 +342,7 @@ typedef struct filtra_dhhp_options {
   /** Stride m of P, which takes the tokens 0, m, 2m, .., then 1, m + 1, .. and so on; where m
    * divides N, the view [N/m, m] transposed. 0: no permutation. */
   int64_t permutation;
+  uint64_t reserved[4]; /**< 0 */
 } filtra_dhhp_options;
 
 /** Phi x with Phi = D H_l H_u P, the Converter's one-dimensional unitary transform: x [B,N,F,2],

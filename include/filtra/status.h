@@ -10,7 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
+/** Version of these headers; filtra_version() is the library's that runs. Before 1.0 each minor
+ * version may break what was built with the one before, and has a soname of its own. */
+#define FILTRA_VERSION_MAJOR 0
+#define FILTRA_VERSION_MINOR 1
+#define FILTRA_VERSION_PATCH 0
+
+/* Programs that link the static library define FILTRA_STATIC, as its CMake target and pkg-config's
+ * --static do. FILTRA_BUILD is for the library itself. */
+#if defined(_WIN32) && !defined(FILTRA_STATIC)
+#ifdef FILTRA_BUILD
+#define FILTRA_API __declspec(dllexport)
+#else
+#define FILTRA_API __declspec(dllimport)
+#endif
+#elif defined(__GNUC__)
 #define FILTRA_API __attribute__((visibility("default")))
 #else
 #define FILTRA_API

@@ -40,6 +40,7 @@ typedef struct filtra_train_options {
   uint64_t steps;        /**< of the schedule; required unless it is constant */
   uint64_t warmup_steps; /**< linear from 0 (one-cycle: from lr/25) */
   uint64_t seed;         /**< of dropout */
+  uint64_t reserved[16]; /**< 0 */
 } filtra_train_options;
 
 /** What one step came to. */
@@ -50,6 +51,7 @@ typedef struct filtra_step_metrics {
   float absolute_error; /**< mean, in regression, in the values' own units; else 0 */
   float gradient_norm;  /**< before clipping */
   float learning_rate;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_step_metrics;
 
 FILTRA_API filtra_status filtra_trainer_create(filtra_model *model,
@@ -63,8 +65,8 @@ FILTRA_API void filtra_trainer_destroy(filtra_trainer **trainer);
 FILTRA_API filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size,
                                                 int64_t length);
 
-/** Submits one optimizer step and returns while the device still works on it. *metrics receives
- * the newest finished step; its `step` is 0 while there is none. Fails with NONFINITE, naming the
+/** Submits one optimizer step and returns while the device still works on it. *metrics (may be
+ * NULL) receives the newest finished step; its `step` is 0 while there is none. Fails with NONFINITE, naming the
  * first tensor with a NaN or an infinity and the step; weights are then those before that step. */
 FILTRA_API filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
                                              filtra_step_metrics *metrics);
@@ -81,7 +83,7 @@ FILTRA_API filtra_status filtra_trainer_save(filtra_trainer *trainer, const char
 /** Restores what filtra_trainer_save wrote; the model must have the same parameters. */
 FILTRA_API filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path);
 
-/* ---- whole runs -------------------------------------------------------------------------- */
+/* ---- whole runs: one thread at a time per device, one process per folder ------------------ */
 
 /** Progress of filtra_run_train, passed to its callback about every step. */
 typedef struct filtra_run_progress {
@@ -96,6 +98,7 @@ typedef struct filtra_run_progress {
   double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation */
   bool evaluated;                                        /**< this call follows an evaluation */
   uint64_t device_memory_bytes;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_run_progress;
 
 typedef struct filtra_run_options {
@@ -112,6 +115,7 @@ typedef struct filtra_run_options {
   /** Resume although settings or data are not those that the checkpoint was trained with; without
    * this the call fails with INPUT and names what differs. */
   bool allow_changes;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_run_options;
 
 /** Trains a whole run: data, schedule, evaluation, metrics, checkpoints, best model. A run that is
@@ -133,6 +137,7 @@ typedef struct filtra_evaluation {
   double perplexity; /**< of a language model: exp(loss); else 0 */
   /** Regression, else 0: in the values' own units, and 1 - squared error / variance. */
   double absolute_error, root_mean_square_error, r_squared;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_evaluation;
 
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data, or of the data

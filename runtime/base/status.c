@@ -80,6 +80,15 @@ filtra_status ft_fail_context(filtra_status status, const char *format, ...) {
   return ft_fail(status, "%s: %s", prefix, message);
 }
 
+filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (words[i])
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "%s: reserved[%zu] is %llu, not 0: start from a struct of zeros", type, i,
+                     (unsigned long long)words[i]);
+  return FILTRA_OK;
+}
+
 static pthread_mutex_t sink_mutex = PTHREAD_MUTEX_INITIALIZER;
 static filtra_log_fn sink;
 static void *sink_user;

@@ -13,6 +13,19 @@ filtra_status ft_fail(filtra_status status, const char *format, ...) FT_PRINTF(2
 /** Puts a prefix such as a file name before the present message and returns `status`. */
 filtra_status ft_fail_context(filtra_status status, const char *format, ...) FT_PRINTF(2, 3);
 
+/** Fails with ARGUMENT, naming the struct, where a reserved word is not zero. */
+filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t count);
+/** The same of an option struct of that type; NULL is fine. */
+#define FT_CHECK_RESERVED(type, options)                                                           \
+  ((options) ? ft_check_reserved(#type, (options)->reserved, FT_COUNT((options)->reserved))        \
+             : FILTRA_OK)
+
+/** Fails with ARGUMENT, naming the public function and the argument, where that is NULL. */
+#define FT_NEED(argument)                                                                          \
+  do {                                                                                             \
+    if (!(argument)) return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: " #argument " is NULL", __func__); \
+  } while (0)
+
 void ft_log(filtra_log_level level, const char *format, ...) FT_PRINTF(2, 3);
 
 /** Returns from the calling function on failure. */

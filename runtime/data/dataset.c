@@ -285,6 +285,7 @@ static filtra_status read_dataset(const char *path, const filtra_dataset_options
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out) {
   *out = NULL;
+  FT_TRY(FT_CHECK_RESERVED(filtra_dataset_options, options));
   if ((unsigned)options->file_split >= FILTRA_SPLITS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "file_split is %d, not a split", options->file_split);
   if ((unsigned)options->pixels > FILTRA_PIXELS_RGB)
@@ -301,12 +302,15 @@ filtra_status filtra_dataset_open(const char *path, const filtra_dataset_options
                                   filtra_dataset **out) {
   static const filtra_dataset_options defaults;
   static const ft_data_fit none;
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(path);
   return ft_dataset_open_fitted(path, options ? options : &defaults, &none, out);
 }
 
 void filtra_dataset_close(filtra_dataset **dataset) {
+  if (!dataset || !*dataset) return;
   filtra_dataset *ds = *dataset;
-  if (!ds) return;
   for (int i = 0; i < FILTRA_SPLITS; i++) {
     free(ds->samples[i].tokens.ids);
     free(ds->samples[i].values);
@@ -325,10 +329,11 @@ void filtra_dataset_close(filtra_dataset **dataset) {
 }
 
 const filtra_dataset_info *filtra_dataset_get_info(const filtra_dataset *dataset) {
-  return &dataset->info;
+  return dataset ? &dataset->info : NULL;
 }
 
 const char *filtra_dataset_class_name(const filtra_dataset *dataset, uint32_t label) {
+  if (!dataset) return NULL;
   return label < dataset->info.classes ? dataset->class_names[label] : NULL;
 }
 
@@ -346,6 +351,8 @@ static const ft_sample_row *find_row(const filtra_dataset *dataset, filtra_split
 
 filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index, filtra_sample *sample) {
+  FT_NEED(dataset);
+  FT_NEED(sample);
   const ft_sample_row *row = find_row(dataset, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;
   *sample = (filtra_sample){.length = row->length, .second_length = row->second_length};
@@ -359,6 +366,8 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
 
 filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_split split,
                                       uint64_t index, float *features) {
+  FT_NEED(dataset);
+  FT_NEED(features);
   const ft_sample_row *row = find_row(dataset, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;
   uint32_t width = dataset->info.features;

@@ -297,6 +297,8 @@ filtra_status filtra_listops_generate(const char *directory,
                                       const filtra_listops_options *options) {
   static const filtra_listops_options defaults;
   const filtra_listops_options *o = options ? options : &defaults;
+  FT_NEED(directory);
+  FT_TRY(FT_CHECK_RESERVED(filtra_listops_options, o));
   ft_listops_shape shape = {or_default(o->min_length, 500), or_default(o->max_length, 2000),
                             or_default(o->max_depth, 10), or_default(o->max_args, 10)};
   FT_TRY(check_range("train", o->train, 0, MAX_TREES));

@@ -274,6 +274,7 @@ static filtra_status count_batches(filtra_loader *l) {
 /* ---- creation ---- */
 
 static filtra_status check_options(const filtra_dataset *ds, const filtra_loader_options *o) {
+  FT_TRY(FT_CHECK_RESERVED(filtra_loader_options, o));
   if ((unsigned)o->split >= FILTRA_SPLITS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "split is %d, not a split", o->split);
   if (ds->splits[o->split].count == 0)
@@ -282,6 +283,9 @@ static filtra_status check_options(const filtra_dataset *ds, const filtra_loader
   if (o->batch_size < 1 || o->batch_size > 1 << 20)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch_size is %u; 1 to %d are accepted", o->batch_size,
                    1 << 20);
+  if (o->bucket_count && !o->buckets)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "bucket_count is %zu where buckets is NULL",
+                   o->bucket_count);
   if (o->prefetch > MAX_PREFETCH)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "prefetch is %u; at most %d are accepted", o->prefetch,
                    MAX_PREFETCH);
@@ -334,7 +338,10 @@ static filtra_status allocate(filtra_loader *l, const filtra_loader_options *o) 
 
 filtra_status filtra_loader_create(const filtra_dataset *dataset,
                                    const filtra_loader_options *options, filtra_loader **out) {
+  FT_NEED(out);
   *out = NULL;
+  FT_NEED(dataset);
+  FT_NEED(options);
   FT_TRY(check_options(dataset, options));
   filtra_loader *l = ft_calloc(1, sizeof *l);
   if (!l) return FILTRA_ERROR_HOST_MEMORY;
@@ -374,8 +381,8 @@ static void free_slots(filtra_loader *l) {
 }
 
 void filtra_loader_destroy(filtra_loader **loader) {
+  if (!loader || !*loader) return;
   filtra_loader *l = *loader;
-  if (!l) return;
   if (l->running) {
     pthread_mutex_lock(&l->mutex);
     l->stop = true;
@@ -400,15 +407,19 @@ void filtra_loader_destroy(filtra_loader **loader) {
 /* ---- walking ---- */
 
 const uint32_t *filtra_loader_buckets(const filtra_loader *loader, size_t *count) {
+  if (!loader || !count) return NULL;
   *count = loader->bucket_count;
   return loader->buckets;
 }
 
 uint64_t filtra_loader_batches(const filtra_loader *loader) {
-  return loader->batches;
+  return loader ? loader->batches : 0;
 }
 
-filtra_status filtra_loader_next(filtra_loader *l, filtra_batch *batch) {
+filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch) {
+  FT_NEED(loader);
+  FT_NEED(batch);
+  filtra_loader *l = loader;
   pthread_mutex_lock(&l->mutex);
   while (l->head == l->tail)
     pthread_cond_wait(&l->ready, &l->mutex);
@@ -421,10 +432,14 @@ filtra_status filtra_loader_next(filtra_loader *l, filtra_batch *batch) {
 }
 
 filtra_loader_position filtra_loader_get_position(const filtra_loader *loader) {
-  return loader->consume;
+  return loader ? loader->consume : (filtra_loader_position){0};
 }
 
-filtra_status filtra_loader_set_position(filtra_loader *l, filtra_loader_position position) {
+filtra_status filtra_loader_set_position(filtra_loader *loader, filtra_loader_position position) {
+  FT_NEED(loader);
+  FT_TRY(
+      ft_check_reserved("filtra_loader_position", position.reserved, FT_COUNT(position.reserved)));
+  filtra_loader *l = loader;
   if (position.batch >= l->batches)
     return ft_fail(
         FILTRA_ERROR_ARGUMENT,

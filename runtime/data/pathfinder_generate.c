@@ -228,6 +228,8 @@ filtra_status filtra_pathfinder_generate(const char *directory,
                                          const filtra_pathfinder_options *options) {
   static const filtra_pathfinder_options defaults;
   const filtra_pathfinder_options *o = options ? options : &defaults;
+  FT_NEED(directory);
+  FT_TRY(FT_CHECK_RESERVED(filtra_pathfinder_options, o));
   FT_TRY(check_options(o));
   job j = {.options = o, .shape = shape_of(o), .count = o->count ? o->count : 200000};
   j.threads = o->threads ? o->threads : ft_processors();

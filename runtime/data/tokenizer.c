@@ -49,19 +49,20 @@ const filtra_tokenizer *filtra_tokenizer_find(const char *name) {
 }
 
 const char *filtra_tokenizer_name(const filtra_tokenizer *tokenizer) {
-  return tokenizer->name;
+  return tokenizer ? tokenizer->name : NULL;
 }
 
 uint32_t filtra_tokenizer_size(const filtra_tokenizer *tokenizer) {
-  return tokenizer->size;
+  return tokenizer ? tokenizer->size : 0;
 }
 
 const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer, uint32_t id) {
+  if (!tokenizer) return NULL;
   return id < tokenizer->size ? tokenizer->symbols[id] : NULL;
 }
 
 bool filtra_tokenizer_is_made(const filtra_tokenizer *tokenizer) {
-  return tokenizer->index != NULL;
+  return tokenizer ? tokenizer->index != NULL : false;
 }
 
 /* ---- text and ids ---- */
@@ -69,6 +70,10 @@ bool filtra_tokenizer_is_made(const filtra_tokenizer *tokenizer) {
 filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer, const char *text,
                                       size_t length, int32_t *tokens, size_t capacity,
                                       size_t *count) {
+  FT_NEED(tokenizer);
+  FT_NEED(count);
+  if (length) FT_NEED(text);
+  if (capacity) FT_NEED(tokens);
   ft_tokens encoded = {0};
   filtra_status status = tokenizer->encode(tokenizer, text, length, &encoded);
   *count = status ? 0 : encoded.count;
@@ -101,8 +106,13 @@ static void write_symbol(text_writer *w, const filtra_tokenizer *t, int32_t id, 
   }
 }
 
-filtra_status filtra_tokenizer_decode(const filtra_tokenizer *t, const int32_t *tokens,
+filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer, const int32_t *tokens,
                                       size_t count, char *text, size_t capacity, size_t *length) {
+  FT_NEED(tokenizer);
+  FT_NEED(length);
+  if (count) FT_NEED(tokens);
+  if (capacity) FT_NEED(text);
+  const filtra_tokenizer *t = tokenizer;
   text_writer w = {.text = text, .capacity = capacity};
   bool line_start = true;
   *length = 0;
@@ -122,6 +132,8 @@ filtra_status filtra_tokenizer_decode(const filtra_tokenizer *t, const int32_t *
 /* ---- files ---- */
 
 filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path) {
+  FT_NEED(tokenizer);
+  FT_NEED(path);
   if (!filtra_tokenizer_is_made(tokenizer))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "the tokenizer \"%s\" is constant: there is nothing to "
@@ -160,10 +172,12 @@ static filtra_status read_symbols(const json_t *root, filtra_tokenizer **out) {
 }
 
 filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **out) {
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(path);
   char *text;
   size_t size;
   json_t *root = NULL;
-  *out = NULL;
   FT_TRY(ft_file_read(path, FILE_LIMIT, &text, &size));
   filtra_status status = ft_json_parse(text, size, path, &root);
   free(text);
@@ -174,6 +188,7 @@ filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **out) {
 }
 
 void filtra_tokenizer_destroy(filtra_tokenizer **tokenizer) {
+  if (!tokenizer || !*tokenizer) return;
   ft_tokenizer_free(*tokenizer);
   *tokenizer = NULL;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 filtra_status filtra_devices_list(filtra_device_info *infos, uint32_t *count) {
+  FT_NEED(count);
   uint32_t room = infos ? *count : 0;
   *count = 0;
   ft_instance *instance = NULL;
@@ -225,6 +226,9 @@ static filtra_status make_device(const filtra_device_options *options, bool comp
 }
 
 filtra_status filtra_device_open(const filtra_device_options *options, filtra_device **device) {
+  FT_NEED(device);
+  *device = NULL;
+  FT_TRY(FT_CHECK_RESERVED(filtra_device_options, options));
   return make_device(options, false, device);
 }
 
@@ -243,9 +247,9 @@ static void destroy_objects(filtra_device *dev) {
 }
 
 void filtra_device_close(filtra_device **device) {
+  if (!device || !*device) return;
   filtra_device *dev = *device;
   *device = NULL;
-  if (!dev) return;
   if (dev->device) destroy_objects(dev);
   ft_instance_destroy(&dev->instance);
   ft_tuning_release(&dev->tuning);
@@ -267,9 +271,9 @@ bool ft_compiles_only(const filtra_device *dev) {
 }
 
 const filtra_device_info *filtra_device_get_info(const filtra_device *device) {
-  return &device->caps.info;
+  return device ? &device->caps.info : NULL;
 }
 
 uint32_t filtra_device_validation_count(const filtra_device *device) {
-  return atomic_load(&device->instance->messages);
+  return device ? atomic_load(&device->instance->messages) : 0;
 }

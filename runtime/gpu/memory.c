@@ -145,5 +145,5 @@ filtra_status ft_buffer_invalidate(filtra_device *dev, const ft_buffer *buffer) 
 }
 
 uint64_t filtra_device_memory_used(const filtra_device *device) {
-  return device->memory_used;
+  return device ? device->memory_used : 0;
 }

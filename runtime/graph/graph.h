@@ -108,6 +108,8 @@ int64_t ft_rows(const filtra_tensor *t);
 int64_t ft_columns(const filtra_tensor *t);
 /** Marks an error that compile will report; returns NULL for tail calls. */
 void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) FT_PRINTF(3, 4);
+/** Whether the graph is good and a check passed; if not, its message becomes the graph's error. */
+bool ft_graph_accept(filtra_graph *g, filtra_status status);
 /** The sticky status; sets the error message when there is one. */
 filtra_status ft_graph_status(const filtra_graph *g);
 /** Checks for op entry: false when g is in error or t is NULL (an error is then already set). */

@@ -11,6 +11,9 @@
 static const uint64_t PARAMETER_ALIGN = 64;
 
 filtra_status filtra_parameters_create(filtra_device *device, filtra_parameters **out) {
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(device);
   *out = ft_calloc(1, sizeof **out);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
   (*out)->device = device;
@@ -18,8 +21,8 @@ filtra_status filtra_parameters_create(filtra_device *device, filtra_parameters 
 }
 
 void filtra_parameters_destroy(filtra_parameters **params) {
+  if (!params || !*params) return;
   filtra_parameters *p = *params;
-  if (!p) return;
   ft_buffer_destroy(p->device, &p->values);
   ft_buffer_destroy(p->device, &p->gradients);
   ft_buffer_destroy(p->device, &p->copies);
@@ -137,6 +140,7 @@ filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter 
 }
 
 filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed, bool trainable) {
+  FT_NEED(params);
   if (params->committed)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "the parameters are committed already");
   if (!params->count) return ft_fail(FILTRA_ERROR_ARGUMENT, "no parameter was declared");
@@ -162,10 +166,11 @@ filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
 }
 
 size_t filtra_parameters_count(const filtra_parameters *params) {
-  return params->count;
+  return params ? params->count : 0;
 }
 
 uint64_t filtra_parameters_scalars(const filtra_parameters *params) {
+  if (!params) return 0;
   uint64_t n = 0;
   for (size_t i = 0; i < params->count; i++)
     n += (uint64_t)params->list[i].elements;
@@ -173,12 +178,12 @@ uint64_t filtra_parameters_scalars(const filtra_parameters *params) {
 }
 
 const char *filtra_parameters_name(const filtra_parameters *params, size_t i) {
-  return i < params->count ? params->list[i].name : NULL;
+  return params && i < params->count ? params->list[i].name : NULL;
 }
 
 int filtra_parameters_shape(const filtra_parameters *params, size_t i,
                             int64_t shape[FILTRA_MAX_DIMS]) {
-  if (i >= params->count) return 0;
+  if (!params || i >= params->count) return 0;
   memcpy(shape, params->list[i].shape, sizeof params->list[i].shape);
   return params->list[i].ndim;
 }
@@ -198,6 +203,9 @@ static filtra_status look_up(filtra_parameters *params, const char *name, size_t
 
 filtra_status filtra_parameters_get(filtra_parameters *params, const char *name, float *values,
                                     size_t count) {
+  FT_NEED(params);
+  FT_NEED(name);
+  FT_NEED(values);
   ft_parameter *p;
   FT_TRY(look_up(params, name, count, &p));
   return ft_download(params->device, &params->values, p->offset, values, count * sizeof *values);
@@ -205,6 +213,9 @@ filtra_status filtra_parameters_get(filtra_parameters *params, const char *name,
 
 filtra_status filtra_parameters_set(filtra_parameters *params, const char *name,
                                     const float *values, size_t count) {
+  FT_NEED(params);
+  FT_NEED(name);
+  FT_NEED(values);
   ft_parameter *p;
   FT_TRY(look_up(params, name, count, &p));
   return ft_parameter_upload(params, p, values);
@@ -212,6 +223,9 @@ filtra_status filtra_parameters_set(filtra_parameters *params, const char *name,
 
 filtra_status filtra_parameters_get_gradient(filtra_parameters *params, const char *name,
                                              float *values, size_t count) {
+  FT_NEED(params);
+  FT_NEED(name);
+  FT_NEED(values);
   ft_parameter *p;
   FT_TRY(look_up(params, name, count, &p));
   if (!params->trainable)

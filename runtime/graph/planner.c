@@ -8,6 +8,9 @@
 static const uint64_t TENSOR_ALIGN = 256;
 
 filtra_status filtra_arena_create(filtra_device *device, filtra_arena **out) {
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(device);
   *out = ft_calloc(1, sizeof **out);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
   (*out)->device = device;
@@ -15,8 +18,8 @@ filtra_status filtra_arena_create(filtra_device *device, filtra_arena **out) {
 }
 
 void filtra_arena_destroy(filtra_arena **arena) {
+  if (!arena || !*arena) return;
   filtra_arena *a = *arena;
-  if (!a) return;
   for (size_t i = 0; i < a->count; i++) {
     ft_buffer_destroy(a->device, a->blocks[i]);
     free(a->blocks[i]);

@@ -99,6 +99,7 @@ static filtra_status create_slots(filtra_graph *g) {
 }
 
 filtra_status filtra_graph_compile(filtra_graph *g) {
+  FT_NEED(g);
   if (!g->status && g->declaring)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                   "compile: the graph was built before its parameters were committed; build it "
@@ -118,7 +119,7 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
 }
 
 uint64_t filtra_graph_memory(const filtra_graph *g) {
-  return g->plan_bytes;
+  return g ? g->plan_bytes : 0;
 }
 
 /* ---- running ---- */
@@ -153,8 +154,11 @@ static filtra_status set_port(filtra_graph *g, ft_port *port, const void *data) 
 }
 
 filtra_status filtra_graph_set(filtra_graph *g, filtra_tensor *input, const void *data) {
+  FT_NEED(g);
+  FT_NEED(input);
+  FT_NEED(data);
   FT_TRY(require_compiled(g, "set"));
-  ft_port *port = input ? find_port(g->inputs, g->input_count, input) : NULL;
+  ft_port *port = find_port(g->inputs, g->input_count, input);
   if (!port) return ft_fail(FILTRA_ERROR_ARGUMENT, "set: the tensor is not an input of this graph");
   if (!filtra_tensor_elements(input)) return FILTRA_OK;
   return set_port(g, port, data);
@@ -180,6 +184,7 @@ static filtra_status carry_over(filtra_graph *g, ft_slot *slot) {
 }
 
 filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
+  FT_NEED(g);
   FT_TRY(require_compiled(g, "submit"));
   ft_slot *slot;
   FT_TRY(free_slot(g, &slot));
@@ -197,6 +202,7 @@ filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
 }
 
 filtra_status filtra_graph_wait(filtra_graph *g, uint64_t ticket) {
+  FT_NEED(g);
   for (uint32_t i = 0; i < g->slot_count; i++) {
     ft_slot *slot = &g->slots[i];
     if (!ticket || slot->ticket != ticket) continue;
@@ -210,15 +216,23 @@ filtra_status filtra_graph_wait(filtra_graph *g, uint64_t ticket) {
                  (unsigned long long)ticket, g->slot_count);
 }
 
+bool filtra_graph_done(const filtra_graph *g, uint64_t ticket) {
+  return g && g->compiled && ticket && ft_done(g->device, ticket);
+}
+
 filtra_status filtra_graph_run(filtra_graph *g) {
+  FT_NEED(g);
   uint64_t ticket;
   FT_TRY(filtra_graph_submit(g, &ticket));
   return filtra_graph_wait(g, ticket);
 }
 
 filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output, void *data) {
+  FT_NEED(g);
+  FT_NEED(output);
+  FT_NEED(data);
   FT_TRY(require_compiled(g, "get"));
-  const ft_port *port = output ? find_port(g->outputs, g->output_count, output) : NULL;
+  const ft_port *port = find_port(g->outputs, g->output_count, output);
   if (!port)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "get: the tensor is not an output of this graph");
   if (g->done_slot < 0) return ft_fail(FILTRA_ERROR_ARGUMENT, "get: wait for a run first");

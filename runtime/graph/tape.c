@@ -18,7 +18,10 @@ filtra_status filtra_graph_create(filtra_device *device, const filtra_graph_opti
                                   filtra_graph **out) {
   static const filtra_graph_options defaults;
   if (!options) options = &defaults;
+  FT_NEED(out);
   *out = NULL;
+  FT_NEED(device);
+  FT_TRY(FT_CHECK_RESERVED(filtra_graph_options, options));
   if (options->slots > FT_MAX_SLOTS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "graph: %u slots, accepted are 0 to %d", options->slots,
                    FT_MAX_SLOTS);
@@ -34,8 +37,8 @@ filtra_status filtra_graph_create(filtra_device *device, const filtra_graph_opti
 }
 
 void filtra_graph_destroy(filtra_graph **graph) {
+  if (!graph || !*graph) return;
   filtra_graph *g = *graph;
-  if (!g) return;
   filtra_device *dev = g->device;
   for (uint32_t i = 0; i < g->slot_count; i++) {
     ft_slot *slot = &g->slots[i];
@@ -77,7 +80,7 @@ void *ft_graph_alloc(filtra_graph *g, size_t bytes) {
 }
 
 void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) {
-  if (g->status) return NULL;
+  if (!ft_graph_accept(g, FILTRA_OK)) return NULL;
   g->status = status;
   va_list list;
   va_start(list, format);
@@ -86,12 +89,19 @@ void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, .
   return NULL;
 }
 
+bool ft_graph_accept(filtra_graph *g, filtra_status status) {
+  if (!g) ft_fail(FILTRA_ERROR_ARGUMENT, "an op was given no graph (NULL)");
+  if (!g || g->status) return false;
+  if (status) ft_graph_fail(g, status, "%s", filtra_error_message());
+  return !status;
+}
+
 filtra_status ft_graph_status(const filtra_graph *g) {
   return g->status ? ft_fail(g->status, "%s", g->error) : FILTRA_OK;
 }
 
 bool ft_usable(filtra_graph *g, const filtra_tensor *t) {
-  if (g->status) return false;
+  if (!ft_graph_accept(g, FILTRA_OK)) return false;
   if (!t) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "an op was given no tensor (NULL)");
     return false;
@@ -134,6 +144,7 @@ filtra_tensor *ft_graph_random_state(filtra_graph *g) {
 }
 
 void filtra_graph_set_step(filtra_graph *g, uint64_t seed, uint64_t step) {
+  if (!g) return;
   g->seed = seed;
   g->step = step;
 }
@@ -149,8 +160,15 @@ static filtra_tensor *add_port(filtra_graph *g, ft_port **list, size_t *count, s
   return t;
 }
 
+static filtra_status check_declaration(const char *what, const char *name, const int64_t *shape) {
+  if (name && shape) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "%s %s: the %s is NULL", what, name ? name : "",
+                 name ? "shape" : "name");
+}
+
 filtra_tensor *filtra_graph_input(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape) {
+  if (!ft_graph_accept(g, check_declaration("input", name, shape))) return NULL;
   if (g->compiled)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "input %s: the graph is compiled", name);
   filtra_tensor *t = ft_tensor_new(g, name, dtype, ndim, shape);
@@ -191,7 +209,10 @@ filtra_tensor *filtra_graph_parameter(filtra_graph *g, filtra_parameters *params
                                       int ndim, const int64_t *shape,
                                       const filtra_parameter_options *options) {
   static const filtra_parameter_options defaults;
-  if (g->status) return NULL;
+  if (!ft_graph_accept(g, check_declaration("parameter", name, shape)) ||
+      !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_parameter_options, options)))
+    return NULL;
+  if (!params) return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "parameter %s: params is NULL", name);
   if (g->params && g->params != params)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "parameter %s: a graph takes one parameter set",
                          name);
@@ -233,11 +254,12 @@ filtra_tensor *filtra_graph_parameter(filtra_graph *g, filtra_parameters *params
 
 filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *params,
                                            const char *name) {
-  if (g->status) return NULL;
-  const ft_parameter *p = ft_parameters_find(params, name);
+  if (!ft_graph_accept(g, FILTRA_OK)) return NULL;
+  const ft_parameter *p = params && name ? ft_parameters_find(params, name) : NULL;
   if (!p || p->options.copy == FILTRA_F32)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                         "parameter %s was not declared, or not with a copy", name);
+                         "parameter %s was not declared, or not with a copy",
+                         name ? name : "(NULL)");
   filtra_tensor *master = filtra_graph_parameter(g, params, name, p->ndim, p->shape, NULL);
   if (!master) return NULL;
   filtra_tensor *t = ft_tensor_external(g, name, p->options.copy, p->ndim, p->shape,
@@ -428,6 +450,8 @@ static void seed_output(filtra_graph *g, filtra_tensor *output, filtra_tensor *u
 
 filtra_status filtra_graph_backward(filtra_graph *g, size_t count, filtra_tensor *const *outputs,
                                     filtra_tensor *const *upstream) {
+  FT_NEED(g);
+  if (count) FT_NEED(outputs);
   if (g->differentiated || g->compiled)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "backward: once per graph, before compile");
   if (g->params && g->params->committed && !g->params->trainable)

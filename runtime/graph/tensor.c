@@ -13,6 +13,10 @@ static int64_t shape_elements(int ndim, const int64_t *shape) {
 
 /* Every index into a tensor is 32 bits on the device; the arena's limits are checked later. */
 static bool check_shape(filtra_graph *g, const char *name, int ndim, const int64_t *shape) {
+  if (!shape) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: the shape is NULL", name);
+    return false;
+  }
   if (ndim < 1 || ndim > FILTRA_MAX_DIMS) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %d dimensions, accepted are 1 to %d", name, ndim,
                   FILTRA_MAX_DIMS);
@@ -201,11 +205,11 @@ static void chunk_backward(filtra_graph *g, const void *context) {
 }
 
 void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **out) {
-  for (int i = 0; i < parts; i++)
+  for (int i = 0; out && i < parts; i++)
     out[i] = NULL;
   if (!ft_usable(g, t)) return;
   int last = t->ndim - 1;
-  if (parts < 1 || t->shape[last] % parts || !ft_dense(t) || t->owner->whole) {
+  if (!out || parts < 1 || t->shape[last] % parts || !ft_dense(t) || t->owner->whole) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                   "chunk: %s %s must be dense, not itself a piece, and divide into %d parts",
                   t->name, ft_shape_text(t), parts);
@@ -272,13 +276,14 @@ int64_t ft_rows(const filtra_tensor *t) {
   return shape_elements(t->ndim - 1, t->shape);
 }
 int64_t filtra_tensor_elements(const filtra_tensor *t) {
-  return shape_elements(t->ndim, t->shape);
+  return t ? shape_elements(t->ndim, t->shape) : 0;
 }
 filtra_dtype filtra_tensor_dtype(const filtra_tensor *t) {
-  return t->storage->dtype;
+  return t ? t->storage->dtype : FILTRA_F32;
 }
 
 int filtra_tensor_shape(const filtra_tensor *t, int64_t shape[FILTRA_MAX_DIMS]) {
+  if (!t || !shape) return 0;
   memcpy(shape, t->shape, (size_t)t->ndim * sizeof *shape);
   return t->ndim;
 }

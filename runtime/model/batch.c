@@ -9,10 +9,14 @@
 
 static filtra_status check_arrays(const ft_model_options *o, const filtra_batch *b, bool labelled) {
   bool value = o->task == FT_TASK_REGRESSION;
+  FT_TRY(FT_CHECK_RESERVED(filtra_batch, b));
   if (b->size < 1 || b->length < 1 || !(o->features ? (void *)b->features : (void *)b->tokens) ||
       !b->lengths)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: needs %s, lengths, size and length",
                    o->features ? "features" : "tokens");
+  if (b->count > b->size)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: count is %u, accepted are 0 to size, %u",
+                   b->count, b->size);
   if ((b->sequences ? b->sequences : 1) != ft_model_sequences(o))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "batch: holds %d a sample where task \"%s\" takes %lld (sequences)",

@@ -153,6 +153,8 @@ static int64_t append(filtra_generator *gen, const int32_t *tokens, size_t count
 
 filtra_status filtra_generator_feed(filtra_generator *generator, const int32_t *tokens,
                                     size_t count, float *logits) {
+  FT_NEED(generator);
+  FT_NEED(tokens);
   filtra_generator *gen = generator;
   pass *last = NULL;
   FT_TRY(check_tokens(gen, tokens, count));
@@ -164,10 +166,11 @@ filtra_status filtra_generator_feed(filtra_generator *generator, const int32_t *
 }
 
 void filtra_generator_reset(filtra_generator *generator) {
+  if (!generator) return;
   generator->length = 0;
 }
 int64_t filtra_generator_length(const filtra_generator *generator) {
-  return generator->length;
+  return generator ? generator->length : 0;
 }
 
 /* ---- life ---- */
@@ -186,7 +189,10 @@ filtra_status filtra_generator_create(filtra_model *model, const filtra_generato
                                       filtra_generator **out) {
   static const filtra_generator_options defaults;
   if (!options) options = &defaults;
+  FT_NEED(out);
   *out = NULL;
+  FT_NEED(model);
+  FT_TRY(FT_CHECK_RESERVED(filtra_generator_options, options));
   if (model->options.task != FT_TASK_LANGUAGE_MODEL)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "generator: the model is for %s; only language models go on with a text",
@@ -205,8 +211,8 @@ filtra_status filtra_generator_create(filtra_model *model, const filtra_generato
 }
 
 void filtra_generator_destroy(filtra_generator **generator) {
+  if (!generator || !*generator) return;
   filtra_generator *gen = *generator;
-  if (!gen) return;
   for (size_t i = 0; i < gen->pass_count; i++)
     filtra_graph_destroy(&gen->passes[i].graph);
   ft_past_close(&gen->past);

@@ -105,6 +105,9 @@ static void take_token_results(const ft_batch_graph *b, int64_t outputs, const f
 }
 
 filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch, float *results) {
+  FT_NEED(model);
+  FT_NEED(batch);
+  FT_NEED(results);
   ft_pending_batch pending;
   const ft_model_options *o = &model->options;
   FT_TRY(ft_model_submit(model, batch, false, &pending));
@@ -124,6 +127,11 @@ filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batc
 
 filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch, double *loss,
                                     double *score, double *weight) {
+  FT_NEED(model);
+  FT_NEED(batch);
+  FT_NEED(loss);
+  FT_NEED(score);
+  FT_NEED(weight);
   ft_pending_batch pending;
   FT_TRY(ft_model_submit(model, batch, true, &pending));
   *weight = ft_batch_weight(model, batch);
@@ -167,8 +175,8 @@ filtra_status ft_model_new(filtra_device *device, const ft_model_options *option
 }
 
 void filtra_model_destroy(filtra_model **model) {
+  if (!model || !*model) return;
   filtra_model *m = *model;
-  if (!m) return;
   for (size_t i = 0; i < m->graph_count; i++)
     ft_batch_graph_close(&m->graphs[i]);
   free(m->graphs);
@@ -180,24 +188,29 @@ void filtra_model_destroy(filtra_model **model) {
 
 filtra_status filtra_model_create(filtra_device *device, const filtra_model_config *config,
                                   filtra_model **out) {
-  ft_model_options options;
+  FT_NEED(out);
   *out = NULL;
+  FT_NEED(device);
+  FT_NEED(config);
+  FT_TRY(FT_CHECK_RESERVED(filtra_model_config, config));
+  ft_model_options options;
   FT_TRY(ft_model_options_from_public(config, &options));
   return ft_model_new(device, &options, config->seed, out);
 }
 
 filtra_task filtra_model_task(const filtra_model *model) {
-  return (filtra_task)(model->options.task - FT_TASK_CLASSIFICATION);
+  return model ? (filtra_task)(model->options.task - FT_TASK_CLASSIFICATION)
+               : FILTRA_TASK_CLASSIFICATION;
 }
 int64_t filtra_model_outputs(const filtra_model *model) {
-  return ft_model_outputs(&model->options);
+  return model ? ft_model_outputs(&model->options) : 0;
 }
 int64_t filtra_model_classes(const filtra_model *model) {
-  return model->options.classes;
+  return model ? model->options.classes : 0;
 }
 int64_t filtra_model_max_length(const filtra_model *model) {
-  return model->options.max_length;
+  return model ? model->options.max_length : 0;
 }
 filtra_parameters *filtra_model_parameters(filtra_model *model) {
-  return model->params;
+  return model ? model->params : NULL;
 }

@@ -130,6 +130,8 @@ filtra_status ft_model_save(filtra_model *model, const char *path, const char *k
 }
 
 filtra_status filtra_model_save(filtra_model *model, const char *path) {
+  FT_NEED(model);
+  FT_NEED(path);
   return ft_model_save(model, path, NULL, NULL);
 }
 
@@ -147,9 +149,12 @@ static filtra_status read_options(const ft_safetensors *file, const char *path,
 }
 
 filtra_status filtra_model_load(filtra_device *device, const char *path, filtra_model **out) {
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(device);
+  FT_NEED(path);
   ft_safetensors *file;
   ft_model_options options;
-  *out = NULL;
   FT_TRY(ft_safetensors_open(path, &file));
   filtra_status status = read_options(file, path, &options);
   if (!status) status = ft_model_declare(device, &options, out);

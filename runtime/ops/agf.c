@@ -156,6 +156,7 @@ static bool check_coefficients(filtra_graph *g, const filtra_tensor *t, const fi
 }
 
 static bool check_options(filtra_graph *g, const filtra_agf_options *o) {
+  if (!ft_graph_accept(g, FT_CHECK_RESERVED(filtra_agf_options, o))) return false;
   if ((unsigned)o->basis <= FILTRA_BASIS_MONOMIAL && (unsigned)o->rho <= FILTRA_RHO_NONE &&
       (unsigned)o->theta_mode <= FILTRA_THETA_RAW && (unsigned)o->variant <= FILTRA_AGF_SVD)
     return true;
@@ -171,7 +172,7 @@ filtra_tensor *filtra_agf(filtra_graph *g, filtra_tensor *u, filtra_tensor *s, f
   const filtra_agf_options defaults = {0}, *o = options ? options : &defaults;
   if (o->ortho) *o->ortho = NULL;
   const bool filtered = o->variant == FILTRA_AGF_FILTER;
-  if (!check_options(g, o) || !check_view(g, u, u, "u") ||
+  if (!check_view(g, u, u, "u") || !check_options(g, o) ||
       (filtered && !check_view(g, s, u, "s")) || !check_view(g, vv, u, "vv") ||
       !check_view(g, value, u, "value") || !check_mask(g, o->mask, u) ||
       !check_coefficients(g, coefficients, u, o))

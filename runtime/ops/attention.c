@@ -296,6 +296,7 @@ static bool check_bias(filtra_graph *g, const char *op, const filtra_tensor *bia
 
 static bool check_options(filtra_graph *g, const char *op, const filtra_attention_options *o,
                           const filtra_tensor *q, const filtra_tensor *k) {
+  if (!ft_graph_accept(g, FT_CHECK_RESERVED(filtra_attention_options, o))) return false;
   if (o->mask && !check_mask(g, op, o->mask, k)) return false;
   if (o->bias && !check_bias(g, op, o->bias, q, k)) return false;
   if (!isfinite(o->scale)) {

@@ -32,7 +32,7 @@ filtra_tensor *filtra_permute(filtra_graph *g, filtra_tensor *x, const int *orde
   if (!ft_usable(g, x)) return NULL;
   unsigned seen = 0;
   for (int i = 0; i < x->ndim; i++)
-    if (order[i] >= 0 && order[i] < x->ndim) seen |= 1u << order[i];
+    if (order && order[i] >= 0 && order[i] < x->ndim) seen |= 1u << order[i];
   if (seen != (1u << x->ndim) - 1)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                          "permute: the order of %s %s must name each axis from 0 to %d once",

@@ -95,7 +95,9 @@ static void parts_backward(filtra_graph *g, const void *context) {
 
 void filtra_complex_parts(filtra_graph *g, filtra_tensor *z, filtra_tensor **re,
                           filtra_tensor **im) {
-  *re = *im = NULL;
+  if (re) *re = NULL;
+  if (im) *im = NULL;
+  if (!re || !im) ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "complex_parts: re or im is NULL");
   if (!usable_complex(g, z, "complex_parts", "z")) return;
   struct join call = {.z = z};
   call.re = ft_tensor_new(g, "re", FILTRA_F32, z->ndim - 1, z->shape);

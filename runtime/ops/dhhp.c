@@ -136,7 +136,8 @@ filtra_tensor *filtra_dhhp(filtra_graph *g, filtra_tensor *x, filtra_tensor *low
                            const filtra_dhhp_options *options) {
   const filtra_dhhp_options defaults = {0}, *o = options ? options : &defaults;
   struct dhhp call = {x, lower, upper, phases, NULL, o->permutation, o->inverse};
-  if (!check(g, &call)) return NULL;
+  if (!check(g, &call) || !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_dhhp_options, o)))
+    return NULL;
   call.y = ft_tensor_like(g, x, "dhhp");
   struct dhhp *c = ft_tape(g, "dhhp", dhhp_backward, sizeof *c, 4,
                            (filtra_tensor *[]){x, lower, upper, phases}, 1, &call.y);

@@ -201,6 +201,7 @@ filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, 
   const filtra_gfsa_options *o = options ? options : &defaults;
   struct gfsa call = {0};
   if (!ft_attention_init(g, "gfsa", q, k, v, &o->attention, &call.first) ||
+      !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_gfsa_options, o)) ||
       !take_filter(g, (filtra_tensor *const[]){w0, w1, wK}, o, v->shape[1], &call))
     return NULL;
   if (q->shape[2] != k->shape[2])

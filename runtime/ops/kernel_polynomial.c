@@ -39,6 +39,8 @@ filtra_status filtra_gibbs_factors(filtra_gibbs kernel, int order,
                                    const filtra_gibbs_options *options, float *factors) {
   static const filtra_gibbs_options defaults;
   const filtra_gibbs_options *o = options ? options : &defaults;
+  FT_NEED(factors);
+  FT_TRY(FT_CHECK_RESERVED(filtra_gibbs_options, o));
   if ((unsigned)kernel > FILTRA_GIBBS_WANG)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "gibbs_factors: there is no kernel %d", (int)kernel);
   if (order < 0 || order > FILTRA_MAX_KERNEL_ORDER)

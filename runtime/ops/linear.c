@@ -117,7 +117,8 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
     s.activation = options->activation;
     s.dropout = options->dropout;
   }
-  if (!check(g, &s)) return NULL;
+  if (!check(g, &s) || !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_linear_options, options)))
+    return NULL;
   int64_t shape[FILTRA_MAX_DIMS];
   int ndim = filtra_tensor_shape(x, shape);
   shape[ndim - 1] = w->shape[0];

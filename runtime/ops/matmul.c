@@ -52,7 +52,9 @@ static bool usable(filtra_graph *g, const filtra_tensor *t, const char *argument
 
 filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
                              const filtra_matmul_options *options) {
-  if (!usable(g, a, "a") || !usable(g, b, "b")) return NULL;
+  if (!usable(g, a, "a") || !usable(g, b, "b") ||
+      !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_matmul_options, options)))
+    return NULL;
   struct matmul s = {.a = a, .b = b};
   if (options) s.options = *options;
   const filtra_matmul_options *o = &s.options;

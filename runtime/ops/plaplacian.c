@@ -123,6 +123,7 @@ static void plaplacian_backward(filtra_graph *g, const void *context) {
 
 static bool check_options(filtra_graph *g, const filtra_plaplacian_options *o,
                           const filtra_tensor *q, const filtra_tensor *k) {
+  if (!ft_graph_accept(g, FT_CHECK_RESERVED(filtra_plaplacian_options, o))) return false;
   if (q->shape[2] > k->shape[2]) {
     ft_graph_fail(
         g, FILTRA_ERROR_ARGUMENT,

@@ -32,6 +32,8 @@ static void slice_backward(filtra_graph *g, const void *context) {
 filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const int64_t *start,
                             const int64_t *shape) {
   if (!ft_usable(g, x)) return NULL;
+  if (!start || !shape)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "slice: start or shape is NULL");
   for (int i = 0; i < x->ndim; i++)
     if (start[i] < 0 || shape[i] < 0 || start[i] > x->shape[i] || shape[i] > x->shape[i] - start[i])
       return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
@@ -90,7 +92,7 @@ filtra_tensor *filtra_concat(filtra_graph *g, int axis, int count, filtra_tensor
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "concat: %d tensors, accepted are 1 to %d",
                          count, MAX_PARTS);
   for (int i = 0; i < count; i++) {
-    if (!ft_usable(g, x[i])) return NULL;
+    if (!ft_usable(g, x ? x[i] : NULL)) return NULL;
     if (axis < 0 || axis >= x[0]->ndim || !fits(x[i], x[0], axis))
       return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                            "concat: %s %s does not continue %s %s along axis %d", x[i]->name,

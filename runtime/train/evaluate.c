@@ -142,6 +142,10 @@ filtra_status ft_run_find_split(const char *name, filtra_split *split) {
 
 filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, const char *split,
                                   const char *data, filtra_evaluation *result) {
+  FT_NEED(device);
+  FT_NEED(folder);
+  FT_NEED(split);
+  FT_NEED(result);
   ft_run_config config;
   filtra_split which;
   filtra_dataset *set = NULL;

@@ -101,7 +101,10 @@ static void take_tuning(filtra_trainer *t, ft_tuning **tuning) {
   *tuning = NULL;
 }
 
-filtra_status filtra_trainer_restore(filtra_trainer *t, const char *path) {
+filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path) {
+  FT_NEED(trainer);
+  FT_NEED(path);
+  filtra_trainer *t = trainer;
   ft_safetensors *file;
   FT_TRY(filtra_trainer_finish(t, NULL));
   FT_TRY(ft_safetensors_open(path, &file));
@@ -115,5 +118,7 @@ filtra_status filtra_trainer_restore(filtra_trainer *t, const char *path) {
 }
 
 filtra_status filtra_trainer_save(filtra_trainer *trainer, const char *path) {
+  FT_NEED(trainer);
+  FT_NEED(path);
   return ft_trainer_save(trainer, path, NULL, NULL);
 }

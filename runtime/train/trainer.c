@@ -24,6 +24,7 @@ static filtra_status check_range(const char *name, double value, double low, dou
 static filtra_status complete(const filtra_train_options *given, filtra_train_options *o) {
   static const filtra_train_options defaults;
   *o = given ? *given : defaults;
+  FT_TRY(FT_CHECK_RESERVED(filtra_train_options, o));
   default_float(&o->learning_rate, 1e-3f);
   default_float(&o->beta1, 0.9f);
   default_float(&o->beta2, 0.999f);
@@ -130,6 +131,7 @@ static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
 }
 
 filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size, int64_t length) {
+  FT_NEED(trainer);
   ft_train_graph *graph;
   return graph_for(trainer, size, length, &graph);
 }
@@ -150,7 +152,9 @@ static filtra_status zeroed_buffer(filtra_device *dev, uint64_t bytes, ft_buffer
 
 filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_options *options,
                                     filtra_trainer **out) {
+  FT_NEED(out);
   *out = NULL;
+  FT_NEED(model);
   filtra_trainer *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
@@ -177,8 +181,8 @@ void ft_trainer_forget_graphs(filtra_trainer *t) {
 }
 
 void filtra_trainer_destroy(filtra_trainer **trainer) {
+  if (!trainer || !*trainer) return;
   filtra_trainer *t = *trainer;
-  if (!t) return;
   ft_trainer_forget_graphs(t);
   free(t->graphs);
   ft_tuning_release(&t->tuning);
@@ -190,7 +194,7 @@ void filtra_trainer_destroy(filtra_trainer **trainer) {
 }
 
 uint64_t filtra_trainer_steps(const filtra_trainer *trainer) {
-  return trainer->steps;
+  return trainer ? trainer->steps : 0;
 }
 
 /* ---- steps ---- */
@@ -256,6 +260,8 @@ static filtra_status submit_step(filtra_trainer *t, ft_train_graph *tg, const fi
 
 filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
                                   filtra_step_metrics *metrics) {
+  FT_NEED(trainer);
+  FT_NEED(batch);
   filtra_trainer *t = trainer;
   ft_train_graph *graph = NULL;
   FT_TRY(ft_model_check_batch(t->model, batch, true));
@@ -267,6 +273,7 @@ filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *b
 }
 
 filtra_status filtra_trainer_finish(filtra_trainer *trainer, filtra_step_metrics *metrics) {
+  FT_NEED(trainer);
   while (trainer->pending_count)
     FT_TRY(finish_oldest(trainer));
   if (metrics) *metrics = trainer->last;

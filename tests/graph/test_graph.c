@@ -195,7 +195,7 @@ static void parameters_and_unreached_gradients(void **state) {
   }
   assert_int_equal(filtra_parameters_count(p), 2);
   assert_int_equal(filtra_parameters_scalars(p), 22);
-  assert_fails(filtra_parameters_get(p, "nobody", NULL, 1), FILTRA_ERROR_ARGUMENT, "nobody");
+  assert_fails(filtra_parameters_get(p, "nobody", &(float){0}, 1), FILTRA_ERROR_ARGUMENT, "nobody");
   filtra_parameters_destroy(&p);
 }
 

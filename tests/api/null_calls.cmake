@@ -1,0 +1,58 @@
+# Writes OUTPUT: for every function that the public headers declare and each of its pointers, a call
+# with NULL there and something valid for all other arguments (tests/api/test_null.c).
+cmake_minimum_required(VERSION 3.22)
+
+# Where NULL means something.
+set(optional
+    filtra_dataset_open:options filtra_device_open:options filtra_devices_list:infos
+    filtra_generator_create:options filtra_generator_feed:logits filtra_gibbs_factors:options
+    filtra_graph_backward:upstream filtra_graph_create:options filtra_graph_submit:ticket
+    filtra_listops_generate:options filtra_pathfinder_generate:options filtra_run_evaluate:data
+    filtra_sample_token:options filtra_trainer_create:options filtra_trainer_finish:metrics
+    filtra_trainer_step:metrics)
+
+set(calls "")
+file(GLOB headers ${INCLUDE_DIR}/filtra/*.h)
+foreach(header IN LISTS headers)
+  file(READ ${header} text)
+  string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" text "${text}")
+  string(REGEX REPLACE "[ \n]+" " " text "${text}")
+  string(REGEX MATCHALL "FILTRA_API [^;]*\\)" functions "${text}")
+  foreach(function IN LISTS functions)
+    string(REGEX MATCH "(filtra_[a-z0-9_]+)\\((.*)\\)$" matched "${function}")
+    set(name ${CMAKE_MATCH_1})
+    string(REPLACE ", " ";" parameters "${CMAKE_MATCH_2}")
+    set(values "")
+    set(arguments "")
+    foreach(parameter IN LISTS parameters)
+      string(REGEX MATCH "^(.*[ *])([A-Za-z0-9_]+)(\\[[A-Z_0-9]+\\])?$" matched "${parameter}")
+      set(type "${CMAKE_MATCH_1}")
+      set(argument ${CMAKE_MATCH_2})
+      if(parameter MATCHES "[*[]")
+        list(APPEND arguments ${argument})
+        list(APPEND values "valid(\"${type}\")")
+      elseif(NOT parameter STREQUAL "void")
+        list(APPEND arguments -)
+        string(REGEX REPLACE "^.*(_fn|_position) $" "(${type}){0}" value "${type}")
+        string(REGEX REPLACE "^[^(].*$" 1 value "${value}")
+        list(APPEND values "${value}")
+      endif()
+    endforeach()
+    set(kind SURVIVES)
+    if(function MATCHES "^FILTRA_API filtra_status ")
+      set(kind REFUSES)
+    endif()
+    set(index 0)
+    foreach(argument IN LISTS arguments)
+      set(given ${values})
+      list(REMOVE_AT given ${index})
+      list(INSERT given ${index} NULL)
+      list(JOIN given ", " given)
+      math(EXPR index "${index} + 1")
+      if(NOT argument STREQUAL "-" AND NOT "${name}:${argument}" IN_LIST optional)
+        string(APPEND calls "${kind}(${name}, ${argument}, (${given}))\n")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+file(WRITE ${OUTPUT} "${calls}")

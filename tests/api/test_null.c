@@ -1,0 +1,180 @@
+/* Every public function with NULL for each of its pointers in turn, all other arguments valid: those
+ * that return a status refuse it by name, the others do nothing. The calls are made from the headers
+ * by null_calls.cmake, so that no function can be forgotten. */
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <filtra/filtra.h>
+#include <string.h>
+
+static filtra_device *device;
+static filtra_arena *arena;
+static filtra_parameters *parameters;
+static filtra_model *model;
+static filtra_trainer *trainer;
+static filtra_generator *generator;
+static filtra_dataset *dataset;
+static filtra_loader *loader;
+static filtra_graph *graph; /* a new one for each call: errors are sticky */
+
+static const char *current = "none"; /* the call that crashed, where one does */
+
+static int open_all(void **state) {
+  (void)state;
+  const filtra_model_config config = {
+      .task = FILTRA_TASK_LANGUAGE_MODEL, .vocabulary = 8, .max_length = 8, .width = 4};
+  device = test_device();
+  assert_ok(filtra_arena_create(device, &arena));
+  assert_ok(filtra_parameters_create(device, &parameters));
+  assert_ok(filtra_model_create(device, &config, &model));
+  assert_ok(filtra_trainer_create(model, NULL, &trainer));
+  assert_ok(filtra_generator_create(model, NULL, &generator));
+  assert_ok(filtra_dataset_open(test_listops(), NULL, &dataset));
+  assert_ok(filtra_loader_create(dataset, &(filtra_loader_options){.batch_size = 2}, &loader));
+  return 0;
+}
+
+static int close_all(void **state) {
+  print_message("last call: %s\n", current);
+  filtra_graph_destroy(&graph);
+  filtra_loader_destroy(&loader);
+  filtra_dataset_close(&dataset);
+  filtra_generator_destroy(&generator);
+  filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+  filtra_parameters_destroy(&parameters);
+  filtra_arena_destroy(&arena);
+  return test_teardown(state);
+}
+
+/* Zeros for whatever is no handle, a room of its own for each argument. */
+enum { ROOM = 16384, ROOMS = 16 };
+static _Alignas(64) unsigned char rooms[ROOMS][ROOM];
+static size_t rooms_used;
+
+static void begin(void) {
+  memset(rooms, 0, sizeof rooms);
+  rooms_used = 0;
+  filtra_graph_destroy(&graph);
+  assert_ok(filtra_graph_create(device, NULL, &graph));
+}
+
+static filtra_tensor *tensor(void) {
+  return filtra_graph_input(graph, "t", FILTRA_F32, 4, (int64_t[]){1, 1, 4, 4});
+}
+
+/* Something for an argument of that type, "const filtra_model *" and the like. */
+static void *valid(const char *type) {
+  const struct {
+    const char *type;
+    void *value;
+  } handles[] = {
+      {"filtra_device *", device},
+      {"filtra_arena *", arena},
+      {"filtra_model *", model},
+      {"filtra_parameters *", parameters},
+      {"filtra_trainer *", trainer},
+      {"filtra_generator *", generator},
+      {"filtra_dataset *", dataset},
+      {"filtra_loader *", loader},
+      {"filtra_graph *", graph},
+      {"filtra_tokenizer *", (void *)filtra_tokenizer_find("bytes")},
+      {"char *", (void *)"/none/such"},
+  };
+  void *room = rooms[rooms_used++ % ROOMS];
+  bool constant = !strncmp(type, "const ", 6);
+  if (constant) type += 6;
+  if (!strcmp(type, "filtra_tensor *")) return tensor();
+  if (!strcmp(type, "filtra_tensor *const *")) *(filtra_tensor **)room = tensor();
+  for (size_t i = 0; i < FT_COUNT(handles); i++)
+    if (!strcmp(type, handles[i].type) && (constant || strcmp(type, "char *")))
+      return handles[i].value;
+  return room;
+}
+
+static void refused(const char *call, filtra_status status) {
+  if (status == FILTRA_ERROR_ARGUMENT && strstr(filtra_error_message(), "NULL")) return;
+  fail_msg("%s NULL: %s (%s)", call, filtra_status_name(status), filtra_error_message());
+}
+
+#define REFUSES(function, argument, given)                                                         \
+  current = #function " " #argument;                                                               \
+  begin();                                                                                         \
+  refused(current, function given);
+#define SURVIVES(function, argument, given)                                                        \
+  current = #function " " #argument;                                                               \
+  begin();                                                                                         \
+  (void)function given;
+
+static void each_pointer_may_be_null(void **state) {
+  (void)state;
+#include "api/null_calls.inc"
+  assert_string_not_equal(current, "none");
+}
+
+/* ---- reserved fields ---- */
+
+static void reserved_fields_must_be_zero(void **state) {
+  (void)state;
+  filtra_model_config config = {.vocabulary = 8, .classes = 2};
+  config.reserved[3] = 1;
+  filtra_model *made;
+  assert_fails(filtra_model_create(device, &config, &made), FILTRA_ERROR_ARGUMENT,
+               "filtra_model_config: reserved[3] is 1");
+  filtra_loader *walk;
+  assert_fails(filtra_loader_create(
+                   dataset, &(filtra_loader_options){.batch_size = 1, .reserved = {7}}, &walk),
+               FILTRA_ERROR_ARGUMENT, "filtra_loader_options: reserved[0] is 7");
+  begin();
+  filtra_matmul(graph, tensor(), tensor(), &(filtra_matmul_options){.reserved = {1}});
+  assert_fails(filtra_graph_compile(graph), FILTRA_ERROR_ARGUMENT,
+               "filtra_matmul_options: reserved[0] is 1");
+}
+
+/* ---- values that no enum and no batch has ---- */
+
+static void what_makes_no_sense_is_refused(void **state) {
+  (void)state;
+  begin();
+  filtra_graph_input(graph, "x", (filtra_dtype)7, 1, (int64_t[]){1});
+  assert_fails(filtra_graph_compile(graph), FILTRA_ERROR_ARGUMENT, "7");
+  int32_t tokens[8] = {1, 1, 1, 1, 1, 1, 1, 1}, lengths[4] = {2, 2, 2, 2};
+  float results[64];
+  filtra_batch batch = {.size = 4, .length = 2, .count = 99, .tokens = tokens, .lengths = lengths};
+  assert_fails(filtra_model_predict(model, &batch, results), FILTRA_ERROR_ARGUMENT, "count is 99");
+}
+
+/* ---- a run that is asked after ---- */
+
+static void a_run_is_polled(void **state) {
+  (void)state;
+  begin();
+  filtra_tensor *x = tensor();
+  filtra_graph_output(graph, filtra_matmul(graph, x, x, NULL));
+  assert_ok(filtra_graph_compile(graph));
+  const float zeros[16] = {0};
+  uint64_t ticket;
+  assert_ok(filtra_graph_set(graph, x, zeros));
+  assert_ok(filtra_graph_submit(graph, &ticket));
+  assert_false(filtra_graph_done(graph, ticket + 1));
+  while (!filtra_graph_done(graph, ticket))
+    ;
+  assert_ok(filtra_graph_wait(graph, ticket));
+}
+
+static void versions_agree(void **state) {
+  (void)state;
+  assert_string_equal(filtra_version(), test_text("%d.%d.%d", FILTRA_VERSION_MAJOR,
+                                                  FILTRA_VERSION_MINOR, FILTRA_VERSION_PATCH));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_pointer_may_be_null),
+      cmocka_unit_test(reserved_fields_must_be_zero),
+      cmocka_unit_test(what_makes_no_sense_is_refused),
+      cmocka_unit_test(a_run_is_polled),
+      cmocka_unit_test(versions_agree),
+  };
+  return cmocka_run_group_tests(tests, open_all, close_all);
+}
