@@ -53,7 +53,8 @@
  * - Handles are opaque; destroying one sets the caller's pointer to NULL, and NULL is fine.
  * - NULL for a pointer whose comment does not allow it is an ARGUMENT error; functions without a
  *   status return 0 or NULL then. A handle that was destroyed cannot be told from a living one.
- * - The library never prints, never exits and keeps no global state but the log sink.
+ * - The library never prints, never exits and keeps no global state but the log sink and
+ *   the mixers that were registered.
  * - The same device, driver, library version, configuration and seed give the same bits, dropout
  *   included: reductions have a fixed order and random numbers are a function of seed, step and
  *   position.
@@ -93,6 +94,7 @@
 #include <filtra/dtype.h>
 #include <filtra/generate.h>
 #include <filtra/graph.h>
+#include <filtra/mixer.h>
 #include <filtra/model.h>
 #include <filtra/ops.h>
 #include <filtra/status.h>

@@ -226,8 +226,8 @@ FILTRA_API filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x,
  * `axis` counts from 0, the outermost. x is dense F32 where nothing else is said. */
 
 /** Sum, mean and largest element along an axis, which goes, or stays with length 1 if `keep` is set
- * (or if it is the only one). The axis is not empty, but for sums, which are then 0. The gradient of
- * the largest goes to the first of several; a NaN is larger than any number. */
+ * (or if it is the only one). The axis is not empty, but for sums, which are then 0. The gradient
+ * of the largest goes to the first of several; a NaN is larger than any number. */
 FILTRA_API filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep);
 FILTRA_API filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis, bool keep);
 FILTRA_API filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, bool keep);

@@ -10,8 +10,8 @@
 
 static filtra_tensor *embedding_table(const ft_scope *scope, const ft_model_options *o) {
   const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
-  return ft_parameter_tensor(scope, "embedding.weight", 2, (int64_t[]){o->vocabulary, o->width},
-                             &init);
+  return filtra_scope_parameter(scope, "embedding.weight", 2, (int64_t[]){o->vocabulary, o->width},
+                                &init);
 }
 
 /* Pixels row by row [B, h w, F] -> patches row by row [B, h w / P^2, P P F]; a patch holds its
@@ -37,12 +37,17 @@ static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
   filtra_tensor *real = ft_tensor_new(g, "class token mask", FILTRA_F32, 2, one);
   ft_emit_fill(g, token, 0.0f);
   ft_emit_fill(g, real, 1.0f);
-  filtra_tensor *table =
-      ft_parameter_tensor(scope, "class_token.weight", 2, one + 1,
-                          &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = 0.02f});
+  filtra_tensor *table = filtra_scope_parameter(
+      scope, "class_token.weight", 2, one + 1,
+      &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = 0.02f});
   token = filtra_add_positions(g, token, table);
   *mask = filtra_concat(g, 1, 2, (filtra_tensor *[]){real, *mask});
   return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
+}
+
+/* What blocks get at most: a class token counts as well. */
+static int64_t most_tokens(const ft_model_options *o) {
+  return ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN);
 }
 
 /* x [B,1,C] plus row position[b] of the table. */
@@ -56,11 +61,12 @@ static filtra_tensor *add_position(filtra_graph *g, filtra_tensor *x, filtra_ten
 static filtra_tensor *add_positions(const ft_scope *scope, const ft_model_options *o,
                                     filtra_tensor *x) {
   const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
-  int64_t rows = ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN);
+  int64_t rows = most_tokens(o);
   filtra_tensor *table, *first = scope->past ? scope->past->position : NULL;
   switch ((filtra_positions)o->positions) {
   case FILTRA_POSITIONS_LEARNED:
-    table = ft_parameter_tensor(scope, "positions.weight", 2, (int64_t[]){rows, o->width}, &init);
+    table =
+        filtra_scope_parameter(scope, "positions.weight", 2, (int64_t[]){rows, o->width}, &init);
     return first ? add_position(scope->graph, x, table, first)
                  : filtra_add_positions(scope->graph, x, table);
   case FILTRA_POSITIONS_SINUSOIDAL:
@@ -86,7 +92,7 @@ static filtra_tensor *embed(const ft_scope *scope, const ft_model_options *o,
     *mask = x ? ft_tensor_new(g, "patch mask", FILTRA_F32, 2, x->shape) : NULL;
     ft_emit_fill(g, *mask, 1.0f); /* images are whole */
   }
-  x = o->features ? ft_linear_layer(scope, "embedding", x, o->width, NULL)
+  x = o->features ? filtra_scope_linear(scope, "embedding", x, o->width, NULL)
                   : filtra_embedding(g, table, in->tokens);
   if (o->scale_embeddings) x = filtra_affine(g, x, sqrtf((float)o->width), 0.0f);
   if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = add_class_token(scope, x, mask);
@@ -110,7 +116,8 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
                                 .dropout = o->dropout,
                                 .converter = o->block == FT_BLOCK_CONVERTER,
                                 .post_norm = o->norm != 0,
-                                .causal = o->task == FT_TASK_LANGUAGE_MODEL};
+                                .causal = o->task == FT_TASK_LANGUAGE_MODEL,
+                                .max_length = most_tokens(o)};
   for (int64_t i = 0; i < o->layers; i++) {
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     filtra_tensor *loss;
@@ -158,8 +165,8 @@ static void declare_normal(const ft_scope *scope, const char *name, int64_t in, 
   ft_scope inner = ft_scope_enter(scope, "%s", name);
   const filtra_parameter_options weight = {
       .init = FILTRA_INIT_NORMAL, .value = spread, .decay = true};
-  ft_parameter_tensor(&inner, "weight", 2, (int64_t[]){out, in}, &weight);
-  ft_parameter_tensor(&inner, "bias", 1, &out, NULL);
+  filtra_scope_parameter(&inner, "weight", 2, (int64_t[]){out, in}, &weight);
+  filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
 }
 
 /* x [B,..] has less than `inputs` columns where tokens lie side by side and a batch is padded less
@@ -175,7 +182,7 @@ static filtra_tensor *apply_head(const ft_scope *scope, const ft_model_options *
     declare_normal(&head, "2", o->head_width, out, sqrtf(2.0f / (float)(o->head_width + out)));
   }
   x = ft_linear_prefix(&head, "1", x, inputs, o->head_width, &hidden);
-  return ft_linear_layer(&head, "2", x, out, NULL);
+  return filtra_scope_linear(&head, "2", x, out, NULL);
 }
 
 /* Rows [from, from + count) of t [R,..]. */
@@ -211,8 +218,8 @@ static filtra_tensor *predict_tokens(const ft_scope *scope, const ft_model_optio
     x = filtra_embedding(g, x, rows_wanted);
     x = filtra_reshape(g, x, 2, (int64_t[]){filtra_tensor_elements(rows_wanted), width});
   }
-  if (!o->tie_embeddings) return ft_linear_layer(scope, "head", x, o->vocabulary, NULL);
-  filtra_tensor *bias = ft_parameter_tensor(scope, "head.bias", 1, &o->vocabulary, NULL);
+  if (!o->tie_embeddings) return filtra_scope_linear(scope, "head", x, o->vocabulary, NULL);
+  filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &o->vocabulary, NULL);
   return filtra_linear(g, x, table, bias, NULL);
 }
 

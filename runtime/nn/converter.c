@@ -10,9 +10,9 @@ filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filt
   if (!ft_usable(scope->graph, x)) return NULL;
   ft_scope inner = ft_scope_enter(scope, "%s", name);
   int64_t features = complex_features && x->ndim > 1 ? x->shape[x->ndim - 2] : ft_columns(x);
-  filtra_tensor *gain =
-      ft_parameter_tensor(&inner, "weight", 1, &features,
-                          &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
+  filtra_tensor *gain = filtra_scope_parameter(
+      &inner, "weight", 1, &features,
+      &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
   return filtra_scale_norm(scope->graph, x, gain, 0.0f, complex_features);
 }
 
@@ -21,10 +21,10 @@ static filtra_tensor *linear(const ft_scope *scope, const char *name, filtra_ten
                              float bound, const filtra_linear_options *options) {
   if (!ft_usable(scope->graph, x)) return NULL;
   ft_scope inner = ft_scope_enter(scope, "%s", name);
-  filtra_tensor *w = ft_parameter_tensor(
+  filtra_tensor *w = filtra_scope_parameter(
       &inner, "weight", 2, (int64_t[]){out, ft_columns(x)},
       &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound, .decay = true});
-  filtra_tensor *b = ft_parameter_tensor(&inner, "bias", 1, &out, NULL);
+  filtra_tensor *b = filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
   return filtra_linear(scope->graph, x, w, b, options);
 }
 
@@ -84,8 +84,8 @@ enum { LAYOUT_FLAT = 1 };
 /* Parameters "vectors.M" and rotations of each factor. Behind the end of a sequence rotations are
  * the identity, so that padding has no part in the result. Not so with a permutation or the flat
  * layout, which depend on the padded length itself. */
-static void factors(const ft_scope *scope, const ft_transform_options *o, const ft_mixer_input *in,
-                    ft_unitary *list) {
+static void factors(const ft_scope *scope, const ft_transform_options *o,
+                    const filtra_mixer_input *in, ft_unitary *list) {
   ft_unitary_options options = {.flat = o->layout == LAYOUT_FLAT, .dropout = in->dropout};
   if (!options.flat && !o->permutation) options.mask = in->mask;
   for (int64_t i = 0; i < o->order; i++) {
@@ -95,10 +95,10 @@ static void factors(const ft_scope *scope, const ft_transform_options *o, const 
   }
 }
 
-static filtra_tensor *value(const ft_scope *scope, const ft_mixer_input *in, bool unit_rows) {
+static filtra_tensor *value(const ft_scope *scope, const filtra_mixer_input *in, bool unit_rows) {
   int64_t batch = in->x->shape[0], n = in->x->shape[1], width = ft_columns(in->x);
   float spread = sqrtf(0.5f / (unit_rows ? 1.0f : (float)width));
-  filtra_tensor *w = ft_parameter_tensor(
+  filtra_tensor *w = filtra_scope_parameter(
       scope, "value.weight", 2, (int64_t[]){2 * width, width},
       &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = spread, .decay = true});
   filtra_tensor *y =
@@ -110,7 +110,8 @@ static filtra_tensor *value(const ft_scope *scope, const ft_mixer_input *in, boo
 /* The diagonal of the last factor and the eigenvalues commute: its phases would cancel against
  * those of its inverse, and the eigenvalues stand in their place. */
 filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *o,
-                                  const ft_mixer_input *in, filtra_tensor *phase, bool unit_rows) {
+                                  const filtra_mixer_input *in, filtra_tensor *phase,
+                                  bool unit_rows) {
   filtra_graph *g = scope->graph;
   if (!ft_usable_floats(g, in->x, 3, "spectral filter", "x")) return NULL;
   ft_unitary list[FT_MOST_FACTORS];
@@ -132,13 +133,14 @@ filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_opti
 
 filtra_tensor *ft_blend_layer(const ft_scope *scope, filtra_tensor *z) {
   const int64_t one = 1;
-  filtra_tensor *zeta =
-      ft_parameter_tensor(scope, "zeta", 1, &one,
-                          &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
+  filtra_tensor *zeta = filtra_scope_parameter(
+      scope, "zeta", 1, &one,
+      &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
   return filtra_complex_blend(scope->graph, z, zeta);
 }
 
-filtra_tensor *ft_blend_mixed(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *z) {
+filtra_tensor *ft_blend_mixed(const ft_scope *scope, const filtra_mixer_input *in,
+                              filtra_tensor *z) {
   filtra_graph *g = scope->graph;
   filtra_tensor *y = filtra_dropout(g, ft_blend_layer(scope, z), in->dropout);
   return in->residual ? filtra_add(g, y, in->residual) : y;
@@ -153,10 +155,10 @@ static filtra_tensor *gru_layer(const ft_scope *scope, filtra_tensor *x) {
       .init = FILTRA_INIT_UNIFORM, .value = 1.0f / sqrtf((float)width), .decay = true};
   filtra_parameter_options bias = {.init = weight.init, .value = weight.value};
   const int64_t shape[] = {gates, width};
-  filtra_tensor *w_ih = ft_parameter_tensor(scope, "weight_ih", 2, shape, &weight);
-  filtra_tensor *w_hh = ft_parameter_tensor(scope, "weight_hh", 2, shape, &weight);
-  filtra_tensor *b_ih = ft_parameter_tensor(scope, "bias_ih", 1, &gates, &bias);
-  filtra_tensor *b_hh = ft_parameter_tensor(scope, "bias_hh", 1, &gates, &bias);
+  filtra_tensor *w_ih = filtra_scope_parameter(scope, "weight_ih", 2, shape, &weight);
+  filtra_tensor *w_hh = filtra_scope_parameter(scope, "weight_hh", 2, shape, &weight);
+  filtra_tensor *b_ih = filtra_scope_parameter(scope, "bias_ih", 1, &gates, &bias);
+  filtra_tensor *b_hh = filtra_scope_parameter(scope, "bias_hh", 1, &gates, &bias);
   return filtra_gru(scope->graph, x, w_ih, w_hh, b_ih, b_hh);
 }
 

@@ -56,12 +56,14 @@ extern const char *const ft_transform_layouts[];
  * `unit_rows`, as behind a ScaleNorm; else, behind a LayerNorm, sqrt(1/2C), so that values are as
  * large as X. */
 filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *options,
-                                  const ft_mixer_input *in, filtra_tensor *phase, bool unit_rows);
+                                  const filtra_mixer_input *in, filtra_tensor *phase,
+                                  bool unit_rows);
 
 /** zeta Re z + (1 - zeta) Im z, zeta the parameter "zeta" [1], 1 at first and clamped to [0,1]. */
 filtra_tensor *ft_blend_layer(const ft_scope *scope, filtra_tensor *z);
 /** The end of a mixer in a block of real features: blend, dropout, residual. */
-filtra_tensor *ft_blend_mixed(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *z);
+filtra_tensor *ft_blend_mixed(const ft_scope *scope, const filtra_mixer_input *in,
+                              filtra_tensor *z);
 
 /** Layers "0", "1", ... of GRUs as wide as x, with dropout between them; parameters as PyTorch
  * names and initialises them. */

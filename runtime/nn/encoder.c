@@ -6,12 +6,18 @@ static filtra_tensor *mix(const ft_scope *scope, const ft_encoder_options *o, fi
                           filtra_tensor *residual, filtra_tensor *mask, filtra_tensor **auxiliary) {
   ft_scope inner = ft_scope_enter(scope, "mixer");
   const ft_mixer_class *kind = o->mixer->kind;
-  ft_mixer_input in = {.x = x,
-                       .mask = mask,
-                       .residual = residual,
-                       .heads = o->heads,
-                       .dropout = o->dropout,
-                       .causal = o->causal};
+  filtra_mixer_input in = {.x = x,
+                           .mask = mask,
+                           .residual = residual,
+                           .heads = o->heads,
+                           .dropout = o->dropout,
+                           .causal = o->causal,
+                           .max_length = o->max_length,
+                           .context = kind->context};
+  if (scope->past && kind->not_decoded)
+    return ft_graph_fail(scope->graph, FILTRA_ERROR_UNSUPPORTED,
+                         "mixer \"%s\" cannot go on with a text token by token: %s", kind->name,
+                         kind->not_decoded);
   return (o->converter ? kind->build_complex : kind->build)(&inner, o->mixer->options, &in,
                                                             auxiliary);
 }
@@ -21,11 +27,11 @@ static filtra_tensor *feed_forward(const ft_scope *scope, const ft_encoder_optio
                                    filtra_tensor *x, filtra_tensor *residual) {
   if (!ft_usable(scope->graph, x)) return NULL;
   ft_scope inner = ft_scope_enter(scope, "ffn");
-  filtra_tensor *h =
-      ft_linear_layer(&inner, "1", x, o->ffn_width,
-                      &(filtra_linear_options){.activation = o->activation, .dropout = o->dropout});
-  return ft_linear_layer(&inner, "2", h, ft_columns(x),
-                         &(filtra_linear_options){.dropout = o->dropout, .residual = residual});
+  filtra_tensor *h = filtra_scope_linear(
+      &inner, "1", x, o->ffn_width,
+      &(filtra_linear_options){.activation = o->activation, .dropout = o->dropout});
+  return filtra_scope_linear(&inner, "2", h, ft_columns(x),
+                             &(filtra_linear_options){.dropout = o->dropout, .residual = residual});
 }
 
 /* z = ScaleNorm(mixer(x) + x), y = ScaleNorm(GFFN(z) + zeta Re z + (1 - zeta) Im z) */

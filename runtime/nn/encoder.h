@@ -7,6 +7,7 @@
 typedef struct ft_encoder_options {
   const ft_mixer *mixer;
   int64_t heads, ffn_width;
+  int64_t max_length;           /* the most tokens of a sequence */
   filtra_activation activation; /* of the feed-forward layer */
   float dropout;
   bool post_norm; /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */

@@ -4,35 +4,63 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 ft_scope ft_scope_enter(const ft_scope *scope, const char *format, ...) {
   ft_scope inner = *scope;
-  char name[FT_NAME_TEXT / 2];
+  size_t used = strlen(inner.prefix), room = sizeof inner.prefix - used;
   va_list list;
   va_start(list, format);
-  vsnprintf(name, sizeof name, format, list);
+  int length = vsnprintf(inner.prefix + used, room, format, list);
   va_end(list);
-  snprintf(inner.prefix, sizeof inner.prefix, "%.40s%s.", scope->prefix, name);
+  if (length < 0 || (size_t)length + 2 > room)
+    ft_graph_fail(scope->graph, FILTRA_ERROR_ARGUMENT,
+                  "layer %s..: a name with its prefix has at most %d characters", inner.prefix,
+                  FT_NAME_TEXT - 2);
+  else
+    snprintf(inner.prefix + used + length, 2, ".");
   return inner;
+}
+
+filtra_graph *filtra_scope_graph(const filtra_scope *scope) {
+  return scope ? scope->graph : NULL;
+}
+
+bool ft_scope_usable(const ft_scope *scope) {
+  if (!scope) ft_fail(FILTRA_ERROR_ARGUMENT, "a part of a mixer was given no scope (NULL)");
+  return scope && ft_graph_accept(scope->graph, FILTRA_OK);
+}
+
+bool ft_scope_name(const ft_scope *scope, const char *kind, const char *name,
+                   char full[FT_NAME_TEXT]) {
+  if (!ft_scope_usable(scope)) return false;
+  int length = name ? snprintf(full, FT_NAME_TEXT, "%s%s%s", scope->prefix, kind, name) : 0;
+  if (length > 0 && length < FT_NAME_TEXT) return true;
+  ft_graph_fail(scope->graph, FILTRA_ERROR_ARGUMENT,
+                "%s%.40s: a name with its prefix has 1 to %d characters", scope->prefix,
+                name ? name : "(NULL)", FT_NAME_TEXT - 1);
+  return false;
 }
 
 void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t) {
   static const int64_t origin[FILTRA_MAX_DIMS];
   ft_observer *o = scope->observer;
-  if (!o || !ft_usable(scope->graph, t)) return;
+  char full[FT_NAME_TEXT];
+  if (!o || !ft_usable(scope->graph, t) || !ft_scope_name(scope, "", name, full)) return;
   if (FT_GROW(o->list, o->count, o->capacity)) {
     ft_graph_fail(scope->graph, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
     return;
   }
   ft_observation *seen = &o->list[o->count++];
-  snprintf(seen->name, sizeof seen->name, "%.60s%.30s", scope->prefix, name);
+  memcpy(seen->name, full, sizeof full);
   seen->tensor = filtra_graph_output(scope->graph, filtra_slice(scope->graph, t, origin, t->shape));
 }
 
-filtra_tensor *ft_parameter_tensor(const ft_scope *scope, const char *name, int ndim,
-                                   const int64_t *shape, const filtra_parameter_options *options) {
-  char full[FT_NAME_TEXT * 2];
-  snprintf(full, sizeof full, "%s%s", scope->prefix, name);
+filtra_tensor *filtra_scope_parameter(const ft_scope *scope, const char *name, int ndim,
+                                      const int64_t *shape,
+                                      const filtra_parameter_options *options) {
+  char full[FT_NAME_TEXT];
+  if (!ft_scope_name(scope, "", name, full)) return NULL;
   return filtra_graph_parameter(scope->graph, scope->params, full, ndim, shape, options);
 }
 
@@ -41,30 +69,33 @@ filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_
   if (!ft_usable(scope->graph, x)) return NULL;
   float bound = 1.0f / sqrtf((float)in);
   ft_scope inner = ft_scope_enter(scope, "%s", name);
-  filtra_tensor *w = ft_parameter_tensor(
+  filtra_tensor *w = filtra_scope_parameter(
       &inner, "weight", 2, (int64_t[]){out, in},
       &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound, .decay = true});
-  filtra_tensor *b =
-      ft_parameter_tensor(&inner, "bias", 1, &out,
-                          &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound});
+  filtra_tensor *b = filtra_scope_parameter(
+      &inner, "bias", 1, &out,
+      &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound});
   if (ft_columns(x) < in)
     w = filtra_slice(scope->graph, w, (int64_t[]){0, 0}, (int64_t[]){out, ft_columns(x)});
   return filtra_linear(scope->graph, x, w, b, options);
 }
 
-filtra_tensor *ft_linear_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
-                               int64_t out, const filtra_linear_options *options) {
-  return ft_usable(scope->graph, x) ? ft_linear_prefix(scope, name, x, ft_columns(x), out, options)
-                                    : NULL;
+filtra_tensor *filtra_scope_linear(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                   int64_t out, const filtra_linear_options *options) {
+  if (!ft_scope_usable(scope) || !ft_usable(scope->graph, x)) return NULL;
+  if (!name)
+    return ft_graph_fail(scope->graph, FILTRA_ERROR_ARGUMENT, "%s..: a layer without a name (NULL)",
+                         scope->prefix);
+  return ft_linear_prefix(scope, name, x, ft_columns(x), out, options);
 }
 
 filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x) {
   if (!ft_usable(scope->graph, x)) return NULL;
   int64_t c = ft_columns(x);
   ft_scope inner = ft_scope_enter(scope, "%s", name);
-  filtra_tensor *gain =
-      ft_parameter_tensor(&inner, "weight", 1, &c,
-                          &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
-  filtra_tensor *bias = ft_parameter_tensor(&inner, "bias", 1, &c, NULL);
+  filtra_tensor *gain = filtra_scope_parameter(
+      &inner, "weight", 1, &c,
+      &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
+  filtra_tensor *bias = filtra_scope_parameter(&inner, "bias", 1, &c, NULL);
   return filtra_layer_norm(scope->graph, x, gain, bias, 0.0f);
 }

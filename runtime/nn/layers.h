@@ -5,9 +5,9 @@
 
 #include "graph/graph.h"
 
-#include <filtra/ops.h>
+#include <filtra/mixer.h>
 
-enum { FT_NAME_TEXT = 96 };
+enum { FT_NAME_TEXT = 192 };
 
 /** What a graph shows of itself beside its results, for `filtra analyze`. */
 typedef struct ft_observation {
@@ -22,32 +22,32 @@ typedef struct ft_observer {
 /* Tokens of earlier runs, see nn/past.h. */
 typedef struct ft_past_use ft_past_use;
 
-/** Where a layer is being built. */
-typedef struct ft_scope {
+/** Where a layer is being built; mixers of applications see it as the public header does. */
+struct filtra_scope {
   filtra_graph *graph;
   filtra_parameters *params;
   ft_observer *observer;     /* NULL: nobody looks */
   const ft_past_use *past;   /* NULL: sequences are whole */
   char prefix[FT_NAME_TEXT]; /* ends with a dot, or empty */
-} ft_scope;
+};
+typedef struct filtra_scope ft_scope;
 
-/** The scope below: prefix + name + ".". */
+/** The scope below: prefix + name + ".", which has to fit, or else is the graph's error. */
 ft_scope ft_scope_enter(const ft_scope *scope, const char *format, ...) FT_PRINTF(2, 3);
+
+/** False without a scope or where its graph has an error; for public functions. */
+bool ft_scope_usable(const ft_scope *scope);
+/** Writes prefix + kind + name; false when it does not fit, the graph's error then, or when the
+ * graph has one already. */
+bool ft_scope_name(const ft_scope *scope, const char *kind, const char *name,
+                   char full[FT_NAME_TEXT]);
 
 /** Shows any view t to the observer as prefix + name; without one, does nothing. Observed are
  * "value" [B,N,C], what a mixer mixes, "mixed" [B,N,C], what that comes to before the output
  * projection, and "x" [B,N,C], the features that a block hands on. */
 void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t);
 
-/** The parameter prefix + name. */
-filtra_tensor *ft_parameter_tensor(const ft_scope *scope, const char *name, int ndim,
-                                   const int64_t *shape, const filtra_parameter_options *options);
-
-/** "NAME.weight" [out, in] and "NAME.bias" [out], both U(-1/sqrt(in), 1/sqrt(in)); `in` is x's last
- * axis. */
-filtra_tensor *ft_linear_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
-                               int64_t out, const filtra_linear_options *options);
-/** The same with weights for `in` inputs, of which x has the first. */
+/** filtra_scope_linear with weights for `in` inputs, of which x has the first. */
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options);
 

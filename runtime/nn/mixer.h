@@ -1,22 +1,12 @@
 /* Token mixers: what stands where a Transformer has attention. One file per mixer under mixer/, one
- * line in the table of mixer.c. */
+ * line in the table of registry.c, behind which are those that applications register. */
 #ifndef FT_NN_MIXER_H
 #define FT_NN_MIXER_H
 
 #include "base/json.h"
 #include "nn/layers.h"
 
-enum { FT_MIXER_OPTIONS = 1088 };
-
-/** What a mixer is given to build itself on. */
-typedef struct ft_mixer_input {
-  filtra_tensor *x;        /* [B,N,C], dense */
-  filtra_tensor *mask;     /* [B,N], 1 real token, 0 padding; N of the past where there is one */
-  filtra_tensor *residual; /* [B,N,C] added to the output, or NULL */
-  int64_t heads;
-  float dropout; /* on the output, before the residual */
-  bool causal;   /* a token sees none that come after it; only where the class says it can */
-} ft_mixer_input;
+enum { FT_MIXER_OPTIONS = 1088, FT_MIXER_FIELDS = 24 }; /* at most; fields with the name */
 
 /** Learned numbers that say what filter a mixer has become, for `filtra analyze`. */
 typedef struct ft_mixer_coefficients {
@@ -39,24 +29,24 @@ typedef struct ft_mixer_filter {
 
 enum { FT_MIXER_COEFFICIENTS = 8 }; /* kinds, at most */
 
+/** What a registered mixer has (see filtra_mixer), and what only Filtra's own have. */
 typedef struct ft_mixer_class {
-  const char *name;
+  const char *name, *description;
   size_t options_size;         /* at most FT_MIXER_OPTIONS */
   const ft_json_field *fields; /* the options in configuration files */
-  size_t field_count;
-  const char *not_causal; /* why it cannot be causal, as a clause; NULL: it can */
+  size_t field_count;          /* below FT_MIXER_FIELDS */
+  const char *not_causal;      /* why it cannot be causal, as a clause; NULL: it can */
+  const char *not_decoded;     /* why it cannot go on token by token; NULL: it can */
+  void *context;               /* for filtra_mixer_input */
   const ft_mixer_coefficients *coefficients; /* those that exist with given options */
   size_t coefficient_count;
   const ft_mixer_filter *filter; /* NULL: none */
-  /** Builds on scope's graph -> [B,N,C]. What is needed of other tokens goes through ft_past_keep
-   * (nn/past.h) where the class can be causal. *auxiliary receives a loss per sample [B], already
-   * weighted, that training adds (averaged over layers), or stays NULL. */
-  filtra_tensor *(*build)(const ft_scope *scope, const void *options, const ft_mixer_input *in,
-                          filtra_tensor **auxiliary);
+  filtra_tensor *(*build)(const filtra_scope *scope, const void *options,
+                          const filtra_mixer_input *in, filtra_tensor **auxiliary);
   /** For the Converter's block, NULL where there is no such thing: the complex features that build
    * makes real, [B,N,C,2], without dropout and residual behind them. */
   filtra_tensor *(*build_complex)(const ft_scope *scope, const void *options,
-                                  const ft_mixer_input *in, filtra_tensor **auxiliary);
+                                  const filtra_mixer_input *in, filtra_tensor **auxiliary);
   /** What the auxiliary loss takes from the task's: their weights add up to 1. NULL: nothing. */
   float (*auxiliary_share)(const void *options);
 } ft_mixer_class;
@@ -69,23 +59,15 @@ typedef struct ft_mixer {
 
 extern const ft_mixer_class ft_mixer_softmax, ft_mixer_gfsa, ft_mixer_plaplacian, ft_mixer_agf,
     ft_mixer_synvolution, ft_mixer_kernelution;
-/** All of them; the first is the default. */
-extern const ft_mixer_class *const ft_mixers[];
-extern const size_t ft_mixer_count;
+/** The i-th of filtra_mixer_count(); the first is the default. */
+const ft_mixer_class *ft_mixer_at(size_t i);
+/** NULL if there is none of that name. */
+const ft_mixer_class *ft_mixer_find(const char *name);
 
 /** Reads a mixer from JSON: a name, or an object with "name" and the mixer's options; NULL is
  * softmax. `context` goes before field names in errors. */
 filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *out);
 /** The complete object, all defaults resolved; NULL when out of memory. */
 json_t *ft_mixer_write(const ft_mixer *mixer);
-
-/* ---- what mixers share ---- */
-
-/** Queries, keys and values of attention from one layer, "qkv": three views [B,H,N,D]. Shows the
- * values to the observer. */
-void ft_mixer_qkv(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *qkv[3]);
-/** What a mixer ends with: heads y [B,H,N,D] side by side, the layer "out", dropout and residual.
- * Shows what was mixed. */
-filtra_tensor *ft_mixer_output(const ft_scope *scope, const ft_mixer_input *in, filtra_tensor *y);
 
 #endif

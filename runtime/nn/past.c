@@ -8,42 +8,57 @@
 #include <string.h>
 
 struct ft_past_tensor {
-  char name[FT_NAME_TEXT * 2];
-  int64_t width;  /* H * D */
-  ft_buffer rows; /* [size, capacity, width] */
+  char name[FT_NAME_TEXT];
+  int64_t rows, width; /* of each sequence: capacity rows of H * D, or one, a state */
+  ft_buffer buffer;    /* [size, rows, width] */
 };
 
 /* Zeroed: rows not written yet get the weight 0, and 0 times garbage may be a NaN. */
-static filtra_status add(ft_past *past, const char *name, int64_t width, ft_past_tensor **out) {
+static filtra_status add(ft_past *past, const char *name, int64_t rows, int64_t width,
+                         ft_past_tensor **out) {
   FT_TRY(FT_GROW(past->tensors, past->count, past->room));
   ft_past_tensor *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   snprintf(t->name, sizeof t->name, "%s", name);
+  t->rows = rows;
   t->width = width;
-  uint64_t bytes = ft_dtype_extent(FILTRA_F32, past->size * past->capacity * width);
-  filtra_status status = ft_buffer_zeroed(past->device, bytes, &t->rows);
+  uint64_t bytes = ft_dtype_extent(FILTRA_F32, past->size * rows * width);
+  filtra_status status = ft_buffer_zeroed(past->device, bytes, &t->buffer);
   if (status) {
     free(t);
-    return ft_fail_context(status, "rows of %lld past tokens of %lld sequences",
-                           (long long)past->capacity, (long long)past->size);
+    return ft_fail_context(status, "%s: what is kept of %lld sequences, %lld rows of %lld numbers",
+                           name, (long long)past->size, (long long)rows, (long long)width);
   }
   *out = past->tensors[past->count++] = t;
   return FILTRA_OK;
 }
 
-static filtra_status find(ft_past *past, const char *name, int64_t width, ft_past_tensor **out) {
+/* The tensor of that scope, kind and name; NULL after the graph's error. */
+static ft_past_tensor *find(const ft_scope *scope, const char *kind, const char *name, int64_t rows,
+                            int64_t width) {
+  ft_past *past = scope->past->past;
+  char full[FT_NAME_TEXT];
+  if (!ft_scope_name(scope, kind, name, full)) return NULL;
   for (size_t i = 0; i < past->count; i++) {
-    *out = past->tensors[i];
-    if (!strcmp((*out)->name, name) && (*out)->width == width) return FILTRA_OK;
+    ft_past_tensor *t = past->tensors[i];
+    if (strcmp(t->name, full) != 0) continue;
+    if (t->rows == rows && t->width == width) return t;
+    return ft_graph_fail(scope->graph, FILTRA_ERROR_ARGUMENT,
+                         "%s: kept with %lld numbers before, now with %lld", full,
+                         (long long)t->width, (long long)width);
   }
-  return add(past, name, width, out);
+  ft_past_tensor *t = NULL;
+  filtra_status status = add(past, full, rows, width, &t);
+  return status ? ft_graph_fail(scope->graph, status, "%s", filtra_error_message()) : t;
 }
+
+/* ---- rows ---- */
 
 /* Rows [0, length) of the tensor as [B,H,length,D], stored token by token. */
 static filtra_tensor *rows_view(filtra_graph *g, const ft_past *past, const ft_past_tensor *t,
                                 int64_t heads, int64_t length) {
   const int64_t whole[3] = {past->size, past->capacity, t->width}, d = t->width / heads;
-  filtra_tensor *rows = ft_tensor_external(g, t->name, FILTRA_F32, 3, whole, &t->rows, 0);
+  filtra_tensor *rows = ft_tensor_external(g, t->name, FILTRA_F32, 3, whole, &t->buffer, 0);
   if (!rows) return NULL;
   return ft_tensor_view(g, rows, 4, (int64_t[]){past->size, heads, length, d},
                         (int64_t[]){past->capacity * t->width, d, t->width, 1});
@@ -61,25 +76,69 @@ static bool fits(filtra_graph *g, const ft_past_use *use, const filtra_tensor *x
   return false;
 }
 
-filtra_tensor *ft_past_keep(const ft_scope *scope, const char *name, filtra_tensor *x) {
-  const ft_past_use *use = scope->past;
+filtra_tensor *filtra_scope_keep(const ft_scope *scope, const char *name, filtra_tensor *x) {
+  const ft_past_use *use = scope ? scope->past : NULL;
   if (!use) return x;
   filtra_graph *g = scope->graph;
   if (!fits(g, use, x)) return NULL;
-  char full[FT_NAME_TEXT * 2];
-  snprintf(full, sizeof full, "%spast.%s", scope->prefix, name);
-  ft_past_tensor *t = NULL;
-  filtra_status status = find(use->past, full, x->shape[1] * x->shape[3], &t);
-  if (status) return ft_graph_fail(g, status, "%s", filtra_error_message());
+  ft_past_tensor *t = find(scope, "past.", name, use->past->capacity, x->shape[1] * x->shape[3]);
+  if (!t) return NULL;
   int64_t length = use->position ? use->length : x->shape[2];
   filtra_tensor *rows =
       ft_cache_write(g, rows_view(g, use->past, t, x->shape[1], length), x, use->position);
   return use->position ? rows : x;
 }
 
+/* ---- states ---- */
+
+filtra_pass filtra_scope_pass(const filtra_scope *scope) {
+  if (!scope || !scope->past) return FILTRA_PASS_WHOLE;
+  return scope->past->position ? FILTRA_PASS_DECODE : FILTRA_PASS_PREFILL;
+}
+
+/* What is kept under that name, as a tensor of that shape; NULL after the graph's error. */
+static filtra_tensor *state_view(const ft_scope *scope, const char *name, int ndim,
+                                 const int64_t *shape) {
+  filtra_graph *g = scope->graph;
+  int64_t size = scope->past->past->size, width = 1;
+  if (!shape || ndim < 1 || ndim > FILTRA_MAX_DIMS || shape[0] != size)
+    return ft_graph_fail(
+        g, FILTRA_ERROR_ARGUMENT,
+        "state %s%s: must have 1 to %d dimensions, the first of the %lld sequences", scope->prefix,
+        name, FILTRA_MAX_DIMS, (long long)size);
+  for (int i = 1; i < ndim; i++) {
+    if (shape[i] < 1 || width > INT64_C(0x7fffffff) / size / shape[i])
+      return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                           "state %s%s: dimension %d is %lld; accepted are at least 1 and at most "
+                           "2^31-1 elements in all",
+                           scope->prefix, name ? name : "(NULL)", i, (long long)shape[i]);
+    width *= shape[i];
+  }
+  ft_past_tensor *t = find(scope, "state.", name, 1, width);
+  return t ? ft_tensor_external(g, t->name, FILTRA_F32, ndim, shape, &t->buffer, 0) : NULL;
+}
+
+filtra_tensor *filtra_scope_state(const filtra_scope *scope, const char *name, int ndim,
+                                  const int64_t *shape) {
+  if (!ft_scope_usable(scope)) return NULL;
+  filtra_graph *g = scope->graph;
+  if (filtra_scope_pass(scope) != FILTRA_PASS_DECODE)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "state %s%s: only a DECODE pass has tokens before its own", scope->prefix,
+                         name ? name : "(NULL)");
+  filtra_tensor *state = state_view(scope, name, ndim, shape);
+  return state ? ft_state_read(g, state, scope->past->position) : NULL;
+}
+
+void filtra_scope_set_state(const filtra_scope *scope, const char *name, filtra_tensor *state) {
+  if (filtra_scope_pass(scope) == FILTRA_PASS_WHOLE || !ft_usable(scope->graph, state)) return;
+  filtra_tensor *kept = state_view(scope, name, state->ndim, state->shape);
+  if (kept) ft_state_write(scope->graph, kept, state);
+}
+
 void ft_past_close(ft_past *past) {
   for (size_t i = 0; i < past->count; i++) {
-    ft_buffer_destroy(past->device, &past->tensors[i]->rows);
+    ft_buffer_destroy(past->device, &past->tensors[i]->buffer);
     free(past->tensors[i]);
   }
   free(past->tensors);

@@ -31,7 +31,7 @@ static void permute_backward(filtra_graph *g, const void *context) {
 filtra_tensor *filtra_permute(filtra_graph *g, filtra_tensor *x, const int *order) {
   if (!ft_usable(g, x)) return NULL;
   unsigned seen = 0;
-  for (int i = 0; i < x->ndim; i++)
+  for (int i = 0; order && i < x->ndim; i++)
     if (order && order[i] >= 0 && order[i] < x->ndim) seen |= 1u << order[i];
   if (seen != (1u << x->ndim) - 1)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,

@@ -77,6 +77,35 @@ filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tens
   return cache;
 }
 
+filtra_tensor *ft_state_read(filtra_graph *g, filtra_tensor *state, filtra_tensor *position) {
+  if (!ft_usable_dense(g, state, "state_read", "state") ||
+      !ft_usable_integers(g, position, 1, "state_read", "position"))
+    return NULL;
+  filtra_tensor *y = ft_tensor_like(g, state, state->name);
+  if (!y) return NULL;
+  uint32_t count = (uint32_t)filtra_tensor_elements(y);
+  uint32_t push[] = {count, count / (uint32_t)state->shape[0]};
+  ft_call(g, &(ft_kernel_call){.label = "state_read",
+                               .kernel = "cache/state",
+                               .args = {FT_READ(state), FT_READ(position), FT_WRITE(y)},
+                               .push = push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .groups = {ft_flat_groups(g, count)},
+                               .bytes = 8.0 * count});
+  return y;
+}
+
+void ft_state_write(filtra_graph *g, filtra_tensor *state, filtra_tensor *x) {
+  if (!ft_usable_dense(g, x, "state_write", "state")) return;
+  if (ft_graph_training(g))
+    ft_graph_fail(
+        g, FILTRA_ERROR_ARGUMENT,
+        "state_write: a training graph takes whole sequences, not tokens of earlier runs");
+  else
+    ft_emit_copy(g, x, state, false);
+}
+
 filtra_tensor *ft_cache_mask(filtra_graph *g, filtra_tensor *position, int64_t rows) {
   if (!ft_usable_integers(g, position, 1, "cache_mask", "position")) return NULL;
   filtra_tensor *mask =

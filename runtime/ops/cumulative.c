@@ -1,5 +1,5 @@
-/* Prefix sums along an axis: sums of chunks, prefix sums over those, then a walk through each chunk.
- * O(n) work, and no workgroup waits for another. */
+/* Prefix sums along an axis: sums of chunks, prefix sums over those, then a walk through each
+ * chunk. O(n) work, and no workgroup waits for another. */
 #include "ops/reduce.h"
 
 #include <filtra/ops.h>

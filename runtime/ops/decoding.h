@@ -19,6 +19,12 @@ filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tens
  * last; else 0. */
 filtra_tensor *ft_cache_mask(filtra_graph *g, filtra_tensor *position, int64_t rows);
 
+/** A state [B,..], an external tensor, as the runs before left it; zeros where position[b] is 0,
+ * since there was no token yet. There is no gradient. */
+filtra_tensor *ft_state_read(filtra_graph *g, filtra_tensor *state, filtra_tensor *position);
+/** Leaves dense x in the state of the same shape. A training graph is refused. */
+void ft_state_write(filtra_graph *g, filtra_tensor *state, filtra_tensor *x);
+
 /** The last step of filtra_gfsa, for new tokens: v, u = A v and au = A u are [B,H,N,D], u and au
  * stored token by token. There is no gradient. */
 filtra_tensor *ft_gfsa_combine(filtra_graph *g, filtra_tensor *v, filtra_tensor *u,

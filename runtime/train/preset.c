@@ -38,9 +38,8 @@ static const char *mixer_name(const json_t *mixer) {
 
 /* Whether the Converter's block can stand around this mixer. */
 static bool has_complex_features(const char *mixer) {
-  for (size_t i = 0; mixer && i < ft_mixer_count; i++)
-    if (!strcmp(mixer, ft_mixers[i]->name)) return ft_mixers[i]->build_complex != NULL;
-  return false;
+  const ft_mixer_class *kind = mixer ? ft_mixer_find(mixer) : NULL;
+  return kind && kind->build_complex;
 }
 
 /* Options without a name, or of the same mixer, join those of the preset. */

@@ -2,8 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 
-// y = a op b; y += the same when accumulating. y is dense; a and b may be repeated along some of its
-// up to four axes, where their strides are 0.
+// y = a op b; y += the same when accumulating. y is dense; a and b may be repeated along some of
+// its up to four axes, where their strides are 0.
 layout(constant_id = 1) const uint operation = 0;
 layout(constant_id = 2) const bool accumulate = false;
 layout(constant_id = 3) const bool strided = false;

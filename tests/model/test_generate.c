@@ -103,9 +103,9 @@ static void check(const filtra_model_config *config, uint32_t sequences, uint32_
 
 static void steps_agree_with_predictions(void **state) {
   (void)state;
-  for (size_t i = 0; i < ft_mixer_count; i++) {
-    if (ft_mixers[i]->not_causal) continue;
-    const char *mixer = ft_mixers[i]->name;
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    if (ft_mixer_at(i)->not_causal) continue;
+    const char *mixer = ft_mixer_at(i)->name;
     check(&(filtra_model_config){.mixer = mixer}, 1, 7);
     check(&(filtra_model_config){.mixer = mixer, .positions = FILTRA_POSITIONS_SINUSOIDAL}, 3, 1);
     check(&(filtra_model_config){.mixer = mixer, .positions = FILTRA_POSITIONS_NONE}, 2, LONGEST);

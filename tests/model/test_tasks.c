@@ -191,13 +191,13 @@ static void train(filtra_model *model, const kind *k, double loss[2], double sco
 static void every_task_learns(void **state) {
   (void)state;
   for (size_t i = 0; i < FT_COUNT(KINDS); i++)
-    for (size_t m = 0; m < ft_mixer_count; m++) {
-      if (!fits(&KINDS[i], ft_mixers[m])) continue;
-      filtra_model *model = make_model(&KINDS[i].config, ft_mixers[m]->name);
+    for (size_t m = 0; m < filtra_mixer_count(); m++) {
+      if (!fits(&KINDS[i], ft_mixer_at(m))) continue;
+      filtra_model *model = make_model(&KINDS[i].config, ft_mixer_at(m)->name);
       double loss[2], score[2];
       train(model, &KINDS[i], loss, score);
       if (!(loss[1] < 0.6 * loss[0]))
-        fail_msg("%s, %s: loss %g, then %g", KINDS[i].name, ft_mixers[m]->name, loss[0], loss[1]);
+        fail_msg("%s, %s: loss %g, then %g", KINDS[i].name, ft_mixer_at(m)->name, loss[0], loss[1]);
       filtra_model_destroy(&model);
     }
 }

@@ -166,10 +166,10 @@ static void check(filtra_device *device, const past_case *setting) {
 }
 
 static void check_mixers(filtra_device *device) {
-  for (size_t i = 0; i < ft_mixer_count; i++) {
-    if (ft_mixers[i]->not_causal) continue;
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    if (ft_mixer_at(i)->not_causal) continue;
     char text[64];
-    snprintf(text, sizeof text, "\"%s\"", ft_mixers[i]->name);
+    snprintf(text, sizeof text, "\"%s\"", ft_mixer_at(i)->name);
     check(device, &(past_case){text, .batch = 1, .tokens = 13, .prompt = 5});
     check(device, &(past_case){text, .batch = 3, .tokens = CAPACITY, .prompt = 1});
     check(device, &(past_case){text, .batch = 2, .tokens = 9, .prompt = 0});
@@ -210,7 +210,69 @@ static void with_tiles_in_subgroups(void **state) {
   test_close_device(&device);
 }
 
+/* ---- a mixer of the test's own, which keeps a state ---- */
+
+/* y_t = s_t, the sum of the values so far, times a number. */
+static filtra_tensor *build_sums(const filtra_scope *scope, const void *options,
+                                 const filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  (void)options;
+  (void)auxiliary;
+  filtra_graph *g = filtra_scope_graph(scope);
+  if (!ft_usable(g, in->x)) return NULL;
+  const int64_t batch = in->x->shape[0], n = in->x->shape[1], state[] = {batch, WIDTH};
+  filtra_tensor *v = filtra_scope_linear(scope, "value", in->x, WIDTH, NULL), *sums;
+  if (filtra_scope_pass(scope) == FILTRA_PASS_DECODE) {
+    sums = filtra_add(g, filtra_reshape(g, v, 2, state), filtra_scope_state(scope, "s", 2, state));
+    filtra_scope_set_state(scope, "s", sums);
+    sums = filtra_reshape(g, sums, 3, (int64_t[]){batch, 1, WIDTH});
+  } else {
+    v = filtra_multiply(g, v, filtra_reshape(g, in->mask, 3, (int64_t[]){batch, n, 1}));
+    sums = filtra_cumulative_sum(g, v, 1, false);
+    filtra_scope_set_state(scope, "s", filtra_sum(g, v, 1, false));
+  }
+  return filtra_mixer_output(scope, in, filtra_affine(g, sums, 0.3f, 0));
+}
+
+static int register_sums(void **state) {
+  (void)state;
+  return filtra_mixer_register(&(filtra_mixer){.name = "sums", .build = build_sums});
+}
+
 /* ---- errors ---- */
+
+static filtra_graph *open_scope(ft_scope *scope, ft_past_use *use) {
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  *scope = (ft_scope){.graph = g, .past = use, .prefix = "layers.0."};
+  return g;
+}
+
+static void states_that_do_not_fit(void **state) {
+  (void)state;
+  ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
+  ft_past_use use = {.past = &past};
+  ft_scope scope;
+  filtra_graph *g = open_scope(&scope, &use);
+  assert_int_equal(filtra_scope_pass(&scope), FILTRA_PASS_PREFILL);
+  assert_null(filtra_scope_state(&scope, "s", 1, (int64_t[]){2}));
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "only a DECODE pass");
+  filtra_graph_destroy(&g);
+  static const struct {
+    int64_t shape[2];
+    const char *part;
+  } CASES[] = {{{3, 5}, "the first of the 2 sequences"},
+               {{2, 0}, "dimension 1 is 0"},
+               {{2, 7}, "kept with 5 numbers before, now with 7"}};
+  for (size_t i = 0; i < FT_COUNT(CASES); i++) {
+    g = open_scope(&scope, &use);
+    filtra_scope_set_state(&scope, "s",
+                           filtra_graph_input(g, "s", FILTRA_F32, 2, (int64_t[]){2, 5}));
+    filtra_scope_set_state(&scope, "s", filtra_graph_input(g, "x", FILTRA_F32, 2, CASES[i].shape));
+    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, CASES[i].part);
+    filtra_graph_destroy(&g);
+  }
+  ft_past_close(&past);
+}
 
 static void refuse(int64_t batch, int64_t tokens, bool step, const char *part) {
   ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
@@ -221,7 +283,7 @@ static void refuse(int64_t batch, int64_t tokens, bool step, const char *part) {
   ft_scope scope = {.graph = g, .past = &use};
   filtra_tensor *x =
       filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){batch, HEADS, tokens, 5});
-  assert_null(ft_past_keep(&scope, "k", x));
+  assert_null(filtra_scope_keep(&scope, "k", x));
   assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
   filtra_graph_destroy(&g);
   ft_past_close(&past);
@@ -236,8 +298,8 @@ static void too_many_tokens_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(steps_give_the_whole), cmocka_unit_test(options_count_in_steps_too),
+      cmocka_unit_test(steps_give_the_whole),        cmocka_unit_test(options_count_in_steps_too),
       cmocka_unit_test(with_tiles_in_shared_memory), cmocka_unit_test(with_tiles_in_subgroups),
-      cmocka_unit_test(too_many_tokens_are_refused)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
+      cmocka_unit_test(too_many_tokens_are_refused), cmocka_unit_test(states_that_do_not_fit)};
+  return cmocka_run_group_tests(tests, register_sums, test_teardown);
 }

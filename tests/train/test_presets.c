@@ -92,13 +92,13 @@ static void test_every_preset_is_a_configuration(void **state) {
 static void test_other_mixers(void **state) {
   (void)state;
   for (const ft_preset *p = ft_presets; p->name; p++)
-    for (size_t i = 0; i < ft_mixer_count; i++) {
-      const char *mixer = ft_mixers[i]->name;
+    for (size_t i = 0; i < filtra_mixer_count(); i++) {
+      const char *mixer = ft_mixer_at(i)->name;
       json_t *given = json_pack("{ssssss}", "preset", p->name, "data", "x", "mixer", mixer);
       json_t *config;
       assert_ok(ft_preset_expand(given, &config));
       const char *task = json_string_value(json_object_get(config, "task"));
-      if (strcmp(task, "language_model") != 0 || !ft_mixers[i]->not_causal)
+      if (strcmp(task, "language_model") != 0 || !ft_mixer_at(i)->not_causal)
         assert_builds(p->name, config);
       assert_string_equal(
           mixer_text(config, json_is_object(json_object_get(config, "mixer")) ? "name" : NULL),

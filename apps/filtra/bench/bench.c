@@ -153,9 +153,7 @@ static void print_help(void) {
 }
 
 static bool mixer_exists(const char *name) {
-  for (size_t i = 0; i < ft_mixer_count; i++)
-    if (!strcmp(name, ft_mixers[i]->name)) return true;
-  return false;
+  return ft_mixer_find(name) != NULL;
 }
 
 static const command_option OPTIONS[] = {

@@ -39,9 +39,9 @@ static filtra_status build_layer(layer *l) {
   const int64_t shape[] = {l->batch, l->length, WIDTH};
   ft_scope scope = {.graph = l->g.graph, .params = l->params};
   /* The gradient reaches the input as in a stack of layers. */
-  ft_mixer_input in = {.x = bench_numbers(&l->g, "x", 0.0f, 3, shape),
-                       .mask = bench_numbers(&l->g, "mask", 1.0f, 2, shape), /* above 0 */
-                       .heads = HEADS};
+  filtra_mixer_input in = {.x = bench_numbers(&l->g, "x", 0.0f, 3, shape),
+                           .mask = bench_numbers(&l->g, "mask", 1.0f, 2, shape), /* above 0 */
+                           .heads = HEADS};
   l->out[1] = NULL;
   l->out[0] = l->mixer.kind->build(&scope, l->mixer.options, &in, &l->out[1]);
   return ft_graph_status(l->g.graph);
@@ -136,8 +136,8 @@ static void plan_layer(bench_plan *plan, const ft_mixer_class *kind, int64_t bat
 void bench_plan_layers(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
   bool cpu = filtra_device_get_info(b->device)->device_class == FILTRA_DEVICE_CPU;
-  for (size_t i = 0; i < ft_mixer_count; i++) {
-    const ft_mixer_class *kind = ft_mixers[i];
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    const ft_mixer_class *kind = ft_mixer_at(i);
     if (!command_listed(a->mixers, kind->name)) continue;
     for (int64_t n = a->quick ? SHORTEST_QUICK : SHORTEST;
          n <= (a->quick ? LONGEST_QUICK : LONGEST); n *= 2)

@@ -97,8 +97,8 @@ static filtra_status run(bench *b, const bench_task *task) {
 }
 
 void bench_plan_losses(const bench_arguments *a, bench_plan *plan) {
-  for (size_t i = 0; i < ft_mixer_count; i++) {
-    const char *mixer = ft_mixers[i]->name;
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    const char *mixer = ft_mixer_at(i)->name;
     if (!command_listed(a->mixers, mixer)) continue;
     bench_plan_add(plan, &(bench_task){.entry = json_pack("{ss si si}", "mixer", mixer, "seed",
                                                           SEED, "steps", STEPS),

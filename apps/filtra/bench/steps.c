@@ -75,8 +75,8 @@ static filtra_status run_step(bench *b, const bench_task *task) {
 
 void bench_plan_steps(const bench_arguments *a, bench_plan *plan) {
   const filtra_model_config *m = &STEP_MODEL;
-  for (size_t i = 0; i < ft_mixer_count; i++) {
-    const char *mixer = ft_mixers[i]->name;
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    const char *mixer = ft_mixer_at(i)->name;
     if (!command_listed(a->mixers, mixer)) continue;
     json_t *entry =
         json_pack("{ss ss ss ss si si sI sI sI sI}", "op", "train_step", "case", mixer, "pass",

@@ -1,5 +1,5 @@
-/* Ops that do the same to every token or work along an axis, the loss, and the optimizer's pass over
- * all parameters. */
+/* Ops that do the same to every token or work along an axis, the loss, and the optimizer's pass
+ * over all parameters. */
 #include "ops.h"
 
 #include "ops/optimizer.h"

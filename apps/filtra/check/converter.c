@@ -155,7 +155,7 @@ static filtra_status build_kernelution(golden *c) {
   ft_mixer mixer;
   FT_TRY(read_mixer(c, "", 0.0, &mixer));
   ft_scope scope = {.graph = c->graph, .params = c->params};
-  ft_mixer_input in = {.x = golden_input(c, "in.x"), .heads = 1};
+  filtra_mixer_input in = {.x = golden_input(c, "in.x"), .heads = 1};
   filtra_tensor *auxiliary = NULL;
   golden_output(c, "y", mixer.kind->build_complex(&scope, mixer.options, &in, &auxiliary));
   bind_mixer(c, "", "");

@@ -43,10 +43,10 @@ static filtra_status build_gfsa_layer(golden *c) {
   json_decref(json);
   FT_TRY(status);
   ft_scope scope = {.graph = c->graph, .params = c->params};
-  ft_mixer_input in = {.x = golden_input(c, "in.x"),
-                       .mask = golden_mask(c),
-                       .heads = golden_count(c, "heads", 1),
-                       .causal = golden_flag(c, "causal")};
+  filtra_mixer_input in = {.x = golden_input(c, "in.x"),
+                           .mask = golden_mask(c),
+                           .heads = golden_count(c, "heads", 1),
+                           .causal = golden_flag(c, "causal")};
   filtra_tensor *auxiliary = NULL;
   golden_output(c, "y", mixer.kind->build(&scope, mixer.options, &in, &auxiliary));
   golden_bind_qkv(c);
@@ -59,7 +59,7 @@ static filtra_status build_gfsa_layer_noproj(golden *c) {
   ft_scope scope = {.graph = c->graph, .params = c->params};
   filtra_tensor *piece[3], *x = golden_input(c, "in.x");
   int64_t width = golden_dim(c, "in.x", 2), heads = golden_count(c, "heads", 1);
-  filtra_chunk(c->graph, ft_linear_layer(&scope, "qkv", x, 3 * width, NULL), 3, piece);
+  filtra_chunk(c->graph, filtra_scope_linear(&scope, "qkv", x, 3 * width, NULL), 3, piece);
   for (int i = 0; i < 3; i++)
     piece[i] = filtra_split_heads(c->graph, piece[i], heads);
   golden_output(c, "y", filtra_merge_heads(c->graph, filter(c, piece[0], piece[1], piece[2])));

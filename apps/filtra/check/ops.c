@@ -126,7 +126,7 @@ static filtra_status build_agf_layer(golden *c) {
   int variant;
   FT_TRY(read_agf_mixer(c, "param.", 1.0, &mixer, &variant));
   ft_scope scope = {.graph = c->graph, .params = c->params};
-  ft_mixer_input in = {
+  filtra_mixer_input in = {
       .x = golden_input(c, "in.x"), .mask = golden_mask(c), .heads = golden_count(c, "heads", 1)};
   filtra_tensor *ortho = NULL;
   golden_output(c, "y", mixer.kind->build(&scope, mixer.options, &in, &ortho));

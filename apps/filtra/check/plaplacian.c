@@ -67,10 +67,10 @@ static filtra_status build_plat_layer(golden *c) {
   json_decref(json);
   FT_TRY(status);
   ft_scope scope = {.graph = c->graph, .params = c->params};
-  ft_mixer_input in = {.x = golden_input(c, "in.x"),
-                       .mask = golden_mask(c),
-                       .heads = s.heads,
-                       .causal = golden_flag(c, "causal")};
+  filtra_mixer_input in = {.x = golden_input(c, "in.x"),
+                           .mask = golden_mask(c),
+                           .heads = s.heads,
+                           .causal = golden_flag(c, "causal")};
   filtra_tensor *auxiliary = NULL;
   golden_output(c, "y", mixer.kind->build(&scope, mixer.options, &in, &auxiliary));
   golden_bind_qkv(c);

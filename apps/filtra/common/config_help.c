@@ -61,9 +61,11 @@ void print_config_keys(void) {
          "eval_every.\n\n");
   for (size_t i = 0; i < count; i++)
     print_field(&fields[i], "");
-  for (size_t i = 0; i < ft_mixer_count; i++) {
-    printf("\n  mixer %s\n", ft_mixers[i]->name);
-    for (size_t k = 0; k < ft_mixers[i]->field_count; k++)
-      print_field(&ft_mixers[i]->fields[k], "mixer.");
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    const ft_mixer_class *mixer = ft_mixer_at(i);
+    printf("\n  mixer %s%s%s\n", mixer->name, mixer->description ? ": " : "",
+           mixer->description ? mixer->description : "");
+    for (size_t k = 0; k < mixer->field_count; k++)
+      print_field(&mixer->fields[k], "mixer.");
   }
 }

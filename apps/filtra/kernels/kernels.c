@@ -143,10 +143,11 @@ static filtra_status ask_for_ops(survey *s) {
 }
 
 static filtra_status ask_for_all(survey *s) {
-  for (size_t m = 0; m < ft_mixer_count; m++)
+  for (size_t m = 0; m < filtra_mixer_count(); m++)
     for (size_t i = 0; i < FT_COUNT(MODELS); i++) {
-      filtra_status status = survey_model(s, ft_mixers[m], i);
-      if (status) return ft_fail_context(status, "model %zu with mixer %s", i, ft_mixers[m]->name);
+      filtra_status status = survey_model(s, ft_mixer_at(m), i);
+      if (status)
+        return ft_fail_context(status, "model %zu with mixer %s", i, ft_mixer_at(m)->name);
     }
   return ask_for_ops(s);
 }

@@ -90,7 +90,7 @@ static filtra_status ask_run(ft_tuning *asked, filtra_device *device, const json
 filtra_status tune_ask(filtra_device *device, const json_t *config, const char *context,
                        ft_tuning *asked) {
   if (config) return ask_run(asked, device, config, context);
-  for (size_t i = 0; i < ft_mixer_count; i++)
-    FT_TRY(ask_mixer(asked, device, ft_mixers[i]->name));
+  for (size_t i = 0; i < filtra_mixer_count(); i++)
+    FT_TRY(ask_mixer(asked, device, ft_mixer_at(i)->name));
   return FILTRA_OK;
 }

@@ -37,9 +37,9 @@ static filtra_tensor *coefficients(const ft_scope *scope, const struct agf_optio
                                    int64_t heads, int64_t head_width) {
   switch (o->variant) {
   case FILTRA_AGF_FILTER:
-    return ft_parameter_tensor(scope, "theta", 1, (int64_t[]){o->order + 1}, NULL);
+    return filtra_scope_parameter(scope, "theta", 1, (int64_t[]){o->order + 1}, NULL);
   case FILTRA_AGF_SVD:
-    return ft_parameter_tensor(
+    return filtra_scope_parameter(
         scope, "singular_values", 2, (int64_t[]){heads, head_width},
         &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
   default:
@@ -47,8 +47,8 @@ static filtra_tensor *coefficients(const ft_scope *scope, const struct agf_optio
   }
 }
 
-static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
-                            filtra_tensor **auxiliary) {
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   const struct agf_options *o = options;
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
@@ -56,7 +56,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   bool filter = o->variant == FILTRA_AGF_FILTER;
   int parts = filter ? 4 : 3;
   filtra_tensor *piece[4]; /* U, V, value, Sigma: the ablations have no Sigma */
-  filtra_chunk(g, ft_linear_layer(scope, "uvxs", in->x, parts * width, NULL), parts, piece);
+  filtra_chunk(g, filtra_scope_linear(scope, "uvxs", in->x, parts * width, NULL), parts, piece);
   ft_observe(scope, "value", piece[2]);
   for (int i = 0; i < parts; i++)
     piece[i] = filtra_split_heads(g, piece[i], in->heads);
@@ -74,7 +74,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
   filtra_tensor *y =
       filtra_agf(g, piece[0], filter ? piece[3] : NULL, piece[1], piece[2], theta, &agf);
   if (ortho) *auxiliary = filtra_affine(g, ortho, o->ortho, 0.0f);
-  return ft_mixer_output(scope, in, y);
+  return filtra_mixer_output(scope, in, y);
 }
 
 static void effective_theta(const void *options, float *theta, size_t count) {
@@ -97,13 +97,14 @@ static double filter_at(const void *options, const float *const *values, int64_t
 
 static const ft_mixer_filter FILTER = {"singular value", 0, 1, false, filter_at};
 
-const ft_mixer_class ft_mixer_agf = {.name = "agf",
-                                     .options_size = sizeof(struct agf_options),
-                                     .fields = FIELDS,
-                                     .field_count = FT_COUNT(FIELDS),
-                                     .coefficients = COEFFICIENTS,
-                                     .coefficient_count = FT_COUNT(COEFFICIENTS),
-                                     .filter = &FILTER,
-                                     .not_causal =
-                                         "its V is normalised over all tokens of a sequence",
-                                     .build = build};
+const ft_mixer_class ft_mixer_agf = {
+    .name = "agf",
+    .description = "an attentive graph filter, linear in the length (Wi et al. 2025)",
+    .options_size = sizeof(struct agf_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .coefficients = COEFFICIENTS,
+    .coefficient_count = FT_COUNT(COEFFICIENTS),
+    .filter = &FILTER,
+    .not_causal = "its V is normalised over all tokens of a sequence",
+    .build = build};

@@ -27,7 +27,7 @@ static const ft_json_field FIELDS[] = {
 static filtra_tensor *coefficient(const ft_scope *scope, const char *name, bool learned,
                                   float value, int64_t heads) {
   if (!learned) return NULL;
-  return ft_parameter_tensor(
+  return filtra_scope_parameter(
       scope, name, 1, &heads,
       &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = value});
 }
@@ -37,20 +37,22 @@ static filtra_tensor *filter(const ft_scope *scope, filtra_tensor *const qkv[3],
                              filtra_tensor *const w[3], const filtra_gfsa_options *o) {
   filtra_graph *g = scope->graph;
   if (!scope->past) return filtra_gfsa(g, qkv[0], qkv[1], qkv[2], w[0], w[1], w[2], o);
-  filtra_tensor *k = ft_past_keep(scope, "k", qkv[1]), *v = ft_past_keep(scope, "v", qkv[2]);
+  filtra_tensor *k = filtra_scope_keep(scope, "k", qkv[1]),
+                *v = filtra_scope_keep(scope, "v", qkv[2]);
   filtra_tensor *u = filtra_attention(g, qkv[0], k, v, &o->attention);
-  filtra_tensor *au = filtra_attention(g, qkv[0], k, ft_past_keep(scope, "u", u), &o->attention);
+  filtra_tensor *au =
+      filtra_attention(g, qkv[0], k, filtra_scope_keep(scope, "u", u), &o->attention);
   return ft_gfsa_combine(g, qkv[2], u, au, w[0], w[1], w[2], o);
 }
 
-static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
-                            filtra_tensor **auxiliary) {
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;
   const struct gfsa_options *o = options;
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
   filtra_tensor *qkv[3];
-  ft_mixer_qkv(scope, in, qkv);
+  filtra_mixer_qkv(scope, in, qkv);
   filtra_tensor *w[] = {coefficient(scope, "w0", o->learn_w0, o->w0, in->heads),
                         coefficient(scope, "w1", o->learn_w1, o->w1, in->heads),
                         coefficient(scope, "wK", o->learn_wK, o->wK, in->heads)};
@@ -60,16 +62,18 @@ static filtra_tensor *build(const ft_scope *scope, const void *options, const ft
       .w0 = o->w0,
       .w1 = o->w1,
       .wK = o->wK};
-  return ft_mixer_output(scope, in, filter(scope, qkv, w, &gfsa));
+  return filtra_mixer_output(scope, in, filter(scope, qkv, w, &gfsa));
 }
 
 static const ft_mixer_coefficients COEFFICIENTS[] = {
     {"w0", "head", NULL}, {"w1", "head", NULL}, {"wK", "head", NULL}};
 
-const ft_mixer_class ft_mixer_gfsa = {.name = "gfsa",
-                                      .options_size = sizeof(struct gfsa_options),
-                                      .fields = FIELDS,
-                                      .field_count = FT_COUNT(FIELDS),
-                                      .coefficients = COEFFICIENTS,
-                                      .coefficient_count = FT_COUNT(COEFFICIENTS),
-                                      .build = build};
+const ft_mixer_class ft_mixer_gfsa = {
+    .name = "gfsa",
+    .description = "a learned polynomial of the attention matrix (Choi et al. 2024)",
+    .options_size = sizeof(struct gfsa_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .coefficients = COEFFICIENTS,
+    .coefficient_count = FT_COUNT(COEFFICIENTS),
+    .build = build};

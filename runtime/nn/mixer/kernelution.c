@@ -37,11 +37,12 @@ static filtra_status damping(const struct kernelution_options *o, float *factors
 static filtra_tensor *coefficients(const ft_scope *scope, int64_t order) {
   const filtra_parameter_options options = {.init = FILTRA_INIT_SERIES,
                                             .value = 2.0f / (float)(order + 1)};
-  return ft_parameter_tensor(scope, "chebyshev", 1, (int64_t[]){order + 1}, &options);
+  return filtra_scope_parameter(scope, "chebyshev", 1, (int64_t[]){order + 1}, &options);
 }
 
 static filtra_tensor *mixed(const ft_scope *scope, const struct kernelution_options *o,
-                            const ft_mixer_input *in, bool unit_rows, filtra_tensor **auxiliary) {
+                            const filtra_mixer_input *in, bool unit_rows,
+                            filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
   float factors[FILTRA_MAX_KERNEL_ORDER + 1];
   if (!ft_usable(g, in->x)) return NULL;
@@ -58,12 +59,12 @@ static filtra_tensor *mixed(const ft_scope *scope, const struct kernelution_opti
 }
 
 static filtra_tensor *build_complex(const ft_scope *scope, const void *options,
-                                    const ft_mixer_input *in, filtra_tensor **auxiliary) {
+                                    const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   return mixed(scope, options, in, true, auxiliary);
 }
 
-static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
-                            filtra_tensor **auxiliary) {
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   return ft_blend_mixed(scope, in, mixed(scope, options, in, false, auxiliary));
 }
 
@@ -97,6 +98,7 @@ static const ft_mixer_filter FILTER = {"phase", -1, 1, false, filter_at, "filter
 
 const ft_mixer_class ft_mixer_kernelution = {
     .name = "kernelution",
+    .description = "Synvolution with a learned polynomial of the phases (the Converter)",
     .options_size = sizeof(struct kernelution_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),

@@ -40,28 +40,30 @@ static bool spread(filtra_graph *g, const ft_json_floats *list, int64_t heads,
   return true;
 }
 
-static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
-                            filtra_tensor **auxiliary) {
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;
   const struct plaplacian_options *o = options;
   filtra_graph *g = scope->graph;
   float p[FT_JSON_MAX_FLOATS];
   if (!ft_usable(g, in->x) || !spread(g, &o->p, in->heads, p)) return NULL;
   filtra_tensor *qkv[3];
-  ft_mixer_qkv(scope, in, qkv);
+  filtra_mixer_qkv(scope, in, qkv);
   filtra_plaplacian_options norms = {
       .attention = {.mask = in->mask, .dropout = o->dropout, .causal = in->causal},
       .p = p,
       .eps = o->eps,
       .diagonal = (filtra_diagonal)o->diagonal,
       .euler = o->euler};
-  filtra_tensor *y = filtra_plaplacian(g, qkv[0], ft_past_keep(scope, "k", qkv[1]),
-                                       ft_past_keep(scope, "v", qkv[2]), &norms);
-  return ft_mixer_output(scope, in, y);
+  filtra_tensor *y = filtra_plaplacian(g, qkv[0], filtra_scope_keep(scope, "k", qkv[1]),
+                                       filtra_scope_keep(scope, "v", qkv[2]), &norms);
+  return filtra_mixer_output(scope, in, y);
 }
 
-const ft_mixer_class ft_mixer_plaplacian = {.name = "plaplacian",
-                                            .options_size = sizeof(struct plaplacian_options),
-                                            .fields = FIELDS,
-                                            .field_count = FT_COUNT(FIELDS),
-                                            .build = build};
+const ft_mixer_class ft_mixer_plaplacian = {
+    .name = "plaplacian",
+    .description = "attention whose weights depend on the distance of values (Nguyen et al. 2023)",
+    .options_size = sizeof(struct plaplacian_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .build = build};

@@ -10,22 +10,24 @@ static const ft_json_field FIELDS[] = {
     FT_JSON_FLOAT_FIELD(struct softmax_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
 };
 
-static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
-                            filtra_tensor **auxiliary) {
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;
   const struct softmax_options *o = options;
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
   filtra_tensor *qkv[3];
-  ft_mixer_qkv(scope, in, qkv);
+  filtra_mixer_qkv(scope, in, qkv);
   filtra_tensor *y = filtra_attention(
-      g, qkv[0], ft_past_keep(scope, "k", qkv[1]), ft_past_keep(scope, "v", qkv[2]),
+      g, qkv[0], filtra_scope_keep(scope, "k", qkv[1]), filtra_scope_keep(scope, "v", qkv[2]),
       &(filtra_attention_options){.mask = in->mask, .dropout = o->dropout, .causal = in->causal});
-  return ft_mixer_output(scope, in, y);
+  return filtra_mixer_output(scope, in, y);
 }
 
-const ft_mixer_class ft_mixer_softmax = {.name = "softmax",
-                                         .options_size = sizeof(struct softmax_options),
-                                         .fields = FIELDS,
-                                         .field_count = FT_COUNT(FIELDS),
-                                         .build = build};
+const ft_mixer_class ft_mixer_softmax = {
+    .name = "softmax",
+    .description = "attention: every token weighs all others (Vaswani et al. 2017)",
+    .options_size = sizeof(struct softmax_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .build = build};

@@ -9,26 +9,27 @@ struct synvolution_options {
 static const ft_json_field FIELDS[] = {FT_TRANSFORM_FIELDS(struct synvolution_options)};
 
 static filtra_tensor *mixed(const ft_scope *scope, const struct synvolution_options *o,
-                            const ft_mixer_input *in, bool unit_rows) {
+                            const filtra_mixer_input *in, bool unit_rows) {
   ft_scope values = ft_scope_enter(scope, "values");
   filtra_tensor *phase = ft_eigenvalue_phases(&values, in->x, in->dropout);
   return ft_spectral_filter(scope, &o->transform, in, phase, unit_rows);
 }
 
 static filtra_tensor *build_complex(const ft_scope *scope, const void *options,
-                                    const ft_mixer_input *in, filtra_tensor **auxiliary) {
+                                    const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;
   return mixed(scope, options, in, true);
 }
 
-static filtra_tensor *build(const ft_scope *scope, const void *options, const ft_mixer_input *in,
-                            filtra_tensor **auxiliary) {
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;
   return ft_blend_mixed(scope, in, mixed(scope, options, in, false));
 }
 
 const ft_mixer_class ft_mixer_synvolution = {
     .name = "synvolution",
+    .description = "learned phases in a unitary basis of tokens (the Converter)",
     .options_size = sizeof(struct synvolution_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),

@@ -1,0 +1,183 @@
+/* Filtra's mixers and those that applications register. Entries are written under a lock before the
+ * count says that they are there, and never change: reading takes no lock. */
+#include "nn/mixer.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OWN = 6, MOST_MIXERS = 64, LONGEST_NAME = 31 };
+
+static const ft_mixer_class *mixers[MOST_MIXERS] = {&ft_mixer_softmax,     &ft_mixer_gfsa,
+                                                    &ft_mixer_plaplacian,  &ft_mixer_agf,
+                                                    &ft_mixer_synvolution, &ft_mixer_kernelution};
+static atomic_size_t mixer_count = OWN;
+static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- enumeration ---- */
+
+size_t filtra_mixer_count(void) {
+  return atomic_load(&mixer_count);
+}
+
+const ft_mixer_class *ft_mixer_at(size_t i) {
+  return i < filtra_mixer_count() ? mixers[i] : NULL;
+}
+
+const ft_mixer_class *ft_mixer_find(const char *name) {
+  for (size_t i = 0; i < filtra_mixer_count(); i++)
+    if (!strcmp(mixers[i]->name, name)) return mixers[i];
+  return NULL;
+}
+
+const char *filtra_mixer_name(size_t i) {
+  const ft_mixer_class *kind = ft_mixer_at(i);
+  return kind ? kind->name : NULL;
+}
+
+const char *filtra_mixer_description(size_t i) {
+  const ft_mixer_class *kind = ft_mixer_at(i);
+  return kind ? kind->description : NULL;
+}
+
+/* ---- what is accepted ---- */
+
+static bool letter(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
+static bool proper_name(const char *name) {
+  size_t length = name ? strlen(name) : 0;
+  if (!length || length > LONGEST_NAME || !letter(name[0])) return false;
+  for (size_t i = 0; i < length; i++)
+    if (!letter(name[i]) && !(name[i] >= '0' && name[i] <= '9') && name[i] != '_') return false;
+  return true;
+}
+
+/* Bytes of an option's field, which is aligned to them; 0: no such type. */
+static size_t field_size(filtra_option_type type) {
+  switch (type) {
+  case FILTRA_OPTION_INT:
+    return sizeof(int64_t);
+  case FILTRA_OPTION_FLOAT:
+    return sizeof(float);
+  case FILTRA_OPTION_BOOL:
+    return sizeof(bool);
+  case FILTRA_OPTION_ENUM:
+    return sizeof(int);
+  }
+  return 0;
+}
+
+static bool in_range(const filtra_mixer_option *o) {
+  double count = 0;
+  if (o->type == FILTRA_OPTION_BOOL) return true;
+  if (o->type != FILTRA_OPTION_ENUM) return o->low <= o->fallback && o->fallback <= o->high;
+  for (const char *const *name = o->names; name && *name; name++)
+    count++;
+  return o->fallback >= 0 && o->fallback < count;
+}
+
+static filtra_status check_option(const filtra_mixer *m, size_t i) {
+  const filtra_mixer_option *o = &m->options[i];
+  if (!o->name || !*o->name || !strcmp(o->name, "name"))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": option %zu needs a name, other than name",
+                   m->name, i);
+  for (size_t k = 0; k < i; k++)
+    if (!strcmp(m->options[k].name, o->name))
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": two options are called \"%s\"", m->name,
+                     o->name);
+  size_t size = field_size(o->type);
+  if (!size || o->offset % size || o->offset > m->options_size ||
+      size > m->options_size - o->offset)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "mixer \"%s\": option \"%s\" must be INT, FLOAT, BOOL or ENUM and lie, aligned, "
+                   "within the %zu bytes of options_size",
+                   m->name, o->name, m->options_size);
+  if (!in_range(o))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "mixer \"%s\": the fallback %g of option \"%s\" is not among what it accepts",
+                   m->name, o->fallback, o->name);
+  return ft_check_reserved("filtra_mixer_option", o->reserved, FT_COUNT(o->reserved));
+}
+
+static filtra_status check(const filtra_mixer *m) {
+  if (!proper_name(m->name))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "mixer \"%.40s\": a name is 1 to %d lower-case letters, digits and underscores, "
+                   "a letter first",
+                   m->name ? m->name : "(NULL)", LONGEST_NAME);
+  if (!m->build) return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": build is NULL", m->name);
+  if (m->options_size > FT_MIXER_OPTIONS)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "mixer \"%s\": %zu bytes of options, accepted are at most %d", m->name,
+                   m->options_size, FT_MIXER_OPTIONS);
+  if (m->option_count >= FT_MIXER_FIELDS || (m->option_count && !m->options))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": %zu options, accepted are 0 to %d",
+                   m->name, m->option_count, FT_MIXER_FIELDS - 1);
+  for (size_t i = 0; i < m->option_count; i++)
+    FT_TRY(check_option(m, i));
+  return ft_check_reserved("filtra_mixer", m->reserved, FT_COUNT(m->reserved));
+}
+
+/* ---- registration ---- */
+
+static ft_json_field field_of(const filtra_mixer_option *o) {
+  static const ft_json_type TYPES[] = {[FILTRA_OPTION_INT] = FT_JSON_INT,
+                                       [FILTRA_OPTION_FLOAT] = FT_JSON_FLOAT,
+                                       [FILTRA_OPTION_BOOL] = FT_JSON_BOOL,
+                                       [FILTRA_OPTION_ENUM] = FT_JSON_ENUM};
+  return (ft_json_field){.name = o->name,
+                         .type = TYPES[o->type],
+                         .offset = o->offset,
+                         .fallback = o->fallback,
+                         .low = o->low,
+                         .high = o->high,
+                         .names = o->names};
+}
+
+/* Both in one block. */
+static ft_mixer_class *class_of(const filtra_mixer *m) {
+  ft_mixer_class *kind = ft_calloc(1, sizeof *kind + m->option_count * sizeof *kind->fields);
+  if (!kind) return NULL;
+  ft_json_field *fields = (ft_json_field *)(kind + 1);
+  for (size_t i = 0; i < m->option_count; i++)
+    fields[i] = field_of(&m->options[i]);
+  *kind = (ft_mixer_class){.name = m->name,
+                           .description = m->description,
+                           .options_size = m->options_size,
+                           .fields = fields,
+                           .field_count = m->option_count,
+                           .not_causal = m->not_causal,
+                           .not_decoded = m->not_decoded,
+                           .context = m->context,
+                           .build = m->build};
+  return kind;
+}
+
+static filtra_status add(ft_mixer_class *kind) {
+  size_t count = filtra_mixer_count();
+  if (ft_mixer_find(kind->name))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "there is a mixer \"%s\" already", kind->name);
+  if (count == MOST_MIXERS)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": there are %d already, as many as can be",
+                   kind->name, MOST_MIXERS);
+  mixers[count] = kind;
+  atomic_store(&mixer_count, count + 1);
+  return FILTRA_OK;
+}
+
+filtra_status filtra_mixer_register(const filtra_mixer *mixer) {
+  FT_NEED(mixer);
+  FT_TRY(check(mixer));
+  ft_mixer_class *kind = class_of(mixer);
+  if (!kind) return FILTRA_ERROR_HOST_MEMORY;
+  pthread_mutex_lock(&registering);
+  filtra_status status = add(kind);
+  pthread_mutex_unlock(&registering);
+  if (status) free(kind);
+  return status;
+}

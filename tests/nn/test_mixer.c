@@ -1,0 +1,315 @@
+/* Mixers of an application: registered, configured, built into models, trained, saved and loaded. */
+#include "support/harness.h"
+#include "support/run.h"
+
+#include "nn/mixer.h"
+
+#include <filtra/filtra.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 4, LENGTH = 9, VOCABULARY = 7, CLASSES = 3, MAX_LENGTH = 12 };
+
+struct options {
+  float alpha;
+  int64_t power;
+  bool shifted;
+  int kind;
+};
+
+static const char *const KINDS[] = {"plain", "squared", NULL};
+static const filtra_mixer_option OPTIONS[] = {
+    {.name = "alpha",
+     .type = FILTRA_OPTION_FLOAT,
+     .offset = offsetof(struct options, alpha),
+     .fallback = 0.5,
+     .low = -1,
+     .high = 4},
+    {.name = "power",
+     .type = FILTRA_OPTION_INT,
+     .offset = offsetof(struct options, power),
+     .fallback = 1,
+     .low = 1,
+     .high = 8},
+    {.name = "shifted", .type = FILTRA_OPTION_BOOL, .offset = offsetof(struct options, shifted)},
+    {.name = "kind",
+     .type = FILTRA_OPTION_ENUM,
+     .offset = offsetof(struct options, kind),
+     .fallback = 1,
+     .names = KINDS}};
+
+static struct {
+  struct options options;
+  int64_t max_length;
+  const void *context;
+} seen;
+
+/* Values times a row of a table that grows with the model's length, which files keep, and the mean
+ * over tokens. */
+static filtra_tensor *build(const filtra_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  (void)auxiliary;
+  seen.options = *(const struct options *)options;
+  seen.max_length = in->max_length;
+  seen.context = in->context;
+  filtra_graph *g = filtra_scope_graph(scope);
+  int64_t shape[FILTRA_MAX_DIMS];
+  if (!in->x) return NULL;
+  filtra_tensor_shape(in->x, shape);
+  filtra_tensor *table = filtra_scope_parameter(
+      scope, "table", 2, (int64_t[]){in->max_length, shape[2]},
+      &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = 1, .buffer = true});
+  filtra_tensor *v = filtra_scope_linear(scope, "value", in->x, shape[2], NULL);
+  v = filtra_multiply(g, v, filtra_slice(g, table, (int64_t[]){0, 0}, shape + 1));
+  v = filtra_add(g, v, filtra_affine(g, filtra_mean(g, v, 1, true), seen.options.alpha, 0));
+  return filtra_mixer_output(scope, in, v);
+}
+
+static filtra_mixer mine(const char *name) {
+  return (filtra_mixer){.name = name,
+                        .description = "a test's",
+                        .options_size = sizeof(struct options),
+                        .options = OPTIONS,
+                        .option_count = FT_COUNT(OPTIONS),
+                        .not_causal = "it looks ahead",
+                        .build = build,
+                        .context = &seen};
+}
+
+/* ---- registration ---- */
+
+static void registered_mixers_are_listed(void **state) {
+  (void)state;
+  size_t count = filtra_mixer_count();
+  assert_string_equal(filtra_mixer_name(0), "softmax");
+  for (size_t i = 0; i < count; i++)
+    assert_true(*filtra_mixer_name(i) && *filtra_mixer_description(i));
+  assert_null(filtra_mixer_name(count));
+  assert_null(filtra_mixer_description(count));
+  filtra_mixer mixer = mine("mine");
+  assert_ok(filtra_mixer_register(&mixer));
+  assert_int_equal(filtra_mixer_count(), count + 1);
+  assert_string_equal(filtra_mixer_name(count), "mine");
+  assert_string_equal(filtra_mixer_description(count), "a test's");
+  assert_fails(filtra_mixer_register(&mixer), FILTRA_ERROR_ARGUMENT, "a mixer \"mine\" already");
+  mixer.name = "agf";
+  assert_fails(filtra_mixer_register(&mixer), FILTRA_ERROR_ARGUMENT, "a mixer \"agf\" already");
+}
+
+static void refuse(filtra_mixer mixer, const char *part) {
+  size_t count = filtra_mixer_count();
+  assert_fails(filtra_mixer_register(&mixer), FILTRA_ERROR_ARGUMENT, part);
+  assert_int_equal(filtra_mixer_count(), count);
+}
+
+static void refuse_option(filtra_mixer_option option, const char *part) {
+  filtra_mixer mixer = mine("other");
+  filtra_mixer_option options[] = {OPTIONS[0], option};
+  mixer.options = options;
+  mixer.option_count = 2;
+  refuse(mixer, part);
+}
+
+static void what_is_refused(void **state) {
+  (void)state;
+  static const char *const NAMES[] = {NULL,    "",         "Mine",
+                                      "1mine", "my mixer", "a_name_that_is_longer_than_allowed"};
+  assert_fails(filtra_mixer_register(NULL), FILTRA_ERROR_ARGUMENT, "NULL");
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++)
+    refuse(mine(NAMES[i]), "a name is 1 to 31");
+  filtra_mixer mixer = mine("other");
+  mixer.build = NULL;
+  refuse(mixer, "build is NULL");
+  mixer = mine("other");
+  mixer.options_size = 5000;
+  refuse(mixer, "accepted are at most 1088");
+  mixer = mine("other");
+  mixer.option_count = 24;
+  refuse(mixer, "24 options, accepted are 0 to 23");
+  mixer = mine("other");
+  mixer.reserved[7] = 1;
+  refuse(mixer, "filtra_mixer: reserved[7]");
+  filtra_mixer_option o = OPTIONS[1];
+  o.name = "alpha";
+  refuse_option(o, "two options are called \"alpha\"");
+  o.name = "name";
+  refuse_option(o, "option 1 needs a name");
+  o = OPTIONS[1];
+  o.offset = sizeof(struct options);
+  refuse_option(o, "must be INT, FLOAT, BOOL or ENUM and lie");
+  o.offset = 4;
+  refuse_option(o, "aligned");
+  o = OPTIONS[1];
+  o.type = (filtra_option_type)9;
+  refuse_option(o, "must be INT");
+  o = OPTIONS[1];
+  o.fallback = 9;
+  refuse_option(o, "the fallback 9 of option \"power\"");
+  o = OPTIONS[3];
+  o.fallback = 2;
+  refuse_option(o, "the fallback 2 of option \"kind\"");
+  o = OPTIONS[1];
+  o.reserved[0] = 1;
+  refuse_option(o, "filtra_mixer_option: reserved[0]");
+}
+
+/* ---- configuration ---- */
+
+static filtra_model *make_model(const char *mixer) {
+  filtra_model *model = NULL;
+  const filtra_model_config config = {.mixer = mixer,
+                                      .vocabulary = VOCABULARY,
+                                      .classes = CLASSES,
+                                      .max_length = MAX_LENGTH,
+                                      .layers = 2,
+                                      .heads = 2,
+                                      .width = 16,
+                                      .seed = 5};
+  assert_ok(filtra_model_create(test_device(), &config, &model));
+  return model;
+}
+
+static void options_come_from_json(void **state) {
+  (void)state;
+  filtra_model *model = make_model("mine");
+  assert_true(seen.options.alpha == 0.5f && seen.options.power == 1 && !seen.options.shifted &&
+              seen.options.kind == 1);
+  assert_int_equal(seen.max_length, MAX_LENGTH);
+  assert_ptr_equal(seen.context, &seen);
+  filtra_model_destroy(&model);
+  model = make_model(
+      "{\"name\": \"mine\", \"alpha\": 2, \"power\": 3, \"shifted\": true, \"kind\": \"plain\"}");
+  assert_true(seen.options.alpha == 2 && seen.options.power == 3 && seen.options.shifted &&
+              seen.options.kind == 0);
+  filtra_model_destroy(&model);
+  static const struct {
+    const char *mixer, *part;
+  } CASES[] = {{"{\"name\": \"mine\", \"alpha\": 5}", "\"alpha\" is 5, accepted are -1 to 4"},
+               {"{\"name\": \"mine\", \"powr\": 5}", "did you mean \"power\""},
+               {"{\"name\": \"mine\", \"kind\": \"cubed\"}", "one of plain, squared"},
+               {"other", "known are softmax, gfsa"},
+               {"other", ", mine"}};
+  for (size_t i = 0; i < FT_COUNT(CASES); i++)
+    assert_fails(filtra_model_create(test_device(),
+                                     &(filtra_model_config){.mixer = CASES[i].mixer,
+                                                            .vocabulary = VOCABULARY,
+                                                            .classes = CLASSES},
+                                     &model),
+                 FILTRA_ERROR_INPUT, CASES[i].part);
+  assert_fails(filtra_model_create(test_device(),
+                                   &(filtra_model_config){.mixer = "mine",
+                                                          .task = FILTRA_TASK_LANGUAGE_MODEL,
+                                                          .vocabulary = VOCABULARY},
+                                   &model),
+               FILTRA_ERROR_INPUT, "it looks ahead");
+}
+
+/* ---- life of a model ---- */
+
+static filtra_batch make_batch(int32_t tokens[BATCH * LENGTH], int32_t lengths[BATCH],
+                               int32_t labels[BATCH], float weights[BATCH]) {
+  for (int i = 0; i < BATCH * LENGTH; i++)
+    tokens[i] = 1 + i * 5 % (VOCABULARY - 1);
+  for (int b = 0; b < BATCH; b++) {
+    lengths[b] = LENGTH;
+    labels[b] = b % CLASSES;
+    weights[b] = 1;
+  }
+  return (filtra_batch){.size = BATCH,
+                        .length = LENGTH,
+                        .tokens = tokens,
+                        .lengths = lengths,
+                        .labels = labels,
+                        .weights = weights,
+                        .count = BATCH};
+}
+
+/* Training changes what is learned and leaves the buffer alone; a file keeps both. */
+static void trained_and_kept(void **state) {
+  (void)state;
+  enum { TABLE = MAX_LENGTH * 16 };
+  const char *path = test_path(test_folder(), "model.safetensors");
+  int32_t tokens[BATCH * LENGTH], lengths[BATCH], labels[BATCH];
+  float weights[BATCH], first[TABLE], last[TABLE], before[BATCH * CLASSES], after[BATCH * CLASSES],
+      loaded[BATCH * CLASSES];
+  filtra_batch batch = make_batch(tokens, lengths, labels, weights);
+  filtra_model *model = make_model("{\"name\": \"mine\", \"alpha\": 2}");
+  filtra_parameters *params = filtra_model_parameters(model);
+  assert_ok(filtra_parameters_get(params, "layers.1.mixer.table", first, TABLE));
+  assert_ok(filtra_model_predict(model, &batch, before));
+  filtra_trainer *trainer = NULL;
+  filtra_step_metrics metrics;
+  assert_ok(filtra_trainer_create(
+      model, &(filtra_train_options){.learning_rate = 0.01f, .weight_decay = 0.1f}, &trainer));
+  for (int i = 0; i < 5; i++)
+    assert_ok(filtra_trainer_step(trainer, &batch, &metrics));
+  assert_ok(filtra_trainer_finish(trainer, &metrics));
+  filtra_trainer_destroy(&trainer);
+  assert_ok(filtra_model_predict(model, &batch, after));
+  assert_true(memcmp(before, after, sizeof after) != 0);
+  assert_ok(filtra_parameters_get(params, "layers.1.mixer.table", last, TABLE));
+  assert_memory_equal(first, last, sizeof first);
+  assert_ok(filtra_model_save(model, path));
+  filtra_model_destroy(&model);
+  assert_ok(filtra_model_load(test_device(), path, &model));
+  assert_true(seen.options.alpha == 2);
+  assert_ok(filtra_model_predict(model, &batch, loaded));
+  assert_memory_equal(after, loaded, sizeof after);
+  filtra_model_destroy(&model);
+}
+
+/* One that can be causal but not go on token by token is for training and prediction only. */
+static void not_decoded(void **state) {
+  (void)state;
+  filtra_mixer mixer = mine("hindsight");
+  mixer.not_causal = NULL;
+  mixer.not_decoded = "it needs the whole text";
+  assert_ok(filtra_mixer_register(&mixer));
+  filtra_model *model = NULL;
+  filtra_generator *generator = NULL;
+  assert_ok(filtra_model_create(test_device(),
+                                &(filtra_model_config){.mixer = "hindsight",
+                                                       .task = FILTRA_TASK_LANGUAGE_MODEL,
+                                                       .vocabulary = VOCABULARY,
+                                                       .max_length = MAX_LENGTH},
+                                &model));
+  assert_fails(filtra_generator_create(model, NULL, &generator), FILTRA_ERROR_UNSUPPORTED,
+               "\"hindsight\" cannot go on with a text token by token: it needs the whole text");
+  filtra_model_destroy(&model);
+}
+
+/* ---- names ---- */
+
+/* A prefix that does not fit is an error, not the same name twice. */
+static void long_names(void **state) {
+  (void)state;
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  ft_scope scope = {.graph = g};
+  for (int i = 0; i < 12; i++)
+    scope = ft_scope_enter(&scope, "a_rather_long_name.%d", i);
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "at most 190 characters");
+  filtra_graph_destroy(&g);
+}
+
+/* Every list of options that Filtra brings along fits where it is read. */
+static void own_options_fit(void **state) {
+  (void)state;
+  for (size_t i = 0; i < filtra_mixer_count(); i++)
+    assert_true(ft_mixer_at(i)->field_count < FT_MIXER_FIELDS &&
+                ft_mixer_at(i)->options_size <= FT_MIXER_OPTIONS);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(registered_mixers_are_listed),
+      cmocka_unit_test(what_is_refused),
+      cmocka_unit_test(options_come_from_json),
+      cmocka_unit_test(trained_and_kept),
+      cmocka_unit_test(not_decoded),
+      cmocka_unit_test(long_names),
+      cmocka_unit_test(own_options_fit),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
