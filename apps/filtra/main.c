@@ -106,6 +106,7 @@ void command_catch_interrupts(void) {
                                    .sa_flags = SA_RESTART | (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL); /* a terminal that is closed */
 }
 
 bool command_interrupted(void) {

@@ -333,8 +333,9 @@ typedef struct filtra_listops_options {
 
 /** Writes basic_train.tsv, basic_val.tsv and basic_test.tsv into `directory`, which is made if need
  * be. All trees are distinct and the split is random. The files appear, each atomically, when all
- * are complete; on failure or cancellation nothing is left behind. Refuses what is impossible
- * (no tree in range, fewer distinct trees than wanted) with ARGUMENT. Thread-safe. */
+ * are complete; on failure or cancellation nothing is left behind. Refuses with ARGUMENT where one
+ * of them is there already, and what is impossible (no tree in range, fewer distinct trees than
+ * wanted). Thread-safe. */
 FILTRA_API filtra_status filtra_listops_generate(const char *directory,
                                                  const filtra_listops_options *options);
 

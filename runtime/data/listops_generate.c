@@ -215,21 +215,36 @@ static filtra_status write_trees(writer *w, size_t count, FILE *stream) {
   return FILTRA_OK;
 }
 
-static filtra_status open_files(const char *directory, ft_atomic_file files[FILTRA_SPLITS]) {
+/* Calls `step` with the path of each file. */
+static filtra_status each_file(const char *directory, ft_atomic_file files[FILTRA_SPLITS],
+                               filtra_status (*step)(const char *path, ft_atomic_file *file)) {
   for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
     char *path = ft_format("%s/basic_%s.tsv", directory, filtra_split_name(split));
     if (!path) return FILTRA_ERROR_HOST_MEMORY;
-    filtra_status status = ft_atomic_open(path, &files[split]);
+    filtra_status status = step(path, files ? &files[split] : NULL);
     free(path);
     if (status) return status;
   }
   return FILTRA_OK;
 }
 
+static filtra_status refuse_existing(const char *path, ft_atomic_file *file) {
+  (void)file;
+  if (!ft_file_exists(path)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "%s is there already; remove it, or choose another folder",
+                 path);
+}
+
+static filtra_status remove_file(const char *path, ft_atomic_file *file) {
+  (void)file;
+  remove(path); /* there may be none */
+  return FILTRA_OK;
+}
+
 /* The large file is committed first, so that the three renames lie close together. */
 static filtra_status write_files(writer *w, const char *directory, const size_t *counts) {
   ft_atomic_file files[FILTRA_SPLITS] = {0};
-  filtra_status status = open_files(directory, files);
+  filtra_status status = each_file(directory, files, ft_atomic_open);
   for (int i = 0; i < FILTRA_SPLITS && !status; i++)
     status = write_trees(w, counts[i], files[i].stream);
   for (int i = 0; i < FILTRA_SPLITS; i++) {
@@ -238,6 +253,7 @@ static filtra_status write_files(writer *w, const char *directory, const size_t 
     else
       ft_atomic_abort(&files[i]);
   }
+  if (status) each_file(directory, files, remove_file); /* all three, or none */
   return status;
 }
 
@@ -309,6 +325,8 @@ filtra_status filtra_listops_generate(const char *directory,
   size_t wanted = counts[0] + counts[1] + counts[2];
   FT_TRY(check_shape(&shape));
   FT_TRY(check_supply(&shape, wanted));
+  FT_TRY(each_file(directory, NULL, refuse_existing));
+  bool made = !ft_file_exists(directory);
   FT_TRY(ft_make_directories(directory));
   collection c;
   filtra_status status = make_collection(&c, wanted);
@@ -318,5 +336,6 @@ filtra_status filtra_listops_generate(const char *directory,
     status = write_collection(o, &shape, &c, counts, directory);
   }
   free_collection(&c);
+  if (status && made) remove(directory);
   return status;
 }

@@ -239,8 +239,10 @@ filtra_status filtra_pathfinder_generate(const char *directory,
   char *path = ft_format("%s/curv_contour_length_%u", directory, j.shape.contour_length);
   filtra_status status = j.style && j.labels && path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   pthread_mutex_init(&j.lock, NULL);
+  bool made = !ft_file_exists(directory);
   if (!status) status = ft_make_directories(directory);
   if (!status) status = fill_and_rename(&j, path);
+  if (status && made) remove(directory); /* where it is empty */
   pthread_mutex_destroy(&j.lock);
   ft_pathfinder_style_free(j.style);
   free(j.labels);

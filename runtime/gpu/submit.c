@@ -74,11 +74,12 @@ static filtra_status result_status(VkResult result) {
 }
 
 static filtra_status fail_lost(const filtra_device *dev, const char *call, int length) {
+  const char *name = dev ? dev->caps.info.name : ""; /* empty while the device is being opened */
   return ft_fail(FILTRA_ERROR_DEVICE_LOST,
                  "device %s%swas lost (%.*s): it hung, was reset or its driver failed; files and "
                  "checkpoints on disk are untouched. Close the device and resume from the last "
                  "checkpoint",
-                 dev ? dev->caps.info.name : "", dev ? " " : "", length, call);
+                 name, *name ? " " : "", length, call);
 }
 
 filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call) {

@@ -134,7 +134,7 @@ static void test_interrupt_leaves_nothing(void **state) {
            out, out);
   assert_int_equal(test_run_command("", arguments, output), 1);
   assert_non_null(strstr(output, "was stopped"));
-  assert_ok(ft_list_directory(out, &names, &count));
+  assert_ok(ft_list_directory(folder, &names, &count));
   assert_int_equal(count, 0);
 }
 

@@ -285,12 +285,13 @@ static bool wait_for(pid_t child, const char *folder, int lines, int *status) {
 static void test_interrupted(void **state) {
   (void)state;
   ft_rng rng = ft_rng_make((uint64_t)getpid(), 0);
-  for (int i = 0; i < 2; i++) {
+  static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP};
+  for (int i = 0; i < 3; i++) {
     const char *folder = test_new_run(), *log = test_new_run();
     int status, lines = 1 + (int)ft_rng_below(&rng, 16);
     pid_t child = start(test_text("%s --out %s", short_run(), folder), log);
     if (wait_for(child, folder, lines, &status)) {
-      kill(child, i == 1 ? SIGTERM : SIGINT);
+      kill(child, SIGNALS[i]);
       assert_int_equal(waitpid(child, &status, 0), child);
     }
     assert_true(WIFEXITED(status));

@@ -308,6 +308,23 @@ static void test_lost(void **state) {
   test_close_device(&device);
 }
 
+/* Also while it is being opened, before it has a name. */
+static void test_lost_early(void **state) {
+  (void)state;
+  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE"), .cache_dir = ""};
+  int lost = 0;
+  for (long n = 1; n < 40; n++) {
+    filtra_device *device = NULL;
+    ft_vk_fail_after(n, VK_ERROR_DEVICE_LOST);
+    filtra_status status = filtra_device_open(&options, &device);
+    ft_vk_fail_after(0, VK_SUCCESS);
+    if (!status) break;
+    lost += status == FILTRA_ERROR_DEVICE_LOST;
+    assert_null(strstr(filtra_error_message(), "  "));
+  }
+  assert_true(lost > 0);
+}
+
 /* The layer is heard when it has something to say: two fills of the same bytes with no barrier. */
 static void test_validation_speaks(void **state) {
   (void)state;
@@ -391,6 +408,7 @@ int main(void) {
       cmocka_unit_test(test_decisions),
       cmocka_unit_test(test_two_at_once),
       cmocka_unit_test(test_lost),
+      cmocka_unit_test(test_lost_early),
       cmocka_unit_test(test_validation_speaks),
       cmocka_unit_test(test_open_faults),
       cmocka_unit_test(test_open_without_memory),

@@ -39,7 +39,7 @@ bool command_number(const char *name, const char *option, const char *text, uint
 /** The same for a number with decimals. */
 bool command_real(const char *name, const char *option, const char *text, double low, double high,
                   float *value);
-/** From here on the first Ctrl-C, or SIGTERM, only makes command_interrupted true, so that what is
+/** From here on the first Ctrl-C, SIGTERM or SIGHUP only makes command_interrupted true, so that what is
  * under way can end in order; the second ends the program. */
 void command_catch_interrupts(void);
 bool command_interrupted(void);
