@@ -208,21 +208,35 @@ static filtra_status read_content(ft_safetensors *file, size_t size) {
   return point_at_data(file, header + header_size);
 }
 
-filtra_status ft_safetensors_open(const char *path, ft_safetensors **out) {
-  *out = NULL;
-  ft_safetensors *file = ft_calloc(1, sizeof *file);
-  if (!file) return FILTRA_ERROR_HOST_MEMORY;
-  size_t size;
-  filtra_status status = ft_file_read(path, UINT64_MAX, &file->content, &size);
-  if (!status) {
-    status = read_content(file, size);
-    if (status) ft_fail_context(status, "%s", path);
+/* Takes the content over. */
+static filtra_status read_file(const char *name, char *content, size_t size, ft_safetensors **out) {
+  ft_safetensors *file = *out = ft_calloc(1, sizeof *file);
+  if (!file) {
+    free(content);
+    return FILTRA_ERROR_HOST_MEMORY;
   }
-  if (status)
-    ft_safetensors_close(&file);
-  else
-    *out = file;
-  return status;
+  file->content = content;
+  filtra_status status = read_content(file, size);
+  if (!status) return FILTRA_OK;
+  ft_safetensors_close(out);
+  return ft_fail_context(status, "%s", name);
+}
+
+filtra_status ft_safetensors_open(const char *path, ft_safetensors **out) {
+  char *content;
+  size_t size;
+  *out = NULL;
+  FT_TRY(ft_file_read(path, UINT64_MAX, &content, &size));
+  return read_file(path, content, size, out);
+}
+
+filtra_status ft_safetensors_copy(const char *name, const void *data, size_t size,
+                                  ft_safetensors **out) {
+  char *content = ft_calloc(size + 1, 1);
+  *out = NULL;
+  if (!content) return FILTRA_ERROR_HOST_MEMORY;
+  memcpy(content, data, size);
+  return read_file(name, content, size, out);
 }
 
 void ft_safetensors_close(ft_safetensors **file) {

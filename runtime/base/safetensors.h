@@ -37,6 +37,9 @@ typedef struct ft_safetensors ft_safetensors;
 
 /** Reads and checks a whole file. Tensors stay valid until it is closed. */
 filtra_status ft_safetensors_open(const char *path, ft_safetensors **out);
+/** The same of a file's content in memory, which is copied; errors call it `name`. */
+filtra_status ft_safetensors_copy(const char *name, const void *data, size_t size,
+                                  ft_safetensors **out);
 /** Sets *file to NULL. */
 void ft_safetensors_close(ft_safetensors **file);
 

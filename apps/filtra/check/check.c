@@ -1,4 +1,5 @@
 /* filtra check: golden files run on the device and compared tensor by tensor. */
+#include "base/file.h"
 #include "common/options.h"
 
 #include "golden.h"
@@ -8,11 +9,12 @@
 
 static void print_help(void) {
   printf(
-      "Usage: filtra check GOLDEN.safetensors... [OPTION]...\n"
-      "Runs golden cases on the device and compares outputs and gradients with the expected\n"
-      "values, by rtol * max|expected| + atol: outputs 2e-5 and 1e-6, gradients 2e-4 and\n"
-      "2e-6 * grad_scale (1e-3 where a unitary map and its inverse cancel). Exit code 0 when all\n"
-      "pass.\n\n"
+      "Usage: filtra check [GOLDEN.safetensors]... [OPTION]...\n"
+      "Runs golden cases on the device, those that come with filtra where no file is given, and\n"
+      "compares outputs and gradients with the expected values, by rtol * max|expected| + atol:\n"
+      "outputs 2e-5 and 1e-6, gradients 2e-4 and 2e-6 * grad_scale (1e-3 where a unitary map and\n"
+      "its inverse cancel). Exit code 0 when all pass. The first thing to do on a new device: the\n"
+      "last line is for a report.\n\n"
       "  --json             print one JSON object\n"
       "  --quiet            only print failures and the summary\n%s",
       device_options_help);
@@ -27,9 +29,9 @@ static double relative(const golden_result *r) {
   return r->scale > 0.0 ? r->error / r->scale : r->error;
 }
 
-static void print_report(const char *path, const golden_report *report, bool quiet) {
+static void print_report(const char *name, const golden_report *report, bool quiet) {
   if (quiet && report->pass) return;
-  printf("%s  %s (%s)\n", report->pass ? "pass" : "FAIL", path, report->op);
+  printf("%s  %s (%s)\n", report->pass ? "pass" : "FAIL", name, report->op);
   for (size_t i = 0; i < report->count; i++) {
     const golden_result *r = &report->results[i];
     printf("      %-28s worst relative error %.2e%s%s\n", r->name, relative(r),
@@ -38,7 +40,7 @@ static void print_report(const char *path, const golden_report *report, bool qui
   }
 }
 
-static json_t *report_json(const char *path, const golden_report *report) {
+static json_t *report_json(const char *name, const golden_report *report) {
   json_t *tensors = json_array();
   for (size_t i = 0; i < report->count; i++) {
     const golden_result *r = &report->results[i];
@@ -47,50 +49,74 @@ static json_t *report_json(const char *path, const golden_report *report) {
     json_array_append_new(tensors, json_pack("{ss so sb}", "name", r->name, "relative_error", error,
                                              "pass", r->error <= r->allowed));
   }
-  return json_pack("{ss ss ss sb so}", "file", path, "case", report->name, "op", report->op, "pass",
+  return json_pack("{ss ss ss sb so}", "file", name, "case", report->name, "op", report->op, "pass",
                    report->pass, "tensors", tensors);
 }
 
+typedef struct tally {
+  filtra_device *device;
+  const check_arguments *arguments;
+  json_t *cases;
+  int count, passed, code;
+  double seconds; /* when it began */
+  double worst;   /* error in parts of what is allowed, */
+  char worst_name[256];
+} tally;
+
+static void count_errors(tally *t, const golden_file *file, const golden_report *report) {
+  for (size_t i = 0; i < report->count; i++) {
+    const golden_result *r = &report->results[i];
+    if (r->error / r->allowed <= t->worst) continue;
+    t->worst = r->error / r->allowed;
+    snprintf(t->worst_name, sizeof t->worst_name, "%s of %s", r->name, file->name);
+  }
+}
+
 /* One file; what goes wrong with it does not stop the others. */
-static filtra_status check_file(filtra_device *device, const check_arguments *a, const char *path,
-                                json_t *cases, bool *pass) {
+static filtra_status check_file(tally *t, const golden_file *file, bool *pass) {
   golden_report report;
-  filtra_status status = golden_run(device, path, &report);
+  filtra_status status = golden_run(t->device, file, &report);
   *pass = !status && report.pass;
-  if (status && a->json)
-    json_array_append_new(cases, json_pack("{ss sb ss}", "file", path, "pass", false, "error",
-                                           filtra_error_message()));
+  if (status && t->cases)
+    json_array_append_new(t->cases, json_pack("{ss sb ss}", "file", file->name, "pass", false,
+                                              "error", filtra_error_message()));
   if (status) return status;
-  if (a->json)
-    json_array_append_new(cases, report_json(path, &report));
+  if (t->cases)
+    json_array_append_new(t->cases, report_json(file->name, &report));
   else
-    print_report(path, &report, a->quiet);
+    print_report(file->name, &report, t->arguments->quiet);
+  count_errors(t, file, &report);
   golden_report_free(&report);
   return FILTRA_OK;
 }
 
-static int check_files(filtra_device *device, const check_arguments *a, char **paths, int count) {
-  const char *name = filtra_device_get_info(device)->name;
-  json_t *cases = json_array();
-  int passed = 0, code = COMMAND_DONE;
-  for (int i = 0; i < count && code != COMMAND_DEVICE_LOST; i++) {
-    bool pass;
-    filtra_status status = check_file(device, a, paths[i], cases, &pass);
-    int file_code = status ? command_fail("filtra check", status)
-                    : pass ? COMMAND_DONE
-                           : COMMAND_FAILED;
-    passed += pass;
-    if (code < file_code) code = file_code;
+static void count_file(tally *t, const golden_file *file) {
+  bool pass;
+  if (t->code == COMMAND_DEVICE_LOST) return;
+  filtra_status status = check_file(t, file, &pass);
+  int code = status ? command_fail("filtra check", status) : pass ? COMMAND_DONE : COMMAND_FAILED;
+  t->count++;
+  t->passed += pass;
+  if (t->code < code) t->code = code;
+}
+
+/* On one line, to be pasted into a report. */
+static int conclude(tally *t) {
+  const filtra_device_info *info = filtra_device_get_info(t->device);
+  double seconds = ft_seconds() - t->seconds;
+  if (t->cases) {
+    int printed = command_print_json(
+        "filtra check",
+        json_pack("{si si ss ss sf so}", "files", t->count, "passed", t->passed, "device",
+                  info->name, "driver", info->driver, "seconds", seconds, "cases", t->cases));
+    return t->code ? t->code : printed;
   }
-  if (!a->json) {
-    printf("%d of %d golden files pass on %s\n", passed, count, name);
-    json_decref(cases);
-    return code;
-  }
-  int printed =
-      command_print_json("filtra check", json_pack("{si si ss so}", "files", count, "passed",
-                                                   passed, "device", name, "cases", cases));
-  return code ? code : printed;
+  printf("filtra %s (%s): %d of %d golden cases pass on %s, %s, in %.0f s", filtra_version(),
+         filtra_commit, t->passed, t->count, info->name, info->driver, seconds);
+  if (*t->worst_name)
+    printf("; the largest error is %.3g of what is allowed, %s", t->worst, t->worst_name);
+  putchar('\n');
+  return t->code;
 }
 
 static const command_option OPTIONS[] = {
@@ -104,11 +130,15 @@ int run_check(int argc, char **argv) {
   check_arguments a = {0};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
-  if (optind == argc) return command_misused(argv[0], "no golden file was given");
-  filtra_device *device = NULL;
-  filtra_status status = filtra_device_open(&a.device, &device);
+  tally t = {.arguments = &a, .seconds = ft_seconds()};
+  filtra_status status = filtra_device_open(&a.device, &t.device);
   if (status) return command_fail("filtra check", status);
-  code = check_files(device, &a, argv + optind, argc - optind);
-  filtra_device_close(&device);
+  if (a.json) t.cases = json_array();
+  for (int i = optind; i < argc; i++)
+    count_file(&t, &(golden_file){.name = argv[i]});
+  for (const golden_file *f = golden_files; f->name && optind == argc; f++)
+    count_file(&t, f);
+  code = conclude(&t);
+  filtra_device_close(&t.device);
   return code;
 }

@@ -363,8 +363,9 @@ static filtra_status run_and_compare(golden *c, golden_report *report) {
                  c->path, outputs, report->op, c->output_count);
 }
 
-static filtra_status run_file(golden *c, golden_report *report) {
-  FT_TRY(ft_safetensors_open(c->path, &c->file));
+static filtra_status run_file(golden *c, const golden_file *file, golden_report *report) {
+  FT_TRY(file->data ? ft_safetensors_copy(file->name, file->data, file->bytes, &c->file)
+                    : ft_safetensors_open(file->name, &c->file));
   const char *op = golden_text(c, "op", NULL);
   if (!op)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"op\" is missing; not a golden file",
@@ -378,13 +379,13 @@ static filtra_status run_file(golden *c, golden_report *report) {
   return run_and_compare(c, report);
 }
 
-filtra_status golden_run(filtra_device *device, const char *path, golden_report *report) {
+filtra_status golden_run(filtra_device *device, const golden_file *file, golden_report *report) {
   *report = (golden_report){0};
   golden *c = ft_calloc(1, sizeof *c);
   if (!c) return FILTRA_ERROR_HOST_MEMORY;
   c->device = device;
-  c->path = path;
-  filtra_status status = run_file(c, report);
+  c->path = file->name;
+  filtra_status status = run_file(c, file, report);
   filtra_graph_destroy(&c->graph);
   filtra_parameters_destroy(&c->params);
   ft_safetensors_close(&c->file);

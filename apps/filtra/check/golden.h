@@ -8,6 +8,16 @@
 
 enum { GOLDEN_MAX = 512 };
 
+/** A golden file on disk (data NULL), or one that comes with the command. */
+typedef struct golden_file {
+  const char *name; /* path, or case */
+  const unsigned char *data;
+  size_t bytes;
+} golden_file;
+
+/** Those that come along, each op and mixer once at least; a NULL name ends them. */
+extern const golden_file golden_files[];
+
 /** A golden tensor whose device side is (part of) a named parameter. */
 typedef struct golden_binding {
   char golden[64], parameter[96];
@@ -51,7 +61,7 @@ typedef struct golden_report {
 
 /** Runs a file on the device. Fails with INPUT when it is no golden file, UNSUPPORTED when its op
  * or a setting is not known; a mismatch is no failure but pass = false. */
-filtra_status golden_run(filtra_device *device, const char *path, golden_report *report);
+filtra_status golden_run(filtra_device *device, const golden_file *file, golden_report *report);
 void golden_report_free(golden_report *report);
 
 /* ---- for the builders, golden_*.c ---- */
