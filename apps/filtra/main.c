@@ -1,4 +1,5 @@
 /* The `filtra` command: finds the subcommand, shows warnings, and says how it ended. */
+#include "base/json.h"
 #include "common/command.h"
 
 #include <errno.h>
@@ -133,24 +134,12 @@ static void print_help(FILE *to) {
               "Train and run graph-filter Transformers on any Vulkan device.\n\n");
   for (size_t i = 0; i < FT_COUNT(commands); i++)
     fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-  fprintf(to, "\n'filtra COMMAND --help' tells more; 'filtra devices --help' also lists the\n"
+  fprintf(to, "\n'filtra help COMMAND' tells more; 'filtra devices --help' also lists the\n"
               "environment variables. Exit codes: 0 done, 1 failed, 2 wrong usage, input or path,\n"
               "3 no suitable device, 4 device lost.\n");
 }
 
-static int run(int argc, char **argv) {
-  if (argc < 2) {
-    print_help(stderr);
-    return COMMAND_USAGE;
-  }
-  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-    print_help(stdout);
-    return COMMAND_DONE;
-  }
-  if (!strcmp(argv[1], "--version")) {
-    printf("filtra %s (%s)\n", filtra_version(), filtra_commit);
-    return COMMAND_DONE;
-  }
+static int run_command(int argc, char **argv) {
   for (size_t i = 0; i < FT_COUNT(commands); i++) {
     if (strcmp(argv[1], commands[i].name)) continue;
     char name[32]; /* getopt_long begins its complaints with it */
@@ -158,7 +147,35 @@ static int run(int argc, char **argv) {
     argv[1] = name;
     return commands[i].run(argc - 1, argv + 1);
   }
-  return command_misused("filtra", "there is no command \"%s\"", argv[1]);
+  const char *near = ft_nearest_name(argv[1], commands, FT_COUNT(commands), sizeof *commands);
+  return command_misused("filtra", "there is no command \"%s\"%s%s%s", argv[1],
+                         near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
+}
+
+/* `filtra help data listops` is `filtra data listops --help`. */
+static int run_help(int argc, char **argv) {
+  static char help[] = "--help";
+  for (int i = 1; i + 1 < argc; i++)
+    argv[i] = argv[i + 1];
+  argv[argc - 1] = help;
+  return run_command(argc, argv);
+}
+
+static int run(int argc, char **argv) {
+  bool help = argc > 1 && !strcmp(argv[1], "help");
+  if (argc < 2) {
+    print_help(stderr);
+    return COMMAND_USAGE;
+  }
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || (help && argc == 2)) {
+    print_help(stdout);
+    return COMMAND_DONE;
+  }
+  if (!strcmp(argv[1], "--version")) {
+    printf("filtra %s (%s)\n", filtra_version(), filtra_commit);
+    return COMMAND_DONE;
+  }
+  return help ? run_help(argc, argv) : run_command(argc, argv);
 }
 
 /* Where a standard stream is closed the next file to be opened would take its place, and receive

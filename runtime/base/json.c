@@ -48,16 +48,23 @@ size_t ft_name_distance(const char *a, const char *b) {
   return row[n];
 }
 
+const char *ft_nearest_name(const char *name, const void *rows, size_t count, size_t bytes) {
+  const char *nearest = NULL;
+  size_t best = strlen(name) / 2 + 1;
+  for (size_t i = 0; i < count; i++) {
+    const char *other;
+    memcpy(&other, (const char *)rows + i * bytes, sizeof other);
+    size_t distance = ft_name_distance(name, other);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = other;
+  }
+  return nearest;
+}
+
 static filtra_status unknown_key(const char *key, const ft_json_field *fields, size_t count,
                                  const char *context) {
-  const char *nearest = NULL;
-  size_t best = strlen(key) / 2 + 1;
-  for (size_t i = 0; i < count; i++) {
-    size_t d = ft_name_distance(key, fields[i].name);
-    if (d >= best) continue;
-    best = d;
-    nearest = fields[i].name;
-  }
+  const char *nearest = ft_nearest_name(key, fields, count, sizeof *fields);
   if (nearest)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: unknown key \"%.64s\" (did you mean \"%s\"?)", context,
                    key, nearest);

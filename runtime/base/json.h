@@ -66,6 +66,10 @@ json_t *ft_json_write_struct(const ft_json_field *fields, size_t count, const vo
  * that. */
 size_t ft_name_distance(const char *a, const char *b);
 
+/** Which of `count` rows, each of `bytes` bytes and beginning with a pointer to its name, has the
+ * name nearest to one that none has; NULL where none is near. */
+const char *ft_nearest_name(const char *name, const void *rows, size_t count, size_t bytes);
+
 /** The number shortest in decimal that reads back as this float: 0.1f becomes 0.1. */
 double ft_shortest(float value);
 

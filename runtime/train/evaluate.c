@@ -152,15 +152,12 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   filtra_model *model = NULL;
   FT_TRY(ft_run_find_split(split, &which));
   FT_TRY(ft_run_load_config(folder, &config));
-  char *path = ft_path_join(folder, FT_RUN_MODEL);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_model_load(device, path, &model);
+  filtra_status status = ft_run_load_model(folder, device, &model);
   if (!status) status = ft_run_open_data(&config, data, data ? which : FILTRA_TRAIN, &set);
   if (!status && !filtra_dataset_get_info(set)->count[which])
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : config.data, split);
   if (!status) status = ft_evaluate(model, set, which, config.batch_size, result);
   filtra_model_destroy(&model);
   filtra_dataset_close(&set);
-  free(path);
   return status;
 }

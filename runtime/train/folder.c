@@ -40,6 +40,22 @@ filtra_status ft_run_load_config(const char *folder, ft_run_config *config) {
   return status;
 }
 
+filtra_status ft_run_load_model(const char *folder, filtra_device *device, filtra_model **model) {
+  bool has;
+  FT_TRY(ft_run_has(folder, FT_RUN_MODEL, &has));
+  if (!has)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s has no " FT_RUN_MODEL
+                   " yet: training saves one with each evaluation that is "
+                   "the best so far, the first after \"eval_every\" steps; go on with filtra train "
+                   "--resume %s",
+                   folder, folder);
+  char *path = ft_path_join(folder, FT_RUN_MODEL);
+  filtra_status status = path ? filtra_model_load(device, path, model) : FILTRA_ERROR_HOST_MEMORY;
+  free(path);
+  return status;
+}
+
 /* Takes the object over; NULL says that memory ran out. */
 static filtra_status write_json(const char *folder, const char *name, json_t *object,
                                 size_t flags) {

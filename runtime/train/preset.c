@@ -10,23 +10,14 @@ static const ft_preset *find(const char *name) {
   return NULL;
 }
 
-static const char *nearest(const char *name) {
-  const char *found = NULL;
-  size_t best = strlen(name) / 2 + 1;
-  for (const ft_preset *p = ft_presets; p->name; p++) {
-    size_t distance = ft_name_distance(name, p->name);
-    if (distance >= best) continue;
-    best = distance;
-    found = p->name;
-  }
-  return found;
-}
-
 filtra_status ft_preset_load(const char *name, json_t **out) {
   const ft_preset *preset = find(name);
   *out = NULL;
   if (preset) return ft_json_parse(preset->json, strlen(preset->json), preset->name, out);
-  const char *near = nearest(name);
+  size_t count = 0;
+  while (ft_presets[count].name)
+    count++;
+  const char *near = ft_nearest_name(name, ft_presets, count, sizeof *ft_presets);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "there is no preset \"%.64s\"%s%s%s; `filtra train --list-presets` lists them",
                  name, near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");

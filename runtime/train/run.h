@@ -18,6 +18,8 @@
 /** Reads a run folder's configuration; the error says so when `folder` is no run. `folder` must
  * outlive it. */
 filtra_status ft_run_load_config(const char *folder, ft_run_config *config);
+/** Loads a run's best model; says so where training has not evaluated one yet. */
+filtra_status ft_run_load_model(const char *folder, filtra_device *device, filtra_model **model);
 /** What turns a run's text into tokens. Where it was made from the training data, it comes from the
  * run folder and *owned, too, which the caller destroys; else *owned is NULL. */
 filtra_status ft_run_load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,

@@ -171,7 +171,7 @@ static void test_usage(void **state) {
   (void)state;
   static const struct {
     const char *arguments, *part;
-  } cases[] = {{"analyze 2>&1", "--run DIR is missing"},
+  } cases[] = {{"analyze 2>&1", "which run?"},
                {"analyze --run /dev/null 2>&1", "/dev/null"},
                {"analyze --run nowhere --samples 0 2>&1", "samples"},
                {"analyze --run nowhere --json --out x 2>&1", "not both"},

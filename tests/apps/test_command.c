@@ -18,6 +18,19 @@ static void test_usage(void **state) {
                {"2>&1", "Usage: filtra", 2},
                {"nothing 2>&1", "\"nothing\"", 2},
                {"--nothing 2>&1", "--nothing", 2},
+               {"nothing-like-it 2>&1", "no command \"nothing-like-it\"\n", 2},
+               {"trian 2>&1", "(did you mean \"train\"?)", 2},
+               {"data listop 2>&1", "(did you mean \"listops\"?)", 2},
+               {"help", "Usage: filtra COMMAND", 0},
+               {"help devices", "Usage: filtra devices", 0},
+               {"help data listops", "--min-length", 0},
+               {"help nothing 2>&1", "\"nothing\"", 2},
+               {"eval 2>&1", "which run? Give its folder: filtra eval runs/agf", 2},
+               {"eval a b 2>&1", "what is \"b\"?", 2},
+               {"eval --run a b 2>&1", "what is \"b\"?", 2},
+               {"generate nowhere --prompt x --device cpu 2>&1", "nowhere is not a run folder", 2},
+               {"analyze nowhere --device cpu 2>&1", "nowhere is not a run folder", 2},
+               {"predict nowhere --device cpu 2>&1", "nowhere is not a run folder", 2},
                {"devices --help", "FILTRA_DEVICE", 0},
                {"devices --nothing 2>&1", "filtra devices --help", 2},
                {"devices more 2>&1", "what is \"more\"?", 2},
@@ -34,6 +47,18 @@ static void test_usage(void **state) {
       fail();
     }
   }
+}
+
+/* The cases that come along, and one line for a report. */
+static void test_check(void **state) {
+  (void)state;
+  char output[TEST_OUTPUT_BYTES];
+  assert_int_equal(test_run_command("", "check --quiet --device cpu --cache-dir ''", output), 0);
+  const char *parts[] = {"filtra 0.", "22 of 22 golden cases pass on ", "the largest error is "};
+  for (size_t i = 0; i < FT_COUNT(parts); i++)
+    assert_non_null(strstr(output, parts[i]));
+  assert_non_null(strchr(output, '\n'));
+  assert_string_equal(strchr(output, '\n'), "\n");
 }
 
 static void test_devices(void **state) {
@@ -85,9 +110,8 @@ static void test_no_driver(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_usage),
-      cmocka_unit_test(test_devices),
-      cmocka_unit_test(test_devices_json),
+      cmocka_unit_test(test_usage),     cmocka_unit_test(test_check),
+      cmocka_unit_test(test_devices),   cmocka_unit_test(test_devices_json),
       cmocka_unit_test(test_no_driver),
   };
   return cmocka_run_group_tests_name("apps/command", tests, NULL, test_teardown);

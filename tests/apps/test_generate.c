@@ -176,7 +176,7 @@ static void mistakes_are_told(void **state) {
   refuse(run, "--nothing", "filtra generate --help");
   refuse("nowhere", "--prompt w", "nowhere is not a run folder");
   assert_code(test_run_command("", "generate --prompt w 2>&1", output), 2);
-  assert_non_null(strstr(output, "--run DIR is missing"));
+  assert_non_null(strstr(output, "which run?"));
   refuse(make_run(NULL, test_listops(), ""), "--prompt 1",
          "its model is for classification; only language models generate");
   assert_code(generate("", run, "--help"), 0);

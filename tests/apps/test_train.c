@@ -282,6 +282,21 @@ static bool wait_for(pid_t child, const char *folder, int lines, int *status) {
   return false;
 }
 
+/* Stopped before its first evaluation a run has no model; what to do is said. */
+static void test_no_model_yet(void **state) {
+  (void)state;
+  const char *folder = test_new_run(), *log = test_new_run();
+  int status;
+  pid_t child =
+      start(test_text("%s --out %s --set eval_every=1000 --steps 1000", short_run(), folder), log);
+  assert_true(wait_for(child, folder, 1, &status));
+  kill(child, SIGINT);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(test_run_command("", test_text("eval %s --device cpu 2>&1", folder), output), 2);
+  assert_printed("has no model.safetensors yet");
+  assert_printed("filtra train --resume");
+}
+
 static void test_interrupted(void **state) {
   (void)state;
   ft_rng rng = ft_rng_make((uint64_t)getpid(), 0);
@@ -442,8 +457,9 @@ int main(void) {
       cmocka_unit_test(test_wrong_folders),    cmocka_unit_test(test_json),
       cmocka_unit_test(test_terminal),         cmocka_unit_test(test_odd_streams),
       cmocka_unit_test(test_interrupted),      cmocka_unit_test(test_killed),
-      cmocka_unit_test(test_started_together), cmocka_unit_test(test_killed_early),
-      cmocka_unit_test(test_no_room),          cmocka_unit_test(test_any_directory),
+      cmocka_unit_test(test_started_together), cmocka_unit_test(test_no_model_yet),
+      cmocka_unit_test(test_killed_early),     cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_any_directory),
   };
   return cmocka_run_group_tests_name("apps/train", tests, NULL, test_teardown);
 }

@@ -34,11 +34,11 @@ typedef struct analyzer {
 
 static void print_help(void) {
   printf(
-      "Usage: filtra analyze --run DIR [OPTION]...\n"
+      "Usage: filtra analyze RUN [OPTION]...\n"
       "Shows what the mixers of a run's best model do to their tokens: amplitude by frequency,\n"
       "similarity between tokens from layer to layer, singular values of the last features, and\n"
       "the learned coefficients. Writes a page for the browser and prints its path.\n\n"
-      "  --run DIR          run folder\n"
+      "  --run DIR          the run folder, too\n"
       "  --out FILE         the page; DIR/analysis.html by default\n"
       "  --split NAME       train, val (default) or test\n"
       "  --data PATH        other data than the run's\n"
@@ -294,11 +294,7 @@ static filtra_status run_analysis(analyzer *a, const analyze_arguments *arg,
   r->split = arg->split;
   FT_TRY(ft_run_find_split(arg->split, &split));
   FT_TRY(ft_run_load_config(arg->run, &r->config));
-  char *path = ft_path_join(arg->run, FT_RUN_MODEL);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_model_load(device, path, &a->model);
-  free(path);
-  if (status) return status;
+  FT_TRY(ft_run_load_model(arg->run, device, &a->model));
   FT_TRY(ft_run_open_data(&r->config, arg->data, arg->data ? split : FILTRA_TRAIN, &a->data));
   if (!filtra_dataset_get_info(a->data)->count[split])
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split",
@@ -374,11 +370,11 @@ static const command_option OPTIONS[] = {
 };
 
 int run_analyze(int argc, char **argv) {
-  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true,
+                                    .run = offsetof(analyze_arguments, run)};
   analyze_arguments a = {.split = "val", .samples = 16};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
-  if (!a.run) return command_misused(argv[0], "--run DIR is missing");
   if (a.json && a.out) return command_misused(argv[0], "give --json or --out, not both");
   return analyze(&a);
 }

@@ -62,6 +62,10 @@ int command_take(int argc, char **argv, const command_line *line, void *argument
     else if (!take(argv[0], o, optarg, arguments))
       return COMMAND_USAGE;
   }
+  const char **run = line->run ? (const char **)((char *)arguments + line->run) : NULL;
+  if (run && !*run && optind < argc) *run = argv[optind++];
+  if (run && !*run)
+    return command_misused(argv[0], "which run? Give its folder: %s runs/agf", argv[0]);
   if (optind < argc && !line->words)
     return command_misused(argv[0], "what is \"%s\"?", argv[optind]);
   return -1;

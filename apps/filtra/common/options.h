@@ -46,6 +46,7 @@ typedef struct command_line {
   void (*print_help)(void);
   bool opens_device; /* the arguments begin with filtra_device_options, and its options are taken */
   bool words;        /* what is no option is left from argv[optind] on, not refused */
+  size_t run; /* where a run folder goes that is given without --run; one is needed. 0: none is */
 } command_line;
 
 /** Takes the options, and --help. Returns -1, or where the command ends here its exit code. */

@@ -1,4 +1,5 @@
 /* filtra data: generating data sets and looking into them. */
+#include "base/json.h"
 #include "common/command.h"
 
 #include <stdio.h>
@@ -38,5 +39,7 @@ int run_data(int argc, char **argv) {
     argv[1] = title;
     return actions[i].run(argc - 1, argv + 1);
   }
-  return command_misused(argv[0], "there is no action \"%s\"", argv[1]);
+  const char *near = ft_nearest_name(argv[1], actions, FT_COUNT(actions), sizeof *actions);
+  return command_misused(argv[0], "there is no action \"%s\"%s%s%s", argv[1],
+                         near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
 }

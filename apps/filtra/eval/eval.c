@@ -15,9 +15,9 @@ typedef struct eval_arguments {
 } eval_arguments;
 
 static void print_help(void) {
-  printf("Usage: filtra eval --run DIR [OPTION]...\n"
+  printf("Usage: filtra eval RUN [OPTION]...\n"
          "Evaluates the best model of a run, and keeps the result there for 'filtra report'.\n\n"
-         "  --run DIR          run folder\n"
+         "  --run DIR          the run folder, too\n"
          "  --split NAME       train, val or test (default)\n"
          "  --data PATH        other data than the run's\n"
          "  --json             print one JSON object\n%s",
@@ -95,10 +95,10 @@ static const command_option OPTIONS[] = {
 };
 
 int run_eval(int argc, char **argv) {
-  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true,
+                                    .run = offsetof(eval_arguments, run)};
   eval_arguments a = {.split = "test"};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
-  if (!a.run) return command_misused(argv[0], "--run DIR is missing");
   return evaluate(&a);
 }

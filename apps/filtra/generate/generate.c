@@ -40,11 +40,11 @@ typedef struct writer {
 } writer;
 
 static void print_help(void) {
-  printf("Usage: filtra generate --run DIR --prompt TEXT [OPTION]...\n"
+  printf("Usage: filtra generate RUN --prompt TEXT [OPTION]...\n"
          "Goes on with a text by the best model of a language model's run. Prints the prompt and\n"
          "what follows as it comes. A text longer than the model's max_length goes on from its\n"
          "newest half.\n\n"
-         "  --run DIR          run folder\n"
+         "  --run DIR          the run folder, too\n"
          "  --prompt TEXT      how the text begins; - reads it from standard input\n"
          "  --tokens N         tokens to add; 200\n"
          "  --temperature T    0.8; above it bolder, below it safer, 0 always the most probable\n"
@@ -155,11 +155,7 @@ static filtra_status open_writer(writer *w, filtra_device *device, const char *r
   FT_TRY(ft_run_load_tokenizer(&config, &w->tokenizer, &w->owned));
   filtra_status status = encode_prompt(w);
   if (status) return ft_fail_context(status, "prompt");
-  char *path = ft_path_join(run, FT_RUN_MODEL);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  status = filtra_model_load(device, path, &w->model);
-  free(path);
-  if (status) return status;
+  FT_TRY(ft_run_load_model(run, device, &w->model));
   w->logits = ft_calloc((size_t)filtra_model_outputs(w->model), sizeof *w->logits);
   if (!w->logits) return FILTRA_ERROR_HOST_MEMORY;
   return filtra_generator_create(w->model, &(filtra_generator_options){.slide = true},
@@ -205,11 +201,11 @@ static const command_option OPTIONS[] = {
 };
 
 int run_generate(int argc, char **argv) {
-  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true,
+                                    .run = offsetof(generate_arguments, run)};
   generate_arguments a = {.tokens = 200, .sampling = {.temperature = 0.8f}};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
-  if (!a.run) return command_misused(argv[0], "--run DIR is missing");
   if (!a.prompt) return command_misused(argv[0], "--prompt TEXT is missing");
   return generate(&a);
 }

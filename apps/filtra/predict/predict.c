@@ -29,11 +29,11 @@ typedef struct predictor {
 } predictor;
 
 static void print_help(void) {
-  printf("Usage: filtra predict --run DIR [OPTION]...\n"
+  printf("Usage: filtra predict RUN [OPTION]...\n"
          "Predicts the class, or the number, of each line of text with the best model of a run.\n"
          "Prints class, probability and text, or number and text, separated by tabs. Of pairs, a\n"
          "line holds both texts with a tab between. Empty lines are skipped.\n\n"
-         "  --run DIR          run folder\n"
+         "  --run DIR          the run folder, too\n"
          "  --input FILE       one text a line; - (default) is standard input\n"
          "  --data PATH        samples of a data set instead: prints the sample's number, what is\n"
          "                     predicted, its probability, and what the data say\n"
@@ -266,11 +266,7 @@ static filtra_status predict_data(predictor *p, const char *path, const char *na
 static filtra_status open_predictor(predictor *p, filtra_device *device, const char *run) {
   FT_TRY(ft_run_load_config(run, &p->config));
   FT_TRY(ft_run_load_fit(run, &p->fit));
-  char *path = ft_path_join(run, FT_RUN_MODEL);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_model_load(device, path, &p->model);
-  free(path);
-  if (status) return status;
+  FT_TRY(ft_run_load_model(run, device, &p->model));
   p->outputs = filtra_model_outputs(p->model);
   if (filtra_model_task(p->model) != FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -305,11 +301,11 @@ static const command_option OPTIONS[] = {
 };
 
 int run_predict(int argc, char **argv) {
-  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true,
+                                    .run = offsetof(predict_arguments, run)};
   predict_arguments a = {0};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
-  if (!a.run) return command_misused(argv[0], "--run DIR is missing");
   if (a.input && (a.data || a.split))
     return command_misused(argv[0], "--input is text; leave out --data and --split");
   return predict(&a);
