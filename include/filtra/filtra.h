@@ -97,6 +97,7 @@
 #include <filtra/mixer.h>
 #include <filtra/model.h>
 #include <filtra/ops.h>
+#include <filtra/optimizer.h>
 #include <filtra/status.h>
 #include <filtra/train.h>
 

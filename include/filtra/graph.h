@@ -90,6 +90,17 @@ FILTRA_API filtra_status filtra_parameters_set(filtra_parameters *params, const 
 FILTRA_API filtra_status filtra_parameters_get_gradient(filtra_parameters *params, const char *name,
                                                         float *values, size_t count);
 
+/** Replaces it, for filtra_optimizer_step: by the sum over several devices, say. */
+FILTRA_API filtra_status filtra_parameters_set_gradient(filtra_parameters *params, const char *name,
+                                                        const float *values, size_t count);
+
+/** Writes all values by name to a safetensors file, atomically. A value that is not finite fails with
+ * NONFINITE naming the parameter, and leaves an older file as it was. */
+FILTRA_API filtra_status filtra_parameters_save(filtra_parameters *params, const char *path);
+/** Reads values that filtra_parameters_save wrote, or another program: F32, F64, F16 or BF16, every
+ * parameter with its shape and nothing else. Fails with INPUT; then no value has changed. */
+FILTRA_API filtra_status filtra_parameters_load(filtra_parameters *params, const char *path);
+
 /* ---- graphs ----------------------------------------------------------------------------- */
 
 /** Activation memory that graphs of one device can share when only one of them runs at a time. */

@@ -3,6 +3,7 @@
 #define FILTRA_TRAIN_H
 
 #include <filtra/model.h>
+#include <filtra/optimizer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,23 +13,9 @@ extern "C" {
  * device. Destroy before the model. */
 typedef struct filtra_trainer filtra_trainer;
 
-typedef enum filtra_optimizer {
-  FILTRA_OPTIMIZER_ADAMW = 0, /**< decoupled weight decay, Loshchilov & Hutter 2019 */
-  FILTRA_OPTIMIZER_ADAM,      /**< Kingma & Ba 2015; weight decay is added to the gradient */
-  FILTRA_OPTIMIZER_RADAM      /**< Liu et al. 2020 */
-} filtra_optimizer;
-
-typedef enum filtra_schedule {
-  FILTRA_SCHEDULE_CONSTANT = 0,
-  FILTRA_SCHEDULE_LINEAR,   /**< down to 0 at `steps` */
-  FILTRA_SCHEDULE_COSINE,   /**< down to 0 at `steps` */
-  FILTRA_SCHEDULE_ONE_CYCLE /**< lr/25 up to lr over the warmup, down to lr/250000; beta1 cycles
-                                 0.95, 0.85, 0.95 (Smith & Topin 2018, linear form) */
-} filtra_schedule;
-
 /** How to train. Zero means the default given with each field. */
 typedef struct filtra_train_options {
-  filtra_optimizer optimizer;
+  filtra_optimizer_kind optimizer;
   filtra_schedule schedule;
   float learning_rate;   /**< peak; 0: 1e-3 */
   float weight_decay;    /**< on matrices only, not on biases, norms and filter coefficients, */
@@ -40,6 +27,8 @@ typedef struct filtra_train_options {
   uint64_t steps;        /**< of the schedule; required unless it is constant */
   uint64_t warmup_steps; /**< linear from 0 (one-cycle: from lr/25) */
   uint64_t seed;         /**< of dropout */
+  const filtra_parameter_group *groups; /**< trained otherwise than the rest; copied; NULL: none */
+  size_t group_count;
   uint64_t reserved[16]; /**< 0 */
 } filtra_train_options;
 
@@ -65,9 +54,11 @@ FILTRA_API void filtra_trainer_destroy(filtra_trainer **trainer);
 FILTRA_API filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size,
                                                 int64_t length);
 
-/** Submits one optimizer step and returns while the device still works on it. *metrics (may be
- * NULL) receives the newest finished step; its `step` is 0 while there is none. Fails with NONFINITE, naming the
- * first tensor with a NaN or an infinity and the step; weights are then those before that step. */
+/** Submits one optimizer step and returns while the device still works on it. *metrics (may be NULL)
+ * receives the newest finished step; its `step` is 0 while there is none. Fails with NONFINITE, naming the
+ * first tensor with a NaN or an infinity and the step, when a step of before turns out to have met
+ * one: it and those behind it were held back, `batch` is not used, and weights, moments, step count
+ * and schedule are those before that step. Training can go on from there. */
 FILTRA_API filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
                                              filtra_step_metrics *metrics);
 /** Waits for all steps; *metrics (may be NULL) receives the last one's. */
@@ -75,6 +66,9 @@ FILTRA_API filtra_status filtra_trainer_finish(filtra_trainer *trainer,
                                                filtra_step_metrics *metrics);
 /** Steps submitted so far. */
 FILTRA_API uint64_t filtra_trainer_steps(const filtra_trainer *trainer);
+/** The schedule's peak from the next step on. */
+FILTRA_API filtra_status filtra_trainer_set_learning_rate(filtra_trainer *trainer,
+                                                          float learning_rate);
 
 /** Writes parameters, optimizer state and step to one safetensors file, atomically. Waits for the
  * steps in flight. A run that is restored continues with the same bits on the same device: with

@@ -221,16 +221,32 @@ filtra_status filtra_parameters_set(filtra_parameters *params, const char *name,
   return ft_parameter_upload(params, p, values);
 }
 
+static filtra_status look_up_gradient(filtra_parameters *params, const char *name, size_t count,
+                                      ft_parameter **p) {
+  FT_TRY(look_up(params, name, count, p));
+  if (!params->trainable)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: committed without gradients", name);
+  if ((*p)->options.buffer)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: a buffer has no gradient", name);
+  return FILTRA_OK;
+}
+
 filtra_status filtra_parameters_get_gradient(filtra_parameters *params, const char *name,
                                              float *values, size_t count) {
   FT_NEED(params);
   FT_NEED(name);
   FT_NEED(values);
   ft_parameter *p;
-  FT_TRY(look_up(params, name, count, &p));
-  if (!params->trainable)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: committed without gradients", name);
-  if (p->options.buffer)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: a buffer has no gradient", name);
+  FT_TRY(look_up_gradient(params, name, count, &p));
   return ft_download(params->device, &params->gradients, p->offset, values, count * sizeof *values);
+}
+
+filtra_status filtra_parameters_set_gradient(filtra_parameters *params, const char *name,
+                                             const float *values, size_t count) {
+  FT_NEED(params);
+  FT_NEED(name);
+  FT_NEED(values);
+  ft_parameter *p;
+  FT_TRY(look_up_gradient(params, name, count, &p));
+  return ft_upload(params->device, &params->gradients, p->offset, values, count * sizeof *values);
 }

@@ -28,6 +28,22 @@ static filtra_status check_arrays(const ft_model_options *o, const filtra_batch 
   return FILTRA_OK;
 }
 
+/* All of them, also behind the sequence: whoever left a NaN there did not mean to. */
+static filtra_status check_features(const ft_model_options *o, const filtra_batch *b,
+                                    int64_t number, int32_t length) {
+  const float *row = b->features + number * b->length * o->features;
+  for (int64_t i = 0; i < b->length * o->features; i++) {
+    if (isfinite(row[i])) continue;
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "batch: sample %lld has %g as feature %lld of token %lld (of %d tokens); accepted "
+        "are finite numbers",
+        (long long)(number % b->size), (double)row[i], (long long)(i % o->features),
+        (long long)(i / o->features), length);
+  }
+  return FILTRA_OK;
+}
+
 /* `number` counts the first sequences of all samples, then the second ones. */
 static filtra_status check_sequence(const ft_model_options *o, const filtra_batch *b,
                                     int64_t number) {
@@ -42,7 +58,8 @@ static filtra_status check_sequence(const ft_model_options *o, const filtra_batc
     return ft_fail(FILTRA_ERROR_INPUT,
                    "batch: sample %lld has %d pixels, the model's images have %lld",
                    (long long)sample, length, (long long)o->max_length);
-  for (int32_t n = 0; n < length && !o->features; n++) {
+  if (o->features) return check_features(o, b, number, length);
+  for (int32_t n = 0; n < length; n++) {
     int32_t token = b->tokens[number * b->length + n];
     if (token < 0 || token >= o->vocabulary)
       return ft_fail(FILTRA_ERROR_INPUT,
@@ -77,7 +94,13 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
   int64_t sequences = batch->size * ft_model_sequences(o);
   for (int64_t i = 0; i < sequences; i++) {
     FT_TRY(check_sequence(o, batch, i));
-    if (labelled && i < batch->size && batch->weights[i] != 0.0f) FT_TRY(check_label(o, batch, i));
+    if (!labelled || i >= batch->size) continue;
+    float weight = batch->weights[i];
+    if (!(weight >= 0.0f) || !isfinite(weight))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "batch: sample %lld has the weight %g, accepted are finite numbers from 0 on",
+                     (long long)i, (double)weight);
+    if (weight != 0.0f) FT_TRY(check_label(o, batch, i));
   }
   return FILTRA_OK;
 }
@@ -146,13 +169,17 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
 typedef struct rows {
   const void *data; /* NULL: all zeros */
   int64_t count, width;
+  const int32_t
+      *lengths; /* real tokens of each row, `columns` words each; NULL: all of it is real */
+  int64_t columns;
 } rows;
 
 static void put_rows(int32_t *to, const rows *from, int64_t width) {
-  int64_t copy = from->width < width ? from->width : width;
-  for (int64_t i = 0; from->data && i < from->count; i++)
+  for (int64_t i = 0; from->data && i < from->count; i++) {
+    int64_t real = from->lengths ? from->lengths[i] * from->columns : from->width;
     memcpy(to + i * width, (const int32_t *)from->data + i * from->width,
-           (size_t)copy * sizeof *to);
+           (size_t)(real < width ? real : width) * sizeof *to);
+  }
 }
 
 /* Fills an input of rows of `width` words, each row's and the missing rows' rest with zeros. There
@@ -164,6 +191,7 @@ static filtra_status set_input(ft_batch_graph *b, filtra_tensor *input, const ro
   for (int64_t s = 0; s < sequences; s++) {
     rows part = *from;
     if (part.data) part.data = (const int32_t *)from->data + s * from->count * from->width;
+    if (part.lengths) part.lengths += s * from->count;
     put_rows((int32_t *)b->host + s * b->size * width, &part, width);
   }
   return filtra_graph_set(b->graph, input, b->host);
@@ -189,12 +217,15 @@ filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch, b
   int64_t columns = b->features ? b->features->shape[2] : 0;
   bool tokens = b->rows != b->size;
   const rows none = {0};
-  const rows labels = {batch->labels, size, tokens ? length : 1};
-  const rows weights = {batch->weights, size, 1}, values = {batch->values, size, 1};
-  FT_TRY(set_input(b, b->tokens, &(rows){batch->tokens, size, length}, sequences, b->length));
-  FT_TRY(set_input(b, b->features, &(rows){batch->features, size, length * columns}, 1,
-                   b->length * columns));
-  FT_TRY(set_input(b, b->lengths, &(rows){batch->lengths, size, 1}, sequences, 1));
+  const rows labels = {.data = batch->labels, .count = size, .width = tokens ? length : 1};
+  const rows weights = {.data = batch->weights, .count = size, .width = 1};
+  const rows values = {.data = batch->values, .count = size, .width = 1};
+  const rows ids = {batch->tokens, size, length, batch->lengths, 1};
+  const rows features = {batch->features, size, length * columns, batch->lengths, columns};
+  FT_TRY(set_input(b, b->tokens, &ids, sequences, b->length));
+  FT_TRY(set_input(b, b->features, &features, 1, b->length * columns));
+  FT_TRY(set_input(b, b->lengths, &(rows){.data = batch->lengths, .count = size, .width = 1},
+                   sequences, 1));
   FT_TRY(set_input(b, b->labels, labelled ? &labels : &none, 1, tokens ? b->length : 1));
   FT_TRY(set_input(b, b->values, labelled ? &values : &none, 1, 1));
   if (tokens) FT_TRY(set_token_weights(b, batch, labelled));

@@ -3,7 +3,7 @@
 
 #include "base/safetensors.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +104,20 @@ static void take_token_results(const ft_batch_graph *b, int64_t outputs, const f
   }
 }
 
+/* Weights may be such that no result is a number. */
+static filtra_status check_finite(const ft_batch_graph *b, const ft_pending_batch *pending,
+                                  const float *results, size_t count) {
+  const char *name = NULL;
+  size_t i = 0;
+  while (i < count && isfinite(results[i]))
+    i++;
+  if (i == count) return FILTRA_OK;
+  FT_TRY(ft_graph_find_nonfinite(b->graph, pending->ticket, &name));
+  return ft_fail(FILTRA_ERROR_NONFINITE,
+                 "predict: %s holds a NaN or an infinity; the model's weights are not usable",
+                 name ? name : "the result");
+}
+
 filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch, float *results) {
   FT_NEED(model);
   FT_NEED(batch);
@@ -117,12 +131,17 @@ filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batc
   float *all = ft_calloc((size_t)(b->rows * outputs), sizeof *all);
   if (!all) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_graph_get(b->graph, b->logits, all);
+  if (!status)
+    status =
+        check_finite(b, &pending, all, (size_t)(batch->size * b->rows / b->size) * (size_t)outputs);
   if (!status && o->task == FT_TASK_LANGUAGE_MODEL)
     take_token_results(b, outputs, all, batch, results);
   else if (!status)
     take_results(o, all, batch, results);
   free(all);
-  return status;
+  if (status) return status;
+  int64_t rows = o->task == FT_TASK_LANGUAGE_MODEL ? batch->size * batch->length : batch->size;
+  return check_finite(b, &pending, results, (size_t)(rows * outputs));
 }
 
 filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch, double *loss,

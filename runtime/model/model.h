@@ -144,27 +144,8 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
 
 /* ---- weights on disk (model/weights.c) ---- */
 
-/** Room for `groups` flat buffers that run parallel to the parameters. */
-typedef struct ft_weight_list {
-  ft_safetensor *tensors;
-  struct ft_weight_source *sources;
-  size_t count;
-} ft_weight_list;
-filtra_status ft_weight_list_open(const filtra_model *model, size_t groups, ft_weight_list *list);
-/** Adds prefix + name for every parameter; data is read from `flat` while the file is written. */
-filtra_status ft_weight_list_add(const filtra_model *model, const ft_buffer *flat,
-                                 const char *prefix, ft_weight_list *list);
-void ft_weight_list_close(ft_weight_list *list);
 /** As filtra_model_save, with a string of the caller's (NULL: none) in the metadata. */
 filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
                             const char *value);
-
-/** Checks that the file has prefix + name for every parameter with its shape and finite values, and
- * nothing else of that prefix. The parameters need only be declared. */
-filtra_status ft_weights_check(const filtra_model *model, const ft_safetensors *file,
-                               const char *path, const char *prefix);
-/** Copies them into a flat buffer, after the check. */
-filtra_status ft_weights_upload(const filtra_model *model, const ft_safetensors *file,
-                                const char *prefix, const ft_buffer *flat);
 
 #endif

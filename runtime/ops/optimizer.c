@@ -25,7 +25,7 @@ void ft_optimizer_prepare(const ft_optimizer_settings *s, uint64_t step,
   double decayed2 = pow(s->beta2, (double)step);
   double rate = s->learning_rate / (1 - pow(s->beta1, (double)step));
   double root2 = sqrt(1 - decayed2), second_scale = 1 / root2, epsilon = s->epsilon;
-  if (s->kind == FT_OPTIMIZER_RADAM) {
+  if (s->kind == FILTRA_OPTIMIZER_RADAM) {
     double r = rectification(s->beta2, decayed2, (double)step);
     second_scale = r > 0;
     if (r > 0)
@@ -33,7 +33,7 @@ void ft_optimizer_prepare(const ft_optimizer_settings *s, uint64_t step,
     else
       epsilon = 1; /* a step along the first moment */
   }
-  bool coupled = s->kind == FT_OPTIMIZER_ADAM;
+  bool coupled = s->kind == FILTRA_OPTIMIZER_ADAM;
   *inputs = (ft_optimizer_inputs){
       .clip_norm = (float)s->clip_norm,
       .shrink = coupled ? 0 : (float)(s->learning_rate * s->weight_decay),
@@ -54,33 +54,74 @@ filtra_tensor *ft_optimizer_input(filtra_graph *g) {
   return filtra_graph_input(g, "optimizer", FILTRA_F32, 1, (int64_t[]){INPUT_WORDS});
 }
 
-static filtra_tensor *emit_square_sums(filtra_graph *g, filtra_tensor *x) {
+void ft_emit_accumulate(filtra_graph *g, filtra_tensor *x, filtra_tensor *scale, filtra_tensor *sum,
+                        bool more) {
+  if (!ft_usable_floats(g, x, 1, "accumulate", "x") ||
+      !ft_usable_floats(g, scale, 1, "accumulate", "scale") ||
+      !ft_usable_floats(g, sum, 1, "accumulate", "sum"))
+    return;
+  uint32_t count = (uint32_t)filtra_tensor_elements(x);
+  ft_call(g, &(ft_kernel_call){.label = "accumulate",
+                               .kernel = "optimizer/accumulate",
+                               .args = {FT_READ(x), FT_READ(scale), FT_TARGET(sum, more)},
+                               .push = &count,
+                               .push_size = sizeof count,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .spec = {more},
+                               .spec_count = 1,
+                               .groups = {ft_flat_groups(g, count)},
+                               .flops = 2.0 * count,
+                               .bytes = 12.0 * count});
+}
+
+/* Workgroups that add up one tensor's squares. */
+static int64_t square_groups(const filtra_tensor *x) {
   const int64_t per_group = 4096, most_groups = 1024;
-  int64_t count = filtra_tensor_elements(x), groups = (count + per_group - 1) / per_group;
-  groups = groups < 1 ? 1 : groups > most_groups ? most_groups : groups;
-  filtra_tensor *sums = ft_tensor_new(g, "square sums", FILTRA_F32, 1, &groups);
-  if (!sums) return NULL;
-  uint32_t push = (uint32_t)count;
+  int64_t groups = (filtra_tensor_elements(x) + per_group - 1) / per_group;
+  return groups < 1 ? 1 : groups > most_groups ? most_groups : groups;
+}
+
+static void emit_square_sums(filtra_graph *g, filtra_tensor *x, const filtra_tensor *sums) {
+  uint32_t count = (uint32_t)filtra_tensor_elements(x);
   const filtra_device *dev = ft_graph_device(g);
   ft_call(g, &(ft_kernel_call){.label = "gradient_norm",
                                .kernel = ft_kernel_name(dev, "optimizer/square_sums"),
                                .args = {FT_READ(x), FT_WRITE(sums)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               .push = &count,
+                               .push_size = sizeof count,
                                .workgroup = ft_caps_of(dev)->row_workgroup,
-                               .groups = {(uint32_t)groups},
-                               .flops = 2.0 * (double)count,
-                               .bytes = 4.0 * (double)count});
+                               .groups = {(uint32_t)filtra_tensor_elements(sums)},
+                               .flops = 2.0 * count,
+                               .bytes = 4.0 * count});
+}
+
+/* The sums of each tensor lie behind those of the one before. */
+static filtra_tensor *emit_all_square_sums(filtra_graph *g, size_t count,
+                                           filtra_tensor *const *gradients) {
+  int64_t all = 0, at = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (!ft_usable_floats(g, gradients[i], 1, "gradient_norm", "gradients")) return NULL;
+    all += square_groups(gradients[i]);
+  }
+  filtra_tensor *sums = ft_tensor_new(g, "square sums", FILTRA_F32, 1, &all);
+  for (size_t i = 0; i < count && sums; i++) {
+    int64_t groups = square_groups(gradients[i]);
+    filtra_tensor *part = ft_tensor_view(g, sums, 1, &groups, (int64_t[]){1});
+    if (!part) return NULL;
+    part->offset += at;
+    at += groups;
+    emit_square_sums(g, gradients[i], part);
+  }
   return sums;
 }
 
-filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, filtra_tensor *gradients, filtra_tensor *loss,
-                                     filtra_tensor *inputs, filtra_tensor *state) {
-  if (!ft_usable_floats(g, gradients, 1, "gradient_norm", "gradients") ||
-      !ft_usable_floats(g, loss, 1, "gradient_norm", "loss") || !ft_usable(g, inputs) ||
+filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tensor *const *gradients,
+                                     filtra_tensor *loss, filtra_tensor *inputs,
+                                     filtra_tensor *state) {
+  if (!ft_usable_floats(g, loss, 1, "gradient_norm", "loss") || !ft_usable(g, inputs) ||
       !ft_usable(g, state))
     return NULL;
-  filtra_tensor *sums = emit_square_sums(g, gradients);
+  filtra_tensor *sums = emit_all_square_sums(g, count, gradients);
   filtra_tensor *metrics =
       ft_tensor_new(g, "step metrics", FILTRA_I32, 1, (int64_t[]){METRIC_WORDS});
   if (!sums || !metrics) return NULL;

@@ -1,29 +1,16 @@
-/* The optimizer's kernels: gradient norm, halt on NaN or infinity, and the Adam family's update.
- *
- * A training graph calls ft_emit_gradient_norm and then ft_emit_adam after filtra_graph_backward.
- * All are flat F32 tensors of one length; what changes from step to step is one small graph input,
- * so that recorded commands are replayed unchanged:
- *
- *   filtra_tensor *inputs = ft_optimizer_input(g);
- *   filtra_tensor *metrics = ft_emit_gradient_norm(g, gradients, loss, inputs, state);
- *   ft_emit_adam(g, &(ft_adam_tensors){values, gradients, first, second}, decayed, inputs,
- * metrics); filtra_graph_output(g, metrics); each step: ft_optimizer_prepare(&settings, step, &in);
- * filtra_graph_set(g, inputs, &in); ... filtra_graph_get(g, metrics, &out) -> an ft_step_metrics
- */
+/* The optimizer's kernels: sums of gradients, their norm, halt on NaN or infinity, and the Adam
+ * family's update. train/optimizer.c makes graphs of them. All tensors are flat F32; what changes from
+ * step to step is a small graph input, so that recorded commands are replayed unchanged. */
 #ifndef FT_OPS_OPTIMIZER_H
 #define FT_OPS_OPTIMIZER_H
 
 #include "graph/graph.h"
 
-typedef enum ft_optimizer_kind {
-  FT_OPTIMIZER_ADAMW = 0, /* decoupled weight decay (Loshchilov & Hutter 2019) */
-  FT_OPTIMIZER_ADAM,      /* weight decay enters the gradient (Kingma & Ba 2015) */
-  FT_OPTIMIZER_RADAM      /* rectified (Liu et al. 2020), decoupled decay */
-} ft_optimizer_kind;
+#include <filtra/optimizer.h>
 
 /** One step's settings; a schedule may change all but the kind from step to step. */
 typedef struct ft_optimizer_settings {
-  ft_optimizer_kind kind;
+  filtra_optimizer_kind kind;
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   double clip_norm; /* largest global gradient norm; 0: gradients are not clipped */
 } ft_optimizer_settings;
@@ -62,10 +49,15 @@ typedef struct ft_step_metrics {
  * loss or a gradient was not finite the state stays set, and no update writes anything. */
 enum { FT_OPTIMIZER_STATE_WORDS = 4 };
 
-/** Norm of all gradients and a look at loss [1] and norm, which is not finite either when squares
- * overflow (gradients above 1e19). Returns the metrics tensor. */
-filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, filtra_tensor *gradients, filtra_tensor *loss,
-                                     filtra_tensor *inputs, filtra_tensor *state);
+/** sum = scale x, or sum += scale x; scale [1]. */
+void ft_emit_accumulate(filtra_graph *g, filtra_tensor *x, filtra_tensor *scale, filtra_tensor *sum,
+                        bool more);
+
+/** Norm of `count` tensors of gradients as if they were one, and a look at loss [1] and norm, which is
+ * not finite either when squares overflow (gradients above 1e19). Returns the metrics tensor. */
+filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tensor *const *gradients,
+                                     filtra_tensor *loss, filtra_tensor *inputs,
+                                     filtra_tensor *state);
 
 typedef struct ft_adam_tensors {
   filtra_tensor *values, *gradients;

@@ -222,7 +222,7 @@ static uint64_t warmup_steps(const ft_run_config *c, uint64_t steps, uint64_t ba
 
 filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps,
                                           uint64_t batches) {
-  return (filtra_train_options){.optimizer = (filtra_optimizer)c->optimizer,
+  return (filtra_train_options){.optimizer = (filtra_optimizer_kind)c->optimizer,
                                 .schedule = (filtra_schedule)c->schedule,
                                 .learning_rate = c->learning_rate,
                                 .weight_decay = c->weight_decay,

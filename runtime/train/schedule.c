@@ -10,7 +10,7 @@ static double mix(double from, double to, double t) {
 
 /* The linear one-cycle form of the AGF authors' runs: the last step of each phase reaches its end.
  */
-static ft_schedule_point one_cycle(const filtra_train_options *o, uint64_t step) {
+static ft_schedule_point one_cycle(const filtra_optimizer_options *o, uint64_t step) {
   const double peak = o->learning_rate, low = peak / 25.0, end = low / 1e4;
   double up = (double)o->warmup_steps - 1.0, all = (double)o->steps - 1.0, at = (double)step;
   if (up > 0.0 && at <= up)
@@ -19,7 +19,7 @@ static ft_schedule_point one_cycle(const filtra_train_options *o, uint64_t step)
   return (ft_schedule_point){mix(peak, end, t), mix(0.85, 0.95, t)};
 }
 
-ft_schedule_point ft_schedule_at(const filtra_train_options *o, uint64_t step) {
+ft_schedule_point ft_schedule_at(const filtra_optimizer_options *o, uint64_t step) {
   if (o->schedule == FILTRA_SCHEDULE_ONE_CYCLE) return one_cycle(o, step);
   ft_schedule_point p = {o->learning_rate, o->beta1};
   if (step < o->warmup_steps) {

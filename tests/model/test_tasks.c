@@ -182,7 +182,7 @@ static void train(filtra_model *model, const kind *k, double loss[2], double sco
   }
   assert_ok(filtra_trainer_finish(trainer, &m));
   assert_true(isfinite(m.loss) && m.gradient_norm > 0);
-  assert_ok(ft_graph_check(trainer->graphs[0]->batch.graph));
+  assert_ok(ft_graph_check(trainer->graphs[0]->graph));
   k->make(0, &b);
   assert_ok(filtra_model_evaluate(model, &b.batch, &loss[1], &score[1], &weight));
   filtra_trainer_destroy(&trainer);
@@ -294,7 +294,49 @@ static void padding_changes_nothing(void **state) {
   }
 }
 
+/* What a caller's arrays hold behind a sequence is nobody's business, whatever padding a mixer sees. */
+static void behind_a_sequence_counts_nothing(void **state) {
+  (void)state;
+  static const char *const MIXERS[] = {"softmax", "{\"name\": \"synvolution\", \"permutation\": 3}",
+                                       "{\"name\": \"kernelution\", \"layout\": \"flat\"}"};
+  for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
+    const filtra_model_config config = {.classes = CLASSES, TEXT};
+    filtra_model *model = make_model(&config, MIXERS[k]);
+    toy_batch b;
+    float clean[SIZE * CLASSES], left[SIZE * CLASSES];
+    make_tokens(5, &b);
+    b.lengths[1] = 4;
+    for (int n = 4; n < LENGTH; n++)
+      b.tokens[LENGTH + n] = 0;
+    assert_ok(filtra_model_predict(model, &b.batch, clean));
+    for (int n = 4; n < LENGTH; n++)
+      b.tokens[LENGTH + n] = n % 2 ? 3 : 1000000;
+    assert_ok(filtra_model_predict(model, &b.batch, left));
+    assert_memory_equal(clean, left, sizeof clean);
+    filtra_model_destroy(&model);
+  }
+}
+
 /* ---- what is refused ---- */
+
+/* No file that could not be read again, no result that is no number. */
+static void unusable_weights(void **state) {
+  (void)state;
+  char path[256];
+  snprintf(path, sizeof path, "%s", test_path(test_folder(), "model.safetensors"));
+  const filtra_model_config config = {.classes = CLASSES, TEXT};
+  filtra_model *model = make_model(&config, "softmax"), *again;
+  toy_batch b;
+  float results[SIZE * CLASSES], bias[CLASSES] = {0, NAN};
+  make_tokens(5, &b);
+  assert_ok(filtra_model_save(model, path));
+  assert_ok(filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, CLASSES));
+  assert_fails(filtra_model_predict(model, &b.batch, results), FILTRA_ERROR_NONFINITE, "predict:");
+  assert_fails(filtra_model_save(model, path), FILTRA_ERROR_NONFINITE, "head.2.bias");
+  assert_ok(filtra_model_load(test_device(), path, &again)); /* the file of before */
+  filtra_model_destroy(&again);
+  filtra_model_destroy(&model);
+}
 
 static void models_without_a_meaning(void **state) {
   (void)state;
@@ -380,6 +422,18 @@ static void bad_batches(void **state) {
   b.lengths[3]--;
   refuse_batch("images", &b, "sample 3 has 53 pixels, the model's images have 54");
   make_features(1, &b);
+  b.lengths[2] = 3;
+  b.features[(2 * LENGTH + 1) * FEATURES + 1] = INFINITY;
+  refuse_batch("series", &b, "sample 2 has inf as feature 1 of token 1 (of 3 tokens)");
+  b.features[(2 * LENGTH + 1) * FEATURES + 1] = 0;
+  b.features[(2 * LENGTH + 5) * FEATURES] = NAN;
+  refuse_batch("series", &b, "sample 2 has nan as feature 0 of token 5 (of 3 tokens)");
+  make_features(1, &b);
+  b.weights[1] = NAN;
+  refuse_batch("series", &b, "sample 1 has the weight nan");
+  b.weights[1] = -1;
+  refuse_batch("series", &b, "sample 1 has the weight -1");
+  make_features(1, &b);
   b.batch.features = NULL;
   refuse_batch("series", &b, "needs features");
 }
@@ -390,6 +444,8 @@ int main(void) {
       cmocka_unit_test(evaluation_is_of_the_predictions),
       cmocka_unit_test(saved_models_predict_the_same),
       cmocka_unit_test(padding_changes_nothing),
+      cmocka_unit_test(behind_a_sequence_counts_nothing),
+      cmocka_unit_test(unusable_weights),
       cmocka_unit_test(models_without_a_meaning),
       cmocka_unit_test(bad_batches),
   };

@@ -47,7 +47,7 @@ static void build_bench(bench *b, int64_t decayed) {
   b->inputs = ft_optimizer_input(b->g);
   filtra_tensor *state = ft_tensor_external(b->g, "state", FILTRA_I32, 1,
                                             (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &b->state, 0);
-  b->metrics = ft_emit_gradient_norm(b->g, b->gradients, b->loss, b->inputs, state);
+  b->metrics = ft_emit_gradient_norm(b->g, 1, &b->gradients, b->loss, b->inputs, state);
   ft_adam_tensors tensors = {flat(b, "values", &b->values), b->gradients,
                              flat(b, "first", &b->first), flat(b, "second", &b->second)};
   ft_emit_adam(b->g, &tensors, decayed, b->inputs, b->metrics);
@@ -95,9 +95,9 @@ static reference_adam_settings schedule(reference_adam_kind kind, int step, doub
 }
 
 static ft_optimizer_settings device_settings(const reference_adam_settings *s) {
-  static const ft_optimizer_kind kinds[] = {[REFERENCE_ADAMW] = FT_OPTIMIZER_ADAMW,
-                                            [REFERENCE_ADAM] = FT_OPTIMIZER_ADAM,
-                                            [REFERENCE_RADAM] = FT_OPTIMIZER_RADAM};
+  static const filtra_optimizer_kind kinds[] = {[REFERENCE_ADAMW] = FILTRA_OPTIMIZER_ADAMW,
+                                                [REFERENCE_ADAM] = FILTRA_OPTIMIZER_ADAM,
+                                                [REFERENCE_RADAM] = FILTRA_OPTIMIZER_RADAM};
   return (ft_optimizer_settings){kinds[s->kind], s->learning_rate, s->beta1,    s->beta2,
                                  s->epsilon,     s->weight_decay,  s->clip_norm};
 }
@@ -168,7 +168,7 @@ static void test_radam(void **state) {
 /* With beta2 = 0.999 the first five steps are momentum steps and the sixth is rectified. */
 static void test_rectification_starts(void **state) {
   (void)state;
-  ft_optimizer_settings s = {FT_OPTIMIZER_RADAM, 1e-3, 0.9, 0.999, 1e-8, 0, 0};
+  ft_optimizer_settings s = {FILTRA_OPTIMIZER_RADAM, 1e-3, 0.9, 0.999, 1e-8, 0, 0};
   ft_optimizer_inputs in;
   ft_optimizer_prepare(&s, 5, &in);
   assert_true(in.second_scale == 0 && in.epsilon == 1);
@@ -190,7 +190,7 @@ static void test_norm_of_many(void **state) {
     squares += (double)x[i] * (double)x[i];
   bench b = make_bench(COUNT, x);
   build_bench(&b, 0);
-  ft_optimizer_settings s = {FT_OPTIMIZER_ADAMW, 1e-3, 0.9, 0.999, 1e-8, 0, 0};
+  ft_optimizer_settings s = {FILTRA_OPTIMIZER_ADAMW, 1e-3, 0.9, 0.999, 1e-8, 0, 0};
   ft_step_metrics m = run_step(&b, &s, 1, x, 0);
   assert_true(fabs((double)m.gradient_norm / sqrt(squares) - 1) < 2e-7);
   destroy_bench(&b);
@@ -204,7 +204,7 @@ enum { FEW = 333 };
 /* Steps with one bad value at step 3: nothing is written then or later, and it is remembered. */
 static void check_halt(float bad_gradient, float bad_loss, uint32_t halt) {
   const uint64_t bad_step = UINT64_C(0x100000003);
-  ft_optimizer_settings s = {FT_OPTIMIZER_ADAMW, 1e-2, 0.9, 0.999, 1e-8, 0.1, 1};
+  ft_optimizer_settings s = {FILTRA_OPTIMIZER_ADAMW, 1e-2, 0.9, 0.999, 1e-8, 0.1, 1};
   float gradients[FEW], before[3][FEW], after[FEW];
   test_random(9, -1, 1, gradients, FEW);
   bench b = make_bench(FEW, gradients);
@@ -290,7 +290,7 @@ static void test_training(void **state) {
   r.inputs = ft_optimizer_input(r.g);
   filtra_tensor *halt = ft_tensor_external(r.g, "state", FILTRA_I32, 1,
                                            (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &r.state, 0);
-  r.metrics = filtra_graph_output(r.g, ft_emit_gradient_norm(r.g, t[1], loss, r.inputs, halt));
+  r.metrics = filtra_graph_output(r.g, ft_emit_gradient_norm(r.g, 1, &t[1], loss, r.inputs, halt));
   ft_emit_adam(r.g, &(ft_adam_tensors){t[0], t[1], t[2], t[3]},
                (int64_t)(params->decay_bytes / sizeof(float)), r.inputs, r.metrics);
   assert_ok(filtra_graph_compile(r.g));
@@ -299,7 +299,7 @@ static void test_training(void **state) {
   float x[ROWS * COLUMNS], target[ROWS * COLUMNS];
   test_random(1, -1, 1, x, ROWS * COLUMNS);
   test_random(2, -1, 1, target, ROWS * COLUMNS);
-  ft_optimizer_settings s = {FT_OPTIMIZER_ADAMW, 0.05, 0.9, 0.999, 1e-8, 1e-4, 1};
+  ft_optimizer_settings s = {FILTRA_OPTIMIZER_ADAMW, 0.05, 0.9, 0.999, 1e-8, 1e-4, 1};
   float losses[2];
   for (uint64_t step = 1; step <= 100; step++) {
     ft_optimizer_inputs in;

@@ -5,12 +5,12 @@
 
 #include <math.h>
 
-static filtra_train_options options(filtra_schedule schedule, uint64_t steps, uint64_t warmup) {
-  return (filtra_train_options){.schedule = schedule,
-                                .learning_rate = 1e-3f,
-                                .beta1 = 0.9f,
-                                .steps = steps,
-                                .warmup_steps = warmup};
+static filtra_optimizer_options options(filtra_schedule schedule, uint64_t steps, uint64_t warmup) {
+  return (filtra_optimizer_options){.schedule = schedule,
+                                    .learning_rate = 1e-3f,
+                                    .beta1 = 0.9f,
+                                    .steps = steps,
+                                    .warmup_steps = warmup};
 }
 
 static void near(double got, double want) {
@@ -19,7 +19,7 @@ static void near(double got, double want) {
 
 static void constant_after_warmup(void **state) {
   (void)state;
-  filtra_train_options o = options(FILTRA_SCHEDULE_CONSTANT, 0, 4);
+  filtra_optimizer_options o = options(FILTRA_SCHEDULE_CONSTANT, 0, 4);
   near(ft_schedule_at(&o, 0).learning_rate, 0.25e-3);
   near(ft_schedule_at(&o, 3).learning_rate, 1e-3);
   near(ft_schedule_at(&o, 1000000).learning_rate, 1e-3);
@@ -28,7 +28,7 @@ static void constant_after_warmup(void **state) {
 
 static void linear_and_cosine_reach_zero(void **state) {
   (void)state;
-  filtra_train_options o = options(FILTRA_SCHEDULE_LINEAR, 110, 10);
+  filtra_optimizer_options o = options(FILTRA_SCHEDULE_LINEAR, 110, 10);
   near(ft_schedule_at(&o, 10).learning_rate, 1e-3);
   near(ft_schedule_at(&o, 60).learning_rate, 0.5e-3);
   near(ft_schedule_at(&o, 110).learning_rate, 0);
@@ -42,7 +42,7 @@ static void linear_and_cosine_reach_zero(void **state) {
 /* lr/25 at first, lr after the warmup, lr/25e4 at the end; beta1 the other way round. */
 static void one_cycle(void **state) {
   (void)state;
-  filtra_train_options o = options(FILTRA_SCHEDULE_ONE_CYCLE, 5000, 1000);
+  filtra_optimizer_options o = options(FILTRA_SCHEDULE_ONE_CYCLE, 5000, 1000);
   near(ft_schedule_at(&o, 0).learning_rate, 4e-5);
   near(ft_schedule_at(&o, 999).learning_rate, 1e-3);
   near(ft_schedule_at(&o, 4999).learning_rate, 4e-9);

@@ -1,6 +1,7 @@
 /* The step engine: the same seed gives the same bits, a restored run too, for each mixer; a
  * ten-step loss curve; a NaN is named and changes nothing; steps allocate nothing on the device. */
 #include "support/harness.h"
+#include "support/run.h"
 
 #include "train/trainer.h"
 
@@ -211,6 +212,49 @@ static void nan_is_named_and_changes_nothing(void **state) {
   filtra_model_destroy(&before);
 }
 
+static void set_bias(filtra_model *model, float value) {
+  float bias[CLASSES] = {0};
+  bias[2] = value;
+  assert_ok(filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, CLASSES));
+}
+
+/* What led to the NaN is taken away, and training goes on from where it was: weights, moments, step
+ * count, dropout and schedule are those of a run that never met it. Files can be written between. */
+static void bad_step_is_recoverable(void **state) {
+  (void)state;
+  for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
+    filtra_model *model = make_model(MIXERS[k]), *plain = make_model(MIXERS[k]);
+    filtra_trainer *trainer = make_trainer(model), *other = make_trainer(plain);
+    const char *path = test_path(test_folder(), "state.safetensors");
+    filtra_step_metrics m;
+    toy_batch b;
+    train(trainer, 0, 3, NULL);
+    train(other, 0, 3, NULL);
+    set_bias(plain, 0.25f);
+    set_bias(model, INFINITY);
+    make_batch(3, &b);
+    assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
+    assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
+    assert_fails(filtra_trainer_step(trainer, &b.batch, NULL), FILTRA_ERROR_NONFINITE, "step 4:");
+    assert_int_equal(filtra_trainer_steps(trainer), 3);
+    assert_fails(filtra_trainer_save(trainer, path), FILTRA_ERROR_NONFINITE, "model.head.2.bias");
+    set_bias(model, 0.25f);
+    assert_ok(filtra_trainer_finish(trainer, &m));
+    assert_int_equal(m.step, 3);
+    assert_ok(filtra_trainer_save(trainer, path));
+    train(trainer, 3, 6, NULL);
+    train(other, 3, 6, NULL);
+    same_bits(model, plain);
+    assert_ok(filtra_trainer_restore(trainer, path));
+    train(trainer, 3, 6, NULL);
+    same_bits(model, plain);
+    filtra_trainer_destroy(&trainer);
+    filtra_trainer_destroy(&other);
+    filtra_model_destroy(&model);
+    filtra_model_destroy(&plain);
+  }
+}
+
 /* The checker over forward, backward and update of a whole model. */
 static void whole_step_has_no_hazard(void **state) {
   (void)state;
@@ -218,7 +262,8 @@ static void whole_step_has_no_hazard(void **state) {
     filtra_model *model = make_model(MIXERS[k]);
     filtra_trainer *trainer = make_trainer(model);
     assert_ok(filtra_trainer_prepare(trainer, SIZE, LENGTH));
-    assert_ok(ft_graph_check(trainer->graphs[0]->batch.graph));
+    assert_ok(ft_graph_check(trainer->graphs[0]->graph));
+    assert_ok(ft_graph_check(trainer->optimizer->by_gradients.graph));
     filtra_trainer_destroy(&trainer);
     filtra_model_destroy(&model);
   }
@@ -275,6 +320,7 @@ int main(void) {
       cmocka_unit_test(restored_run_continues_bit_for_bit),
       cmocka_unit_test(ten_step_loss_curve),
       cmocka_unit_test(nan_is_named_and_changes_nothing),
+      cmocka_unit_test(bad_step_is_recoverable),
       cmocka_unit_test(whole_step_has_no_hazard),
       cmocka_unit_test(steps_allocate_nothing),
       cmocka_unit_test(bad_batches_are_refused),

@@ -35,7 +35,7 @@ static filtra_status time_step(const bench *b, step *s, uint64_t before, json_t 
   double flops, bytes;
   FT_TRY(filtra_trainer_prepare(s->trainer, BATCH, LENGTH));
   FT_TRY(bench_time(take_step, s, b->arguments->quick, &t));
-  ft_graph_work(s->trainer->graphs[0]->batch.graph, &flops, &bytes);
+  ft_graph_work(s->trainer->graphs[0]->graph, &flops, &bytes);
   bench_add_work(b, entry, flops, bytes, &t);
   uint64_t memory = filtra_device_memory_used(b->device) - before;
   json_object_set_new(entry, "memory_bytes", json_integer((json_int_t)memory));

@@ -105,7 +105,7 @@ static filtra_tensor *build_optimizer(bench_graph *g, const void *what) {
   const int64_t words = FT_OPTIMIZER_STATE_WORDS;
   const int32_t state[FT_OPTIMIZER_STATE_WORDS] = {0};
   ft_optimizer_inputs inputs;
-  ft_optimizer_prepare(&(ft_optimizer_settings){.kind = FT_OPTIMIZER_ADAMW,
+  ft_optimizer_prepare(&(ft_optimizer_settings){.kind = FILTRA_OPTIMIZER_ADAMW,
                                                 .learning_rate = 1e-4,
                                                 .beta1 = 0.9,
                                                 .beta2 = 0.999,
@@ -119,8 +119,8 @@ static filtra_tensor *build_optimizer(bench_graph *g, const void *what) {
                           bench_numbers(g, "second moments", 1.0f, 1, &s->out)};
   filtra_tensor *step = bench_operand(g, "settings", FILTRA_F32, 1, &settings, &inputs);
   filtra_tensor *metrics =
-      ft_emit_gradient_norm(g->graph, adam.gradients, bench_numbers(g, "loss", 1.0f, 1, &one), step,
-                            bench_operand(g, "state", FILTRA_I32, 1, &words, state));
+      ft_emit_gradient_norm(g->graph, 1, &adam.gradients, bench_numbers(g, "loss", 1.0f, 1, &one),
+                            step, bench_operand(g, "state", FILTRA_I32, 1, &words, state));
   ft_emit_adam(g->graph, &adam, s->out, step, metrics);
   return metrics;
 }

@@ -84,7 +84,7 @@ static filtra_status compile_model(survey *s, const ft_model_options *options, s
   filtra_model *model = NULL;
   filtra_trainer *trainer = NULL;
   filtra_generator *generator = NULL;
-  const filtra_train_options training = {.optimizer = (filtra_optimizer)(number % 3),
+  const filtra_train_options training = {.optimizer = (filtra_optimizer_kind)(number % 3),
                                          .clip_norm = 1.0f};
   FT_TRY(ft_model_new(s->device, options, 1, &model));
   filtra_status status = filtra_trainer_create(model, &training, &trainer);

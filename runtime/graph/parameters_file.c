@@ -1,0 +1,161 @@
+/* Parameters on disk: one safetensors file with a tensor for each by name. */
+#include "graph/parameters_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ft_weight_source {
+  filtra_device *device;
+  const ft_buffer *flat;
+  uint64_t offset;
+  char *name;
+};
+
+static bool all_finite(const ft_safetensor *t, const void *data) {
+  for (size_t i = 0; i < t->bytes / filtra_dtype_bytes(t->dtype); i++)
+    if (!isfinite(ft_element_get(t->dtype, data, i))) return false;
+  return true;
+}
+
+/* What could not be read again is not written. */
+static filtra_status fill_from_device(void *user, const ft_safetensor *tensor, void *to) {
+  const struct ft_weight_source *s = user;
+  FT_TRY(ft_download(s->device, s->flat, s->offset, to, tensor->bytes));
+  if (all_finite(tensor, to)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_NONFINITE, "it holds a NaN or an infinity");
+}
+
+filtra_status ft_weight_list_open(const filtra_parameters *params, size_t groups,
+                                  ft_weight_list *list) {
+  size_t count = groups * params->count;
+  *list = (ft_weight_list){ft_calloc(count, sizeof(ft_safetensor)),
+                           ft_calloc(count, sizeof(struct ft_weight_source)), 0};
+  if (list->tensors && list->sources) return FILTRA_OK;
+  ft_weight_list_close(list);
+  return FILTRA_ERROR_HOST_MEMORY;
+}
+
+void ft_weight_list_close(ft_weight_list *list) {
+  for (size_t i = 0; i < list->count; i++)
+    free(list->sources[i].name);
+  free(list->sources);
+  free(list->tensors);
+  *list = (ft_weight_list){0};
+}
+
+filtra_status ft_weight_list_add(const filtra_parameters *params, const ft_buffer *flat,
+                                 const char *prefix, bool trained, ft_weight_list *list) {
+  for (size_t i = 0; i < params->count; i++) {
+    const ft_parameter *p = &params->list[i];
+    if (trained && p->options.buffer) continue;
+    struct ft_weight_source *s = &list->sources[list->count];
+    *s = (struct ft_weight_source){params->device, flat, p->offset,
+                                   ft_format("%s%s", prefix, p->name)};
+    if (!s->name) return FILTRA_ERROR_HOST_MEMORY;
+    ft_safetensor *t = &list->tensors[list->count++];
+    *t = (ft_safetensor){.name = s->name,
+                         .dtype = FILTRA_F32,
+                         .ndim = p->ndim,
+                         .bytes = ft_dtype_extent(FILTRA_F32, p->elements),
+                         .fill = fill_from_device,
+                         .user = s};
+    memcpy(t->shape, p->shape, sizeof p->shape);
+  }
+  return FILTRA_OK;
+}
+
+static const ft_safetensor *find(const ft_safetensors *file, const char *prefix,
+                                 const ft_parameter *p) {
+  char *name = ft_format("%s%s", prefix, p->name);
+  const ft_safetensor *t = name ? ft_safetensors_find(file, name) : NULL;
+  free(name);
+  return t;
+}
+
+filtra_status ft_weights_check(const filtra_parameters *params, const ft_safetensors *file,
+                               const char *path, const char *prefix, bool trained) {
+  size_t found = 0, wanted = 0;
+  for (size_t i = 0; i < ft_safetensors_count(file); i++)
+    found += !strncmp(ft_safetensors_at(file, i)->name, prefix, strlen(prefix));
+  for (size_t i = 0; i < params->count; i++) {
+    const ft_parameter *p = &params->list[i];
+    if (trained && p->options.buffer) continue;
+    wanted++;
+    const ft_safetensor *t = find(file, prefix, p);
+    if (!t) return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s%s is missing", path, prefix, p->name);
+    if (!ft_dtype_is_float(t->dtype) || t->ndim != p->ndim ||
+        memcmp(t->shape, p->shape, (size_t)p->ndim * sizeof *p->shape))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: tensor %s%s does not have the type and shape that the parameters have",
+                     path, prefix, p->name);
+    if (!all_finite(t, t->data))
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s%s holds a NaN or an infinity", path, prefix,
+                     p->name);
+  }
+  if (found == wanted) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: holds %zu tensors \"%s...\", there are %zu such parameters", path, found,
+                 prefix, wanted);
+}
+
+/* As F32, which they are in nearly all files. */
+static filtra_status upload(filtra_parameters *params, const ft_parameter *p,
+                            const ft_safetensor *t, const ft_buffer *flat) {
+  size_t count = (size_t)p->elements;
+  float *values = ft_calloc(count, sizeof *values);
+  if (!values) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++)
+    values[i] = (float)ft_element_get(t->dtype, t->data, i);
+  filtra_status status =
+      flat ? ft_upload(params->device, flat, p->offset, values, count * sizeof *values)
+           : ft_parameter_upload(params, p, values);
+  free(values);
+  return status;
+}
+
+filtra_status ft_weights_upload(filtra_parameters *params, const ft_safetensors *file,
+                                const char *prefix, const ft_buffer *flat) {
+  for (size_t i = 0; i < params->count; i++) {
+    const ft_parameter *p = &params->list[i];
+    if (flat && p->options.buffer) continue;
+    const ft_safetensor *t = find(file, prefix, p);
+    if (!t) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+    FT_TRY(upload(params, p, t, flat));
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status require_committed(const filtra_parameters *params) {
+  return params->committed ? FILTRA_OK
+                           : ft_fail(FILTRA_ERROR_ARGUMENT, "commit the parameters first");
+}
+
+filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
+                                  const ft_safetensors_meta_pair *meta, size_t count) {
+  ft_weight_list list;
+  FT_TRY(require_committed(params));
+  FT_TRY(ft_weight_list_open(params, 1, &list));
+  filtra_status status = ft_weight_list_add(params, &params->values, "", false, &list);
+  if (!status) status = ft_safetensors_write(path, list.tensors, list.count, meta, count);
+  ft_weight_list_close(&list);
+  return status;
+}
+
+filtra_status filtra_parameters_save(filtra_parameters *params, const char *path) {
+  FT_NEED(params);
+  FT_NEED(path);
+  return ft_parameters_write(params, path, NULL, 0);
+}
+
+filtra_status filtra_parameters_load(filtra_parameters *params, const char *path) {
+  ft_safetensors *file;
+  FT_NEED(params);
+  FT_NEED(path);
+  FT_TRY(require_committed(params));
+  FT_TRY(ft_safetensors_open(path, &file));
+  filtra_status status = ft_weights_check(params, file, path, "", false);
+  if (!status) status = ft_weights_upload(params, file, "", NULL);
+  ft_safetensors_close(&file);
+  return status;
+}

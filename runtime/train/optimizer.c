@@ -1,0 +1,437 @@
+/* Optimizers over flat parameters: groups, accumulation, steps in flight, and what happens when a
+ * step is not finite. The update is a graph of its own, which runs behind the graph that left the
+ * gradients; between the two they can be summed, over runs here or over devices elsewhere. */
+#include "train/optimizer.h"
+
+#include "ops/support.h"
+#include "train/schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOSS_WORD = FT_OPTIMIZER_STATE_WORDS, LOSS_SUM_WORD, STATE_WORDS };
+
+/* ---- options ---- */
+
+static void default_float(float *value, float fallback) {
+  if (*value == 0.0f) *value = fallback;
+}
+
+static filtra_status fail_range(const char *name, double value, const char *accepted) {
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: %s is %g, accepted are %s", name, value,
+                 accepted);
+}
+
+/* [low, high], or [low, high) where `high` itself is too much. */
+static filtra_status check_range(const char *name, double value, double high, bool open) {
+  char text[64];
+  if (value >= 0 && (open ? value < high : value <= high)) return FILTRA_OK;
+  snprintf(text, sizeof text, open ? "0 to below %g" : "0 to %g", high);
+  return fail_range(name, value, text);
+}
+
+static filtra_status complete(const filtra_optimizer_options *given, filtra_optimizer_options *o) {
+  static const filtra_optimizer_options defaults;
+  *o = given ? *given : defaults;
+  FT_TRY(FT_CHECK_RESERVED(filtra_optimizer_options, o));
+  default_float(&o->learning_rate, 1e-3f);
+  default_float(&o->beta1, 0.9f);
+  default_float(&o->beta2, 0.999f);
+  default_float(&o->epsilon, 1e-8f);
+  FT_TRY(check_range("kind", o->kind, FILTRA_OPTIMIZER_RADAM, false));
+  FT_TRY(check_range("schedule", o->schedule, FILTRA_SCHEDULE_ONE_CYCLE, false));
+  FT_TRY(check_range("learning_rate", (double)o->learning_rate, 1e3, false));
+  FT_TRY(check_range("weight_decay", (double)o->weight_decay, 1e3, false));
+  FT_TRY(check_range("beta1", (double)o->beta1, 1, true));
+  FT_TRY(check_range("beta2", (double)o->beta2, 1, true));
+  FT_TRY(check_range("epsilon", (double)o->epsilon, 1, false));
+  FT_TRY(check_range("clip_norm", (double)o->clip_norm, 1e30, false));
+  if (o->schedule != FILTRA_SCHEDULE_CONSTANT && (!o->steps || o->warmup_steps > o->steps))
+    return ft_fail(
+        FILTRA_ERROR_ARGUMENT,
+        "optimizer: a schedule that is not constant needs steps, and at least as many as "
+        "warmup_steps");
+  return FILTRA_OK;
+}
+
+/* ---- groups ---- */
+
+/* "*" stands for any characters. */
+static bool fits(const char *pattern, const char *name) {
+  if (*pattern == '*') return fits(pattern + 1, name) || (*name && fits(pattern, name + 1));
+  return *pattern == *name && (!*name || fits(pattern + 1, name + 1));
+}
+
+static bool names(const filtra_parameter_group *group, const ft_parameter *p) {
+  return fits(group->names, p->name);
+}
+
+static filtra_status check_group(const filtra_parameters *params, const filtra_parameter_group *g) {
+  FT_TRY(FT_CHECK_RESERVED(filtra_parameter_group, g));
+  if (!g->names) return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: a group has no names");
+  FT_TRY(check_range("a group's rate_scale", (double)g->rate_scale, 1e6, false));
+  if (!(g->weight_decay <= 1e3f))
+    return fail_range("a group's weight_decay", (double)g->weight_decay, "at most 1000");
+  for (size_t i = 0; i < params->count; i++)
+    if (!params->list[i].options.buffer && names(g, &params->list[i])) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: the group \"%s\" names no trained parameter",
+                 g->names);
+}
+
+static filtra_status take_groups(filtra_optimizer *o) {
+  size_t count = o->options.group_count;
+  if (count && !o->options.groups)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: group_count is %zu, groups is NULL", count);
+  o->groups = ft_calloc(count ? count : 1, sizeof *o->groups);
+  if (!o->groups) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    FT_TRY(check_group(o->params, &o->options.groups[i]));
+    filtra_parameter_group *g = &o->groups[o->group_count];
+    *g = o->options.groups[i];
+    default_float(&g->rate_scale, 1);
+    g->names = ft_strdup(g->names);
+    if (!g->names) return FILTRA_ERROR_HOST_MEMORY;
+    o->group_count++;
+  }
+  o->options.groups = o->groups;
+  return FILTRA_OK;
+}
+
+/* The last group that names it, counted from 1. */
+static size_t group_of(const filtra_optimizer *o, const ft_parameter *p) {
+  for (size_t i = o->group_count; i > 0; i--)
+    if (names(&o->groups[i - 1], p)) return i;
+  return 0;
+}
+
+static int by_offset(const void *a, const void *b) {
+  const ft_parameter *x = *(ft_parameter *const *)a, *y = *(ft_parameter *const *)b;
+  return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void add_range(filtra_optimizer *o, const ft_parameter *p, uint64_t end) {
+  const filtra_parameters *params = o->params;
+  size_t group = group_of(o, p);
+  ft_parameter_range *last = o->range_count ? &o->ranges[o->range_count - 1] : NULL;
+  if (!last || last->group != group) {
+    last = &o->ranges[o->range_count++];
+    *last = (ft_parameter_range){.begin = p->offset / sizeof(float),
+                                 .group = group,
+                                 .frozen = group && o->groups[group - 1].frozen};
+  }
+  last->end = end / sizeof(float);
+  if (o->options.decay_all || p->offset < params->decay_bytes)
+    last->decayed = last->end - last->begin;
+}
+
+/* Neighbours of one group make one range: without groups all parameters do. */
+static filtra_status make_ranges(filtra_optimizer *o) {
+  const filtra_parameters *params = o->params;
+  ft_parameter **order = ft_calloc(params->count, sizeof *order);
+  o->ranges = ft_calloc(params->count, sizeof *o->ranges);
+  size_t count = 0;
+  if (order && o->ranges) {
+    for (size_t i = 0; i < params->count; i++)
+      if (!params->list[i].options.buffer) order[count++] = &params->list[i];
+    qsort(order, count, sizeof(ft_parameter *), by_offset);
+    for (size_t i = 0; i < count; i++)
+      add_range(o, order[i], i + 1 < count ? order[i + 1]->offset : params->trained_bytes);
+  }
+  filtra_status status = order && o->ranges ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  free(order);
+  return status;
+}
+
+static bool trains_any(const filtra_optimizer *o) {
+  for (size_t i = 0; i < o->range_count; i++)
+    if (!o->ranges[i].frozen) return true;
+  return false;
+}
+
+/* ---- recording ---- */
+
+static filtra_tensor *flat(filtra_graph *g, const char *name, const ft_buffer *buffer,
+                           uint64_t begin, uint64_t end) {
+  int64_t words = (int64_t)(end - begin);
+  return ft_tensor_external(g, name, FILTRA_F32, 1, &words, buffer, begin * sizeof(float));
+}
+
+static filtra_tensor *loss_of(filtra_graph *g, const filtra_optimizer *o, bool sum) {
+  uint64_t word = sum ? LOSS_SUM_WORD : LOSS_WORD;
+  return flat(g, "loss", &o->state, word, word + 1);
+}
+
+filtra_status filtra_optimizer_watch(filtra_optimizer *optimizer, filtra_graph *g,
+                                     filtra_tensor *loss) {
+  FT_NEED(optimizer);
+  FT_NEED(g);
+  if (ft_usable_dense(g, loss, "watch", "loss") && filtra_tensor_elements(loss) != 1)
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "watch: loss %s %s must have one element", loss->name,
+                  ft_shape_text(loss));
+  if (!ft_graph_status(g)) ft_emit_copy(g, loss, loss_of(g, optimizer, false), false);
+  return ft_graph_status(g);
+}
+
+/* The working copies of what a range has changed. */
+static void emit_copies(filtra_graph *g, const filtra_optimizer *o, const ft_parameter_range *r) {
+  filtra_parameters *params = o->params;
+  for (size_t i = 0; i < params->count; i++) {
+    const ft_parameter *p = &params->list[i];
+    uint64_t at = p->offset / sizeof(float);
+    if (p->options.copy == FILTRA_F32 || p->options.buffer || at < r->begin || at >= r->end)
+      continue;
+    ft_emit_cast(g, flat(g, p->name, &params->values, at, at + (uint64_t)p->elements),
+                 ft_tensor_external(g, p->name, p->options.copy, 1, &p->elements, &params->copies,
+                                    p->offset / 2),
+                 false);
+  }
+}
+
+static void emit_update(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
+                        const ft_parameter_range *r, const ft_update *u) {
+  const ft_adam_tensors adam = {flat(g, "parameters", &o->params->values, r->begin, r->end),
+                                flat(g, "gradients", gradients, r->begin, r->end),
+                                flat(g, "first moments", &o->first, r->begin, r->end),
+                                flat(g, "second moments", &o->second, r->begin, r->end)};
+  ft_emit_adam(g, &adam, (int64_t)r->decayed, u->inputs[r->group], u->metrics);
+  emit_copies(g, o, r);
+}
+
+static filtra_status record_update(filtra_optimizer *o, bool sums, ft_update *u) {
+  filtra_graph *g = u->graph;
+  const ft_buffer *gradients = sums ? &o->sums : &o->params->gradients;
+  filtra_tensor **list = ft_calloc(o->range_count + 1, sizeof(filtra_tensor *));
+  u->inputs = ft_calloc(o->group_count + 1, sizeof(filtra_tensor *));
+  if (!list || !u->inputs) {
+    free(list);
+    return FILTRA_ERROR_HOST_MEMORY;
+  }
+  for (size_t i = 0; i <= o->group_count; i++)
+    u->inputs[i] = ft_optimizer_input(g);
+  size_t count = 0;
+  for (size_t i = 0; i < o->range_count; i++) {
+    const ft_parameter_range *r = &o->ranges[i];
+    if (!r->frozen) list[count++] = flat(g, "gradients", gradients, r->begin, r->end);
+  }
+  filtra_tensor *state = ft_tensor_external(g, "halt state", FILTRA_I32, 1,
+                                            (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &o->state, 0);
+  u->metrics = filtra_graph_output(
+      g, ft_emit_gradient_norm(g, count, list, loss_of(g, o, sums), u->inputs[0], state));
+  for (size_t i = 0; i < o->range_count; i++)
+    if (!o->ranges[i].frozen) emit_update(g, o, gradients, &o->ranges[i], u);
+  free(list);
+  return filtra_graph_compile(g);
+}
+
+static void close_update(ft_update *u) {
+  filtra_graph_destroy(&u->graph);
+  free(u->inputs);
+  *u = (ft_update){0};
+}
+
+static filtra_status get_update(filtra_optimizer *o, bool sums, ft_update **out) {
+  ft_update *u = *out = sums ? &o->by_sums : &o->by_gradients;
+  if (u->graph) return FILTRA_OK;
+  FT_TRY(filtra_graph_create(o->params->device, &(filtra_graph_options){.slots = FT_IN_FLIGHT + 1},
+                             &u->graph));
+  filtra_status status = record_update(o, sums, u);
+  if (status) close_update(u);
+  return status;
+}
+
+filtra_status ft_optimizer_prepare_update(filtra_optimizer *o) {
+  ft_update *u;
+  return get_update(o, false, &u);
+}
+
+/* ---- life ---- */
+
+filtra_status filtra_optimizer_create(filtra_parameters *params,
+                                      const filtra_optimizer_options *options,
+                                      filtra_optimizer **out) {
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(params);
+  if (!params->committed)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: commit the parameters first");
+  filtra_optimizer *o = ft_calloc(1, sizeof *o);
+  if (!o) return FILTRA_ERROR_HOST_MEMORY;
+  o->params = params;
+  filtra_device *dev = params->device;
+  uint64_t bytes = params->trained_bytes;
+  filtra_status status = complete(options, &o->options);
+  if (!status) status = take_groups(o);
+  if (!status) status = make_ranges(o);
+  if (!status && !trains_any(o))
+    status = ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: no parameter is trained, all are frozen");
+  if (!status) status = ft_parameters_make_trainable(params);
+  if (!status) status = ft_buffer_zeroed(dev, bytes, &o->first);
+  if (!status) status = ft_buffer_zeroed(dev, bytes, &o->second);
+  if (!status) status = ft_buffer_zeroed(dev, STATE_WORDS * sizeof(uint32_t), &o->state);
+  if (status) filtra_optimizer_destroy(&o);
+  *out = o;
+  return status;
+}
+
+void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
+  filtra_optimizer *o = optimizer ? *optimizer : NULL;
+  if (!o) return;
+  filtra_device *dev = o->params->device;
+  close_update(&o->by_gradients);
+  close_update(&o->by_sums);
+  filtra_graph_destroy(&o->first_summing.graph);
+  filtra_graph_destroy(&o->more_summing.graph);
+  for (size_t i = 0; i < o->group_count; i++)
+    free((char *)o->groups[i].names);
+  free(o->groups);
+  free(o->ranges);
+  ft_buffer_destroy(dev, &o->first);
+  ft_buffer_destroy(dev, &o->second);
+  ft_buffer_destroy(dev, &o->state);
+  ft_buffer_destroy(dev, &o->sums);
+  free(o);
+  *optimizer = NULL;
+}
+
+uint64_t filtra_optimizer_steps(const filtra_optimizer *optimizer) {
+  return optimizer ? optimizer->steps : 0;
+}
+
+filtra_status filtra_optimizer_set_learning_rate(filtra_optimizer *optimizer, float learning_rate) {
+  FT_NEED(optimizer);
+  FT_TRY(check_range("learning_rate", (double)learning_rate, 1e3, false));
+  optimizer->options.learning_rate = learning_rate;
+  return FILTRA_OK;
+}
+
+/* ---- sums over runs ---- */
+
+static filtra_status record_summing(filtra_optimizer *o, bool more, struct ft_summing *s) {
+  filtra_graph *g = s->graph;
+  uint64_t words = o->params->trained_bytes / sizeof(float);
+  s->scale = filtra_graph_input(g, "scale", FILTRA_F32, 1, (int64_t[]){1});
+  ft_emit_accumulate(g, flat(g, "gradients", &o->params->gradients, 0, words), s->scale,
+                     flat(g, "sums of gradients", &o->sums, 0, words), more);
+  ft_emit_accumulate(g, loss_of(g, o, false), s->scale, loss_of(g, o, true), more);
+  return filtra_graph_compile(g);
+}
+
+static filtra_status get_summing(filtra_optimizer *o, struct ft_summing **out) {
+  filtra_device *dev = o->params->device;
+  bool more = o->summed > 0;
+  struct ft_summing *s = *out = more ? &o->more_summing : &o->first_summing;
+  if (s->graph) return FILTRA_OK;
+  if (!o->sums.size) FT_TRY(ft_buffer_zeroed(dev, o->params->trained_bytes, &o->sums));
+  FT_TRY(filtra_graph_create(dev, &(filtra_graph_options){.slots = FT_IN_FLIGHT + 1}, &s->graph));
+  filtra_status status = record_summing(o, more, s);
+  if (status) filtra_graph_destroy(&s->graph);
+  return status;
+}
+
+filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer, float scale) {
+  struct ft_summing *s;
+  FT_NEED(optimizer);
+  FT_TRY(get_summing(optimizer, &s));
+  FT_TRY(filtra_graph_set(s->graph, s->scale, &scale));
+  FT_TRY(filtra_graph_submit(s->graph, NULL));
+  optimizer->summed++;
+  return FILTRA_OK;
+}
+
+void filtra_optimizer_skip(filtra_optimizer *optimizer) {
+  if (optimizer) optimizer->summed = 0;
+}
+
+/* ---- steps ---- */
+
+const char *ft_halt_name(uint32_t halt) {
+  return halt & FT_HALT_LOSS ? "the loss" : "the gradient norm";
+}
+
+filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt) {
+  const ft_pending_update p = o->pending[0];
+  ft_step_metrics m;
+  FT_TRY(filtra_graph_wait(p.graph, p.ticket));
+  FT_TRY(filtra_graph_get(p.graph, p.metrics, &m));
+  *halt = m.halt;
+  if (m.halt) return FILTRA_OK;
+  memmove(o->pending, o->pending + 1, --o->pending_count * sizeof p);
+  o->last = (filtra_optimizer_result){.step = p.step,
+                                      .loss = m.loss,
+                                      .gradient_norm = m.gradient_norm,
+                                      .learning_rate = p.learning_rate};
+  return FILTRA_OK;
+}
+
+filtra_status ft_optimizer_recover(filtra_optimizer *o) {
+  filtra_device *dev = o->params->device;
+  FT_TRY(ft_wait_idle(dev));
+  FT_TRY(ft_fill(dev, &o->state, 0, o->state.size, 0));
+  if (o->pending_count) o->steps = o->pending[0].step - 1;
+  o->pending_count = 0;
+  o->summed = 0;
+  return FILTRA_OK;
+}
+
+/* As ft_optimizer_finish_oldest, recovered from a halt. */
+static filtra_status finish_oldest(filtra_optimizer *o) {
+  uint32_t halt = 0;
+  FT_TRY(ft_optimizer_finish_oldest(o, &halt));
+  if (!halt) return FILTRA_OK;
+  uint64_t step = o->pending[0].step;
+  FT_TRY(ft_optimizer_recover(o));
+  return ft_fail(FILTRA_ERROR_NONFINITE,
+                 "step %llu: %s is a NaN or an infinity; the parameters are those before this step",
+                 (unsigned long long)step, ft_halt_name(halt));
+}
+
+static filtra_status set_inputs(const filtra_optimizer *o, const ft_update *u,
+                                ft_schedule_point point) {
+  const filtra_optimizer_options *options = &o->options;
+  for (size_t i = 0; i <= o->group_count; i++) {
+    const filtra_parameter_group *group = i ? &o->groups[i - 1] : NULL;
+    float decay =
+        group && group->weight_decay != 0.0f ? group->weight_decay : options->weight_decay;
+    const ft_optimizer_settings settings = {
+        .kind = options->kind,
+        .learning_rate = point.learning_rate * (group ? (double)group->rate_scale : 1.0),
+        .beta1 = point.beta1,
+        .beta2 = (double)options->beta2,
+        .epsilon = (double)options->epsilon,
+        .weight_decay = decay > 0.0f ? (double)decay : 0.0,
+        .clip_norm = (double)options->clip_norm};
+    ft_optimizer_inputs inputs;
+    ft_optimizer_prepare(&settings, o->steps + 1, &inputs);
+    FT_TRY(filtra_graph_set(u->graph, u->inputs[i], &inputs));
+  }
+  return FILTRA_OK;
+}
+
+filtra_status filtra_optimizer_step(filtra_optimizer *optimizer) {
+  filtra_optimizer *o = optimizer;
+  ft_update *u;
+  FT_NEED(optimizer);
+  FT_TRY(get_update(o, o->summed > 0, &u));
+  if (o->pending_count == FT_IN_FLIGHT) FT_TRY(finish_oldest(o));
+  ft_schedule_point point = ft_schedule_at(&o->options, o->steps);
+  FT_TRY(set_inputs(o, u, point));
+  ft_pending_update p = {.step = o->steps + 1,
+                         .learning_rate = (float)point.learning_rate,
+                         .graph = u->graph,
+                         .metrics = u->metrics};
+  FT_TRY(filtra_graph_submit(u->graph, &p.ticket));
+  o->pending[o->pending_count++] = p;
+  o->steps++;
+  o->summed = 0;
+  return FILTRA_OK;
+}
+
+filtra_status filtra_optimizer_finish(filtra_optimizer *optimizer,
+                                      filtra_optimizer_result *result) {
+  FT_NEED(optimizer);
+  while (optimizer->pending_count)
+    FT_TRY(finish_oldest(optimizer));
+  if (result) *result = optimizer->last;
+  return FILTRA_OK;
+}

@@ -1,0 +1,71 @@
+/* The optimizer behind <filtra/optimizer.h>, for the trainer and its files. */
+#ifndef FT_TRAIN_OPTIMIZER_H
+#define FT_TRAIN_OPTIMIZER_H
+
+#include "graph/parameters_file.h"
+#include "ops/optimizer.h"
+
+/* Two steps in flight: the host prepares step t+1 while the device runs step t. */
+enum { FT_IN_FLIGHT = 2 };
+
+/** An update that was submitted. */
+typedef struct ft_pending_update {
+  uint64_t ticket, step;
+  float learning_rate;
+  filtra_graph *graph;
+  filtra_tensor *metrics;
+} ft_pending_update;
+
+/** Parameters side by side in the flat buffers that are treated alike, in words. */
+typedef struct ft_parameter_range {
+  uint64_t begin, end, decayed; /* the first `decayed` words of it decay */
+  size_t group;                 /* 0: the optimizer's own settings; else groups[group - 1] */
+  bool frozen;
+} ft_parameter_range;
+
+/** The recorded update by one source of gradients. */
+typedef struct ft_update {
+  filtra_graph *graph;              /* made on first use */
+  filtra_tensor **inputs, *metrics; /* inputs by group */
+} ft_update;
+
+struct filtra_optimizer {
+  filtra_parameters *params;
+  filtra_optimizer_options options; /* complete */
+  filtra_parameter_group *groups;   /* their names are copies */
+  size_t group_count;
+  ft_parameter_range *ranges;
+  size_t range_count;
+  ft_buffer first, second; /* moments, parallel to the gradients */
+  ft_buffer state;         /* halt state, the last run's loss, the sum of losses */
+  ft_buffer sums;          /* of gradients; made on first use */
+  ft_update by_gradients, by_sums;
+  struct ft_summing {
+    filtra_graph *graph;
+    filtra_tensor *scale;
+  } first_summing, more_summing;
+  uint64_t summed;                         /* runs added up for the next step */
+  ft_pending_update pending[FT_IN_FLIGHT]; /* oldest first */
+  uint32_t pending_count;
+  uint64_t steps;
+  filtra_optimizer_result last;
+};
+
+/** Waits for the oldest step. Where the device held it back, *halt says what was not finite
+ * (FT_HALT_*), and nothing else has happened: ft_optimizer_recover goes on. */
+filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt);
+/** Behind a halt: waits for what is in flight and forgets it; the step count is that of before. */
+filtra_status ft_optimizer_recover(filtra_optimizer *o);
+/** "the loss" or "the gradient norm". */
+const char *ft_halt_name(uint32_t halt);
+/** Builds the update by the last run's gradients, if it is not there yet. */
+filtra_status ft_optimizer_prepare_update(filtra_optimizer *o);
+
+/** filtra_optimizer_save with metadata. */
+filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
+                                 const ft_safetensors_meta_pair *meta, size_t count);
+/** filtra_optimizer_restore from a file that is open. Everything is checked before anything is taken
+ * over. */
+filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file, const char *path);
+
+#endif

@@ -1,0 +1,25 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common/types.glsl"
+
+// sum = scale x, or sum += scale x: gradients of several runs before one update.
+layout(constant_id = 1) const bool more = false;
+
+layout(push_constant) uniform Push {
+  F32 x;
+  F32 scale; // [1]
+  F32 sum;
+  uint count;
+} p;
+
+void main() {
+  uint i = gl_GlobalInvocationID.x;
+  if (i >= p.count) return;
+  const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+  const float scale = p.scale.v[0];
+  do {
+    precise float term = scale * p.x.v[i];
+    p.sum.v[i] = more ? p.sum.v[i] + term : term;
+    i += step;
+  } while (i < p.count);
+}
