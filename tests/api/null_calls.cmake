@@ -7,7 +7,8 @@ set(optional
     filtra_dataset_open:options filtra_device_open:options filtra_devices_list:infos
     filtra_generator_create:options filtra_generator_feed:logits filtra_gibbs_factors:options
     filtra_graph_backward:upstream filtra_graph_create:options filtra_graph_submit:ticket
-    filtra_listops_generate:options filtra_pathfinder_generate:options filtra_run_evaluate:data
+    filtra_listops_generate:options filtra_optimizer_create:options
+    filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data
     filtra_sample_token:options filtra_trainer_create:options filtra_trainer_finish:metrics
     filtra_trainer_step:metrics)
 

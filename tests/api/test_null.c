@@ -13,6 +13,7 @@ static filtra_parameters *parameters;
 static filtra_model *model;
 static filtra_trainer *trainer;
 static filtra_generator *generator;
+static filtra_optimizer *optimizer;
 static filtra_dataset *dataset;
 static filtra_loader *loader;
 static filtra_graph *graph; /* a new one for each call: errors are sticky */
@@ -29,6 +30,7 @@ static int open_all(void **state) {
   assert_ok(filtra_model_create(device, &config, &model));
   assert_ok(filtra_trainer_create(model, NULL, &trainer));
   assert_ok(filtra_generator_create(model, NULL, &generator));
+  assert_ok(filtra_optimizer_create(filtra_model_parameters(model), NULL, &optimizer));
   assert_ok(filtra_dataset_open(test_listops(), NULL, &dataset));
   assert_ok(filtra_loader_create(dataset, &(filtra_loader_options){.batch_size = 2}, &loader));
   return 0;
@@ -40,6 +42,7 @@ static int close_all(void **state) {
   filtra_loader_destroy(&loader);
   filtra_dataset_close(&dataset);
   filtra_generator_destroy(&generator);
+  filtra_optimizer_destroy(&optimizer);
   filtra_trainer_destroy(&trainer);
   filtra_model_destroy(&model);
   filtra_parameters_destroy(&parameters);
@@ -75,6 +78,7 @@ static void *valid(const char *type) {
       {"filtra_parameters *", parameters},
       {"filtra_trainer *", trainer},
       {"filtra_generator *", generator},
+      {"filtra_optimizer *", optimizer},
       {"filtra_dataset *", dataset},
       {"filtra_loader *", loader},
       {"filtra_graph *", graph},
