@@ -94,6 +94,7 @@
 #include <filtra/dtype.h>
 #include <filtra/generate.h>
 #include <filtra/graph.h>
+#include <filtra/kernel.h>
 #include <filtra/mixer.h>
 #include <filtra/model.h>
 #include <filtra/ops.h>

@@ -47,11 +47,15 @@ typedef struct ft_caps {
  * they require it. */
 bool ft_caps_runs(const ft_caps *caps, uint32_t size, uint32_t workgroup);
 
+/** A module that an application brought along; lives as long as the device. */
+typedef struct ft_kernel_source ft_module;
+
 /** One compute kernel variant: module, workgroup size and specialization constants. */
 typedef struct ft_kernel_key {
-  const char *kernel; /* "folder/file", string literal or long-lived */
-  uint32_t workgroup; /* local_size_x, constant_id 0 */
-  uint32_t subgroup;  /* required subgroup size; 0: any */
+  const char *kernel;      /* "folder/file", string literal or long-lived */
+  const ft_module *module; /* NULL: the build's of that name */
+  uint32_t workgroup;      /* local_size_x, constant_id 0 */
+  uint32_t subgroup;       /* required subgroup size; 0: any */
   uint32_t spec_count;
   uint32_t spec[FT_MAX_SPEC]; /* constant_id 1, 2, ... */
 } ft_kernel_key;
@@ -124,6 +128,12 @@ const char *ft_kernel_name(const filtra_device *dev, const char *name);
 /** The same for elements of that type: F16 takes "NAME.f16". NULL where the build has no such kernel.
  */
 const char *ft_kernel_typed(const filtra_device *dev, const char *name, filtra_dtype dtype);
+/** The application's module of that name and content: copied when it is new, and refused when it is
+ * no SPIR-V, has no compute entry point "main", has descriptors, or asks for what the device cannot
+ * do (gpu/module.c). */
+filtra_status ft_module_get(filtra_device *dev, const char *name, const uint32_t *words,
+                            size_t count, const ft_module **out);
+const char *ft_module_name(const ft_module *module);
 /** Looks up or creates the pipelines of all keys, several at a time on several threads. out[i]
  * stays valid while the device is open. */
 filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,

@@ -85,7 +85,15 @@ struct ft_pipeline_store {
   VkPipelineCache cache;
   char *cache_path; /* NULL: not kept on disk */
   size_t cache_size;
+  ft_module **modules; /* of applications */
+  size_t module_count, module_capacity;
 };
+
+/* ---- module.c ---- */
+
+void ft_modules_destroy(struct ft_pipeline_store *store);
+
+/* ---- pipeline.c, pipeline_cache.c ---- */
 
 filtra_status ft_pipeline_store_create(filtra_device *dev, const char *cache_dir);
 /** Stores the pipeline cache and destroys everything. */

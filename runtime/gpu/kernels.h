@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct ft_kernel_source {
+struct ft_kernel_source {
   const char *name;
   const uint32_t *words;
   size_t bytes;
-} ft_kernel_source;
+};
+typedef struct ft_kernel_source ft_kernel_source;
 
 extern const ft_kernel_source ft_kernel_sources[];
 

@@ -70,6 +70,7 @@ void ft_pipeline_store_destroy(filtra_device *dev) {
       ft_pipeline_cache_save(dev, store->cache_path, store->cache, store->cache_size);
     dev->vk.vkDestroyPipelineCache(dev->device, store->cache, NULL);
   }
+  ft_modules_destroy(store);
   free(store->cache_path);
   free(store->list);
   free(store);
@@ -111,7 +112,7 @@ static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
 
 static filtra_status check_key(const filtra_device *dev, const ft_kernel_key *key,
                                const ft_kernel_source **source) {
-  *source = key->kernel ? find_source(key->kernel, "") : NULL;
+  *source = key->module ? key->module : key->kernel ? find_source(key->kernel, "") : NULL;
   if (!*source) {
     return ft_fail(FILTRA_ERROR_ARGUMENT, "there is no kernel \"%s\" in this build",
                    key->kernel ? key->kernel : "(null)");

@@ -46,6 +46,8 @@ struct filtra_tensor {
   filtra_tensor *grad;  /* owners only: the gradient, once something contributed */
   bool grad_partial;    /* roots of pieces: some pieces have contributed, not yet all */
   bool input;
+  bool made_by_caller; /* owners only: filtra_graph_tensor made it, for kernels to write, */
+  bool unwritten;      /* and none has yet */
   struct filtra_parameters *params; /* set for parameters */
   size_t param_index;
 };
@@ -71,6 +73,7 @@ typedef struct ft_arg {
 typedef struct ft_kernel_call {
   const char *label;        /* for the profiler: op and direction, "layer_norm.backward" */
   const char *kernel;       /* "folder/file" */
+  const ft_module *module;  /* an application's kernel; NULL: the build's of that name */
   ft_arg args[FT_MAX_ARGS]; /* ends at the first entry with mode 0 */
   const void *push;
   uint32_t push_size;
@@ -120,6 +123,7 @@ bool ft_usable_dense(filtra_graph *g, const filtra_tensor *t, const char *op, co
 const char *ft_shape_text(const filtra_tensor *t);
 filtra_device *ft_graph_device(const filtra_graph *g);
 bool ft_graph_training(const filtra_graph *g);
+bool ft_graph_compiled(const filtra_graph *g);
 /** A fresh number for each op that draws random numbers (Philox counter word). */
 uint32_t ft_graph_random_id(filtra_graph *g);
 /** I32 [4]: seed low, seed high, step low, step high, uploaded before each run; what random ops

@@ -114,6 +114,10 @@ bool ft_usable(filtra_graph *g, const filtra_tensor *t) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "the graph is compiled; nothing can be added to it");
     return false;
   }
+  if (t->owner->unwritten) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s is read, but no kernel has written it", t->name);
+    return false;
+  }
   return true;
 }
 
@@ -132,6 +136,9 @@ filtra_device *ft_graph_device(const filtra_graph *g) {
 }
 bool ft_graph_training(const filtra_graph *g) {
   return g->training;
+}
+bool ft_graph_compiled(const filtra_graph *g) {
+  return g->compiled;
 }
 uint32_t ft_graph_random_id(filtra_graph *g) {
   return g->random_ids++;
@@ -291,6 +298,7 @@ void ft_call(filtra_graph *g, const ft_kernel_call *call) {
   }
   if (call->push_size) memcpy(c->push + addresses, call->push, call->push_size);
   c->key = (ft_kernel_key){.kernel = call->kernel,
+                           .module = call->module,
                            .workgroup = call->workgroup,
                            .subgroup = call->subgroup,
                            .spec_count = call->spec_count};

@@ -1,4 +1,4 @@
-/* Mixers of an application: registered, configured, built into models, trained, saved and loaded. */
+/* Mixers of an application: registered, configured, built into models, trained, saved, loaded. */
 #include "support/harness.h"
 #include "support/run.h"
 

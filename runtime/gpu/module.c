@@ -1,0 +1,120 @@
+/* Modules of applications: SPIR-V that is checked as far as can be told without compiling it, and
+ * kept while the device is open. */
+#include "gpu/internal.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* From the SPIR-V specification, sections 2.3 and 3. */
+enum {
+  MAGIC = 0x07230203,
+  HEADER_WORDS = 5,
+  NEWEST_VERSION = 0x00010600,
+  OP_ENTRY_POINT = 15,
+  OP_FUNCTION_END = 56,
+  OP_CAPABILITY = 17,
+  OP_DECORATE = 71,
+  MODEL_GL_COMPUTE = 5,
+  DECORATION_BINDING = 33,
+  MAIN = 0x6e69616d /* "main" */
+};
+
+/* What kernels may ask of a device, by capability number. */
+static bool capable(const ft_caps *caps, uint32_t capability) {
+  switch (capability) {
+  case 0:    /* Matrix */
+  case 1:    /* Shader */
+  case 5347: /* PhysicalStorageBufferAddresses */
+    return true;
+  case 11: /* Int64 */
+    return caps->info.int64;
+  case 9:    /* Float16 */
+  case 4433: /* StorageBuffer16BitAccess */
+    return caps->info.fp16;
+  case 61: /* GroupNonUniform, and of those Vote, Arithmetic, Ballot, Shuffle, ShuffleRelative */
+  case 62:
+  case 63:
+  case 64:
+  case 65:
+  case 66:
+    return caps->subgroup;
+  default:
+    return false;
+  }
+}
+
+static filtra_status check_instruction(const filtra_device *dev, const char *name,
+                                       const uint32_t *at, uint32_t length, bool *main) {
+  uint32_t op = at[0] & 0xffff;
+  if (op == OP_CAPABILITY && length > 1 && !capable(&dev->caps, at[1]))
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                   "kernel %s: SPIR-V capability %u is not among what is offered on %s", name,
+                   at[1], dev->caps.info.name);
+  if (op == OP_DECORATE && length > 2 && at[2] == DECORATION_BINDING)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "kernel %s: has a descriptor; tensors are addresses in push constants", name);
+  if (op == OP_ENTRY_POINT && length > 4 && at[1] == MODEL_GL_COMPUTE && at[3] == MAIN && !at[4])
+    *main = true;
+  return FILTRA_OK;
+}
+
+static filtra_status check(const filtra_device *dev, const char *name, const uint32_t *words,
+                           size_t count) {
+  if (!words || count < HEADER_WORDS || words[0] != MAGIC)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: %zu words that are no SPIR-V (magic number)",
+                   name, words ? count : 0);
+  if (words[1] > NEWEST_VERSION)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: SPIR-V %u.%u, accepted are 1.0 to 1.6", name,
+                   words[1] >> 16 & 0xff, words[1] >> 8 & 0xff);
+  bool main = false;
+  uint32_t last = 0;
+  for (size_t i = HEADER_WORDS; i < count; i += words[i] >> 16) {
+    uint32_t length = words[i] >> 16;
+    if (!length || length > count - i)
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "kernel %s: the SPIR-V instruction at word %zu has %u words, %zu are left",
+                     name, i, length, count - i);
+    FT_TRY(check_instruction(dev, name, words + i, length, &main));
+    last = words[i] & 0xffff;
+  }
+  if (main && last != OP_FUNCTION_END)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: the SPIR-V ends within a function", name);
+  return main ? FILTRA_OK
+              : ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: has no compute entry point \"main\"",
+                        name);
+}
+
+filtra_status ft_module_get(filtra_device *dev, const char *name, const uint32_t *words,
+                            size_t count, const ft_module **out) {
+  struct ft_pipeline_store *store = dev->pipelines;
+  for (size_t i = 0; words && i < store->module_count; i++) {
+    const ft_module *m = *out = store->modules[i];
+    if (m->bytes == count * sizeof *words && !memcmp(m->words, words, m->bytes) &&
+        !strcmp(m->name, name))
+      return FILTRA_OK;
+  }
+  FT_TRY(check(dev, name, words, count));
+  FT_TRY(FT_GROW(store->modules, store->module_count, store->module_capacity));
+  size_t bytes = count * sizeof *words, length = strlen(name) + 1;
+  ft_module *m = ft_calloc(1, sizeof *m + bytes + length);
+  if (!m) return FILTRA_ERROR_HOST_MEMORY;
+  uint32_t *copy = (uint32_t *)(m + 1);
+  char *text = (char *)(copy + count);
+  memcpy(copy, words, bytes);
+  memcpy(text, name, length);
+  *m = (ft_module){.name = text, .words = copy, .bytes = bytes};
+  *out = store->modules[store->module_count++] = m;
+  return FILTRA_OK;
+}
+
+const char *ft_module_name(const ft_module *module) {
+  return module->name;
+}
+
+void ft_modules_destroy(struct ft_pipeline_store *store) {
+  for (size_t i = 0; i < store->module_count; i++)
+    free(store->modules[i]);
+  free(store->modules);
+}
