@@ -9,6 +9,8 @@
  * - Applications that classify sequences, pairs, time series or images, or predict numbers, and
  *   link one small library instead of a framework: model.h, and train.h and data.h to train on
  *   their own data.
+ * - Servers that answer texts, series or images with a trained model, from any number of threads:
+ *   predictor.h.
  * - Applications that go on with a text, token by token: generate.h.
  * - Researchers who compare token mixers, or write their own architecture from tensors and ops with
  *   automatic differentiation: graph.h and ops.h, which model.h is written with.
@@ -99,6 +101,7 @@
 #include <filtra/model.h>
 #include <filtra/ops.h>
 #include <filtra/optimizer.h>
+#include <filtra/predictor.h>
 #include <filtra/status.h>
 #include <filtra/train.h>
 

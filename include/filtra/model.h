@@ -95,11 +95,19 @@ FILTRA_API filtra_status filtra_model_create(filtra_device *device,
 /** Reads a model that filtra_model_save wrote: the file holds the configuration too. */
 FILTRA_API filtra_status filtra_model_load(filtra_device *device, const char *path,
                                            filtra_model **out);
+/** The same from a file's content, which may be freed after the call. */
+FILTRA_API filtra_status filtra_model_load_memory(filtra_device *device, const void *bytes,
+                                                  size_t size, filtra_model **out);
 /** Frees everything; sets *model to NULL. */
 FILTRA_API void filtra_model_destroy(filtra_model **model);
 
 /** Writes weights and configuration atomically: either the old file or the whole new one. */
 FILTRA_API filtra_status filtra_model_save(filtra_model *model, const char *path);
+
+/** The same content in memory; caller frees with filtra_memory_free. */
+FILTRA_API filtra_status filtra_model_save_memory(filtra_model *model, void **bytes, size_t *size);
+/** Frees what the library gave away in memory; NULL is fine. Thread-safe. */
+FILTRA_API void filtra_memory_free(void *bytes);
 
 /** Results, row-major, filtra_model_outputs numbers a row: logits [batch->size, classes] of
  * classification; values [batch->size] of regression; logits [batch->size, batch->length,

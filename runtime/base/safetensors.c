@@ -377,6 +377,7 @@ static filtra_status each_tensor(writer *w,
   return FILTRA_OK;
 }
 
+/* To an open stream where `path` is NULL. */
 static filtra_status write_file(writer *w, const char *path, const ft_safetensors_meta_pair *meta,
                                 size_t meta_count) {
   w->header = json_object();
@@ -387,7 +388,7 @@ static filtra_status write_file(writer *w, const char *path, const ft_safetensor
   if (!w->buffer) return FILTRA_ERROR_HOST_MEMORY;
   char *text = json_dumps(w->header, JSON_COMPACT);
   if (!text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  filtra_status status = ft_atomic_open(path, &w->file);
+  filtra_status status = path ? ft_atomic_open(path, &w->file) : FILTRA_OK;
   if (!status) status = write_header(w, text);
   if (!status) status = each_tensor(w, write_tensor);
   if (!status) status = write_sum(w, text);
@@ -407,5 +408,26 @@ filtra_status ft_safetensors_write(const char *path, const ft_safetensor *tensor
   }
   json_decref(w.header);
   free(w.buffer);
+  return status;
+}
+
+filtra_status ft_safetensors_write_memory(const ft_safetensor *tensors, size_t count,
+                                          const ft_safetensors_meta_pair *meta, size_t meta_count,
+                                          void **bytes, size_t *size) {
+  writer w = {.tensors = tensors, .count = count};
+  char *text = NULL;
+  *bytes = NULL;
+  w.file.stream = open_memstream(&text, size);
+  if (!w.file.stream) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  filtra_status status = write_file(&w, NULL, meta, meta_count);
+  bool whole = !fseek(w.file.stream, 0, SEEK_END) && !ferror(w.file.stream);
+  whole = !fclose(w.file.stream) && whole;
+  if (!status && !whole) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  json_decref(w.header);
+  free(w.buffer);
+  if (status)
+    free(text);
+  else
+    *bytes = text;
   return status;
 }

@@ -55,5 +55,9 @@ const char *ft_safetensors_meta(const ft_safetensors *file, const char *key);
  * tensors given need not be set. */
 filtra_status ft_safetensors_write(const char *path, const ft_safetensor *tensors, size_t count,
                                    const ft_safetensors_meta_pair *meta, size_t meta_count);
+/** The same content in memory, which the caller frees. */
+filtra_status ft_safetensors_write_memory(const ft_safetensor *tensors, size_t count,
+                                          const ft_safetensors_meta_pair *meta, size_t meta_count,
+                                          void **bytes, size_t *size);
 
 #endif

@@ -95,6 +95,11 @@ filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit);
 /** A number for what training and validation samples are, with their targets and in their order. */
 uint64_t ft_dataset_fingerprint(const filtra_dataset *dataset);
 
+/** A number as ft_standardise leaves it; NaN counts as the mean. */
+float ft_standard(double mean, double factor, float x);
+/** The same of a number that came as a byte. */
+float ft_standard_byte(double mean, double factor, uint8_t x);
+
 /** Frees what ft_list_directory gave. */
 void ft_free_names(char **names, size_t count);
 

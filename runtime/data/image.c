@@ -15,7 +15,7 @@ filtra_status ft_image_check_size(uint64_t height, uint64_t width) {
 
 /* floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as Long Range Arena has it, in whole
  * numbers. */
-static uint8_t grey_of(const uint8_t *pixel, uint32_t channels) {
+uint8_t ft_grey_of(const uint8_t *pixel, uint32_t channels) {
   if (channels == 1) return *pixel;
   uint32_t sum = 2989u * pixel[0] + 5870u * pixel[1] + 1140u * pixel[2];
   return (uint8_t)(511u * sum / 5100000u);
@@ -26,7 +26,7 @@ static filtra_status add_tokens(ft_samples *samples, const ft_image *image) {
   FT_TRY(ft_tokens_reserve(&samples->tokens, count));
   uint16_t *to = samples->tokens.ids + samples->tokens.count;
   for (size_t i = 0; i < count; i++)
-    to[i] = grey_of(image->pixels + i * image->channels, image->channels);
+    to[i] = ft_grey_of(image->pixels + i * image->channels, image->channels);
   samples->tokens.count += count;
   return FILTRA_OK;
 }
@@ -42,19 +42,21 @@ static filtra_status reserve_bytes(ft_samples *samples, size_t extra) {
   return FILTRA_OK;
 }
 
+void ft_pixel_features(const uint8_t *pixel, uint32_t channels, uint32_t features, uint8_t *to) {
+  if (features == 1)
+    *to = ft_grey_of(pixel, channels);
+  else if (channels == 1)
+    memset(to, *pixel, features);
+  else
+    memcpy(to, pixel, features);
+}
+
 static filtra_status add_bytes(ft_samples *samples, const ft_image *image, uint32_t features) {
   size_t count = (size_t)image->height * image->width;
   FT_TRY(reserve_bytes(samples, count * features));
   uint8_t *to = samples->bytes + samples->byte_count;
-  for (size_t i = 0; i < count; i++, to += features) {
-    const uint8_t *pixel = image->pixels + i * image->channels;
-    if (features == 1)
-      *to = grey_of(pixel, image->channels);
-    else if (image->channels == 1)
-      memset(to, *pixel, features);
-    else
-      memcpy(to, pixel, features);
-  }
+  for (size_t i = 0; i < count; i++, to += features)
+    ft_pixel_features(image->pixels + i * image->channels, image->channels, features, to);
   samples->byte_count += count * features;
   return FILTRA_OK;
 }

@@ -17,6 +17,11 @@ typedef struct ft_image {
  * asked before anything is allocated. */
 filtra_status ft_image_check_size(uint64_t height, uint64_t width);
 
+/** The grey value of a pixel of so many channels, as tokens have it. */
+uint8_t ft_grey_of(const uint8_t *pixel, uint32_t channels);
+/** A pixel as so many features, 1 or 3. */
+void ft_pixel_features(const uint8_t *pixel, uint32_t channels, uint32_t features, uint8_t *to);
+
 /** Adds a sample. The first image says the size that all others must have. */
 filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *options,
                             filtra_split split, const ft_image *image, int32_t label);

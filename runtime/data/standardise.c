@@ -31,13 +31,21 @@ static double scale_of(const moments *m) {
   return deviation > 1e-9 * fabs(m->mean) ? 1.0 / (deviation + 2.2e-16) : 0.0;
 }
 
+float ft_standard(double mean, double factor, float x) {
+  return isnan(x) ? 0.0f : (float)(((double)x - mean) * factor);
+}
+
+float ft_standard_byte(double mean, double factor, uint8_t x) {
+  float scale = (float)factor, offset = (float)(-mean * factor);
+  return scale * x + offset;
+}
+
 /* In place, where an offset as float would cost digits of series with a large mean. */
 static void apply(const filtra_dataset *ds, ft_samples *samples) {
   for (size_t i = 0; i < samples->value_count; i++) {
     size_t k = i % ds->info.features;
-    float x = samples->values[i];
     samples->values[i] =
-        isnan(x) ? 0.0f : (float)(((double)x - ds->feature_mean[k]) * ds->feature_factor[k]);
+        ft_standard(ds->feature_mean[k], ds->feature_factor[k], samples->values[i]);
   }
 }
 

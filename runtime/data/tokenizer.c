@@ -152,8 +152,7 @@ filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const cha
   return status;
 }
 
-/* From a parsed file; errors do not name it. */
-static filtra_status read_symbols(const json_t *root, filtra_tokenizer **out) {
+filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out) {
   const char *name = json_string_value(json_object_get(root, "tokenizer"));
   const json_t *list = json_object_get(root, "symbols");
   if (!name || !ft_tokenizer_is_made(name) || !json_is_array(list))
@@ -182,7 +181,7 @@ filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **out) {
   filtra_status status = ft_json_parse(text, size, path, &root);
   free(text);
   if (status) return status;
-  status = read_symbols(root, out);
+  status = ft_tokenizer_read(root, out);
   json_decref(root);
   return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
 }

@@ -2,6 +2,8 @@
 #ifndef FT_DATA_TOKENIZER_H
 #define FT_DATA_TOKENIZER_H
 
+#include "base/json.h"
+
 #include <filtra/data.h>
 
 /** Token ids one after the other, as datasets store them. */
@@ -58,6 +60,8 @@ void ft_vocabulary_free(ft_vocabulary *vocabulary);
  * symbols are none of this tokenizer's, come twice, or in another order than its own. */
 filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, size_t count,
                                 filtra_tokenizer **tokenizer);
+/** One that was made from data, from what filtra_tokenizer_save writes; errors name no file. */
+filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **tokenizer);
 /** Frees a tokenizer that was made from data, symbols included; NULL is fine. */
 void ft_tokenizer_free(filtra_tokenizer *tokenizer);
 

@@ -217,6 +217,7 @@ static filtra_status make_device(const filtra_device_options *options, bool comp
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
   dev->compiler = compiler;
+  pthread_mutex_init(&dev->lock, NULL);
   filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
   if (status)
     filtra_device_close(&dev);
@@ -254,6 +255,7 @@ void filtra_device_close(filtra_device **device) {
   ft_instance_destroy(&dev->instance);
   ft_tuning_release(&dev->tuning);
   free(dev->tuning_path);
+  pthread_mutex_destroy(&dev->lock);
   free(dev);
 }
 
@@ -276,4 +278,11 @@ const filtra_device_info *filtra_device_get_info(const filtra_device *device) {
 
 uint32_t filtra_device_validation_count(const filtra_device *device) {
   return device ? atomic_load(&device->instance->messages) : 0;
+}
+
+void ft_device_lock(filtra_device *dev) {
+  pthread_mutex_lock(&dev->lock);
+}
+void ft_device_unlock(filtra_device *dev) {
+  pthread_mutex_unlock(&dev->lock);
 }

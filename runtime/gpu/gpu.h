@@ -94,6 +94,10 @@ bool ft_compiles_only(const filtra_device *dev);
  * UNSUPPORTED where the driver has no statistics. */
 filtra_status ft_device_open_compiler(const filtra_device_options *options, filtra_device **device);
 
+/** For threads that take turns on one device handle: others wait in between. */
+void ft_device_lock(filtra_device *dev);
+void ft_device_unlock(filtra_device *dev);
+
 /* ---- memory (gpu/memory.c) ---- */
 
 /** Fails with DEVICE_MEMORY when over a limit or out of memory. The content is undefined. */

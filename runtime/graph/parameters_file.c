@@ -132,12 +132,15 @@ static filtra_status require_committed(const filtra_parameters *params) {
 }
 
 filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
-                                  const ft_safetensors_meta_pair *meta, size_t count) {
+                                  const ft_safetensors_meta_pair *meta, size_t count, void **bytes,
+                                  size_t *size) {
   ft_weight_list list;
   FT_TRY(require_committed(params));
   FT_TRY(ft_weight_list_open(params, 1, &list));
   filtra_status status = ft_weight_list_add(params, &params->values, "", false, &list);
-  if (!status) status = ft_safetensors_write(path, list.tensors, list.count, meta, count);
+  if (!status)
+    status = path ? ft_safetensors_write(path, list.tensors, list.count, meta, count)
+                  : ft_safetensors_write_memory(list.tensors, list.count, meta, count, bytes, size);
   ft_weight_list_close(&list);
   return status;
 }
@@ -145,7 +148,7 @@ filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
 filtra_status filtra_parameters_save(filtra_parameters *params, const char *path) {
   FT_NEED(params);
   FT_NEED(path);
-  return ft_parameters_write(params, path, NULL, 0);
+  return ft_parameters_write(params, path, NULL, 0, NULL, NULL);
 }
 
 filtra_status filtra_parameters_load(filtra_parameters *params, const char *path) {

@@ -28,8 +28,9 @@ filtra_status ft_weights_check(const filtra_parameters *params, const ft_safeten
 filtra_status ft_weights_upload(filtra_parameters *params, const ft_safetensors *file,
                                 const char *prefix, const ft_buffer *flat);
 
-/** filtra_parameters_save with metadata. */
+/** filtra_parameters_save with metadata; where `path` is NULL, to memory that the caller frees. */
 filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
-                                  const ft_safetensors_meta_pair *meta, size_t count);
+                                  const ft_safetensors_meta_pair *meta, size_t count, void **bytes,
+                                  size_t *size);
 
 #endif

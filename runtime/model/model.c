@@ -33,13 +33,10 @@ int64_t ft_graph_length(int64_t n, int64_t least, int64_t most) {
 
 /* The graph for at least this shape. Shapes are rounded up so that few graphs serve all; loaders
  * have one size anyway. */
-static filtra_status inference_graph(filtra_model *model, const filtra_batch *batch, bool labelled,
-                                     ft_batch_graph **out) {
-  int64_t longest = 1, sequences = batch->size * ft_model_sequences(&model->options);
-  for (int64_t i = 0; i < sequences; i++)
-    if (batch->lengths[i] > longest) longest = batch->lengths[i];
-  int64_t size = labelled ? batch->size : ft_graph_length(batch->size, 1, INT64_MAX);
+static filtra_status inference_graph(filtra_model *model, int64_t size, int64_t longest,
+                                     bool labelled, ft_batch_graph **out) {
   int64_t length = ft_graph_length(longest, 16, model->options.max_length);
+  if (!labelled) size = ft_graph_length(size, 1, INT64_MAX);
   for (size_t i = 0; i < model->graph_count; i++) {
     *out = &model->graphs[i];
     if ((*out)->size == size && (*out)->length == length && (*out)->judged == labelled)
@@ -66,7 +63,10 @@ filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bo
                               ft_pending_batch *pending) {
   ft_batch_graph *b;
   FT_TRY(ft_model_check_batch(model, batch, labelled));
-  FT_TRY(inference_graph(model, batch, labelled, &b));
+  int64_t longest = 1, sequences = batch->size * ft_model_sequences(&model->options);
+  for (int64_t i = 0; i < sequences; i++)
+    if (batch->lengths[i] > longest) longest = batch->lengths[i];
+  FT_TRY(inference_graph(model, batch->size, longest, labelled, &b));
   FT_TRY(ft_batch_graph_set(b, batch, labelled));
   pending->graph = (size_t)(b - model->graphs);
   return filtra_graph_submit(b->graph, &pending->ticket);
@@ -116,6 +116,31 @@ static filtra_status check_finite(const ft_batch_graph *b, const ft_pending_batc
   return ft_fail(FILTRA_ERROR_NONFINITE,
                  "predict: %s holds a NaN or an infinity; the model's weights are not usable",
                  name ? name : "the result");
+}
+
+filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length) {
+  ft_batch_graph *b;
+  return inference_graph(model, size, length, false, &b);
+}
+
+filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending,
+                            const int32_t *lengths, size_t count, float *results) {
+  const ft_batch_graph *b = &model->graphs[pending->graph];
+  const ft_model_options *o = &model->options;
+  size_t outputs = (size_t)ft_model_outputs(o), row = (size_t)(b->rows / b->size) * outputs;
+  FT_TRY(filtra_graph_wait(b->graph, pending->ticket));
+  float *all = ft_calloc((size_t)b->size * row, sizeof *all);
+  if (!all) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_graph_get(b->graph, b->logits, all);
+  for (size_t i = 0; i < count && !status; i++) {
+    size_t last = row == outputs ? 0 : ((size_t)lengths[i] - 1) * outputs;
+    memcpy(results + i * outputs, all + i * row + last, outputs * sizeof *all);
+  }
+  if (!status && o->task == FT_TASK_REGRESSION)
+    for (size_t i = 0; i < count; i++)
+      results[i] = results[i] * o->target_scale + o->target_mean;
+  free(all);
+  return status ? status : check_finite(b, pending, results, count * outputs);
 }
 
 filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch, float *results) {
@@ -199,6 +224,7 @@ void filtra_model_destroy(filtra_model **model) {
   for (size_t i = 0; i < m->graph_count; i++)
     ft_batch_graph_close(&m->graphs[i]);
   free(m->graphs);
+  free(m->input);
   filtra_arena_destroy(&m->arena);
   filtra_parameters_destroy(&m->params);
   free(m);

@@ -93,6 +93,9 @@ typedef struct ft_batch_graph {
   void *host; /* room for any one input, padded to this shape, on its way to the device */
 } ft_batch_graph;
 
+/** Metadata that says how samples become what the model reads: JSON (train/input.h). */
+#define FT_INPUT_KEY "filtra.input"
+
 struct filtra_model {
   filtra_device *device;
   ft_model_options options;
@@ -100,6 +103,7 @@ struct filtra_model {
   filtra_arena *arena;    /* shared by all graphs of the model: one runs at a time */
   ft_batch_graph *graphs; /* inference, by shape */
   size_t graph_count, graph_capacity;
+  char *input; /* as FT_INPUT_KEY has it; NULL: nothing is known */
 };
 
 /** The model of complete options with its parameters declared; commit them to use it. */
@@ -123,6 +127,12 @@ typedef struct ft_pending_batch {
 filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bool labelled,
                               ft_pending_batch *pending);
 /** Waits for it; loss and score as filtra_model_evaluate gives them. */
+/** Compiles the inference graph for so many sequences of that length. */
+filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length);
+/** Waits for a batch of `count` samples that was submitted without labels. What the head gave for
+ * each: [count, outputs]; of a language model at the sample's last token. */
+filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending,
+                            const int32_t *lengths, size_t count, float *results);
 filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pending, double *loss,
                                double *score);
 

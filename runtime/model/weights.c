@@ -1,5 +1,5 @@
-/* Weights on disk: one safetensors file with the parameters by name and the configuration in its
- * metadata, so that the file alone is the model. */
+/* A model as one safetensors file: the parameters by name, and in its metadata the configuration and
+ * how samples become what the model reads, so that the file alone is the model. */
 #include "graph/parameters_file.h"
 #include "model/model.h"
 
@@ -8,22 +8,43 @@
 
 static const char CONFIG_KEY[] = "filtra.config";
 
-filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
-                            const char *value) {
+/* To a file, or to memory where `path` is NULL. */
+static filtra_status write_model(filtra_model *model, const char *path, const char *key,
+                                 const char *value, void **bytes, size_t *size) {
+  ft_safetensors_meta_pair meta[3];
+  size_t count = 0;
   json_t *object = ft_model_options_write(&model->options);
   char *config = object ? json_dumps(object, JSON_COMPACT) : NULL;
-  const ft_safetensors_meta_pair meta[] = {{CONFIG_KEY, config}, {key, value}};
-  filtra_status status = config ? ft_parameters_write(model->params, path, meta, key ? 2 : 1)
+  meta[count++] = (ft_safetensors_meta_pair){CONFIG_KEY, config};
+  if (model->input) meta[count++] = (ft_safetensors_meta_pair){FT_INPUT_KEY, model->input};
+  if (key) meta[count++] = (ft_safetensors_meta_pair){key, value};
+  filtra_status status = config ? ft_parameters_write(model->params, path, meta, count, bytes, size)
                                 : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   free(config);
   json_decref(object);
   return status;
 }
 
+filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
+                            const char *value) {
+  return write_model(model, path, key, value, NULL, NULL);
+}
+
 filtra_status filtra_model_save(filtra_model *model, const char *path) {
   FT_NEED(model);
   FT_NEED(path);
   return ft_model_save(model, path, NULL, NULL);
+}
+
+filtra_status filtra_model_save_memory(filtra_model *model, void **bytes, size_t *size) {
+  FT_NEED(model);
+  FT_NEED(bytes);
+  FT_NEED(size);
+  return write_model(model, NULL, NULL, NULL, bytes, size);
+}
+
+void filtra_memory_free(void *bytes) {
+  free(bytes);
 }
 
 static filtra_status read_options(const ft_safetensors *file, const char *path,
@@ -39,21 +60,41 @@ static filtra_status read_options(const ft_safetensors *file, const char *path,
   return status;
 }
 
-filtra_status filtra_model_load(filtra_device *device, const char *path, filtra_model **out) {
-  FT_NEED(out);
-  *out = NULL;
-  FT_NEED(device);
-  FT_NEED(path);
-  ft_safetensors *file;
+/* The model that a file holds; closes it. */
+static filtra_status take_file(filtra_device *device, ft_safetensors *file, const char *path,
+                               filtra_model **out) {
   ft_model_options options;
-  FT_TRY(ft_safetensors_open(path, &file));
+  const char *input = ft_safetensors_meta(file, FT_INPUT_KEY);
   filtra_status status = read_options(file, path, &options);
   if (!status) status = ft_model_declare(device, &options, out);
   /* Before memory is asked for: a damaged configuration may want any amount. */
   if (!status) status = ft_weights_check((*out)->params, file, path, "", false);
   if (!status) status = filtra_parameters_commit((*out)->params, 0, false);
   if (!status) status = ft_weights_upload((*out)->params, file, "", NULL);
+  if (!status && input && !((*out)->input = ft_strdup(input))) status = FILTRA_ERROR_HOST_MEMORY;
   if (status) filtra_model_destroy(out);
   ft_safetensors_close(&file);
   return status;
+}
+
+filtra_status filtra_model_load(filtra_device *device, const char *path, filtra_model **out) {
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(device);
+  FT_NEED(path);
+  ft_safetensors *file;
+  FT_TRY(ft_safetensors_open(path, &file));
+  return take_file(device, file, path, out);
+}
+
+filtra_status filtra_model_load_memory(filtra_device *device, const void *bytes, size_t size,
+                                       filtra_model **out) {
+  static const char NAME[] = "model in memory";
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(device);
+  FT_NEED(bytes);
+  ft_safetensors *file;
+  FT_TRY(ft_safetensors_copy(NAME, bytes, size, &file));
+  return take_file(device, file, NAME, out);
 }

@@ -169,7 +169,6 @@ static filtra_status read_classes(ft_run_fit *fit, const char *path) {
 
 static filtra_status read_fit(ft_run_fit *fit, const char *path) {
   size_t means, factors;
-  FT_TRY(ft_json_load(path, &fit->json));
   FT_TRY(read_classes(fit, path));
   FT_TRY(read_numbers(fit->json, "feature_mean", path, &fit->mean, &means));
   FT_TRY(read_numbers(fit->json, "feature_factor", path, &fit->factor, &factors));
@@ -182,12 +181,20 @@ static filtra_status read_fit(ft_run_fit *fit, const char *path) {
   return FILTRA_OK;
 }
 
+filtra_status ft_run_take_fit(json_t *object, const char *context, ft_run_fit *fit) {
+  *fit = (ft_run_fit){.json = object};
+  filtra_status status = read_fit(fit, context);
+  if (status) ft_run_free_fit(fit);
+  return status;
+}
+
 filtra_status ft_run_load_fit(const char *folder, ft_run_fit *fit) {
   *fit = (ft_run_fit){0};
+  json_t *object = NULL;
   char *path = ft_path_join(folder, FT_RUN_FIT);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_file_exists(path) ? read_fit(fit, path) : FILTRA_OK;
-  if (status) ft_run_free_fit(fit);
+  filtra_status status = ft_file_exists(path) ? ft_json_load(path, &object) : FILTRA_OK;
+  if (object) status = ft_run_take_fit(object, path, fit);
   free(path);
   return status;
 }

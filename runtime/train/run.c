@@ -6,6 +6,7 @@
 #include "gpu/tuning.h"
 #include "train/evaluate.h"
 #include "train/identity.h"
+#include "train/input.h"
 #include "train/metrics.h"
 #include "train/preset.h"
 #include "train/trainer.h"
@@ -87,6 +88,8 @@ static filtra_status save_model(run *r) {
   json_t *object = ft_run_identity_write(&r->identity);
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL, *path = NULL;
   filtra_status status = text ? run_path(r, FT_RUN_MODEL, &path) : fail_memory();
+  if (!status && !r->model->input)
+    status = ft_input_describe(r->options->folder, &r->config, &r->model->input);
   if (!status) status = ft_model_save(r->model, path, FT_RUN_KEY, text);
   if (!status) r->saved = true;
   free(path);

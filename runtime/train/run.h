@@ -31,6 +31,8 @@ typedef struct ft_run_fit {
   const char **classes;
   double *mean, *factor;
 } ft_run_fit;
+/** From an object that is taken over; errors call it `context`. */
+filtra_status ft_run_take_fit(json_t *object, const char *context, ft_run_fit *fit);
 filtra_status ft_run_load_fit(const char *folder, ft_run_fit *fit);
 void ft_run_free_fit(ft_run_fit *fit);
 

@@ -4,12 +4,10 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "data/lines.h"
-#include "model/model.h"
-#include "train/run.h"
+#include "train/predictor.h"
 
 #include <errno.h>
 #include <filtra/filtra.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +18,22 @@ typedef struct predict_arguments {
   bool json;
 } predict_arguments;
 
-typedef struct predictor {
-  ft_run_config config;
-  ft_run_fit fit; /* names of classes */
-  filtra_model *model;
-  int64_t outputs;
-  json_t *predictions; /* with --json */
-} predictor;
+/* What predictions become: lines, or with --json entries of a list. */
+typedef struct printer {
+  const ft_run_config *config;
+  filtra_predictor *predictor;
+  const filtra_predictor_info *info;
+  json_t *predictions;  /* NULL: lines */
+  float *probabilities; /* [outputs] */
+  bool bad;             /* a line could not be answered, which was said */
+} printer;
 
 static void print_help(void) {
   printf("Usage: filtra predict RUN [OPTION]...\n"
          "Predicts the class, or the number, of each line of text with the best model of a run.\n"
          "Prints class, probability and text, or number and text, separated by tabs. Of pairs, a\n"
-         "line holds both texts with a tab between. Empty lines are skipped.\n\n"
+         "line holds both texts with a tab between. Empty lines are skipped; a line that cannot\n"
+         "be read is said with its number, and the exit code is 2 at the end.\n\n"
          "  --run DIR          the run folder, too\n"
          "  --input FILE       one text a line; - (default) is standard input\n"
          "  --data PATH        samples of a data set instead: prints the sample's number, what is\n"
@@ -44,53 +45,36 @@ static void print_help(void) {
 
 /* ---- what a prediction is ---- */
 
-static const char *class_name(const predictor *p, int64_t label) {
+static const char *class_name(const printer *p, int64_t label) {
   static char number[32];
-  if (label < (int64_t)p->fit.data.class_count) return p->fit.classes[label];
+  if (label < (int64_t)p->info->class_count) return p->info->classes[label];
   snprintf(number, sizeof number, "%lld", (long long)label); /* a run without names */
   return number;
 }
 
-/* Logits to probabilities; returns the most probable class. */
-static int64_t normalize(float *logits, int64_t classes) {
-  int64_t best = 0;
-  float sum = 0.0f;
-  for (int64_t i = 1; i < classes; i++)
-    if (logits[i] > logits[best]) best = i;
-  float highest = logits[best];
-  for (int64_t i = 0; i < classes; i++)
-    sum += logits[i] = expf(logits[i] - highest);
-  for (int64_t i = 0; i < classes; i++)
-    logits[i] /= sum;
-  return best;
+static bool is_value(const printer *p) {
+  return p->info->task == FILTRA_TASK_REGRESSION;
 }
 
-static bool is_value(const predictor *p) {
-  return filtra_model_task(p->model) == FILTRA_TASK_REGRESSION;
-}
-
-/* Class and probability, or the number; `results` become probabilities. */
-static void print_prediction(const predictor *p, float *results) {
-  if (is_value(p)) {
-    printf("%.6g", (double)results[0]);
-    return;
-  }
-  int64_t best = normalize(results, p->outputs);
-  printf("%s\t%.3f", class_name(p, best), (double)results[best]);
+/* Class and probability, or the number. */
+static void print_prediction(const printer *p, const filtra_prediction *made) {
+  if (is_value(p))
+    printf("%.6g", (double)made->value);
+  else
+    printf("%s\t%.3f", class_name(p, made->label), (double)made->probability);
 }
 
 /* The same into an object, which is taken over. */
-static filtra_status keep_prediction(predictor *p, json_t *object, float *results) {
+static filtra_status keep_prediction(printer *p, json_t *object, const filtra_prediction *made) {
   bool value = is_value(p);
-  int64_t best = value ? 0 : normalize(results, p->outputs);
   json_t *list = value ? NULL : json_array();
-  for (int64_t i = 0; i < p->outputs && list; i++)
-    json_array_append_new(list, json_real(ft_shortest(results[i])));
-  json_t *made = value ? json_pack("{sf}", "value", ft_shortest(results[0]))
-                       : json_pack("{sI ss so}", "class", (json_int_t)best, "name",
-                                   class_name(p, best), "probabilities", list);
-  bool done = object && made && !json_object_update(object, made);
-  json_decref(made);
+  for (int64_t i = 0; i < p->info->outputs && list; i++)
+    json_array_append_new(list, json_real(ft_shortest(p->probabilities[i])));
+  json_t *more = value ? json_pack("{sf}", "value", ft_shortest(made->value))
+                       : json_pack("{sI ss so}", "class", (json_int_t)made->label, "name",
+                                   class_name(p, made->label), "probabilities", list);
+  bool done = object && more && !json_object_update(object, more);
+  json_decref(more);
   if (done && !json_array_append_new(p->predictions, object)) return FILTRA_OK;
   if (!done) json_decref(object);
   return ft_fail(FILTRA_ERROR_INPUT, "the text is not UTF-8, as JSON has to be");
@@ -98,69 +82,47 @@ static filtra_status keep_prediction(predictor *p, json_t *object, float *result
 
 /* ---- lines of text ---- */
 
-typedef struct reader {
-  predictor *p;
-  const filtra_tokenizer *tokenizer;
-  filtra_tokenizer *owned; /* the same, where the run made it */
-  ft_lines lines;
-  int32_t *tokens, lengths[2]; /* [2 max_length] */
-  float *results;
-} reader;
-
-static filtra_status read_text(reader *r, int number, const char *text, size_t length) {
-  size_t count, most = (size_t)r->p->config.model.max_length;
-  int32_t *tokens = r->tokens + (size_t)number * most;
-  FT_TRY(filtra_tokenizer_encode(r->tokenizer, text, length, tokens, most, &count));
-  if (count > most && !r->p->config.truncate)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu tokens; the model takes at most %zu (max_length)",
-                   count, most);
-  if (!count) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
-  r->lengths[number] = (int32_t)(count < most ? count : most);
-  return FILTRA_OK;
-}
-
-static filtra_status read_line(reader *r, filtra_batch *batch) {
-  const ft_lines *l = &r->lines;
-  bool pair = filtra_model_task(r->p->model) == FILTRA_TASK_PAIR_CLASSIFICATION;
+static filtra_status read_line(const printer *p, const ft_lines *l, filtra_request *request) {
+  bool pair = p->info->task == FILTRA_TASK_PAIR_CLASSIFICATION;
   const char *tab = pair ? memchr(l->line, '\t', l->length) : NULL;
   if (pair && (!tab || strchr(tab + 1, '\t')))
     return ft_fail(FILTRA_ERROR_INPUT, "a line for pairs holds two texts with one tab between");
-  size_t first = tab ? (size_t)(tab - l->line) : l->length;
-  FT_TRY(read_text(r, 0, l->line, first));
-  if (tab) FT_TRY(read_text(r, 1, tab + 1, l->length - first - 1));
-  *batch = (filtra_batch){.size = 1,
-                          .length = (uint32_t)r->p->config.model.max_length,
-                          .count = 1,
-                          .sequences = pair ? 2 : 1,
-                          .tokens = r->tokens,
-                          .lengths = r->lengths};
+  *request = (filtra_request){.text = l->line, .text_length = l->length};
+  if (!tab) return FILTRA_OK;
+  request->text_length = (size_t)(tab - l->line);
+  request->second = tab + 1;
+  request->second_length = l->length - request->text_length - 1;
   return FILTRA_OK;
 }
 
-static filtra_status predict_line(reader *r) {
-  filtra_batch batch;
-  const ft_lines *l = &r->lines;
-  FT_TRY(read_line(r, &batch));
-  FT_TRY(filtra_model_predict(r->p->model, &batch, r->results));
-  if (r->p->predictions) {
-    json_t *object = json_pack("{sI ss}", "line", (json_int_t)l->number, "text", l->line);
-    return keep_prediction(r->p, object, r->results);
-  }
-  print_prediction(r->p, r->results);
+static filtra_status predict_line(printer *p, const ft_lines *l) {
+  filtra_request request;
+  filtra_prediction made;
+  FT_TRY(read_line(p, l, &request));
+  request.probabilities = is_value(p) ? NULL : p->probabilities;
+  FT_TRY(filtra_predictor_run(p->predictor, 1, &request, &made));
+  if (p->predictions)
+    return keep_prediction(p, json_pack("{sI ss}", "line", (json_int_t)l->number, "text", l->line),
+                           &made);
+  print_prediction(p, &made);
   printf("\t%s\n", l->line);
   fflush(stdout); /* for who asks line by line */
   return FILTRA_OK;
 }
 
-static filtra_status predict_lines(reader *r) {
+/* A line that cannot be read is said, and the rest goes on. */
+static filtra_status predict_lines(printer *p, ft_lines *lines) {
   for (;;) {
     bool more;
-    FT_TRY(ft_lines_next(&r->lines, &more));
+    FT_TRY(ft_lines_next(lines, &more));
     if (!more || ferror(stdout)) return FILTRA_OK; /* main tells when nobody reads any more */
-    if (strspn(r->lines.line, " \t") == r->lines.length) continue;
-    filtra_status status = predict_line(r);
-    if (status)
-      return ft_fail_context(status, "%s:%llu", r->lines.path, (unsigned long long)r->lines.number);
+    if (strspn(lines->line, " \t") == lines->length) continue;
+    filtra_status status = predict_line(p, lines);
+    if (!status) continue;
+    ft_fail_context(status, "%s:%llu", lines->path, (unsigned long long)lines->number);
+    if (status != FILTRA_ERROR_INPUT) return status;
+    command_fail("filtra predict", status);
+    p->bad = true;
   }
 }
 
@@ -171,43 +133,37 @@ static filtra_status open_input(const char *path, ft_lines *lines) {
   return ft_fail(FILTRA_ERROR_IO, "cannot open %s: %s", path, strerror(errno));
 }
 
-static filtra_status predict_input(predictor *p, const char *path) {
-  reader r = {.p = p};
-  if (p->config.model.features)
+static filtra_status predict_input(printer *p, const char *path) {
+  ft_lines lines = {0};
+  if (p->info->features)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "%s: the model reads numbers, not text: give --data PATH or --split NAME",
-                   p->config.folder);
-  filtra_status status = open_input(path, &r.lines);
-  if (!status) status = ft_run_load_tokenizer(&p->config, &r.tokenizer, &r.owned);
-  if (!status) {
-    r.tokens = ft_calloc(2 * (size_t)p->config.model.max_length, sizeof *r.tokens);
-    r.results = ft_calloc((size_t)p->outputs, sizeof *r.results);
-    status = r.tokens && r.results ? predict_lines(&r) : FILTRA_ERROR_HOST_MEMORY;
-  }
-  ft_lines_close(&r.lines);
-  filtra_tokenizer_destroy(&r.owned);
-  free(r.tokens);
-  free(r.results);
+                   p->config->folder);
+  filtra_status status = open_input(path, &lines);
+  if (!status) status = predict_lines(p, &lines);
+  ft_lines_close(&lines);
   return status;
 }
 
 /* ---- samples of a data set ---- */
 
-/* Predictions of the whole split, [count, outputs], in file order: batches come by length. */
-static filtra_status predict_split(predictor *p, const filtra_dataset *data, filtra_split split,
+/* A sample as the data set has read it: features are standardised already, so logits come from the
+ * model. Predictions of the whole split, [count, outputs], in file order: batches come by length. */
+static filtra_status predict_split(const printer *p, const filtra_dataset *data, filtra_split split,
                                    float *results) {
   filtra_loader *loader;
-  uint32_t size = (uint32_t)p->config.batch_size;
-  float *rows = ft_calloc((size_t)size * (size_t)p->outputs, sizeof *rows);
+  filtra_model *model = ft_predictor_model(p->predictor);
+  size_t row = (size_t)p->info->outputs;
+  uint32_t size = (uint32_t)p->config->batch_size;
+  float *rows = ft_calloc(size * row, sizeof *rows);
   if (!rows) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = size}, &loader);
   uint64_t batches = status ? 0 : filtra_loader_batches(loader);
-  size_t row = (size_t)p->outputs;
   for (uint64_t i = 0; i < batches && !status; i++) {
     filtra_batch batch;
     status = filtra_loader_next(loader, &batch);
-    if (!status) status = filtra_model_predict(p->model, &batch, rows);
+    if (!status) status = filtra_model_predict(model, &batch, rows);
     for (uint32_t b = 0; b < batch.count && !status; b++)
       memcpy(results + batch.indices[b] * row, rows + b * row, row * sizeof *rows);
   }
@@ -216,18 +172,19 @@ static filtra_status predict_split(predictor *p, const filtra_dataset *data, fil
   return status;
 }
 
-static filtra_status show_sample(predictor *p, uint64_t index, const filtra_sample *sample,
-                                 float *results) {
+static filtra_status show_sample(printer *p, uint64_t index, const filtra_sample *sample,
+                                 const float *results) {
   bool value = is_value(p);
+  const filtra_prediction made = ft_predictor_answer(p->predictor, results, p->probabilities);
   if (p->predictions) {
     json_t *object = value ? json_pack("{sI sf}", "sample", (json_int_t)index, "target",
                                        ft_shortest(sample->value))
                            : json_pack("{sI sI}", "sample", (json_int_t)index, "target",
                                        (json_int_t)sample->label);
-    return keep_prediction(p, object, results);
+    return keep_prediction(p, object, &made);
   }
   printf("%llu\t", (unsigned long long)index);
-  print_prediction(p, results);
+  print_prediction(p, &made);
   if (value)
     printf("\t%.6g\n", (double)sample->value);
   else
@@ -235,27 +192,28 @@ static filtra_status show_sample(predictor *p, uint64_t index, const filtra_samp
   return FILTRA_OK;
 }
 
-static filtra_status show_split(predictor *p, const filtra_dataset *data, filtra_split split) {
+static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_split split) {
   uint64_t count = filtra_dataset_get_info(data)->count[split];
+  size_t outputs = (size_t)p->info->outputs;
   if (!count)
     return ft_fail(FILTRA_ERROR_INPUT, "the data have no %s split", filtra_split_name(split));
-  float *results = ft_calloc(count, (size_t)p->outputs * sizeof *results);
+  float *results = ft_calloc(count, outputs * sizeof *results);
   if (!results) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = predict_split(p, data, split, results);
   for (uint64_t i = 0; i < count && !status && !ferror(stdout); i++) {
     filtra_sample sample;
     status = filtra_dataset_sample(data, split, i, &sample);
-    if (!status) status = show_sample(p, i, &sample, results + i * (uint64_t)p->outputs);
+    if (!status) status = show_sample(p, i, &sample, results + i * outputs);
   }
   free(results);
   return status;
 }
 
-static filtra_status predict_data(predictor *p, const char *path, const char *name) {
+static filtra_status predict_data(printer *p, const char *path, const char *name) {
   filtra_split split;
   filtra_dataset *data = NULL;
   FT_TRY(ft_run_find_split(name ? name : "test", &split));
-  filtra_status status = ft_run_open_data(&p->config, path, path ? split : FILTRA_TRAIN, &data);
+  filtra_status status = ft_run_open_data(p->config, path, path ? split : FILTRA_TRAIN, &data);
   if (!status) status = show_split(p, data, split);
   filtra_dataset_close(&data);
   return status;
@@ -263,23 +221,25 @@ static filtra_status predict_data(predictor *p, const char *path, const char *na
 
 /* ---- the command ---- */
 
-static filtra_status open_predictor(predictor *p, filtra_device *device, const char *run) {
-  FT_TRY(ft_run_load_config(run, &p->config));
-  FT_TRY(ft_run_load_fit(run, &p->fit));
-  FT_TRY(ft_run_load_model(run, device, &p->model));
-  p->outputs = filtra_model_outputs(p->model);
-  if (filtra_model_task(p->model) != FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
+static filtra_status open_printer(printer *p, filtra_device *device) {
+  FT_TRY(ft_predictor_open_run(device, p->config, NULL, &p->predictor));
+  p->info = filtra_predictor_get_info(p->predictor);
+  p->probabilities = ft_calloc((size_t)p->info->outputs, sizeof *p->probabilities);
+  if (!p->probabilities) return FILTRA_ERROR_HOST_MEMORY;
+  if (p->info->task != FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "%s is a language model, which predicts no class and no number: see filtra "
                  "generate and filtra eval",
-                 run);
+                 p->config->folder);
 }
 
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
-  predictor p = {.predictions = a->json ? json_array() : NULL};
+  ft_run_config config;
+  printer p = {.config = &config, .predictions = a->json ? json_array() : NULL};
   filtra_status status = filtra_device_open(&a->device, &device);
-  if (!status) status = open_predictor(&p, device, a->run);
+  if (!status) status = ft_run_load_config(a->run, &config);
+  if (!status) status = open_printer(&p, device);
   if (!status)
     status =
         a->data || a->split ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
@@ -288,10 +248,10 @@ static int predict(const predict_arguments *a) {
     code = command_print_json("filtra predict",
                               json_pack("{ss sO}", "run", a->run, "predictions", p.predictions));
   json_decref(p.predictions);
-  ft_run_free_fit(&p.fit);
-  filtra_model_destroy(&p.model);
+  free(p.probabilities);
+  filtra_predictor_destroy(&p.predictor);
   filtra_device_close(&device);
-  return code;
+  return code == COMMAND_DONE && p.bad ? COMMAND_USAGE : code;
 }
 
 static const command_option OPTIONS[] = {

@@ -1,0 +1,63 @@
+#include "train/input.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A JSON file of the folder; *object is NULL where there is none. */
+static filtra_status load_part(const char *folder, const char *name, json_t **object) {
+  char *path = ft_path_join(folder, name);
+  *object = NULL;
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_file_exists(path) ? ft_json_load(path, object) : FILTRA_OK;
+  free(path);
+  return status;
+}
+
+filtra_status ft_input_describe(const char *folder, const ft_run_config *config, char **text) {
+  json_t *object, *tokenizer;
+  *text = NULL;
+  FT_TRY(load_part(folder, FT_RUN_FIT, &object));
+  filtra_status status = load_part(folder, FT_RUN_TOKENIZER, &tokenizer);
+  if (!object) object = json_object();
+  if (!tokenizer) tokenizer = config->tokenizer[0] ? json_string(config->tokenizer) : json_null();
+  bool done = !json_object_set_new(object, "tokenizer", tokenizer) &&
+              !json_object_set_new(object, "truncate", json_boolean(config->truncate));
+  if (!status && done) *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  json_decref(object);
+  if (!status && !*text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  return status;
+}
+
+static filtra_status read_tokenizer(const json_t *value, ft_input *out) {
+  if (json_is_object(value)) {
+    FT_TRY(ft_tokenizer_read(value, &out->owned));
+    out->tokenizer = out->owned;
+  } else if (json_is_string(value)) {
+    out->tokenizer = filtra_tokenizer_find(json_string_value(value));
+    if (!out->tokenizer) return FILTRA_ERROR_INPUT;
+  }
+  return FILTRA_OK;
+}
+
+filtra_status ft_input_read(const char *text, const char *context, ft_input *out) {
+  json_t *object;
+  *out = (ft_input){0};
+  if (!text) return FILTRA_OK;
+  FT_TRY(ft_json_parse(text, strlen(text), context, &object));
+  filtra_status status = read_tokenizer(json_object_get(object, "tokenizer"), out);
+  if (status) ft_fail_context(status, "%s: \"tokenizer\"", context);
+  out->truncate = json_is_true(json_object_get(object, "truncate"));
+  if (!status) status = ft_run_take_fit(json_incref(object), context, &out->fit);
+  json_decref(object);
+  if (status) ft_input_free(out);
+  return status;
+}
+
+void ft_input_free(ft_input *input) {
+  ft_run_free_fit(&input->fit);
+  filtra_tokenizer_destroy(&input->owned);
+  *input = (ft_input){0};
+}

@@ -1,0 +1,504 @@
+/* Requests of several threads over one model: read outside the device's lock, computed in batches of
+ * one padded length under it. At most two batches are under way, each a part of a submission. */
+#include "train/predictor.h"
+
+#include "base/memory.h"
+#include "data/image.h"
+#include "gpu/gpu.h"
+#include "train/input.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_BATCH = 16, MOST_BATCH = 65535, UNDER_WAY = 2, SHORTEST = 16 };
+
+/* A request as the model reads it: 32-bit words, token ids or numbers. */
+typedef struct sample {
+  uint32_t *words[2]; /* the second of a pair */
+  int32_t lengths[2]; /* in tokens */
+  int64_t padded;     /* the length of the graph that it goes through; 0: it has been there */
+} sample;
+
+/* A submission. */
+typedef struct job {
+  struct job *next;
+  uint64_t ticket;
+  size_t count, parts; /* requests; batches under way */
+  float *results;      /* [count, outputs] */
+  struct room {
+    float *logits, *probabilities;
+  } * rooms; /* [count] where the caller wants them */
+  filtra_status status;
+  char *message; /* of a failure that another thread met; NULL: out of memory */
+} job;
+
+/* A batch under way. */
+typedef struct part {
+  job *job;
+  ft_pending_batch pending;
+  size_t *indices; /* [count] of the job's requests */
+  int32_t *lengths;
+  size_t count;
+} part;
+
+struct filtra_predictor {
+  filtra_model *model;
+  ft_input input;
+  filtra_predictor_info info;
+  size_t batch_size, sequences, columns; /* columns: words of a token */
+  /* Under the device's lock: */
+  part parts[UNDER_WAY]; /* the oldest first */
+  size_t part_count;
+  job *jobs;
+  uint64_t tickets;
+};
+
+/* ---- reading requests ---- */
+
+static filtra_status keep_words(const filtra_predictor *p, sample *s, int which, const void *words,
+                                size_t length) {
+  size_t most = (size_t)p->info.max_length;
+  if (!length) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
+  if (length > most && !p->info.truncate)
+    return ft_fail(FILTRA_ERROR_INPUT, "%zu tokens; the model takes at most %zu (max_length)",
+                   length, most);
+  if (length > most) length = most;
+  s->words[which] = ft_calloc(length * p->columns, sizeof(uint32_t));
+  if (!s->words[which]) return FILTRA_ERROR_HOST_MEMORY;
+  if (words) memcpy(s->words[which], words, length * p->columns * sizeof(uint32_t));
+  s->lengths[which] = (int32_t)length;
+  return FILTRA_OK;
+}
+
+static filtra_status read_text(const filtra_predictor *p, sample *s, int which, const char *text,
+                               size_t bytes) {
+  size_t count, room = bytes + 1; /* no tokenizer makes more of a text, a line's end included */
+  if (p->columns > 1 || p->info.features)
+    return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");
+  if (!p->info.tokenizer)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "the model file does not say how text becomes tokens: it was not written by a "
+                   "run; give tokens");
+  int32_t *tokens = ft_calloc(room, sizeof *tokens);
+  if (!tokens) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status =
+      filtra_tokenizer_encode(p->info.tokenizer, text, bytes, tokens, room, &count);
+  if (!status && count > room)
+    status = ft_fail(FILTRA_ERROR_INPUT, "a text of %zu bytes makes %zu tokens", bytes, count);
+  if (!status) status = keep_words(p, s, which, tokens, count);
+  free(tokens);
+  return status;
+}
+
+static filtra_status read_series(const filtra_predictor *p, sample *s, const float *series,
+                                 uint32_t length) {
+  if (!p->info.features) return ft_fail(FILTRA_ERROR_INPUT, "the model reads tokens, not numbers");
+  FT_TRY(keep_words(p, s, 0, series, length));
+  float *to = (float *)s->words[0];
+  const ft_data_fit *fit = &p->input.fit.data;
+  for (size_t i = 0; i < (size_t)s->lengths[0] * p->columns; i++) {
+    if (isinf(to[i])) return ft_fail(FILTRA_ERROR_INPUT, "number %zu of the series is infinite", i);
+    if (fit->features)
+      to[i] = ft_standard(fit->mean[i % p->columns], fit->factor[i % p->columns], to[i]);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_pixels(const filtra_predictor *p, sample *s, const filtra_request *r) {
+  const ft_data_fit *fit = &p->input.fit.data;
+  if (r->channels != 1 && r->channels != 3)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels of %u channels; accepted are 1 and 3",
+                   r->channels);
+  if (p->columns != 1 && p->columns != 3)
+    return ft_fail(FILTRA_ERROR_INPUT, "the model reads %zu numbers a step, no pixels", p->columns);
+  FT_TRY(keep_words(p, s, 0, NULL, r->length));
+  for (size_t i = 0; i < (size_t)s->lengths[0]; i++) {
+    const uint8_t *pixel = r->pixels + i * r->channels;
+    uint8_t bytes[3];
+    if (!p->info.features) {
+      s->words[0][i] = ft_grey_of(pixel, r->channels);
+      continue;
+    }
+    ft_pixel_features(pixel, r->channels, (uint32_t)p->columns, bytes);
+    float *to = (float *)s->words[0] + i * p->columns;
+    for (size_t k = 0; k < p->columns; k++)
+      to[k] = fit->features ? ft_standard_byte(fit->mean[k], fit->factor[k], bytes[k])
+                            : (float)bytes[k];
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_request(const filtra_predictor *p, const filtra_request *r, sample *s) {
+  FT_TRY(FT_CHECK_RESERVED(filtra_request, r));
+  if (!!r->text + !!r->tokens + !!r->series + !!r->pixels != 1 || !!r->second != (p->sequences > 1))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "needs exactly one of text, tokens, series and pixels%s",
+                   p->sequences > 1 ? ", and second: the model compares two texts" : "");
+  if (r->probabilities && p->info.task == FILTRA_TASK_REGRESSION)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "a number has no probabilities");
+  if (r->series) FT_TRY(read_series(p, s, r->series, r->length));
+  if (r->pixels) FT_TRY(read_pixels(p, s, r));
+  if (r->tokens && p->info.features)
+    return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not tokens");
+  if (r->tokens) FT_TRY(keep_words(p, s, 0, r->tokens, r->length));
+  if (r->text) FT_TRY(read_text(p, s, 0, r->text, r->text_length));
+  if (r->second) FT_TRY(read_text(p, s, 1, r->second, r->second_length));
+  int32_t longest = s->lengths[0] > s->lengths[1] ? s->lengths[0] : s->lengths[1];
+  s->padded = ft_graph_length(longest, SHORTEST, p->info.max_length);
+  return FILTRA_OK;
+}
+
+static void free_samples(sample *samples, size_t count) {
+  for (size_t i = 0; samples && i < count; i++) {
+    free(samples[i].words[0]);
+    free(samples[i].words[1]);
+  }
+  free(samples);
+}
+
+static filtra_status read_requests(const filtra_predictor *p, size_t count,
+                                   const filtra_request *requests, sample **out) {
+  *out = ft_calloc(count, sizeof **out);
+  filtra_status status = *out ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count && !status; i++) {
+    status = read_request(p, &requests[i], &(*out)[i]);
+    if (status && count > 1) ft_fail_context(status, "request %zu", i);
+  }
+  if (!status) return FILTRA_OK;
+  free_samples(*out, count);
+  *out = NULL;
+  return status;
+}
+
+/* ---- computing, under the lock ---- */
+
+static void free_job(job *j) {
+  if (!j) return;
+  free(j->results);
+  free(j->rooms);
+  free(j->message);
+  free(j);
+}
+
+static void fail_job(job *j, filtra_status status) {
+  if (j->status) return;
+  j->status = status;
+  j->message = ft_strdup(filtra_error_message());
+}
+
+/* Hands the results of the oldest batch under way to its submission. */
+static void finish_oldest(filtra_predictor *p) {
+  part done = p->parts[0];
+  memmove(p->parts, p->parts + 1, --p->part_count * sizeof *p->parts);
+  size_t outputs = (size_t)p->info.outputs;
+  float *rows = ft_calloc(done.count * outputs, sizeof *rows);
+  filtra_status status =
+      rows ? ft_model_rows(p->model, &done.pending, done.lengths, done.count, rows)
+           : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < done.count && !status; i++)
+    memcpy(done.job->results + done.indices[i] * outputs, rows + i * outputs,
+           outputs * sizeof *rows);
+  if (status) fail_job(done.job, status);
+  done.job->parts--;
+  free(rows);
+  free(done.indices);
+  free(done.lengths);
+}
+
+/* Zeros behind each sequence: some layouts of tokens see them. */
+static filtra_status submit_batch(filtra_predictor *p, const part *t, const sample *samples,
+                                  int64_t padded, ft_pending_batch *pending) {
+  size_t row = (size_t)padded * p->columns;
+  uint32_t *words = ft_calloc(p->sequences * t->count * row, sizeof *words);
+  if (!words) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t k = 0; k < p->sequences; k++)
+    for (size_t i = 0; i < t->count; i++) {
+      const sample *s = &samples[t->indices[i]];
+      memcpy(words + (k * t->count + i) * row, s->words[k],
+             (size_t)s->lengths[k] * p->columns * sizeof *words);
+      t->lengths[k * t->count + i] = s->lengths[k];
+    }
+  filtra_batch batch = {.size = (uint32_t)t->count,
+                        .length = (uint32_t)padded,
+                        .count = (uint32_t)t->count,
+                        .sequences = (uint32_t)p->sequences,
+                        .lengths = t->lengths};
+  if (p->info.features)
+    batch.features = (const float *)words;
+  else
+    batch.tokens = (const int32_t *)words;
+  filtra_status status = ft_model_submit(p->model, &batch, false, pending);
+  free(words);
+  return status;
+}
+
+/* The first request that waits, and the next ones of its padded length. */
+static filtra_status submit_part(filtra_predictor *p, job *j, sample *samples, size_t first) {
+  int64_t padded = samples[first].padded;
+  part t = {.job = j,
+            .indices = ft_calloc(p->batch_size, sizeof *t.indices),
+            .lengths = ft_calloc(p->batch_size * p->sequences, sizeof *t.lengths)};
+  filtra_status status = t.indices && t.lengths ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = first; i < j->count && t.count < p->batch_size && !status; i++) {
+    if (samples[i].padded != padded) continue;
+    t.indices[t.count++] = i;
+    samples[i].padded = 0;
+  }
+  if (!status && p->part_count == UNDER_WAY) finish_oldest(p);
+  if (!status) status = submit_batch(p, &t, samples, padded, &t.pending);
+  if (status) {
+    free(t.indices);
+    free(t.lengths);
+    return status;
+  }
+  p->parts[p->part_count++] = t;
+  j->parts++;
+  return FILTRA_OK;
+}
+
+static void finish_job(filtra_predictor *p, const job *j) {
+  while (j->parts)
+    finish_oldest(p);
+}
+
+static filtra_status submit_job(filtra_predictor *p, job *j, sample *samples) {
+  for (size_t i = 0; i < j->count; i++) {
+    if (!samples[i].padded) continue;
+    filtra_status status = submit_part(p, j, samples, i);
+    if (status) {
+      fail_job(j, status);
+      finish_job(p, j);
+      return ft_fail(j->status, "%s", j->message ? j->message : "out of host memory");
+    }
+  }
+  j->ticket = ++p->tickets;
+  j->next = p->jobs;
+  p->jobs = j;
+  return FILTRA_OK;
+}
+
+/* ---- answers ---- */
+
+static float softmax(const float *logits, int64_t count, int64_t best, float *probabilities) {
+  float sum = 0.0f;
+  for (int64_t i = 0; i < count; i++) {
+    float e = expf(logits[i] - logits[best]);
+    if (probabilities) probabilities[i] = e;
+    sum += e;
+  }
+  for (int64_t i = 0; probabilities && i < count; i++)
+    probabilities[i] /= sum;
+  return 1.0f / sum;
+}
+
+static const char *label_name(const filtra_predictor *p, int64_t label) {
+  if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL)
+    return filtra_tokenizer_symbol(p->info.tokenizer, (uint32_t)label);
+  return (size_t)label < p->info.class_count ? p->info.classes[label] : NULL;
+}
+
+filtra_prediction ft_predictor_answer(const filtra_predictor *p, const float *logits,
+                                      float *probabilities) {
+  int64_t outputs = p->info.outputs, best = 0;
+  if (p->info.task == FILTRA_TASK_REGRESSION)
+    return (filtra_prediction){.label = -1, .value = logits[0]};
+  for (int64_t i = 1; i < outputs; i++)
+    if (logits[i] > logits[best]) best = i;
+  return (filtra_prediction){.label = (int32_t)best,
+                             .name = label_name(p, best),
+                             .probability = softmax(logits, outputs, best, probabilities)};
+}
+
+/* ---- the handle ---- */
+
+static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_options *o) {
+  const ft_model_options *m = &p->model->options;
+  if (o->batch_size > MOST_BATCH)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: batch_size is %u, accepted are 0 to %d",
+                   o->batch_size, MOST_BATCH);
+  FT_TRY(ft_input_read(p->model->input, "the model's " FT_INPUT_KEY, &p->input));
+  const ft_data_fit *fit = &p->input.fit.data;
+  if (fit->features && fit->features != m->features)
+    return ft_fail(FILTRA_ERROR_INPUT, "predictor: standardises %u features, the model has %lld",
+                   fit->features, (long long)m->features);
+  p->batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;
+  p->sequences = (size_t)ft_model_sequences(m);
+  p->columns = m->features ? (size_t)m->features : 1;
+  p->info = (filtra_predictor_info){.task = filtra_model_task(p->model),
+                                    .outputs = ft_model_outputs(m),
+                                    .features = m->features,
+                                    .max_length = m->max_length,
+                                    .tokenizer = p->input.tokenizer,
+                                    .classes = fit->classes,
+                                    .class_count = fit->class_count,
+                                    .truncate = p->input.truncate};
+  for (size_t i = 0; i < o->length_count; i++)
+    for (size_t size = 1; size < 2 * p->batch_size; size *= 2)
+      FT_TRY(ft_model_prepare(p->model, (int64_t)size, o->lengths[i]));
+  return FILTRA_OK;
+}
+
+/* Around a model, which is taken over. */
+static filtra_status make_predictor(filtra_model *model, const filtra_predictor_options *options,
+                                    filtra_predictor **out) {
+  static const filtra_predictor_options defaults;
+  filtra_predictor *p = ft_calloc(1, sizeof *p);
+  if (!p) {
+    filtra_model_destroy(&model);
+    return FILTRA_ERROR_HOST_MEMORY;
+  }
+  p->model = model;
+  filtra_status status = open_predictor(p, options ? options : &defaults);
+  if (status) filtra_predictor_destroy(&p);
+  *out = p;
+  return status;
+}
+
+static filtra_status check_create(const filtra_predictor_options *options) {
+  FT_TRY(FT_CHECK_RESERVED(filtra_predictor_options, options));
+  if (!options || !options->length_count || options->lengths) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: length_count is %zu where lengths is NULL",
+                 options->length_count);
+}
+
+filtra_status filtra_predictor_create(filtra_device *device, const char *path,
+                                      const filtra_predictor_options *options,
+                                      filtra_predictor **out) {
+  filtra_model *model;
+  FT_NEED(out);
+  *out = NULL;
+  FT_TRY(check_create(options));
+  FT_TRY(filtra_model_load(device, path, &model));
+  return make_predictor(model, options, out);
+}
+
+filtra_status filtra_predictor_create_memory(filtra_device *device, const void *bytes, size_t size,
+                                             const filtra_predictor_options *options,
+                                             filtra_predictor **out) {
+  filtra_model *model;
+  FT_NEED(out);
+  *out = NULL;
+  FT_TRY(check_create(options));
+  FT_TRY(filtra_model_load_memory(device, bytes, size, &model));
+  return make_predictor(model, options, out);
+}
+
+filtra_status ft_predictor_open_run(filtra_device *device, const ft_run_config *config,
+                                    const filtra_predictor_options *options,
+                                    filtra_predictor **out) {
+  filtra_model *model;
+  *out = NULL;
+  FT_TRY(ft_run_load_model(config->folder, device, &model));
+  filtra_status status = FILTRA_OK;
+  if (!model->input) status = ft_input_describe(config->folder, config, &model->input);
+  if (!status) return make_predictor(model, options, out);
+  filtra_model_destroy(&model);
+  return status;
+}
+
+filtra_model *ft_predictor_model(filtra_predictor *predictor) {
+  return predictor->model;
+}
+
+void filtra_predictor_destroy(filtra_predictor **predictor) {
+  if (!predictor || !*predictor) return;
+  filtra_predictor *p = *predictor;
+  ft_device_lock(p->model->device);
+  while (p->part_count)
+    finish_oldest(p);
+  ft_device_unlock(p->model->device);
+  while (p->jobs) {
+    job *next = p->jobs->next;
+    free_job(p->jobs);
+    p->jobs = next;
+  }
+  filtra_model_destroy(&p->model);
+  ft_input_free(&p->input);
+  free(p);
+  *predictor = NULL;
+}
+
+const filtra_predictor_info *filtra_predictor_get_info(const filtra_predictor *predictor) {
+  return predictor ? &predictor->info : NULL;
+}
+
+/* ---- asking ---- */
+
+static filtra_status new_job(const filtra_predictor *p, size_t count,
+                             const filtra_request *requests, job **out) {
+  job *j = *out = ft_calloc(1, sizeof *j);
+  if (!j) return FILTRA_ERROR_HOST_MEMORY;
+  j->count = count;
+  j->results = ft_calloc(count * (size_t)p->info.outputs, sizeof *j->results);
+  j->rooms = ft_calloc(count, sizeof *j->rooms);
+  if (!j->results || !j->rooms) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++)
+    j->rooms[i] = (struct room){requests[i].logits, requests[i].probabilities};
+  return FILTRA_OK;
+}
+
+filtra_status filtra_predictor_submit(filtra_predictor *predictor, size_t count,
+                                      const filtra_request *requests, uint64_t *ticket) {
+  FT_NEED(predictor);
+  FT_NEED(requests);
+  FT_NEED(ticket);
+  filtra_predictor *p = predictor;
+  sample *samples;
+  job *j;
+  if (!count) return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: no request");
+  FT_TRY(read_requests(p, count, requests, &samples));
+  filtra_status status = new_job(p, count, requests, &j);
+  if (!status) {
+    ft_device_lock(p->model->device);
+    status = submit_job(p, j, samples);
+    if (!status) *ticket = j->ticket;
+    ft_device_unlock(p->model->device);
+  }
+  if (status) free_job(j);
+  free_samples(samples, count);
+  return status;
+}
+
+/* Takes a submission out of the list, its batches done; NULL: there is none of that ticket. */
+static job *take_job(filtra_predictor *p, uint64_t ticket) {
+  ft_device_lock(p->model->device);
+  job **at = &p->jobs;
+  while (*at && (*at)->ticket != ticket)
+    at = &(*at)->next;
+  job *j = *at;
+  if (j) {
+    *at = j->next;
+    finish_job(p, j);
+  }
+  ft_device_unlock(p->model->device);
+  return j;
+}
+
+filtra_status filtra_predictor_collect(filtra_predictor *predictor, uint64_t ticket,
+                                       filtra_prediction *predictions) {
+  FT_NEED(predictor);
+  FT_NEED(predictions);
+  job *j = take_job(predictor, ticket);
+  if (!j)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "predictor: ticket %llu was not given out, or is collected already",
+                   (unsigned long long)ticket);
+  filtra_status status = j->status;
+  if (status) ft_fail(status, "%s", j->message ? j->message : "out of host memory");
+  size_t outputs = (size_t)predictor->info.outputs;
+  for (size_t i = 0; i < j->count && !status; i++) {
+    const float *logits = j->results + i * outputs;
+    predictions[i] = ft_predictor_answer(predictor, logits, j->rooms[i].probabilities);
+    if (j->rooms[i].logits) memcpy(j->rooms[i].logits, logits, outputs * sizeof *logits);
+  }
+  free_job(j);
+  return status;
+}
+
+filtra_status filtra_predictor_run(filtra_predictor *predictor, size_t count,
+                                   const filtra_request *requests, filtra_prediction *predictions) {
+  uint64_t ticket;
+  FT_NEED(predictions);
+  FT_TRY(filtra_predictor_submit(predictor, count, requests, &ticket));
+  return filtra_predictor_collect(predictor, ticket, predictions);
+}
