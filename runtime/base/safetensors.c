@@ -338,14 +338,17 @@ static filtra_status write_header(writer *w, const char *text) {
   return FILTRA_OK;
 }
 
-/* Puts the digits in the place of the zeros. */
+/* Puts the digits in the place of the zeros, and goes back to the end: memory streams end there. */
 static filtra_status write_sum(writer *w, const char *header) {
   char digits[16];
+  long end = ftell(w->file.stream);
   long at = LENGTH_BYTES + (long)(strstr(header, sum_text) + strlen(sum_text) - header);
   snprintf(digits, sizeof digits, "%08x", w->sum);
   if (fseek(w->file.stream, at, SEEK_SET)) /* which writes what is still to be written */
     return ft_fail(FILTRA_ERROR_IO, "cannot write it: %s", strerror(errno));
   fwrite(digits, 1, SUM_DIGITS, w->file.stream);
+  if (fseek(w->file.stream, end, SEEK_SET))
+    return ft_fail(FILTRA_ERROR_IO, "cannot write it: %s", strerror(errno));
   return FILTRA_OK;
 }
 
@@ -420,7 +423,7 @@ filtra_status ft_safetensors_write_memory(const ft_safetensor *tensors, size_t c
   w.file.stream = open_memstream(&text, size);
   if (!w.file.stream) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   filtra_status status = write_file(&w, NULL, meta, meta_count);
-  bool whole = !fseek(w.file.stream, 0, SEEK_END) && !ferror(w.file.stream);
+  bool whole = !ferror(w.file.stream);
   whole = !fclose(w.file.stream) && whole;
   if (!status && !whole) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   json_decref(w.header);

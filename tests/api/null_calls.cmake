@@ -9,6 +9,7 @@ set(optional
     filtra_graph_backward:upstream filtra_graph_create:options filtra_graph_submit:ticket
     filtra_listops_generate:options filtra_optimizer_create:options
     filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data
+    filtra_predictor_create:options filtra_predictor_create_memory:options
     filtra_sample_token:options filtra_trainer_create:options filtra_trainer_finish:metrics
     filtra_trainer_step:metrics)
 

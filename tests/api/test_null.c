@@ -14,6 +14,7 @@ static filtra_model *model;
 static filtra_trainer *trainer;
 static filtra_generator *generator;
 static filtra_optimizer *optimizer;
+static filtra_predictor *predictor;
 static filtra_dataset *dataset;
 static filtra_loader *loader;
 static filtra_graph *graph; /* a new one for each call: errors are sticky */
@@ -31,6 +32,11 @@ static int open_all(void **state) {
   assert_ok(filtra_trainer_create(model, NULL, &trainer));
   assert_ok(filtra_generator_create(model, NULL, &generator));
   assert_ok(filtra_optimizer_create(filtra_model_parameters(model), NULL, &optimizer));
+  void *bytes;
+  size_t size;
+  assert_ok(filtra_model_save_memory(model, &bytes, &size));
+  assert_ok(filtra_predictor_create_memory(device, bytes, size, NULL, &predictor));
+  filtra_memory_free(bytes);
   assert_ok(filtra_dataset_open(test_listops(), NULL, &dataset));
   assert_ok(filtra_loader_create(dataset, &(filtra_loader_options){.batch_size = 2}, &loader));
   return 0;
@@ -41,6 +47,7 @@ static int close_all(void **state) {
   filtra_graph_destroy(&graph);
   filtra_loader_destroy(&loader);
   filtra_dataset_close(&dataset);
+  filtra_predictor_destroy(&predictor);
   filtra_generator_destroy(&generator);
   filtra_optimizer_destroy(&optimizer);
   filtra_trainer_destroy(&trainer);
@@ -82,6 +89,7 @@ static void *valid(const char *type) {
       {"filtra_dataset *", dataset},
       {"filtra_loader *", loader},
       {"filtra_graph *", graph},
+      {"filtra_predictor *", predictor},
       {"filtra_tokenizer *", (void *)filtra_tokenizer_find("bytes")},
       {"char *", (void *)"/none/such"},
   };

@@ -54,8 +54,10 @@ static void classes_of_lines(void **state) {
   assert_string_equal(json_string_value(json_object_get(entry, "name")),
                       json_integer_value(json_object_get(entry, "class")) ? "yes" : "no");
   json_decref(root);
-  assert_code(predict(run, "good\\nbad?\\n", ""), 2);
+  assert_code(predict(run, "good\\nbad?\\nagain\\n", ""), 2); /* and the rest goes on */
   assert_non_null(strstr(output, "standard input:2: the character '?' U+003F at column 4"));
+  assert_non_null(strstr(output, "\tgood\n"));
+  assert_non_null(strstr(output, "\tagain\n"));
 }
 
 static void longer_texts(void **state) {

@@ -1,0 +1,336 @@
+/* Predictors: what a run's model file answers alone, to whom, and how it refuses. */
+#include "train/predictor.h"
+
+#include "base/memory.h"
+#include "model/model.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <filtra/filtra.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char CLASSES[] = "text,label\nsome good words,yes\nbad ones,no\ngood again,yes\n"
+                              "bad again,no\nrather good,yes\n";
+static const char VALUES[] = "smiles,value\nCC,0.5\nCO,1.5\nOC,-2.5\nCCO,3\n";
+static const char SERIES[] = "@problemName x\n@classLabel true a b\n@data\n1,2,3:a\n3,2,1:b\n"
+                             "1,3,2:a\n9,7,8:b\n";
+
+/* The model file of a run on this data, alone in a folder of its own. */
+static const char *trained(const char *name, const char *data, const char *more) {
+  const char *file = test_path(test_folder(), name), *folder = test_new_run();
+  const char *alone = test_path(test_folder(), "model.safetensors");
+  test_write(file, data, strlen(data));
+  assert_ok(filtra_run_train(
+      test_device(), &(filtra_run_options){.config = test_text("{\"data\": \"%s\", \"width\": 8, "
+                                                               "\"layers\": 1, \"heads\": 1, "
+                                                               "\"steps\": 2, \"batch_size\": 2%s}",
+                                                               file, more),
+                                           .folder = folder}));
+  size_t size;
+  char *bytes = test_read(test_path(folder, "model.safetensors"), &size);
+  test_write(alone, bytes, size);
+  free(bytes);
+  return alone;
+}
+
+static filtra_predictor *open_predictor(const char *path) {
+  filtra_predictor *p;
+  assert_ok(filtra_predictor_create(test_device(), path, NULL, &p));
+  return p;
+}
+
+static filtra_request text(const char *words) {
+  return (filtra_request){.text = words, .text_length = strlen(words)};
+}
+
+static filtra_prediction ask(filtra_predictor *p, filtra_request request) {
+  filtra_prediction answer;
+  assert_ok(filtra_predictor_run(p, 1, &request, &answer));
+  return answer;
+}
+
+static void texts_have_classes(void **state) {
+  (void)state;
+  const char *path = trained("a.csv", CLASSES, "");
+  size_t size;
+  void *bytes = test_read(path, &size);
+  filtra_predictor *p = open_predictor(path), *q;
+  assert_ok(filtra_predictor_create_memory(test_device(), bytes, size, NULL, &q));
+  free(bytes);
+  const filtra_predictor_info *info = filtra_predictor_get_info(p);
+  assert_int_equal(info->class_count, 2);
+  assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
+  float logits[2], probabilities[2];
+  filtra_request request = text("some words");
+  request.logits = logits;
+  request.probabilities = probabilities;
+  filtra_prediction a = ask(p, request), b = ask(q, text("some words"));
+  assert_string_equal(a.name, info->classes[a.label]);
+  assert_true(logits[a.label] >= logits[1 - a.label]);
+  assert_true(a.probability == probabilities[a.label]);
+  assert_float_equal((double)(probabilities[0] + probabilities[1]), 1.0, 1e-6);
+  assert_float_equal((double)(probabilities[1] / probabilities[0]),
+                     exp((double)(logits[1] - logits[0])), 1e-4);
+  assert_memory_equal(&a.probability, &b.probability, sizeof a.probability);
+  filtra_predictor_destroy(&p);
+  filtra_predictor_destroy(&q);
+}
+
+/* Each answer of a call of many lengths is the one that the request gets alone, whatever came
+ * before; the mixer with a flat layout would see what lies behind a sequence. */
+static void answers_depend_on_the_request_alone(void **state) {
+  (void)state;
+  static const char *const mixers[] = {
+      "", ", \"mixer\": {\"name\": \"synvolution\", \"layout\": \"flat\"}"};
+  char words[40][64];
+  for (size_t m = 0; m < FT_COUNT(mixers); m++) {
+    filtra_request requests[40];
+    filtra_prediction together[40];
+    float logits[40][2], alone[2];
+    filtra_predictor *p = open_predictor(
+        trained("a.csv", CLASSES,
+                test_text(", \"tokenizer\": \"bytes\", \"max_length\": 64%s", mixers[m])));
+    for (size_t i = 0; i < FT_COUNT(requests); i++) {
+      memset(words[i], 'a' + (char)(i % 20), sizeof words[i]);
+      requests[i] =
+          (filtra_request){.text = words[i], .text_length = 1 + i * 37 % 63, .logits = logits[i]};
+    }
+    assert_ok(filtra_predictor_run(p, FT_COUNT(requests), requests, together));
+    for (size_t i = 0; i < FT_COUNT(requests); i++) {
+      requests[i].logits = alone;
+      (void)ask(p, requests[i]);
+      for (size_t k = 0; k < 2; k++)
+        assert_float_equal((double)alone[k], (double)logits[i][k], 1e-5);
+    }
+    filtra_predictor_destroy(&p);
+  }
+}
+
+static void values_series_and_tokens(void **state) {
+  (void)state;
+  filtra_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
+  filtra_prediction answer = ask(p, text("CCO"));
+  assert_int_equal(answer.label, -1);
+  assert_true(answer.name == NULL && isfinite(answer.value) && answer.value != 0.0f);
+  filtra_predictor_destroy(&p);
+
+  p = open_predictor(trained("x_TRAIN.ts", SERIES, ""));
+  const float series[] = {1, 2, 3}, moved[] = {101, 102, 103}, missing[] = {1, NAN, 3};
+  float logits[3][2];
+  filtra_request requests[] = {{.series = series, .length = 3, .logits = logits[0]},
+                               {.series = moved, .length = 3, .logits = logits[1]},
+                               {.series = missing, .length = 3, .logits = logits[2]}};
+  filtra_prediction answers[3];
+  assert_ok(filtra_predictor_run(p, 3, requests, answers));
+  assert_true(logits[0][0] != logits[1][0] && isfinite(logits[2][0]));
+  assert_true(!strcmp(answers[0].name, "a") || !strcmp(answers[0].name, "b"));
+  filtra_request request = text("1,2,3");
+  assert_fails(filtra_predictor_run(p, 1, &request, answers), FILTRA_ERROR_INPUT,
+               "reads numbers, not text");
+  filtra_predictor_destroy(&p);
+}
+
+/* Pixels give what the data set's reader gives for the same image. */
+static void pixels_are_read_as_the_data_are(void **state) {
+  (void)state;
+  static const char *const kinds[] = {"grey", "rgb"};
+  uint8_t file[40 * 3073];
+  for (size_t i = 0; i < sizeof file; i++)
+    file[i] = (uint8_t)(i % 3073 ? i * 7919 >> 5 : (i / 3073) % 10);
+  for (size_t k = 0; k < FT_COUNT(kinds); k++) {
+    const char *name = test_path(test_folder(), "data_batch_1.bin"), *folder = test_new_run();
+    test_write(name, file, sizeof file);
+    assert_ok(filtra_run_train(
+        test_device(),
+        &(filtra_run_options){.config = test_text("{\"data\": \"%s\", \"width\": 4, \"layers\": 1, "
+                                                  "\"heads\": 1, \"steps\": 1, \"batch_size\": 2, "
+                                                  "\"mixer\": \"agf\", \"pixels\": \"%s\"}",
+                                                  name, kinds[k]),
+                              .folder = folder}));
+    ft_run_config config;
+    filtra_dataset *data;
+    filtra_loader *loader;
+    filtra_batch batch;
+    filtra_predictor *p;
+    assert_ok(ft_run_load_config(folder, &config));
+    assert_ok(ft_predictor_open_run(test_device(), &config, NULL, &p));
+    assert_ok(ft_run_open_data(&config, NULL, FILTRA_TRAIN, &data));
+    assert_ok(filtra_loader_create(data, &(filtra_loader_options){.batch_size = 1}, &loader));
+    assert_ok(filtra_loader_next(loader, &batch));
+    float want[10], got[10];
+    assert_ok(filtra_model_predict(ft_predictor_model(p), &batch, want));
+    size_t image = 0; /* whose label and first pixels are the sample's: file order, some held out */
+    uint8_t pixels[3072];
+    const ft_split *train = &data->splits[FILTRA_TRAIN];
+    if (train->rows) image = train->rows[0];
+    for (size_t i = 0; i < sizeof pixels; i++)
+      pixels[i] = file[image * 3073 + 1 + i % 3 * 1024 + i / 3]; /* planes to pixels */
+    filtra_request request = {.pixels = pixels, .length = 1024, .channels = 3, .logits = got};
+    (void)ask(p, request);
+    assert_memory_equal(got, want, sizeof got);
+    filtra_loader_destroy(&loader);
+    filtra_dataset_close(&data);
+    filtra_predictor_destroy(&p);
+  }
+}
+
+/* ---- several at once ---- */
+
+typedef struct client {
+  filtra_predictor *predictor;
+  float want[4];
+  unsigned seed, wrong;
+} client;
+
+static const char *const questions[] = {"good", "bad ones", "some words again", "rather"};
+
+static void *ask_often(void *user) {
+  client *c = user;
+  for (unsigned i = 0; i < 100; i++) {
+    size_t q = (i + c->seed) % FT_COUNT(questions);
+    filtra_request request = text(questions[q]);
+    filtra_prediction answer;
+    c->wrong += filtra_predictor_run(c->predictor, 1, &request, &answer) ||
+                answer.probability != c->want[q];
+  }
+  return NULL;
+}
+
+static void threads_share_the_weights(void **state) {
+  (void)state;
+  filtra_predictor *p;
+  const uint32_t lengths[] = {16, 32};
+  const char *path = trained("a.csv", CLASSES, "");
+  assert_ok(filtra_predictor_create(
+      test_device(), path, &(filtra_predictor_options){.lengths = lengths, .length_count = 2}, &p));
+  uint64_t memory = filtra_device_memory_used(test_device());
+  client clients[4];
+  pthread_t threads[4];
+  for (unsigned i = 0; i < 4; i++) {
+    clients[i] = (client){.predictor = p, .seed = i};
+    for (size_t q = 0; q < FT_COUNT(questions); q++)
+      clients[i].want[q] = ask(p, text(questions[q])).probability;
+  }
+  for (unsigned i = 0; i < 4; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &clients[i]), 0);
+  for (unsigned i = 0; i < 4; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(clients[i].wrong, 0);
+  }
+  assert_int_equal(filtra_device_memory_used(test_device()), memory); /* all was made before */
+  filtra_predictor_destroy(&p);
+}
+
+static void submissions_are_collected_in_any_order(void **state) {
+  (void)state;
+  filtra_predictor *p = open_predictor(trained("a.csv", CLASSES, ""));
+  uint64_t tickets[5], last;
+  filtra_prediction answer;
+  for (size_t i = 0; i < 5; i++) {
+    filtra_request request = text(questions[i % 4]);
+    assert_ok(filtra_predictor_submit(p, 1, &request, &tickets[i]));
+  }
+  for (size_t i = 5; i-- > 1;) {
+    assert_ok(filtra_predictor_collect(p, tickets[i], &answer));
+    assert_true(answer.probability == ask(p, text(questions[i % 4])).probability);
+  }
+  assert_fails(filtra_predictor_collect(p, tickets[3], &answer), FILTRA_ERROR_ARGUMENT,
+               "collected already");
+  filtra_request request = text("good");
+  assert_ok(filtra_predictor_submit(p, 1, &request, &last));
+  filtra_predictor_destroy(&p); /* with two that nobody collects */
+}
+
+/* ---- what cannot be answered ---- */
+
+static void mistakes_are_told(void **state) {
+  (void)state;
+  filtra_predictor *p = open_predictor(trained("a.csv", CLASSES, ", \"max_length\": 32"));
+  filtra_request requests[2] = {text("good"), text("good?")};
+  filtra_prediction answers[2];
+  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT,
+               "request 1: the character '?'");
+  requests[1] = text("");
+  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT, "no tokens");
+  requests[1] = text("a good good good good good good good good good");
+  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT,
+               "request 1: 46 tokens; the model takes at most 32");
+  requests[1].reserved[0] = 1;
+  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT, "reserved");
+  requests[1] = (filtra_request){0};
+  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,
+               "exactly one of text");
+  int32_t token = 999;
+  requests[1] = (filtra_request){.tokens = &token, .length = 1};
+  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT, "token 999");
+  assert_non_null(ask(p, text("good")).name); /* all the same */
+  filtra_predictor_destroy(&p);
+}
+
+/* A model of an older version: its run's other files say what its own does not. */
+static void older_runs_are_completed(void **state) {
+  (void)state;
+  const char *file = test_path(test_folder(), "a.csv"), *folder = test_new_run();
+  test_write(file, CLASSES, strlen(CLASSES));
+  assert_ok(filtra_run_train(
+      test_device(), &(filtra_run_options){.config = test_text("{\"data\": \"%s\", \"steps\": 1, "
+                                                               "\"batch_size\": 2}",
+                                                               file),
+                                           .folder = folder}));
+  const char *path = test_path(folder, "model.safetensors");
+  filtra_model *model;
+  assert_ok(filtra_model_load(test_device(), path, &model));
+  free(model->input);
+  model->input = NULL;
+  assert_ok(filtra_model_save(model, path));
+  filtra_model_destroy(&model);
+
+  filtra_predictor *p = open_predictor(path);
+  filtra_request request = text("good");
+  filtra_prediction answer;
+  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+               "does not say how text becomes tokens");
+  filtra_predictor_destroy(&p);
+  ft_run_config config;
+  assert_ok(ft_run_load_config(folder, &config));
+  assert_ok(ft_predictor_open_run(test_device(), &config, NULL, &p));
+  assert_non_null(ask(p, text("good")).name);
+  filtra_predictor_destroy(&p);
+}
+
+static void a_broken_answer_is_no_answer(void **state) {
+  (void)state;
+  filtra_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
+  filtra_parameters *all = filtra_model_parameters(ft_predictor_model(p));
+  int64_t shape[FILTRA_MAX_DIMS];
+  size_t last = filtra_parameters_count(all) - 1, count = 1;
+  for (int i = 0; i < filtra_parameters_shape(all, last, shape); i++)
+    count *= (size_t)shape[i];
+  float *values = ft_calloc(count, sizeof *values);
+  for (size_t i = 0; i < count; i++)
+    values[i] = NAN;
+  assert_ok(filtra_parameters_set(all, filtra_parameters_name(all, last), values, count));
+  free(values);
+  filtra_request request = text("CC");
+  filtra_prediction answer;
+  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_NONFINITE, "not usable");
+  filtra_predictor_destroy(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(texts_have_classes),
+      cmocka_unit_test(answers_depend_on_the_request_alone),
+      cmocka_unit_test(values_series_and_tokens),
+      cmocka_unit_test(pixels_are_read_as_the_data_are),
+      cmocka_unit_test(threads_share_the_weights),
+      cmocka_unit_test(submissions_are_collected_in_any_order),
+      cmocka_unit_test(mistakes_are_told),
+      cmocka_unit_test(older_runs_are_completed),
+      cmocka_unit_test(a_broken_answer_is_no_answer),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
