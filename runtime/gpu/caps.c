@@ -193,6 +193,32 @@ static bool has_few_registers(const filtra_device_info *info) {
          (info->subgroup_size_min <= 8 || !strncmp(info->name, "Apple ", 6));
 }
 
+const ft_constants *ft_constants_of(const ft_caps *caps) {
+  /* lavapipe pays 0.2 us for each workgroup, as much as for a row. */
+  static const ft_constants cpu = {.flat_elements = 16,
+                                   .batch_groups = 64,
+                                   .row_groups = 512,
+                                   .column_sums = 4,
+                                   .product_groups = 32,
+                                   .product_chunk = 1024,
+                                   .chain_teams = 8,
+                                   .chain_steps = 256,
+                                   .slowest_flops = 2e10,
+                                   .slowest_bytes = 5e9};
+  static const ft_constants gpu = {.flat_elements = 4,
+                                   .batch_groups = 8192,
+                                   .row_groups = FT_MOST_GROUPS,
+                                   .team_workgroup = 128,
+                                   .column_sums = 1,
+                                   .product_groups = 192,
+                                   .product_chunk = 256,
+                                   .chain_teams = 2048,
+                                   .chain_steps = 32,
+                                   .slowest_flops = 2e10,
+                                   .slowest_bytes = 5e9};
+  return caps->cpu ? &cpu : &gpu;
+}
+
 double ft_submission_seconds(bool cpu) {
   return cpu ? 0.0 : 0.1; /* nobody watches over a CPU driver */
 }

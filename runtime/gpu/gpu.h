@@ -43,6 +43,26 @@ typedef struct ft_caps {
   double submission_seconds; /* that one submission should take at most; 0: no limit */
 } ft_caps;
 
+/** What Vulkan guarantees in each dimension of a dispatch. */
+enum { FT_MOST_GROUPS = 65535 };
+
+/** What is known of a class of devices, CPU drivers or GPUs, and not asked of the one at hand: how much
+ * work keeps it busy. All in one table (gpu/caps.c). */
+typedef struct ft_constants {
+  uint32_t flat_elements;  /* an invocation takes of a flat range: starting a workgroup costs */
+  uint32_t batch_groups;   /* workgroups that are worth starting for many samples alike */
+  uint32_t row_groups;     /* the same for rows that a team walks over */
+  uint32_t team_workgroup; /* invocations of a workgroup of several teams; 0: one team each */
+  uint32_t column_sums;    /* columns that an invocation adds up at a time */
+  uint32_t product_groups; /* workgroups that a matrix product needs to keep the device busy, */
+  uint32_t product_chunk;  /* and the least part of its inner dimension that pays */
+  uint32_t chain_teams;    /* teams that a walk along the tokens needs to keep the device busy, */
+  uint32_t chain_steps;    /* and the fewest steps of one that pay */
+  /* Of the slowest device of the class that we care for, with kernels that we made for others. */
+  double slowest_flops, slowest_bytes;
+} ft_constants;
+const ft_constants *ft_constants_of(const ft_caps *caps);
+
 /** Whether kernels in workgroups of this many invocations run in subgroups of exactly `size` when
  * they require it. */
 bool ft_caps_runs(const ft_caps *caps, uint32_t size, uint32_t workgroup);

@@ -21,7 +21,9 @@ struct filtra_device {
   VkSemaphore timeline; /* counts submissions */
   uint64_t submitted;   /* last timeline value handed out */
   bool lost;
-  bool compiler; /* opened to compile only: buffers are empty, nothing is submitted */
+  _Atomic uintptr_t owner; /* the thread that is inside one of gpu/'s calls; 0: none */
+  uint32_t entered;        /* how deep */
+  bool compiler;           /* opened to compile only: buffers are empty, nothing is submitted */
   uint64_t memory_used;
   struct ft_pipeline_store *pipelines;
   struct ft_staging *staging;
@@ -31,6 +33,10 @@ struct filtra_device {
 };
 
 /* ---- submit.c ---- */
+
+/** Around what two threads must not do at once: fails with ARGUMENT while another one is inside. */
+filtra_status ft_enter(filtra_device *dev);
+void ft_leave(filtra_device *dev);
 
 /** Turns a VkResult into a status and a sentence that names the call; marks the device lost.
  * `dev` may be NULL where there is none yet. */

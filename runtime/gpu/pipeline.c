@@ -239,8 +239,8 @@ static filtra_status check_from(filtra_device *dev, size_t first) {
   return FILTRA_OK;
 }
 
-filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
-                               ft_pipeline **out) {
+static filtra_status get_pipelines(filtra_device *dev, const ft_kernel_key *keys, size_t count,
+                                   ft_pipeline **out) {
   size_t first = dev->pipelines->count;
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < count && !status; i++)
@@ -250,6 +250,14 @@ filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, si
     status = check_from(dev, first);
   }
   if (status) drop_from(dev, first);
+  return status;
+}
+
+filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
+                               ft_pipeline **out) {
+  FT_TRY(ft_enter(dev));
+  filtra_status status = get_pipelines(dev, keys, count, out);
+  ft_leave(dev);
   return status;
 }
 

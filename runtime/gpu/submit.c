@@ -102,14 +102,34 @@ filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call
                  (int)result);
 }
 
+/* ---- one thread at a time ---- */
+
+static _Thread_local char this_thread; /* its address is the thread's name */
+
+filtra_status ft_enter(filtra_device *dev) {
+  uintptr_t me = (uintptr_t)&this_thread, nobody = 0;
+  if (atomic_load_explicit(&dev->owner, memory_order_relaxed) != me &&
+      !atomic_compare_exchange_strong(&dev->owner, &nobody, me))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "device %s is being used by another thread: one at a time per device, with all "
+                   "that was made on it; open it twice, or take a lock",
+                   dev->caps.info.name);
+  dev->entered++;
+  return FILTRA_OK;
+}
+
+void ft_leave(filtra_device *dev) {
+  if (--dev->entered == 0) atomic_store(&dev->owner, 0);
+}
+
 /* ---- submission ---- */
 
 static filtra_status refuse_lost(const filtra_device *dev) {
   return dev->lost ? fail_lost(dev, "earlier", 7) : FILTRA_OK;
 }
 
-filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
-                        uint64_t *ticket) {
+static filtra_status submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
+                            uint64_t *ticket) {
   FT_TRY(refuse_lost(dev));
   if (dev->compiler) return ft_fail(FILTRA_ERROR_UNSUPPORTED, "this device only compiles");
   VkCommandBufferSubmitInfo some[8], *infos = some;
@@ -142,7 +162,15 @@ filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_
   return FILTRA_OK;
 }
 
-filtra_status ft_wait(filtra_device *dev, uint64_t ticket) {
+filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
+                        uint64_t *ticket) {
+  FT_TRY(ft_enter(dev));
+  filtra_status status = submit(dev, commands, count, ticket);
+  ft_leave(dev);
+  return status;
+}
+
+static filtra_status wait(filtra_device *dev, uint64_t ticket) {
   FT_TRY(refuse_lost(dev));
   if (ticket > dev->submitted) { /* would wait for ever */
     return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -154,6 +182,13 @@ filtra_status ft_wait(filtra_device *dev, uint64_t ticket) {
                               .pSemaphores = &dev->timeline,
                               .pValues = &ticket};
   return FT_VK(dev, dev->vk.vkWaitSemaphores(dev->device, &info, UINT64_MAX));
+}
+
+filtra_status ft_wait(filtra_device *dev, uint64_t ticket) {
+  FT_TRY(ft_enter(dev));
+  filtra_status status = wait(dev, ticket);
+  ft_leave(dev);
+  return status;
 }
 
 bool ft_done(filtra_device *dev, uint64_t ticket) {

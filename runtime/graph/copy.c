@@ -4,14 +4,13 @@
 #include <string.h>
 
 uint32_t ft_groups_for(int64_t count, int64_t per_group) {
-  const int64_t most = 65535; /* what every Vulkan device takes in one dimension */
   int64_t groups = (count + per_group - 1) / per_group;
-  return (uint32_t)(groups < 1 ? 1 : groups > most ? most : groups);
+  return (uint32_t)(groups < 1 ? 1 : groups > FT_MOST_GROUPS ? FT_MOST_GROUPS : groups);
 }
 
-/* A CPU driver pays for each workgroup (0.2 us on lavapipe), a GPU wants many. */
 uint32_t ft_flat_groups(const filtra_graph *g, int64_t count) {
-  return ft_groups_for(count, FT_FLAT_WORKGROUP * (ft_caps_of(g->device)->cpu ? 16 : 4));
+  return ft_groups_for(count,
+                       FT_FLAT_WORKGROUP * ft_constants_of(ft_caps_of(g->device))->flat_elements);
 }
 
 /* As in shaders/copy/copy.comp. */

@@ -11,9 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What the slowest GPU that we care for does with kernels that we made for others. */
-static const double SLOWEST_FLOPS = 2e10, SLOWEST_BYTES = 5e9;
-
 typedef struct ft_part {
   uint32_t call, base[3], groups[3];
   bool first, last; /* of its call: the call's barrier goes before the first */
@@ -34,8 +31,8 @@ struct ft_submissions {
 
 /* ---- planning ---- */
 
-static double estimate(const ft_recorded_call *c) {
-  return c->flops / SLOWEST_FLOPS + c->bytes / SLOWEST_BYTES;
+static double estimate(const ft_constants *constants, const ft_recorded_call *c) {
+  return c->flops / constants->slowest_flops + c->bytes / constants->slowest_bytes;
 }
 
 /* Parts that a call of so many seconds is cut into, along its longest axis. */
@@ -66,12 +63,13 @@ static filtra_status add_part(struct ft_submissions *s, const ft_part *part, dou
 /* Calls cost `seconds` each; NULL: estimates. */
 static filtra_status plan(filtra_graph *g, const double *seconds) {
   struct ft_submissions *s = g->submissions;
+  const ft_constants *constants = ft_constants_of(ft_caps_of(g->device));
   double budget = ft_caps_of(g->device)->submission_seconds, filled = 0.0;
   s->part_count = s->count = 0;
   for (size_t i = 0; i < g->call_count; i++) {
     const ft_recorded_call *c = &g->calls[i];
     int axis = 0;
-    double cost = seconds ? seconds[i] : estimate(c);
+    double cost = seconds ? seconds[i] : estimate(constants, c);
     uint32_t parts = budget > 0.0 ? parts_of(c, cost, budget, &axis) : 1;
     for (uint32_t k = 0; k < parts; k++) {
       ft_part part = {.call = (uint32_t)i, .first = k == 0, .last = k + 1 == parts};

@@ -22,9 +22,9 @@ static uint32_t divide_up(uint64_t a, uint64_t b) {
 /* Chunks of steps. Cutting costs another pass over the input, so only as many as the device needs
  * to be busy; and few enough that stringing their carries together, one after the other, takes no
  * longer than walking through one. */
-static uint32_t standard_chunks(bool cpu, uint64_t teams, uint32_t steps) {
-  const uint64_t enough = cpu ? 8 : 2048;
-  const double shortest = cpu ? 256 : 32;
+static uint32_t standard_chunks(const ft_constants *constants, uint64_t teams, uint32_t steps) {
+  const uint64_t enough = constants->chain_teams;
+  const double shortest = constants->chain_steps;
   if (teams >= enough || steps < 2 * shortest) return 1;
   double chunk = (double)steps * (double)teams / (double)enough;
   return divide_up(steps, (uint32_t)ceil(fmax(fmax(chunk, shortest), sqrt((double)steps))));
@@ -39,7 +39,7 @@ static ft_configuration standard(const ft_caps *caps, const struct plan *p) {
     per_lane *= 2;
   const uint64_t teams = (uint64_t)p->batch * divide_up(p->features, per_lane * p->lanes);
   return (ft_configuration){{per_lane, caps->cpu || caps->few_registers ? 1 : 4,
-                             standard_chunks(caps->cpu, teams, p->steps)}};
+                             standard_chunks(ft_constants_of(caps), teams, p->steps)}};
 }
 
 static void cut(struct plan *p, const ft_configuration *c) {
@@ -176,8 +176,6 @@ static struct plan choose_plan(const filtra_device *dev, const ft_chain *c) {
 
 /* ---- the three kernels ---- */
 
-enum { MOST_GROUPS = 65535 }; /* what every device takes; the kernels' invocations stride */
-
 /* Teams that are subgroups, workgroups, and those of CPU drivers. */
 typedef struct names {
   const char *exact, *whole, *wide;
@@ -218,7 +216,7 @@ static void emit_teams(filtra_graph *g, const struct plan *p, ft_kernel_call *ca
                        uint64_t teams) {
   ft_team_grid grid = ft_teams(ft_graph_device(g), (int64_t)teams);
   if (!p->exact)
-    grid = (ft_team_grid){p->lanes, (uint32_t)(teams < MOST_GROUPS ? teams : MOST_GROUPS)};
+    grid = (ft_team_grid){p->lanes, (uint32_t)(teams < FT_MOST_GROUPS ? teams : FT_MOST_GROUPS)};
   call->workgroup = grid.workgroup;
   call->groups[0] = grid.groups;
   ft_call(g, call);
@@ -247,7 +245,7 @@ static filtra_tensor *emit_carries(filtra_graph *g, const struct plan *p, ft_ker
   call.workgroup =
       ft_caps_of(dev)->row_workgroup; /* one element each: the chunks come one by one */
   const uint32_t groups = divide_up((uint64_t)vectors * p->batch * p->features, call.workgroup);
-  call.groups[0] = groups < MOST_GROUPS ? groups : MOST_GROUPS;
+  call.groups[0] = groups < FT_MOST_GROUPS ? groups : FT_MOST_GROUPS;
   call.flops = call.bytes = 0;
   ft_call(g, &call);
   return carries;

@@ -87,16 +87,12 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
   return o;
 }
 
-/* A GPU is taken to need this many workgroups to be busy. */
-enum { GPU_WORKGROUPS = 192, GPU_LEAST_CHUNK = 256, CPU_WORKGROUPS = 32, CPU_LEAST_CHUNK = 1024 };
-
 /* Cuts K where the tiles of C alone do not fill the device: parts of at least so many steps of k
  * that there are enough workgroups. */
 static int64_t standard_parts(const filtra_device *dev, const ft_gemm *p, const gemm_plan *plan) {
-  const bool cpu = ft_caps_of(dev)->cpu;
-  const int64_t enough = cpu ? CPU_WORKGROUPS : GPU_WORKGROUPS;
-  int64_t parts = ceil_div(enough, workgroups(p, plan));
-  int64_t most = p->k / (cpu ? CPU_LEAST_CHUNK : GPU_LEAST_CHUNK);
+  const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
+  int64_t parts = ceil_div(constants->product_groups, workgroups(p, plan));
+  int64_t most = p->k / constants->product_chunk;
   if (parts > most) parts = most;
   return parts < 2 || !splittable(p) ? 1 : parts;
 }
@@ -184,6 +180,7 @@ static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p)
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
   enum { CHOICES = 4 };
   const ft_caps *caps = ft_caps_of(dev);
+  const ft_constants *constants = ft_constants_of(caps);
   ft_configuration best = {0};
   for (size_t i = 0; i < CHOICES; i++) {
     ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_TILED, i);
@@ -192,8 +189,8 @@ static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *
     if (caps->few_registers && v[TILED_ROWS] * v[TILED_COLUMNS] > 16) continue;
     best = c;
     gemm_plan plan = plan_tiled(&c);
-    int64_t parts = splittable(p) ? p->k / GPU_LEAST_CHUNK : 1;
-    if (workgroups(p, &plan) * (parts > 1 ? parts : 1) >= GPU_WORKGROUPS) break;
+    int64_t parts = splittable(p) ? p->k / constants->product_chunk : 1;
+    if (workgroups(p, &plan) * (parts > 1 ? parts : 1) >= constants->product_groups) break;
   }
   gemm_plan plan = plan_tiled(&best);
   best.value[TILED_PARTS] = (uint32_t)standard_parts(dev, p, &plan);

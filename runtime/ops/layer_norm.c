@@ -37,9 +37,8 @@ static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, f
   filtra_tensor *gain = ft_grad_target(g, c->gain, &accumulate_gain);
   filtra_tensor *bias = ft_grad_target(g, c->bias, &accumulate_bias);
   if (!gain && !bias) return;
-  enum { CPU_HELD = 4, GPU_HELD = 1 };
   const ft_caps *caps = ft_caps_of(ft_graph_device(g));
-  uint32_t held = caps->cpu ? CPU_HELD : GPU_HELD;
+  uint32_t held = ft_constants_of(caps)->column_sums;
   int64_t rows = ft_rows(c->x), columns = ft_columns(c->x), chunk = ft_chunk_rows(rows);
   int64_t sums_shape[] = {(rows + chunk - 1) / chunk, columns};
   int64_t block = (int64_t)held * caps->row_workgroup;

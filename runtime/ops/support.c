@@ -4,7 +4,8 @@
 #include <string.h>
 
 uint32_t ft_batch_groups(const filtra_graph *g, int64_t count, int64_t batch) {
-  int64_t enough = (ft_caps_of(ft_graph_device(g))->cpu ? 64 : 8192) / ft_flat_groups(g, count);
+  const ft_constants *constants = ft_constants_of(ft_caps_of(ft_graph_device(g)));
+  int64_t enough = constants->batch_groups / ft_flat_groups(g, count);
   return ft_groups_for(enough < batch ? enough : batch, 1);
 }
 
@@ -14,17 +15,17 @@ uint32_t ft_sum_groups(const filtra_device *dev, int64_t count) {
   return groups > MOST_SUMS ? MOST_SUMS : groups;
 }
 
-/* On CPU drivers few workgroups with many rows each, since starting one costs as much as a row. */
+/* A workgroup is one team where subgroups are not usable, or starting it costs as much as a row. */
 ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
-  enum { CPU_GROUPS = 512, GPU_WORKGROUP = 128 };
   const ft_caps *caps = ft_caps_of(dev);
-  if (caps->cpu) {
-    uint32_t groups = ft_groups_for(rows, 1);
-    return (ft_team_grid){caps->row_workgroup, groups > CPU_GROUPS ? CPU_GROUPS : groups};
+  const ft_constants *constants = ft_constants_of(caps);
+  uint32_t teams = 1, workgroup = caps->row_workgroup;
+  if (caps->subgroup && constants->team_workgroup) {
+    workgroup = constants->team_workgroup;
+    if (workgroup > caps->info.subgroup_size) teams = workgroup / caps->info.subgroup_size;
   }
-  if (!caps->subgroup) return (ft_team_grid){caps->row_workgroup, ft_groups_for(rows, 1)};
-  uint32_t teams = GPU_WORKGROUP / caps->info.subgroup_size;
-  return (ft_team_grid){GPU_WORKGROUP, ft_groups_for(rows, teams ? teams : 1)};
+  uint32_t groups = ft_groups_for(rows, teams);
+  return (ft_team_grid){workgroup, groups < constants->row_groups ? groups : constants->row_groups};
 }
 
 int64_t ft_chunk_rows(int64_t rows) {

@@ -394,6 +394,41 @@ static void test_open_without_memory(void **state) {
   filtra_device_close(&device); /* NULL by now: nothing to do */
 }
 
+static void *wait_idle(void *argument) {
+  static filtra_status status[2];
+  status[0] = ft_wait_idle(argument);
+  return status;
+}
+
+static void *use_from_elsewhere(void *argument) {
+  filtra_device *dev = argument;
+  static filtra_status status[2];
+  uint64_t ticket;
+  status[0] = ft_wait(dev, 0);
+  status[1] = ft_submit(dev, NULL, 0, &ticket);
+  assert_non_null(strstr(filtra_error_message(), "used by another thread"));
+  return status;
+}
+
+/* While one thread is inside a call, another one gets an error and no more; behind it, it may. */
+static void test_two_threads(void **state) {
+  (void)state;
+  filtra_device *dev = test_open_device(NULL);
+  for (int inside = 1; inside >= 0; inside--) {
+    pthread_t thread;
+    void *result;
+    if (inside) assert_ok(ft_enter(dev));
+    assert_int_equal(pthread_create(&thread, NULL, inside ? use_from_elsewhere : wait_idle, dev),
+                     0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    const filtra_status *status = result;
+    assert_int_equal(status[0], inside ? FILTRA_ERROR_ARGUMENT : FILTRA_OK);
+    assert_int_equal(status[1], inside ? FILTRA_ERROR_ARGUMENT : FILTRA_OK);
+    if (inside) ft_leave(dev);
+  }
+  test_close_device(&dev);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_list),
@@ -408,6 +443,7 @@ int main(void) {
       cmocka_unit_test(test_decisions),
       cmocka_unit_test(test_two_at_once),
       cmocka_unit_test(test_lost),
+      cmocka_unit_test(test_two_threads),
       cmocka_unit_test(test_lost_early),
       cmocka_unit_test(test_validation_speaks),
       cmocka_unit_test(test_open_faults),

@@ -221,8 +221,20 @@ static void test_memory(void **state) {
   test_close_device(&device);
 }
 
+/* Counters of few bits wrap while a call runs: 36 bits of them do every minute at 1 ns. */
+static void test_wrapped_timestamps(void **state) {
+  (void)state;
+  ft_caps caps = {.timestamp_ns = 2, .timestamp_bits = 36};
+  const uint64_t top = UINT64_C(1) << 36;
+  assert_true(ft_timestamp_seconds(&caps, 100, 600) == 1e-6);
+  assert_true(ft_timestamp_seconds(&caps, top - 100, 400) == 1e-6);
+  caps.timestamp_bits = 64;
+  assert_true(ft_timestamp_seconds(&caps, UINT64_MAX - 99, 400) == 1e-6);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_wrapped_timestamps),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_subgroup_size),
       cmocka_unit_test(test_class),
