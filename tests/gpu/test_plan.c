@@ -226,10 +226,10 @@ static void test_wrapped_timestamps(void **state) {
   (void)state;
   ft_caps caps = {.timestamp_ns = 2, .timestamp_bits = 36};
   const uint64_t top = UINT64_C(1) << 36;
-  assert_true(ft_timestamp_seconds(&caps, 100, 600) == 1e-6);
-  assert_true(ft_timestamp_seconds(&caps, top - 100, 400) == 1e-6);
+  assert_float_equal(ft_timestamp_seconds(&caps, 100, 600) * 1e6, 1, 1e-5);
+  assert_float_equal(ft_timestamp_seconds(&caps, top - 100, 400) * 1e6, 1, 1e-5);
   caps.timestamp_bits = 64;
-  assert_true(ft_timestamp_seconds(&caps, UINT64_MAX - 99, 400) == 1e-6);
+  assert_float_equal(ft_timestamp_seconds(&caps, UINT64_MAX - 99, 400) * 1e6, 1, 1e-5);
 }
 
 int main(void) {
