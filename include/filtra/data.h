@@ -276,8 +276,8 @@ typedef struct filtra_loader_options {
   filtra_split split;
   uint32_t batch_size; /**< rows of a batch, at least 1 */
   /** Padded lengths, ascending; the last must hold the split's longest sequence. NULL: powers of
-   * two from 16 up (the last at most the dataset's max_length, of features its longest), those
-   * that some sample of any split falls in, so that all loaders of a dataset agree. */
+   * two from 16 up (the last at most the dataset's max_length; where that is 0, of features its
+   * longest), as models pad in prediction, those that some sample of any split falls in, so that all loaders of a dataset agree. */
   const uint32_t *buckets;
   size_t bucket_count;
   bool shuffle; /**< a new order every epoch, drawn from (seed, epoch); else file order */

@@ -1,3 +1,4 @@
+#include "base/lengths.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "data/dataset.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALLEST_BUCKET = 16, DEFAULT_PREFETCH = 3, MAX_PREFETCH = 1024 };
+enum { DEFAULT_PREFETCH = 3, MAX_PREFETCH = 1024 };
 
 /** One batch of an epoch's plan. */
 typedef struct planned_batch {
@@ -219,17 +220,16 @@ static bool bucket_is_used(const filtra_dataset *ds, uint32_t above, uint32_t le
 
 static filtra_status default_buckets(filtra_loader *l) {
   const filtra_dataset *ds = l->dataset;
-  uint32_t limit = ds->info.max_length ? ds->info.max_length : UINT32_MAX, below = 0;
-  /* Of series and images many have the greatest length, and a model may have been made for it. */
-  if (ds->info.input == FILTRA_INPUT_FEATURES && ds->info.longest < limit) limit = ds->info.longest;
+  int64_t limit = ds->info.max_length ? ds->info.max_length : INT64_MAX;
+  /* Of series and images many have the greatest length, and models are made for it. */
+  if (ds->info.input == FILTRA_INPUT_FEATURES && !ds->info.max_length) limit = ds->info.longest;
   l->buckets = ft_calloc(32, sizeof *l->buckets);
   if (!l->buckets) return FILTRA_ERROR_HOST_MEMORY;
-  for (uint64_t power = SMALLEST_BUCKET; below < ds->info.longest; power *= 2) {
-    uint32_t length = power < limit ? (uint32_t)power : limit;
+  for (uint32_t below = 0, length; below < ds->info.longest; below = length) {
+    length = (uint32_t)ft_graph_length((int64_t)below + 1, FT_SHORTEST_LENGTH, limit);
     /* A text's windows have one length but for its last one, which is not worth a bucket. */
     bool rest = ds->info.target == FILTRA_TARGET_NEXT && length < ds->info.longest;
     if (!rest && bucket_is_used(ds, below, length)) l->buckets[l->bucket_count++] = length;
-    below = length;
   }
   return FILTRA_OK;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_TOKENS = 16, FEWEST_ROWS = 64 }; /* that a pass is over, that it reads */
+enum { FEWEST_ROWS = 64 }; /* that a pass reads */
 
 /* A graph over `tokens` tokens of each sequence: the first ones, or one token that sees `seen`
  * rows of the past. */
@@ -103,7 +103,7 @@ static filtra_status run_pass(filtra_generator *gen, const pass *p, int64_t firs
 static filtra_status read_text(filtra_generator *gen, int64_t done, int64_t length, pass **last) {
   int64_t capacity = gen->past.capacity;
   if (!done && length > 1) {
-    FT_TRY(find_pass(gen, ft_graph_length(length, FEWEST_TOKENS, capacity), 0, last));
+    FT_TRY(find_pass(gen, ft_graph_length(length, FT_SHORTEST_LENGTH, capacity), 0, last));
     return run_pass(gen, *last, 0, length);
   }
   for (int64_t n = done; n < length; n++) {

@@ -24,18 +24,11 @@ static filtra_status make_inference(filtra_model *model, int64_t size, int64_t l
   return filtra_graph_compile(b->graph);
 }
 
-int64_t ft_graph_length(int64_t n, int64_t least, int64_t most) {
-  int64_t p = least;
-  while (p < n)
-    p *= 2;
-  return p < most ? p : most;
-}
-
 /* The graph for at least this shape. Shapes are rounded up so that few graphs serve all; loaders
  * have one size anyway. */
 static filtra_status inference_graph(filtra_model *model, int64_t size, int64_t longest,
                                      bool labelled, ft_batch_graph **out) {
-  int64_t length = ft_graph_length(longest, 16, model->options.max_length);
+  int64_t length = ft_graph_length(longest, FT_SHORTEST_LENGTH, model->options.max_length);
   if (!labelled) size = ft_graph_length(size, 1, INT64_MAX);
   for (size_t i = 0; i < model->graph_count; i++) {
     *out = &model->graphs[i];

@@ -2,6 +2,7 @@
 #ifndef FT_MODEL_MODEL_H
 #define FT_MODEL_MODEL_H
 
+#include "base/lengths.h"
 #include "base/safetensors.h"
 #include "nn/encoder.h"
 
@@ -116,9 +117,6 @@ filtra_status ft_model_new(filtra_device *device, const ft_model_options *option
  * nothing is left. */
 filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length,
                                ft_observer *observer, ft_batch_graph *out);
-/** The power of two times `least` that holds n, at most `most`: few graphs serve all lengths, each
- * at most twice as long as needed. */
-int64_t ft_graph_length(int64_t n, int64_t least, int64_t most);
 /** A batch in an inference graph. Two of a graph may be under way. */
 typedef struct ft_pending_batch {
   size_t graph; /* of model->graphs */

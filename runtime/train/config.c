@@ -30,7 +30,7 @@ static const ft_json_field RUN_FIELDS[] = {
     FLOAT(epsilon, 1e-8, 1e-30, 1.0),
     FLOAT(clip_norm, 0.0, 0.0, 1e9),
     FLOAT(label_smoothing, 0.0, 0.0, 0.999),
-    INT(batch_size, 32, 1, 65536),
+    INT(batch_size, 32, 1, 65535), /* workgroups that every device takes along a dimension */
     INT(steps, 0, 0, 1e12),
     INT(epochs, 0, 0, 1e9),
     INT(warmup_steps, 0, 0, 1e12),
@@ -79,14 +79,6 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
                  "%s: \"data\" is missing, the path of a file or folder (--data)", context);
 }
 
-/* Room as the loader pads: the power of two, 16 at least, that holds the longest sequence. */
-static int64_t padded(uint32_t longest) {
-  int64_t length = 16;
-  while (length < (int64_t)longest)
-    length *= 2;
-  return length;
-}
-
 /* What the data are for. */
 static ft_task task_of(const filtra_dataset_info *info) {
   switch (info->target) {
@@ -117,7 +109,8 @@ static filtra_status fit_tokens(ft_run_config *config, const char *context,
            filtra_tokenizer_name(info->tokenizer));
   if (!model->vocabulary) model->vocabulary = ids;
   if (!model->classes) model->classes = classes;
-  if (!model->max_length) model->max_length = padded(info->longest);
+  if (!model->max_length)
+    model->max_length = ft_graph_length(info->longest, FT_SHORTEST_LENGTH, INT64_MAX);
   if (model->vocabulary >= ids && model->classes >= classes && !model->features) return FILTRA_OK;
   return ft_fail(
       FILTRA_ERROR_INPUT, "%s: the data needs \"vocabulary\" %lld and \"classes\" %lld at least%s",

@@ -314,6 +314,28 @@ static void test_empty_split(void **state) {
   filtra_dataset_close(&ds);
 }
 
+/* Series are padded to their longest or, by the rule of all other lengths, up to a max_length. */
+static void test_buckets_of_features(void **state) {
+  (void)state;
+  char path[512], text[400] = "@univariate true\n@classLabel true x y\n@data\n";
+  for (int i = 0; i < 20; i++)
+    strcat(text, i ? ",1" : "2");
+  strcat(text, ":x\n1,2,3:y\n");
+  snprintf(path, sizeof path, "%s/a.ts", test_folder());
+  assert_ok(ft_file_write(path, text, strlen(text)));
+  for (uint32_t max_length = 0; max_length <= 100; max_length += 100) {
+    filtra_dataset *ds;
+    filtra_loader *l;
+    size_t count;
+    assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.max_length = max_length}, &ds));
+    assert_ok(filtra_loader_create(ds, &(filtra_loader_options){.batch_size = 1}, &l));
+    const uint32_t *buckets = filtra_loader_buckets(l, &count);
+    assert_int_equal(buckets[count - 1], max_length ? 32 : 20);
+    filtra_loader_destroy(&l);
+    filtra_dataset_close(&ds);
+  }
+}
+
 static void test_position_beyond_the_epoch(void **state) {
   (void)state;
   filtra_loader *l = shuffled(1, 0);
@@ -353,6 +375,7 @@ int main(void) {
       cmocka_unit_test(test_stop_at_any_time),
       cmocka_unit_test(test_options),
       cmocka_unit_test(test_empty_split),
+      cmocka_unit_test(test_buckets_of_features),
       cmocka_unit_test(test_position_beyond_the_epoch),
       cmocka_unit_test(test_every_allocation_may_fail),
   };

@@ -220,6 +220,7 @@ static void test_configurations(void **state) {
       {", \"task\": \"regression\"", "\"task\" is regression, but the data are for classification"},
       {", \"precision\": \"fp16\"", "\"precision\" must be one of fp32"},
       {", \"epochs\": 1", "not both"},
+      {", \"batch_size\": 65536", "\"batch_size\" is 65536, accepted are 1 to 65535"},
       {", \"steps\": 9223372036854775807", "\"steps\" is"},
       {", \"schedule\": \"linear\", \"warmup_steps\": 13", "warmup_steps"},
       {", \"mixer\": \"agff\"", "unknown mixer \"agff\"; known are softmax, "},
