@@ -13,6 +13,10 @@ filtra_status ft_file_read(const char *path, uint64_t limit, char **data, size_t
 /** Opens a regular file to be read as a stream; caller closes. */
 filtra_status ft_file_open(const char *path, FILE **stream);
 
+/** Waits for some of a stream's next bytes, at most `size`; *got is 0 at the end only. Not to be
+ * mixed with what stdio buffers. */
+filtra_status ft_stream_read(FILE *stream, const char *path, void *data, size_t size, size_t *got);
+
 /** Atomic write: everything goes to a temporary file beside `path`, which is flushed to disk and
  * renamed over it by commit. Until then the old file is untouched; abort removes the temporary. */
 typedef struct ft_atomic_file {

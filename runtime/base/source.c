@@ -2,10 +2,8 @@
 
 #include "base/memory.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 enum { CHUNK_BYTES = 1 << 16 };
@@ -51,15 +49,10 @@ void ft_source_close(ft_source **source) {
 
 /* Appends what the file gives next, maybe nothing at its end. */
 static filtra_status refill(ft_source *s, size_t *got) {
-  ssize_t count;
   if (s->at == s->end) s->at = s->end = 0;
-  do /* not fread, which waits until all has come */
-    count = read(fileno(s->stream), s->chunk + s->end, CHUNK_BYTES - s->end);
-  while (count < 0 && errno == EINTR);
-  *got = count > 0 ? (size_t)count : 0;
+  FT_TRY(ft_stream_read(s->stream, s->path, s->chunk + s->end, CHUNK_BYTES - s->end, got));
   s->end += *got;
-  if (count >= 0) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_IO, "cannot read %s: %s", s->path, strerror(errno));
+  return FILTRA_OK;
 }
 
 /* The first two bytes tell whether it is gzip (RFC 1952). */

@@ -1,6 +1,7 @@
 #include "base/status.h"
 
-#include <pthread.h>
+#include "base/thread.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -89,7 +90,7 @@ filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t 
   return FILTRA_OK;
 }
 
-static pthread_mutex_t sink_mutex = PTHREAD_MUTEX_INITIALIZER;
+static ft_mutex sink_mutex = FT_MUTEX_INIT;
 static filtra_log_fn sink;
 static void *sink_user;
 /* This thread is inside the sink and holds the mutex: what the sink itself causes to be logged is
@@ -97,15 +98,15 @@ static void *sink_user;
 static _Thread_local bool inside_sink;
 
 void filtra_log_set(filtra_log_fn fn, void *user) {
-  if (!inside_sink) pthread_mutex_lock(&sink_mutex);
+  if (!inside_sink) ft_lock(&sink_mutex);
   sink = fn;
   sink_user = user;
-  if (!inside_sink) pthread_mutex_unlock(&sink_mutex);
+  if (!inside_sink) ft_unlock(&sink_mutex);
 }
 
 void ft_log(filtra_log_level level, const char *format, ...) {
   if (inside_sink) return;
-  pthread_mutex_lock(&sink_mutex);
+  ft_lock(&sink_mutex);
   if (sink) {
     char text[MESSAGE_BYTES];
     va_list arguments;
@@ -116,5 +117,5 @@ void ft_log(filtra_log_level level, const char *format, ...) {
     sink(sink_user, level, text);
     inside_sink = false;
   }
-  pthread_mutex_unlock(&sink_mutex);
+  ft_unlock(&sink_mutex);
 }

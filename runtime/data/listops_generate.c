@@ -7,9 +7,9 @@
  * drawn again when it is written. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "data/listops_tree.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -78,14 +78,11 @@ static void *search_blocks(void *user) {
 
 /* The calling thread takes part; fewer threads than asked for only take longer. */
 static filtra_status search_round(search *s) {
-  pthread_t threads[MAX_THREADS];
-  unsigned started = 0;
+  ft_thread threads[MAX_THREADS];
   atomic_store(&s->next_block, 0);
-  while (started + 1 < s->threads && pthread_create(&threads[started], NULL, search_blocks, s) == 0)
-    started++;
+  unsigned started = ft_threads_start(threads, s->threads - 1, search_blocks, s);
   search_blocks(s);
-  for (unsigned i = 0; i < started; i++)
-    pthread_join(threads[i], NULL);
+  ft_threads_join(threads, started);
   if (atomic_load(&s->failed))
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory while drawing trees");
   return FILTRA_OK;

@@ -1,10 +1,9 @@
 #include "base/lengths.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "base/thread.h"
 #include "data/dataset.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,14 +46,14 @@ struct filtra_loader {
   uint32_t slot_count; /* one more than are prepared ahead: the caller holds one */
 
   /* Shared with the thread, under `mutex`. */
-  pthread_mutex_t mutex;
-  pthread_cond_t ready, room;
+  ft_mutex mutex;
+  ft_condition ready, room;
   filtra_loader_position produce; /* the next batch to prepare */
   filtra_loader_position consume; /* the next batch to hand out */
   uint64_t head, tail;            /* batches prepared, handed out; slot = number % slot_count */
   uint64_t generation;            /* counts set_position, so that stale work is seen */
   bool stop;
-  pthread_t thread;
+  ft_thread thread;
   bool running;
 };
 
@@ -173,38 +172,31 @@ static filtra_loader_position next_position(const filtra_loader *l, filtra_loade
 
 static void *run_thread(void *user) {
   filtra_loader *l = user;
-  pthread_mutex_lock(&l->mutex);
+  ft_lock(&l->mutex);
   while (!l->stop) {
     if (l->head - l->tail + 1 == l->slot_count) {
-      pthread_cond_wait(&l->room, &l->mutex);
+      ft_condition_wait(&l->room, &l->mutex);
       continue;
     }
     uint64_t generation = l->generation;
     filtra_loader_position position = l->produce;
     slot *s = &l->slots[l->head % l->slot_count];
-    pthread_mutex_unlock(&l->mutex);
+    ft_unlock(&l->mutex);
     prepare(l, s, position);
-    pthread_mutex_lock(&l->mutex);
+    ft_lock(&l->mutex);
     if (generation != l->generation) continue;
     l->produce = next_position(l, position);
     l->head++;
-    pthread_cond_signal(&l->ready);
+    ft_condition_signal(&l->ready);
   }
-  pthread_mutex_unlock(&l->mutex);
+  ft_unlock(&l->mutex);
   return NULL;
 }
 
-/* The thread takes no signals: they are the application's. */
 static filtra_status start_thread(filtra_loader *l) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = pthread_create(&l->thread, NULL, run_thread, l);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (error)
-    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "cannot start a loader's thread: %s", strerror(error));
-  l->running = true;
-  return FILTRA_OK;
+  l->running = ft_threads_start(&l->thread, 1, run_thread, l) == 1;
+  return l->running ? FILTRA_OK
+                    : ft_fail(FILTRA_ERROR_HOST_MEMORY, "cannot start a loader's thread");
 }
 
 /* ---- buckets ---- */
@@ -353,9 +345,9 @@ filtra_status filtra_loader_create(const filtra_dataset *dataset,
   l->seed = options->seed;
   l->samples = dataset->splits[options->split].count;
   l->slot_count = (options->prefetch ? options->prefetch : DEFAULT_PREFETCH) + 1;
-  pthread_mutex_init(&l->mutex, NULL);
-  pthread_cond_init(&l->ready, NULL);
-  pthread_cond_init(&l->room, NULL);
+  ft_mutex_make(&l->mutex);
+  ft_condition_make(&l->ready);
+  ft_condition_make(&l->room);
   filtra_status status = allocate(l, options);
   if (!status) {
     plan_epoch(l, 0);
@@ -384,15 +376,15 @@ void filtra_loader_destroy(filtra_loader **loader) {
   if (!loader || !*loader) return;
   filtra_loader *l = *loader;
   if (l->running) {
-    pthread_mutex_lock(&l->mutex);
+    ft_lock(&l->mutex);
     l->stop = true;
-    pthread_cond_signal(&l->room);
-    pthread_mutex_unlock(&l->mutex);
-    pthread_join(l->thread, NULL);
+    ft_condition_signal(&l->room);
+    ft_unlock(&l->mutex);
+    ft_threads_join(&l->thread, 1);
   }
-  pthread_cond_destroy(&l->room);
-  pthread_cond_destroy(&l->ready);
-  pthread_mutex_destroy(&l->mutex);
+  ft_condition_free(&l->room);
+  ft_condition_free(&l->ready);
+  ft_mutex_free(&l->mutex);
   free_slots(l);
   free(l->buckets);
   free(l->order);
@@ -420,14 +412,14 @@ filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch) {
   FT_NEED(loader);
   FT_NEED(batch);
   filtra_loader *l = loader;
-  pthread_mutex_lock(&l->mutex);
+  ft_lock(&l->mutex);
   while (l->head == l->tail)
-    pthread_cond_wait(&l->ready, &l->mutex);
+    ft_condition_wait(&l->ready, &l->mutex);
   *batch = l->slots[l->tail % l->slot_count].batch;
   l->tail++; /* frees the slot handed out before this one */
   l->consume = next_position(l, l->consume);
-  pthread_cond_signal(&l->room);
-  pthread_mutex_unlock(&l->mutex);
+  ft_condition_signal(&l->room);
+  ft_unlock(&l->mutex);
   return FILTRA_OK;
 }
 
@@ -446,11 +438,11 @@ filtra_status filtra_loader_set_position(filtra_loader *loader, filtra_loader_po
         "batch %llu does not exist: an epoch has %llu; was the run saved with other data "
         "or another batch size?",
         (unsigned long long)position.batch, (unsigned long long)l->batches);
-  pthread_mutex_lock(&l->mutex);
+  ft_lock(&l->mutex);
   l->generation++;
   l->head = l->tail;
   l->produce = l->consume = position;
-  pthread_cond_signal(&l->room);
-  pthread_mutex_unlock(&l->mutex);
+  ft_condition_signal(&l->room);
+  ft_unlock(&l->mutex);
   return FILTRA_OK;
 }

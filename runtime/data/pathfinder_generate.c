@@ -3,10 +3,10 @@
  * of (seed, i) alone, so threads draw them in any order. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "data/pathfinder_draw.h"
 
 #include <filtra/data.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,18 +74,18 @@ typedef struct job {
   uint32_t threads;
   atomic_ullong next, done;
   atomic_bool stop;
-  pthread_mutex_t lock; /* of the next two */
+  ft_mutex lock;        /* of the next two */
   filtra_status status; /* the first failure of any thread, and its message */
-  char message[512];
+  char message[2048];
 } job;
 
 static void note_failure(job *j, filtra_status status) {
-  pthread_mutex_lock(&j->lock);
+  ft_lock(&j->lock);
   if (!j->status) {
     j->status = status;
     snprintf(j->message, sizeof j->message, "%s", filtra_error_message());
   }
-  pthread_mutex_unlock(&j->lock);
+  ft_unlock(&j->lock);
   atomic_store(&j->stop, true);
 }
 
@@ -135,17 +135,13 @@ static filtra_status report(const job *j, uint64_t done) {
 
 /* The calling thread takes part and reports; fewer threads than asked for only take longer. */
 static filtra_status draw_all(job *j) {
-  pthread_t threads[MAX_THREADS];
-  unsigned started = 0;
+  ft_thread threads[MAX_THREADS];
   filtra_status status = report(j, 0);
-  while (!status && started + 1 < j->threads &&
-         pthread_create(&threads[started], NULL, draw_blocks, j) == 0)
-    started++;
+  unsigned started = status ? 0 : ft_threads_start(threads, j->threads - 1, draw_blocks, j);
   while (!status && draw_block(j))
     status = report(j, atomic_load(&j->done));
   if (status) atomic_store(&j->stop, true);
-  for (unsigned i = 0; i < started; i++)
-    pthread_join(threads[i], NULL);
+  ft_threads_join(threads, started);
   if (!status && j->status) return ft_fail(j->status, "%s", j->message);
   return status ? status : report(j, j->count);
 }
@@ -238,12 +234,12 @@ filtra_status filtra_pathfinder_generate(const char *directory,
   j.labels = ft_calloc(j.count, 1);
   char *path = ft_format("%s/curv_contour_length_%u", directory, j.shape.contour_length);
   filtra_status status = j.style && j.labels && path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  pthread_mutex_init(&j.lock, NULL);
+  ft_mutex_make(&j.lock);
   bool made = !ft_file_exists(directory);
   if (!status) status = ft_make_directories(directory);
   if (!status) status = fill_and_rename(&j, path);
   if (status && made) remove(directory); /* where it is empty */
-  pthread_mutex_destroy(&j.lock);
+  ft_mutex_free(&j.lock);
   ft_pathfinder_style_free(j.style);
   free(j.labels);
   free(path);

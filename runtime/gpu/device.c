@@ -217,7 +217,7 @@ static filtra_status make_device(const filtra_device_options *options, bool comp
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
   dev->compiler = compiler;
-  pthread_mutex_init(&dev->lock, NULL);
+  ft_mutex_make(&dev->lock);
   filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
   if (status)
     filtra_device_close(&dev);
@@ -255,7 +255,7 @@ void filtra_device_close(filtra_device **device) {
   ft_instance_destroy(&dev->instance);
   ft_tuning_release(&dev->tuning);
   free(dev->tuning_path);
-  pthread_mutex_destroy(&dev->lock);
+  ft_mutex_free(&dev->lock);
   free(dev);
 }
 
@@ -281,8 +281,8 @@ uint32_t filtra_device_validation_count(const filtra_device *device) {
 }
 
 void ft_device_lock(filtra_device *dev) {
-  pthread_mutex_lock(&dev->lock);
+  ft_lock(&dev->lock);
 }
 void ft_device_unlock(filtra_device *dev) {
-  pthread_mutex_unlock(&dev->lock);
+  ft_unlock(&dev->lock);
 }

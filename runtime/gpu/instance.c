@@ -3,8 +3,8 @@
 #include "gpu/internal.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +14,14 @@ static const char install_hint[] =
     "install one: mesa-vulkan-drivers (Debian, Ubuntu, Fedora; includes the CPU driver lavapipe) "
     "or the GPU vendor's driver";
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static ft_mutex load_lock = FT_MUTEX_INIT;
 
 static filtra_status load_loader(void) {
   static bool loaded = false;
-  pthread_mutex_lock(&load_lock);
+  ft_lock(&load_lock);
   if (!loaded) loaded = volkInitialize() == VK_SUCCESS;
   bool ok = loaded;
-  pthread_mutex_unlock(&load_lock);
+  ft_unlock(&load_lock);
   if (!ok) {
     return ft_fail(FILTRA_ERROR_NO_DEVICE,
                    "no Vulkan loader (libvulkan.so.1) on this machine; install libvulkan1 or "
@@ -41,10 +41,10 @@ static filtra_status load_loader(void) {
  * Functions of optional extensions differ per instance and are looked up where needed. */
 static void load_instance_functions(VkInstance instance) {
   static bool loaded = false;
-  pthread_mutex_lock(&load_lock);
+  ft_lock(&load_lock);
   if (!loaded) volkLoadInstanceOnly(instance);
   loaded = true;
-  pthread_mutex_unlock(&load_lock);
+  ft_unlock(&load_lock);
 }
 
 static bool extension_there(const char *layer, const char *name) {

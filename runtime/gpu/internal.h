@@ -2,11 +2,11 @@
 #ifndef FT_GPU_INTERNAL_H
 #define FT_GPU_INTERNAL_H
 
+#include "base/thread.h"
 #include "gpu/gpu.h"
 #include "gpu/kernels.h"
 #include "gpu/plan.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <volk.h>
 
@@ -28,7 +28,7 @@ struct filtra_device {
   struct ft_pipeline_store *pipelines;
   struct ft_staging *staging;
   struct ft_tuning *tuning; /* which configurations ops take; NULL: what they choose themselves */
-  pthread_mutex_t lock;     /* of threads that take turns: ft_device_lock */
+  ft_mutex lock;            /* of threads that take turns: ft_device_lock */
   char *tuning_path;        /* of this device's file in the cache folder; NULL: there is none */
 };
 

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,14 +213,11 @@ static void create_from(filtra_device *dev, size_t first) {
   size_t helpers = dev->pipelines->count - first, processors = ft_processors();
   if (helpers > processors) helpers = processors;
   if (helpers > MAX_THREADS) helpers = MAX_THREADS;
-  pthread_t threads[MAX_THREADS];
-  size_t started = 0;
+  ft_thread threads[MAX_THREADS];
   /* This thread works too, so that it does not matter how many others the system grants. */
-  while (started + 1 < helpers && !pthread_create(&threads[started], NULL, work_on, &w))
-    started++;
+  unsigned started = ft_threads_start(threads, (unsigned)helpers - 1, work_on, &w);
   work_on(&w);
-  for (size_t i = 0; i < started; i++)
-    pthread_join(threads[i], NULL);
+  ft_threads_join(threads, started);
 }
 
 /* Forgets the pipelines from `first` on. */

@@ -3,8 +3,8 @@
 #include "nn/mixer.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static const ft_mixer_class *mixers[MOST_MIXERS] = {&ft_mixer_softmax,     &ft_m
                                                     &ft_mixer_plaplacian,  &ft_mixer_agf,
                                                     &ft_mixer_synvolution, &ft_mixer_kernelution};
 static atomic_size_t mixer_count = OWN;
-static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
+static ft_mutex registering = FT_MUTEX_INIT;
 
 /* ---- enumeration ---- */
 
@@ -175,9 +175,9 @@ filtra_status filtra_mixer_register(const filtra_mixer *mixer) {
   FT_TRY(check(mixer));
   ft_mixer_class *kind = class_of(mixer);
   if (!kind) return FILTRA_ERROR_HOST_MEMORY;
-  pthread_mutex_lock(&registering);
+  ft_lock(&registering);
   filtra_status status = add(kind);
-  pthread_mutex_unlock(&registering);
+  ft_unlock(&registering);
   if (status) free(kind);
   return status;
 }

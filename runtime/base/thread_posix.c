@@ -1,0 +1,52 @@
+#include "base/thread.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+void ft_mutex_make(ft_mutex *mutex) {
+  pthread_mutex_init(mutex, NULL);
+}
+
+void ft_mutex_free(ft_mutex *mutex) {
+  pthread_mutex_destroy(mutex);
+}
+
+void ft_lock(ft_mutex *mutex) {
+  pthread_mutex_lock(mutex);
+}
+
+void ft_unlock(ft_mutex *mutex) {
+  pthread_mutex_unlock(mutex);
+}
+
+void ft_condition_make(ft_condition *condition) {
+  pthread_cond_init(condition, NULL);
+}
+
+void ft_condition_free(ft_condition *condition) {
+  pthread_cond_destroy(condition);
+}
+
+void ft_condition_wait(ft_condition *condition, ft_mutex *mutex) {
+  pthread_cond_wait(condition, mutex);
+}
+
+void ft_condition_signal(ft_condition *condition) {
+  pthread_cond_signal(condition);
+}
+
+unsigned ft_threads_start(ft_thread *threads, unsigned most, void *(*run)(void *), void *user) {
+  sigset_t all, before;
+  unsigned started = 0;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); /* threads inherit it */
+  while (started < most && pthread_create(&threads[started], NULL, run, user) == 0)
+    started++;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return started;
+}
+
+void ft_threads_join(ft_thread *threads, unsigned count) {
+  for (unsigned i = 0; i < count; i++)
+    pthread_join(threads[i], NULL);
+}
