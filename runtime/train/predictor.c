@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_BATCH = 16, MOST_BATCH = 65535, UNDER_WAY = 2, SHORTEST = 16 };
+enum { DEFAULT_BATCH = 16, MOST_BATCH = 65535, UNDER_WAY = 2 };
 
 /* A request as the model reads it: 32-bit words, token ids or numbers. */
 typedef struct sample {
@@ -144,7 +144,7 @@ static filtra_status read_request(const filtra_predictor *p, const filtra_reques
   if (r->text) FT_TRY(read_text(p, s, 0, r->text, r->text_length));
   if (r->second) FT_TRY(read_text(p, s, 1, r->second, r->second_length));
   int32_t longest = s->lengths[0] > s->lengths[1] ? s->lengths[0] : s->lengths[1];
-  s->padded = ft_graph_length(longest, SHORTEST, p->info.max_length);
+  s->padded = ft_graph_length(longest, FT_SHORTEST_LENGTH, p->info.max_length);
   return FILTRA_OK;
 }
 
