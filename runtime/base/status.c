@@ -3,14 +3,20 @@
 #include "base/thread.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-enum { MESSAGE_BYTES = 2048 };
+/* Whole, whatever its length; freed by the next one, or when the thread ends. */
+static _Thread_local char *message;
+static _Thread_local bool failed;
+static pthread_key_t messages;
+static pthread_once_t messages_once = PTHREAD_ONCE_INIT;
 
-static _Thread_local char message[MESSAGE_BYTES];
+static void make_key(void) {
+  pthread_key_create(&messages, free);
+}
 
 const char *filtra_error_message(void) {
-  return message;
+  return message ? message : failed ? "out of host memory" : "";
 }
 
 const char *filtra_status_name(filtra_status status) {
@@ -47,38 +53,36 @@ const char *filtra_version(void) {
   return FILTRA_VERSION;
 }
 
-/* Cuts an overlong text at a character boundary of UTF-8 and shows that it was cut. */
-static void end_with_dots(char *text, size_t bytes) {
-  size_t end = bytes - 4;
-  while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
-    end--;
-  strcpy(text + end, "...");
+char *ft_format_list(const char *format, va_list arguments) {
+  char *text = NULL;
+  return vasprintf(&text, format, arguments) < 0 ? NULL : text;
 }
 
-static void format_into(char *text, size_t bytes, const char *format, va_list arguments) {
-  int length = vsnprintf(text, bytes, format, arguments);
-  if (length < 0) text[0] = '\0';
-  if (length >= (int)bytes) end_with_dots(text, bytes);
+/* The present message may be among what the new one was made of: it goes last. */
+static void set_message(char *text) {
+  pthread_once(&messages_once, make_key);
+  free(message);
+  message = text;
+  failed = true;
+  pthread_setspecific(messages, text); /* where this fails the text is only not freed */
 }
 
 filtra_status ft_fail(filtra_status status, const char *format, ...) {
-  /* Formatted aside first: the present message may be among the arguments. */
-  char text[MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
-  format_into(text, sizeof text, format, arguments);
+  set_message(ft_format_list(format, arguments));
   va_end(arguments);
-  strcpy(message, text);
   return status;
 }
 
 filtra_status ft_fail_context(filtra_status status, const char *format, ...) {
-  char prefix[MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
-  format_into(prefix, sizeof prefix, format, arguments);
+  char *prefix = ft_format_list(format, arguments);
   va_end(arguments);
-  return ft_fail(status, "%s: %s", prefix, message);
+  if (prefix) ft_fail(status, "%s: %s", prefix, filtra_error_message());
+  free(prefix);
+  return status;
 }
 
 filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t count) {
@@ -108,14 +112,14 @@ void ft_log(filtra_log_level level, const char *format, ...) {
   if (inside_sink) return;
   ft_lock(&sink_mutex);
   if (sink) {
-    char text[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    format_into(text, sizeof text, format, arguments);
+    char *text = ft_format_list(format, arguments);
     va_end(arguments);
     inside_sink = true;
-    sink(sink_user, level, text);
+    sink(sink_user, level, text ? text : "out of host memory");
     inside_sink = false;
+    free(text);
   }
   ft_unlock(&sink_mutex);
 }

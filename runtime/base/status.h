@@ -26,6 +26,9 @@ filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t 
     if (!(argument)) return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: " #argument " is NULL", __func__); \
   } while (0)
 
+/** vsprintf into memory of its own, which the caller frees; NULL when there is none. */
+char *ft_format_list(const char *format, va_list arguments);
+
 void ft_log(filtra_log_level level, const char *format, ...) FT_PRINTF(2, 3);
 
 /** Returns from the calling function on failure. */

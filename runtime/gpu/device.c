@@ -32,25 +32,22 @@ static const char *option_or_environment(const char *option, const char *variabl
   return value && *value ? value : NULL;
 }
 
+/* The error that says what there is. */
 static filtra_status fail_choice(const ft_candidate *list, uint32_t count, const char *what) {
-  char text[1500];
-  size_t used = 0;
-  for (uint32_t i = 0; i < count && used < sizeof text - 1; i++) {
+  ft_fail(FILTRA_ERROR_NO_DEVICE, "%s; available:", what);
+  for (uint32_t i = 0; i < count; i++) {
     const filtra_device_info *info = &list[i].caps.info;
-    int written = snprintf(text + used, sizeof text - used, "%s%u: %s%s%s", i ? "; " : "",
-                           info->index, info->name,
-                           info->usable ? "" : ", not usable: ", info->usable ? "" : info->reason);
-    used += written > 0 ? (size_t)written : 0;
+    ft_fail(FILTRA_ERROR_NO_DEVICE, "%s%s %u: %s%s%s", filtra_error_message(), i ? ";" : "",
+            info->index, info->name,
+            info->usable ? "" : ", not usable: ", info->usable ? "" : info->reason);
   }
-  return ft_fail(FILTRA_ERROR_NO_DEVICE, "%s; there are %s", what, text);
+  return FILTRA_ERROR_NO_DEVICE;
 }
 
-/* An index, a UUID, "cpu", or part of the name or driver. */
-static bool selected(const filtra_device_info *info, uint32_t count, const char *select) {
-  char *end;
-  unsigned long index = strtoul(select, &end, 10);
-  bool is_index = *select >= '0' && *select <= '9' && *end == '\0' && index < count;
-  if (is_index) return info->index == index; /* beyond the list it may be a name: "4090" */
+/* An index, which is digits alone, a UUID, "cpu", or part of the name or driver. */
+static bool selected(const filtra_device_info *info, const char *select) {
+  if (strspn(select, "0123456789") == strlen(select))
+    return strtoul(select, NULL, 10) == info->index;
   if (!strcasecmp(select, "cpu")) return info->device_class == FILTRA_DEVICE_CPU;
   return !strcasecmp(select, info->uuid) || strcasestr(info->name, select) ||
          strcasestr(info->driver, select);
@@ -61,7 +58,7 @@ static filtra_status choose(const ft_candidate *list, uint32_t count, const char
                             const ft_candidate **chosen) {
   for (uint32_t i = 0; i < count; i++) {
     const filtra_device_info *info = &list[i].caps.info;
-    if (!info->usable || (select && !selected(info, count, select))) continue;
+    if (!info->usable || (select && !selected(info, select))) continue;
     *chosen = &list[i];
     if (!select && list[i].caps.cpu) {
       ft_log(
@@ -74,7 +71,7 @@ static filtra_status choose(const ft_candidate *list, uint32_t count, const char
   }
   char what[200];
   if (!select) return fail_choice(list, count, "no device is usable");
-  snprintf(what, sizeof what, "no usable device is meant by \"%.100s\"", select);
+  snprintf(what, sizeof what, "no usable device is \"%.100s\"", select);
   return fail_choice(list, count, what);
 }
 

@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-enum { FT_MAX_SLOTS = 4, FT_ERROR_TEXT = 512 };
+enum { FT_MAX_SLOTS = 4 };
 
 typedef struct ft_recorded_call {
   const char *label;
@@ -51,7 +51,7 @@ struct filtra_graph {
   filtra_device *device;
   ft_chunk *memory;     /* everything below that lives as long as the graph */
   filtra_status status; /* sticky */
-  char error[FT_ERROR_TEXT];
+  char *error; /* NULL when there was no memory for it */
   bool training, declaring, compiled, differentiated, in_backward;
 
   ft_recorded_call *calls;

@@ -59,6 +59,7 @@ void filtra_graph_destroy(filtra_graph **graph) {
   free(g->storages);
   free(g->inputs);
   free(g->outputs);
+  free(g->error);
   free(g);
   *graph = NULL;
 }
@@ -84,7 +85,7 @@ void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, .
   g->status = status;
   va_list list;
   va_start(list, format);
-  vsnprintf(g->error, sizeof g->error, format, list);
+  g->error = ft_format_list(format, list);
   va_end(list);
   return NULL;
 }
@@ -97,7 +98,7 @@ bool ft_graph_accept(filtra_graph *g, filtra_status status) {
 }
 
 filtra_status ft_graph_status(const filtra_graph *g) {
-  return g->status ? ft_fail(g->status, "%s", g->error) : FILTRA_OK;
+  return g->status ? ft_fail(g->status, "%s", g->error ? g->error : "out of host memory") : FILTRA_OK;
 }
 
 bool ft_usable(filtra_graph *g, const filtra_tensor *t) {

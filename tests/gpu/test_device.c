@@ -1,6 +1,7 @@
 /* Listing, choosing, opening and losing devices, and the caps override. */
 #include "gpu/internal.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -98,11 +99,12 @@ static void test_select_nothing(void **state) {
   filtra_device_info infos[MAX_DEVICES];
   list_devices(infos);
   static const char *const wrong[] = {
-      "no such device",       "4294967297", "-99",
-      "99999999999999999999", "0x0",        "ffffffff-ffff-ffff-ffff-ffffffffffff"};
+      "no such device", "4294967297",           "-99", "7",
+      "1000",           "99999999999999999999", "0x0", "ffffffff-ffff-ffff-ffff-ffffffffffff"};
   for (size_t i = 0; i < FT_COUNT(wrong); i++) {
     filtra_device *device = (filtra_device *)&device;
-    assert_fails(open_selected(wrong[i], &device), FILTRA_ERROR_NO_DEVICE, infos[0].name);
+    assert_fails(open_selected(wrong[i], &device), FILTRA_ERROR_NO_DEVICE,
+                 test_text("; available: 0: %s", infos[0].name));
     assert_null(device);
   }
   char overlong[5000];
