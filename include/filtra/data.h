@@ -196,7 +196,7 @@ typedef struct filtra_dataset_info {
   filtra_input input;
   filtra_target target;
   uint32_t sequences;                /**< per sample: 1, or 2 where pairs are classified */
-  const filtra_tokenizer *tokenizer; /**< NULL where the input is features */
+  const filtra_tokenizer *tokenizer; /**< NULL: the input is features, or ids from arrays */
   uint32_t features;                 /**< numbers per token; 0 where the input is tokens */
   uint32_t height, width;            /**< of images, whose pixels come row by row; else 0 */
   uint32_t classes;                  /**< labels are 0 to classes - 1; 0: no classes */
@@ -226,6 +226,40 @@ typedef struct filtra_sample {
 FILTRA_API filtra_status filtra_dataset_open(const char *path,
                                              const filtra_dataset_options *options,
                                              filtra_dataset **dataset);
+/** Samples in a caller's arrays; start from zeros. Sequences lie one behind the other, without
+ * padding. */
+typedef struct filtra_samples {
+  uint64_t count;          /**< 0: the split has none */
+  const uint32_t *lengths; /**< [count] tokens of each, 1 and more; with successors 2 and more */
+  const int32_t *tokens;   /**< [sum of lengths] ids, 0 to 65535; 0 is padding */
+  const float *features;   /**< [sum of lengths, features]; NaN: missing, where standardised */
+  const int32_t *second;   /**< the other sequences of pairs, as `tokens`; NULL: no pairs */
+  const uint32_t *second_lengths;
+  const int32_t *labels; /**< [count], 0 to classes - 1, where the target is a class */
+  const float *values;   /**< [count], where it is a value */
+  uint64_t reserved[8];  /**< 0 */
+} filtra_samples;
+
+/** A data set in a caller's arrays; start from zeros. */
+typedef struct filtra_dataset_arrays {
+  filtra_samples splits[FILTRA_SPLITS];
+  /** With FILTRA_TARGET_NEXT a sequence's last token is only predicted. */
+  filtra_target target;
+  uint32_t features;              /**< numbers per token; 0: token ids */
+  uint32_t classes;               /**< where the target is a class: 2 and more */
+  const char *const *class_names; /**< [classes]; NULL: "0", "1" and so on */
+  /** What made the ids, for filtra_dataset_info; must outlive the data set. NULL: not known. */
+  const filtra_tokenizer *tokenizer;
+  bool standardise;      /**< features, as "ts" does */
+  bool hold_out;         /**< a tenth of the training samples where there are none for validation */
+  uint64_t seed;         /**< chooses these */
+  uint64_t reserved[16]; /**< 0 */
+} filtra_dataset_arrays;
+
+/** Copies the arrays, which may be freed after the call. Fails with INPUT, naming the sample. Caller
+ * closes. */
+FILTRA_API filtra_status filtra_dataset_create(const filtra_dataset_arrays *arrays,
+                                               filtra_dataset **dataset);
 /** Frees everything; sets *dataset to NULL. Its loaders must have been destroyed before. */
 FILTRA_API void filtra_dataset_close(filtra_dataset **dataset);
 /** Valid while the dataset is open. */

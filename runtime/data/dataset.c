@@ -169,7 +169,7 @@ static filtra_status hold_out_validation(filtra_dataset *ds, uint64_t seed) {
   return FILTRA_OK;
 }
 
-static filtra_status make_splits(filtra_dataset *ds, uint64_t seed) {
+filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, uint64_t seed) {
   for (int i = 0; i < FILTRA_SPLITS; i++) {
     const ft_samples *samples = &ds->samples[i];
     if (samples->count > UINT32_MAX)
@@ -181,7 +181,7 @@ static filtra_status make_splits(filtra_dataset *ds, uint64_t seed) {
       if (length > ds->info.longest) ds->info.longest = length;
     }
   }
-  if (ds->splits[FILTRA_VAL].count == 0) FT_TRY(hold_out_validation(ds, seed));
+  if (hold_out && ds->splits[FILTRA_VAL].count == 0) FT_TRY(hold_out_validation(ds, seed));
   for (int i = 0; i < FILTRA_SPLITS; i++)
     ds->info.count[i] = ds->splits[i].count;
   return FILTRA_OK;
@@ -263,7 +263,7 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->info.max_length = options->max_length;
   FT_TRY(format->open(path, options, ds));
   FT_TRY(check_use(ds, options));
-  FT_TRY(make_splits(ds, options->seed));
+  FT_TRY(ft_make_splits(ds, true, options->seed));
   FT_TRY(apply_fit(ds, path, fit));
   return ds->standardise ? ft_standardise(ds, fit) : FILTRA_OK;
 }

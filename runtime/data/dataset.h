@@ -86,6 +86,10 @@ typedef struct ft_data_fit {
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out);
 
+/** Makes the splits of the samples that were read; a tenth of the training samples becomes the
+ * validation split where there is none and `hold_out` is set. */
+filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, uint64_t seed);
+
 /** Brings each feature to mean 0 and deviation 1 (of samples, n - 1, plus 2.2e-16) over all steps
  * of the training split; without one, of the first split that has samples. Numbers are changed in
  * place, for bytes scale and offset are filled. A feature that is constant, or missing (NaN),

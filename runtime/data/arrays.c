@@ -1,0 +1,170 @@
+/* Data sets from a caller's arrays, which are copied. */
+#include "base/memory.h"
+#include "data/dataset.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What all splits have in common. */
+static filtra_status check_arrays(const filtra_dataset_arrays *a) {
+  FT_TRY(FT_CHECK_RESERVED(filtra_dataset_arrays, a));
+  bool classes = a->target == FILTRA_TARGET_CLASS;
+  if ((unsigned)a->target > FILTRA_TARGET_NEXT)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: target is %d, not a filtra_target",
+                   (int)a->target);
+  if (classes ? a->classes < 2 || a->classes > 1 << 20 : a->classes != 0)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: classes is %u, accepted are %s", a->classes,
+                   classes ? "2 to 1048576" : "0 where the target is no class");
+  if (a->features > 65536)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: features is %u, accepted are 0 to 65536",
+                   a->features);
+  if (a->features ? a->target == FILTRA_TARGET_NEXT : a->standardise)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: %s",
+                   a->features ? "successors are for tokens, not for features"
+                               : "standardise is for features, not for tokens");
+  return FILTRA_OK;
+}
+
+static filtra_status check_split(const filtra_dataset_arrays *a, const filtra_samples *s,
+                                 const char *split) {
+  FT_TRY(FT_CHECK_RESERVED(filtra_samples, s));
+  if (!s->count) return FILTRA_OK;
+  bool pair = a->splits[FILTRA_TRAIN].second != NULL;
+  if (!s->lengths || !(a->features ? (const void *)s->features : s->tokens) ||
+      (a->target == FILTRA_TARGET_CLASS && !s->labels) ||
+      (a->target == FILTRA_TARGET_VALUE && !s->values) || pair != (s->second && s->second_lengths))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: %s needs lengths, %s%s%s", split,
+                   a->features ? "features" : "tokens",
+                   a->target == FILTRA_TARGET_CLASS   ? ", labels"
+                   : a->target == FILTRA_TARGET_VALUE ? ", values"
+                                                      : "",
+                   pair ? ", second and second_lengths" : "");
+  if (pair && (a->features || a->target == FILTRA_TARGET_NEXT))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: pairs are of tokens and have classes or values");
+  return FILTRA_OK;
+}
+
+static filtra_status add_tokens(ft_samples *to, const int32_t *tokens, uint32_t length) {
+  FT_TRY(ft_tokens_reserve(&to->tokens, length));
+  for (uint32_t i = 0; i < length; i++) {
+    if (tokens[i] < 0 || tokens[i] > UINT16_MAX)
+      return ft_fail(FILTRA_ERROR_INPUT, "token %d at position %u, accepted are 0 to %d", tokens[i],
+                     i, UINT16_MAX);
+    to->tokens.ids[to->tokens.count++] = (uint16_t)tokens[i];
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status add_features(ft_samples *to, const float *values, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (isinf(values[i])) return ft_fail(FILTRA_ERROR_INPUT, "number %zu is infinite", i);
+  memcpy(to->values + to->value_count, values, count * sizeof *values);
+  to->value_count += count;
+  return FILTRA_OK;
+}
+
+static filtra_status take_target(const filtra_dataset_arrays *a, const filtra_samples *s,
+                                 uint64_t i, ft_sample_row *row) {
+  if (a->target == FILTRA_TARGET_VALUE) {
+    row->value = s->values[i];
+    if (!isfinite(row->value)) return ft_fail(FILTRA_ERROR_INPUT, "value %g", (double)row->value);
+  } else if (a->target == FILTRA_TARGET_CLASS) {
+    row->label = s->labels[i];
+    if (row->label < 0 || (uint32_t)row->label >= a->classes)
+      return ft_fail(FILTRA_ERROR_INPUT, "label %d, accepted are 0 to %u", row->label,
+                     a->classes - 1);
+  }
+  return FILTRA_OK;
+}
+
+/* Where each sample of the caller's arrays begins, in tokens. */
+typedef struct place {
+  uint64_t first, second;
+} place;
+
+static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_samples *s, uint64_t i,
+                                place *at, ft_samples *to) {
+  bool next = a->target == FILTRA_TARGET_NEXT;
+  uint32_t length = s->lengths[i], second = s->second ? s->second_lengths[i] : 0;
+  ft_sample_row row = {.first = a->features ? to->value_count : to->tokens.count,
+                       .length = length - next,
+                       .second_length = second};
+  if (length < (next ? 2 : 1) || (s->second && !second))
+    return ft_fail(FILTRA_ERROR_INPUT, "a sequence of %u tokens, accepted are %d and more",
+                   s->second && !second ? second : length, next ? 2 : 1);
+  if (a->features)
+    FT_TRY(add_features(to, s->features + at->first * a->features, (size_t)length * a->features));
+  else
+    FT_TRY(add_tokens(to, s->tokens + at->first, length));
+  if (second) FT_TRY(add_tokens(to, s->second + at->second, second));
+  FT_TRY(take_target(a, s, i, &row));
+  at->first += length;
+  at->second += second;
+  to->rows[to->count++] = row;
+  return FILTRA_OK;
+}
+
+static filtra_status add_split(const filtra_dataset_arrays *a, filtra_split split,
+                               filtra_dataset *ds) {
+  const filtra_samples *s = &a->splits[split];
+  ft_samples *to = &ds->samples[split];
+  place at = {0};
+  size_t numbers = 0;
+  FT_TRY(check_split(a, s, filtra_split_name(split)));
+  if (!s->count) return FILTRA_OK;
+  for (uint64_t i = 0; a->features && i < s->count; i++)
+    numbers += (size_t)s->lengths[i] * a->features;
+  to->rows = ft_calloc(s->count, sizeof *to->rows);
+  if (numbers) to->values = ft_calloc(numbers, sizeof *to->values);
+  if (!to->rows || (numbers && !to->values)) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t i = 0; i < s->count; i++) {
+    filtra_status status = add_sample(a, s, i, &at, to);
+    if (status)
+      return ft_fail_context(status, "arrays: sample %llu of %s", (unsigned long long)i,
+                             filtra_split_name(split));
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status name_classes(const filtra_dataset_arrays *a, filtra_dataset *ds) {
+  ds->owned_class_names = ft_calloc(a->classes + 1, sizeof(char *));
+  if (!ds->owned_class_names) return FILTRA_ERROR_HOST_MEMORY;
+  ds->class_names = (const char *const *)ds->owned_class_names;
+  ds->info.classes = a->classes;
+  for (uint32_t i = 0; i < a->classes; i++) {
+    char *name = a->class_names ? ft_strdup(a->class_names[i]) : ft_format("%u", i);
+    if (!name) return FILTRA_ERROR_HOST_MEMORY;
+    ds->owned_class_names[i] = name;
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
+  static const ft_data_fit none;
+  ds->info =
+      (filtra_dataset_info){.format = "arrays",
+                            .input = a->features ? FILTRA_INPUT_FEATURES : FILTRA_INPUT_TOKENS,
+                            .target = a->target,
+                            .sequences = a->splits[FILTRA_TRAIN].second ? 2 : 1,
+                            .tokenizer = a->tokenizer,
+                            .features = a->features};
+  FT_TRY(check_arrays(a));
+  FT_TRY(name_classes(a, ds));
+  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+    FT_TRY(add_split(a, split, ds));
+  FT_TRY(ft_make_splits(ds, a->hold_out, a->seed));
+  return a->standardise ? ft_standardise(ds, &none) : FILTRA_OK;
+}
+
+filtra_status filtra_dataset_create(const filtra_dataset_arrays *arrays, filtra_dataset **dataset) {
+  FT_NEED(dataset);
+  *dataset = NULL;
+  FT_NEED(arrays);
+  filtra_dataset *ds = ft_calloc(1, sizeof *ds);
+  if (!ds) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = fill(arrays, ds);
+  if (status) filtra_dataset_close(&ds);
+  *dataset = ds;
+  return status;
+}
