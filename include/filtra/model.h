@@ -124,6 +124,28 @@ FILTRA_API filtra_status filtra_model_predict(filtra_model *model, const filtra_
 FILTRA_API filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch,
                                                double *loss, double *score, double *weight);
 
+/** Bytes of device memory, as they are asked for: drivers round up. */
+typedef struct filtra_memory {
+  uint64_t parameters;  /**< the values */
+  uint64_t training;    /**< gradients and the optimizer's two moments */
+  uint64_t activations; /**< of one batch; graphs of a model share them, the largest counts */
+  uint64_t transfers;   /**< inputs and outputs of the batches under way, for each batch shape */
+  uint64_t total;       /**< the sum, for one batch shape */
+  uint64_t reserved[8]; /**< 0 */
+} filtra_memory;
+
+/** What a model of this configuration takes for batches of `size` samples of `length` tokens, trained
+ * or not. Builds and plans its graph, allocates nothing on the device. Fails as filtra_model_create,
+ * and with DEVICE_MEMORY where one tensor is over the device's limits. */
+FILTRA_API filtra_status filtra_model_memory(filtra_device *device,
+                                             const filtra_model_config *config, int64_t size,
+                                             int64_t length, bool training, filtra_memory *memory);
+
+/** The configuration of a model, loaded or made, all defaults filled in; `mixer` is JSON text that the
+ * model owns. The seed of the initial values is not kept: 0. */
+FILTRA_API filtra_status filtra_model_get_config(const filtra_model *model,
+                                                 filtra_model_config *config);
+
 FILTRA_API filtra_task filtra_model_task(const filtra_model *model);
 /** Numbers a prediction consists of: classes, 1 in regression, the vocabulary of a language model.
  */

@@ -111,6 +111,9 @@ int64_t ft_rows(const filtra_tensor *t);
 int64_t ft_columns(const filtra_tensor *t);
 /** Marks an error that compile will report; returns NULL for tail calls. */
 void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) FT_PRINTF(3, 4);
+/** Bytes that compiling would take for activations, and for inputs and outputs of all slots; takes
+ * none. The graph can only be destroyed after it. */
+filtra_status ft_graph_measure(filtra_graph *g, uint64_t *activations, uint64_t *transfers);
 /** Whether the graph is good and a check passed; if not, its message becomes the graph's error. */
 bool ft_graph_accept(filtra_graph *g, filtra_status status);
 /** The sticky status; sets the error message when there is one. */

@@ -98,7 +98,7 @@ filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, int ndim, con
                                 ft_storage *storage);
 
 /** Gives every planned storage a place in the arena (graph/planner.c). */
-filtra_status ft_plan_memory(filtra_graph *g);
+filtra_status ft_plan_memory(filtra_graph *g, bool bind);
 /** Sets `barrier` on the calls that need one (graph/barriers.c). */
 void ft_plan_barriers(filtra_graph *g);
 

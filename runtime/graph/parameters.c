@@ -139,15 +139,19 @@ filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter 
   return upload_copy(params, p, values);
 }
 
+void ft_parameters_lay_out(filtra_parameters *params) {
+  params->decay_bytes = place(params, DECAYED, 0);
+  params->trained_bytes = place(params, TRAINED, params->decay_bytes);
+  params->bytes = place(params, BUFFER, params->trained_bytes);
+}
+
 filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed, bool trainable) {
   FT_NEED(params);
   if (params->committed)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "the parameters are committed already");
   if (!params->count) return ft_fail(FILTRA_ERROR_ARGUMENT, "no parameter was declared");
   filtra_device *dev = params->device;
-  params->decay_bytes = place(params, DECAYED, 0);
-  params->trained_bytes = place(params, TRAINED, params->decay_bytes);
-  params->bytes = place(params, BUFFER, params->trained_bytes);
+  ft_parameters_lay_out(params);
   filtra_status status = ft_buffer_create(dev, params->bytes, FT_MEMORY_DEVICE, &params->values);
   if (!status && has_copies(params))
     status = ft_buffer_create(dev, params->bytes / 2, FT_MEMORY_DEVICE, &params->copies);

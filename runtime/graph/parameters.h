@@ -36,5 +36,7 @@ filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter 
 /** Declares a parameter; it must be new. */
 filtra_status ft_parameters_add(filtra_parameters *params, const char *name, int ndim,
                                 const int64_t *shape, const filtra_parameter_options *options);
+/** Gives the parameters their places in the flat buffers, without making these. */
+void ft_parameters_lay_out(filtra_parameters *params);
 
 #endif

@@ -138,7 +138,6 @@ static filtra_status bind_blocks(filtra_graph *g, ft_storage **order, size_t cou
   size_t *index = ft_calloc(block_count + 1, sizeof *index);
   filtra_status status = taken && index ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   for (size_t b = 0; b < block_count && !status; b++) {
-    g->plan_bytes += blocks[b].bytes;
     status = arena_block(a, blocks[b].bytes, taken, &index[b]);
     if (!status) taken[index[b]] = true;
   }
@@ -149,9 +148,9 @@ static filtra_status bind_blocks(filtra_graph *g, ft_storage **order, size_t cou
   return status ? ft_fail_context(status, "the graph's memory plan") : FILTRA_OK;
 }
 
-filtra_status ft_plan_memory(filtra_graph *g) {
+filtra_status ft_plan_memory(filtra_graph *g, bool bind) {
   find_lifetimes(g);
-  if (!g->arena) {
+  if (bind && !g->arena) {
     FT_TRY(filtra_arena_create(g->device, &g->arena));
     g->own_arena = true;
   }
@@ -165,7 +164,9 @@ filtra_status ft_plan_memory(filtra_graph *g) {
       if (g->storages[i]->planned && g->storages[i]->first >= 0) order[count++] = g->storages[i];
     qsort(order, count, sizeof *order, larger_first);
     status = place_all(g, order, count, blocks, &block_count, block_of);
-    if (!status) status = bind_blocks(g, order, count, blocks, block_count, block_of);
+    for (size_t b = 0; b < block_count; b++)
+      g->plan_bytes += blocks[b].bytes;
+    if (!status && bind) status = bind_blocks(g, order, count, blocks, block_count, block_of);
   }
   for (size_t b = 0; b < block_count; b++)
     free(blocks[b].placed);

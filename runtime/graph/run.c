@@ -107,7 +107,7 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
   if (!g->status && g->compiled)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "compile: the graph is compiled already");
   FT_TRY(ft_graph_status(g));
-  FT_TRY(ft_plan_memory(g));
+  FT_TRY(ft_plan_memory(g, true));
   ft_plan_barriers(g);
   FT_TRY(ft_graph_status(g));
   FT_TRY(create_pipelines(g));
@@ -115,6 +115,15 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
   FT_TRY(ft_prepare_submissions(g));
   FT_TRY(create_slots(g));
   g->compiled = true;
+  return FILTRA_OK;
+}
+
+filtra_status ft_graph_measure(filtra_graph *g, uint64_t *activations, uint64_t *transfers) {
+  FT_TRY(ft_graph_status(g));
+  FT_TRY(ft_plan_memory(g, false));
+  *activations = g->plan_bytes;
+  *transfers = g->slot_count * (lay_out_ports(g->inputs, g->input_count) +
+                                lay_out_ports(g->outputs, g->output_count));
   return FILTRA_OK;
 }
 

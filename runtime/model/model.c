@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "base/safetensors.h"
+#include "graph/parameters.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,6 +189,13 @@ static filtra_status declare_parameters(filtra_model *model) {
   return status;
 }
 
+static filtra_status keep_mixer(filtra_model *model) {
+  json_t *object = ft_mixer_write(&model->options.mixer);
+  model->mixer = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  json_decref(object);
+  return model->mixer ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
 filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options,
                                filtra_model **out) {
   *out = NULL;
@@ -198,6 +206,7 @@ filtra_status ft_model_declare(filtra_device *device, const ft_model_options *op
   filtra_status status = filtra_parameters_create(device, &model->params);
   if (!status) status = filtra_arena_create(device, &model->arena);
   if (!status) status = declare_parameters(model);
+  if (!status) status = keep_mixer(model);
   if (status) filtra_model_destroy(&model);
   *out = model;
   return status;
@@ -218,6 +227,7 @@ void filtra_model_destroy(filtra_model **model) {
     ft_batch_graph_close(&m->graphs[i]);
   free(m->graphs);
   free(m->input);
+  free(m->mixer);
   filtra_arena_destroy(&m->arena);
   filtra_parameters_destroy(&m->params);
   free(m);
@@ -251,4 +261,59 @@ int64_t filtra_model_max_length(const filtra_model *model) {
 }
 filtra_parameters *filtra_model_parameters(filtra_model *model) {
   return model ? model->params : NULL;
+}
+
+filtra_status filtra_model_get_config(const filtra_model *model, filtra_model_config *config) {
+  FT_NEED(model);
+  FT_NEED(config);
+  ft_model_options_to_public(&model->options, config);
+  config->mixer = model->mixer;
+  return FILTRA_OK;
+}
+
+/* ---- memory, before anything is made ---- */
+
+static filtra_status measure(filtra_model *model, ft_batch_graph *b, bool training,
+                             filtra_memory *memory) {
+  filtra_tensor *auxiliary;
+  FT_TRY(filtra_graph_create(
+      model->device, &(filtra_graph_options){.slots = training ? 3 : 2, .training = training},
+      &b->graph));
+  ft_batch_graph_open(model, b, &auxiliary);
+  if (!training) filtra_graph_output(b->graph, b->logits);
+  FT_TRY(ft_batch_graph_judge(model, b, 0.0f, training ? auxiliary : NULL));
+  if (training)
+    FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, NULL));
+  else
+    filtra_graph_output(b->graph, b->loss);
+  FT_TRY(ft_graph_measure(b->graph, &memory->activations, &memory->transfers));
+  ft_parameters_lay_out(model->params);
+  memory->parameters = model->params->bytes;
+  memory->training = training ? 3 * model->params->trained_bytes : 0;
+  memory->total = memory->parameters + memory->training + memory->activations + memory->transfers;
+  return FILTRA_OK;
+}
+
+filtra_status filtra_model_memory(filtra_device *device, const filtra_model_config *config,
+                                  int64_t size, int64_t length, bool training,
+                                  filtra_memory *memory) {
+  FT_NEED(device);
+  FT_NEED(config);
+  FT_NEED(memory);
+  filtra_model *model;
+  ft_model_options options;
+  *memory = (filtra_memory){0};
+  FT_TRY(FT_CHECK_RESERVED(filtra_model_config, config));
+  FT_TRY(ft_model_options_from_public(config, &options));
+  if (size < 1 || size > UINT32_MAX || length < 1 || length > options.max_length)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "model: %lld samples of %lld tokens; accepted are at least 1 and at most %lld "
+                   "tokens (max_length)",
+                   (long long)size, (long long)length, (long long)options.max_length);
+  FT_TRY(ft_model_declare(device, &options, &model));
+  ft_batch_graph b = {.size = size, .length = length, .judged = training};
+  filtra_status status = measure(model, &b, training, memory);
+  ft_batch_graph_close(&b);
+  filtra_model_destroy(&model);
+  return status;
 }

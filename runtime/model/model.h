@@ -54,6 +54,8 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *opt
 /** From the public struct, by way of the same table. */
 filtra_status ft_model_options_from_public(const filtra_model_config *config,
                                            ft_model_options *options);
+/** To the public struct, but for the mixer's text. */
+void ft_model_options_to_public(const ft_model_options *options, filtra_model_config *config);
 /** The model keys of a configuration, complete. NULL when out of memory. */
 json_t *ft_model_options_write(const ft_model_options *options);
 
@@ -104,6 +106,7 @@ struct filtra_model {
   filtra_arena *arena;    /* shared by all graphs of the model: one runs at a time */
   ft_batch_graph *graphs; /* inference, by shape */
   size_t graph_count, graph_capacity;
+  char *mixer; /* as JSON, for filtra_model_get_config */
   char *input; /* as FT_INPUT_KEY has it; NULL: nothing is known */
 };
 

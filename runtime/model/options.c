@@ -292,3 +292,33 @@ filtra_status ft_model_options_from_public(const filtra_model_config *c, ft_mode
   json_decref(object);
   return status;
 }
+
+void ft_model_options_to_public(const ft_model_options *o, filtra_model_config *c) {
+  *c = (filtra_model_config){.task = (filtra_task)(o->task - FT_TASK_CLASSIFICATION),
+                             .vocabulary = o->vocabulary,
+                             .features = o->features,
+                             .classes = o->classes,
+                             .max_length = o->max_length,
+                             .image_height = o->image_height,
+                             .image_width = o->image_width,
+                             .patch = o->patch,
+                             .layers = o->layers,
+                             .heads = o->heads,
+                             .width = o->width,
+                             .ffn_width = o->ffn_width,
+                             .head_width = o->head_width,
+                             .dropout = o->dropout,
+                             .converter = o->block == FT_BLOCK_CONVERTER,
+                             .post_norm = o->norm,
+                             .mask_zero = o->mask_zero,
+                             .linear_head = o->head == FT_HEAD_LINEAR,
+                             .scale_embeddings = o->scale_embeddings,
+                             .tie_embeddings = o->tie_embeddings,
+                             .positions = (filtra_positions)o->positions,
+                             .pooling = (filtra_pooling)o->pooling,
+                             .activation = (filtra_activation)o->activation,
+                             .head_activation = (filtra_activation)o->head_activation,
+                             .embedding_init = o->embedding_init,
+                             .target_mean = o->target_mean,
+                             .target_scale = o->target_scale};
+}
