@@ -128,7 +128,12 @@ static filtra_status ask_for_ops(survey *s) {
   filtra_tensor *indices = filtra_graph_input(g, "indices", FILTRA_I32, 1, &count);
   filtra_graph_require_gradient(g, x);
   filtra_graph_require_gradient(g, row);
-  filtra_tensor *y[] = {filtra_divide(g, x, row),
+  filtra_tensor *half = filtra_cast(g, x, FILTRA_F16), *brain = filtra_cast(g, x, FILTRA_BF16);
+  filtra_tensor *y[] = {filtra_cast(g, half, FILTRA_F32),
+                        filtra_cast(g, half, FILTRA_F32),
+                        filtra_cast(g, brain, FILTRA_F32),
+                        filtra_cast(g, brain, FILTRA_F32),
+                        filtra_divide(g, x, row),
                         filtra_softmax(g, x, 1),
                         filtra_max(g, x, 2, false),
                         filtra_mean(g, x, 1, false),
