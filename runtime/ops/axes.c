@@ -1,5 +1,5 @@
 /* Axes in another order, and slices taken by index. */
-#include "ops/support.h"
+#include "ops/reduce.h"
 
 #include <filtra/ops.h>
 #include <string.h>
@@ -64,33 +64,64 @@ filtra_tensor *filtra_transpose(filtra_graph *g, filtra_tensor *x, int first, in
 
 /* ---- slices by index ---- */
 
-/* x with the axis moved to the front is a table of rows, and indices are its tokens. */
+struct gather {
+  filtra_tensor *x, *indices, *y;
+  ft_axis axis; /* of x */
+};
+
+/* Dense t [outer, n, inner] as a view [n, outer, inner]. */
+static filtra_tensor *axis_first(filtra_graph *g, filtra_tensor *t, ft_axis axis, int64_t n) {
+  return ft_tensor_view(g, t, 3, (int64_t[]){n, axis.outer, axis.inner},
+                        (int64_t[]){axis.inner, n * axis.inner, 1});
+}
+
+/* What an embedding's gradient is with the axis in front: of each slice the sum over its uses. */
+static void gather_backward(filtra_graph *g, const void *context) {
+  const struct gather *c = context;
+  const char *label = "gather.backward";
+  bool accumulate;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate), *dy = ft_grad(g, c->y);
+  if (!dx) return;
+  int64_t taken = c->indices->shape[0];
+  if (c->axis.outer == 1) {
+    ft_emit_rows_gradient(g, label, c->indices, dy, dx, c->axis.n, accumulate);
+    return;
+  }
+  filtra_tensor *rows =
+      ft_tensor_new(g, label, FILTRA_F32, 3, (int64_t[]){taken, c->axis.outer, c->axis.inner});
+  filtra_tensor *sums =
+      ft_tensor_new(g, label, FILTRA_F32, 3, (int64_t[]){c->axis.n, c->axis.outer, c->axis.inner});
+  if (!rows || !sums) return;
+  ft_emit_copy(g, axis_first(g, dy, c->axis, taken), rows, false);
+  ft_emit_rows_gradient(g, label, c->indices, rows, sums, c->axis.n, false);
+  ft_emit_copy(g, sums, axis_first(g, dx, c->axis, c->axis.n), accumulate);
+}
+
 filtra_tensor *filtra_gather(filtra_graph *g, filtra_tensor *x, int axis, filtra_tensor *indices) {
-  if (!ft_usable_dense(g, x, "gather", "x") ||
+  if (!ft_usable_axis(g, x, axis, true, "gather") ||
       !ft_usable_integers(g, indices, 1, "gather", "indices"))
     return NULL;
-  if (axis < 0 || axis >= x->ndim)
-    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "gather: axis %d of %s %s, accepted are 0 to %d",
-                         axis, x->name, ft_shape_text(x), x->ndim - 1);
   if (!filtra_tensor_elements(x))
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "gather: x (%s %s) is empty", x->name,
                          ft_shape_text(x));
-  int to_front[FILTRA_MAX_DIMS] = {axis}, back[FILTRA_MAX_DIMS];
-  for (int i = 0; i < x->ndim; i++) {
-    if (i < axis) to_front[i + 1] = i;
-    if (i > axis) to_front[i] = i;
-  }
-  for (int i = 0; i < x->ndim; i++)
-    back[to_front[i]] = i;
-  filtra_tensor *front = axis ? filtra_permute(g, x, to_front) : x;
-  if (!front) return NULL;
-  int64_t shape[FILTRA_MAX_DIMS], count = indices->shape[0];
-  int ndim = filtra_tensor_shape(front, shape);
-  filtra_tensor *table =
-      filtra_reshape(g, front, 2, (int64_t[]){shape[0], filtra_tensor_elements(front) / shape[0]});
-  filtra_tensor *rows =
-      filtra_embedding(g, table, filtra_reshape(g, indices, 2, (int64_t[]){1, count}));
-  shape[0] = count;
-  rows = filtra_reshape(g, rows, ndim, shape);
-  return axis ? filtra_permute(g, rows, back) : rows;
+  int64_t shape[FILTRA_MAX_DIMS], taken = indices->shape[0];
+  int ndim = filtra_tensor_shape(x, shape);
+  shape[axis] = taken;
+  struct gather call = {x, indices, ft_tensor_new(g, "gather", FILTRA_F32, ndim, shape),
+                        ft_axis_of(x, axis)};
+  if (!call.y) return NULL;
+  uint32_t push[] = {(uint32_t)filtra_tensor_elements(call.y), (uint32_t)call.axis.n,
+                     (uint32_t)taken, (uint32_t)call.axis.inner};
+  ft_call(g, &(ft_kernel_call){.label = "gather",
+                               .kernel = "gather/gather",
+                               .args = {FT_READ(x), FT_READ(indices), FT_WRITE(call.y)},
+                               .push = push,
+                               .push_size = sizeof push,
+                               .workgroup = FT_FLAT_WORKGROUP,
+                               .groups = {ft_flat_groups(g, push[0])},
+                               .bytes = 8.0 * push[0]});
+  struct gather *c = ft_tape(g, "gather", gather_backward, sizeof *c, 1, &x, 1, &call.y);
+  if (!c) return NULL;
+  *c = call;
+  return c->y;
 }

@@ -38,12 +38,12 @@ static struct chunks plan_chunks(int64_t tokens, int64_t vocabulary, int64_t col
   return (struct chunks){(uint32_t)length, (uint32_t)count, (uint32_t)splits, (uint32_t)per_split};
 }
 
-static void emit_link(filtra_graph *g, filtra_tensor *tokens, filtra_tensor *link,
-                      filtra_tensor *heads, struct chunks chunks) {
+static void emit_link(filtra_graph *g, const char *label, filtra_tensor *tokens,
+                      filtra_tensor *link, filtra_tensor *heads, struct chunks chunks) {
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(tokens), (uint32_t)heads->shape[0],
                      chunks.length, chunks.count};
   ft_emit_fill(g, heads, -1);
-  ft_call(g, &(ft_kernel_call){.label = "embedding.backward",
+  ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "embedding/link",
                                .args = {FT_READ(tokens), FT_WRITE(link), FT_UPDATE(heads)},
                                .push = push,
@@ -52,27 +52,28 @@ static void emit_link(filtra_graph *g, filtra_tensor *tokens, filtra_tensor *lin
                                .groups = {ft_flat_groups(g, push[0])}});
 }
 
-static void emit_chunk_sums(filtra_graph *g, filtra_tensor *dy, filtra_tensor *link,
-                            filtra_tensor *sums) {
+static void emit_chunk_sums(filtra_graph *g, const char *label, filtra_tensor *dy,
+                            filtra_tensor *link, filtra_tensor *sums) {
   uint32_t count = (uint32_t)filtra_tensor_elements(dy);
-  ft_call(g, &(ft_kernel_call){.label = "embedding.backward",
+  ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "embedding/chunk_sums",
                                .args = {FT_READ(dy), FT_READ(link), FT_WRITE(sums)},
                                .push = &count,
                                .push_size = sizeof count,
                                .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)ft_columns(dy)},
+                               .spec = {(uint32_t)ft_columns(sums)},
                                .spec_count = 1,
                                .groups = {ft_flat_groups(g, count)},
                                .flops = count,
                                .bytes = 8.0 * count});
 }
 
-static void emit_row_sums(filtra_graph *g, filtra_tensor *sums, filtra_tensor *heads,
-                          filtra_tensor *rows, struct chunks chunks, bool accumulate) {
+static void emit_row_sums(filtra_graph *g, const char *label, filtra_tensor *sums,
+                          filtra_tensor *heads, filtra_tensor *rows, struct chunks chunks,
+                          bool accumulate) {
   uint32_t columns = (uint32_t)ft_columns(sums);
   uint32_t push[] = {(uint32_t)heads->shape[0] * columns, chunks.count, chunks.per_split};
-  ft_call(g, &(ft_kernel_call){.label = "embedding.backward",
+  ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "embedding/row_sums",
                                .args = {FT_READ(sums), FT_READ(heads), FT_TARGET(rows, accumulate)},
                                .push = push,
@@ -83,31 +84,37 @@ static void emit_row_sums(filtra_graph *g, filtra_tensor *sums, filtra_tensor *h
                                .groups = {ft_flat_groups(g, push[0]), chunks.splits}});
 }
 
-static void embedding_backward(filtra_graph *g, const void *context) {
-  const struct embedding *c = context;
-  bool accumulate;
-  filtra_tensor *table = ft_grad_target(g, c->table, &accumulate);
-  if (!table) return;
-  filtra_tensor *dy = ft_grad(g, c->y);
-  int64_t tokens = filtra_tensor_elements(c->tokens);
-  int64_t vocabulary = table->shape[0], columns = table->shape[1];
-  struct chunks chunks = plan_chunks(tokens, vocabulary, columns);
-  filtra_tensor *link = ft_tensor_new(g, "token links", FILTRA_I32, 1, &tokens);
+void ft_emit_rows_gradient(filtra_graph *g, const char *label, filtra_tensor *tokens,
+                           filtra_tensor *dy, filtra_tensor *rows, int64_t vocabulary,
+                           bool accumulate) {
+  int64_t count = filtra_tensor_elements(tokens);
+  int64_t columns = filtra_tensor_elements(rows) / vocabulary;
+  struct chunks chunks = plan_chunks(count, vocabulary, columns);
+  filtra_tensor *link = ft_tensor_new(g, "token links", FILTRA_I32, 1, &count);
   filtra_tensor *heads = ft_tensor_new(g, "token heads", FILTRA_I32, 2,
                                        (int64_t[]){vocabulary, 1 + (int64_t)chunks.count});
-  filtra_tensor *sums = ft_tensor_new(g, "token sums", FILTRA_F32, 2, (int64_t[]){tokens, columns});
+  filtra_tensor *sums = ft_tensor_new(g, "token sums", FILTRA_F32, 2, (int64_t[]){count, columns});
   if (!link || !heads || !sums) return;
-  emit_link(g, c->tokens, link, heads, chunks);
-  emit_chunk_sums(g, dy, link, sums);
+  emit_link(g, label, tokens, link, heads, chunks);
+  emit_chunk_sums(g, label, dy, link, sums);
   if (chunks.splits == 1) {
-    emit_row_sums(g, sums, heads, table, chunks, accumulate);
+    emit_row_sums(g, label, sums, heads, rows, chunks, accumulate);
     return;
   }
   filtra_tensor *parts = ft_tensor_new(g, "table parts", FILTRA_F32, 3,
                                        (int64_t[]){chunks.splits, vocabulary, columns});
   if (!parts) return;
-  emit_row_sums(g, sums, heads, parts, chunks, false);
-  ft_emit_sum_leading(g, "embedding.backward", parts, table, accumulate);
+  emit_row_sums(g, label, sums, heads, parts, chunks, false);
+  ft_emit_sum_leading(g, label, parts, rows, accumulate);
+}
+
+static void embedding_backward(filtra_graph *g, const void *context) {
+  const struct embedding *c = context;
+  bool accumulate;
+  filtra_tensor *table = ft_grad_target(g, c->table, &accumulate);
+  if (table)
+    ft_emit_rows_gradient(g, "embedding.backward", c->tokens, ft_grad(g, c->y), table,
+                          table->shape[0], accumulate);
 }
 
 filtra_tensor *filtra_embedding(filtra_graph *g, filtra_tensor *table, filtra_tensor *tokens) {

@@ -45,6 +45,11 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
 void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, bool accumulate);
 
+/** rows [V, ..] = for each row the sum of the dy [tokens, ..] whose token is that row, in a fixed
+ * order, or rows += it. All dense (ops/embedding.c). */
+void ft_emit_rows_gradient(filtra_graph *g, const char *label, filtra_tensor *tokens,
+                           filtra_tensor *dy, filtra_tensor *rows, int64_t vocabulary,
+                           bool accumulate);
 /** y = scale * x summed over the axes along which y was repeated to give x's shape, or y += it. All
  * dense, in a fixed order (ops/reduce.c). */
 void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, float scale,

@@ -2,10 +2,11 @@
 #include "support/harness.h"
 #include "support/run.h"
 
+#include "base/memory.h"
 #include "nn/mixer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,47 @@ static void what_is_refused(void **state) {
   o = OPTIONS[1];
   o.reserved[0] = 1;
   refuse_option(o, "filtra_mixer_option: reserved[0]");
+}
+
+/* Of threads that register the same names, one succeeds with each, and all see what is there. */
+enum { NAMES = 4, THREADS = 4 };
+static const char *const RIVALS[NAMES] = {"rival_a", "rival_b", "rival_c", "rival_d"};
+
+static void *rival(void *argument) {
+  int *registered = argument;
+  for (int i = 0; i < NAMES; i++) {
+    filtra_mixer mixer = mine(RIVALS[i]);
+    registered[i] = !filtra_mixer_register(&mixer);
+    if (!ft_mixer_find(RIVALS[i])) registered[i] = -THREADS;
+  }
+  return NULL;
+}
+
+static void threads_register(void **state) {
+  (void)state;
+  int registered[THREADS][NAMES];
+  pthread_t threads[THREADS];
+  size_t count = filtra_mixer_count();
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, rival, registered[i]), 0);
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  assert_int_equal(filtra_mixer_count(), count + NAMES);
+  for (int n = 0; n < NAMES; n++) {
+    int sum = 0;
+    for (int i = 0; i < THREADS; i++)
+      sum += registered[i][n];
+    assert_int_equal(sum, 1);
+  }
+}
+
+static void registering_without_memory(void **state) {
+  (void)state;
+  filtra_mixer mixer = mine("no_memory");
+  ft_memory_fail_after(1);
+  assert_int_equal(filtra_mixer_register(&mixer), FILTRA_ERROR_HOST_MEMORY);
+  ft_memory_fail_after(0);
+  assert_null(ft_mixer_find("no_memory"));
 }
 
 /* ---- configuration ---- */
@@ -305,6 +347,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(registered_mixers_are_listed),
       cmocka_unit_test(what_is_refused),
+      cmocka_unit_test(threads_register),
+      cmocka_unit_test(registering_without_memory),
       cmocka_unit_test(options_come_from_json),
       cmocka_unit_test(trained_and_kept),
       cmocka_unit_test(not_decoded),

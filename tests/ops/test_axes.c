@@ -137,8 +137,9 @@ static void slices(void **state) {
   static const struct {
     int ndim;
     int64_t shape[FILTRA_MAX_DIMS], count;
-  } CASES[] = {{1, {1}, 1},       {1, {7}, 20},         {2, {5, 3}, 3},      {2, {3, 65}, 130},
-               {3, {2, 9, 5}, 7}, {4, {2, 3, 5, 4}, 6}, {4, {1, 2, 1, 3}, 5}};
+  } CASES[] = {{1, {1}, 1},          {1, {7}, 20},      {2, {5, 3}, 3},
+               {2, {3, 65}, 130},    {3, {2, 9, 5}, 7}, {4, {2, 3, 5, 4}, 6},
+               {4, {1, 2, 1, 3}, 5}, {2, {3, 2}, 1100}, {2, {3, 5}, 0}};
   for (size_t i = 0; i < FT_COUNT(CASES); i++)
     for (int axis = 0; axis < CASES[i].ndim; axis++)
       check_gather(CASES[i].ndim, CASES[i].shape, axis, CASES[i].count);

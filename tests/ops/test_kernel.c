@@ -2,6 +2,7 @@
  * embeds serve as the application's SPIR-V. */
 #include "support/harness.h"
 
+#include "base/memory.h"
 #include "gpu/kernels.h"
 
 #include <filtra/filtra.h>
@@ -286,11 +287,28 @@ static void order_of_calls(void **state) {
   free(a);
 }
 
+/* Each allocation in turn fails: the kernel is refused, or all is well. */
+static void without_memory(void **state) {
+  (void)state;
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  for (long n = 1; status; n++) {
+    filtra_graph *g = NULL;
+    attempt *a = prepare(&g);
+    a->kernel.name = "hungry"; /* a module of its own, to be copied */
+    ft_memory_fail_after(n);
+    status = filtra_kernel_record(g, &a->kernel);
+    ft_memory_fail_after(0);
+    if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+    filtra_graph_destroy(&g);
+    free(a);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_and_gradients), cmocka_unit_test(buffers_are_updated),
       cmocka_unit_test(broken_fields),        cmocka_unit_test(arguments_that_do_not_fit),
-      cmocka_unit_test(order_of_calls),
+      cmocka_unit_test(order_of_calls),       cmocka_unit_test(without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

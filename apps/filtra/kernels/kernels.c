@@ -118,29 +118,47 @@ static filtra_status survey_model(survey *s, const ft_mixer_class *mixer, size_t
   return status;
 }
 
-/* Ops that no model asks for, with their gradients: what applications build with. */
+/* An input with a gradient. */
+static filtra_tensor *numbers(filtra_graph *g, int ndim, const int64_t *shape) {
+  filtra_tensor *t = filtra_graph_input(g, "numbers", FILTRA_F32, ndim, shape);
+  filtra_graph_require_gradient(g, t);
+  return t;
+}
+
+/* What the models above do not ask for: ops that applications build with, and options. */
 static filtra_status ask_for_ops(survey *s) {
-  const int64_t shape[] = {4, 1000, 64}, features = 64, count = 500;
+  enum { B = 4, N = 1000, C = 64 };
+  const int64_t shape[] = {B, N, C}, row[] = {C}, count[] = {N / 2}, gates[] = {3 * C, C},
+                bias[] = {N, N}, plane[] = {B, N, 2};
   filtra_graph *g = NULL;
   FT_TRY(filtra_graph_create(s->device, &(filtra_graph_options){.slots = 1}, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, shape);
-  filtra_tensor *row = filtra_graph_input(g, "row", FILTRA_F32, 1, &features);
-  filtra_tensor *indices = filtra_graph_input(g, "indices", FILTRA_I32, 1, &count);
-  filtra_graph_require_gradient(g, x);
-  filtra_graph_require_gradient(g, row);
+  filtra_tensor *x = numbers(g, 3, shape), *heads = filtra_split_heads(g, numbers(g, 3, shape), 2);
+  filtra_tensor *indices = filtra_graph_input(g, "indices", FILTRA_I32, 1, count);
+  filtra_tensor *z = filtra_complex(g, x, x), *re, *im, *scores = numbers(g, 2, bias);
+  filtra_complex_parts(g, z, &re, &im);
   filtra_tensor *half = filtra_cast(g, x, FILTRA_F16), *brain = filtra_cast(g, x, FILTRA_BF16);
-  filtra_tensor *y[] = {filtra_cast(g, half, FILTRA_F32),
-                        filtra_cast(g, half, FILTRA_F32),
-                        filtra_cast(g, brain, FILTRA_F32),
-                        filtra_cast(g, brain, FILTRA_F32),
-                        filtra_divide(g, x, row),
-                        filtra_softmax(g, x, 1),
-                        filtra_max(g, x, 2, false),
-                        filtra_mean(g, x, 1, false),
-                        filtra_cumulative_sum(g, x, 1, true),
-                        filtra_transpose(g, x, 1, 2),
-                        filtra_gather(g, x, 1, indices),
-                        filtra_activate(g, x, FILTRA_ACTIVATION_SIGMOID)};
+  filtra_tensor *y[] = {
+      filtra_divide(g, x, numbers(g, 1, row)),
+      filtra_softmax(g, x, 1),
+      filtra_max(g, x, 2, false),
+      filtra_mean(g, x, 1, false),
+      filtra_cumulative_sum(g, x, 1, true),
+      filtra_transpose(g, x, 1, 2),
+      filtra_gather(g, x, 1, indices),
+      filtra_activate(g, x, FILTRA_ACTIVATION_SIGMOID),
+      filtra_add_sinusoids(g, x),
+      filtra_gru(g, x, numbers(g, 2, gates), numbers(g, 2, gates), numbers(g, 1, gates),
+                 numbers(g, 1, gates)),
+      re,
+      im,
+      filtra_complex_multiply(g, numbers(g, 3, plane), z),
+      filtra_cast(g, half, FILTRA_F32),
+      filtra_cast(g, half, FILTRA_F32),
+      filtra_cast(g, brain, FILTRA_F32),
+      filtra_cast(g, brain, FILTRA_F32),
+      filtra_attention(g, heads, heads, heads, &(filtra_attention_options){.bias = scores}),
+      filtra_plaplacian(g, heads, heads, heads,
+                        &(filtra_plaplacian_options){.attention.bias = scores})};
   filtra_status status = filtra_graph_backward(g, FT_COUNT(y), y, NULL);
   if (!status) status = filtra_graph_compile(g);
   filtra_graph_destroy(&g);
