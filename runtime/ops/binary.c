@@ -63,8 +63,9 @@ static void contribute(filtra_graph *g, const struct binary *c, filtra_tensor *t
   bool accumulate;
   filtra_tensor *target = ft_grad_target(g, to, &accumulate);
   if (!target) return;
-  if (!spread(to, c->y)) {
-    emit_binary(g, label, op, first, second, target, accumulate);
+  if (!spread(to, c->y)) { /* but perhaps with fewer axes */
+    target = filtra_reshape(g, target, c->y->ndim, c->y->shape);
+    if (target) emit_binary(g, label, op, first, second, target, accumulate);
     return;
   }
   filtra_tensor *whole = ft_tensor_new(g, label, FILTRA_F32, c->y->ndim, c->y->shape);

@@ -85,6 +85,8 @@ static void values_and_gradients(void **state) {
       {4, 1, {2, 3, 5, 33}, {1}},
       {4, 3, {5, 2, 1, 7}, {1, 3, 7}},
       {2, 4, {1, 1}, {1, 1, 1, 1}},
+      {1, 3, {5}, {1, 1, 1}},
+      {2, 4, {3, 5}, {1, 1, 3, 1}},
   };
   for (size_t i = 0; i < FT_COUNT(PAIRS); i++)
     for (int kind = 0; kind < KINDS; kind++)
