@@ -22,7 +22,7 @@ typedef struct decoder {
   ft_image image;
 } decoder;
 
-static void fail(j_common_ptr jpeg) {
+static void fail_jpeg(j_common_ptr jpeg) {
   decoder *d = jpeg->client_data;
   char message[JMSG_LENGTH_MAX];
   jpeg->err->format_message(jpeg, message);
@@ -32,7 +32,7 @@ static void fail(j_common_ptr jpeg) {
 
 /* Below 0 are warnings of damaged data, where libjpeg would go on with grey. */
 static void judge(j_common_ptr jpeg, int level) {
-  if (level < 0) fail(jpeg);
+  if (level < 0) fail_jpeg(jpeg);
 }
 
 static void watch_scans(j_common_ptr jpeg) {
@@ -79,7 +79,7 @@ filtra_status ft_image_decode_jpeg(const uint8_t *data, size_t size, ft_image *i
   if (!d) return FILTRA_ERROR_HOST_MEMORY;
   d->jpeg.err = jpeg_std_error(&d->errors);
   d->jpeg.client_data = d;
-  d->errors.error_exit = fail;
+  d->errors.error_exit = fail_jpeg;
   d->errors.emit_message = judge;
   d->progress.progress_monitor = watch_scans;
   filtra_status status = read_image(d, data, size);

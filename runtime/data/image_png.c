@@ -22,7 +22,7 @@ typedef struct decoder {
   ft_image image;
 } decoder;
 
-static void fail(png_structp png, png_const_charp message) {
+static void fail_png(png_structp png, png_const_charp message) {
   ft_fail(FILTRA_ERROR_INPUT, "damaged PNG: %s", message);
   png_longjmp(png, 1);
 }
@@ -98,7 +98,7 @@ static void flatten(decoder *d) {
 filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *image) {
   decoder d = {.data = data, .size = size};
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
-  d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, fail, ignore);
+  d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, fail_png, ignore);
   d.info = d.png ? png_create_info_struct(d.png) : NULL;
   if (!d.info) {
     ft_fail(status, "out of host memory");

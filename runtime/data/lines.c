@@ -7,7 +7,7 @@
 
 enum { CHUNK_BYTES = 1 << 16 };
 
-static filtra_status begin(ft_lines *lines, const char *path) {
+static filtra_status begin_lines(ft_lines *lines, const char *path) {
   lines->path = path;
   lines->chunk = ft_realloc(NULL, CHUNK_BYTES, 1);
   if (lines->chunk) return FILTRA_OK;
@@ -18,13 +18,13 @@ static filtra_status begin(ft_lines *lines, const char *path) {
 filtra_status ft_lines_open(const char *path, ft_lines *lines) {
   *lines = (ft_lines){0};
   FT_TRY(ft_source_open(path, &lines->source));
-  return begin(lines, path);
+  return begin_lines(lines, path);
 }
 
 filtra_status ft_lines_open_stream(FILE *stream, const char *path, ft_lines *lines) {
   *lines = (ft_lines){0};
   FT_TRY(ft_source_open_stream(stream, path, &lines->source));
-  return begin(lines, path);
+  return begin_lines(lines, path);
 }
 
 void ft_lines_close(ft_lines *lines) {
@@ -40,7 +40,7 @@ static filtra_status refill(ft_lines *lines) {
   return ft_source_read(lines->source, lines->chunk, CHUNK_BYTES, &lines->chunk_end);
 }
 
-static filtra_status append(ft_lines *lines, const char *bytes, size_t count) {
+static filtra_status append_bytes(ft_lines *lines, const char *bytes, size_t count) {
   if (count > FT_LINE_LIMIT - lines->length)
     return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: a line of more than %d MiB; is this a text file?",
                    lines->path, (unsigned long long)lines->number, FT_LINE_LIMIT >> 20);
@@ -83,7 +83,7 @@ filtra_status ft_lines_next(ft_lines *lines, bool *more) {
     const char *end = memchr(from, '\n', rest);
     ended = end != NULL;
     size_t count = ended ? (size_t)(end - from) : rest;
-    FT_TRY(append(lines, from, count));
+    FT_TRY(append_bytes(lines, from, count));
     lines->chunk_at += count + ended;
     *more = true;
   }

@@ -46,7 +46,7 @@ static int sum_modulo_10(const ft_listops_frame *f) {
   return (int)(sum % 10);
 }
 
-static int apply(const ft_listops_frame *f) {
+static int apply_operator(const ft_listops_frame *f) {
   switch (f->symbol) {
   case FT_LISTOPS_MIN:
     return lowest(f);
@@ -86,7 +86,7 @@ static filtra_status close_operator(ft_listops_evaluator *e, size_t column) {
   if (f->count == 0)
     return ft_fail(FILTRA_ERROR_INPUT, "'%s' at column %zu has no arguments", symbols[f->symbol],
                    f->column);
-  int value = apply(f);
+  int value = apply_operator(f);
   e->depth--;
   add_argument(e, value);
   return FILTRA_OK;

@@ -216,7 +216,7 @@ typedef struct drawing {
 } drawing;
 
 /* Makes a contour of one paddle with its tail at `tail`; false: it would leave the window. */
-static bool begin(drawing *d, contour *c, place tail, double direction, float contrast) {
+static bool begin_contour(drawing *d, contour *c, place tail, double direction, float contrast) {
   place head = translate(tail, direction, LENGTH);
   double back = direction < 0.0 ? direction + PI : direction - PI;
   *c = (contour){.pivot = translate(head, back, LENGTH + MARGIN),
@@ -340,12 +340,12 @@ static void clear_drawing(drawing *d) {
 static bool draw_long(drawing *d, contour c[2], place tails[2]) {
   double direction = draw_degrees(&d->rng);
   if (!draw_tail(d, direction, 2 * SEED_DISTANCE, &tails[0])) return false;
-  if (!begin(d, &c[0], tails[0], direction, LONG_CONTRAST)) return false;
+  if (!begin_contour(d, &c[0], tails[0], direction, LONG_CONTRAST)) return false;
   direction = draw_degrees(&d->rng);
   double towards = draw_degrees(&d->rng);
   tails[1] = (place){(int)lround(tails[0].y + SEED_DISTANCE * sin(towards)),
                      (int)lround(tails[0].x + SEED_DISTANCE * cos(towards))};
-  if (!begin(d, &c[1], tails[1], direction, LONG_CONTRAST)) return false;
+  if (!begin_contour(d, &c[1], tails[1], direction, LONG_CONTRAST)) return false;
   for (uint32_t i = 1; i < d->style->shape.contour_length; i++)
     if (!extend(d, &c[0], LONG_CONTRAST) || !extend(d, &c[1], LONG_CONTRAST)) return false;
   for (int i = 0; i < 2; i++)
@@ -365,7 +365,7 @@ static bool draw_short(drawing *d) {
   place tail;
   double direction = draw_degrees(&d->rng);
   if (!has_room(d) || !draw_tail(d, direction, BORDER, &tail)) return false;
-  if (!begin(d, &c, tail, direction, SHORT_CONTRAST)) return false;
+  if (!begin_contour(d, &c, tail, direction, SHORT_CONTRAST)) return false;
   for (uint32_t i = 1; i < d->style->shape.distractor_length; i++)
     if (!extend(d, &c, SHORT_CONTRAST)) return false;
   press(d->mask, c.last->mask, c.last_at, 1.0f);

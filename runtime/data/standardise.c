@@ -11,8 +11,8 @@ typedef struct moments {
 } moments;
 
 /* Missing numbers (NaN) do not count. */
-static void take_row(const ft_samples *samples, const ft_sample_row *row, uint32_t width,
-                     moments *of) {
+static void sum_row(const ft_samples *samples, const ft_sample_row *row, uint32_t width,
+                    moments *of) {
   for (size_t i = 0; i < (size_t)row->length * width; i++) {
     moments *m = &of[i % width];
     double x =
@@ -41,7 +41,7 @@ float ft_standard_byte(double mean, double factor, uint8_t x) {
 }
 
 /* In place, where an offset as float would cost digits of series with a large mean. */
-static void apply(const filtra_dataset *ds, ft_samples *samples) {
+static void apply_moments(const filtra_dataset *ds, ft_samples *samples) {
   for (size_t i = 0; i < samples->value_count; i++) {
     size_t k = i % ds->info.features;
     samples->values[i] =
@@ -66,7 +66,7 @@ static filtra_status measure(filtra_dataset *ds, const ft_split *s) {
   moments *of = ft_calloc(width, sizeof *of);
   if (!of) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < s->count; i++)
-    take_row(s->samples, &s->samples->rows[s->rows ? s->rows[i] : i], width, of);
+    sum_row(s->samples, &s->samples->rows[s->rows ? s->rows[i] : i], width, of);
   for (uint32_t k = 0; k < width; k++) {
     ds->feature_mean[k] = of[k].mean;
     ds->feature_factor[k] = scale_of(&of[k]);
@@ -92,6 +92,6 @@ filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
   }
   if (s->count > 0 && s->samples->bytes) return keep_for_bytes(ds);
   for (int i = 0; i < FILTRA_SPLITS; i++)
-    apply(ds, &ds->samples[i]);
+    apply_moments(ds, &ds->samples[i]);
   return FILTRA_OK;
 }

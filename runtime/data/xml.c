@@ -61,7 +61,7 @@ static filtra_status take(ft_xml *x, int *byte) {
   return FILTRA_OK;
 }
 
-static filtra_status append(ft_xml *x, const char *bytes, size_t count) {
+static filtra_status append_text(ft_xml *x, const char *bytes, size_t count) {
   if (count > FT_XML_LIMIT - x->length)
     return ft_fail(FILTRA_ERROR_INPUT, "more than %d MiB without a tag", FT_XML_LIMIT >> 20);
   size_t wanted = x->length + count + 1;
@@ -93,7 +93,7 @@ static filtra_status append_number(ft_xml *x, const char *name) {
     return fail_reference(name);
   if (number == 0 || number > 0x10ffff || (number >= 0xd800 && number < 0xe000))
     return fail_reference(name);
-  return append(x, text, ft_utf8_write((uint32_t)number, text));
+  return append_text(x, text, ft_utf8_write((uint32_t)number, text));
 }
 
 /* Behind an ampersand. */
@@ -108,7 +108,7 @@ static filtra_status append_reference(ft_xml *x) {
   }
   if (name[0] == '#') return append_number(x, name);
   for (size_t i = 0; i < FT_COUNT(names); i++)
-    if (!strcmp(name, names[i])) return append(x, &"&<>\"'"[i], 1);
+    if (!strcmp(name, names[i])) return append_text(x, &"&<>\"'"[i], 1);
   return fail_reference(name);
 }
 
@@ -127,7 +127,7 @@ static filtra_status append_until(ft_xml *x, int stop, bool *found) {
     if (byte == '&')
       FT_TRY(append_reference(x));
     else if (byte != '\r' || next != '\n')
-      FT_TRY(append(x, &one, 1));
+      FT_TRY(append_text(x, &one, 1));
   }
 }
 
@@ -184,7 +184,7 @@ static filtra_status read_attribute(ft_xml *x) {
   x->value[x->attributes++] = x->length;
   FT_TRY(append_until(x, quote, &found));
   FT_TRY(expect(x, quote));
-  return append(x, "", 1);
+  return append_text(x, "", 1);
 }
 
 static filtra_status read_start(ft_xml *x) {

@@ -84,7 +84,7 @@ static filtra_device_class device_class(VkPhysicalDeviceType type) {
   }
 }
 
-static void identify(const device_facts *facts, filtra_device_info *info) {
+static void name_device(const device_facts *facts, filtra_device_info *info) {
   const VkPhysicalDeviceProperties *p = &facts->properties.properties;
   snprintf(info->name, sizeof info->name, "%s", p->deviceName);
   snprintf(info->driver, sizeof info->driver, "%.120s %.120s", facts->v12.driverName,
@@ -228,7 +228,7 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   filtra_status status = ask(physical, &facts);
   if (status) goto done;
   filtra_device_info *info = &caps->info;
-  identify(&facts, info);
+  name_device(&facts, info);
   measure_limits(&facts, caps);
   measure_subgroups(&facts, caps);
   bool queue = choose_queue(physical, caps, facts.properties.properties.limits.timestampPeriod);

@@ -72,7 +72,8 @@ static VkResult allocate(filtra_device *dev, const VkMemoryRequirements *require
   return result;
 }
 
-static filtra_status place(filtra_device *dev, uint64_t size, ft_memory_kind kind, ft_buffer *out) {
+static filtra_status place_buffer(filtra_device *dev, uint64_t size, ft_memory_kind kind,
+                                  ft_buffer *out) {
   VkMemoryRequirements requirements;
   dev->vk.vkGetBufferMemoryRequirements(dev->device, out->buffer, &requirements);
   VkMemoryPropertyFlags flags = 0;
@@ -114,7 +115,7 @@ filtra_status ft_buffer_create(filtra_device *dev, uint64_t size, ft_memory_kind
       .usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
   filtra_status status = FT_VK(dev, dev->vk.vkCreateBuffer(dev->device, &info, NULL, &out->buffer));
-  if (!status) status = place(dev, size, kind, out);
+  if (!status) status = place_buffer(dev, size, kind, out);
   if (status) ft_buffer_destroy(dev, out);
   return status;
 }

@@ -82,8 +82,8 @@ filtra_status ft_pipeline_cache_open(filtra_device *dev, const char *path, VkPip
 }
 
 /* Header and data in one block; caller frees; NULL with *size 0 when there is nothing new. */
-static filtra_status collect(filtra_device *dev, VkPipelineCache cache, size_t old_size,
-                             char **file, size_t *size) {
+static filtra_status collect_cache(filtra_device *dev, VkPipelineCache cache, size_t old_size,
+                                   char **file, size_t *size) {
   size_t data_size = 0;
   FT_TRY(FT_VK(dev, dev->vk.vkGetPipelineCacheData(dev->device, cache, &data_size, NULL)));
   if (data_size <= old_size) return FILTRA_OK;
@@ -104,7 +104,7 @@ void ft_pipeline_cache_save(filtra_device *dev, const char *path, VkPipelineCach
                             size_t size) {
   char *file = NULL;
   size_t file_size = 0;
-  filtra_status status = collect(dev, cache, size, &file, &file_size);
+  filtra_status status = collect_cache(dev, cache, size, &file, &file_size);
   if (!status && file_size) status = ft_file_write_below(path, file, file_size);
   if (status) ft_log(FILTRA_LOG_WARNING, "pipeline cache not stored: %s", filtra_error_message());
   free(file);

@@ -41,7 +41,7 @@ ft_tuning *ft_tuning_use(filtra_device *dev, ft_tuning *tuning) {
 /* ---- entries ---- */
 
 /* Where the key is or would be. */
-static size_t place(const ft_tuning *t, const char *key, bool *found) {
+static size_t place_of(const ft_tuning *t, const char *key, bool *found) {
   size_t low = 0, high = t->count;
   *found = false;
   while (low < high) {
@@ -59,13 +59,13 @@ static size_t place(const ft_tuning *t, const char *key, bool *found) {
 
 const ft_tuning_entry *ft_tuning_find(const ft_tuning *tuning, const char *key) {
   bool found;
-  size_t at = place(tuning, key, &found);
+  size_t at = place_of(tuning, key, &found);
   return found ? &tuning->entries[at] : NULL;
 }
 
 ft_tuning_entry *ft_tuning_add(ft_tuning *t, const char *key, ft_tuning_family family) {
   bool found;
-  size_t at = place(t, key, &found);
+  size_t at = place_of(t, key, &found);
   if (found) return &t->entries[at];
   if (FT_GROW(t->entries, t->count, t->capacity)) return NULL;
   ft_tuning_entry *entry = &t->entries[at];
@@ -140,7 +140,7 @@ int64_t ft_tuning_bucket(int64_t size) {
 }
 
 /* Running out of memory here only means that a key is not tuned. */
-static void collect(ft_tuning *t, const ft_tuning_question *q) {
+static void collect_question(ft_tuning *t, const ft_tuning_question *q) {
   for (size_t i = 0; i < t->question_count; i++)
     if (!strcmp(t->questions[i].key, q->key)) return;
   if (FT_GROW(t->questions, t->question_count, t->question_capacity)) return;
@@ -150,7 +150,7 @@ static void collect(ft_tuning *t, const ft_tuning_question *q) {
 ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_question *q) {
   ft_tuning *t = dev->tuning;
   if (!t) return q->standard;
-  if (t->collect) collect(t, q);
+  if (t->collect) collect_question(t, q);
   const ft_tuning_entry *entry = t->forced ? NULL : ft_tuning_find(t, q->key);
   const ft_tuning_family family = t->forced ? t->forced_family : entry ? entry->family : q->family;
   const ft_configuration *c = NULL;

@@ -14,8 +14,8 @@ struct ft_past_tensor {
 };
 
 /* Zeroed: rows not written yet get the weight 0, and 0 times garbage may be a NaN. */
-static filtra_status add(ft_past *past, const char *name, int64_t rows, int64_t width,
-                         ft_past_tensor **out) {
+static filtra_status add_rows(ft_past *past, const char *name, int64_t rows, int64_t width,
+                              ft_past_tensor **out) {
   FT_TRY(FT_GROW(past->tensors, past->count, past->room));
   ft_past_tensor *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
@@ -48,7 +48,7 @@ static ft_past_tensor *find(const ft_scope *scope, const char *kind, const char 
                          (long long)t->width, (long long)width);
   }
   ft_past_tensor *t = NULL;
-  filtra_status status = add(past, full, rows, width, &t);
+  filtra_status status = add_rows(past, full, rows, width, &t);
   return status ? ft_graph_fail(scope->graph, status, "%s", filtra_error_message()) : t;
 }
 

@@ -158,7 +158,7 @@ static ft_mixer_class *class_of(const filtra_mixer *m) {
   return kind;
 }
 
-static filtra_status add(ft_mixer_class *kind) {
+static filtra_status add_mixer(ft_mixer_class *kind) {
   size_t count = filtra_mixer_count();
   if (ft_mixer_find(kind->name))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "there is a mixer \"%s\" already", kind->name);
@@ -176,7 +176,7 @@ filtra_status filtra_mixer_register(const filtra_mixer *mixer) {
   ft_mixer_class *kind = class_of(mixer);
   if (!kind) return FILTRA_ERROR_HOST_MEMORY;
   ft_lock(&registering);
-  filtra_status status = add(kind);
+  filtra_status status = add_mixer(kind);
   ft_unlock(&registering);
   if (status) free(kind);
   return status;

@@ -39,7 +39,7 @@ static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view
       .elements = (double)filtra_tensor_elements(view)};
 }
 
-static void emit(filtra_graph *g, const struct plan *plan, ft_kernel_call call) {
+static void emit_columns(filtra_graph *g, const struct plan *plan, ft_kernel_call call) {
   call.push = &plan->push;
   call.push_size = sizeof plan->push;
   call.workgroup = plan->workgroup;
@@ -52,14 +52,14 @@ static filtra_tensor *forward_stats(filtra_graph *g, const struct plan *plan,
                                     const struct columns *c) {
   int64_t shape[] = {plan->groups[2], plan->groups[1], 2, plan->push.columns};
   filtra_tensor *stats = ft_tensor_new(g, "column statistics", FILTRA_F32, 4, shape);
-  emit(g, plan,
-       (ft_kernel_call){.label = "agf.columns",
-                        .kernel = "agf/column_stats",
-                        .args = {FT_READ(c->v), FT_READ(c->mask), FT_WRITE(stats)},
-                        .spec = {false},
-                        .spec_count = 1,
-                        .flops = 4 * plan->elements,
-                        .bytes = 4 * plan->elements});
+  emit_columns(g, plan,
+               (ft_kernel_call){.label = "agf.columns",
+                                .kernel = "agf/column_stats",
+                                .args = {FT_READ(c->v), FT_READ(c->mask), FT_WRITE(stats)},
+                                .spec = {false},
+                                .spec_count = 1,
+                                .flops = 4 * plan->elements,
+                                .bytes = 4 * plan->elements});
   return stats;
 }
 
@@ -67,14 +67,14 @@ static filtra_tensor *backward_stats(filtra_graph *g, const struct plan *plan,
                                      const struct columns *c, filtra_tensor *grad) {
   int64_t shape[] = {plan->groups[2], plan->groups[1], plan->push.columns};
   filtra_tensor *stats = ft_tensor_new(g, "column statistics", FILTRA_F32, 3, shape);
-  emit(g, plan,
-       (ft_kernel_call){.label = "agf.columns.backward",
-                        .kernel = "agf/column_stats",
-                        .args = {FT_READ(c->factor), FT_READ(grad), FT_WRITE(stats)},
-                        .spec = {true},
-                        .spec_count = 1,
-                        .flops = 2 * plan->elements,
-                        .bytes = 8 * plan->elements});
+  emit_columns(g, plan,
+               (ft_kernel_call){.label = "agf.columns.backward",
+                                .kernel = "agf/column_stats",
+                                .args = {FT_READ(c->factor), FT_READ(grad), FT_WRITE(stats)},
+                                .spec = {true},
+                                .spec_count = 1,
+                                .flops = 2 * plan->elements,
+                                .bytes = 8 * plan->elements});
   return stats;
 }
 
@@ -86,15 +86,15 @@ static void columns_backward(filtra_graph *g, const void *context) {
   if (!grad || !target) return;
   struct plan plan = make_plan(ft_graph_device(g), target);
   filtra_tensor *stats = c->rho == FILTRA_RHO_SOFTMAX ? backward_stats(g, &plan, c, grad) : NULL;
-  emit(g, &plan,
-       (ft_kernel_call){.label = "agf.columns.backward",
-                        .kernel = "agf/column_backward",
-                        .args = {FT_READ(c->factor), FT_READ(grad), FT_READ(c->mask),
-                                 FT_READ(stats), FT_TARGET(target, accumulate)},
-                        .spec = {c->rho, accumulate},
-                        .spec_count = 2,
-                        .flops = 3 * plan.elements,
-                        .bytes = 12 * plan.elements});
+  emit_columns(g, &plan,
+               (ft_kernel_call){.label = "agf.columns.backward",
+                                .kernel = "agf/column_backward",
+                                .args = {FT_READ(c->factor), FT_READ(grad), FT_READ(c->mask),
+                                         FT_READ(stats), FT_TARGET(target, accumulate)},
+                                .spec = {c->rho, accumulate},
+                                .spec_count = 2,
+                                .flops = 3 * plan.elements,
+                                .bytes = 12 * plan.elements});
 }
 
 filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *mask,
@@ -105,13 +105,14 @@ filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *
   *c = (struct columns){v, mask, factor, rho};
   struct plan plan = make_plan(ft_graph_device(g), v);
   filtra_tensor *stats = rho == FILTRA_RHO_SOFTMAX ? forward_stats(g, &plan, c) : NULL;
-  emit(g, &plan,
-       (ft_kernel_call){.label = "agf.columns",
-                        .kernel = "agf/column",
-                        .args = {FT_READ(v), FT_READ(mask), FT_READ(stats), FT_WRITE(factor)},
-                        .spec = {rho},
-                        .spec_count = 1,
-                        .flops = 3 * plan.elements,
-                        .bytes = 8 * plan.elements});
+  emit_columns(
+      g, &plan,
+      (ft_kernel_call){.label = "agf.columns",
+                       .kernel = "agf/column",
+                       .args = {FT_READ(v), FT_READ(mask), FT_READ(stats), FT_WRITE(factor)},
+                       .spec = {rho},
+                       .spec_count = 1,
+                       .flops = 3 * plan.elements,
+                       .bytes = 8 * plan.elements});
   return factor;
 }

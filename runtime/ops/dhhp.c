@@ -116,7 +116,7 @@ static void dhhp_backward(filtra_graph *g, const void *context) {
 
 /* ---- the op ---- */
 
-static bool check(filtra_graph *g, const struct dhhp *c) {
+static bool check_dhhp(filtra_graph *g, const struct dhhp *c) {
   if (!ft_usable_features(g, c->x, "dhhp", "x")) return false;
   const int64_t batch = c->x->shape[0], tokens = c->x->shape[1];
   const int64_t rotations[] = {batch, tokens - 1, 4, 2}, phases[] = {batch, tokens, 2};
@@ -136,7 +136,7 @@ filtra_tensor *filtra_dhhp(filtra_graph *g, filtra_tensor *x, filtra_tensor *low
                            const filtra_dhhp_options *options) {
   const filtra_dhhp_options defaults = {0}, *o = options ? options : &defaults;
   struct dhhp call = {x, lower, upper, phases, NULL, o->permutation, o->inverse};
-  if (!check(g, &call) || !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_dhhp_options, o)))
+  if (!check_dhhp(g, &call) || !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_dhhp_options, o)))
     return NULL;
   call.y = ft_tensor_like(g, x, "dhhp");
   struct dhhp *c = ft_tape(g, "dhhp", dhhp_backward, sizeof *c, 4,

@@ -360,7 +360,7 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
   return (ft_matrix){.tensor = y, .row = width, .column = 1};
 }
 
-static void emit(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) {
+static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) {
   int64_t chunk = chunk_of(p->k, plan->parts), parts = ceil_div(p->k, chunk);
   int64_t count = batches(p) * p->m * p->n;
   filtra_tensor *target = p->c.tensor;
@@ -444,5 +444,5 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   }
   if (chosen.pack_b) p.b = pack(g, &p, p.b.tensor, p.b.row, p.b.column, p.n, chosen.tile_n);
   if (!p.a.tensor || !p.b.tensor) return;
-  emit(g, &p, &chosen);
+  emit_gemm(g, &p, &chosen);
 }

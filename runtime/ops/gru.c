@@ -165,8 +165,9 @@ static void gru_backward(filtra_graph *g, const void *context) {
   if (target) ft_emit_column_sum(g, "gru.backward", c->gates, target, accumulate);
 }
 
-static bool check(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *w_ih,
-                  const filtra_tensor *w_hh, const filtra_tensor *b_ih, const filtra_tensor *b_hh) {
+static bool check_gru(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *w_ih,
+                      const filtra_tensor *w_hh, const filtra_tensor *b_ih,
+                      const filtra_tensor *b_hh) {
   if (!ft_usable_floats(g, x, 3, "gru", "x") || !ft_usable_floats(g, w_ih, 2, "gru", "w_ih") ||
       !ft_usable_floats(g, w_hh, 2, "gru", "w_hh") ||
       !ft_usable_floats(g, b_ih, 1, "gru", "b_ih") || !ft_usable_floats(g, b_hh, 1, "gru", "b_hh"))
@@ -191,7 +192,7 @@ static bool check(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *
 
 filtra_tensor *filtra_gru(filtra_graph *g, filtra_tensor *x, filtra_tensor *w_ih,
                           filtra_tensor *w_hh, filtra_tensor *b_ih, filtra_tensor *b_hh) {
-  if (!check(g, x, w_ih, w_hh, b_ih, b_hh)) return NULL;
+  if (!check_gru(g, x, w_ih, w_hh, b_ih, b_hh)) return NULL;
   int64_t shape[] = {x->shape[0], x->shape[1], w_hh->shape[1]};
   struct gru s = {.gates = filtra_linear(g, x, w_ih, b_ih, NULL), .w_hh = w_hh, .b_hh = b_hh};
   s.y = ft_tensor_new(g, "gru", FILTRA_F32, 3, shape);

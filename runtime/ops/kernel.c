@@ -61,7 +61,7 @@ static filtra_status check_argument(filtra_graph *g, const filtra_kernel *k, uin
   return FILTRA_OK;
 }
 
-static filtra_status check(filtra_graph *g, const filtra_kernel *k) {
+static filtra_status check_kernel(filtra_graph *g, const filtra_kernel *k) {
   FT_TRY(FT_CHECK_RESERVED(filtra_kernel, k));
   if (ft_graph_compiled(g))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel: the graph is compiled; nothing can be added");
@@ -130,7 +130,7 @@ filtra_status filtra_kernel_record(filtra_graph *g, const filtra_kernel *kernel)
   FT_NEED(kernel);
   const ft_module *module = NULL;
   FT_TRY(ft_graph_status(g));
-  filtra_status status = check(g, kernel);
+  filtra_status status = check_kernel(g, kernel);
   if (!status)
     status =
         ft_module_get(ft_graph_device(g), kernel->name, kernel->words, kernel->word_count, &module);

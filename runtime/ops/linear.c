@@ -68,7 +68,7 @@ static void linear_backward(filtra_graph *g, const void *context) {
   ft_grad_give(g, s->residual, dy);
 }
 
-static bool check(filtra_graph *g, const struct linear *s) {
+static bool check_linear(filtra_graph *g, const struct linear *s) {
   if (!ft_usable_dense(g, s->x, "linear", "x") || !ft_usable_floats(g, s->w, 2, "linear", "w") ||
       (s->b && !ft_usable_floats(g, s->b, 1, "linear", "b")))
     return false;
@@ -117,7 +117,8 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
     s.activation = options->activation;
     s.dropout = options->dropout;
   }
-  if (!check(g, &s) || !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_linear_options, options)))
+  if (!check_linear(g, &s) ||
+      !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_linear_options, options)))
     return NULL;
   int64_t shape[FILTRA_MAX_DIMS];
   int ndim = filtra_tensor_shape(x, shape);

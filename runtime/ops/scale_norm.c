@@ -86,8 +86,8 @@ static void scale_norm_backward(filtra_graph *g, const void *context) {
   emit_x_gradient(g, c, dy);
 }
 
-static bool check(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain, float eps,
-                  bool complex_features) {
+static bool check_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain, float eps,
+                             bool complex_features) {
   if (!ft_usable_dense(g, x, "scale_norm", "x")) return false;
   if (!filtra_tensor_elements(x)) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "scale_norm: x (%s %s) is empty", x->name,
@@ -115,7 +115,7 @@ static bool check(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain, float 
 filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain, float eps,
                                  bool complex_features) {
   const float default_eps = 1e-5f;
-  if (!check(g, x, gain, eps, complex_features)) return NULL;
+  if (!check_scale_norm(g, x, gain, eps, complex_features)) return NULL;
   struct scale_norm s = {
       .x = x, .gain = gain, .eps = eps == 0 ? default_eps : eps, .parts = complex_features ? 2 : 1};
   struct row_push push = row_arguments(&s);

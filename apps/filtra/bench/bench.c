@@ -107,7 +107,7 @@ static filtra_status save(const json_t *document, ft_atomic_file *file) {
   return ft_atomic_commit(file);
 }
 
-static int run(const bench_arguments *a) {
+static int run_tasks(const bench_arguments *a) {
   bench b = {.arguments = a};
   filtra_status failed = FILTRA_OK;
   ft_atomic_file file;
@@ -173,5 +173,5 @@ int run_bench(int argc, char **argv) {
   if (!command_all_known(a.mixers, mixer_exists, unknown))
     return command_misused(argv[0], "--mixers: there is no mixer \"%s\"", unknown);
   if (!a.ops && !a.mixers) a.ops = a.mixers = "all";
-  return run(&a);
+  return run_tasks(&a);
 }

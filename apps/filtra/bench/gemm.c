@@ -51,7 +51,7 @@ static filtra_status open_variant(const bench_arguments *a, const char *variant,
   return status;
 }
 
-static filtra_status run(bench *b, const bench_task *task) {
+static filtra_status run_product(bench *b, const bench_task *task) {
   const gemm_case *cases = b->arguments->quick ? QUICK_CASES : CASES;
   filtra_device *device;
   FT_TRY(open_variant(b->arguments, task->what, &device));
@@ -74,7 +74,7 @@ void bench_plan_gemm(const bench_arguments *a, bench_plan *plan) {
     for (size_t i = 0; i < count; i++)
       bench_plan_add(plan, &(bench_task){.entry = entry(&cases[i], VARIANTS[v]),
                                          .part = BENCH_RESULT,
-                                         .run = run,
+                                         .run = run_product,
                                          .what = VARIANTS[v],
                                          .number = (int64_t)i,
                                          .weight = 0.5});

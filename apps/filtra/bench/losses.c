@@ -80,7 +80,7 @@ static json_t *describe(const filtra_model *model) {
   return config;
 }
 
-static filtra_status run(bench *b, const bench_task *task) {
+static filtra_status run_training(bench *b, const bench_task *task) {
   filtra_model_config config = MODEL;
   config.mixer = task->what;
   filtra_model *model;
@@ -103,7 +103,7 @@ void bench_plan_losses(const bench_arguments *a, bench_plan *plan) {
     bench_plan_add(plan, &(bench_task){.entry = json_pack("{ss si si}", "mixer", mixer, "seed",
                                                           SEED, "steps", STEPS),
                                        .part = BENCH_LOSSES,
-                                       .run = run,
+                                       .run = run_training,
                                        .what = mixer,
                                        .weight = 1.5});
   }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static filtra_status run(bench *b, const bench_task *task) {
+static filtra_status run_op(bench *b, const bench_task *task) {
   const bench_family *family = task->what;
   const char *pass = json_string_value(json_object_get(task->entry, "pass"));
   return bench_op(b, b->device, task->entry, family->build, &family->shapes[task->number],
@@ -50,7 +50,7 @@ static void plan_family(const bench_arguments *a, const bench_family *family, be
     for (size_t p = 0; p < (family->forward_only ? 1 : FT_COUNT(PASSES)); p++)
       bench_plan_add(plan, &(bench_task){.entry = entry(family, &family->shapes[i], PASSES[p]),
                                          .part = BENCH_RESULT,
-                                         .run = run,
+                                         .run = run_op,
                                          .what = family,
                                          .number = (int64_t)i,
                                          .weight = 0.5});
