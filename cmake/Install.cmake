@@ -1,11 +1,16 @@
-# What `cmake --install` puts where: the shared library, the public headers, the command, a CMake
-# package (find_package(filtra), target filtra::filtra) and a pkg-config file. Both packages find
-# their prefix from where they lie, so an installed tree can be moved.
+# What `cmake --install` puts where: the libraries, the public headers, the command, licence and
+# documentation, a CMake package (find_package(filtra), targets filtra::filtra and, where it was
+# built, filtra::filtra_static) and a pkg-config file. Both packages find their prefix from where
+# they lie, so an installed tree can be moved. `cmake --build build --target uninstall` removes what
+# the last install wrote.
 include(CMakePackageConfigHelpers)
 
 set(FILTRA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/filtra)
 
-install(TARGETS filtra EXPORT filtraTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${libraries} EXPORT filtraTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY include/filtra DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 if(TARGET filtra_command)
@@ -22,5 +27,19 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/filtraConfig.cmake
         DESTINATION ${FILTRA_CMAKE_DIR})
 
 file(RELATIVE_PATH FILTRA_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+foreach(dir LIBDIR INCLUDEDIR) # either may be absolute, and is then no part of the prefix
+  cmake_path(IS_ABSOLUTE CMAKE_INSTALL_${dir} absolute)
+  set(FILTRA_PC_${dir} ${CMAKE_INSTALL_${dir}})
+  if(NOT absolute)
+    string(PREPEND FILTRA_PC_${dir} "\${prefix}/")
+  endif()
+endforeach()
 configure_file(cmake/filtra.pc.in filtra.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/filtra.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(NOT TARGET uninstall) # a project that this is a part of may have one
+  add_custom_target(uninstall
+    COMMAND ${CMAKE_COMMAND} -D MANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/Uninstall.cmake
+    VERBATIM)
+endif()

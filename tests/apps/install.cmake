@@ -26,6 +26,11 @@ run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 if(EXISTS ${prefix}/bin/filtra)
   run(${prefix}/bin/filtra --help)
 endif()
+foreach(file LICENSE README.md docs/config.md)
+  if(NOT EXISTS ${prefix}/share/doc/filtra/${file})
+    message(FATAL_ERROR "share/doc/filtra/${file} was not installed")
+  endif()
+endforeach()
 
 run(${CMAKE_COMMAND} -S ${consumer} -B ${SCRATCH}/cmake -G ${GENERATOR}
     -D CMAKE_C_COMPILER=${COMPILER} -D CMAKE_PREFIX_PATH=${prefix}
@@ -51,3 +56,29 @@ endforeach()
 check_version(${SCRATCH}/version)
 list(LENGTH sources count)
 message("${count} programs build against the installed tree")
+
+# Uninstalling leaves no file.
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${SCRATCH}/removed)
+run(${CMAKE_COMMAND} -D MANIFEST=${BUILD_DIR}/install_manifest.txt
+    -P ${SOURCE_DIR}/cmake/Uninstall.cmake)
+file(GLOB_RECURSE left LIST_DIRECTORIES false ${SCRATCH}/removed/*)
+if(left)
+  message(FATAL_ERROR "uninstalling left ${left}")
+endif()
+
+# As a part of another project, with both libraries and an absolute folder for them.
+file(WRITE ${SCRATCH}/outer/CMakeLists.txt "cmake_minimum_required(VERSION 3.22)
+project(outer LANGUAGES C)
+add_subdirectory(${SOURCE_DIR} filtra)
+add_executable(a ${consumer}/version.c)
+target_link_libraries(a PRIVATE filtra::filtra)
+add_executable(b ${consumer}/version.c)
+target_link_libraries(b PRIVATE filtra::filtra_static)
+")
+run(${CMAKE_COMMAND} -S ${SCRATCH}/outer -B ${SCRATCH}/outer/build -G ${GENERATOR}
+    -D CMAKE_C_COMPILER=${COMPILER} -D BUILD_TESTING=OFF -D FILTRA_BUILD_STATIC=ON
+    -D CMAKE_INSTALL_LIBDIR=/opt/lib)
+file(STRINGS ${SCRATCH}/outer/build/filtra/filtra.pc libdir REGEX ^libdir)
+if(NOT libdir STREQUAL "libdir=/opt/lib")
+  message(FATAL_ERROR "filtra.pc says ${libdir}")
+endif()

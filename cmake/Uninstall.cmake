@@ -1,0 +1,12 @@
+# Removes the files that MANIFEST lists, as `cmake --install` wrote it; folders stay.
+if(NOT EXISTS ${MANIFEST})
+  message(FATAL_ERROR "${MANIFEST} is not there: nothing was installed from this folder")
+endif()
+file(STRINGS ${MANIFEST} files)
+foreach(file IN LISTS files)
+  set(file "$ENV{DESTDIR}${file}")
+  if(EXISTS ${file} OR IS_SYMLINK ${file})
+    file(REMOVE ${file})
+    message("removed ${file}")
+  endif()
+endforeach()
