@@ -51,7 +51,7 @@ struct filtra_graph {
   filtra_device *device;
   ft_chunk *memory;     /* everything below that lives as long as the graph */
   filtra_status status; /* sticky */
-  char *error; /* NULL when there was no memory for it */
+  char *error;          /* NULL when there was no memory for it */
   bool training, declaring, compiled, differentiated, in_backward;
 
   ft_recorded_call *calls;

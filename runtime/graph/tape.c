@@ -98,7 +98,8 @@ bool ft_graph_accept(filtra_graph *g, filtra_status status) {
 }
 
 filtra_status ft_graph_status(const filtra_graph *g) {
-  return g->status ? ft_fail(g->status, "%s", g->error ? g->error : "out of host memory") : FILTRA_OK;
+  return g->status ? ft_fail(g->status, "%s", g->error ? g->error : "out of host memory")
+                   : FILTRA_OK;
 }
 
 bool ft_usable(filtra_graph *g, const filtra_tensor *t) {
