@@ -320,6 +320,7 @@ static void test_lost_early(void **state) {
     ft_vk_fail_after(n, VK_ERROR_DEVICE_LOST);
     filtra_status status = filtra_device_open(&options, &device);
     ft_vk_fail_after(0, VK_SUCCESS);
+    filtra_device_close(&device);
     if (!status) break;
     lost += status == FILTRA_ERROR_DEVICE_LOST;
     assert_null(strstr(filtra_error_message(), "  "));
