@@ -82,6 +82,9 @@ static filtra_status check_kernel(filtra_graph *g, const filtra_kernel *k) {
   if (!k->workgroup || k->workgroup > most)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: a workgroup of %u, accepted are 1 to %u",
                    k->name, k->workgroup, most);
+  if (k->subgroup & (k->subgroup - 1))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: subgroups of %u, accepted are powers of two",
+                   k->name, k->subgroup);
   if (k->context_size && !k->context)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: context is NULL", k->name);
   for (uint32_t i = 0; i < k->argument_count; i++)
@@ -98,6 +101,7 @@ static void dispatch(filtra_graph *g, const filtra_kernel *k, const ft_module *m
                          .push = k->push,
                          .push_size = k->push_size,
                          .workgroup = k->workgroup,
+                         .subgroup = k->subgroup,
                          .spec_count = k->constant_count,
                          .groups = {k->groups[0], k->groups[1], k->groups[2]},
                          .flops = k->flops,

@@ -209,6 +209,7 @@ static const struct {
     BREAK(kernel.push_size, 116, "multiples of 4 up to 112"),
     BREAK(kernel.workgroup, 0, "a workgroup of 0"),
     BREAK(kernel.workgroup, 1 << 20, "a workgroup of 1048576"),
+    BREAK(kernel.subgroup, 12, "subgroups of 12, accepted are powers of two"),
     BREAK(kernel.constant_count, 13, "13 constants, accepted are 0 to 12"),
     BREAK(kernel.reserved[0], 1, "filtra_kernel: reserved[0]"),
     BREAK(kernel.groups[0], 0x7fffffff, "workgroups in dimension 0"),
@@ -287,6 +288,24 @@ static void order_of_calls(void **state) {
   free(a);
 }
 
+/* A required subgroup size: one that the device runs is taken, others are refused by compile. */
+static void subgroup_sizes(void **state) {
+  (void)state;
+  for (uint32_t size = 1; size <= 1024; size *= 2) {
+    filtra_graph *g = NULL;
+    attempt *a = prepare(&g);
+    a->kernel.subgroup = size;
+    assert_ok(filtra_kernel_record(g, &a->kernel));
+    if (ft_caps_runs(ft_caps_of(test_device()), size, a->kernel.workgroup))
+      assert_ok(filtra_graph_compile(g));
+    else
+      assert_fails(filtra_graph_compile(g), FILTRA_ERROR_UNSUPPORTED,
+                   "kernel attempt: subgroups of");
+    filtra_graph_destroy(&g);
+    free(a);
+  }
+}
+
 /* Each allocation in turn fails: the kernel is refused, or all is well. */
 static void without_memory(void **state) {
   (void)state;
@@ -309,6 +328,7 @@ int main(void) {
       cmocka_unit_test(values_and_gradients), cmocka_unit_test(buffers_are_updated),
       cmocka_unit_test(broken_fields),        cmocka_unit_test(arguments_that_do_not_fit),
       cmocka_unit_test(order_of_calls),       cmocka_unit_test(without_memory),
+      cmocka_unit_test(subgroup_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
