@@ -19,28 +19,41 @@
  * ## The workflow
  * Open a device, create a model, train it batch by batch, save it; later load it and predict:
  * @code
- * filtra_device *dev = NULL;
- * filtra_dataset *data = NULL;
- * filtra_loader *loader = NULL;
- * filtra_model *model = NULL;
- * filtra_trainer *trainer = NULL;
- * filtra_batch batch;
- * filtra_step_metrics metrics;
- * if (filtra_device_open(NULL, &dev) || filtra_dataset_open("listops", NULL, &data))
- *   return fail(filtra_error_message());
- * const filtra_dataset_info *info = filtra_dataset_get_info(data);
- * filtra_loader_create(data, &(filtra_loader_options){.batch_size = 32, .shuffle = true}, &loader);
- * filtra_model_config config = {.mixer = "agf", .classes = info->classes,
- *   .vocabulary = filtra_tokenizer_size(info->tokenizer)};
- * if (filtra_model_create(dev, &config, &model)) return fail(filtra_error_message());
- * filtra_trainer_create(model, &(filtra_train_options){.learning_rate = 1e-3f}, &trainer);
- * for (int step = 0; step < 1000; step++) {
- *   filtra_loader_next(loader, &batch);
- *   if (filtra_trainer_step(trainer, &batch, &metrics)) return fail(filtra_error_message());
+ * filtra_status train(const char *folder) {
+ *   filtra_device *dev = NULL;
+ *   filtra_dataset *data = NULL;
+ *   filtra_loader *loader = NULL;
+ *   filtra_model *model = NULL;
+ *   filtra_trainer *trainer = NULL;
+ *   filtra_batch batch;
+ *   filtra_step_metrics metrics;
+ *   filtra_loader_options batches = {.batch_size = 32, .shuffle = true};
+ *   filtra_model_config config = {.mixer = "agf"};
+ *   filtra_train_options how = {.learning_rate = 1e-3f};
+ *   filtra_status status = filtra_device_open(NULL, &dev);
+ *   if (!status) status = filtra_dataset_open(folder, NULL, &data);
+ *   if (!status) status = filtra_loader_create(data, &batches, &loader);
+ *   if (!status) {
+ *     const filtra_dataset_info *info = filtra_dataset_get_info(data);
+ *     config.classes = info->classes;
+ *     config.vocabulary = filtra_tokenizer_size(info->tokenizer);
+ *     status = filtra_model_create(dev, &config, &model);
+ *   }
+ *   if (!status) status = filtra_trainer_create(model, &how, &trainer);
+ *   for (int step = 0; step < 200 && !status; step++) {
+ *     status = filtra_loader_next(loader, &batch);
+ *     if (!status) status = filtra_trainer_step(trainer, &batch, &metrics);
+ *   }
+ *   if (!status) status = filtra_trainer_finish(trainer, &metrics);
+ *   if (!status) status = filtra_model_save(model, "model.safetensors");
+ *   if (status) fprintf(stderr, "%s\n", filtra_error_message());
+ *   filtra_trainer_destroy(&trainer);  // what was never made is NULL, which is fine
+ *   filtra_model_destroy(&model);
+ *   filtra_loader_destroy(&loader);
+ *   filtra_dataset_close(&data);
+ *   filtra_device_close(&dev);
+ *   return status;  // later: filtra_model_load and filtra_model_predict, or predictor.h
  * }
- * filtra_trainer_finish(trainer, &metrics);
- * filtra_model_save(model, "model.safetensors");  // later: filtra_model_load, then
- * filtra_model_predict(model, &batch, logits);    // [batch.size, classes]; model.h: other tasks
  * @endcode
  * filtra_run_train() does all of it, with evaluation, checkpoints and a log, from one JSON text.
  * Each handle has a destroy or close function; children are destroyed before their parents.

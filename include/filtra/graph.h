@@ -1,14 +1,23 @@
 /* Tensors, static graphs and reverse-mode differentiation.
  *
- * A graph is built once, compiled once and run many times:
+ * A graph is built once, compiled once and run many times. Where it has parameters, one that is
+ * built before it declares them:
  *
- *   filtra_graph *g;   filtra_graph_create(dev, &(filtra_graph_options){0}, &g);
- *   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){8, 16});
- *   filtra_tensor *w = filtra_graph_parameter(g, params, "w", 2, (int64_t[]){4, 16}, NULL);
- *   filtra_tensor *y = filtra_linear(g, x, w, NULL, NULL);
- *   filtra_graph_output(g, y);
- *   if (filtra_graph_compile(g)) puts(filtra_error_message());
- *   filtra_graph_set(g, x, data);  filtra_graph_run(g);  filtra_graph_get(g, y, out);
+ *   filtra_parameters *params;  filtra_parameters_create(dev, &params);
+ *   filtra_graph *g = NULL;
+ *   filtra_tensor *x = NULL, *y = NULL;
+ *   for (int built = 0; built < 2; built++) {
+ *     filtra_graph_destroy(&g);  filtra_graph_create(dev, NULL, &g);
+ *     x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){8, 16});
+ *     filtra_tensor *w = filtra_graph_parameter(g, params, "w", 2, (int64_t[]){4, 16}, NULL);
+ *     y = filtra_graph_output(g, filtra_linear(g, x, w, NULL, NULL));
+ *     if (!built) filtra_parameters_commit(params, 1, true);
+ *   }
+ *   filtra_status status = filtra_graph_compile(g);
+ *   if (!status) status = filtra_graph_set(g, x, data);
+ *   if (!status) status = filtra_graph_run(g);
+ *   if (!status) status = filtra_graph_get(g, y, out);
+ *   if (status) puts(filtra_error_message());
  *
  * Errors while building are sticky: an op that is given a wrong shape returns NULL, every op
  * accepts NULL and passes it on, and filtra_graph_compile reports the first error. So ops compose

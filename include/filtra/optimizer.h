@@ -8,7 +8,7 @@
  *   filtra_graph_backward(g, 1, &loss, NULL);
  *   filtra_optimizer_watch(opt, g, loss);             // a loss that is not finite holds steps back
  *   filtra_graph_compile(g);
- *   for (...) {
+ *   for (int step = 0; step < 100; step++) {
  *     for (int k = 0; k < 4; k++) {                   // four micro-batches a step
  *       filtra_graph_set(g, x, data);
  *       filtra_graph_submit(g, NULL);
