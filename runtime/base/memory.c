@@ -61,13 +61,15 @@ char *ft_format(const char *format, ...) {
   return text;
 }
 
-filtra_status ft_grow(void **data, size_t count, size_t *capacity, size_t element_size) {
+filtra_status ft_grow(void *data, size_t count, size_t *capacity, size_t element_size) {
   if (count < *capacity) return FILTRA_OK;
   size_t wanted = *capacity < 8 ? 8 : *capacity + *capacity / 2;
   if (wanted <= count) wanted = count + 1;
-  void *block = ft_realloc(*data, wanted, element_size);
+  void *block;
+  memcpy(&block, data, sizeof block); /* a pointer to another type must not be read as a void * */
+  block = ft_realloc(block, wanted, element_size);
   if (!block) return FILTRA_ERROR_HOST_MEMORY;
-  *data = block;
+  memcpy(data, &block, sizeof block);
   *capacity = wanted;
   return FILTRA_OK;
 }

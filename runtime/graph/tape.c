@@ -163,7 +163,7 @@ void filtra_graph_set_step(filtra_graph *g, uint64_t seed, uint64_t step) {
 static filtra_tensor *add_port(filtra_graph *g, ft_port **list, size_t *count, size_t *capacity,
                                filtra_tensor *t) {
   if (!t || g->status) return NULL;
-  if (ft_grow((void **)list, *count, capacity, sizeof **list))
+  if (ft_grow(list, *count, capacity, sizeof **list))
     return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   (*list)[(*count)++] = (ft_port){.tensor = t, .latest_slot = -1};
   return t;
