@@ -431,6 +431,24 @@ static void test_no_room(void **state) {
   assert_true(failures > 2);
 }
 
+/* Whichever folder cannot be brought to disk, the run can be begun again or goes on. */
+static void test_failing_folder_syncs(void **state) {
+  (void)state;
+  static const char library[] = TEST_BINARY_DIR "/failing_sync.so";
+  int code;
+  if (!ft_file_exists(library)) skip();
+  for (int n = 1; n < 8; n++) {
+    const char *folder = test_new_run();
+    code = train(test_text("FAIL_FOLDER_SYNC=%d LD_PRELOAD=%s", n, library), folder, "2>&1");
+    assert_code(code, 1);
+    assert_printed("cannot sync the folder of ");
+    bool begun = ft_file_exists(test_path(folder, "config.json"));
+    assert_true(begun || !ft_file_exists(folder));
+    assert_code(begun ? resume(folder, "2>&1") : train("", folder, "2>&1"), 0);
+    test_same_run(reference_run(), folder);
+  }
+}
+
 /* A data path that is relative, and a run resumed from elsewhere. */
 static void test_any_directory(void **state) {
   (void)state;
@@ -453,12 +471,19 @@ static void test_any_directory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_options),    cmocka_unit_test(test_wrong_files),
-      cmocka_unit_test(test_wrong_folders),    cmocka_unit_test(test_json),
-      cmocka_unit_test(test_terminal),         cmocka_unit_test(test_odd_streams),
-      cmocka_unit_test(test_interrupted),      cmocka_unit_test(test_killed),
-      cmocka_unit_test(test_started_together), cmocka_unit_test(test_no_model_yet),
-      cmocka_unit_test(test_killed_early),     cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_wrong_options),
+      cmocka_unit_test(test_wrong_files),
+      cmocka_unit_test(test_wrong_folders),
+      cmocka_unit_test(test_json),
+      cmocka_unit_test(test_terminal),
+      cmocka_unit_test(test_odd_streams),
+      cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_killed),
+      cmocka_unit_test(test_started_together),
+      cmocka_unit_test(test_no_model_yet),
+      cmocka_unit_test(test_killed_early),
+      cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_failing_folder_syncs),
       cmocka_unit_test(test_any_directory),
   };
   return cmocka_run_group_tests_name("apps/train", tests, NULL, test_teardown);

@@ -1,0 +1,21 @@
+/* Preloaded into the command: the FAIL_FOLDER_SYNC-th fsync of a folder fails, as on a disk that is
+ * about to go. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+__attribute__((visibility("default"))) int fsync(int fd);
+
+int fsync(int fd) {
+  static int syncs;
+  int (*real)(int);
+  struct stat info;
+  void *symbol = dlsym(RTLD_NEXT, "fsync");
+  memcpy(&real, &symbol, sizeof real);
+  if (fstat(fd, &info) || !S_ISDIR(info.st_mode) || ++syncs != atoi(getenv("FAIL_FOLDER_SYNC")))
+    return real(fd);
+  errno = EIO;
+  return -1;
+}
