@@ -105,9 +105,12 @@ static void on_interrupt(int signal_number) {
 void command_catch_interrupts(void) {
   const struct sigaction action = {.sa_handler = on_interrupt,
                                    .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGHUP, &action, NULL); /* a terminal that is closed */
+  static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP}; /* the last: a terminal is closed */
+  for (size_t i = 0; i < FT_COUNT(SIGNALS); i++) {
+    struct sigaction before;
+    if (sigaction(SIGNALS[i], NULL, &before) || before.sa_handler == SIG_IGN) continue; /* nohup */
+    sigaction(SIGNALS[i], &action, NULL);
+  }
 }
 
 bool command_interrupted(void) {

@@ -325,6 +325,22 @@ static void test_interrupted(void **state) {
   }
 }
 
+/* Under nohup a terminal that is closed stops nothing. */
+static void test_nohup(void **state) {
+  (void)state;
+  const char *folder = test_new_run();
+  int status;
+  pid_t child =
+      start_in(". && trap '' HUP", test_text("%s --out %s", short_run(), folder), "/dev/null");
+  if (wait_for(child, folder, 1, &status)) {
+    kill(child, SIGHUP);
+    assert_int_equal(waitpid(child, &status, 0), child);
+  }
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  test_same_run(reference_run(), folder);
+}
+
 /* Killed again and again, at any moment, until it gets through. */
 static void test_killed(void **state) {
   (void)state;
@@ -483,6 +499,7 @@ int main(void) {
       cmocka_unit_test(test_no_model_yet),
       cmocka_unit_test(test_killed_early),
       cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_nohup),
       cmocka_unit_test(test_failing_folder_syncs),
       cmocka_unit_test(test_any_directory),
   };
