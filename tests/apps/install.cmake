@@ -1,5 +1,5 @@
 # Installs into a scratch prefix and builds a foreign project and all examples against that tree,
-# by find_package and by pkg-config, then runs a program that needs no device.
+# by find_package and by pkg-config, then runs the foreign programs.
 file(REMOVE_RECURSE ${SCRATCH})
 set(prefix ${SCRATCH}/prefix)
 set(consumer ${SOURCE_DIR}/tests/apps/consumer)
@@ -37,6 +37,12 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${SCRATCH}/cmake -G ${GENERATOR}
     -D FILTRA_WANTED_VERSION=${VERSION} -D FILTRA_EXAMPLES=${examples})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/cmake)
 check_version(${SCRATCH}/cmake/version)
+foreach(program own_model server)
+  file(MAKE_DIRECTORY ${SCRATCH}/${program}_folder)
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${prefix}/${LIBDIR} FILTRA_CACHE_DIR=
+      ${SCRATCH}/cmake/${program} ${SCRATCH}/${program}_folder)
+  message("${output}")
+endforeach()
 
 # The tree must work from another place, too: the .pc file finds its prefix from where it lies.
 file(RENAME ${prefix} ${SCRATCH}/moved)
@@ -48,10 +54,10 @@ if(NOT output STREQUAL VERSION)
 endif()
 run(${PKG_CONFIG} --cflags --libs filtra)
 separate_arguments(flags UNIX_COMMAND "${output}")
-file(GLOB sources ${consumer}/version.c ${examples}/*.c)
+file(GLOB sources ${consumer}/*.c ${examples}/*.c)
 foreach(source IN LISTS sources)
   get_filename_component(name ${source} NAME_WE)
-  run(${COMPILER} -std=c11 -Wall -Wextra -Werror ${source} -o ${SCRATCH}/${name} ${flags} -lm)
+  run(${COMPILER} -std=c11 -Wall -Wextra -Werror ${source} -o ${SCRATCH}/${name} ${flags} -lm -pthread)
 endforeach()
 check_version(${SCRATCH}/version)
 list(LENGTH sources count)

@@ -1,5 +1,6 @@
 /* The examples that open the public headers, as they are printed there, each with what it takes for
  * given. The one argument is an empty folder to work in. */
+#define _POSIX_C_SOURCE 200809L
 #include <filtra/filtra.h>
 #include <math.h>
 #include <stdio.h>
