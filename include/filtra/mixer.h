@@ -123,7 +123,8 @@ FILTRA_API filtra_tensor *filtra_scope_linear(const filtra_scope *scope, const c
 FILTRA_API filtra_tensor *filtra_scope_keep(const filtra_scope *scope, const char *name,
                                             filtra_tensor *x);
 /** For what a mixer can sum up of all earlier tokens, in DECODE: the F32 state of that name as the
- * run before left it, zeros before a sequence's first token. shape[0] is B. */
+ * run before left it, zeros before a sequence's first token. shape[0] is B. Read it before setting
+ * the next. */
 FILTRA_API filtra_tensor *filtra_scope_state(const filtra_scope *scope, const char *name, int ndim,
                                              const int64_t *shape);
 /** Leaves a dense state [B,..] to later runs, in PREFILL and DECODE: what they need of all real

@@ -62,9 +62,9 @@ static filtra_status check_instruction(const filtra_device *dev, const char *nam
 
 static filtra_status check(const filtra_device *dev, const char *name, const uint32_t *words,
                            size_t count) {
-  if (!words || count < HEADER_WORDS || words[0] != MAGIC)
+  if (count < HEADER_WORDS || words[0] != MAGIC)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: %zu words that are no SPIR-V (magic number)",
-                   name, words ? count : 0);
+                   name, count);
   if (words[1] > NEWEST_VERSION)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: SPIR-V %u.%u, accepted are 1.0 to 1.6", name,
                    words[1] >> 16 & 0xff, words[1] >> 8 & 0xff);
@@ -89,7 +89,7 @@ static filtra_status check(const filtra_device *dev, const char *name, const uin
 filtra_status ft_module_get(filtra_device *dev, const char *name, const uint32_t *words,
                             size_t count, const ft_module **out) {
   struct ft_pipeline_store *store = dev->pipelines;
-  for (size_t i = 0; words && i < store->module_count; i++) {
+  for (size_t i = 0; i < store->module_count; i++) {
     const ft_module *m = *out = store->modules[i];
     if (m->bytes == count * sizeof *words && !memcmp(m->words, words, m->bytes) &&
         !strcmp(m->name, name))

@@ -14,7 +14,7 @@ static size_t all_fields(const ft_mixer_class *kind, ft_json_field *fields) {
 }
 
 static filtra_status fail_unknown(const char *name, const char *context) {
-  char list[400] = "";
+  char list[2400] = ""; /* 64 names */
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
     size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", filtra_mixer_name(i));

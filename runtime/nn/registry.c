@@ -9,27 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OWN = 6, MOST_MIXERS = 64, LONGEST_NAME = 31 };
+static const ft_mixer_class *const own[] = {&ft_mixer_softmax,     &ft_mixer_gfsa,
+                                            &ft_mixer_plaplacian,  &ft_mixer_agf,
+                                            &ft_mixer_synvolution, &ft_mixer_kernelution};
 
-static const ft_mixer_class *mixers[MOST_MIXERS] = {&ft_mixer_softmax,     &ft_mixer_gfsa,
-                                                    &ft_mixer_plaplacian,  &ft_mixer_agf,
-                                                    &ft_mixer_synvolution, &ft_mixer_kernelution};
-static atomic_size_t mixer_count = OWN;
+enum { MOST_MIXERS = 64, MOST_REGISTERED = MOST_MIXERS - FT_COUNT(own), LONGEST_NAME = 31 };
+
+static const ft_mixer_class *registered[MOST_REGISTERED];
+static atomic_size_t registered_count;
 static ft_mutex registering = FT_MUTEX_INIT;
 
 /* ---- enumeration ---- */
 
 size_t filtra_mixer_count(void) {
-  return atomic_load(&mixer_count);
+  return FT_COUNT(own) + atomic_load(&registered_count);
 }
 
 const ft_mixer_class *ft_mixer_at(size_t i) {
-  return i < filtra_mixer_count() ? mixers[i] : NULL;
+  if (i >= filtra_mixer_count()) return NULL;
+  return i < FT_COUNT(own) ? own[i] : registered[i - FT_COUNT(own)];
 }
 
 const ft_mixer_class *ft_mixer_find(const char *name) {
   for (size_t i = 0; i < filtra_mixer_count(); i++)
-    if (!strcmp(mixers[i]->name, name)) return mixers[i];
+    if (!strcmp(ft_mixer_at(i)->name, name)) return ft_mixer_at(i);
   return NULL;
 }
 
@@ -50,7 +53,7 @@ static bool letter(char c) {
 }
 
 static bool proper_name(const char *name) {
-  size_t length = name ? strlen(name) : 0;
+  size_t length = strlen(name);
   if (!length || length > LONGEST_NAME || !letter(name[0])) return false;
   for (size_t i = 0; i < length; i++)
     if (!letter(name[i]) && !(name[i] >= '0' && name[i] <= '9') && name[i] != '_') return false;
@@ -109,7 +112,7 @@ static filtra_status check(const filtra_mixer *m) {
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "mixer \"%.40s\": a name is 1 to %d lower-case letters, digits and underscores, "
                    "a letter first",
-                   m->name ? m->name : "(NULL)", LONGEST_NAME);
+                   m->name, LONGEST_NAME);
   if (!m->build) return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": build is NULL", m->name);
   if (m->options_size > FT_MIXER_OPTIONS)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -159,19 +162,20 @@ static ft_mixer_class *class_of(const filtra_mixer *m) {
 }
 
 static filtra_status add_mixer(ft_mixer_class *kind) {
-  size_t count = filtra_mixer_count();
+  size_t count = atomic_load(&registered_count);
   if (ft_mixer_find(kind->name))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "there is a mixer \"%s\" already", kind->name);
-  if (count == MOST_MIXERS)
+  if (count == MOST_REGISTERED)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": there are %d already, as many as can be",
                    kind->name, MOST_MIXERS);
-  mixers[count] = kind;
-  atomic_store(&mixer_count, count + 1);
+  registered[count] = kind;
+  atomic_store(&registered_count, count + 1);
   return FILTRA_OK;
 }
 
 filtra_status filtra_mixer_register(const filtra_mixer *mixer) {
   FT_NEED(mixer);
+  FT_NEED(mixer->name);
   FT_TRY(check(mixer));
   ft_mixer_class *kind = class_of(mixer);
   if (!kind) return FILTRA_ERROR_HOST_MEMORY;

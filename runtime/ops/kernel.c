@@ -66,6 +66,7 @@ static filtra_status check_kernel(filtra_graph *g, const filtra_kernel *k) {
   if (ft_graph_compiled(g))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel: the graph is compiled; nothing can be added");
   if (!k->name || !*k->name) return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel: needs a name");
+  if (!k->words) return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: words is NULL", k->name);
   if (!k->argument_count || k->argument_count > FT_MAX_ARGS || !k->arguments)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: %u arguments, accepted are 1 to %d", k->name,
                    k->arguments ? k->argument_count : 0, FT_MAX_ARGS);

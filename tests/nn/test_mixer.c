@@ -114,9 +114,10 @@ static void refuse_option(filtra_mixer_option option, const char *part) {
 
 static void what_is_refused(void **state) {
   (void)state;
-  static const char *const NAMES[] = {NULL,    "",         "Mine",
-                                      "1mine", "my mixer", "a_name_that_is_longer_than_allowed"};
+  static const char *const NAMES[] = {"", "Mine", "1mine", "my mixer",
+                                      "a_name_that_is_longer_than_allowed"};
   assert_fails(filtra_mixer_register(NULL), FILTRA_ERROR_ARGUMENT, "NULL");
+  refuse(mine(NULL), "mixer->name is NULL");
   for (size_t i = 0; i < FT_COUNT(NAMES); i++)
     refuse(mine(NAMES[i]), "a name is 1 to 31");
   filtra_mixer mixer = mine("other");
@@ -343,6 +344,27 @@ static void own_options_fit(void **state) {
                 ft_mixer_at(i)->options_size <= FT_MIXER_OPTIONS);
 }
 
+/* The table of registered mixers ends. */
+static void no_room(void **state) {
+  (void)state;
+  static char names[64][16];
+  filtra_status status = FILTRA_OK;
+  for (int i = 0; i < 64 && !status; i++) {
+    snprintf(names[i], sizeof names[i], "filler_%d", i);
+    filtra_mixer mixer = mine(names[i]);
+    status = filtra_mixer_register(&mixer);
+  }
+  assert_int_equal(filtra_mixer_count(), 64);
+  assert_fails(status, FILTRA_ERROR_ARGUMENT, "there are 64 already");
+  filtra_model *model;
+  assert_fails(
+      filtra_model_create(
+          test_device(),
+          &(filtra_model_config){.mixer = "unknown", .vocabulary = VOCABULARY, .classes = CLASSES},
+          &model),
+      FILTRA_ERROR_INPUT, names[40]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(registered_mixers_are_listed),
@@ -354,6 +376,7 @@ int main(void) {
       cmocka_unit_test(not_decoded),
       cmocka_unit_test(long_names),
       cmocka_unit_test(own_options_fit),
+      cmocka_unit_test(no_room),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

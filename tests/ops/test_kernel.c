@@ -197,7 +197,7 @@ static const struct {
   const char *part;
 } RULES[] = {
     BREAK(kernel.name, 0, "needs a name"),
-    BREAK(kernel.words, 0, "0 words that are no SPIR-V"),
+    BREAK(kernel.words, 0, "words is NULL"),
     BREAK(words[0], 0x03022307, "no SPIR-V (magic number)"),
     BREAK(words[1], 0x00020000, "SPIR-V 2.0, accepted are 1.0 to 1.6"),
     BREAK(words[5], 0xffff0011, "the SPIR-V instruction at word 5 has 65535 words"),
