@@ -8,12 +8,6 @@
 /* Whole, whatever its length; freed by the next one, or when the thread ends. */
 static _Thread_local char *message;
 static _Thread_local bool failed;
-static pthread_key_t messages;
-static pthread_once_t messages_once = PTHREAD_ONCE_INIT;
-
-static void make_key(void) {
-  pthread_key_create(&messages, free);
-}
 
 const char *filtra_error_message(void) {
   return message ? message : failed ? "out of host memory" : "";
@@ -58,13 +52,23 @@ char *ft_format_list(const char *format, va_list arguments) {
   return vasprintf(&text, format, arguments) < 0 ? NULL : text;
 }
 
+/* What comes from files and is said could tell a terminal what to do: control characters, those that
+ * UTF-8 writes as two bytes, too. Sentences have none of their own. */
+static void hide_controls(char *text) {
+  for (unsigned char *c = (unsigned char *)text; c && *c; c++)
+    if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) {
+      if (*c == 0xc2) *c++ = '?';
+      *c = '?';
+    }
+}
+
 /* The present message may be among what the new one was made of: it goes last. */
 static void set_message(char *text) {
-  pthread_once(&messages_once, make_key);
+  hide_controls(text);
   free(message);
   message = text;
   failed = true;
-  pthread_setspecific(messages, text); /* where this fails the text is only not freed */
+  ft_free_with_thread(text);
 }
 
 filtra_status ft_fail(filtra_status status, const char *format, ...) {
@@ -116,6 +120,7 @@ void ft_log(filtra_log_level level, const char *format, ...) {
     va_start(arguments, format);
     char *text = ft_format_list(format, arguments);
     va_end(arguments);
+    hide_controls(text);
     inside_sink = true;
     sink(sink_user, level, text ? text : "out of host memory");
     inside_sink = false;

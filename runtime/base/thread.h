@@ -26,5 +26,7 @@ void ft_condition_signal(ft_condition *condition);
  * with its own threads. */
 unsigned ft_threads_start(ft_thread *threads, unsigned most, void *(*run)(void *), void *user);
 void ft_threads_join(ft_thread *threads, unsigned count);
+/** Frees this when the calling thread ends, in place of what was to be freed before. */
+void ft_free_with_thread(void *pointer);
 
 #endif

@@ -1,7 +1,7 @@
 #include "base/thread.h"
 
 #include <signal.h>
-#include <stddef.h>
+#include <stdlib.h>
 
 void ft_mutex_make(ft_mutex *mutex) {
   pthread_mutex_init(mutex, NULL);
@@ -49,4 +49,16 @@ unsigned ft_threads_start(ft_thread *threads, unsigned most, void *(*run)(void *
 void ft_threads_join(ft_thread *threads, unsigned count) {
   for (unsigned i = 0; i < count; i++)
     pthread_join(threads[i], NULL);
+}
+
+static pthread_key_t freed;
+
+static void make_key(void) {
+  pthread_key_create(&freed, free);
+}
+
+void ft_free_with_thread(void *pointer) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_key);
+  pthread_setspecific(freed, pointer); /* where this fails it is only not freed */
 }

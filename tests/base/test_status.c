@@ -15,6 +15,15 @@ static void test_message_is_kept(void **state) {
   assert_string_equal(filtra_error_message(), "again: a.ts: line 3");
 }
 
+/* A file's contents in a message do not reach the terminal as commands. */
+static void test_no_control_characters(void **state) {
+  (void)state;
+  ft_fail(FILTRA_ERROR_INPUT, "label \"%s\"",
+          "\033[2J\r\n\x7f\t\xc2\x9b"
+          "1mä\xc2");
+  assert_string_equal(filtra_error_message(), "label \"?[2J??????1mä\xc2\"");
+}
+
 static void test_long_message_is_whole(void **state) {
   (void)state;
   enum { LONG = 100000 };
@@ -49,7 +58,7 @@ static void test_message_is_per_thread(void **state) {
 
 static void test_every_status_has_a_name(void **state) {
   (void)state;
-  for (int a = FILTRA_OK; a <= FILTRA_ERROR_CANCELLED; a++) {
+  for (int a = FILTRA_OK; a <= FILTRA_ERROR_PATH; a++) {
     assert_string_not_equal(filtra_status_name((filtra_status)a), "unknown status");
     for (int b = FILTRA_OK; b < a; b++)
       assert_string_not_equal(filtra_status_name((filtra_status)a),
@@ -131,6 +140,7 @@ static void test_injected_failure(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_message_is_kept),
+      cmocka_unit_test(test_no_control_characters),
       cmocka_unit_test(test_long_message_is_whole),
       cmocka_unit_test(test_message_is_per_thread),
       cmocka_unit_test(test_every_status_has_a_name),
