@@ -38,17 +38,30 @@ filtra_status ft_commands_end(filtra_device *dev, ft_commands commands) {
   return FT_VK(dev, dev->vk.vkEndCommandBuffer(commands));
 }
 
+/* Only the caches that a stage uses are flushed: some drivers flush all of them for MEMORY_WRITE. */
 void ft_commands_barrier(filtra_device *dev, ft_commands commands, unsigned from, unsigned to) {
-  static const VkPipelineStageFlags2 stages[] = {
-      VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
-      VK_PIPELINE_STAGE_2_HOST_BIT, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
-  VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                             .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
-                             .dstAccessMask =
-                                 VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT};
+  static const struct {
+    VkPipelineStageFlags2 stage;
+    VkAccessFlags2 write, read;
+  } stages[] = {
+      {VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
+       VK_ACCESS_2_SHADER_STORAGE_READ_BIT},
+      {VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
+       VK_ACCESS_2_TRANSFER_READ_BIT},
+      {VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_WRITE_BIT, VK_ACCESS_2_HOST_READ_BIT},
+      {VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, VK_ACCESS_2_MEMORY_WRITE_BIT,
+       VK_ACCESS_2_MEMORY_READ_BIT},
+  };
+  VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2};
   for (size_t i = 0; i < FT_COUNT(stages); i++) {
-    if (from & 1u << i) memory.srcStageMask |= stages[i];
-    if (to & 1u << i) memory.dstStageMask |= stages[i];
+    if (from & 1u << i) {
+      memory.srcStageMask |= stages[i].stage;
+      memory.srcAccessMask |= stages[i].write;
+    }
+    if (to & 1u << i) {
+      memory.dstStageMask |= stages[i].stage;
+      memory.dstAccessMask |= stages[i].read | stages[i].write;
+    }
   }
   VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                            .memoryBarrierCount = 1,
