@@ -52,13 +52,6 @@ static void set_output(decoder *d) {
   d->channels = png_get_channels(d->png, d->info);
 }
 
-static filtra_status read_header(decoder *d) {
-  png_read_info(d->png, d->info);
-  d->image.height = png_get_image_height(d->png, d->info);
-  d->image.width = png_get_image_width(d->png, d->info);
-  return ft_image_check_size(d->image.height, d->image.width);
-}
-
 static filtra_status make_rows(decoder *d) {
   size_t row = png_get_rowbytes(d->png, d->info);
   if (row != (size_t)d->image.width * d->channels)
@@ -72,9 +65,35 @@ static filtra_status make_rows(decoder *d) {
   return FILTRA_OK;
 }
 
+static uint32_t number_at(const uint8_t *bytes) {
+  return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* A chunk's length is followed by its kind, so many bytes and a sum. libpng asks for memory by the
+ * length alone: here it must be there first. The first chunk begins with width and height. */
+static filtra_status check_chunks(const decoder *d) {
+  enum { SIGNATURE = 8, AROUND = 12, WIDTH = 16, HEIGHT = 20, SIZES_END = 24 };
+  if (d->size >= SIZES_END)
+    FT_TRY(ft_image_check_size(number_at(d->data + HEIGHT), number_at(d->data + WIDTH)));
+  for (size_t at = SIGNATURE; at < d->size && d->size - at >= AROUND;) {
+    const uint8_t *c = d->data + at;
+    uint32_t length = number_at(c);
+    if (length > d->size - at - AROUND)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "damaged PNG: it ends too early: the chunk at byte %zu says that it has %u "
+                     "bytes, the file has %zu left",
+                     at, length, d->size - at - AROUND);
+    if (!memcmp(c + 4, "IEND", 4)) return FILTRA_OK;
+    at += AROUND + length;
+  }
+  return ft_fail(FILTRA_ERROR_INPUT, "damaged PNG: it ends too early");
+}
+
 static filtra_status read_image(decoder *d) {
   if (setjmp(png_jmpbuf(d->png))) return FILTRA_ERROR_INPUT;
-  FT_TRY(read_header(d));
+  png_read_info(d->png, d->info);
+  d->image.height = png_get_image_height(d->png, d->info);
+  d->image.width = png_get_image_width(d->png, d->info);
   set_output(d);
   FT_TRY(make_rows(d));
   png_read_image(d->png, d->rows);
@@ -97,6 +116,7 @@ static void flatten(decoder *d) {
 
 filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *image) {
   decoder d = {.data = data, .size = size};
+  FT_TRY(check_chunks(&d));
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
   d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, fail_png, ignore);
   d.info = d.png ? png_create_info_struct(d.png) : NULL;
@@ -104,7 +124,7 @@ filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *im
     ft_fail(status, "out of host memory");
   } else {
     png_set_read_fn(d.png, &d, read_bytes);
-    png_set_user_limits(d.png, 0x7fffffff, 0x7fffffff); /* read_header judges */
+    png_set_user_limits(d.png, 0x7fffffff, 0x7fffffff); /* check_chunks judges */
     png_set_chunk_malloc_max(d.png, CHUNK_LIMIT);
     status = read_image(&d);
   }

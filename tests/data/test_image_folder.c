@@ -14,6 +14,7 @@
 
 #include <jpeglib.h>
 #include <png.h>
+#include <sys/resource.h>
 
 enum { W = 6, H = 5 };
 
@@ -157,6 +158,24 @@ static unsigned expected_sample(png_kind kind, int x, int y, int c) {
   int samples = samples_of(kind.type);
   unsigned value = at_depth(sample_of(x, y, c), kind.bits);
   return samples % 2 ? value : (value * sample_of(x, y, samples - 1) + 127) / 255;
+}
+
+/* 41 bytes that speak of a text of 2 GB took as much memory. */
+static void test_png_of_few_bytes(void **state) {
+  (void)state;
+  static const char bytes[] =
+      "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\4\0\0\0\4\b\0\0\0\0\x8c\x9a\xc1\xa2"
+      "\x79\1\0\0tEXt";
+  struct rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  assert_int_equal(try_decode(true, bytes, sizeof bytes - 1), FILTRA_ERROR_INPUT);
+  assert_non_null(strstr(filtra_error_message(), "ends too early"));
+  char more[sizeof bytes + 20] = {0};
+  memcpy(more, bytes, sizeof bytes - 1);
+  assert_int_equal(try_decode(true, more, sizeof more), FILTRA_ERROR_INPUT);
+  assert_non_null(strstr(filtra_error_message(), "chunk at byte 33 says that it has 2030108672"));
+  getrusage(RUSAGE_SELF, &after);
+  assert_true(after.ru_maxrss - before.ru_maxrss < 65536); /* KiB */
 }
 
 static void test_png_kinds(void **state) {
@@ -400,6 +419,7 @@ static void test_label_table(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_png_of_few_bytes),
       cmocka_unit_test(test_png_kinds),
       cmocka_unit_test(test_jpeg_kinds),
       cmocka_unit_test(test_damaged_at_every_byte),
