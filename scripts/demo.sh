@@ -38,8 +38,8 @@ demo() {
     build/filtra predict --run build/demo/agf
   say "(They come to 9, 5 and 4.) The runs are in build/demo/."
   if [ -n "${newer_driver:-}" ]; then
-    say "build/filtra by itself takes the system's driver, which is 5 times slower than the one used"
-    say "here. ./run filtra ARGUMENTS takes this one, too, as does a shell after"
+    say "build/filtra by itself takes the system's driver, which is 5 times slower than the one"
+    say "used here. ./run filtra ARGUMENTS takes this one, too, as does a shell after"
     say "  export VK_DRIVER_FILES=$newer_driver"
   fi
 }

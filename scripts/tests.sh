@@ -26,8 +26,8 @@ skip_pass() { printf '%-8s %s: %s\n' skipped "$1" "$2" | tee -a "$scratch/summar
 
 sanitized_pass() {
   step "Building with AddressSanitizer and UBSan"
-  configure build/sanitize -DBUILD_TESTING=ON -DFILTRA_SANITIZE=ON -DCMAKE_C_FLAGS_RELEASE="-O1 -g" \
-    ${FILTRA_WERROR:+"-DFILTRA_WERROR=$FILTRA_WERROR"}
+  configure build/sanitize -DBUILD_TESTING=ON -DFILTRA_SANITIZE=ON \
+    -DCMAKE_C_FLAGS_RELEASE="-O1 -g" ${FILTRA_WERROR:+"-DFILTRA_WERROR=$FILTRA_WERROR"}
   compile build/sanitize
   export UBSAN_OPTIONS=print_stacktrace=1
   pass "AddressSanitizer and UBSan" build/sanitize

@@ -256,8 +256,8 @@ typedef struct filtra_dataset_arrays {
   uint64_t reserved[16]; /**< 0 */
 } filtra_dataset_arrays;
 
-/** Copies the arrays, which may be freed after the call. Fails with INPUT, naming the sample. Caller
- * closes. */
+/** Copies the arrays, which may be freed after the call. Fails with INPUT, naming the sample.
+ * Caller closes. */
 FILTRA_API filtra_status filtra_dataset_create(const filtra_dataset_arrays *arrays,
                                                filtra_dataset **dataset);
 /** Frees everything; sets *dataset to NULL. Its loaders must have been destroyed before. */
@@ -311,7 +311,8 @@ typedef struct filtra_loader_options {
   uint32_t batch_size; /**< rows of a batch, at least 1 */
   /** Padded lengths, ascending; the last must hold the split's longest sequence. NULL: powers of
    * two from 16 up (the last at most the dataset's max_length; where that is 0, of features its
-   * longest), as models pad in prediction, those that some sample of any split falls in, so that all loaders of a dataset agree. */
+   * longest), as models pad in prediction, those that some sample of any split falls in, so that
+   * all loaders of a dataset agree. */
   const uint32_t *buckets;
   size_t bucket_count;
   bool shuffle; /**< a new order every epoch, drawn from (seed, epoch); else file order */

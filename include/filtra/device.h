@@ -58,8 +58,9 @@ FILTRA_API filtra_status filtra_devices_list(filtra_device_info *infos, uint32_t
 
 /** Options of filtra_device_open; all zero picks the best device. */
 typedef struct filtra_device_options {
-  /** Index (digits alone), part of the name or driver (any case), UUID, or "cpu". NULL: the environment variable
-   * FILTRA_DEVICE, else the best device; choosing a CPU driver on its own logs a warning. */
+  /** Index (digits alone), part of the name or driver (any case), UUID, or "cpu". NULL: the
+   * environment variable FILTRA_DEVICE, else the best device; choosing a CPU driver on its own logs
+   * a warning. */
   const char *select;
   /** Masks features, shrinks limits, plans as for another kind of device and settles choices:
    * "key=value" or "@profile" items with commas between, the last one for a key counts. A profile

@@ -134,15 +134,15 @@ typedef struct filtra_memory {
   uint64_t reserved[8]; /**< 0 */
 } filtra_memory;
 
-/** What a model of this configuration takes for batches of `size` samples of `length` tokens, trained
- * or not. Builds and plans its graph, allocates nothing on the device. Fails as filtra_model_create,
- * and with DEVICE_MEMORY where one tensor is over the device's limits. */
+/** What a model of this configuration takes for batches of `size` samples of `length` tokens,
+ * trained or not. Builds and plans its graph, allocates nothing on the device. Fails as
+ * filtra_model_create, and with DEVICE_MEMORY where one tensor is over the device's limits. */
 FILTRA_API filtra_status filtra_model_memory(filtra_device *device,
                                              const filtra_model_config *config, int64_t size,
                                              int64_t length, bool training, filtra_memory *memory);
 
-/** The configuration of a model, loaded or made, all defaults filled in; `mixer` is JSON text that the
- * model owns. The seed of the initial values is not kept: 0. */
+/** The configuration of a model, loaded or made, all defaults filled in; `mixer` is JSON text that
+ * the model owns. The seed of the initial values is not kept: 0. */
 FILTRA_API filtra_status filtra_model_get_config(const filtra_model *model,
                                                  filtra_model_config *config);
 

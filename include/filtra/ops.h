@@ -1,8 +1,9 @@
 /* Operations on graph tensors, each with its gradient.
  *
  * Every function records on the graph and returns the result, or NULL after an error (sticky, see
- * graph.h). One thread at a time per device. Option structs may be NULL: all defaults. "Dense" means packed without gaps; ops that
- * take views (heads, split pieces) say so. B batch, H heads, N tokens, C = H*D width, D head width.
+ * graph.h). One thread at a time per device. Option structs may be NULL: all defaults. "Dense"
+ * means packed without gaps; ops that take views (heads, split pieces) say so. B batch, H heads, N
+ * tokens, C = H*D width, D head width.
  */
 #ifndef FILTRA_OPS_H
 #define FILTRA_OPS_H

@@ -60,8 +60,9 @@ typedef struct filtra_request {
   const uint8_t *pixels; /**< [length, channels] row by row, of models that read images */
   uint32_t length;       /**< of tokens, series and pixels */
   uint32_t channels;     /**< of pixels: 1 grey, 3 red, green and blue */
-  /** Room for info.outputs numbers each; NULL: not wanted. Logits are those of filtra_model_predict,
-   * of a language model behind the last token. Probabilities are their softmax; no regression. */
+  /** Room for info.outputs numbers each; NULL: not wanted. Logits are those of
+   * filtra_model_predict, of a language model behind the last token. Probabilities are their
+   * softmax; no regression. */
   float *logits, *probabilities;
   uint64_t reserved[8]; /**< 0 */
 } filtra_request;
@@ -76,8 +77,8 @@ typedef struct filtra_prediction {
 } filtra_prediction;
 
 /** Reads a model file: a run's model.safetensors, or what filtra_model_save wrote, which knows no
- * texts and no names unless the model came from a run. `options` may be NULL. Caller destroys, before
- * the device. */
+ * texts and no names unless the model came from a run. `options` may be NULL. Caller destroys,
+ * before the device. */
 FILTRA_API filtra_status filtra_predictor_create(filtra_device *device, const char *path,
                                                  const filtra_predictor_options *options,
                                                  filtra_predictor **out);

@@ -54,11 +54,12 @@ FILTRA_API void filtra_trainer_destroy(filtra_trainer **trainer);
 FILTRA_API filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size,
                                                 int64_t length);
 
-/** Submits one optimizer step and returns while the device still works on it. *metrics (may be NULL)
- * receives the newest finished step; its `step` is 0 while there is none. Fails with NONFINITE, naming the
- * first tensor with a NaN or an infinity and the step, when a step of before turns out to have met
- * one: it and those behind it were held back, `batch` is not used, and weights, moments, step count
- * and schedule are those before that step. Training can go on from there. */
+/** Submits one optimizer step and returns while the device still works on it. *metrics (may be
+ * NULL) receives the newest finished step; its `step` is 0 while there is none. Fails with
+ * NONFINITE, naming the first tensor with a NaN or an infinity and the step, when a step of before
+ * turns out to have met one: it and those behind it were held back, `batch` is not used, and
+ * weights, moments, step count and schedule are those before that step. Training can go on from
+ * there. */
 FILTRA_API filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
                                              filtra_step_metrics *metrics);
 /** Waits for all steps; *metrics (may be NULL) receives the last one's. */

@@ -1,5 +1,5 @@
-/* A model as one safetensors file: the parameters by name, and in its metadata the configuration and
- * how samples become what the model reads, so that the file alone is the model. */
+/* A model as one safetensors file: the parameters by name, and in its metadata the configuration
+ * and how samples become what the model reads, so that the file alone is the model. */
 #include "graph/parameters_file.h"
 #include "model/model.h"
 

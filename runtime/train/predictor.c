@@ -1,5 +1,5 @@
-/* Requests of several threads over one model: read outside the device's lock, computed in batches of
- * one padded length under it. At most two batches are under way, each a part of a submission. */
+/* Requests of several threads over one model: read outside the device's lock, computed in batches
+ * of one padded length under it. At most two batches are under way, each a part of a submission. */
 #include "train/predictor.h"
 
 #include "base/memory.h"

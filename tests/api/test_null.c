@@ -1,6 +1,6 @@
-/* Every public function with NULL for each of its pointers in turn, all other arguments valid: those
- * that return a status refuse it by name, the others do nothing. The calls are made from the headers
- * by null_calls.cmake, so that no function can be forgotten. */
+/* Every public function with NULL for each of its pointers in turn, all other arguments valid:
+ * those that return a status refuse it by name, the others do nothing. The calls are made from the
+ * headers by null_calls.cmake, so that no function can be forgotten. */
 #include "support/harness.h"
 #include "support/run.h"
 

@@ -148,7 +148,8 @@ static filtra_status predict_input(printer *p, const char *path) {
 /* ---- samples of a data set ---- */
 
 /* A sample as the data set has read it: features are standardised already, so logits come from the
- * model. Predictions of the whole split, [count, outputs], in file order: batches come by length. */
+ * model. Predictions of the whole split, [count, outputs], in file order: batches come by
+ * length. */
 static filtra_status predict_split(const printer *p, const filtra_dataset *data, filtra_split split,
                                    float *results) {
   filtra_loader *loader;
