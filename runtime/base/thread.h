@@ -21,6 +21,8 @@ void ft_condition_free(ft_condition *condition);
 void ft_condition_wait(ft_condition *condition, ft_mutex *mutex);
 /** Wakes one who waits. */
 void ft_condition_signal(ft_condition *condition);
+/** Wakes all who wait. */
+void ft_condition_wake_all(ft_condition *condition);
 
 /** Starts up to `most` threads and returns how many the system granted. The program's signals stay
  * with its own threads. */

@@ -34,6 +34,9 @@ void ft_condition_wait(ft_condition *condition, ft_mutex *mutex) {
 void ft_condition_signal(ft_condition *condition) {
   pthread_cond_signal(condition);
 }
+void ft_condition_wake_all(ft_condition *condition) {
+  pthread_cond_broadcast(condition);
+}
 
 unsigned ft_threads_start(ft_thread *threads, unsigned most, void *(*run)(void *), void *user) {
   sigset_t all, before;

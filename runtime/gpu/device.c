@@ -214,7 +214,8 @@ static filtra_status make_device(const filtra_device_options *options, bool comp
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
   dev->compiler = compiler;
-  ft_mutex_make(&dev->lock);
+  ft_mutex_make(&dev->turns.mutex);
+  ft_condition_make(&dev->turns.next);
   filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
   if (status)
     filtra_device_close(&dev);
@@ -252,7 +253,8 @@ void filtra_device_close(filtra_device **device) {
   ft_instance_destroy(&dev->instance);
   ft_tuning_release(&dev->tuning);
   free(dev->tuning_path);
-  ft_mutex_free(&dev->lock);
+  ft_condition_free(&dev->turns.next);
+  ft_mutex_free(&dev->turns.mutex);
   free(dev);
 }
 
@@ -278,8 +280,15 @@ uint32_t filtra_device_validation_count(const filtra_device *device) {
 }
 
 void ft_device_lock(filtra_device *dev) {
-  ft_lock(&dev->lock);
+  ft_lock(&dev->turns.mutex);
+  uint64_t mine = dev->turns.came++;
+  while (dev->turns.served != mine)
+    ft_condition_wait(&dev->turns.next, &dev->turns.mutex);
+  ft_unlock(&dev->turns.mutex);
 }
 void ft_device_unlock(filtra_device *dev) {
-  ft_unlock(&dev->lock);
+  ft_lock(&dev->turns.mutex);
+  dev->turns.served++;
+  ft_condition_wake_all(&dev->turns.next);
+  ft_unlock(&dev->turns.mutex);
 }

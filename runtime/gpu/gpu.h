@@ -114,7 +114,7 @@ bool ft_compiles_only(const filtra_device *dev);
  * UNSUPPORTED where the driver has no statistics. */
 filtra_status ft_device_open_compiler(const filtra_device_options *options, filtra_device **device);
 
-/** For threads that take turns on one device handle: others wait in between. */
+/** For threads that take turns on one device handle, in the order in which they came. */
 void ft_device_lock(filtra_device *dev);
 void ft_device_unlock(filtra_device *dev);
 

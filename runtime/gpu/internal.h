@@ -28,8 +28,12 @@ struct filtra_device {
   struct ft_pipeline_store *pipelines;
   struct ft_staging *staging;
   struct ft_tuning *tuning; /* which configurations ops take; NULL: what they choose themselves */
-  ft_mutex lock;            /* of threads that take turns: ft_device_lock */
-  char *tuning_path;        /* of this device's file in the cache folder; NULL: there is none */
+  struct {                  /* threads that take turns in the order in which they came */
+    ft_mutex mutex;
+    ft_condition next;
+    uint64_t came, served;
+  } turns;
+  char *tuning_path; /* of this device's file in the cache folder; NULL: there is none */
 };
 
 /* ---- submit.c ---- */

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 4, REQUESTS = 2500, WARM = 250, MOST_GROWTH = 2 << 20 };
+enum { THREADS = 4, REQUESTS = 2500, WARM = 500, MOST_GROWTH = 4 << 20 };
 
 static void check(int good, const char *what) {
   if (good) return;
