@@ -52,8 +52,8 @@ char *ft_format_list(const char *format, va_list arguments) {
   return vasprintf(&text, format, arguments) < 0 ? NULL : text;
 }
 
-/* What comes from files and is said could tell a terminal what to do: control characters, those that
- * UTF-8 writes as two bytes, too. Sentences have none of their own. */
+/* What comes from files and is said could tell a terminal what to do: control characters, those
+ * that UTF-8 writes as two bytes, too. Sentences have none of their own. */
 static void hide_controls(char *text) {
   for (unsigned char *c = (unsigned char *)text; c && *c; c++)
     if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) {

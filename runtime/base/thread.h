@@ -1,5 +1,5 @@
-/* Threads, as much of them as is needed here. What is the system's own stands in this header's three
- * types and in thread_posix.c. */
+/* Threads, as much of them as is needed here. What is the system's own stands in this header's
+ * three types and in thread_posix.c. */
 #ifndef FT_BASE_THREAD_H
 #define FT_BASE_THREAD_H
 
