@@ -26,7 +26,8 @@ static uint64_t add_split(uint64_t hash, const filtra_dataset *ds, const ft_spli
   return hash;
 }
 
-uint64_t ft_dataset_fingerprint(const filtra_dataset *ds) {
+uint64_t ft_dataset_fingerprint(const filtra_dataset *dataset) {
+  const filtra_dataset *ds = dataset;
   size_t scales = ds->feature_scale ? ds->info.features * sizeof(float) : 0;
   uint64_t hash = ft_hash_text(ds->info.format);
   hash = ft_hash_bytes(hash, ds->feature_scale, scales);

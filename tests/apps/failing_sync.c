@@ -12,10 +12,10 @@ int fsync(int fd) {
   static int syncs;
   int (*real)(int);
   struct stat info;
+  const char *fail = getenv("FAIL_FOLDER_SYNC");
   void *symbol = dlsym(RTLD_NEXT, "fsync");
   memcpy(&real, &symbol, sizeof real);
-  if (fstat(fd, &info) || !S_ISDIR(info.st_mode) || ++syncs != atoi(getenv("FAIL_FOLDER_SYNC")))
-    return real(fd);
+  if (!fail || fstat(fd, &info) || !S_ISDIR(info.st_mode) || ++syncs != atoi(fail)) return real(fd);
   errno = EIO;
   return -1;
 }
