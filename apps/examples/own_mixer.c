@@ -20,7 +20,7 @@ static void check(filtra_status status) {
   exit(EXIT_FAILURE);
 }
 
-/* ---- the mixer: y_t = q_t S_t / (q_t z_t), S_t the sum of k_s v_s^T and z_t of k_s, s <= t ---- */
+/* ---- the mixer: y_t = q_t S_t / (q_t z_t), S_t the sum of k_s v_s^T, z_t of k_s, s <= t ---- */
 
 struct linear_attention {
   float eps;

@@ -68,8 +68,9 @@ typedef struct filtra_parameter_options {
   uint64_t reserved[4]; /**< 0 */
 } filtra_parameter_options;
 
-/** Named parameters as views into one flat F32 buffer; decayed ones lie first, buffers last. Values,
- * gradients and optimizer state are parallel flat buffers. One thread at a time per device. */
+/** Named parameters as views into one flat F32 buffer; decayed ones lie first, buffers last.
+ * Values, gradients and optimizer state are parallel flat buffers. One thread at a time per
+ * device. */
 FILTRA_API filtra_status filtra_parameters_create(filtra_device *device, filtra_parameters **out);
 
 /** Frees the buffers; sets *params to NULL. */
@@ -103,8 +104,8 @@ FILTRA_API filtra_status filtra_parameters_get_gradient(filtra_parameters *param
 FILTRA_API filtra_status filtra_parameters_set_gradient(filtra_parameters *params, const char *name,
                                                         const float *values, size_t count);
 
-/** Writes all values by name to a safetensors file, atomically. A value that is not finite fails with
- * NONFINITE naming the parameter, and leaves an older file as it was. */
+/** Writes all values by name to a safetensors file, atomically. A value that is not finite fails
+ * with NONFINITE naming the parameter, and leaves an older file as it was. */
 FILTRA_API filtra_status filtra_parameters_save(filtra_parameters *params, const char *path);
 /** Reads values that filtra_parameters_save wrote, or another program: F32, F64, F16 or BF16, every
  * parameter with its shape and nothing else. Fails with INPUT; then no value has changed. */

@@ -19,8 +19,8 @@
  *   filtra_optimizer_finish(opt, &result);
  *
  * Without filtra_optimizer_accumulate a step takes the gradients of the last run as they are.
- * Between run and step they can be read and written (filtra_parameters_get_gradient and _set_gradient
- * in graph.h), to add up those of several devices, say.
+ * Between run and step they can be read and written (filtra_parameters_get_gradient and
+ * _set_gradient in graph.h), to add up those of several devices, say.
  *
  * One thread at a time per device. Since 0.1.
  */
@@ -95,24 +95,25 @@ FILTRA_API filtra_status filtra_optimizer_create(filtra_parameters *params,
 /** Waits for steps in flight; frees everything; sets *optimizer to NULL. */
 FILTRA_API void filtra_optimizer_destroy(filtra_optimizer **optimizer);
 
-/** Before the graph is compiled: each of its runs hands its loss, one F32 element, to the optimizer.
+/** Before the graph is compiled: each of its runs hands its loss, one F32 element, to the
+ * optimizer.
  */
 FILTRA_API filtra_status filtra_optimizer_watch(filtra_optimizer *optimizer, filtra_graph *g,
                                                 filtra_tensor *loss);
 
-/** Submits: adds `scale` times the gradients (and loss) of the last run to what the next step takes.
- * Takes memory for the sums on first use. Returns while the device works. */
+/** Submits: adds `scale` times the gradients (and loss) of the last run to what the next step
+ * takes. Takes memory for the sums on first use. Returns while the device works. */
 FILTRA_API filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer, float scale);
 /** Submits one update by the accumulated gradients or, where there are none, by those of the last
  * run, and returns while the device works on it; two may be in flight. Where an earlier step met a
- * loss or a gradient norm that is not finite, it and all behind it were held back on the device: this
- * call submits nothing and fails with NONFINITE; parameters, moments, step count and schedule are
- * those before that step, what was accumulated since is forgotten, and training can go on. */
+ * loss or a gradient norm that is not finite, it and all behind it were held back on the device:
+ * this call submits nothing and fails with NONFINITE; parameters, moments, step count and schedule
+ * are those before that step, what was accumulated since is forgotten, and training can go on. */
 FILTRA_API filtra_status filtra_optimizer_step(filtra_optimizer *optimizer);
 /** Forgets what was accumulated: the next step starts anew. */
 FILTRA_API void filtra_optimizer_skip(filtra_optimizer *optimizer);
-/** Waits for all steps; *result (may be NULL) receives the last finished one's. Fails with NONFINITE
- * as filtra_optimizer_step. */
+/** Waits for all steps; *result (may be NULL) receives the last finished one's. Fails with
+ * NONFINITE as filtra_optimizer_step. */
 FILTRA_API filtra_status filtra_optimizer_finish(filtra_optimizer *optimizer,
                                                  filtra_optimizer_result *result);
 

@@ -16,8 +16,8 @@ char *ft_strdup(const char *text);
 /** printf into fresh memory; NULL on failure. */
 char *ft_format(const char *format, ...) FT_PRINTF(1, 2);
 
-/** Makes room for one more element in a growable array: `data` points at its pointer, `count` in use,
- * `capacity`. */
+/** Makes room for one more element in a growable array: `data` points at its pointer, `count` in
+ * use, `capacity`. */
 filtra_status ft_grow(void *data, size_t count, size_t *capacity, size_t element_size);
 #define FT_GROW(data, count, capacity) ft_grow(&(data), (count), &(capacity), sizeof(*(data)))
 

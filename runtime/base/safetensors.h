@@ -4,9 +4,9 @@
  * and sizes disagree fails with INPUT and a sentence that names file and tensor. Element types are
  * those of filtra_dtype; others are refused by name.
  *
- * A file that we write carries a CRC-32 of itself in its metadata, "filtra.crc32", eight hexadecimal
- * digits that count as zeros in the sum. Reading checks it where it is; other readers see one more
- * metadata string.
+ * A file that we write carries a CRC-32 of itself in its metadata, "filtra.crc32", eight
+ * hexadecimal digits that count as zeros in the sum. Reading checks it where it is; other readers
+ * see one more metadata string.
  */
 #ifndef FT_BASE_SAFETENSORS_H
 #define FT_BASE_SAFETENSORS_H

@@ -38,7 +38,8 @@ filtra_status ft_commands_end(filtra_device *dev, ft_commands commands) {
   return FT_VK(dev, dev->vk.vkEndCommandBuffer(commands));
 }
 
-/* Only the caches that a stage uses are flushed: some drivers flush all of them for MEMORY_WRITE. */
+/* Only the caches that a stage uses are flushed: some drivers flush all of them for
+ * MEMORY_WRITE. */
 void ft_commands_barrier(filtra_device *dev, ft_commands commands, unsigned from, unsigned to) {
   static const struct {
     VkPipelineStageFlags2 stage;

@@ -46,8 +46,8 @@ typedef struct ft_caps {
 /** What Vulkan guarantees in each dimension of a dispatch. */
 enum { FT_MOST_GROUPS = 65535 };
 
-/** What is known of a class of devices, CPU drivers or GPUs, and not asked of the one at hand: how much
- * work keeps it busy. All in one table (gpu/caps.c). */
+/** What is known of a class of devices, CPU drivers or GPUs, and not asked of the one at hand: how
+ * much work keeps it busy. All in one table (gpu/caps.c). */
 typedef struct ft_constants {
   uint32_t flat_elements;  /* an invocation takes of a flat range: starting a workgroup costs */
   uint32_t batch_groups;   /* workgroups that are worth starting for many samples alike */
@@ -149,7 +149,8 @@ bool ft_kernel_exists(const char *name);
 /** The variant of a kernel that fits the device: "NAME.nosub" where subgroup operations are not
  * usable and the build has that variant, else `name`. Valid for ever (if `name` is). */
 const char *ft_kernel_name(const filtra_device *dev, const char *name);
-/** The same for elements of that type: F16 takes "NAME.f16". NULL where the build has no such kernel.
+/** The same for elements of that type: F16 takes "NAME.f16". NULL where the build has no such
+ * kernel.
  */
 const char *ft_kernel_typed(const filtra_device *dev, const char *name, filtra_dtype dtype);
 /** The application's module of that name and content: copied when it is new, and refused when it is

@@ -168,8 +168,8 @@ enum { FT_FLAT_WORKGROUP = 64 };
 uint32_t ft_flat_groups(const filtra_graph *g, int64_t count);
 /** Workgroups that do `per_group` of `count` each, at least 1 and at most what fits a dimension. */
 uint32_t ft_groups_for(int64_t count, int64_t per_group);
-/** Whether kernels that move whole words can take t: 16-bit elements must lie side by side and begin
- * and end with a word. A sticky error otherwise. */
+/** Whether kernels that move whole words can take t: 16-bit elements must lie side by side and
+ * begin and end with a word. A sticky error otherwise. */
 bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
 
 /** y = x, or y += x. One type and number of elements; dense, or both of one shape. 16-bit elements

@@ -1,6 +1,6 @@
 /* The optimizer's kernels: sums of gradients, their norm, halt on NaN or infinity, and the Adam
- * family's update. train/optimizer.c makes graphs of them. All tensors are flat F32; what changes from
- * step to step is a small graph input, so that recorded commands are replayed unchanged. */
+ * family's update. train/optimizer.c makes graphs of them. All tensors are flat F32; what changes
+ * from step to step is a small graph input, so that recorded commands are replayed unchanged. */
 #ifndef FT_OPS_OPTIMIZER_H
 #define FT_OPS_OPTIMIZER_H
 
@@ -53,8 +53,8 @@ enum { FT_OPTIMIZER_STATE_WORDS = 4 };
 void ft_emit_accumulate(filtra_graph *g, filtra_tensor *x, filtra_tensor *scale, filtra_tensor *sum,
                         bool more);
 
-/** Norm of `count` tensors of gradients as if they were one, and a look at loss [1] and norm, which is
- * not finite either when squares overflow (gradients above 1e19). Returns the metrics tensor. */
+/** Norm of `count` tensors of gradients as if they were one, and a look at loss [1] and norm, which
+ * is not finite either when squares overflow (gradients above 1e19). Returns the metrics tensor. */
 filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tensor *const *gradients,
                                      filtra_tensor *loss, filtra_tensor *inputs,
                                      filtra_tensor *state);

@@ -64,8 +64,8 @@ filtra_status ft_optimizer_prepare_update(filtra_optimizer *o);
 /** filtra_optimizer_save with metadata. */
 filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
                                  const ft_safetensors_meta_pair *meta, size_t count);
-/** filtra_optimizer_restore from a file that is open. Everything is checked before anything is taken
- * over. */
+/** filtra_optimizer_restore from a file that is open. Everything is checked before anything is
+ * taken over. */
 filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file, const char *path);
 
 #endif

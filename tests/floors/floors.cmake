@@ -1,5 +1,5 @@
-# Each floor of the library uses only those below it: by the symbols of its object files, not only by
-# what its sources include. Vulkan is called in gpu/ alone, the operating system in base/ alone.
+# Each floor of the library uses only those below it: by the symbols of its object files, not only
+# by what its sources include. Vulkan is called in gpu/ alone, the operating system in base/ alone.
 # OBJECTS: all object files, separated by "|".
 cmake_minimum_required(VERSION 3.22)
 
@@ -14,7 +14,8 @@ set(below_model base data gpu graph ops nn)
 set(below_train base data gpu graph ops nn model)
 
 set(system "^(pthread_[a-z_]+|open|openat|fsync|flock|rename|mkdir|rmdir|unlink|stat|lstat|fstat)$")
-string(APPEND system "|^(mmap|munmap|getpid|kill|sigaction|clock_gettime|nanosleep|opendir|readdir|sysconf)$")
+string(APPEND system "|^(mmap|munmap|getpid|kill|sigaction|clock_gettime|nanosleep|opendir|readdir)$"
+       "|^sysconf$")
 
 string(REPLACE "|" ";" OBJECTS "${OBJECTS}")
 foreach(floor IN LISTS floors)
@@ -57,10 +58,12 @@ foreach(floor IN LISTS floors)
 endforeach()
 
 # Device functions are members of a table and leave no symbol.
-file(GLOB_RECURSE sources ${SOURCE_DIR}/runtime/*.c ${SOURCE_DIR}/runtime/*.h ${SOURCE_DIR}/apps/*.c)
+file(GLOB_RECURSE sources ${SOURCE_DIR}/runtime/*.c ${SOURCE_DIR}/runtime/*.h
+     ${SOURCE_DIR}/apps/*.c)
 list(FILTER sources EXCLUDE REGEX "/runtime/gpu/")
 foreach(source IN LISTS sources)
-  file(STRINGS ${source} lines REGEX "(^|[^A-Za-z0-9_])(vk[A-Z][a-z]|Vk[A-Z][a-z])|gpu/internal\\.h")
+  file(STRINGS ${source} lines
+       REGEX "(^|[^A-Za-z0-9_])(vk[A-Z][a-z]|Vk[A-Z][a-z])|gpu/internal\\.h")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES "typedef struct Vk[A-Za-z]+_T")
       message(SEND_ERROR "${source}: ${line}")

@@ -294,7 +294,8 @@ static void padding_changes_nothing(void **state) {
   }
 }
 
-/* What a caller's arrays hold behind a sequence is nobody's business, whatever padding a mixer sees. */
+/* What a caller's arrays hold behind a sequence is nobody's business, whatever padding a mixer
+ * sees. */
 static void behind_a_sequence_counts_nothing(void **state) {
   (void)state;
   static const char *const MIXERS[] = {"softmax", "{\"name\": \"synvolution\", \"permutation\": 3}",

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The op tests under one capability profile. Exits with 77 where a profile listed before it, or the
-# device without one, has the same plan, and says which; checks whose calls have passed under another
-# profile are not made again (tests/support/seen.h).
+# device without one, has the same plan, and says which; checks whose calls have passed under
+# another profile are not made again (tests/support/seen.h).
 #
 #   run.sh FILTRA NAME FOLDER-OF-PASSED-CHECKS PROGRAM...
 set -u

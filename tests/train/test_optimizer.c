@@ -1,5 +1,5 @@
-/* The public optimizer over a graph of one's own: groups, accumulation, a changed learning rate, steps
- * that are skipped or held back, and files. */
+/* The public optimizer over a graph of one's own: groups, accumulation, a changed learning rate,
+ * steps that are skipped or held back, and files. */
 #include "support/harness.h"
 
 #include "base/file.h"
@@ -226,8 +226,8 @@ static void test_learning_rate(void **state) {
   free_net(&n);
 }
 
-/* A bad step, and the one behind it that was in flight, leave nothing behind; training goes on as if
- * they had not been asked for, and files can be written and read in between. */
+/* A bad step, and the one behind it that was in flight, leave nothing behind; training goes on as
+ * if they had not been asked for, and files can be written and read in between. */
 static void test_bad_step(void **state) {
   (void)state;
   char *path = ft_path_join(test_folder(), "state.safetensors");

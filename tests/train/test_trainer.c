@@ -219,7 +219,8 @@ static void set_bias(filtra_model *model, float value) {
 }
 
 /* What led to the NaN is taken away, and training goes on from where it was: weights, moments, step
- * count, dropout and schedule are those of a run that never met it. Files can be written between. */
+ * count, dropout and schedule are those of a run that never met it. Files can be written
+ * between. */
 static void bad_step_is_recoverable(void **state) {
   (void)state;
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {

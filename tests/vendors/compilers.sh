@@ -57,7 +57,8 @@ survey() {
   case $icd in "${FILTRA_ICD_DIR:-/nowhere}"/*)
     environment+=(LD_LIBRARY_PATH="$(libraries "$icd")") ;;
   esac
-  if ! env "${environment[@]}" "${program[@]}" kernels ${write:+--markdown} >"$table" 2>"$scratch/error"; then
+  if ! env "${environment[@]}" "${program[@]}" kernels ${write:+--markdown} >"$table" \
+    2>"$scratch/error"; then
     skip "$name" "$(grep -v '^$' "$scratch/error" | tail -n 1 | cut -c 1-120)"
     return
   fi
