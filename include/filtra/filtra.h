@@ -13,8 +13,8 @@
  *   predictor.h.
  * - Applications that go on with a text, token by token: generate.h.
  * - Researchers who compare token mixers, or write their own architecture from tensors and ops with
- *   automatic differentiation: graph.h and ops.h, which model.h is written with; mixer.h puts a
- *   mixer of theirs into models, kernel.h runs kernels that they bring along.
+ *   automatic differentiation: graph.h and ops.h, which model.h is written with; optimizer.h trains
+ *   them, mixer.h puts a mixer of theirs into models, kernel.h runs kernels that they bring along.
  *
  * ## The workflow
  * Open a device, create a model, train it batch by batch, save it; later load it and predict:
