@@ -37,7 +37,7 @@ float ft_standard(double mean, double factor, float x) {
 
 float ft_standard_byte(double mean, double factor, uint8_t x) {
   float scale = (float)factor, offset = (float)(-mean * factor);
-  return scale * x + offset;
+  return scale * (float)x + offset;
 }
 
 /* In place, where an offset as float would cost digits of series with a large mean. */

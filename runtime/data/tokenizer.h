@@ -61,7 +61,7 @@ void ft_vocabulary_free(ft_vocabulary *vocabulary);
 filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, size_t count,
                                 filtra_tokenizer **tokenizer);
 /** One that was made from data, from what filtra_tokenizer_save writes; errors name no file. */
-filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **tokenizer);
+filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out);
 /** Frees a tokenizer that was made from data, symbols included; NULL is fine. */
 void ft_tokenizer_free(filtra_tokenizer *tokenizer);
 
