@@ -14,6 +14,7 @@ static void check(int good, const char *what) {
   exit(1);
 }
 
+filtra_status train(const char *folder);
 #include "guide/filtra.inc"
 
 static void write_file(const char *path, const char *text) {
