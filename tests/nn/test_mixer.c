@@ -347,7 +347,7 @@ static void own_options_fit(void **state) {
 /* The table of registered mixers ends. */
 static void no_room(void **state) {
   (void)state;
-  static char names[64][16];
+  static char names[64][24];
   filtra_status status = FILTRA_OK;
   for (int i = 0; i < 64 && !status; i++) {
     snprintf(names[i], sizeof names[i], "filler_%d", i);
