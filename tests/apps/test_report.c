@@ -165,7 +165,7 @@ static void test_wrong(void **state) {
   report(0, a);
   assert_printed("| – | – | – | 1 |");
   /* or that the file system had room for, but not its bytes, when the power went */
-  test_write(test_path(a, "metrics.jsonl"), "{\"step\":1,\"loss\":2}\n\0\0\0\0", 26);
+  test_write(test_path(a, "metrics.jsonl"), "{\"step\":1,\"loss\":2}\n\0\0\0\0", 24);
   report(0, a);
   assert_printed("| – | – | – | 1 |");
   report(2, "");
