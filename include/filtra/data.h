@@ -141,6 +141,8 @@ enum { FILTRA_SPLITS = 3 };
 
 /** "train", "val" or "test". Thread-safe. */
 FILTRA_API const char *filtra_split_name(filtra_split split);
+/** The split of that name. Fails with ARGUMENT where there is none. Thread-safe. */
+FILTRA_API filtra_status filtra_split_find(const char *name, filtra_split *split);
 
 /** What a sequence consists of. */
 typedef enum filtra_input {
@@ -219,6 +221,11 @@ typedef struct filtra_sample {
   float value;          /**< where the target is a value */
   uint64_t reserved[4]; /**< 0 */
 } filtra_sample;
+
+/** Name of a format, in the order in which a path is tried, and in a line what such a path is. NULL
+ * beyond the last. Thread-safe. */
+FILTRA_API const char *filtra_dataset_format_name(size_t index);
+FILTRA_API const char *filtra_dataset_format_holds(size_t index);
 
 /** Reads a file or a folder. `options` may be NULL. Where a training file but no validation file
  * exists, a tenth of the training samples, drawn by `seed`, becomes the validation split (of a text

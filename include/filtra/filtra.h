@@ -11,6 +11,7 @@
  *   their own data.
  * - Servers that answer texts, series or images with a trained model, from any number of threads:
  *   predictor.h.
+ * - Tools around runs and their folders: run.h.
  * - Applications that go on with a text, token by token: generate.h.
  * - Researchers who compare token mixers, or write their own architecture from tensors and ops with
  *   automatic differentiation: graph.h and ops.h, which model.h is written with; optimizer.h trains
@@ -116,6 +117,7 @@
 #include <filtra/ops.h>
 #include <filtra/optimizer.h>
 #include <filtra/predictor.h>
+#include <filtra/run.h>
 #include <filtra/status.h>
 #include <filtra/train.h>
 

@@ -97,6 +97,12 @@ filtra_predictor_get_info(const filtra_predictor *predictor);
 FILTRA_API filtra_status filtra_predictor_run(filtra_predictor *predictor, size_t count,
                                               const filtra_request *requests,
                                               filtra_prediction *predictions);
+/** Answers the samples of a batch, as loaders make them of data that are read as the model's were:
+ * predictions [batch->count]; probabilities [batch->count, info.outputs], NULL: not wanted. Fails
+ * with ARGUMENT of a language model. Thread-safe. */
+FILTRA_API filtra_status filtra_predictor_batch(filtra_predictor *predictor,
+                                                const filtra_batch *batch, float *probabilities,
+                                                filtra_prediction *predictions);
 /** Begins to answer and returns while the device works; waits where two batches are under way.
  * *ticket is to be collected, once. Fails with INPUT, naming the request by its index, for one that
  * the model cannot read; then none is answered. Thread-safe. */

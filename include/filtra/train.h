@@ -135,6 +135,10 @@ typedef struct filtra_evaluation {
   uint64_t reserved[8]; /**< 0 */
 } filtra_evaluation;
 
+/** Walks a split in batches of `batch_size`. Fails with NONFINITE where the loss is not finite. */
+FILTRA_API filtra_status filtra_evaluate(filtra_model *model, const filtra_dataset *data,
+                                         filtra_split split, uint32_t batch_size,
+                                         filtra_evaluation *result);
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data, or of the data
  * at `data` when not NULL. */
 FILTRA_API filtra_status filtra_run_evaluate(filtra_device *device, const char *folder,

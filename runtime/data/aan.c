@@ -2,9 +2,9 @@
  * label<TAB>id<TAB>id<TAB>text<TAB>text, label 1.0 where one cites the other (Radev et al. 2013;
  * Tay et al. 2021). */
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/memory.h"
 #include "data/corpus.h"
-#include "data/lines.h"
 #include "data/names.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* clang-format off */
-const ft_dataset_format *const ft_dataset_formats[] = {
+static const ft_dataset_format *const formats[] = {
     &ft_format_lra_listops,
     &ft_format_listops,
     &ft_format_cifar10,
@@ -27,11 +27,28 @@ const ft_dataset_format *const ft_dataset_formats[] = {
     &ft_format_text_lm,
 };
 /* clang-format on */
-const size_t ft_dataset_format_count = FT_COUNT(ft_dataset_formats);
 
 const char *filtra_split_name(filtra_split split) {
   static const char *const names[FILTRA_SPLITS] = {"train", "val", "test"};
   return (unsigned)split < FILTRA_SPLITS ? names[split] : "unknown split";
+}
+
+filtra_status filtra_split_find(const char *name, filtra_split *split) {
+  FT_NEED(name);
+  FT_NEED(split);
+  for (int i = 0; i < FILTRA_SPLITS; i++) {
+    *split = (filtra_split)i;
+    if (!strcmp(name, filtra_split_name(*split))) return FILTRA_OK;
+  }
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "split \"%s\": accepted are train, val and test", name);
+}
+
+const char *filtra_dataset_format_name(size_t index) {
+  return index < FT_COUNT(formats) ? formats[index]->name : NULL;
+}
+
+const char *filtra_dataset_format_holds(size_t index) {
+  return index < FT_COUNT(formats) ? formats[index]->holds : NULL;
 }
 
 void ft_free_names(char **names, size_t count) {
@@ -48,10 +65,10 @@ uint32_t ft_row_length(const ft_sample_row *row) {
 
 static const ft_dataset_format *format_named(const char *name) {
   char list[512] = "";
-  for (size_t i = 0; i < FT_COUNT(ft_dataset_formats); i++) {
-    const char *known = ft_dataset_formats[i]->name;
+  for (size_t i = 0; i < FT_COUNT(formats); i++) {
+    const char *known = formats[i]->name;
     size_t used = strlen(list);
-    if (!strcmp(name, known)) return ft_dataset_formats[i];
+    if (!strcmp(name, known)) return formats[i];
     snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known);
   }
   ft_fail(FILTRA_ERROR_ARGUMENT, "there is no data format \"%.64s\"; known are %s", name, list);
@@ -102,8 +119,8 @@ static filtra_status only_file(const char *folder, char **file) {
 
 static filtra_status probe_formats(const char *path, const ft_dataset_probe *probe,
                                    const ft_dataset_format **format) {
-  for (size_t i = 0; i < FT_COUNT(ft_dataset_formats); i++) {
-    *format = ft_dataset_formats[i];
+  for (size_t i = 0; i < FT_COUNT(formats); i++) {
+    *format = formats[i];
     if ((*format)->probe(probe)) return FILTRA_OK;
   }
   return ft_fail(FILTRA_ERROR_INPUT,

@@ -113,8 +113,5 @@ extern const ft_dataset_format ft_format_aan_pairs, ft_format_fasta, ft_format_t
 extern const ft_dataset_format ft_format_text_folders, ft_format_text_lm;
 extern const ft_dataset_format ft_format_cifar10, ft_format_idx, ft_format_pathfinder;
 extern const ft_dataset_format ft_format_image_folder, ft_format_image_table;
-/** All of them, in the order in which a path is tried. */
-extern const ft_dataset_format *const ft_dataset_formats[];
-extern const size_t ft_dataset_format_count;
 
 #endif

@@ -1,10 +1,10 @@
 /* FASTA (Pearson & Lipman 1988): records of a line that begins with > and lines of sequence. A
  * record's class is that of its file, or stands in its header. */
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/memory.h"
 #include "data/corpus.h"
 #include "data/labels.h"
-#include "data/lines.h"
 #include "data/names.h"
 
 #include <stdlib.h>

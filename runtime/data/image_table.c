@@ -1,9 +1,9 @@
 /* Images whose labels lie in a table, as Kaggle hands out CIFAR-10: trainLabels.csv with the header
  * "id,label", and a folder whose name begins with "train" holding ID.png. */
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/memory.h"
 #include "data/image_file.h"
-#include "data/lines.h"
 
 #include <stdlib.h>
 #include <string.h>

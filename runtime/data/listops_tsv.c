@@ -1,9 +1,9 @@
 /* ListOps as tab-separated text, in the layout of Long Range Arena (Tay et al. 2021) and in the
  * original one (Nangia & Bowman 2018). */
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "data/lines.h"
 #include "data/listops.h"
 #include "data/names.h"
 

@@ -2,10 +2,10 @@
  * sample_I.png and DIR/metadata/K.npy, which is text: a line per image, fields separated by blanks,
  * folder and file first, the label fourth (1: one contour joins both markers). */
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "data/image_file.h"
-#include "data/lines.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef FT_DATA_ROWS_H
 #define FT_DATA_ROWS_H
 
-#include "data/lines.h"
+#include "base/lines.h"
 
 typedef struct ft_rows {
   ft_lines lines;

@@ -2,8 +2,8 @@
  * NAME_TEST.ts, a sample a line, its dimensions separated by ':', their values by ',', the class
  * last. */
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/memory.h"
-#include "data/lines.h"
 #include "data/number.h"
 #include "data/ts_header.h"
 

@@ -247,8 +247,7 @@ filtra_status filtra_model_create(filtra_device *device, const filtra_model_conf
 }
 
 filtra_task filtra_model_task(const filtra_model *model) {
-  return model ? (filtra_task)(model->options.task - FT_TASK_CLASSIFICATION)
-               : FILTRA_TASK_CLASSIFICATION;
+  return model ? ft_task_public(&model->options) : FILTRA_TASK_CLASSIFICATION;
 }
 int64_t filtra_model_outputs(const filtra_model *model) {
   return model ? ft_model_outputs(&model->options) : 0;

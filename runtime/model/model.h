@@ -37,6 +37,8 @@ int64_t ft_model_tokens(const ft_model_options *options);
 int64_t ft_model_outputs(const ft_model_options *options);
 /** Sequences of a sample. */
 int64_t ft_model_sequences(const ft_model_options *options);
+/** "auto" is classification. */
+filtra_task ft_task_public(const ft_model_options *options);
 /** "classification" and so on. */
 const char *ft_task_name(ft_task task);
 

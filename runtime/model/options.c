@@ -64,6 +64,10 @@ filtra_status ft_model_options_read(const json_t *object, const char *context,
   return ft_model_options_finish(context, o);
 }
 
+filtra_task ft_task_public(const ft_model_options *o) {
+  return o->task ? (filtra_task)(o->task - FT_TASK_CLASSIFICATION) : FILTRA_TASK_CLASSIFICATION;
+}
+
 const char *ft_task_name(ft_task task) {
   return TASKS[task];
 }
@@ -294,7 +298,7 @@ filtra_status ft_model_options_from_public(const filtra_model_config *c, ft_mode
 }
 
 void ft_model_options_to_public(const ft_model_options *o, filtra_model_config *c) {
-  *c = (filtra_model_config){.task = (filtra_task)(o->task - FT_TASK_CLASSIFICATION),
+  *c = (filtra_model_config){.task = ft_task_public(o),
                              .vocabulary = o->vocabulary,
                              .features = o->features,
                              .classes = o->classes,

@@ -44,8 +44,4 @@ json_t *ft_run_config_write(const ft_run_config *config);
 filtra_train_options ft_run_train_options(const ft_run_config *config, uint64_t steps,
                                           uint64_t batches);
 
-/** Applies "key=value" to an object of configuration keys: the value as JSON where it parses as
- * such, as a string otherwise; "mixer.K=5" reaches into an object. */
-filtra_status ft_config_set(json_t *object, const char *assignment);
-
 #endif

@@ -1,22 +1,12 @@
 /* What a model comes to on a split of a data set, and what guessing would. */
-#include "train/evaluate.h"
-
-#include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/model.h"
-#include "train/run.h"
 
+#include <filtra/run.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool ft_is_classification(filtra_task task) {
-  return task == FILTRA_TASK_CLASSIFICATION || task == FILTRA_TASK_PAIR_CLASSIFICATION;
-}
-
-double ft_perplexity(double loss) {
-  return exp(fmin(loss, 80.0)); /* finite as a float: infinity has no JSON */
-}
 
 /* ---- what the data alone say ---- */
 
@@ -119,12 +109,15 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
   return FILTRA_OK;
 }
 
-filtra_status ft_evaluate(filtra_model *model, const filtra_dataset *data, filtra_split split,
-                          int64_t batch_size, filtra_evaluation *result) {
+filtra_status filtra_evaluate(filtra_model *model, const filtra_dataset *data, filtra_split split,
+                              uint32_t batch_size, filtra_evaluation *result) {
+  FT_NEED(model);
+  FT_NEED(data);
+  FT_NEED(result);
   filtra_loader *loader;
   sums s = {.model = model, .pending_weight = -1.0};
   FT_TRY(filtra_loader_create(
-      data, &(filtra_loader_options){.split = split, .batch_size = (uint32_t)batch_size}, &loader));
+      data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
   filtra_status status = walk(&s, loader);
   filtra_loader_destroy(&loader);
   return status ? status : conclude(&s, data, split, result);
@@ -132,32 +125,26 @@ filtra_status ft_evaluate(filtra_model *model, const filtra_dataset *data, filtr
 
 /* ---- runs ---- */
 
-filtra_status ft_run_find_split(const char *name, filtra_split *split) {
-  for (int i = 0; i < FILTRA_SPLITS; i++) {
-    *split = (filtra_split)i;
-    if (!strcmp(name, filtra_split_name(*split))) return FILTRA_OK;
-  }
-  return ft_fail(FILTRA_ERROR_ARGUMENT, "split \"%s\": accepted are train, val and test", name);
-}
-
 filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, const char *split,
                                   const char *data, filtra_evaluation *result) {
   FT_NEED(device);
   FT_NEED(folder);
   FT_NEED(split);
   FT_NEED(result);
-  ft_run_config config;
+  filtra_run *run;
   filtra_split which;
   filtra_dataset *set = NULL;
   filtra_model *model = NULL;
-  FT_TRY(ft_run_find_split(split, &which));
-  FT_TRY(ft_run_load_config(folder, &config));
-  filtra_status status = ft_run_load_model(folder, device, &model);
-  if (!status) status = ft_run_open_data(&config, data, data ? which : FILTRA_TRAIN, &set);
+  FT_TRY(filtra_split_find(split, &which));
+  FT_TRY(filtra_run_open(folder, &run));
+  const filtra_run_info *info = filtra_run_get_info(run);
+  filtra_status status = filtra_run_load_model(run, device, &model);
+  if (!status) status = filtra_run_open_data(run, data, data ? which : FILTRA_TRAIN, &set);
   if (!status && !filtra_dataset_get_info(set)->count[which])
-    status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : config.data, split);
-  if (!status) status = ft_evaluate(model, set, which, config.batch_size, result);
+    status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : info->data, split);
+  if (!status) status = filtra_evaluate(model, set, which, info->batch_size, result);
   filtra_model_destroy(&model);
   filtra_dataset_close(&set);
+  filtra_run_close(&run);
   return status;
 }

@@ -22,38 +22,17 @@ filtra_status ft_run_has(const char *folder, const char *name, bool *has) {
 
 filtra_status ft_run_check_folder(const char *folder) {
   bool is_run;
-  FT_TRY(ft_run_has(folder, FT_RUN_CONFIG, &is_run));
+  FT_TRY(ft_run_has(folder, FILTRA_RUN_CONFIG, &is_run));
   if (is_run) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FT_RUN_CONFIG, folder);
+  return ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FILTRA_RUN_CONFIG,
+                 folder);
 }
 
-filtra_status ft_run_load_config(const char *folder, ft_run_config *config) {
-  json_t *object = NULL;
-  FT_TRY(ft_run_check_folder(folder));
-  char *path = ft_path_join(folder, FT_RUN_CONFIG);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_json_load(path, &object);
-  if (!status) status = ft_run_config_read(object, path, config);
-  config->folder = folder;
-  json_decref(object);
-  free(path);
-  return status;
-}
-
-filtra_status ft_run_load_model(const char *folder, filtra_device *device, filtra_model **model) {
-  bool has;
-  FT_TRY(ft_run_has(folder, FT_RUN_MODEL, &has));
-  if (!has)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s has no " FT_RUN_MODEL
-                   " yet: training saves one with each evaluation that is "
-                   "the best so far, the first after \"eval_every\" steps; go on with filtra train "
-                   "--resume %s",
-                   folder, folder);
-  char *path = ft_path_join(folder, FT_RUN_MODEL);
-  filtra_status status = path ? filtra_model_load(device, path, model) : FILTRA_ERROR_HOST_MEMORY;
-  free(path);
-  return status;
+filtra_status ft_run_load_part(const char *folder, const char *name, char **path, json_t **object) {
+  *object = NULL;
+  *path = ft_path_join(folder, name);
+  if (!*path) return FILTRA_ERROR_HOST_MEMORY;
+  return ft_file_exists(*path) ? ft_json_load(*path, object) : FILTRA_OK;
 }
 
 /* Takes the object over; NULL says that memory ran out. */
@@ -77,21 +56,24 @@ static filtra_status write_json(const char *folder, const char *name, json_t *ob
 static filtra_status write_tokenizer(const char *folder, const filtra_dataset *data) {
   const filtra_tokenizer *tokenizer = filtra_dataset_get_info(data)->tokenizer;
   if (!tokenizer || !filtra_tokenizer_is_made(tokenizer)) return FILTRA_OK;
-  char *path = ft_path_join(folder, FT_RUN_TOKENIZER);
+  char *path = ft_path_join(folder, FILTRA_RUN_TOKENIZER);
   filtra_status status = path ? filtra_tokenizer_save(tokenizer, path) : FILTRA_ERROR_HOST_MEMORY;
   free(path);
   return status;
 }
 
-filtra_status ft_run_load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
+/* What turns a run's text into tokens. Where it was made from the training data, it comes from the
+ * run folder and *owned, too, which the caller destroys; else *owned is NULL. */
+static filtra_status load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
                                     filtra_tokenizer **owned) {
   *owned = NULL;
   if (!ft_tokenizer_is_made(config->tokenizer)) {
     *tokenizer = filtra_tokenizer_find(config->tokenizer);
-    return *tokenizer ? FILTRA_OK
-                      : ft_fail_context(FILTRA_ERROR_INPUT, "%s/" FT_RUN_CONFIG, config->folder);
+    return *tokenizer
+               ? FILTRA_OK
+               : ft_fail_context(FILTRA_ERROR_INPUT, "%s/" FILTRA_RUN_CONFIG, config->folder);
   }
-  char *path = ft_path_join(config->folder, FT_RUN_TOKENIZER);
+  char *path = ft_path_join(config->folder, FILTRA_RUN_TOKENIZER);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_tokenizer_load(path, owned);
   *tokenizer = *owned;
@@ -134,7 +116,7 @@ static filtra_status write_fit(const char *folder, const filtra_dataset *data) {
     json_decref(object);
     object = NULL;
   }
-  return write_json(folder, FT_RUN_FIT, object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+  return write_json(folder, FILTRA_RUN_FIT, object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
 }
 
 static filtra_status read_numbers(const json_t *object, const char *key, const char *path,
@@ -188,12 +170,11 @@ filtra_status ft_run_take_fit(json_t *object, const char *context, ft_run_fit *f
   return status;
 }
 
-filtra_status ft_run_load_fit(const char *folder, ft_run_fit *fit) {
+static filtra_status load_fit(const char *folder, ft_run_fit *fit) {
+  json_t *object;
+  char *path;
   *fit = (ft_run_fit){0};
-  json_t *object = NULL;
-  char *path = ft_path_join(folder, FT_RUN_FIT);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_file_exists(path) ? ft_json_load(path, &object) : FILTRA_OK;
+  filtra_status status = ft_run_load_part(folder, FILTRA_RUN_FIT, &path, &object);
   if (object) status = ft_run_take_fit(object, path, fit);
   free(path);
   return status;
@@ -215,14 +196,15 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
   filtra_tokenizer *tokenizer = NULL;
   const filtra_tokenizer *same;
   ft_run_fit fit;
-  if (ft_tokenizer_is_made(c->tokenizer)) FT_TRY(ft_run_load_tokenizer(c, &same, &tokenizer));
+  if (ft_tokenizer_is_made(c->tokenizer)) FT_TRY(load_tokenizer(c, &same, &tokenizer));
   options->fitted = tokenizer;
-  filtra_status status = ft_run_load_fit(c->folder, &fit);
+  filtra_status status = load_fit(c->folder, &fit);
   if (!status && c->model.features && !fit.data.features)
-    status = ft_fail(FILTRA_ERROR_INPUT,
-                     "%s/" FT_RUN_FIT " is missing or has no \"feature_mean\": without it features "
-                     "would not mean what those of the training data meant",
-                     c->folder);
+    status =
+        ft_fail(FILTRA_ERROR_INPUT,
+                "%s/" FILTRA_RUN_FIT " is missing or has no \"feature_mean\": without it features "
+                "would not mean what those of the training data meant",
+                c->folder);
   if (!status) status = ft_dataset_open_fitted(path, options, &fit.data, out);
   ft_run_free_fit(&fit);
   if (status)
@@ -250,10 +232,94 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   return c->folder ? open_fitted(c, path, &options, out) : filtra_dataset_open(path, &options, out);
 }
 
+/* ---- runs that are read ---- */
+
+struct filtra_run {
+  filtra_run_info info;
+  ft_run_config config;
+  char *folder, *text;
+  filtra_tokenizer *tokenizer; /* where the run made its own */
+};
+
+static filtra_status read_run(filtra_run *run) {
+  json_t *object;
+  char *path;
+  filtra_run_info *info = &run->info;
+  FT_TRY(ft_run_check_folder(run->folder));
+  filtra_status status = ft_run_load_part(run->folder, FILTRA_RUN_CONFIG, &path, &object);
+  if (!status) status = ft_run_config_read(object, path, &run->config);
+  run->text = status ? NULL : json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  json_decref(object);
+  free(path);
+  FT_TRY(status);
+  if (!run->text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  run->config.folder = run->folder;
+  *info = (filtra_run_info){.folder = run->folder,
+                            .config = run->text,
+                            .data = run->config.data,
+                            .mixer = run->config.model.mixer.kind->name,
+                            .task = ft_task_public(&run->config.model),
+                            .batch_size = (uint32_t)run->config.batch_size};
+  if (!run->config.tokenizer[0]) return FILTRA_OK;
+  return load_tokenizer(&run->config, &info->tokenizer, &run->tokenizer);
+}
+
+filtra_status filtra_run_open(const char *folder, filtra_run **out) {
+  FT_NEED(folder);
+  FT_NEED(out);
+  filtra_run *run = *out = ft_calloc(1, sizeof *run);
+  if (!run) return FILTRA_ERROR_HOST_MEMORY;
+  run->folder = ft_strdup(folder);
+  filtra_status status = run->folder ? read_run(run) : FILTRA_ERROR_HOST_MEMORY;
+  if (status) filtra_run_close(out);
+  return status;
+}
+
+void filtra_run_close(filtra_run **run) {
+  if (!run || !*run) return;
+  filtra_tokenizer_destroy(&(*run)->tokenizer);
+  free((*run)->folder);
+  free((*run)->text);
+  free(*run);
+  *run = NULL;
+}
+
+const filtra_run_info *filtra_run_get_info(const filtra_run *run) {
+  return run ? &run->info : NULL;
+}
+
+filtra_status filtra_run_load_model(const filtra_run *run, filtra_device *device,
+                                    filtra_model **out) {
+  bool has;
+  FT_NEED(run);
+  FT_NEED(device);
+  FT_NEED(out);
+  *out = NULL;
+  FT_TRY(ft_run_has(run->folder, FILTRA_RUN_MODEL, &has));
+  if (!has)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s has no " FILTRA_RUN_MODEL
+                   " yet: training saves one with each evaluation that is "
+                   "the best so far, the first after \"eval_every\" steps; go on with filtra train "
+                   "--resume %s",
+                   run->folder, run->folder);
+  char *path = ft_path_join(run->folder, FILTRA_RUN_MODEL);
+  filtra_status status = path ? filtra_model_load(device, path, out) : FILTRA_ERROR_HOST_MEMORY;
+  free(path);
+  return status;
+}
+
+filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filtra_split file_split,
+                                   filtra_dataset **out) {
+  FT_NEED(run);
+  FT_NEED(out);
+  return ft_run_open_data(&run->config, path, file_split, out);
+}
+
 /* ---- tuning ---- */
 
 static filtra_status write_tuning(const char *folder, const filtra_device *device) {
-  char *path = ft_path_join(folder, FT_RUN_TUNING);
+  char *path = ft_path_join(folder, FILTRA_RUN_TUNING);
   char *text = path ? ft_tuning_choices(device, ft_tuning_of(device)) : NULL;
   filtra_status status = text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
@@ -263,7 +329,7 @@ static filtra_status write_tuning(const char *folder, const filtra_device *devic
 
 filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device,
                                  ft_tuning **tuning) {
-  char *path = ft_path_join(folder, FT_RUN_TUNING);
+  char *path = ft_path_join(folder, FILTRA_RUN_TUNING);
   bool foreign = false;
   *tuning = NULL;
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
@@ -288,8 +354,8 @@ static void remove_from(const char *folder, const char *name) {
 static filtra_status check_entry(const char *folder, const char *name) {
   char *path = ft_path_join(folder, name);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  bool ours = (!strcmp(name, FT_RUN_METRICS) && ft_file_size(path) == 0) ||
-              ft_is_temporary(name, FT_RUN_CONFIG);
+  bool ours = (!strcmp(name, FILTRA_RUN_METRICS) && ft_file_size(path) == 0) ||
+              ft_is_temporary(name, FILTRA_RUN_CONFIG);
   free(path);
   if (ours) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -301,7 +367,7 @@ filtra_status ft_run_check_vacant(const char *folder) {
   char **names;
   size_t count;
   bool is_run;
-  FT_TRY(ft_run_has(folder, FT_RUN_CONFIG, &is_run));
+  FT_TRY(ft_run_has(folder, FILTRA_RUN_CONFIG, &is_run));
   if (is_run)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "%s holds a run already; resume it, or choose another folder", folder);
@@ -327,7 +393,7 @@ filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device
                                  const ft_run_config *config, const filtra_dataset *data) {
   char *checkpoint = ft_path_join(folder, "checkpoint");
   if (!checkpoint) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = write_json(folder, FT_RUN_CONFIG, ft_run_config_write(config),
+  filtra_status status = write_json(folder, FILTRA_RUN_CONFIG, ft_run_config_write(config),
                                     JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   if (!status) status = ft_make_directories(checkpoint);
   if (!status) status = write_tokenizer(folder, data);
@@ -338,8 +404,8 @@ filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device
 }
 
 void ft_run_abandon_folder(const char *folder, bool made) {
-  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_TOKENIZER, FT_RUN_FIT,
-                                      FT_RUN_TUNING, "checkpoint",     FT_RUN_METRICS};
+  static const char *const NAMES[] = {FILTRA_RUN_CONFIG, FILTRA_RUN_TOKENIZER, FILTRA_RUN_FIT,
+                                      FILTRA_RUN_TUNING, "checkpoint",         FILTRA_RUN_METRICS};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++)
     remove_from(folder, NAMES[i]);
   if (made) remove(folder);
@@ -348,7 +414,7 @@ void ft_run_abandon_folder(const char *folder, bool made) {
 filtra_status ft_run_write_about(const char *folder, filtra_model *model) {
   const filtra_device_info *info = filtra_device_get_info(model->device);
   json_int_t scalars = (json_int_t)filtra_parameters_scalars(model->params);
-  return write_json(folder, FT_RUN_ABOUT,
+  return write_json(folder, FILTRA_RUN_ABOUT,
                     json_pack("{ss ss ss ss sI sI}", "filtra", filtra_version(), "device",
                               info->name, "driver", info->driver, "uuid", info->uuid, "parameters",
                               scalars, "tuned_keys",
@@ -357,8 +423,9 @@ filtra_status ft_run_write_about(const char *folder, filtra_model *model) {
 }
 
 void ft_run_clean_folder(const char *folder) {
-  static const char *const NAMES[] = {FT_RUN_CONFIG, FT_RUN_ABOUT, FT_RUN_TOKENIZER, FT_RUN_FIT,
-                                      FT_RUN_TUNING, FT_RUN_MODEL, FT_RUN_CHECKPOINT};
+  static const char *const NAMES[] = {FILTRA_RUN_CONFIG,    FILTRA_RUN_ABOUT,  FILTRA_RUN_TOKENIZER,
+                                      FILTRA_RUN_FIT,       FILTRA_RUN_TUNING, FILTRA_RUN_MODEL,
+                                      FILTRA_RUN_CHECKPOINT};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     char *path = ft_path_join(folder, NAMES[i]);
     if (path) ft_atomic_clean(path);

@@ -6,21 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A JSON file of the folder; *object is NULL where there is none. */
-static filtra_status load_part(const char *folder, const char *name, json_t **object) {
-  char *path = ft_path_join(folder, name);
-  *object = NULL;
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_file_exists(path) ? ft_json_load(path, object) : FILTRA_OK;
-  free(path);
-  return status;
-}
-
 filtra_status ft_input_describe(const char *folder, const ft_run_config *config, char **text) {
-  json_t *object, *tokenizer;
+  json_t *object = NULL, *tokenizer = NULL;
+  char *fit_path = NULL, *tokenizer_path = NULL;
   *text = NULL;
-  FT_TRY(load_part(folder, FT_RUN_FIT, &object));
-  filtra_status status = load_part(folder, FT_RUN_TOKENIZER, &tokenizer);
+  filtra_status status = ft_run_load_part(folder, FILTRA_RUN_FIT, &fit_path, &object);
+  if (!status) status = ft_run_load_part(folder, FILTRA_RUN_TOKENIZER, &tokenizer_path, &tokenizer);
+  free(fit_path);
+  free(tokenizer_path);
   if (!object) object = json_object();
   if (!tokenizer) tokenizer = config->tokenizer[0] ? json_string(config->tokenizer) : json_null();
   bool done = !json_object_set_new(object, "tokenizer", tokenizer) &&

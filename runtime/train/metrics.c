@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "train/evaluate.h"
+#include "base/number.h"
 #include "train/run.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ filtra_status ft_metrics_open(const char *folder, ft_metrics **out) {
   ft_metrics *m = ft_calloc(1, sizeof *m);
   *out = m;
   if (!m) return FILTRA_ERROR_HOST_MEMORY;
-  m->path = ft_path_join(folder, FT_RUN_METRICS);
+  m->path = ft_path_join(folder, FILTRA_RUN_METRICS);
   if (!m->path) return FILTRA_ERROR_HOST_MEMORY;
   return ft_append_open(m->path, &m->file);
 }

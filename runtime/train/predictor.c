@@ -1,7 +1,5 @@
 /* Requests of several threads over one model: read outside the device's lock, computed in batches
  * of one padded length under it. At most two batches are under way, each a part of a submission. */
-#include "train/predictor.h"
-
 #include "base/memory.h"
 #include "data/image.h"
 #include "gpu/gpu.h"
@@ -297,8 +295,8 @@ static const char *label_name(const filtra_predictor *p, int64_t label) {
   return (size_t)label < p->info.class_count ? p->info.classes[label] : NULL;
 }
 
-filtra_prediction ft_predictor_answer(const filtra_predictor *p, const float *logits,
-                                      float *probabilities) {
+static filtra_prediction prediction_of(const filtra_predictor *p, const float *logits,
+                                       float *probabilities) {
   int64_t outputs = p->info.outputs, best = 0;
   if (p->info.task == FILTRA_TASK_REGRESSION)
     return (filtra_prediction){.label = -1, .value = logits[0]};
@@ -383,21 +381,15 @@ filtra_status filtra_predictor_create_memory(filtra_device *device, const void *
   return make_predictor(model, options, out);
 }
 
-filtra_status ft_predictor_open_run(filtra_device *device, const ft_run_config *config,
-                                    const filtra_predictor_options *options,
-                                    filtra_predictor **out) {
+filtra_status filtra_run_create_predictor(const filtra_run *run, filtra_device *device,
+                                          const filtra_predictor_options *options,
+                                          filtra_predictor **out) {
   filtra_model *model;
+  FT_NEED(out);
   *out = NULL;
-  FT_TRY(ft_run_load_model(config->folder, device, &model));
-  filtra_status status = FILTRA_OK;
-  if (!model->input) status = ft_input_describe(config->folder, config, &model->input);
-  if (!status) return make_predictor(model, options, out);
-  filtra_model_destroy(&model);
-  return status;
-}
-
-filtra_model *ft_predictor_model(filtra_predictor *predictor) {
-  return predictor->model;
+  FT_TRY(check_create(options));
+  FT_TRY(filtra_run_load_model(run, device, &model));
+  return make_predictor(model, options, out);
 }
 
 void filtra_predictor_destroy(filtra_predictor **predictor) {
@@ -488,7 +480,7 @@ filtra_status filtra_predictor_collect(filtra_predictor *predictor, uint64_t tic
   size_t outputs = (size_t)predictor->info.outputs;
   for (size_t i = 0; i < j->count && !status; i++) {
     const float *logits = j->results + i * outputs;
-    predictions[i] = ft_predictor_answer(predictor, logits, j->rooms[i].probabilities);
+    predictions[i] = prediction_of(predictor, logits, j->rooms[i].probabilities);
     if (j->rooms[i].logits) memcpy(j->rooms[i].logits, logits, outputs * sizeof *logits);
   }
   free_job(j);
@@ -501,4 +493,27 @@ filtra_status filtra_predictor_run(filtra_predictor *predictor, size_t count,
   FT_NEED(predictions);
   FT_TRY(filtra_predictor_submit(predictor, count, requests, &ticket));
   return filtra_predictor_collect(predictor, ticket, predictions);
+}
+
+filtra_status filtra_predictor_batch(filtra_predictor *predictor, const filtra_batch *batch,
+                                     float *probabilities, filtra_prediction *predictions) {
+  FT_NEED(predictor);
+  FT_NEED(batch);
+  FT_NEED(predictions);
+  const filtra_predictor *p = predictor;
+  size_t outputs = (size_t)p->info.outputs;
+  if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: of batches of text, filtra_model_predict "
+                                          "gives a language model's logits at every token");
+  float *logits = ft_calloc(batch->size, outputs * sizeof *logits);
+  if (!logits) return FILTRA_ERROR_HOST_MEMORY;
+  ft_device_lock(p->model->device);
+  if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
+  filtra_status status = filtra_model_predict(p->model, batch, logits);
+  ft_device_unlock(p->model->device);
+  for (size_t i = 0; i < batch->count && !status; i++)
+    predictions[i] =
+        prediction_of(p, logits + i * outputs, probabilities ? probabilities + i * outputs : NULL);
+  free(logits);
+  return status;
 }

@@ -2,25 +2,29 @@
 
 #include "nn/mixer.h"
 
+#include <filtra/run.h>
 #include <string.h>
 
-static const ft_preset *find(const char *name) {
-  for (const ft_preset *p = ft_presets; p->name; p++)
-    if (!strcmp(p->name, name)) return p;
-  return NULL;
-}
-
-filtra_status ft_preset_load(const char *name, json_t **out) {
-  const ft_preset *preset = find(name);
-  *out = NULL;
-  if (preset) return ft_json_parse(preset->json, strlen(preset->json), preset->name, out);
+static size_t count_presets(void) {
   size_t count = 0;
   while (ft_presets[count].name)
     count++;
-  const char *near = ft_nearest_name(name, ft_presets, count, sizeof *ft_presets);
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "there is no preset \"%.64s\"%s%s%s; `filtra train --list-presets` lists them",
-                 name, near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
+  return count;
+}
+
+const char *filtra_preset_name(size_t index) {
+  return index < count_presets() ? ft_presets[index].name : NULL;
+}
+
+const char *filtra_preset_json(const char *name) {
+  for (const ft_preset *p = name ? ft_presets : NULL; p && p->name; p++)
+    if (!strcmp(p->name, name)) return p->json;
+  const char *near =
+      name ? ft_nearest_name(name, ft_presets, count_presets(), sizeof *ft_presets) : NULL;
+  ft_fail(FILTRA_ERROR_INPUT,
+          "there is no preset \"%.64s\"%s%s%s; `filtra train --list-presets` lists them",
+          name ? name : "", near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
+  return NULL;
 }
 
 static const char *mixer_name(const json_t *mixer) {
@@ -78,7 +82,9 @@ filtra_status ft_preset_expand(const json_t *given, json_t **out) {
   *out = json_is_object(given) ? NULL : json_deep_copy(given); /* refused by who reads it */
   if (*out) return FILTRA_OK;
   if (name && !*name) name = NULL; /* as a run without one writes it */
-  if (name) FT_TRY(ft_preset_load(name, &preset));
+  const char *text = name ? filtra_preset_json(name) : NULL;
+  if (name && !text) return FILTRA_ERROR_INPUT;
+  if (name) FT_TRY(ft_json_parse(text, strlen(text), name, &preset));
   json_t *config = name ? json_deep_copy(json_object_get(preset, "config")) : json_object();
   json_t *over = json_copy((json_t *)given); /* shallow: its own keys can go */
   json_decref(preset);

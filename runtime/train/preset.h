@@ -13,10 +13,6 @@ typedef struct ft_preset {
 /** Sorted; ends with a NULL name. */
 extern const ft_preset ft_presets[];
 
-/** Parses one; the caller releases *out. Fails with INPUT where there is none of this name, and
- * suggests the nearest. */
-filtra_status ft_preset_load(const char *name, json_t **out);
-
 /** A new configuration in *out: where the key "preset" of `given` names one, that preset's, with
  * the keys of `given` over it; else a copy.
  *

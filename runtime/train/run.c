@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "gpu/tuning.h"
-#include "train/evaluate.h"
 #include "train/identity.h"
 #include "train/input.h"
 #include "train/metrics.h"
@@ -54,19 +53,17 @@ static filtra_status run_path(const run *r, const char *name, char **out) {
 /* Classification is about accuracy. Where that is equal, as it often is on small validation splits,
  * and in other tasks the loss says which model is best. */
 static bool is_better(const run *r, const filtra_evaluation *e) {
+  bool classes =
+      e->task == FILTRA_TASK_CLASSIFICATION || e->task == FILTRA_TASK_PAIR_CLASSIFICATION;
   if (r->best_loss < 0.0) return true;
-  if (ft_is_classification(e->task) && e->accuracy != r->best_accuracy)
-    return e->accuracy > r->best_accuracy;
+  if (classes && e->accuracy != r->best_accuracy) return e->accuracy > r->best_accuracy;
   return e->loss < r->best_loss;
-}
-
-char *ft_run_evaluation_path(const char *folder, filtra_split split) {
-  return ft_format("%s/eval-%s.json", folder, filtra_split_name(split));
 }
 
 static filtra_status forget_evaluations(const run *r) {
   for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
-    char *path = ft_run_evaluation_path(r->options->folder, split);
+    char *path =
+        ft_format("%s/" FILTRA_RUN_EVALUATION, r->options->folder, filtra_split_name(split));
     if (!path) return FILTRA_ERROR_HOST_MEMORY;
     remove(path); /* there seldom is one */
     free(path);
@@ -87,7 +84,7 @@ static bool is_out_of_patience(const run *r) {
 static filtra_status save_model(run *r) {
   json_t *object = ft_run_identity_write(&r->identity);
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL, *path = NULL;
-  filtra_status status = text ? run_path(r, FT_RUN_MODEL, &path) : fail_memory();
+  filtra_status status = text ? run_path(r, FILTRA_RUN_MODEL, &path) : fail_memory();
   if (!status && !r->model->input)
     status = ft_input_describe(r->options->folder, &r->config, &r->model->input);
   if (!status) status = ft_model_save(r->model, path, FT_RUN_KEY, text);
@@ -106,7 +103,7 @@ static filtra_status evaluate(run *r) {
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   if (filtra_dataset_get_info(r->data)->count[FILTRA_VAL]) {
     filtra_evaluation e;
-    FT_TRY(ft_evaluate(r->model, r->data, FILTRA_VAL, r->config.batch_size, &e));
+    FT_TRY(filtra_evaluate(r->model, r->data, FILTRA_VAL, (uint32_t)r->config.batch_size, &e));
     p->validation_loss = e.loss;
     p->validation_accuracy = e.accuracy;
     p->validation_absolute_error = e.absolute_error;
@@ -148,7 +145,7 @@ static filtra_status save_checkpoint(run *r) {
   FT_TRY(ft_metrics_sync(r->metrics)); /* the lines of these steps are never written again */
   json_t *object = write_position(r);
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL, *path = NULL;
-  filtra_status status = text ? run_path(r, FT_RUN_CHECKPOINT, &path) : fail_memory();
+  filtra_status status = text ? run_path(r, FILTRA_RUN_CHECKPOINT, &path) : fail_memory();
   if (!status) status = ft_trainer_save(r->trainer, path, FT_RUN_KEY, text);
   free(path);
   free(text);
@@ -184,7 +181,7 @@ static filtra_status check_model(run *r) {
   char *path;
   json_t *model = NULL;
   if (!r->saved) return FILTRA_OK;
-  FT_TRY(run_path(r, FT_RUN_MODEL, &path));
+  FT_TRY(run_path(r, FILTRA_RUN_MODEL, &path));
   filtra_status status = ft_file_exists(path) ? ft_run_identity_read(path, &model) : FILTRA_OK;
   const char *id = json_string_value(json_object_get(model, "id"));
   if (!status && id && strcmp(id, r->identity.id) != 0)
@@ -206,7 +203,7 @@ static filtra_status check_model(run *r) {
 
 static filtra_status restore_checkpoint(run *r) {
   char *path;
-  FT_TRY(run_path(r, FT_RUN_CHECKPOINT, &path));
+  FT_TRY(run_path(r, FILTRA_RUN_CHECKPOINT, &path));
   filtra_status status = filtra_trainer_restore(r->trainer, path);
   if (!status) status = take_position(r, path);
   if (!status) status = check_model(r);
@@ -218,13 +215,13 @@ static filtra_status restore_checkpoint(run *r) {
 static filtra_status read_checkpoint(run *r) {
   char *path;
   bool has;
-  FT_TRY(ft_run_has(r->options->folder, FT_RUN_CHECKPOINT, &has));
+  FT_TRY(ft_run_has(r->options->folder, FILTRA_RUN_CHECKPOINT, &has));
   r->begins = !has;
   if (r->begins) {
     ft_log(FILTRA_LOG_WARNING, "%s has no checkpoint: the run begins again", r->options->folder);
     return FILTRA_OK;
   }
-  FT_TRY(run_path(r, FT_RUN_CHECKPOINT, &path));
+  FT_TRY(run_path(r, FILTRA_RUN_CHECKPOINT, &path));
   filtra_status status = ft_run_identity_read(path, &r->checkpoint);
   free(path);
   return status;
@@ -235,7 +232,7 @@ static filtra_status identify(run *r) {
   char *path;
   FT_TRY(ft_run_identify(&r->config, r->data, &r->identity));
   if (r->begins) return FILTRA_OK;
-  FT_TRY(run_path(r, FT_RUN_CHECKPOINT, &path));
+  FT_TRY(run_path(r, FILTRA_RUN_CHECKPOINT, &path));
   filtra_status status =
       ft_run_identity_resume(&r->identity, r->checkpoint, path, r->options->allow_changes);
   free(path);
@@ -247,7 +244,7 @@ static filtra_status identify(run *r) {
 static filtra_status read_config(run *r) {
   const filtra_run_options *o = r->options;
   json_t *object = NULL, *expanded = NULL;
-  FT_TRY(run_path(r, FT_RUN_CONFIG, &r->config_path));
+  FT_TRY(run_path(r, FILTRA_RUN_CONFIG, &r->config_path));
   r->context = !o->config ? r->config_path : o->config_name ? o->config_name : "configuration";
   filtra_status status = o->config
                              ? ft_json_parse(o->config, strlen(o->config), r->context, &object)
@@ -314,7 +311,7 @@ static filtra_status make_trainer(run *r) {
 static filtra_status pin_tuning(run *r) {
   ft_tuning *tuning;
   bool has;
-  FT_TRY(ft_run_has(r->options->folder, FT_RUN_TUNING, &has));
+  FT_TRY(ft_run_has(r->options->folder, FILTRA_RUN_TUNING, &has));
   if (r->begins && !has) return FILTRA_OK; /* it was killed before it noted its own */
   FT_TRY(ft_run_load_tuning(r->options->folder, r->device, &tuning));
   r->pinned = true;
@@ -377,7 +374,8 @@ static void report(run *r) {
 static filtra_status has_model(const run *r) {
   if (r->saved) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s has no " FT_RUN_MODEL ": after its last step there is none to be saved any "
+                 "%s has no " FILTRA_RUN_MODEL
+                 ": after its last step there is none to be saved any "
                  "more; train more steps, or begin the run again",
                  r->options->folder);
 }

@@ -6,24 +6,11 @@
 #include "train/config.h"
 #include "train/metrics.h"
 
-#define FT_RUN_CONFIG     "config.json"
-#define FT_RUN_METRICS    "metrics.jsonl"
-#define FT_RUN_ABOUT      "about.json"
-#define FT_RUN_TOKENIZER  "tokenizer.json"
-#define FT_RUN_FIT        "data.json"
-#define FT_RUN_TUNING     "tuning.json"
-#define FT_RUN_MODEL      "model.safetensors"
-#define FT_RUN_CHECKPOINT "checkpoint/state.safetensors"
+#include <filtra/run.h>
 
-/** Reads a run folder's configuration; the error says so when `folder` is no run. `folder` must
- * outlive it. */
-filtra_status ft_run_load_config(const char *folder, ft_run_config *config);
-/** Loads a run's best model; says so where training has not evaluated one yet. */
-filtra_status ft_run_load_model(const char *folder, filtra_device *device, filtra_model **model);
-/** What turns a run's text into tokens. Where it was made from the training data, it comes from the
- * run folder and *owned, too, which the caller destroys; else *owned is NULL. */
-filtra_status ft_run_load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
-                                    filtra_tokenizer **owned);
+/** A JSON file of the folder, and its path; *object is NULL where there is none. Caller frees both,
+ * also on failure. */
+filtra_status ft_run_load_part(const char *folder, const char *name, char **path, json_t **object);
 /** What else was taken from the training data, as data.json has it; empty where there is none. */
 typedef struct ft_run_fit {
   ft_data_fit data; /* points into the rest */
@@ -33,7 +20,6 @@ typedef struct ft_run_fit {
 } ft_run_fit;
 /** From an object that is taken over; errors call it `context`. */
 filtra_status ft_run_take_fit(json_t *object, const char *context, ft_run_fit *fit);
-filtra_status ft_run_load_fit(const char *folder, ft_run_fit *fit);
 void ft_run_free_fit(ft_run_fit *fit);
 
 /** Opens the configuration's data set, or that at `path` where it is not NULL; a single file counts
@@ -41,9 +27,6 @@ void ft_run_free_fit(ft_run_fit *fit);
  * read, and refuses what its model does not fit. */
 filtra_status ft_run_open_data(const ft_run_config *config, const char *path,
                                filtra_split file_split, filtra_dataset **out);
-/** Path of the file that holds what the best model came to on a split, where `filtra eval` has left
- * it; caller frees. Training removes it when a better model takes that one's place. */
-char *ft_run_evaluation_path(const char *folder, filtra_split split);
 /** Whether a file of that name is in the folder. */
 filtra_status ft_run_has(const char *folder, const char *name, bool *has);
 /** Fails with INPUT unless the folder is a run's. */
@@ -68,7 +51,5 @@ filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device
 filtra_status ft_run_write_about(const char *folder, filtra_model *model);
 /** Removes what a run that was killed left half-written. */
 void ft_run_clean_folder(const char *folder);
-/** The split of that name: train, val or test. */
-filtra_status ft_run_find_split(const char *name, filtra_split *split);
 
 #endif

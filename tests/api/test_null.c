@@ -15,6 +15,7 @@ static filtra_trainer *trainer;
 static filtra_generator *generator;
 static filtra_optimizer *optimizer;
 static filtra_predictor *predictor;
+static filtra_run *run;
 static filtra_dataset *dataset;
 static filtra_loader *loader;
 static filtra_graph *graph; /* a new one for each call: errors are sticky */
@@ -38,6 +39,13 @@ static int open_all(void **state) {
   assert_ok(filtra_predictor_create_memory(device, bytes, size, NULL, &predictor));
   filtra_memory_free(bytes);
   assert_ok(filtra_dataset_open(test_listops(), NULL, &dataset));
+  const char *folder = test_new_run();
+  assert_ok(filtra_run_train(
+      device, &(filtra_run_options){.config = test_text("{\"data\": \"%s\", \"width\": 4, "
+                                                        "\"steps\": 1, \"batch_size\": 2}",
+                                                        test_listops()),
+                                    .folder = folder}));
+  assert_ok(filtra_run_open(folder, &run));
   assert_ok(filtra_loader_create(dataset, &(filtra_loader_options){.batch_size = 2}, &loader));
   return 0;
 }
@@ -48,6 +56,7 @@ static int close_all(void **state) {
   filtra_loader_destroy(&loader);
   filtra_dataset_close(&dataset);
   filtra_predictor_destroy(&predictor);
+  filtra_run_close(&run);
   filtra_generator_destroy(&generator);
   filtra_optimizer_destroy(&optimizer);
   filtra_trainer_destroy(&trainer);
@@ -90,6 +99,7 @@ static void *valid(const char *type) {
       {"filtra_loader *", loader},
       {"filtra_graph *", graph},
       {"filtra_predictor *", predictor},
+      {"filtra_run *", run},
       {"filtra_tokenizer *", (void *)filtra_tokenizer_find("bytes")},
       {"char *", (void *)"/none/such"},
   };

@@ -178,7 +178,7 @@ static void mistakes_are_told(void **state) {
   assert_code(test_run_command("", "generate --prompt w 2>&1", output), 2);
   assert_non_null(strstr(output, "which run?"));
   refuse(make_run(NULL, test_listops(), ""), "--prompt 1",
-         "its model is for classification; only language models generate");
+         "only language models generate, and its model is none");
   assert_code(generate("", run, "--help"), 0);
   assert_non_null(strstr(output, "--temperature"));
 }

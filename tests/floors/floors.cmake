@@ -1,6 +1,7 @@
 # Each floor of the library uses only those below it: by the symbols of its object files, not only
 # by what its sources include. Vulkan is called in gpu/ alone, the operating system in base/ alone.
-# OBJECTS: all object files, separated by "|".
+# So does the command: its folders use base/ and what is public.
+# OBJECTS and COMMAND_OBJECTS: all object files of the library and of the command, separated by "|".
 cmake_minimum_required(VERSION 3.22)
 
 set(floors base data gpu graph ops nn model train)
@@ -55,6 +56,45 @@ foreach(floor IN LISTS floors)
   endforeach()
   list(LENGTH wanted_${floor} count)
   message("${floor}: ${count} symbols wanted")
+endforeach()
+
+# Commands that look inside the library: `bench`, `kernels` and `tune` time and read single kernels,
+# `check` feeds single layers, `devices` shows plans, `analyze` reads tensors within a model.
+set(insiders bench kernels tune check devices analyze)
+string(REPLACE "|" ";" objects "${COMMAND_OBJECTS}")
+list(FILTER objects INCLUDE REGEX "/apps/.*filtra/")
+list(LENGTH objects count)
+foreach(insider IN LISTS insiders)
+  list(FILTER objects EXCLUDE REGEX "/filtra/${insider}/")
+endforeach()
+list(LENGTH objects left)
+if(left LESS 20 OR NOT left LESS count)
+  message(FATAL_ERROR "${left} of ${count} object files of the command: not what they were")
+endif()
+execute_process(COMMAND ${NM} -P ${objects} OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[A-Za-z0-9_]+ U" wanted "${listing}")
+list(TRANSFORM wanted REPLACE " U" "")
+list(REMOVE_DUPLICATES wanted)
+foreach(floor IN LISTS floors)
+  if(floor STREQUAL base)
+    continue()
+  endif()
+  foreach(symbol IN LISTS wanted)
+    if(symbol IN_LIST defined_${floor} AND NOT symbol MATCHES "^filtra_")
+      message(SEND_ERROR "the command uses ${symbol} of ${floor}/, which is not public")
+    endif()
+  endforeach()
+endforeach()
+file(GLOB_RECURSE sources ${SOURCE_DIR}/apps/filtra/*.[ch])
+foreach(source IN LISTS sources)
+  get_filename_component(folder ${source} DIRECTORY)
+  get_filename_component(folder ${folder} NAME)
+  file(STRINGS ${source} lines REGEX "^#include \"[a-z]+/")
+  foreach(line IN LISTS lines)
+    if(NOT folder IN_LIST insiders AND NOT line MATCHES "\"(base|common)/")
+      message(SEND_ERROR "${source}: ${line}, which is not public")
+    endif()
+  endforeach()
 endforeach()
 
 # Device functions are members of a table and leave no symbol.

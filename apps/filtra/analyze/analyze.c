@@ -22,6 +22,7 @@ typedef struct analyze_arguments {
 /* The analysis in the making. */
 typedef struct analyzer {
   analysis result;
+  filtra_run *run;
   filtra_model *model;
   filtra_dataset *data;
   filtra_loader *loader;
@@ -222,13 +223,13 @@ static filtra_status read_coefficients(analyzer *a, size_t index, const char *na
   if (!c->values) return FILTRA_ERROR_HOST_MEMORY;
   r->coefficient_count++;
   FT_TRY(filtra_parameters_get(p, name, c->values, c->count));
-  if (kind->effective) kind->effective(r->config.model.mixer.options, c->values, c->count);
+  if (kind->effective) kind->effective(r->model->mixer.options, c->values, c->count);
   return FILTRA_OK;
 }
 
 static filtra_status find_coefficients(analyzer *a) {
   analysis *r = &a->result;
-  const ft_mixer_class *kind = r->config.model.mixer.kind;
+  const ft_mixer_class *kind = r->model->mixer.kind;
   filtra_parameters *p = filtra_model_parameters(a->model);
   size_t count = filtra_parameters_count(p);
   r->coefficients = ft_calloc(count, sizeof *r->coefficients);
@@ -246,13 +247,13 @@ static filtra_status find_coefficients(analyzer *a) {
 /* ---- learned filters ---- */
 
 double analyze_argument(const analysis *a, size_t i) {
-  const ft_mixer_filter *f = a->config.model.mixer.kind->filter;
+  const ft_mixer_filter *f = a->model->mixer.kind->filter;
   return f->low + (f->high - f->low) * (double)i / (ANALYSIS_POINTS - 1);
 }
 
 /* The effective coefficients of one layer, by kind. */
 static void gather(const analysis *r, const char *layer, const float *values[]) {
-  const ft_mixer_class *kind = r->config.model.mixer.kind;
+  const ft_mixer_class *kind = r->model->mixer.kind;
   for (size_t k = 0; k < kind->coefficient_count; k++)
     for (size_t i = 0; i < r->coefficient_count; i++)
       if (r->coefficients[i].kind == &kind->coefficients[k] &&
@@ -262,8 +263,8 @@ static void gather(const analysis *r, const char *layer, const float *values[]) 
 
 static void evaluate_filter(const analysis *r, analysis_filter *filter) {
   const float *values[FT_MIXER_COEFFICIENTS] = {0};
-  const ft_mixer *mixer = &r->config.model.mixer;
-  int64_t heads = mixer->kind->filter->per_head ? r->config.model.heads : 1;
+  const ft_mixer *mixer = &r->model->mixer;
+  int64_t heads = mixer->kind->filter->per_head ? r->model->heads : 1;
   gather(r, filter->layer, values);
   for (size_t i = 0; i < ANALYSIS_POINTS; i++) {
     double x = analyze_argument(r, i);
@@ -273,7 +274,7 @@ static void evaluate_filter(const analysis *r, analysis_filter *filter) {
 }
 
 static filtra_status find_filters(analysis *r) {
-  if (!r->config.model.mixer.kind->filter) return FILTRA_OK;
+  if (!r->model->mixer.kind->filter) return FILTRA_OK;
   r->filters = ft_calloc(r->mixer_count + 1, sizeof *r->filters);
   if (!r->filters) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < r->mixer_count; i++) {
@@ -292,13 +293,15 @@ static filtra_status run_analysis(analyzer *a, const analyze_arguments *arg,
   analysis *r = &a->result;
   r->run = arg->run;
   r->split = arg->split;
-  FT_TRY(ft_run_find_split(arg->split, &split));
-  FT_TRY(ft_run_load_config(arg->run, &r->config));
-  FT_TRY(ft_run_load_model(arg->run, device, &a->model));
-  FT_TRY(ft_run_open_data(&r->config, arg->data, arg->data ? split : FILTRA_TRAIN, &a->data));
+  FT_TRY(filtra_split_find(arg->split, &split));
+  FT_TRY(filtra_run_open(arg->run, &a->run));
+  FT_TRY(filtra_run_load_model(a->run, device, &a->model));
+  r->model = &a->model->options;
+  r->data = filtra_run_get_info(a->run)->data;
+  FT_TRY(filtra_run_open_data(a->run, arg->data, arg->data ? split : FILTRA_TRAIN, &a->data));
   if (!filtra_dataset_get_info(a->data)->count[split])
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split",
-                   arg->data ? arg->data : r->config.data, arg->split);
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", arg->data ? arg->data : r->data,
+                   arg->split);
   FT_TRY(measure_samples(a, arg->samples, split));
   FT_TRY(find_coefficients(a));
   return find_filters(r);
@@ -323,6 +326,7 @@ static void close_analyzer(analyzer *a) {
   filtra_loader_destroy(&a->loader);
   filtra_model_destroy(&a->model);
   filtra_dataset_close(&a->data);
+  filtra_run_close(&a->run);
 }
 
 static filtra_status write_page(const analysis *r, const char *path) {

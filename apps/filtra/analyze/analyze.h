@@ -2,8 +2,11 @@
 #ifndef FILTRA_ANALYZE_H
 #define FILTRA_ANALYZE_H
 
+#include "model/model.h"
 #include "spectra.h"
-#include "train/run.h"
+
+#include <filtra/run.h>
+#include <jansson.h>
 
 /** Learned numbers of one layer's mixer. */
 typedef struct analysis_coefficients {
@@ -30,8 +33,8 @@ typedef struct analysis_filter {
 } analysis_filter;
 
 typedef struct analysis {
-  const char *run, *split;
-  ft_run_config config;
+  const char *run, *split, *data;
+  const ft_model_options *model;
   size_t samples;
   analysis_stage *stages; /* features after each block, in order */
   size_t stage_count;

@@ -38,7 +38,7 @@ static void write_filters(FILE *to, const analysis *a) {
     x[i] = analyze_argument(a, i);
   for (size_t i = 0; series && i < a->filter_count; i++)
     series[i] = (chart_series){a->filters[i].layer, x, a->filters[i].y, ANALYSIS_POINTS};
-  const ft_mixer_filter *filter = a->config.model.mixer.kind->filter;
+  const ft_mixer_filter *filter = a->model->mixer.kind->filter;
   chart_write(to, &(chart){.title = "Learned filters",
                            .x_label = filter->argument,
                            .y_label = filter->result ? filter->result : "gain",
@@ -109,7 +109,7 @@ static void write_coefficients(FILE *to, const analysis *a, const ft_mixer_coeff
 }
 
 static void write_summary(FILE *to, const analysis *a) {
-  const ft_model_options *m = &a->config.model;
+  const ft_model_options *m = a->model;
   fputs("<p>", to);
   page_text(to, a->run);
   fprintf(to,
@@ -117,12 +117,12 @@ static void write_summary(FILE *to, const analysis *a) {
           "split of ",
           m->mixer.kind->name, (long long)m->layers, (long long)m->width, (long long)m->heads,
           a->samples, a->split);
-  page_text(to, a->config.data);
+  page_text(to, a->data);
   fputs(".</p>\n", to);
 }
 
 void analyze_write_page(FILE *to, const analysis *a) {
-  const ft_mixer_class *kind = a->config.model.mixer.kind;
+  const ft_mixer_class *kind = a->model->mixer.kind;
   page_begin(to, "What the mixers do to their tokens");
   write_summary(to, a);
   fputs("<div class=\"charts\">\n", to);
@@ -196,8 +196,8 @@ json_t *analyze_json(const analysis *a) {
     json_array_append_new(mixers, json_pack("{ss so}", "name", a->mixers[i].name, "response",
                                             numbers(a->mixers[i].response, SPECTRA_BANDS)));
   return json_pack("{ss ss sI so so so so so so so}", "run", a->run, "split", a->split, "samples",
-                   (json_int_t)a->samples, "mixer", ft_mixer_write(&a->config.model.mixer),
-                   "frequencies", frequencies(), "mixers", mixers, "stages", stages,
-                   "singular_values", numbers(a->singular, a->singular_count), "coefficients",
-                   coefficients(a), "filters", filters(a));
+                   (json_int_t)a->samples, "mixer", ft_mixer_write(&a->model->mixer), "frequencies",
+                   frequencies(), "mixers", mixers, "stages", stages, "singular_values",
+                   numbers(a->singular, a->singular_count), "coefficients", coefficients(a),
+                   "filters", filters(a));
 }

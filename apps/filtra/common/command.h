@@ -82,8 +82,6 @@ int list_presets(bool json);
 int list_cap_keys(bool json);
 int list_profiles(const filtra_device_options *options, bool json);
 int print_profile(const filtra_device_options *options);
-/** Lists the keys of a run's configuration, for help (config_help.c). */
-void print_config_keys(void);
 
 /* ---- subcommands ---- */
 

@@ -3,8 +3,6 @@
 #include "base/memory.h"
 #include "common/options.h"
 
-#include "data/dataset.h"
-
 #include <filtra/data.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -23,8 +21,8 @@ static void print_help(void) {
       "  --text-column NAME    of a table, the column to read, by name or number\n"
       "  --target-column NAME  and the one to predict\n"
       "  --json                print one JSON object\n\nFormats:\n");
-  for (size_t i = 0; i < ft_dataset_format_count; i++)
-    printf("  %-13s %s\n", ft_dataset_formats[i]->name, ft_dataset_formats[i]->holds);
+  for (size_t i = 0; filtra_dataset_format_name(i); i++)
+    printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_holds(i));
 }
 
 /* What is counted over one split. A pair's two sequences count as two. */
@@ -91,11 +89,20 @@ static char *put_symbol(char *to, const char *symbol) {
   return to;
 }
 
+/* Whether two symbols have a space between them. */
+static bool is_spaced(const filtra_tokenizer *t) {
+  const int32_t twice[] = {1, 1};
+  size_t one = 0, two = 0;
+  filtra_tokenizer_decode(t, twice, 1, NULL, 0, &one);
+  filtra_tokenizer_decode(t, twice, 2, NULL, 0, &two);
+  return two > 2 * one;
+}
+
 /* At most `limit` tokens as text; caller frees. NULL when out of memory. */
 static char *tokens_text(const filtra_tokenizer *t, const uint16_t *tokens, uint32_t length,
                          uint32_t limit) {
   uint32_t shown = length < limit ? length : limit;
-  bool spaced = t->join == FT_JOIN_BY_SPACES;
+  bool spaced = is_spaced(t);
   size_t bytes = 8;
   for (uint32_t i = 0; i < shown; i++)
     bytes += 4 * strlen(filtra_tokenizer_symbol(t, tokens[i])) + 1;

@@ -1,7 +1,7 @@
 /* filtra eval: what a run's best model comes to on a split, beside guessing. */
 #include "base/file.h"
+#include "base/memory.h"
 #include "common/options.h"
-#include "train/run.h"
 
 #include <filtra/filtra.h>
 #include <stdio.h>
@@ -48,10 +48,9 @@ static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) 
 
 /* Leaves the result in the run folder, where `filtra report` finds it. */
 static void keep_result(const eval_arguments *a, const filtra_evaluation *e) {
-  filtra_split split;
-  if (a->data || ft_run_find_split(a->split, &split)) return;
+  if (a->data) return;
   json_t *object = result_json(a, e);
-  char *path = ft_run_evaluation_path(a->run, split);
+  char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, a->run, a->split);
   char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
   if (path && text && ft_file_write(path, text, strlen(text)))
     fprintf(stderr, "filtra eval: the result is not kept: %s\n", filtra_error_message());

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "train/run.h"
 
 #include <errno.h>
 #include <filtra/filtra.h>
@@ -28,12 +27,12 @@ typedef struct text {
 } text;
 
 typedef struct writer {
+  filtra_run *run;
   filtra_model *model;
   filtra_generator *generator;
   const filtra_tokenizer *tokenizer;
-  filtra_tokenizer *owned; /* the same, where the run made it */
-  text prompt, written;    /* written: kept with --json only */
-  int32_t *tokens;         /* of the prompt */
+  text prompt, written; /* written: kept with --json only */
+  int32_t *tokens;      /* of the prompt */
   size_t count;
   float *logits; /* [vocabulary] */
   double seconds;
@@ -147,15 +146,14 @@ static filtra_status write_text(writer *w, const generate_arguments *a) {
 /* ---- the command ---- */
 
 static filtra_status open_writer(writer *w, filtra_device *device, const char *run) {
-  ft_run_config config;
-  FT_TRY(ft_run_load_config(run, &config));
-  if (config.model.task != FT_TASK_LANGUAGE_MODEL)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: its model is for %s; only language models generate",
-                   run, ft_task_name((ft_task)config.model.task));
-  FT_TRY(ft_run_load_tokenizer(&config, &w->tokenizer, &w->owned));
+  FT_TRY(filtra_run_open(run, &w->run));
+  if (filtra_run_get_info(w->run)->task != FILTRA_TASK_LANGUAGE_MODEL)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: only language models generate, and its model is none",
+                   run);
+  w->tokenizer = filtra_run_get_info(w->run)->tokenizer;
   filtra_status status = encode_prompt(w);
   if (status) return ft_fail_context(status, "prompt");
-  FT_TRY(ft_run_load_model(run, device, &w->model));
+  FT_TRY(filtra_run_load_model(w->run, device, &w->model));
   w->logits = ft_calloc((size_t)filtra_model_outputs(w->model), sizeof *w->logits);
   if (!w->logits) return FILTRA_ERROR_HOST_MEMORY;
   return filtra_generator_create(w->model, &(filtra_generator_options){.slide = true},
@@ -180,7 +178,7 @@ static int generate(const generate_arguments *a) {
   if (a->json && !status) code = command_print_json("filtra generate", result(&w, a));
   filtra_generator_destroy(&w.generator);
   filtra_model_destroy(&w.model);
-  filtra_tokenizer_destroy(&w.owned);
+  filtra_run_close(&w.run);
   filtra_device_close(&device);
   free(w.prompt.bytes);
   free(w.written.bytes);

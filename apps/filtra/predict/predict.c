@@ -2,9 +2,8 @@
 #include "common/options.h"
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/memory.h"
-#include "data/lines.h"
-#include "train/predictor.h"
 
 #include <errno.h>
 #include <filtra/filtra.h>
@@ -20,11 +19,11 @@ typedef struct predict_arguments {
 
 /* What predictions become: lines, or with --json entries of a list. */
 typedef struct printer {
-  const ft_run_config *config;
+  filtra_run *run;
   filtra_predictor *predictor;
   const filtra_predictor_info *info;
   json_t *predictions;  /* NULL: lines */
-  float *probabilities; /* [outputs] */
+  float *probabilities; /* [outputs] of a line */
   bool bad;             /* a line could not be answered, which was said */
 } printer;
 
@@ -65,11 +64,12 @@ static void print_prediction(const printer *p, const filtra_prediction *made) {
 }
 
 /* The same into an object, which is taken over. */
-static filtra_status keep_prediction(printer *p, json_t *object, const filtra_prediction *made) {
+static filtra_status keep_prediction(printer *p, json_t *object, const filtra_prediction *made,
+                                     const float *probabilities) {
   bool value = is_value(p);
   json_t *list = value ? NULL : json_array();
   for (int64_t i = 0; i < p->info->outputs && list; i++)
-    json_array_append_new(list, json_real(ft_shortest(p->probabilities[i])));
+    json_array_append_new(list, json_real(ft_shortest(probabilities[i])));
   json_t *more = value ? json_pack("{sf}", "value", ft_shortest(made->value))
                        : json_pack("{sI ss so}", "class", (json_int_t)made->label, "name",
                                    class_name(p, made->label), "probabilities", list);
@@ -103,7 +103,7 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
   FT_TRY(filtra_predictor_run(p->predictor, 1, &request, &made));
   if (p->predictions)
     return keep_prediction(p, json_pack("{sI ss}", "line", (json_int_t)l->number, "text", l->line),
-                           &made);
+                           &made, p->probabilities);
   print_prediction(p, &made);
   printf("\t%s\n", l->line);
   fflush(stdout); /* for who asks line by line */
@@ -138,7 +138,7 @@ static filtra_status predict_input(printer *p, const char *path) {
   if (p->info->features)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "%s: the model reads numbers, not text: give --data PATH or --split NAME",
-                   p->config->folder);
+                   filtra_run_get_info(p->run)->folder);
   filtra_status status = open_input(path, &lines);
   if (!status) status = predict_lines(p, &lines);
   ft_lines_close(&lines);
@@ -147,45 +147,46 @@ static filtra_status predict_input(printer *p, const char *path) {
 
 /* ---- samples of a data set ---- */
 
-/* A sample as the data set has read it: features are standardised already, so logits come from the
- * model. Predictions of the whole split, [count, outputs], in file order: batches come by
- * length. */
+/* Predictions of the whole split, in file order: batches come by length. */
 static filtra_status predict_split(const printer *p, const filtra_dataset *data, filtra_split split,
-                                   float *results) {
-  filtra_loader *loader;
-  filtra_model *model = ft_predictor_model(p->predictor);
+                                   filtra_prediction *made, float *probabilities) {
+  filtra_loader *loader = NULL;
   size_t row = (size_t)p->info->outputs;
-  uint32_t size = (uint32_t)p->config->batch_size;
+  uint32_t size = filtra_run_get_info(p->run)->batch_size;
+  filtra_prediction *answers = ft_calloc(size, sizeof *answers);
   float *rows = ft_calloc(size * row, sizeof *rows);
-  if (!rows) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_loader_create(
-      data, &(filtra_loader_options){.split = split, .batch_size = size}, &loader);
+  filtra_status status = answers && rows ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status)
+    status = filtra_loader_create(
+        data, &(filtra_loader_options){.split = split, .batch_size = size}, &loader);
   uint64_t batches = status ? 0 : filtra_loader_batches(loader);
   for (uint64_t i = 0; i < batches && !status; i++) {
     filtra_batch batch;
     status = filtra_loader_next(loader, &batch);
-    if (!status) status = filtra_model_predict(model, &batch, rows);
-    for (uint32_t b = 0; b < batch.count && !status; b++)
-      memcpy(results + batch.indices[b] * row, rows + b * row, row * sizeof *rows);
+    if (!status) status = filtra_predictor_batch(p->predictor, &batch, rows, answers);
+    for (uint32_t b = 0; b < batch.count && !status; b++) {
+      made[batch.indices[b]] = answers[b];
+      memcpy(probabilities + batch.indices[b] * row, rows + b * row, row * sizeof *rows);
+    }
   }
   filtra_loader_destroy(&loader);
+  free(answers);
   free(rows);
   return status;
 }
 
 static filtra_status show_sample(printer *p, uint64_t index, const filtra_sample *sample,
-                                 const float *results) {
+                                 const filtra_prediction *made, const float *probabilities) {
   bool value = is_value(p);
-  const filtra_prediction made = ft_predictor_answer(p->predictor, results, p->probabilities);
   if (p->predictions) {
     json_t *object = value ? json_pack("{sI sf}", "sample", (json_int_t)index, "target",
                                        ft_shortest(sample->value))
                            : json_pack("{sI sI}", "sample", (json_int_t)index, "target",
                                        (json_int_t)sample->label);
-    return keep_prediction(p, object, &made);
+    return keep_prediction(p, object, made, probabilities);
   }
   printf("%llu\t", (unsigned long long)index);
-  print_prediction(p, &made);
+  print_prediction(p, made);
   if (value)
     printf("\t%.6g\n", (double)sample->value);
   else
@@ -198,23 +199,25 @@ static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_s
   size_t outputs = (size_t)p->info->outputs;
   if (!count)
     return ft_fail(FILTRA_ERROR_INPUT, "the data have no %s split", filtra_split_name(split));
-  float *results = ft_calloc(count, outputs * sizeof *results);
-  if (!results) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = predict_split(p, data, split, results);
+  filtra_prediction *made = ft_calloc(count, sizeof *made);
+  float *probabilities = ft_calloc(count, outputs * sizeof *probabilities);
+  filtra_status status = made && probabilities ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = predict_split(p, data, split, made, probabilities);
   for (uint64_t i = 0; i < count && !status && !ferror(stdout); i++) {
     filtra_sample sample;
     status = filtra_dataset_sample(data, split, i, &sample);
-    if (!status) status = show_sample(p, i, &sample, results + i * outputs);
+    if (!status) status = show_sample(p, i, &sample, &made[i], probabilities + i * outputs);
   }
-  free(results);
+  free(made);
+  free(probabilities);
   return status;
 }
 
 static filtra_status predict_data(printer *p, const char *path, const char *name) {
   filtra_split split;
   filtra_dataset *data = NULL;
-  FT_TRY(ft_run_find_split(name ? name : "test", &split));
-  filtra_status status = ft_run_open_data(p->config, path, path ? split : FILTRA_TRAIN, &data);
+  FT_TRY(filtra_split_find(name ? name : "test", &split));
+  filtra_status status = filtra_run_open_data(p->run, path, path ? split : FILTRA_TRAIN, &data);
   if (!status) status = show_split(p, data, split);
   filtra_dataset_close(&data);
   return status;
@@ -222,8 +225,9 @@ static filtra_status predict_data(printer *p, const char *path, const char *name
 
 /* ---- the command ---- */
 
-static filtra_status open_printer(printer *p, filtra_device *device) {
-  FT_TRY(ft_predictor_open_run(device, p->config, NULL, &p->predictor));
+static filtra_status open_printer(printer *p, const char *folder, filtra_device *device) {
+  FT_TRY(filtra_run_open(folder, &p->run));
+  FT_TRY(filtra_run_create_predictor(p->run, device, NULL, &p->predictor));
   p->info = filtra_predictor_get_info(p->predictor);
   p->probabilities = ft_calloc((size_t)p->info->outputs, sizeof *p->probabilities);
   if (!p->probabilities) return FILTRA_ERROR_HOST_MEMORY;
@@ -231,16 +235,14 @@ static filtra_status open_printer(printer *p, filtra_device *device) {
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "%s is a language model, which predicts no class and no number: see filtra "
                  "generate and filtra eval",
-                 p->config->folder);
+                 folder);
 }
 
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
-  ft_run_config config;
-  printer p = {.config = &config, .predictions = a->json ? json_array() : NULL};
+  printer p = {.predictions = a->json ? json_array() : NULL};
   filtra_status status = filtra_device_open(&a->device, &device);
-  if (!status) status = ft_run_load_config(a->run, &config);
-  if (!status) status = open_printer(&p, device);
+  if (!status) status = open_printer(&p, a->run, device);
   if (!status)
     status =
         a->data || a->split ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
@@ -251,6 +253,7 @@ static int predict(const predict_arguments *a) {
   json_decref(p.predictions);
   free(p.probabilities);
   filtra_predictor_destroy(&p.predictor);
+  filtra_run_close(&p.run);
   filtra_device_close(&device);
   return code == COMMAND_DONE && p.bad ? COMMAND_USAGE : code;
 }

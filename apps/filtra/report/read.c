@@ -1,8 +1,8 @@
 /* Reading a run folder for `filtra report`. */
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/memory.h"
-#include "data/lines.h"
 #include "report.h"
 
 #include <math.h>
@@ -88,7 +88,7 @@ static void free_curve(report_curve *c) {
 static filtra_status read_metrics(report_run *run) {
   ft_lines lines;
   metrics m = {0};
-  char *path = ft_path_join(run->path, FT_RUN_METRICS);
+  char *path = ft_path_join(run->path, FILTRA_RUN_METRICS);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_file_exists(path) ? ft_lines_open(path, &lines) : FILTRA_OK;
   if (!status && ft_file_exists(path)) {
@@ -122,7 +122,7 @@ static void copy_text(char *to, size_t size, const json_t *text) {
 
 static filtra_status read_about(report_run *run) {
   json_t *about;
-  char *path = ft_path_join(run->path, FT_RUN_ABOUT);
+  char *path = ft_path_join(run->path, FILTRA_RUN_ABOUT);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = read_object(path, &about);
   run->parameters = number_of(about, "parameters");
@@ -136,7 +136,7 @@ static filtra_status read_about(report_run *run) {
 static filtra_status read_test(report_run *run) {
   static const char *const KEYS[] = {"accuracy", "perplexity", "mae"};
   json_t *result;
-  char *path = ft_run_evaluation_path(run->path, FILTRA_TEST);
+  char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, run->path, "test");
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = read_object(path, &result);
   run->test = number_of(result, KEYS[run->score]);
@@ -161,12 +161,13 @@ static void find_best(report_run *run) {
 filtra_status report_read(const char *path, report_run *run) {
   *run = (report_run){.path = path, .best = NAN, .best_step = NAN, .test = NAN};
   run->memory_bytes = run->parameters = run->tokens_per_second = run->milliseconds = NAN;
-  FT_TRY(ft_run_load_config(path, &run->config));
-  const char *slash = strrchr(run->config.data, '/');
-  run->data = slash && slash[1] ? slash + 1 : run->config.data;
-  run->score = run->config.model.task == FT_TASK_LANGUAGE_MODEL ? REPORT_PERPLEXITY
-               : run->config.model.task == FT_TASK_REGRESSION   ? REPORT_ERROR
-                                                                : REPORT_ACCURACY;
+  FT_TRY(filtra_run_open(path, &run->run));
+  run->info = filtra_run_get_info(run->run);
+  const char *slash = strrchr(run->info->data, '/');
+  run->data = slash && slash[1] ? slash + 1 : run->info->data;
+  run->score = run->info->task == FILTRA_TASK_LANGUAGE_MODEL ? REPORT_PERPLEXITY
+               : run->info->task == FILTRA_TASK_REGRESSION   ? REPORT_ERROR
+                                                             : REPORT_ACCURACY;
   FT_TRY(read_metrics(run));
   FT_TRY(read_about(run));
   FT_TRY(read_test(run));
@@ -175,6 +176,7 @@ filtra_status report_read(const char *path, report_run *run) {
 }
 
 void report_free(report_run *run) {
+  filtra_run_close(&run->run);
   free_curve(&run->loss);
   free_curve(&run->validation_loss);
   free_curve(&run->validation_score);

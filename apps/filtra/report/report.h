@@ -3,8 +3,8 @@
 #define FILTRA_REPORT_H
 
 #include "common/command.h"
-#include "train/run.h"
 
+#include <filtra/run.h>
 #include <stdio.h>
 
 /** Points of a learning curve, by step. */
@@ -17,9 +17,10 @@ typedef struct report_curve {
 typedef enum report_score { REPORT_ACCURACY, REPORT_PERPLEXITY, REPORT_ERROR } report_score;
 
 typedef struct report_run {
-  const char *path;     /* as given */
-  const char *data;     /* last part of the data's path */
-  ft_run_config config; /* as it was read from the folder */
+  const char *path; /* as given */
+  const char *data; /* last part of the data's path */
+  filtra_run *run;
+  const filtra_run_info *info;
   report_score score;
   report_curve loss, validation_loss, validation_score;
   double best, best_step; /* score of the best model on the validation split; NaN: none yet */

@@ -11,7 +11,7 @@
 enum { CURVE_POINTS = 240 };
 
 bool report_comparable(const report_run *a, const report_run *b) {
-  return a->score == b->score && !strcmp(a->config.data, b->config.data);
+  return a->score == b->score && !strcmp(a->info->data, b->info->data);
 }
 
 const char *report_score_name(report_score score) {
@@ -66,7 +66,7 @@ static void fill_row(const report_run *runs, size_t count, size_t i, cell row[])
 #define ADD(value) snprintf(row[at++].text, sizeof row->text, "%s", value)
   ADD(r->path);
   ADD(r->data);
-  ADD(r->config.model.mixer.kind->name);
+  ADD(r->info->mixer);
   ADD(report_score_name(r->score));
   row[at].best = is_best(runs, count, i, offsetof(report_run, best));
   ADD(score_text(r->score, r->best, number));
@@ -221,14 +221,14 @@ json_t *report_json(const report_run *runs, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const report_run *r = &runs[i];
     json_array_append_new(
-        list, json_pack("{ss ss ss ss so so so so so so so so ss ss}", "run", r->path, "data",
-                        r->config.data, "mixer", r->config.model.mixer.kind->name, "measure",
-                        report_score_name(r->score), "validation", number(r->best), "test",
-                        number(r->test), "best_step", number(r->best_step), "steps",
-                        number(r->last_step), "parameters", number(r->parameters),
-                        "tokens_per_second", number(r->tokens_per_second), "milliseconds",
-                        number(r->milliseconds), "device_memory_bytes", number(r->memory_bytes),
-                        "device", r->device, "driver", r->driver));
+        list,
+        json_pack("{ss ss ss ss so so so so so so so so ss ss}", "run", r->path, "data",
+                  r->info->data, "mixer", r->info->mixer, "measure", report_score_name(r->score),
+                  "validation", number(r->best), "test", number(r->test), "best_step",
+                  number(r->best_step), "steps", number(r->last_step), "parameters",
+                  number(r->parameters), "tokens_per_second", number(r->tokens_per_second),
+                  "milliseconds", number(r->milliseconds), "device_memory_bytes",
+                  number(r->memory_bytes), "device", r->device, "driver", r->driver));
   }
   return json_pack("{so}", "runs", list);
 }

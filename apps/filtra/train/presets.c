@@ -1,9 +1,10 @@
 /* filtra train --list-presets: the recipes that come with the library. */
+#include "base/json.h"
 #include "common/command.h"
 
-#include "train/preset.h"
-
+#include <filtra/run.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *text_of(const json_t *preset, const char *key) {
   const char *text = json_string_value(json_object_get(preset, key));
@@ -35,15 +36,16 @@ static void print_preset(const char *name, const json_t *preset) {
 
 int list_presets(bool json) {
   json_t *list = json_array();
-  for (const ft_preset *p = ft_presets; p->name; p++) {
+  for (size_t i = 0; filtra_preset_name(i); i++) {
     json_t *preset;
-    filtra_status status = ft_preset_load(p->name, &preset);
+    const char *name = filtra_preset_name(i), *text = filtra_preset_json(name);
+    filtra_status status = ft_json_parse(text, strlen(text), name, &preset);
     if (status) {
       json_decref(list);
       return command_fail("filtra train", status);
     }
-    if (!json) print_preset(p->name, preset);
-    json_object_set_new(preset, "name", json_string(p->name));
+    if (!json) print_preset(name, preset);
+    json_object_set_new(preset, "name", json_string(name));
     json_array_append_new(list, preset);
   }
   if (json) return command_print_json("filtra train", json_pack("{so}", "presets", list));

@@ -4,8 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "train/config.h"
-#include "train/evaluate.h"
+#include "base/number.h"
 
 #include <filtra/filtra.h>
 #include <signal.h>
@@ -127,6 +126,50 @@ static filtra_status set_text(json_t *config, const char *key, const char *value
   return ft_fail(FILTRA_ERROR_ARGUMENT, "--%s: \"%s\" is not UTF-8 text", key, value);
 }
 
+/* The object below `key`. A name there ("mixer": "agf") becomes {"name": "agf"}. */
+static json_t *enter(json_t *object, const char *key) {
+  json_t *inner = json_object_get(object, key);
+  if (json_is_object(inner)) return inner;
+  json_t *made = json_object();
+  if (json_is_string(inner)) json_object_set(made, "name", inner);
+  json_object_set_new(object, key, made);
+  return json_object_get(object, key);
+}
+
+/* Sets what "a.b.c" in `path` leads to; takes `value` over. The path is cut up. */
+static bool set_value(json_t *object, char *path, json_t *value) {
+  for (char *dot; object && (dot = strchr(path, '.')); path = dot + 1) {
+    *dot = '\0';
+    object = enter(object, path);
+  }
+  /* A name that comes after options ("mixer.K=5", then "mixer=agf") joins them. */
+  json_t *present = object ? json_object_get(object, path) : NULL;
+  if (json_is_string(value) && json_is_object(present) && !json_object_get(present, "name")) {
+    object = present;
+    path = "name";
+  }
+  if (object) return !json_object_set_new(object, path, value);
+  json_decref(value);
+  return false;
+}
+
+/* Applies "key=value": the value as JSON where it parses as such, as a string otherwise; "mixer.K=5"
+ * reaches into an object. */
+static filtra_status assign(json_t *object, const char *assignment) {
+  const char *equals = strchr(assignment, '=');
+  if (!equals || equals == assignment)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\" is not key=value", assignment);
+  char *path = ft_strdup(assignment);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  path[equals - assignment] = '\0';
+  json_t *value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+  if (!value) value = json_string(equals + 1);
+  bool done = value && set_value(object, path, value);
+  free(path);
+  return done ? FILTRA_OK
+              : ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\" is not UTF-8 text", assignment);
+}
+
 /* Data is named by its full path, so that the run folder works from everywhere. */
 static filtra_status resolve_data(json_t *config) {
   const char *data = json_string_value(json_object_get(config, "data"));
@@ -144,7 +187,7 @@ static filtra_status build_config(const train_arguments *a, json_t **out) {
   if (!json_is_object(*out))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config);
   for (size_t i = 0; i < json_array_size(a->sets); i++)
-    FT_TRY(ft_config_set(*out, json_string_value(json_array_get(a->sets, i))));
+    FT_TRY(assign(*out, json_string_value(json_array_get(a->sets, i))));
   return resolve_data(*out);
 }
 
@@ -294,7 +337,9 @@ static void print_help(void) {
       "  --allow-changes    also where config.json or the data changed since\n"
       "  --json             print one JSON object at the end\n%s",
       device_options_help);
-  print_config_keys();
+  char *keys = filtra_run_describe_keys();
+  if (keys) fputs(keys, stdout);
+  filtra_memory_free(keys);
 }
 
 static void add_set(train_arguments *a, const char *key, const char *value) {

@@ -99,6 +99,12 @@ static void predictor_example(filtra_device *dev) {
   check(answer.label == 0 || answer.label == 1, "predictor.h");
 }
 
+/* The run is the predictor's. */
+static void run_example(filtra_device *dev) {
+#include "guide/run.inc"
+  check(result.samples == 1, "run.h");
+}
+
 int main(int argc, char **argv) {
   filtra_device *dev;
   check(argc == 2 && !chdir(argv[1]), "a folder to work in");
@@ -112,6 +118,7 @@ int main(int argc, char **argv) {
   data_example();
   generate_example(dev);
   predictor_example(dev);
+  run_example(dev);
   filtra_device_close(&dev);
   return 0;
 }

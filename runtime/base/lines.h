@@ -1,6 +1,6 @@
 /* Reading a text file line by line, packed by gzip or not, trusting nothing about it. */
-#ifndef FT_DATA_LINES_H
-#define FT_DATA_LINES_H
+#ifndef FT_BASE_LINES_H
+#define FT_BASE_LINES_H
 
 #include "base/source.h"
 

@@ -1,4 +1,4 @@
-#include "data/lines.h"
+#include "base/lines.h"
 
 #include "base/memory.h"
 
