@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Whole, whatever its length; freed by the next one, or when the thread ends. */
 static _Thread_local char *message;
@@ -95,6 +96,16 @@ filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t 
       return ft_fail(FILTRA_ERROR_ARGUMENT,
                      "%s: reserved[%zu] is %llu, not 0: start from a struct of zeros", type, i,
                      (unsigned long long)words[i]);
+  return FILTRA_OK;
+}
+
+filtra_status ft_need(const char *function, const char *names, const void *const *pointers) {
+  for (size_t i = 0; *names; i++) {
+    size_t length = strcspn(names, ",");
+    if (!pointers[i])
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: %.*s is NULL", function, (int)length, names);
+    names += length + strspn(names + length, ", ");
+  }
   return FILTRA_OK;
 }
 

@@ -34,8 +34,7 @@ const char *filtra_split_name(filtra_split split) {
 }
 
 filtra_status filtra_split_find(const char *name, filtra_split *split) {
-  FT_NEED(name);
-  FT_NEED(split);
+  FT_NEED(name, split);
   for (int i = 0; i < FILTRA_SPLITS; i++) {
     *split = (filtra_split)i;
     if (!strcmp(name, filtra_split_name(*split))) return FILTRA_OK;
@@ -368,8 +367,7 @@ static const ft_sample_row *find_row(const filtra_dataset *dataset, filtra_split
 
 filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index, filtra_sample *sample) {
-  FT_NEED(dataset);
-  FT_NEED(sample);
+  FT_NEED(dataset, sample);
   const ft_sample_row *row = find_row(dataset, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;
   *sample = (filtra_sample){.length = row->length, .second_length = row->second_length};
@@ -383,8 +381,7 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
 
 filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_split split,
                                       uint64_t index, float *features) {
-  FT_NEED(dataset);
-  FT_NEED(features);
+  FT_NEED(dataset, features);
   const ft_sample_row *row = find_row(dataset, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;
   uint32_t width = dataset->info.features;

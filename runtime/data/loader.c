@@ -332,8 +332,7 @@ filtra_status filtra_loader_create(const filtra_dataset *dataset,
                                    const filtra_loader_options *options, filtra_loader **out) {
   FT_NEED(out);
   *out = NULL;
-  FT_NEED(dataset);
-  FT_NEED(options);
+  FT_NEED(dataset, options);
   FT_TRY(check_options(dataset, options));
   filtra_loader *l = ft_calloc(1, sizeof *l);
   if (!l) return FILTRA_ERROR_HOST_MEMORY;
@@ -409,8 +408,7 @@ uint64_t filtra_loader_batches(const filtra_loader *loader) {
 }
 
 filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch) {
-  FT_NEED(loader);
-  FT_NEED(batch);
+  FT_NEED(loader, batch);
   filtra_loader *l = loader;
   ft_lock(&l->mutex);
   while (l->head == l->tail)

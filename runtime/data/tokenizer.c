@@ -70,8 +70,7 @@ bool filtra_tokenizer_is_made(const filtra_tokenizer *tokenizer) {
 filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer, const char *text,
                                       size_t length, int32_t *tokens, size_t capacity,
                                       size_t *count) {
-  FT_NEED(tokenizer);
-  FT_NEED(count);
+  FT_NEED(tokenizer, count);
   if (length) FT_NEED(text);
   if (capacity) FT_NEED(tokens);
   ft_tokens encoded = {0};
@@ -108,8 +107,7 @@ static void write_symbol(text_writer *w, const filtra_tokenizer *t, int32_t id, 
 
 filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer, const int32_t *tokens,
                                       size_t count, char *text, size_t capacity, size_t *length) {
-  FT_NEED(tokenizer);
-  FT_NEED(length);
+  FT_NEED(tokenizer, length);
   if (count) FT_NEED(tokens);
   if (capacity) FT_NEED(text);
   const filtra_tokenizer *t = tokenizer;
@@ -132,8 +130,7 @@ filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer, const i
 /* ---- files ---- */
 
 filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path) {
-  FT_NEED(tokenizer);
-  FT_NEED(path);
+  FT_NEED(tokenizer, path);
   if (!filtra_tokenizer_is_made(tokenizer))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "the tokenizer \"%s\" is constant: there is nothing to "

@@ -90,12 +90,9 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
                                .kernel = ft_kernel_typed(g->device, "copy/copy",
                                                          mode == ADD ? dtype : FILTRA_F32),
                                .args = {FT_READ(x), FT_TARGET(y, mode == ADD)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {mode, strided},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC(mode, strided),
+                               FT_FLAT(g, push.count),
                                .bytes = 4.0 * push.count *
                                         (mode == FILL  ? 1
                                          : mode == ADD ? 3

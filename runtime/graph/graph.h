@@ -6,9 +6,8 @@
  *
  *   filtra_tensor *y = ft_tensor_like(g, x, "scale");
  *   ft_call(g, &(ft_kernel_call){ .label = "scale", .kernel = "elementwise/scale",
- *     .args = {FT_READ(x), FT_WRITE(y)}, .push = &push, .push_size = sizeof push,
- *     .workgroup = 64, .groups = {n} });
- *   struct context *c = ft_tape(g, "scale", scale_backward, sizeof *c, 1, &x, 1, &y);
+ *     .args = {FT_READ(x), FT_WRITE(y)}, FT_PUSH(push), FT_FLAT(g, n) });
+ *   return ft_tape(g, "scale", scale_backward, &call, sizeof call, 1, &x, 1, &y);
  */
 #ifndef FT_GRAPH_GRAPH_H
 #define FT_GRAPH_GRAPH_H
@@ -85,6 +84,12 @@ typedef struct ft_kernel_call {
   double flops, bytes; /* for the profiler; 0: unknown */
 } ft_kernel_call;
 
+/* Members of a call that go together: the words behind the addresses; specialization constants;
+ * invocations that stride over a flat range of elements. */
+#define FT_PUSH(words)    .push = &(words), .push_size = sizeof(words)
+#define FT_SPEC(...)      .spec = {__VA_ARGS__}, .spec_count = FT_COUNT(((uint32_t[]){__VA_ARGS__}))
+#define FT_FLAT(g, count) .workgroup = FT_FLAT_WORKGROUP, .groups = {ft_flat_groups(g, count)}
+
 /** Copies the call onto the tape. A grid beyond the device's group limits is a sticky error. */
 void ft_call(filtra_graph *g, const ft_kernel_call *call);
 
@@ -143,12 +148,13 @@ filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype
  * when no gradient reached any output. */
 typedef void (*ft_backward_fn)(filtra_graph *g, const void *context);
 
-/** Records an op on the tape; returns its zeroed context (owned by the graph, NULL after an
- * error). Outputs require a gradient if any input does; when none does, or backward is NULL, the
- * context is returned all the same but the rule never runs. */
-void *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward, size_t context_size,
-              int input_count, filtra_tensor *const *inputs, int output_count,
-              filtra_tensor *const *outputs);
+/** Records an op on the tape, with a copy of what its rule is to know; returns the first output,
+ * NULL after an error. Outputs require a gradient if any input does; when none does, or backward is
+ * NULL, the rule never runs. */
+filtra_tensor *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward,
+                       const void *context, size_t context_size, int input_count,
+                       filtra_tensor *const *inputs, int output_count,
+                       filtra_tensor *const *outputs);
 
 /** The finished gradient of t in t's geometry, NULL if none. For backward rules of t's producer. */
 filtra_tensor *ft_grad(filtra_graph *g, const filtra_tensor *t);

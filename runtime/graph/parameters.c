@@ -207,9 +207,7 @@ static filtra_status look_up(filtra_parameters *params, const char *name, size_t
 
 filtra_status filtra_parameters_get(filtra_parameters *params, const char *name, float *values,
                                     size_t count) {
-  FT_NEED(params);
-  FT_NEED(name);
-  FT_NEED(values);
+  FT_NEED(params, name, values);
   ft_parameter *p;
   FT_TRY(look_up(params, name, count, &p));
   return ft_download(params->device, &params->values, p->offset, values, count * sizeof *values);
@@ -217,9 +215,7 @@ filtra_status filtra_parameters_get(filtra_parameters *params, const char *name,
 
 filtra_status filtra_parameters_set(filtra_parameters *params, const char *name,
                                     const float *values, size_t count) {
-  FT_NEED(params);
-  FT_NEED(name);
-  FT_NEED(values);
+  FT_NEED(params, name, values);
   ft_parameter *p;
   FT_TRY(look_up(params, name, count, &p));
   return ft_parameter_upload(params, p, values);
@@ -237,9 +233,7 @@ static filtra_status look_up_gradient(filtra_parameters *params, const char *nam
 
 filtra_status filtra_parameters_get_gradient(filtra_parameters *params, const char *name,
                                              float *values, size_t count) {
-  FT_NEED(params);
-  FT_NEED(name);
-  FT_NEED(values);
+  FT_NEED(params, name, values);
   ft_parameter *p;
   FT_TRY(look_up_gradient(params, name, count, &p));
   return ft_download(params->device, &params->gradients, p->offset, values, count * sizeof *values);
@@ -247,9 +241,7 @@ filtra_status filtra_parameters_get_gradient(filtra_parameters *params, const ch
 
 filtra_status filtra_parameters_set_gradient(filtra_parameters *params, const char *name,
                                              const float *values, size_t count) {
-  FT_NEED(params);
-  FT_NEED(name);
-  FT_NEED(values);
+  FT_NEED(params, name, values);
   ft_parameter *p;
   FT_TRY(look_up_gradient(params, name, count, &p));
   return ft_upload(params->device, &params->gradients, p->offset, values, count * sizeof *values);

@@ -146,15 +146,13 @@ filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
 }
 
 filtra_status filtra_parameters_save(filtra_parameters *params, const char *path) {
-  FT_NEED(params);
-  FT_NEED(path);
+  FT_NEED(params, path);
   return ft_parameters_write(params, path, NULL, 0, NULL, NULL);
 }
 
 filtra_status filtra_parameters_load(filtra_parameters *params, const char *path) {
   ft_safetensors *file;
-  FT_NEED(params);
-  FT_NEED(path);
+  FT_NEED(params, path);
   FT_TRY(require_committed(params));
   FT_TRY(ft_safetensors_open(path, &file));
   filtra_status status = ft_weights_check(params, file, path, "", false);

@@ -163,9 +163,7 @@ static filtra_status set_port(filtra_graph *g, ft_port *port, const void *data) 
 }
 
 filtra_status filtra_graph_set(filtra_graph *g, filtra_tensor *input, const void *data) {
-  FT_NEED(g);
-  FT_NEED(input);
-  FT_NEED(data);
+  FT_NEED(g, input, data);
   FT_TRY(require_compiled(g, "set"));
   ft_port *port = find_port(g->inputs, g->input_count, input);
   if (!port) return ft_fail(FILTRA_ERROR_ARGUMENT, "set: the tensor is not an input of this graph");
@@ -237,9 +235,7 @@ filtra_status filtra_graph_run(filtra_graph *g) {
 }
 
 filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output, void *data) {
-  FT_NEED(g);
-  FT_NEED(output);
-  FT_NEED(data);
+  FT_NEED(g, output, data);
   FT_TRY(require_compiled(g, "get"));
   const ft_port *port = find_port(g->outputs, g->output_count, output);
   if (!port)

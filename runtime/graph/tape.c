@@ -328,25 +328,28 @@ void ft_graph_work(const filtra_graph *g, double *flops, double *bytes) {
   }
 }
 
-void *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward, size_t context_size,
-              int input_count, filtra_tensor *const *inputs, int output_count,
-              filtra_tensor *const *outputs) {
-  void *context = ft_graph_alloc(g, context_size ? context_size : 1);
-  if (!context || g->in_backward) return context;
+filtra_tensor *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward,
+                       const void *context, size_t context_size, int input_count,
+                       filtra_tensor *const *inputs, int output_count,
+                       filtra_tensor *const *outputs) {
+  if (g->status) return NULL;
+  if (g->in_backward) return output_count ? outputs[0] : NULL;
   bool differentiable = false;
   for (int i = 0; i < input_count; i++)
     if (inputs[i] && inputs[i]->requires_grad) differentiable = true;
   differentiable = differentiable && backward;
+  void *kept = ft_graph_alloc(g, context_size ? context_size : 1);
   filtra_tensor **copy = ft_graph_alloc(g, (size_t)output_count * sizeof *copy);
-  if (!copy) return NULL;
+  if (!kept || !copy) return NULL;
+  if (context_size) memcpy(kept, context, context_size);
   for (int i = 0; i < output_count; i++) {
     copy[i] = outputs[i];
     if (copy[i] && differentiable) copy[i]->requires_grad = true;
   }
   if (FT_GROW(g->ops, g->op_count, g->op_capacity))
     return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  g->ops[g->op_count++] = (ft_op){label, backward, context, copy, output_count, differentiable};
-  return context;
+  g->ops[g->op_count++] = (ft_op){label, backward, kept, copy, output_count, differentiable};
+  return output_count ? outputs[0] : NULL;
 }
 
 /* ---- differentiation ----

@@ -225,11 +225,12 @@ void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **
     out[i]->owner = out[i];
     out[i]->whole = t->owner;
   }
-  struct chunk *s = ft_tape(g, "chunk", chunk_backward,
-                            sizeof *s + (size_t)parts * sizeof s->part[0], 1, &t, parts, out);
-  if (!s) return;
-  s->parts = parts;
-  memcpy(s->part, out, (size_t)parts * sizeof *out);
+  size_t size = sizeof(struct chunk) + (size_t)parts * sizeof *out;
+  struct chunk *call = ft_graph_alloc(g, size);
+  if (!call) return;
+  call->parts = parts;
+  memcpy(call->part, out, (size_t)parts * sizeof *out);
+  ft_tape(g, "chunk", chunk_backward, call, size, 1, &t, parts, out);
 }
 
 ft_span ft_tensor_span(const filtra_tensor *t) {

@@ -153,8 +153,7 @@ static int64_t append(filtra_generator *gen, const int32_t *tokens, size_t count
 
 filtra_status filtra_generator_feed(filtra_generator *generator, const int32_t *tokens,
                                     size_t count, float *logits) {
-  FT_NEED(generator);
-  FT_NEED(tokens);
+  FT_NEED(generator, tokens);
   filtra_generator *gen = generator;
   pass *last = NULL;
   FT_TRY(check_tokens(gen, tokens, count));

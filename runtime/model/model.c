@@ -138,9 +138,7 @@ filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending
 }
 
 filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch, float *results) {
-  FT_NEED(model);
-  FT_NEED(batch);
-  FT_NEED(results);
+  FT_NEED(model, batch, results);
   ft_pending_batch pending;
   const ft_model_options *o = &model->options;
   FT_TRY(ft_model_submit(model, batch, false, &pending));
@@ -165,11 +163,7 @@ filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batc
 
 filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch, double *loss,
                                     double *score, double *weight) {
-  FT_NEED(model);
-  FT_NEED(batch);
-  FT_NEED(loss);
-  FT_NEED(score);
-  FT_NEED(weight);
+  FT_NEED(model, batch, loss, score, weight);
   ft_pending_batch pending;
   FT_TRY(ft_model_submit(model, batch, true, &pending));
   *weight = ft_batch_weight(model, batch);
@@ -238,8 +232,7 @@ filtra_status filtra_model_create(filtra_device *device, const filtra_model_conf
                                   filtra_model **out) {
   FT_NEED(out);
   *out = NULL;
-  FT_NEED(device);
-  FT_NEED(config);
+  FT_NEED(device, config);
   FT_TRY(FT_CHECK_RESERVED(filtra_model_config, config));
   ft_model_options options;
   FT_TRY(ft_model_options_from_public(config, &options));
@@ -263,8 +256,7 @@ filtra_parameters *filtra_model_parameters(filtra_model *model) {
 }
 
 filtra_status filtra_model_get_config(const filtra_model *model, filtra_model_config *config) {
-  FT_NEED(model);
-  FT_NEED(config);
+  FT_NEED(model, config);
   ft_model_options_to_public(&model->options, config);
   config->mixer = model->mixer;
   return FILTRA_OK;
@@ -296,9 +288,7 @@ static filtra_status measure(filtra_model *model, ft_batch_graph *b, bool traini
 filtra_status filtra_model_memory(filtra_device *device, const filtra_model_config *config,
                                   int64_t size, int64_t length, bool training,
                                   filtra_memory *memory) {
-  FT_NEED(device);
-  FT_NEED(config);
-  FT_NEED(memory);
+  FT_NEED(device, config, memory);
   filtra_model *model;
   ft_model_options options;
   *memory = (filtra_memory){0};

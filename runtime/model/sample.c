@@ -84,8 +84,7 @@ filtra_status filtra_sample_token(const float *logits, int64_t vocabulary,
                                   const filtra_sampling *options, uint64_t draw, int32_t *token) {
   static const filtra_sampling defaults;
   const filtra_sampling *o = options ? options : &defaults;
-  FT_NEED(logits);
-  FT_NEED(token);
+  FT_NEED(logits, token);
   FT_TRY(FT_CHECK_RESERVED(filtra_sampling, o));
   FT_TRY(check(vocabulary, o));
   FT_TRY(most_probable(logits, vocabulary, token));

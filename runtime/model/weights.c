@@ -31,15 +31,12 @@ filtra_status ft_model_save(filtra_model *model, const char *path, const char *k
 }
 
 filtra_status filtra_model_save(filtra_model *model, const char *path) {
-  FT_NEED(model);
-  FT_NEED(path);
+  FT_NEED(model, path);
   return ft_model_save(model, path, NULL, NULL);
 }
 
 filtra_status filtra_model_save_memory(filtra_model *model, void **bytes, size_t *size) {
-  FT_NEED(model);
-  FT_NEED(bytes);
-  FT_NEED(size);
+  FT_NEED(model, bytes, size);
   return write_model(model, NULL, NULL, NULL, bytes, size);
 }
 
@@ -80,8 +77,7 @@ static filtra_status take_file(filtra_device *device, ft_safetensors *file, cons
 filtra_status filtra_model_load(filtra_device *device, const char *path, filtra_model **out) {
   FT_NEED(out);
   *out = NULL;
-  FT_NEED(device);
-  FT_NEED(path);
+  FT_NEED(device, path);
   ft_safetensors *file;
   FT_TRY(ft_safetensors_open(path, &file));
   return take_file(device, file, path, out);
@@ -92,8 +88,7 @@ filtra_status filtra_model_load_memory(filtra_device *device, const void *bytes,
   static const char NAME[] = "model in memory";
   FT_NEED(out);
   *out = NULL;
-  FT_NEED(device);
-  FT_NEED(bytes);
+  FT_NEED(device, bytes);
   ft_safetensors *file;
   FT_TRY(ft_safetensors_copy(NAME, bytes, size, &file));
   return take_file(device, file, NAME, out);

@@ -42,10 +42,10 @@ filtra_tensor *filtra_affine_scan(filtra_graph *g, filtra_tensor *c, filtra_tens
       !ft_usable_shape(g, c, 3, (const int64_t[]){d->shape[0], d->shape[1], 2}, "affine_scan", "c"))
     return NULL;
   filtra_tensor *h = ft_tensor_like(g, d, "affine_scan");
-  struct affine_scan *s = ft_tape(g, "affine_scan", affine_scan_backward, sizeof *s, 2,
-                                  (filtra_tensor *[]){c, d}, 1, &h);
-  if (!s || !h) return NULL;
-  *s = (struct affine_scan){c, d, h, reverse};
+  const struct affine_scan call = {c, d, h, reverse};
+  if (!ft_tape(g, "affine_scan", affine_scan_backward, &call, sizeof call, 2,
+               (filtra_tensor *[]){c, d}, 1, &h))
+    return NULL;
   ft_emit_chain(g, &(ft_chain){.label = "affine_scan",
                                .coefficients = c,
                                .affine = true,

@@ -27,12 +27,10 @@ static void emit_ortho(filtra_graph *g, const struct ortho *c, filtra_tensor *du
                  .label = backward ? "agf.ortho.backward" : "agf.ortho",
                  .kernel = ft_kernel_name(dev, "agf/ortho"),
                  .args = {FT_READ(c->u_gram), FT_READ(c->v_gram), loss, FT_WRITE(du), FT_WRITE(dv)},
-                 .push = push,
-                 .push_size = sizeof push,
+                 FT_PUSH(push),
                  .workgroup = ft_caps_of(dev)->row_workgroup,
                  .groups = {(uint32_t)gram->shape[0]},
-                 .spec = {backward},
-                 .spec_count = 1});
+                 FT_SPEC(backward)});
 }
 
 static void ortho_backward(filtra_graph *g, const void *context) {
@@ -50,11 +48,11 @@ static filtra_tensor *ortho_loss(filtra_graph *g, filtra_tensor *u, filtra_tenso
   filtra_tensor *v_gram = filtra_matmul(g, v, v, &gram);
   if (!u_gram || !v_gram) return NULL;
   filtra_tensor *loss = ft_tensor_new(g, "agf ortho", FILTRA_F32, 1, u->shape);
-  struct ortho *c = ft_tape(g, "agf.ortho", ortho_backward, sizeof *c, 2,
-                            (filtra_tensor *[]){u_gram, v_gram}, 1, &loss);
-  if (!c || !loss) return NULL;
-  *c = (struct ortho){u_gram, v_gram, loss};
-  emit_ortho(g, c, NULL, NULL);
+  const struct ortho call = {u_gram, v_gram, loss};
+  if (!ft_tape(g, "agf.ortho", ortho_backward, &call, sizeof call, 2,
+               (filtra_tensor *[]){u_gram, v_gram}, 1, &loss))
+    return NULL;
+  emit_ortho(g, &call, NULL, NULL);
   return loss;
 }
 
@@ -78,12 +76,10 @@ static void emit_singular_values(filtra_graph *g, const struct singular_values *
                             .kernel = ft_kernel_name(dev, "agf/singular_values"),
                             .args = {FT_READ(c->sigma), FT_READ(c->matrix), scaled,
                                      FT_TARGET(dsigma, add_sigma), FT_TARGET(dmatrix, add_matrix)},
-                            .push = push,
-                            .push_size = sizeof push,
+                            FT_PUSH(push),
                             .workgroup = ft_caps_of(dev)->row_workgroup,
                             .groups = {push[0]},
-                            .spec = {backward, add_sigma, add_matrix},
-                            .spec_count = 3});
+                            FT_SPEC(backward, add_sigma, add_matrix)});
 }
 
 static void singular_values_backward(filtra_graph *g, const void *context) {
@@ -94,11 +90,11 @@ static void singular_values_backward(filtra_graph *g, const void *context) {
 static filtra_tensor *singular_values(filtra_graph *g, filtra_tensor *sigma,
                                       filtra_tensor *matrix) {
   filtra_tensor *scaled = ft_tensor_like(g, matrix, "agf scaled");
-  struct singular_values *c = ft_tape(g, "agf.svd", singular_values_backward, sizeof *c, 2,
-                                      (filtra_tensor *[]){sigma, matrix}, 1, &scaled);
-  if (!c || !scaled) return NULL;
-  *c = (struct singular_values){sigma, matrix, scaled};
-  emit_singular_values(g, c, false);
+  const struct singular_values call = {sigma, matrix, scaled};
+  if (!ft_tape(g, "agf.svd", singular_values_backward, &call, sizeof call, 2,
+               (filtra_tensor *[]){sigma, matrix}, 1, &scaled))
+    return NULL;
+  emit_singular_values(g, &call, false);
   return scaled;
 }
 

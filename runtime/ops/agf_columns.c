@@ -56,8 +56,7 @@ static filtra_tensor *forward_stats(filtra_graph *g, const struct plan *plan,
                (ft_kernel_call){.label = "agf.columns",
                                 .kernel = "agf/column_stats",
                                 .args = {FT_READ(c->v), FT_READ(c->mask), FT_WRITE(stats)},
-                                .spec = {false},
-                                .spec_count = 1,
+                                FT_SPEC(false),
                                 .flops = 4 * plan->elements,
                                 .bytes = 4 * plan->elements});
   return stats;
@@ -71,8 +70,7 @@ static filtra_tensor *backward_stats(filtra_graph *g, const struct plan *plan,
                (ft_kernel_call){.label = "agf.columns.backward",
                                 .kernel = "agf/column_stats",
                                 .args = {FT_READ(c->factor), FT_READ(grad), FT_WRITE(stats)},
-                                .spec = {true},
-                                .spec_count = 1,
+                                FT_SPEC(true),
                                 .flops = 2 * plan->elements,
                                 .bytes = 8 * plan->elements});
   return stats;
@@ -91,8 +89,7 @@ static void columns_backward(filtra_graph *g, const void *context) {
                                 .kernel = "agf/column_backward",
                                 .args = {FT_READ(c->factor), FT_READ(grad), FT_READ(c->mask),
                                          FT_READ(stats), FT_TARGET(target, accumulate)},
-                                .spec = {c->rho, accumulate},
-                                .spec_count = 2,
+                                FT_SPEC(c->rho, accumulate),
                                 .flops = 3 * plan.elements,
                                 .bytes = 12 * plan.elements});
 }
@@ -100,18 +97,17 @@ static void columns_backward(filtra_graph *g, const void *context) {
 filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *mask,
                               filtra_rho rho) {
   filtra_tensor *factor = ft_tensor_token_major(g, "agf V", v->shape);
-  struct columns *c = ft_tape(g, "agf.columns", columns_backward, sizeof *c, 1, &v, 1, &factor);
-  if (!c || !factor) return NULL;
-  *c = (struct columns){v, mask, factor, rho};
+  const struct columns call = {v, mask, factor, rho};
+  if (!ft_tape(g, "agf.columns", columns_backward, &call, sizeof call, 1, &v, 1, &factor))
+    return NULL;
   struct plan plan = make_plan(ft_graph_device(g), v);
-  filtra_tensor *stats = rho == FILTRA_RHO_SOFTMAX ? forward_stats(g, &plan, c) : NULL;
+  filtra_tensor *stats = rho == FILTRA_RHO_SOFTMAX ? forward_stats(g, &plan, &call) : NULL;
   emit_columns(
       g, &plan,
       (ft_kernel_call){.label = "agf.columns",
                        .kernel = "agf/column",
                        .args = {FT_READ(v), FT_READ(mask), FT_READ(stats), FT_WRITE(factor)},
-                       .spec = {rho},
-                       .spec_count = 1,
+                       FT_SPEC(rho),
                        .flops = 3 * plan.elements,
                        .bytes = 8 * plan.elements});
   return factor;

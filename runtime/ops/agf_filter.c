@@ -93,8 +93,7 @@ static filtra_tensor *emit_table(filtra_graph *g, filtra_tensor *raw,
     ft_call(g, &(ft_kernel_call){.label = "agf.theta",
                                  .kernel = "agf/theta",
                                  .args = {FT_READ(raw), FT_WRITE(table)},
-                                 .push = &push,
-                                 .push_size = sizeof push,
+                                 FT_PUSH(push),
                                  .workgroup = WORKGROUP});
   }
   return table;
@@ -140,8 +139,7 @@ static void emit_theta_gradient(filtra_graph *g, const struct filter *c, filtra_
                  .label = "agf.theta.backward",
                  .kernel = ft_kernel_name(dev, "agf/theta_backward"),
                  .args = {FT_READ(sums), FT_READ(c->table), FT_TARGET(target, accumulate)},
-                 .push = push,
-                 .push_size = sizeof push,
+                 FT_PUSH(push),
                  .workgroup = ft_caps_of(dev)->row_workgroup,
                  .groups = {c->order + 1}});
 }
@@ -171,12 +169,10 @@ static void filter_backward(filtra_graph *g, const void *context) {
                  .args = {FT_READ(c->u), FT_READ(c->raw ? c->s : NULL), FT_READ(c->table),
                           FT_READ(c->w), FT_READ(dw), FT_READ(dfactor), FT_TARGET(du, add_u),
                           FT_TARGET(ds, add_s), FT_WRITE(sums)},
-                 .push = &push,
-                 .push_size = sizeof push,
+                 FT_PUSH(push),
                  .workgroup = grid.workgroup,
                  .groups = {grid.groups},
-                 .spec = {alone, c->order, c->rho, c->raw != NULL, c->symmetric, add_u, add_s},
-                 .spec_count = 7,
+                 FT_SPEC(alone, c->order, c->rho, c->raw != NULL, c->symmetric, add_u, add_s),
                  .flops = (24.0 + 13.0 * c->order) * elements,
                  .bytes = 24 * elements});
   if (draw) emit_theta_gradient(g, c, sums, draw, add_raw);
@@ -189,21 +185,22 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
   filtra_tensor *w = ft_tensor_token_major(g, "agf W", u->shape);
   filtra_tensor *apart = raw && factor ? ft_tensor_token_major(g, "agf U", u->shape) : NULL;
   filtra_tensor *table = raw ? emit_table(g, raw, options) : NULL;
-  struct filter *c =
-      ft_tape(g, "agf.filter", filter_backward, sizeof *c, 3,
-              (filtra_tensor *[]){u, raw ? s : NULL, raw}, 2, (filtra_tensor *[]){w, apart});
+  uint32_t order = raw ? (uint32_t)raw->shape[0] - 1 : 0;
+  const struct filter call = {u,
+                              s,
+                              raw,
+                              table,
+                              w,
+                              apart,
+                              options->rho,
+                              options->theta_mode,
+                              order,
+                              options->symmetric_domain};
   if (factor) *factor = apart ? apart : w;
-  if (!c || !w || (raw && (!table || (factor && !apart)))) return NULL;
-  *c = (struct filter){u,
-                       s,
-                       raw,
-                       table,
-                       w,
-                       apart,
-                       options->rho,
-                       options->theta_mode,
-                       raw ? (uint32_t)raw->shape[0] - 1 : 0,
-                       options->symmetric_domain};
+  if (!ft_tape(g, "agf.filter", filter_backward, &call, sizeof call, 3,
+               (filtra_tensor *[]){u, raw ? s : NULL, raw}, 2, (filtra_tensor *[]){w, apart}) ||
+      (raw && (!table || (factor && !apart))))
+    return NULL;
   bool alone;
   ft_team_grid grid = filter_grid(dev, ft_rows(u), &alone);
   struct filter_push push = make_push(u, raw ? s : NULL);
@@ -212,13 +209,11 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
                                .kernel = ft_kernel_name(dev, "agf/filter"),
                                .args = {FT_READ(u), FT_READ(raw ? s : NULL), FT_READ(table),
                                         FT_WRITE(w), FT_WRITE(apart)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
                                .groups = {grid.groups},
-                               .spec = {alone, c->order, c->rho, raw != NULL, c->symmetric},
-                               .spec_count = 5,
-                               .flops = (16.0 + 6.0 * c->order) * elements,
+                               FT_SPEC(alone, order, call.rho, raw != NULL, call.symmetric),
+                               .flops = (16.0 + 6.0 * order) * elements,
                                .bytes = 12 * elements});
   return w;
 }

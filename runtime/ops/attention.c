@@ -363,10 +363,9 @@ filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor
                                 filtra_tensor *v, const filtra_attention_options *options) {
   ft_attention call;
   if (!ft_attention_init(g, "attention", q, k, v, options, &call)) return NULL;
-  ft_attention *c = ft_tape(g, "attention", attention_backward, sizeof *c, 4,
-                            (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  ft_attention_emit_forward(g, "attention", c);
-  return c->y;
+  if (!ft_tape(g, "attention", attention_backward, &call, sizeof call, 4,
+               (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y))
+    return NULL;
+  ft_attention_emit_forward(g, "attention", &call);
+  return call.y;
 }

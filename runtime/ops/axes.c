@@ -44,10 +44,7 @@ filtra_tensor *filtra_permute(filtra_graph *g, filtra_tensor *x, const int *orde
   if (!call.y) return NULL;
   memcpy(call.order, order, (size_t)x->ndim * sizeof *order);
   ft_emit_copy(g, from, call.y, false);
-  struct permute *c = ft_tape(g, "permute", permute_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "permute", permute_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }
 
 filtra_tensor *filtra_transpose(filtra_graph *g, filtra_tensor *x, int first, int second) {
@@ -115,13 +112,8 @@ filtra_tensor *filtra_gather(filtra_graph *g, filtra_tensor *x, int axis, filtra
   ft_call(g, &(ft_kernel_call){.label = "gather",
                                .kernel = "gather/gather",
                                .args = {FT_READ(x), FT_READ(indices), FT_WRITE(call.y)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .groups = {ft_flat_groups(g, push[0])},
+                               FT_PUSH(push),
+                               FT_FLAT(g, push[0]),
                                .bytes = 8.0 * push[0]});
-  struct gather *c = ft_tape(g, "gather", gather_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "gather", gather_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

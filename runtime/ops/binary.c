@@ -44,12 +44,9 @@ static void emit_binary(filtra_graph *g, const char *label, enum operation opera
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "elementwise/binary",
                                .args = {FT_READ(a), FT_READ(b), FT_TARGET(y, accumulate)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {operation, accumulate, spread(a, y) || spread(b, y)},
-                               .spec_count = 3,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC(operation, accumulate, spread(a, y) || spread(b, y)),
+                               FT_FLAT(g, push.count),
                                .flops = push.count,
                                .bytes = 4.0 *
                                         (double)(filtra_tensor_elements(a) +
@@ -137,10 +134,8 @@ static filtra_tensor *binary(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
   filtra_tensor *y = ft_tensor_new(g, op, FILTRA_F32, ndim, shape);
   if (!y) return NULL;
   emit_binary(g, op, operation, a, b, y, false);
-  struct binary *c = ft_tape(g, op, backward, sizeof *c, 2, (filtra_tensor *[]){a, b}, 1, &y);
-  if (!c) return NULL;
-  *c = (struct binary){a, b, y, operation};
-  return y;
+  const struct binary call = {a, b, y, operation};
+  return ft_tape(g, op, backward, &call, sizeof call, 2, (filtra_tensor *[]){a, b}, 1, &y);
 }
 
 filtra_tensor *filtra_add(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {

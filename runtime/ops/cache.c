@@ -66,15 +66,11 @@ filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tens
   ft_call(g, &(ft_kernel_call){.label = "cache_write",
                                .kernel = "cache/write",
                                .args = {FT_READ(x), FT_READ(position), FT_WRITE(cache)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)x->shape[3], position != NULL},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC((uint32_t)x->shape[3], position != NULL),
+                               FT_FLAT(g, push.count),
                                .bytes = 8.0 * push.count});
-  if (!ft_tape(g, "cache_write", refuse_gradient, 0, 1, &x, 1, &cache)) return NULL;
-  return cache;
+  return ft_tape(g, "cache_write", refuse_gradient, NULL, 0, 1, &x, 1, &cache);
 }
 
 filtra_tensor *ft_state_read(filtra_graph *g, filtra_tensor *state, filtra_tensor *position) {
@@ -88,10 +84,8 @@ filtra_tensor *ft_state_read(filtra_graph *g, filtra_tensor *state, filtra_tenso
   ft_call(g, &(ft_kernel_call){.label = "state_read",
                                .kernel = "cache/state",
                                .args = {FT_READ(state), FT_READ(position), FT_WRITE(y)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(push),
+                               FT_FLAT(g, count),
                                .bytes = 8.0 * count});
   return y;
 }
@@ -115,10 +109,8 @@ filtra_tensor *ft_cache_mask(filtra_graph *g, filtra_tensor *position, int64_t r
   ft_call(g, &(ft_kernel_call){.label = "cache_mask",
                                .kernel = "cache/mask",
                                .args = {FT_READ(position), FT_WRITE(mask)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .groups = {ft_flat_groups(g, push[0])},
+                               FT_PUSH(push),
+                               FT_FLAT(g, push[0]),
                                .bytes = 4.0 * push[0]});
   return mask;
 }

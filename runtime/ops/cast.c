@@ -16,12 +16,9 @@ static void emit_cast(filtra_graph *g, const filtra_tensor *x, const filtra_tens
                                .kernel = ft_kernel_typed(
                                    ft_graph_device(g), narrow ? "cast/narrow" : "cast/widen", half),
                                .args = {FT_READ(x), FT_TARGET(y, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {accumulate},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, (count + 1) / 2)},
+                               FT_PUSH(count),
+                               FT_SPEC(accumulate),
+                               FT_FLAT(g, (count + 1) / 2),
                                .bytes = 6.0 * count});
 }
 
@@ -54,8 +51,6 @@ filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_dtype dtype
   filtra_tensor *y = ft_tensor_new(g, "cast", dtype, x->ndim, x->shape);
   if (!y) return NULL;
   emit_cast(g, x, y, false);
-  struct cast *c = ft_tape(g, "cast", cast_backward, sizeof *c, 1, &x, 1, &y);
-  if (!c) return NULL;
-  *c = (struct cast){x, y};
-  return y;
+  const struct cast call = {x, y};
+  return ft_tape(g, "cast", cast_backward, &call, sizeof call, 1, &x, 1, &y);
 }

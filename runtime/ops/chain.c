@@ -200,9 +200,8 @@ static ft_kernel_call common_call(const ft_chain *c, const uint32_t *push, size_
                          .push = push,
                          .push_size = (uint32_t)push_size,
                          .subgroup = p->exact ? p->lanes : 0,
-                         .spec = {c->up, c->adjoint, c->affine, (uint32_t)c->vectors, p->per_lane,
-                                  p->ahead, phased, permuted},
-                         .spec_count = 8};
+                         FT_SPEC(c->up, c->adjoint, c->affine, (uint32_t)c->vectors, p->per_lane,
+                                 p->ahead, phased, permuted)};
   for (int i = 0; i < ARGS; i++)
     call.args[i] = (ft_arg)FT_READ(NULL);
   if (p->steps) call.args[COEFFICIENTS].tensor = c->coefficients;
@@ -301,10 +300,8 @@ void ft_emit_token_products(filtra_graph *g, const ft_token_products *products) 
       .kernel = wide ? "dhhp/products.cpu" : ft_kernel_name(dev, "dhhp/products"),
       .args = {FT_READ(products->x), FT_READ(products->y), FT_READ(products->phases),
                FT_TARGET(products->out, products->accumulate)},
-      .push = push,
-      .push_size = sizeof push,
-      .spec = {products->conjugated, products->accumulate},
-      .spec_count = 2,
+      FT_PUSH(push),
+      FT_SPEC(products->conjugated, products->accumulate),
       .flops = 8 * elements,
       .bytes = 16 * elements};
   ft_team_grid grid = ft_teams(dev, push[0]);

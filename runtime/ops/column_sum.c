@@ -23,11 +23,9 @@ void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor 
                  .label = label,
                  .kernel = "reduce/columns",
                  .args = {FT_READ(x), FT_TARGET(to, add)},
-                 .push = push,
-                 .push_size = sizeof push,
+                 FT_PUSH(push),
                  .workgroup = workgroup,
-                 .spec = {add},
-                 .spec_count = 1,
+                 FT_SPEC(add),
                  .groups = {(uint32_t)((columns + workgroup - 1) / workgroup), (uint32_t)parts},
                  .flops = (double)rows * (double)columns,
                  .bytes = 4.0 * (double)(rows + parts) * (double)columns});

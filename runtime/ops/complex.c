@@ -14,12 +14,9 @@ static void emit_join(filtra_graph *g, const char *label, const filtra_tensor *r
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "complex/join",
                                .args = {FT_READ(re), FT_READ(im), FT_TARGET(z, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {accumulate},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC(accumulate),
+                               FT_FLAT(g, count),
                                .bytes = 16.0 * count});
 }
 
@@ -32,12 +29,9 @@ static void emit_parts(filtra_graph *g, const char *label, const filtra_tensor *
                  .label = label,
                  .kernel = "complex/parts",
                  .args = {FT_READ(z), FT_TARGET(re, accumulate_re), FT_TARGET(im, accumulate_im)},
-                 .push = &count,
-                 .push_size = sizeof count,
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 .spec = {accumulate_re, accumulate_im},
-                 .spec_count = 2,
-                 .groups = {ft_flat_groups(g, count)},
+                 FT_PUSH(count),
+                 FT_SPEC(accumulate_re, accumulate_im),
+                 FT_FLAT(g, count),
                  .bytes = 16.0 * count});
 }
 
@@ -69,11 +63,8 @@ filtra_tensor *filtra_complex(filtra_graph *g, filtra_tensor *re, filtra_tensor 
   struct join call = {re, im, ft_tensor_new(g, "complex", FILTRA_F32, ndim + 1, shape)};
   if (!call.z) return NULL;
   emit_join(g, "complex", re, im, call.z, false);
-  struct join *c =
-      ft_tape(g, "complex", join_backward, sizeof *c, 2, (filtra_tensor *[]){re, im}, 1, &call.z);
-  if (!c) return NULL;
-  *c = call;
-  return c->z;
+  return ft_tape(g, "complex", join_backward, &call, sizeof call, 2, (filtra_tensor *[]){re, im}, 1,
+                 &call.z);
 }
 
 static bool usable_complex(filtra_graph *g, const filtra_tensor *z, const char *op,
@@ -104,12 +95,11 @@ void filtra_complex_parts(filtra_graph *g, filtra_tensor *z, filtra_tensor **re,
   call.im = ft_tensor_new(g, "im", FILTRA_F32, z->ndim - 1, z->shape);
   if (!call.re || !call.im) return;
   emit_parts(g, "complex_parts", z, call.re, false, call.im, false);
-  struct join *c = ft_tape(g, "complex_parts", parts_backward, sizeof *c, 1, &z, 2,
-                           (filtra_tensor *[]){call.re, call.im});
-  if (!c) return;
-  *c = call;
-  *re = c->re;
-  *im = c->im;
+  if (!ft_tape(g, "complex_parts", parts_backward, &call, sizeof call, 1, &z, 2,
+               (filtra_tensor *[]){call.re, call.im}))
+    return;
+  *re = call.re;
+  *im = call.im;
 }
 
 /* ---- unit phases ---- */
@@ -132,12 +122,9 @@ static void unit_phase_backward(filtra_graph *g, const void *context) {
                  .label = "unit_phase.backward",
                  .kernel = "complex/unit_phase_gradient",
                  .args = {FT_READ(c->y), FT_READ(ft_grad(g, c->y)), FT_TARGET(dx, accumulate)},
-                 .push = &push,
-                 .push_size = sizeof push,
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 .spec = {accumulate},
-                 .spec_count = 1,
-                 .groups = {ft_flat_groups(g, push.count)},
+                 FT_PUSH(push),
+                 FT_SPEC(accumulate),
+                 FT_FLAT(g, push.count),
                  .bytes = 20.0 * push.count});
 }
 
@@ -156,18 +143,11 @@ filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, bool turns) 
   ft_call(g, &(ft_kernel_call){.label = "unit_phase",
                                .kernel = "complex/unit_phase",
                                .args = {FT_READ(x), FT_WRITE(call.y)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {turns},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC(turns),
+                               FT_FLAT(g, count),
                                .bytes = 12.0 * count});
-  struct unit_phase *c =
-      ft_tape(g, "unit_phase", unit_phase_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "unit_phase", unit_phase_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }
 
 /* ---- product ---- */
@@ -184,12 +164,9 @@ static void emit_product(filtra_graph *g, const char *label, const filtra_tensor
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "complex/multiply",
                                .args = {FT_READ(a), FT_READ(z), FT_TARGET(y, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)y->shape[y->ndim - 2], conjugate, accumulate},
-                               .spec_count = 3,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC((uint32_t)y->shape[y->ndim - 2], conjugate, accumulate),
+                               FT_FLAT(g, count),
                                .flops = 6.0 * count,
                                .bytes = 16.0 * count});
 }
@@ -209,11 +186,9 @@ static void product_backward(filtra_graph *g, const void *context) {
   ft_call(g, &(ft_kernel_call){.label = "complex_multiply.backward",
                                .kernel = ft_kernel_name(dev, "complex/multiply_gradient"),
                                .args = {FT_READ(c->z), FT_READ(dy), FT_TARGET(da, accumulate)},
-                               .push = push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
-                               .spec = {accumulate},
-                               .spec_count = 1,
+                               FT_SPEC(accumulate),
                                .groups = {grid.groups},
                                .flops = 4 * elements,
                                .bytes = 8 * elements});
@@ -238,11 +213,8 @@ filtra_tensor *filtra_complex_multiply(filtra_graph *g, filtra_tensor *a, filtra
   struct product call = {a, z, ft_tensor_like(g, z, "complex_multiply")};
   if (!call.y) return NULL;
   emit_product(g, "complex_multiply", a, z, call.y, false, false);
-  struct product *c = ft_tape(g, "complex_multiply", product_backward, sizeof *c, 2,
-                              (filtra_tensor *[]){a, z}, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "complex_multiply", product_backward, &call, sizeof call, 2,
+                 (filtra_tensor *[]){a, z}, 1, &call.y);
 }
 
 /* ---- blend of the parts ---- */
@@ -262,12 +234,9 @@ static void emit_blend(filtra_graph *g, const filtra_tensor *z, const filtra_ten
   ft_call(g, &(ft_kernel_call){.label = gradient ? "complex_blend.backward" : "complex_blend",
                                .kernel = "complex/blend",
                                .args = {whole, FT_READ(weight), part},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {gradient, accumulate},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC(gradient, accumulate),
+                               FT_FLAT(g, count),
                                .flops = 3.0 * count,
                                .bytes = 12.0 * count});
 }
@@ -289,8 +258,7 @@ static void blend_backward(filtra_graph *g, const void *context) {
       g, &(ft_kernel_call){.label = "complex_blend.backward",
                            .kernel = ft_kernel_name(dev, "complex/blend_weight"),
                            .args = {FT_READ(c->z), FT_READ(c->weight), FT_READ(dy), FT_WRITE(sums)},
-                           .push = &count,
-                           .push_size = sizeof count,
+                           FT_PUSH(count),
                            .workgroup = workgroup,
                            .groups = {(uint32_t)groups},
                            .flops = 3.0 * count,
@@ -310,9 +278,6 @@ filtra_tensor *filtra_complex_blend(filtra_graph *g, filtra_tensor *z, filtra_te
                        ft_tensor_new(g, "complex_blend", FILTRA_F32, z->ndim - 1, z->shape)};
   if (!call.y) return NULL;
   emit_blend(g, z, weight, call.y, false, false);
-  struct blend *c = ft_tape(g, "complex_blend", blend_backward, sizeof *c, 2,
-                            (filtra_tensor *[]){z, weight}, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "complex_blend", blend_backward, &call, sizeof call, 2,
+                 (filtra_tensor *[]){z, weight}, 1, &call.y);
 }

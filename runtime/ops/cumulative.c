@@ -22,12 +22,9 @@ static void emit_walk(filtra_graph *g, const char *label, const filtra_tensor *x
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "cumulative/sum",
                                .args = {FT_READ(x), FT_READ(before), FT_TARGET(y, accumulate)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {sums, reverse, accumulate},
-                               .spec_count = 3,
-                               .groups = {ft_flat_groups(g, walks)},
+                               FT_PUSH(push),
+                               FT_SPEC(sums, reverse, accumulate),
+                               FT_FLAT(g, walks),
                                .flops = count,
                                .bytes = (sums ? 4.0 : 8.0) * count});
 }
@@ -66,9 +63,5 @@ filtra_tensor *filtra_cumulative_sum(filtra_graph *g, filtra_tensor *x, int axis
                             ft_axis_of(x, axis), reverse};
   if (!call.y) return NULL;
   emit_cumulative(g, "cumulative_sum", x, call.axis, reverse, call.y, false);
-  struct cumulative *c =
-      ft_tape(g, "cumulative_sum", cumulative_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "cumulative_sum", cumulative_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

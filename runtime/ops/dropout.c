@@ -19,12 +19,9 @@ static void emit_dropout(filtra_graph *g, const char *label, const struct dropou
                                .kernel = "dropout/dropout",
                                .args = {FT_READ(from), FT_TARGET(to, accumulate),
                                         FT_READ(ft_graph_random_state(g))},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {accumulate},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC(accumulate),
+                               FT_FLAT(g, push.count),
                                .flops = push.count,
                                .bytes = 8.0 * push.count});
 }
@@ -45,8 +42,5 @@ filtra_tensor *filtra_dropout(filtra_graph *g, filtra_tensor *x, float rate) {
   struct dropout call = {x, ft_tensor_like(g, x, "dropout"), ft_graph_random_id(g), rate};
   if (!call.y) return NULL;
   emit_dropout(g, "dropout", &call, x, call.y, false);
-  struct dropout *c = ft_tape(g, "dropout", dropout_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "dropout", dropout_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

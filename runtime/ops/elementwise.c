@@ -13,12 +13,9 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "elementwise/sum_leading",
                                .args = {FT_READ(x), FT_TARGET(y, accumulate)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {accumulate},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, push[0])},
+                               FT_PUSH(push),
+                               FT_SPEC(accumulate),
+                               FT_FLAT(g, push[0]),
                                .flops = elements,
                                .bytes = 4.0 * elements});
 }
@@ -39,12 +36,9 @@ static void emit_affine(filtra_graph *g, const char *label, const filtra_tensor 
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "elementwise/affine",
                                .args = {FT_READ(x), FT_TARGET(y, accumulate)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {accumulate},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC(accumulate),
+                               FT_FLAT(g, push.count),
                                .flops = 2.0 * push.count,
                                .bytes = 8.0 * push.count});
 }
@@ -61,10 +55,8 @@ filtra_tensor *filtra_affine(filtra_graph *g, filtra_tensor *x, float scale, flo
   filtra_tensor *y = ft_tensor_like(g, x, "affine");
   if (!y) return NULL;
   emit_affine(g, "affine", x, y, scale, offset, false);
-  struct affine *c = ft_tape(g, "affine", affine_backward, sizeof *c, 1, &x, 1, &y);
-  if (!c) return NULL;
-  *c = (struct affine){x, y, scale};
-  return y;
+  const struct affine call = {x, y, scale};
+  return ft_tape(g, "affine", affine_backward, &call, sizeof call, 1, &x, 1, &y);
 }
 
 /* ---- activation ---- */
@@ -81,12 +73,9 @@ static void emit_activate(filtra_graph *g, const struct activate *c, const filtr
   ft_call(g, &(ft_kernel_call){.label = dy ? "activate.backward" : "activate",
                                .kernel = "elementwise/activate",
                                .args = {FT_READ(c->x), FT_READ(dy), FT_TARGET(to, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {c->activation, dy != NULL, accumulate},
-                               .spec_count = 3,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC(c->activation, dy != NULL, accumulate),
+                               FT_FLAT(g, count),
                                .bytes = (dy ? 12.0 : 8.0) * count});
 }
 
@@ -104,8 +93,5 @@ filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x, filtra_activat
   struct activate call = {x, ft_tensor_like(g, x, "activate"), activation};
   if (!call.y) return NULL;
   emit_activate(g, &call, NULL, call.y, false);
-  struct activate *c = ft_tape(g, "activate", activate_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "activate", activate_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

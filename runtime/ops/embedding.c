@@ -46,10 +46,8 @@ static void emit_link(filtra_graph *g, const char *label, filtra_tensor *tokens,
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "embedding/link",
                                .args = {FT_READ(tokens), FT_WRITE(link), FT_UPDATE(heads)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .groups = {ft_flat_groups(g, push[0])}});
+                               FT_PUSH(push),
+                               FT_FLAT(g, push[0])});
 }
 
 static void emit_chunk_sums(filtra_graph *g, const char *label, filtra_tensor *dy,
@@ -58,12 +56,9 @@ static void emit_chunk_sums(filtra_graph *g, const char *label, filtra_tensor *d
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "embedding/chunk_sums",
                                .args = {FT_READ(dy), FT_READ(link), FT_WRITE(sums)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)ft_columns(sums)},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC((uint32_t)ft_columns(sums)),
+                               FT_FLAT(g, count),
                                .flops = count,
                                .bytes = 8.0 * count});
 }
@@ -76,11 +71,9 @@ static void emit_row_sums(filtra_graph *g, const char *label, filtra_tensor *sum
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "embedding/row_sums",
                                .args = {FT_READ(sums), FT_READ(heads), FT_TARGET(rows, accumulate)},
-                               .push = push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {columns, accumulate},
-                               .spec_count = 2,
+                               FT_SPEC(columns, accumulate),
                                .groups = {ft_flat_groups(g, push[0]), chunks.splits}});
 }
 
@@ -131,18 +124,13 @@ filtra_tensor *filtra_embedding(filtra_graph *g, filtra_tensor *table, filtra_te
   ft_call(g, &(ft_kernel_call){.label = "embedding",
                                .kernel = "embedding/embedding",
                                .args = {FT_READ(table), FT_READ(tokens), FT_WRITE(y)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)shape[2]},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, push[0])},
+                               FT_PUSH(push),
+                               FT_SPEC((uint32_t)shape[2]),
+                               FT_FLAT(g, push[0]),
                                .bytes = 8.0 * push[0]});
-  struct embedding *c = ft_tape(g, "embedding", embedding_backward, sizeof *c, 2,
-                                (filtra_tensor *[]){table, tokens}, 1, &y);
-  if (!c) return NULL;
-  *c = (struct embedding){table, tokens, y};
-  return y;
+  const struct embedding call = {table, tokens, y};
+  return ft_tape(g, "embedding", embedding_backward, &call, sizeof call, 2,
+                 (filtra_tensor *[]){table, tokens}, 1, &y);
 }
 
 /* ---- learned positions ---- */
@@ -176,16 +164,13 @@ filtra_tensor *filtra_add_positions(filtra_graph *g, filtra_tensor *x, filtra_te
                  .label = "add_positions",
                  .kernel = "embedding/positions",
                  .args = {FT_READ(x), FT_READ(table), FT_WRITE(y)},
-                 .push = push,
-                 .push_size = sizeof push,
+                 FT_PUSH(push),
                  .workgroup = FT_FLAT_WORKGROUP,
                  .groups = {ft_flat_groups(g, push[0]), ft_batch_groups(g, push[0], push[1])},
                  .bytes = 8.0 * (double)filtra_tensor_elements(x)});
-  struct positions *c = ft_tape(g, "add_positions", positions_backward, sizeof *c, 2,
-                                (filtra_tensor *[]){x, table}, 1, &y);
-  if (!c) return NULL;
-  *c = (struct positions){x, table, y};
-  return y;
+  const struct positions call = {x, table, y};
+  return ft_tape(g, "add_positions", positions_backward, &call, sizeof call, 2,
+                 (filtra_tensor *[]){x, table}, 1, &y);
 }
 
 /* ---- sinusoids ---- */
@@ -229,16 +214,12 @@ filtra_tensor *ft_add_sinusoids_from(filtra_graph *g, filtra_tensor *x, filtra_t
   ft_call(g, &(ft_kernel_call){.label = "add_sinusoids",
                                .kernel = "embedding/sinusoids",
                                .args = {FT_READ(x), FT_READ(first), FT_WRITE(y)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)x->shape[2], first != NULL},
-                               .spec_count = 2,
+                               FT_SPEC((uint32_t)x->shape[2], first != NULL),
                                .groups = {ft_flat_groups(g, push.period),
                                           ft_batch_groups(g, push.period, push.batch)},
                                .bytes = 8.0 * (double)filtra_tensor_elements(x)});
-  struct positions *c = ft_tape(g, "add_sinusoids", sinusoids_backward, sizeof *c, 1, &x, 1, &y);
-  if (!c) return NULL;
-  *c = (struct positions){x, NULL, y};
-  return y;
+  const struct positions call = {x, NULL, y};
+  return ft_tape(g, "add_sinusoids", sinusoids_backward, &call, sizeof call, 1, &x, 1, &y);
 }

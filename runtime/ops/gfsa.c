@@ -49,12 +49,9 @@ static void emit_combine(filtra_graph *g, const struct gfsa *c) {
                                .args = {FT_READ(v), FT_READ(c->first.y), FT_READ(c->second.y),
                                         FT_WRITE(c->y), FT_READ(c->w[0]), FT_READ(c->w[1]),
                                         FT_READ(c->w[2])},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)v->shape[1], (uint32_t)v->shape[3]},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(push),
+                               FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
+                               FT_FLAT(g, count),
                                .flops = 6.0 * (double)count,
                                .bytes = 16.0 * (double)count});
 }
@@ -90,11 +87,9 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
                                         FT_READ(c->second.y), FT_READ(c->w[0]), FT_READ(c->w[1]),
                                         FT_READ(c->w[2]), FT_WRITE(pairs), FT_WRITE(delta),
                                         FT_TARGET(dv, add)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
-                               .spec = {(uint32_t)a->v->shape[1], (uint32_t)a->v->shape[3], add},
-                               .spec_count = 3,
+                               FT_SPEC((uint32_t)a->v->shape[1], (uint32_t)a->v->shape[3], add),
                                .groups = {grid.groups},
                                .flops = 9 * elements,
                                .bytes = 40 * elements});
@@ -119,11 +114,9 @@ static filtra_tensor *emit_products(filtra_graph *g, const struct gfsa *c, filtr
                                .kernel = ft_kernel_name(dev, "gfsa/products"),
                                .args = {FT_READ(dy), FT_READ(v), FT_READ(c->first.y),
                                         FT_READ(c->second.y), FT_WRITE(products)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
-                               .spec = {(uint32_t)v->shape[1], (uint32_t)v->shape[3]},
-                               .spec_count = 2,
+                               FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
                                .groups = {grid.groups},
                                .flops = 7 * elements,
                                .bytes = 16 * elements});
@@ -144,11 +137,9 @@ static void emit_coefficient(filtra_graph *g, const struct gfsa *c, filtra_tenso
   ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
                                .kernel = ft_kernel_name(dev, "gfsa/coefficient"),
                                .args = {FT_READ(products), FT_TARGET(dw, add)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = ft_caps_of(dev)->row_workgroup,
-                               .spec = {add},
-                               .spec_count = 1,
+                               FT_SPEC(add),
                                .groups = {(uint32_t)v->shape[1]},
                                .bytes = 12.0 * (double)rows_of(c)});
 }
@@ -214,14 +205,13 @@ filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, 
   call.second.lse = ft_tensor_like(g, call.first.lse, "log-sum-exp");
   call.y = ft_tensor_token_major(g, "gfsa", call.first.y->shape);
   if (!call.second.y || !call.second.lse || !call.y) return NULL;
-  struct gfsa *c = ft_tape(g, "gfsa", gfsa_backward, sizeof *c, 7,
-                           (filtra_tensor *[]){q, k, v, call.first.bias, w0, w1, wK}, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  ft_attention_emit_forward(g, "gfsa", &c->first);
-  ft_attention_emit_forward(g, "gfsa", &c->second);
-  emit_combine(g, c);
-  return c->y;
+  if (!ft_tape(g, "gfsa", gfsa_backward, &call, sizeof call, 7,
+               (filtra_tensor *[]){q, k, v, call.first.bias, w0, w1, wK}, 1, &call.y))
+    return NULL;
+  ft_attention_emit_forward(g, "gfsa", &call.first);
+  ft_attention_emit_forward(g, "gfsa", &call.second);
+  emit_combine(g, &call);
+  return call.y;
 }
 
 filtra_tensor *ft_gfsa_combine(filtra_graph *g, filtra_tensor *v, filtra_tensor *u,

@@ -31,12 +31,9 @@ static void emit_givens(filtra_graph *g, const struct givens *c, ft_arg rotation
               .args = {FT_READ(c->angle[0]), FT_READ(c->angle[1]), FT_READ(c->angle[2]), rotations,
                        FT_TARGET(t->angle[0], t->add[0]), FT_TARGET(t->angle[1], t->add[1]),
                        FT_TARGET(t->angle[2], t->add[2]), FT_READ(c->mask)},
-              .push = push,
-              .push_size = sizeof push,
-              .workgroup = FT_FLAT_WORKGROUP,
-              .groups = {ft_flat_groups(g, push[0])},
-              .spec = {backward},
-              .spec_count = 1,
+              FT_PUSH(push),
+              FT_FLAT(g, push[0]),
+              FT_SPEC(backward),
               .flops = 100.0 * push[0],
               .bytes = (backward ? 56.0 : 44.0) * push[0]});
 }
@@ -66,10 +63,10 @@ filtra_tensor *filtra_givens(filtra_graph *g, filtra_tensor *alpha, filtra_tenso
   if (mask && !ft_usable_shape(g, mask, 2, tokens, "givens", "mask")) return NULL;
   filtra_tensor *rotations = ft_tensor_new(g, "rotations", FILTRA_F32, 4,
                                            (int64_t[]){alpha->shape[0], alpha->shape[1], 4, 2});
-  struct givens *c = ft_tape(g, "givens", givens_backward, sizeof *c, ANGLES,
-                             (filtra_tensor *[]){alpha, beta, gamma}, 1, &rotations);
-  if (!c || !rotations) return NULL;
-  *c = (struct givens){{alpha, beta, gamma}, mask, rotations};
-  emit_givens(g, c, (ft_arg)FT_WRITE(rotations), &(struct targets){0});
+  const struct givens call = {{alpha, beta, gamma}, mask, rotations};
+  if (!ft_tape(g, "givens", givens_backward, &call, sizeof call, ANGLES,
+               (filtra_tensor *[]){alpha, beta, gamma}, 1, &rotations))
+    return NULL;
+  emit_givens(g, &call, (ft_arg)FT_WRITE(rotations), &(struct targets){0});
   return rotations;
 }

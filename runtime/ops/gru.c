@@ -85,18 +85,17 @@ static ft_kernel_call step_call(const struct gru *c, const gru_plan *plan, const
                                 const struct gru_push *push) {
   int64_t width = ft_columns(c->y);
   double cells = (double)push->batch * (double)width * (push->end - push->first);
-  return (ft_kernel_call){.label = label,
-                          .kernel = plan->kernel,
-                          .push = push,
-                          .push_size = sizeof *push,
-                          .workgroup = plan->workgroup,
-                          .subgroup = plan->subgroup,
-                          .spec = {(uint32_t)width, plan->rows, plan->units, plan->held,
-                                   plan->slices, c->inner != NULL},
-                          .spec_count = 6,
-                          .groups = {divide_up(push->batch, plan->rows)},
-                          .flops = 6 * cells * (double)width,
-                          .bytes = 4 * cells * (c->inner ? 8 : 4)};
+  return (ft_kernel_call){
+      .label = label,
+      .kernel = plan->kernel,
+      .push = push,
+      .push_size = sizeof *push,
+      .workgroup = plan->workgroup,
+      .subgroup = plan->subgroup,
+      FT_SPEC((uint32_t)width, plan->rows, plan->units, plan->held, plan->slices, c->inner != NULL),
+      .groups = {divide_up(push->batch, plan->rows)},
+      .flops = 6 * cells * (double)width,
+      .bytes = 4 * cells * (c->inner ? 8 : 4)};
 }
 
 static void emit_forward(filtra_graph *g, const struct gru *c) {
@@ -202,9 +201,6 @@ filtra_tensor *filtra_gru(filtra_graph *g, filtra_tensor *x, filtra_tensor *w_ih
     if (!s.inner) return NULL;
   }
   emit_forward(g, &s);
-  struct gru *c = ft_tape(g, "gru", gru_backward, sizeof *c, 3,
-                          (filtra_tensor *[]){s.gates, w_hh, b_hh}, 1, &s.y);
-  if (!c) return NULL;
-  *c = s;
-  return c->y;
+  return ft_tape(g, "gru", gru_backward, &s, sizeof s, 3, (filtra_tensor *[]){s.gates, w_hh, b_hh},
+                 1, &s.y);
 }

@@ -125,14 +125,12 @@ static void differentiate(filtra_graph *g, const filtra_kernel *k, const char *l
     else
       outputs[output_count++] = t;
   }
-  void *context =
-      ft_tape(g, label, k->backward, k->context_size, input_count, inputs, output_count, outputs);
-  if (context && k->context_size) memcpy(context, k->context, k->context_size);
+  ft_tape(g, label, k->backward, k->context, k->context_size, input_count, inputs, output_count,
+          outputs);
 }
 
 filtra_status filtra_kernel_record(filtra_graph *g, const filtra_kernel *kernel) {
-  FT_NEED(g);
-  FT_NEED(kernel);
+  FT_NEED(g, kernel);
   const ft_module *module = NULL;
   FT_TRY(ft_graph_status(g));
   filtra_status status = check_kernel(g, kernel);

@@ -84,12 +84,9 @@ static void emit_polynomial(filtra_graph *g, const struct polynomial *c, const f
                                .kernel = "kernel_polynomial/polynomial",
                                .args = {FT_READ(c->x), FT_READ(c->coefficients), FT_READ(dy),
                                         FT_TARGET(to, accumulate)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {terms, dy != NULL, accumulate},
-                               .spec_count = 3,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC(terms, dy != NULL, accumulate),
+                               FT_FLAT(g, push.count),
                                .flops = 4.0 * terms * push.count,
                                .bytes = (dy ? 12.0 : 8.0) * push.count});
 }
@@ -105,11 +102,9 @@ static void emit_coefficients(filtra_graph *g, const struct polynomial *c, const
   ft_call(g, &(ft_kernel_call){.label = "kernel_polynomial.backward",
                                .kernel = ft_kernel_name(dev, "kernel_polynomial/coefficients"),
                                .args = {FT_READ(c->x), FT_READ(dy), FT_WRITE(sums)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = ft_caps_of(dev)->row_workgroup,
-                               .spec = {(uint32_t)shape[1]},
-                               .spec_count = 1,
+                               FT_SPEC((uint32_t)shape[1]),
                                .groups = {(uint32_t)groups},
                                .flops = 4.0 * (double)shape[1] * push.count,
                                .bytes = 8.0 * push.count});
@@ -147,11 +142,8 @@ filtra_tensor *filtra_kernel_polynomial(filtra_graph *g, filtra_tensor *x,
   for (int64_t k = 0; k < coefficients->shape[0]; k++)
     call.damping[k] = damping ? damping[k] : 1;
   emit_polynomial(g, &call, NULL, call.y, false);
-  struct polynomial *c = ft_tape(g, "kernel_polynomial", polynomial_backward, sizeof *c, 2,
-                                 (filtra_tensor *[]){x, coefficients}, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "kernel_polynomial", polynomial_backward, &call, sizeof call, 2,
+                 (filtra_tensor *[]){x, coefficients}, 1, &call.y);
 }
 
 /* ---- the loss ---- */
@@ -167,11 +159,9 @@ static void emit_loss(filtra_graph *g, const char *label, const filtra_tensor *w
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "kernel_polynomial/loss",
                                .args = {FT_READ(w), FT_READ(dy), FT_TARGET(to, accumulate)},
-                               .push = push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = 1,
-                               .spec = {dy != NULL, accumulate},
-                               .spec_count = 2});
+                               FT_SPEC(dy != NULL, accumulate)});
 }
 
 static void loss_backward(filtra_graph *g, const void *context) {
@@ -193,9 +183,7 @@ filtra_tensor *filtra_kernel_polynomial_loss(filtra_graph *g, filtra_tensor *coe
   filtra_tensor *y = ft_tensor_new(g, "kernel_polynomial_loss", FILTRA_F32, 1, &samples);
   if (!y) return NULL;
   emit_loss(g, "kernel_polynomial_loss", coefficients, NULL, y, false);
-  struct loss *c = ft_tape(g, "kernel_polynomial_loss", loss_backward, sizeof *c, 1,
-                           (filtra_tensor *[]){coefficients}, 1, &y);
-  if (!c) return NULL;
-  *c = (struct loss){coefficients, y};
-  return y;
+  const struct loss call = {coefficients, y};
+  return ft_tape(g, "kernel_polynomial_loss", loss_backward, &call, sizeof call, 1,
+                 (filtra_tensor *[]){coefficients}, 1, &y);
 }

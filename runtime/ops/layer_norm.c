@@ -21,12 +21,10 @@ static void emit_x_gradient(filtra_graph *g, const struct layer_norm *c, filtra_
                             .kernel = ft_kernel_name(dev, "layer_norm/backward"),
                             .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->mean),
                                      FT_READ(c->rstd), FT_TARGET(dx, accumulate)},
-                            .push = push,
-                            .push_size = sizeof push,
+                            FT_PUSH(push),
                             .workgroup = grid.workgroup,
                             .groups = {grid.groups},
-                            .spec = {accumulate},
-                            .spec_count = 1,
+                            FT_SPEC(accumulate),
                             .flops = 14 * elements,
                             .bytes = 12 * elements});
 }
@@ -52,12 +50,10 @@ static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, f
                  .kernel = "layer_norm/columns",
                  .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->mean), FT_READ(c->rstd),
                           FT_WRITE(gain_sums), FT_WRITE(bias_sums)},
-                 .push = push,
-                 .push_size = sizeof push,
+                 FT_PUSH(push),
                  .workgroup = caps->row_workgroup,
                  .groups = {(uint32_t)((columns + block - 1) / block), (uint32_t)sums_shape[0]},
-                 .spec = {held},
-                 .spec_count = 1,
+                 FT_SPEC(held),
                  .flops = 5 * elements,
                  .bytes = 8 * elements});
   if (gain) ft_emit_sum_leading(g, "layer_norm.backward", gain_sums, gain, accumulate_gain);
@@ -98,10 +94,11 @@ filtra_tensor *filtra_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
   filtra_tensor *y = ft_tensor_like(g, x, "layer_norm");
   filtra_tensor *mean = ft_tensor_new(g, "mean", FILTRA_F32, 1, &rows);
   filtra_tensor *rstd = ft_tensor_new(g, "rstd", FILTRA_F32, 1, &rows);
-  struct layer_norm *c = ft_tape(g, "layer_norm", layer_norm_backward, sizeof *c, 3,
-                                 (filtra_tensor *[]){x, gain, bias}, 1, &y);
-  if (!c || !y || !mean || !rstd) return NULL;
-  *c = (struct layer_norm){x, gain, bias, mean, rstd, y};
+  const struct layer_norm call = {x, gain, bias, mean, rstd, y};
+  if (!ft_tape(g, "layer_norm", layer_norm_backward, &call, sizeof call, 3,
+               (filtra_tensor *[]){x, gain, bias}, 1, &y) ||
+      !mean || !rstd)
+    return NULL;
   filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, rows);
   struct {
@@ -113,8 +110,7 @@ filtra_tensor *filtra_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
                                .kernel = ft_kernel_name(dev, "layer_norm/forward"),
                                .args = {FT_READ(x), FT_READ(gain), FT_READ(bias), FT_WRITE(y),
                                         FT_WRITE(mean), FT_WRITE(rstd)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
                                .groups = {grid.groups},
                                .flops = 8 * elements,

@@ -25,12 +25,9 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
                                .kernel = "linear/backward",
                                .args = {FT_READ(dy), FT_READ(s->z), FT_WRITE(dz),
                                         FT_READ(random ? ft_graph_random_state(g) : NULL)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)s->activation, random},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC((uint32_t)s->activation, random),
+                               FT_FLAT(g, push.count),
                                .bytes = (s->z ? 12.0 : 8.0) * push.count});
   return dz;
 }
@@ -145,9 +142,6 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
     if (!s.z) return NULL;
   }
   emit_forward(g, &s, stored_z);
-  struct linear *kept = ft_tape(g, "linear", linear_backward, sizeof *kept, 4,
-                                (filtra_tensor *[]){x, w, b, s.residual}, 1, &s.y);
-  if (!kept) return NULL;
-  *kept = s;
-  return s.y;
+  return ft_tape(g, "linear", linear_backward, &s, sizeof s, 4,
+                 (filtra_tensor *[]){x, w, b, s.residual}, 1, &s.y);
 }

@@ -42,12 +42,9 @@ static void cross_entropy_backward(filtra_graph *g, const void *context) {
                                .kernel = "loss/cross_entropy_gradient",
                                .args = {FT_READ(c->logits), FT_READ(c->labels), FT_READ(c->scale),
                                         FT_READ(ft_grad(g, c->loss)), FT_TARGET(dx, accumulate)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)ft_columns(dx), accumulate},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC((uint32_t)ft_columns(dx), accumulate),
+                               FT_FLAT(g, push.count),
                                .flops = 4.0 * push.count,
                                .bytes = 8.0 * push.count});
 }
@@ -72,17 +69,14 @@ filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits, filt
                  .label = "cross_entropy",
                  .kernel = ft_kernel_name(dev, "loss/cross_entropy"),
                  .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(loss), FT_WRITE(scale)},
-                 .push = &push,
-                 .push_size = sizeof push,
+                 FT_PUSH(push),
                  .workgroup = grid.workgroup,
                  .groups = {grid.groups},
                  .flops = 4.0 * (double)filtra_tensor_elements(logits),
                  .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
-  struct cross_entropy *c =
-      ft_tape(g, "cross_entropy", cross_entropy_backward, sizeof *c, 1, &logits, 1, &loss);
-  if (!c) return NULL;
-  *c = (struct cross_entropy){logits, labels, loss, scale, smoothing};
-  return loss;
+  const struct cross_entropy call = {logits, labels, loss, scale, smoothing};
+  return ft_tape(g, "cross_entropy", cross_entropy_backward, &call, sizeof call, 1, &logits, 1,
+                 &loss);
 }
 
 /* ---- squared and absolute error ---- */
@@ -103,12 +97,9 @@ static void error_backward(filtra_graph *g, const void *context) {
                                .kernel = "loss/error_gradient",
                                .args = {FT_READ(c->x), FT_READ(c->y), FT_READ(ft_grad(g, c->loss)),
                                         FT_TARGET(dx, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)ft_columns(dx), c->absolute, accumulate},
-                               .spec_count = 3,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC((uint32_t)ft_columns(dx), c->absolute, accumulate),
+                               FT_FLAT(g, count),
                                .bytes = 12.0 * count});
 }
 
@@ -126,17 +117,13 @@ static filtra_tensor *error_of(filtra_graph *g, filtra_tensor *x, filtra_tensor 
   ft_call(g, &(ft_kernel_call){.label = op,
                                .kernel = ft_kernel_name(dev, "loss/error"),
                                .args = {FT_READ(x), FT_READ(y), FT_WRITE(loss)},
-                               .push = push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
-                               .spec = {absolute},
-                               .spec_count = 1,
+                               FT_SPEC(absolute),
                                .groups = {grid.groups},
                                .bytes = 4.0 * (double)filtra_tensor_elements(x)});
-  struct error *c = ft_tape(g, op, error_backward, sizeof *c, 1, &x, 1, &loss);
-  if (!c) return NULL;
-  *c = (struct error){x, y, loss, absolute};
-  return loss;
+  const struct error call = {x, y, loss, absolute};
+  return ft_tape(g, op, error_backward, &call, sizeof call, 1, &x, 1, &loss);
 }
 
 filtra_tensor *filtra_squared_error(filtra_graph *g, filtra_tensor *x, filtra_tensor *y) {
@@ -163,12 +150,11 @@ filtra_tensor *filtra_accuracy(filtra_graph *g, filtra_tensor *logits, filtra_te
   ft_call(g, &(ft_kernel_call){.label = "accuracy",
                                .kernel = ft_kernel_name(dev, "loss/accuracy"),
                                .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(hit)},
-                               .push = push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
                                .groups = {grid.groups},
                                .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
-  return ft_tape(g, "accuracy", NULL, 0, 1, &logits, 1, &hit) ? hit : NULL;
+  return ft_tape(g, "accuracy", NULL, NULL, 0, 1, &logits, 1, &hit);
 }
 
 /* ---- weighted mean ---- */
@@ -187,12 +173,9 @@ static void weighted_mean_backward(filtra_graph *g, const void *context) {
                                .kernel = "loss/weighted_mean_gradient",
                                .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->scale),
                                         FT_READ(c->weights), FT_TARGET(dx, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {accumulate},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, count)}});
+                               FT_PUSH(count),
+                               FT_SPEC(accumulate),
+                               FT_FLAT(g, count)});
 }
 
 filtra_tensor *filtra_weighted_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights) {
@@ -211,12 +194,7 @@ filtra_tensor *filtra_weighted_mean(filtra_graph *g, filtra_tensor *x, filtra_te
                  .label = "weighted_mean",
                  .kernel = ft_kernel_name(dev, "loss/weighted_mean"),
                  .args = {FT_READ(x), FT_READ(weights), FT_WRITE(call.y), FT_WRITE(call.scale)},
-                 .push = &count,
-                 .push_size = sizeof count,
+                 FT_PUSH(count),
                  .workgroup = ft_caps_of(dev)->row_workgroup});
-  struct weighted_mean *c =
-      ft_tape(g, "weighted_mean", weighted_mean_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "weighted_mean", weighted_mean_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

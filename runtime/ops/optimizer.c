@@ -64,12 +64,9 @@ void ft_emit_accumulate(filtra_graph *g, filtra_tensor *x, filtra_tensor *scale,
   ft_call(g, &(ft_kernel_call){.label = "accumulate",
                                .kernel = "optimizer/accumulate",
                                .args = {FT_READ(x), FT_READ(scale), FT_TARGET(sum, more)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {more},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC(more),
+                               FT_FLAT(g, count),
                                .flops = 2.0 * count,
                                .bytes = 12.0 * count});
 }
@@ -87,8 +84,7 @@ static void emit_square_sums(filtra_graph *g, filtra_tensor *x, const filtra_ten
   ft_call(g, &(ft_kernel_call){.label = "gradient_norm",
                                .kernel = ft_kernel_name(dev, "optimizer/square_sums"),
                                .args = {FT_READ(x), FT_WRITE(sums)},
-                               .push = &count,
-                               .push_size = sizeof count,
+                               FT_PUSH(count),
                                .workgroup = ft_caps_of(dev)->row_workgroup,
                                .groups = {(uint32_t)filtra_tensor_elements(sums)},
                                .flops = 2.0 * count,
@@ -131,8 +127,7 @@ filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tenso
                                .kernel = ft_kernel_name(dev, "optimizer/watch"),
                                .args = {FT_READ(sums), FT_READ(loss), FT_READ(inputs),
                                         FT_UPDATE(state), FT_WRITE(metrics)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = ft_caps_of(dev)->row_workgroup});
   return metrics;
 }
@@ -158,10 +153,8 @@ void ft_emit_adam(filtra_graph *g, const ft_adam_tensors *t, int64_t decayed, fi
                                .args = {FT_UPDATE(t->values), FT_READ(t->gradients),
                                         FT_UPDATE(t->first), FT_UPDATE(t->second), FT_READ(inputs),
                                         FT_READ(metrics)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(push),
+                               FT_FLAT(g, count),
                                .flops = 15.0 * count,
                                .bytes = 28.0 * count});
 }

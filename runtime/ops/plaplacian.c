@@ -180,19 +180,18 @@ filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tenso
   call.family_constant = o->eps != 0 ? o->eps : (float)EPS_DEFAULT;
   call.flags |= option_flags(o);
   free(exponent);
-  ft_attention *c = ft_tape(g, "plaplacian", plaplacian_backward, sizeof *c, 4,
-                            (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
+  if (!ft_tape(g, "plaplacian", plaplacian_backward, &call, sizeof call, 4,
+               (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y))
+    return NULL;
   ft_attention_emit(
-      g, c,
+      g, &call,
       &(ft_attention_dispatch){
           .label = "plaplacian",
           .kernel = KERNEL("forward"),
-          .groups = {ft_attention_blocks(q->shape[2], c->tiling.rows), ft_attention_heads(c)},
-          .lse = FT_WRITE(c->lse),
+          .groups = {ft_attention_blocks(q->shape[2], call.tiling.rows), ft_attention_heads(&call)},
+          .lse = FT_WRITE(call.lse),
           .delta = FT_READ(NULL),
-          .result = {FT_WRITE(c->y), FT_READ(NULL)},
+          .result = {FT_WRITE(call.y), FT_READ(NULL)},
           .columns = q->shape[3] + 3 * v->shape[3]});
-  return c->y;
+  return call.y;
 }

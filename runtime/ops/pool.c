@@ -13,13 +13,11 @@ static filtra_tensor *emit_mask(filtra_graph *g, const char *label, filtra_tenso
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "pool/mask",
                                .args = {FT_READ(source), FT_WRITE(mask)},
-                               .push = push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {by_length},
-                               .spec_count = 1,
+                               FT_SPEC(by_length),
                                .groups = {ft_flat_groups(g, n), ft_batch_groups(g, n, batch)}});
-  return ft_tape(g, label, NULL, 0, 1, &source, 1, &mask) ? mask : NULL;
+  return ft_tape(g, label, NULL, NULL, 0, 1, &source, 1, &mask);
 }
 
 filtra_tensor *filtra_token_mask(filtra_graph *g, filtra_tensor *tokens) {
@@ -53,11 +51,9 @@ static void pool_mean_backward(filtra_graph *g, const void *context) {
                  .kernel = "pool/mean_gradient",
                  .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->scale), FT_READ(c->mask),
                           FT_TARGET(dx, accumulate)},
-                 .push = push,
-                 .push_size = sizeof push,
+                 FT_PUSH(push),
                  .workgroup = FT_FLAT_WORKGROUP,
-                 .spec = {(uint32_t)columns, c->mask != NULL, accumulate},
-                 .spec_count = 3,
+                 FT_SPEC((uint32_t)columns, c->mask != NULL, accumulate),
                  .groups = {ft_flat_groups(g, n * columns), ft_batch_groups(g, n * columns, batch)},
                  .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
 }
@@ -75,24 +71,18 @@ static void emit_mean(filtra_graph *g, const struct pool *c, bool over_all) {
   ft_call(g, &(ft_kernel_call){.label = "pool_mean",
                                .kernel = "pool/sums",
                                .args = {FT_READ(c->x), FT_READ(c->mask), FT_WRITE(sums)},
-                               .push = parts,
-                               .push_size = sizeof parts,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)columns, c->mask != NULL},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, parts[0])},
+                               FT_PUSH(parts),
+                               FT_SPEC((uint32_t)columns, c->mask != NULL),
+                               FT_FLAT(g, parts[0]),
                                .flops = (double)filtra_tensor_elements(c->x),
                                .bytes = 4.0 * (double)filtra_tensor_elements(c->x)});
   uint32_t whole[] = {(uint32_t)(batch * columns), (uint32_t)ranges, over_all ? (uint32_t)n : 0};
   ft_call(g, &(ft_kernel_call){.label = "pool_mean",
                                .kernel = "pool/mean",
                                .args = {FT_READ(sums), FT_WRITE(c->y), FT_WRITE(c->scale)},
-                               .push = whole,
-                               .push_size = sizeof whole,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)columns},
-                               .spec_count = 1,
-                               .groups = {ft_flat_groups(g, whole[0])}});
+                               FT_PUSH(whole),
+                               FT_SPEC((uint32_t)columns),
+                               FT_FLAT(g, whole[0])});
 }
 
 static bool usable_sequence(filtra_graph *g, const filtra_tensor *x, const char *op) {
@@ -120,10 +110,7 @@ filtra_tensor *filtra_pool_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor
   call.scale = ft_tensor_new(g, "pool scale", FILTRA_F32, 1, &x->shape[0]);
   if (!call.y || !call.scale) return NULL;
   emit_mean(g, &call, over_all);
-  struct pool *c = ft_tape(g, "pool_mean", pool_mean_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "pool_mean", pool_mean_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }
 
 static void emit_mask_tokens(filtra_graph *g, const char *label, const filtra_tensor *from,
@@ -132,12 +119,9 @@ static void emit_mask_tokens(filtra_graph *g, const char *label, const filtra_te
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "pool/mask_tokens",
                                .args = {FT_READ(from), FT_READ(mask), FT_TARGET(to, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {(uint32_t)ft_columns(to), accumulate},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC((uint32_t)ft_columns(to), accumulate),
+                               FT_FLAT(g, count),
                                .bytes = 8.0 * count});
 }
 
@@ -153,10 +137,8 @@ filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x, filtra_tens
   filtra_tensor *y = ft_tensor_like(g, x, "mask_tokens");
   if (!y) return NULL;
   emit_mask_tokens(g, "mask_tokens", x, mask, y, false);
-  struct pool *c = ft_tape(g, "mask_tokens", mask_tokens_backward, sizeof *c, 1, &x, 1, &y);
-  if (!c) return NULL;
-  *c = (struct pool){.x = x, .mask = mask, .y = y};
-  return y;
+  const struct pool call = {.x = x, .mask = mask, .y = y};
+  return ft_tape(g, "mask_tokens", mask_tokens_backward, &call, sizeof call, 1, &x, 1, &y);
 }
 
 /* ---- first token ---- */
@@ -182,10 +164,8 @@ filtra_tensor *filtra_pool_first(filtra_graph *g, filtra_tensor *x) {
       ft_tensor_new(g, "pool_first", FILTRA_F32, 2, (int64_t[]){x->shape[0], x->shape[2]});
   if (!y) return NULL;
   ft_emit_copy(g, first_token(g, x), y, false);
-  struct pool *c = ft_tape(g, "pool_first", pool_first_backward, sizeof *c, 1, &x, 1, &y);
-  if (!c) return NULL;
-  *c = (struct pool){.x = x, .y = y};
-  return y;
+  const struct pool call = {.x = x, .y = y};
+  return ft_tape(g, "pool_first", pool_first_backward, &call, sizeof call, 1, &x, 1, &y);
 }
 
 /* ---- channels ---- */
@@ -198,12 +178,9 @@ static void emit_channels(filtra_graph *g, const char *label, const char *kernel
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = kernel,
                                .args = {FT_READ(from), FT_TARGET(to, accumulate)},
-                               .push = &count,
-                               .push_size = sizeof count,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {channels, bins, accumulate},
-                               .spec_count = 3,
-                               .groups = {ft_flat_groups(g, count)},
+                               FT_PUSH(count),
+                               FT_SPEC(channels, bins, accumulate),
+                               FT_FLAT(g, count),
                                .flops = elements,
                                .bytes = 4 * elements});
 }
@@ -231,8 +208,6 @@ filtra_tensor *filtra_pool_channels(filtra_graph *g, filtra_tensor *x, int64_t b
   if (!y) return NULL;
   emit_channels(g, "pool_channels", "pool/channels", x, y, (uint32_t)ft_columns(x), (uint32_t)bins,
                 false);
-  struct pool *c = ft_tape(g, "pool_channels", pool_channels_backward, sizeof *c, 1, &x, 1, &y);
-  if (!c) return NULL;
-  *c = (struct pool){.x = x, .y = y};
-  return y;
+  const struct pool call = {.x = x, .y = y};
+  return ft_tape(g, "pool_channels", pool_channels_backward, &call, sizeof call, 1, &x, 1, &y);
 }

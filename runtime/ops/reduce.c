@@ -47,12 +47,9 @@ static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tens
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "reduce/axis",
                                .args = {FT_READ(x), FT_READ(z), FT_TARGET(y, accumulate)},
-                               .push = &push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {z != NULL, accumulate},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, push.count)},
+                               FT_PUSH(push),
+                               FT_SPEC(z != NULL, accumulate),
+                               FT_FLAT(g, push.count),
                                .flops = z ? 2.0 * count : count,
                                .bytes = 4.0 * (push.count + (z ? 2.0 * count : count))});
 }
@@ -109,12 +106,9 @@ static void emit_part_largest(filtra_graph *g, const filtra_tensor *x, const fil
                  .label = "max",
                  .kernel = "reduce/largest",
                  .args = {FT_READ(x), FT_READ(x_index), FT_WRITE(y), FT_WRITE(y_index)},
-                 .push = push,
-                 .push_size = sizeof push,
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 .spec = {x_index != NULL},
-                 .spec_count = 1,
-                 .groups = {ft_flat_groups(g, push[0])},
+                 FT_PUSH(push),
+                 FT_SPEC(x_index != NULL),
+                 FT_FLAT(g, push[0]),
                  .bytes = 4.0 * (double)(axis.outer * axis.n * axis.inner) + 8.0 * push[0]});
 }
 
@@ -155,12 +149,9 @@ static void reduce_backward(filtra_graph *g, const void *context) {
                  .label = c->index ? "max.backward" : "sum.backward",
                  .kernel = "reduce/spread",
                  .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->index), FT_TARGET(dx, accumulate)},
-                 .push = &push,
-                 .push_size = sizeof push,
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 .spec = {c->index != NULL, accumulate},
-                 .spec_count = 2,
-                 .groups = {ft_flat_groups(g, push.count)},
+                 FT_PUSH(push),
+                 FT_SPEC(c->index != NULL, accumulate),
+                 FT_FLAT(g, push.count),
                  .bytes = 4.0 * push.count});
 }
 
@@ -178,10 +169,7 @@ static filtra_tensor *reduced(filtra_graph *g, const filtra_tensor *x, int axis,
 }
 
 static filtra_tensor *record(filtra_graph *g, const char *op, struct reduce call) {
-  struct reduce *c = ft_tape(g, op, reduce_backward, sizeof *c, 1, &call.x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, op, reduce_backward, &call, sizeof call, 1, &call.x, 1, &call.y);
 }
 
 static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep, const char *op,

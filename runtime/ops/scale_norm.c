@@ -37,12 +37,10 @@ static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, filtra_
                                .kernel = ft_kernel_name(dev, "scale_norm/backward"),
                                .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain),
                                         FT_READ(c->norm), FT_TARGET(dx, accumulate)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
                                .groups = {grid.groups},
-                               .spec = {c->parts, accumulate},
-                               .spec_count = 2,
+                               FT_SPEC(c->parts, accumulate),
                                .flops = 7 * elements,
                                .bytes = 12 * elements});
 }
@@ -68,12 +66,10 @@ static void emit_gain_gradient(filtra_graph *g, const struct scale_norm *c, filt
           &(ft_kernel_call){.label = "scale_norm.backward",
                             .kernel = "scale_norm/columns",
                             .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->norm), FT_WRITE(sums)},
-                            .push = &push,
-                            .push_size = sizeof push,
+                            FT_PUSH(push),
                             .workgroup = workgroup,
                             .groups = {(features + workgroup - 1) / workgroup, (uint32_t)shape[0]},
-                            .spec = {c->parts},
-                            .spec_count = 1,
+                            FT_SPEC(c->parts),
                             .flops = 3 * elements,
                             .bytes = 8 * elements});
   ft_emit_sum_leading(g, "scale_norm.backward", sums, gain, accumulate);
@@ -121,22 +117,20 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
   struct row_push push = row_arguments(&s);
   s.y = ft_tensor_like(g, x, "scale_norm");
   s.norm = ft_tensor_new(g, "norm", FILTRA_F32, 1, (int64_t[]){push.rows});
-  struct scale_norm *c = ft_tape(g, "scale_norm", scale_norm_backward, sizeof *c, 2,
-                                 (filtra_tensor *[]){x, gain}, 1, &s.y);
-  if (!c || !s.y || !s.norm) return NULL;
-  *c = s;
+  if (!ft_tape(g, "scale_norm", scale_norm_backward, &s, sizeof s, 2, (filtra_tensor *[]){x, gain},
+               1, &s.y) ||
+      !s.norm)
+    return NULL;
   filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, push.rows);
   double elements = (double)filtra_tensor_elements(x);
   ft_call(g, &(ft_kernel_call){.label = "scale_norm",
                                .kernel = ft_kernel_name(dev, "scale_norm/forward"),
                                .args = {FT_READ(x), FT_READ(gain), FT_WRITE(s.y), FT_WRITE(s.norm)},
-                               .push = &push,
-                               .push_size = sizeof push,
+                               FT_PUSH(push),
                                .workgroup = grid.workgroup,
                                .groups = {grid.groups},
-                               .spec = {s.parts},
-                               .spec_count = 1,
+                               FT_SPEC(s.parts),
                                .flops = 4 * elements,
                                .bytes = 8 * elements});
   return s.y;

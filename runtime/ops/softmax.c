@@ -25,12 +25,9 @@ static struct stats emit_stats(filtra_graph *g, struct stats x, ft_axis axis, in
                  .label = "softmax",
                  .kernel = "softmax/stats",
                  .args = {FT_READ(x.largest), FT_READ(x.sum), FT_WRITE(y.largest), FT_WRITE(y.sum)},
-                 .push = push,
-                 .push_size = sizeof push,
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 .spec = {x.sum != NULL},
-                 .spec_count = 1,
-                 .groups = {ft_flat_groups(g, push[0])},
+                 FT_PUSH(push),
+                 FT_SPEC(x.sum != NULL),
+                 FT_FLAT(g, push[0]),
                  .flops = 2.0 * count,
                  .bytes = 4.0 * count + 8.0 * push[0]});
   return y;
@@ -44,12 +41,9 @@ static void emit_apply(filtra_graph *g, const filtra_tensor *x, const filtra_ten
                                .kernel = "softmax/apply",
                                .args = {FT_READ(x), FT_READ(dy), FT_READ(row.largest),
                                         FT_READ(row.sum), FT_TARGET(y, accumulate)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .spec = {dy != NULL, accumulate},
-                               .spec_count = 2,
-                               .groups = {ft_flat_groups(g, push[0])},
+                               FT_PUSH(push),
+                               FT_SPEC(dy != NULL, accumulate),
+                               FT_FLAT(g, push[0]),
                                .flops = 3.0 * push[0],
                                .bytes = (dy ? 12.0 : 8.0) * push[0]});
 }
@@ -78,8 +72,5 @@ filtra_tensor *filtra_softmax(filtra_graph *g, filtra_tensor *x, int axis) {
     stats = emit_stats(g, stats, rest, parts);
   }
   emit_apply(g, x, NULL, stats, call.axis, call.y, false);
-  struct softmax *c = ft_tape(g, "softmax", softmax_backward, sizeof *c, 1, &x, 1, &call.y);
-  if (!c) return NULL;
-  *c = call;
-  return c->y;
+  return ft_tape(g, "softmax", softmax_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

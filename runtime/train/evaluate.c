@@ -111,9 +111,7 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
 
 filtra_status filtra_evaluate(filtra_model *model, const filtra_dataset *data, filtra_split split,
                               uint32_t batch_size, filtra_evaluation *result) {
-  FT_NEED(model);
-  FT_NEED(data);
-  FT_NEED(result);
+  FT_NEED(model, data, result);
   filtra_loader *loader;
   sums s = {.model = model, .pending_weight = -1.0};
   FT_TRY(filtra_loader_create(
@@ -127,10 +125,7 @@ filtra_status filtra_evaluate(filtra_model *model, const filtra_dataset *data, f
 
 filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, const char *split,
                                   const char *data, filtra_evaluation *result) {
-  FT_NEED(device);
-  FT_NEED(folder);
-  FT_NEED(split);
-  FT_NEED(result);
+  FT_NEED(device, folder, split, result);
   filtra_run *run;
   filtra_split which;
   filtra_dataset *set = NULL;

@@ -265,8 +265,7 @@ static filtra_status read_run(filtra_run *run) {
 }
 
 filtra_status filtra_run_open(const char *folder, filtra_run **out) {
-  FT_NEED(folder);
-  FT_NEED(out);
+  FT_NEED(folder, out);
   filtra_run *run = *out = ft_calloc(1, sizeof *run);
   if (!run) return FILTRA_ERROR_HOST_MEMORY;
   run->folder = ft_strdup(folder);
@@ -291,9 +290,7 @@ const filtra_run_info *filtra_run_get_info(const filtra_run *run) {
 filtra_status filtra_run_load_model(const filtra_run *run, filtra_device *device,
                                     filtra_model **out) {
   bool has;
-  FT_NEED(run);
-  FT_NEED(device);
-  FT_NEED(out);
+  FT_NEED(run, device, out);
   *out = NULL;
   FT_TRY(ft_run_has(run->folder, FILTRA_RUN_MODEL, &has));
   if (!has)
@@ -311,8 +308,7 @@ filtra_status filtra_run_load_model(const filtra_run *run, filtra_device *device
 
 filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filtra_split file_split,
                                    filtra_dataset **out) {
-  FT_NEED(run);
-  FT_NEED(out);
+  FT_NEED(run, out);
   return ft_run_open_data(&run->config, path, file_split, out);
 }
 

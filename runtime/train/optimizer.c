@@ -164,8 +164,7 @@ static filtra_tensor *loss_of(filtra_graph *g, const filtra_optimizer *o, bool s
 
 filtra_status filtra_optimizer_watch(filtra_optimizer *optimizer, filtra_graph *g,
                                      filtra_tensor *loss) {
-  FT_NEED(optimizer);
-  FT_NEED(g);
+  FT_NEED(optimizer, g);
   if (ft_usable_dense(g, loss, "watch", "loss") && filtra_tensor_elements(loss) != 1)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "watch: loss %s %s must have one element", loss->name,
                   ft_shape_text(loss));

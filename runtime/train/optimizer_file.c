@@ -70,15 +70,13 @@ filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file,
 }
 
 filtra_status filtra_optimizer_save(filtra_optimizer *optimizer, const char *path) {
-  FT_NEED(optimizer);
-  FT_NEED(path);
+  FT_NEED(optimizer, path);
   return ft_optimizer_write(optimizer, path, NULL, 0);
 }
 
 filtra_status filtra_optimizer_restore(filtra_optimizer *optimizer, const char *path) {
   ft_safetensors *file;
-  FT_NEED(optimizer);
-  FT_NEED(path);
+  FT_NEED(optimizer, path);
   FT_TRY(filtra_optimizer_finish(optimizer, NULL));
   FT_TRY(ft_safetensors_open(path, &file));
   filtra_status status = ft_optimizer_read(optimizer, file, path);

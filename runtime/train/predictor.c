@@ -431,9 +431,7 @@ static filtra_status new_job(const filtra_predictor *p, size_t count,
 
 filtra_status filtra_predictor_submit(filtra_predictor *predictor, size_t count,
                                       const filtra_request *requests, uint64_t *ticket) {
-  FT_NEED(predictor);
-  FT_NEED(requests);
-  FT_NEED(ticket);
+  FT_NEED(predictor, requests, ticket);
   filtra_predictor *p = predictor;
   sample *samples;
   job *j;
@@ -468,8 +466,7 @@ static job *take_job(filtra_predictor *p, uint64_t ticket) {
 
 filtra_status filtra_predictor_collect(filtra_predictor *predictor, uint64_t ticket,
                                        filtra_prediction *predictions) {
-  FT_NEED(predictor);
-  FT_NEED(predictions);
+  FT_NEED(predictor, predictions);
   job *j = take_job(predictor, ticket);
   if (!j)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -497,9 +494,7 @@ filtra_status filtra_predictor_run(filtra_predictor *predictor, size_t count,
 
 filtra_status filtra_predictor_batch(filtra_predictor *predictor, const filtra_batch *batch,
                                      float *probabilities, filtra_prediction *predictions) {
-  FT_NEED(predictor);
-  FT_NEED(batch);
-  FT_NEED(predictions);
+  FT_NEED(predictor, batch, predictions);
   const filtra_predictor *p = predictor;
   size_t outputs = (size_t)p->info.outputs;
   if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL)

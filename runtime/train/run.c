@@ -404,8 +404,7 @@ static filtra_status train(run *r) {
 }
 
 filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *options) {
-  FT_NEED(device);
-  FT_NEED(options);
+  FT_NEED(device, options);
   FT_TRY(FT_CHECK_RESERVED(filtra_run_options, options));
   if (!options->folder || !*options->folder)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "run: needs a folder (--out)");

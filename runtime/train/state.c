@@ -50,8 +50,7 @@ static void take_tuning(filtra_trainer *t, ft_tuning **tuning) {
 }
 
 filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path) {
-  FT_NEED(trainer);
-  FT_NEED(path);
+  FT_NEED(trainer, path);
   filtra_trainer *t = trainer;
   ft_safetensors *file;
   FT_TRY(filtra_trainer_finish(t, NULL));
@@ -67,7 +66,6 @@ filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path) 
 }
 
 filtra_status filtra_trainer_save(filtra_trainer *trainer, const char *path) {
-  FT_NEED(trainer);
-  FT_NEED(path);
+  FT_NEED(trainer, path);
   return ft_trainer_save(trainer, path, NULL, NULL);
 }

@@ -201,8 +201,7 @@ static filtra_status submit_step(filtra_trainer *t, ft_batch_graph *b, const fil
 
 filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
                                   filtra_step_metrics *metrics) {
-  FT_NEED(trainer);
-  FT_NEED(batch);
+  FT_NEED(trainer, batch);
   filtra_trainer *t = trainer;
   ft_batch_graph *graph = NULL;
   FT_TRY(ft_model_check_batch(t->model, batch, true));
