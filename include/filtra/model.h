@@ -124,7 +124,8 @@ FILTRA_API filtra_status filtra_model_predict(filtra_model *model, const filtra_
 FILTRA_API filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch,
                                                double *loss, double *score, double *weight);
 
-/** Bytes of device memory, as they are asked for: drivers round up. */
+/** Bytes of device memory, with the 64 KiB of slack behind each buffer. What a device takes beyond
+ * it: what the driver rounds up, and less than 1 MiB for staging and the optimizer's numbers. */
 typedef struct filtra_memory {
   uint64_t parameters;  /**< the values */
   uint64_t training;    /**< gradients and the optimizer's two moments */

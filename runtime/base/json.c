@@ -9,10 +9,16 @@
 
 enum { CONFIG_LIMIT = 16 << 20, NAME_LIMIT = 64 };
 
+bool ft_json_starved(const json_error_t *error) {
+  return !*error->text || json_error_code(error) == json_error_out_of_memory;
+}
+
 filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out) {
-  json_error_t error;
+  json_error_t error = {0};
   *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
   if (*out) return FILTRA_OK;
+  if (ft_json_starved(&error))
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: reading %s", context);
   return ft_fail(FILTRA_ERROR_INPUT, "%s:%d:%d: not valid JSON: %s", context, error.line,
                  error.column, error.text);
 }

@@ -52,6 +52,9 @@ typedef struct ft_json_field {
 /** Parses text; `context` (a file name, say) goes before line and column in errors. Duplicate keys
  * are refused. The caller releases *out with json_decref. */
 filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out);
+/** Whether memory ran out where Jansson failed; `error` was all zero before the call. Where it has
+ * nothing to say about the text, an allocation had failed. */
+bool ft_json_starved(const json_error_t *error);
 /** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
 

@@ -123,6 +123,8 @@ void ft_device_unlock(filtra_device *dev);
 /** Fails with DEVICE_MEMORY when over a limit or out of memory. The content is undefined. */
 filtra_status ft_buffer_create(filtra_device *dev, uint64_t size, ft_memory_kind kind,
                                ft_buffer *out);
+/** What a buffer of that size takes, with its slack; 0 where it is 0. */
+uint64_t ft_buffer_extent(uint64_t size);
 /** The largest size ft_buffer_create takes: the device's limit less the slack. */
 uint64_t ft_buffer_limit(const filtra_device *dev);
 /** Safe on a zeroed struct. */

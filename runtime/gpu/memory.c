@@ -95,6 +95,10 @@ static filtra_status place_buffer(filtra_device *dev, uint64_t size, ft_memory_k
   return FILTRA_OK;
 }
 
+uint64_t ft_buffer_extent(uint64_t size) {
+  return size ? size + SLACK_BYTES : 0;
+}
+
 uint64_t ft_buffer_limit(const filtra_device *dev) {
   uint64_t limit = dev->caps.info.max_allocation_bytes;
   return limit > SLACK_BYTES ? limit - SLACK_BYTES : 0;

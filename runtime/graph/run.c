@@ -121,9 +121,9 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
 filtra_status ft_graph_measure(filtra_graph *g, uint64_t *activations, uint64_t *transfers) {
   FT_TRY(ft_graph_status(g));
   FT_TRY(ft_plan_memory(g, false));
-  *activations = g->plan_bytes;
-  *transfers = g->slot_count * (lay_out_ports(g->inputs, g->input_count) +
-                                lay_out_ports(g->outputs, g->output_count));
+  *activations = ft_buffer_extent(g->plan_bytes);
+  *transfers = g->slot_count * (ft_buffer_extent(lay_out_ports(g->inputs, g->input_count)) +
+                                ft_buffer_extent(lay_out_ports(g->outputs, g->output_count)));
   return FILTRA_OK;
 }
 

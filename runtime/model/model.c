@@ -279,8 +279,8 @@ static filtra_status measure(filtra_model *model, ft_batch_graph *b, bool traini
     filtra_graph_output(b->graph, b->loss);
   FT_TRY(ft_graph_measure(b->graph, &memory->activations, &memory->transfers));
   ft_parameters_lay_out(model->params);
-  memory->parameters = model->params->bytes;
-  memory->training = training ? 3 * model->params->trained_bytes : 0;
+  memory->parameters = ft_buffer_extent(model->params->bytes);
+  memory->training = training ? 3 * ft_buffer_extent(model->params->trained_bytes) : 0;
   memory->total = memory->parameters + memory->training + memory->activations + memory->transfers;
   return FILTRA_OK;
 }

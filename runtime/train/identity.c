@@ -49,7 +49,8 @@ json_t *ft_run_identity_write(const ft_run_identity *identity) {
 static filtra_status parse(const char *path, const char *text, json_t **out) {
   int format;
   const char *id, *data;
-  *out = text ? json_loads(text, 0, NULL) : NULL;
+  filtra_status status = text ? ft_json_parse(text, strlen(text), path, out) : FILTRA_OK;
+  if (status == FILTRA_ERROR_HOST_MEMORY) return status;
   if (!*out || json_unpack(*out, "{si ss ss}", "format", &format, "id", &id, "data", &data))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: metadata \"" FT_RUN_KEY "\" is missing or damaged; it was not written by a "

@@ -172,8 +172,10 @@ static filtra_status take_position(run *r, const char *path) {
     return ft_fail(FILTRA_ERROR_INPUT, "%s: is of step %llu; the run has %llu steps", path,
                    (unsigned long long)p->step, (unsigned long long)r->total);
   filtra_loader_position at = {.epoch = (uint64_t)epoch, .batch = (uint64_t)batch};
-  filtra_status status = filtra_loader_set_position(r->loader, at);
-  return status ? ft_fail_context(FILTRA_ERROR_INPUT, "%s", path) : FILTRA_OK;
+  /* Changes were allowed: an epoch has fewer batches now, and this one is over. */
+  if (at.batch >= filtra_loader_batches(r->loader))
+    at = (filtra_loader_position){.epoch = at.epoch + 1};
+  return filtra_loader_set_position(r->loader, at);
 }
 
 /* The best model so far must be this run's. */

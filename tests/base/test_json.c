@@ -33,6 +33,35 @@ static const ft_json_field fields[] = {
     {.name = "mixer", .type = FT_JSON_ANY},
 };
 
+/* Jansson's allocations, of which the n-th fails. */
+static long allocations_left;
+
+static void *failing_malloc(size_t size) {
+  return --allocations_left ? malloc(size) : NULL;
+}
+
+/* What is read while memory runs out is all there, or the failure says so. Strings are the exception:
+ * Jansson takes one that it has no memory for as a mistake in the text. */
+static void test_memory_runs_out(void **state) {
+  (void)state;
+  static const char TEXT[] = "{\"a\": [1, 2.5, {}, true], \"b\": []}";
+  json_t *whole = json_loads(TEXT, 0, NULL), *got;
+  int starved = 0, strings = 0;
+  for (long n = 1;; n++) {
+    allocations_left = n;
+    json_set_alloc_funcs(failing_malloc, free);
+    filtra_status status = ft_json_parse(TEXT, sizeof TEXT - 1, "c.json", &got);
+    json_set_alloc_funcs(malloc, free);
+    if (!status) assert_true(json_equal(got, whole));
+    json_decref(got);
+    if (allocations_left > 0) break;
+    starved += status == FILTRA_ERROR_HOST_MEMORY;
+    strings += status == FILTRA_ERROR_INPUT;
+  }
+  assert_true(starved > 10 && strings <= 2);
+  json_decref(whole);
+}
+
 static filtra_status parse(const char *text, struct config *config) {
   json_t *object;
   FT_TRY(ft_json_parse(text, strlen(text), "c.json", &object));
@@ -166,6 +195,7 @@ static void test_load_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_memory_runs_out),
       cmocka_unit_test(test_absent_keys_are_defaults),
       cmocka_unit_test(test_reading),
       cmocka_unit_test(test_rejected),

@@ -77,7 +77,7 @@ static filtra_status keep_prediction(printer *p, json_t *object, const filtra_pr
   json_decref(more);
   if (done && !json_array_append_new(p->predictions, object)) return FILTRA_OK;
   if (!done) json_decref(object);
-  return ft_fail(FILTRA_ERROR_INPUT, "the text is not UTF-8, as JSON has to be");
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
 /* ---- lines of text ---- */
@@ -101,9 +101,14 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
   FT_TRY(read_line(p, l, &request));
   request.probabilities = is_value(p) ? NULL : p->probabilities;
   FT_TRY(filtra_predictor_run(p->predictor, 1, &request, &made));
-  if (p->predictions)
-    return keep_prediction(p, json_pack("{sI ss}", "line", (json_int_t)l->number, "text", l->line),
-                           &made, p->probabilities);
+  if (p->predictions) {
+    json_error_t error;
+    json_t *object =
+        json_pack_ex(&error, 0, "{sI ss}", "line", (json_int_t)l->number, "text", l->line);
+    if (!object && json_error_code(&error) == json_error_invalid_utf8)
+      return ft_fail(FILTRA_ERROR_INPUT, "the text is not UTF-8, as JSON has to be");
+    return keep_prediction(p, object, &made, p->probabilities);
+  }
   print_prediction(p, &made);
   printf("\t%s\n", l->line);
   fflush(stdout); /* for who asks line by line */

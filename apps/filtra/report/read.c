@@ -59,7 +59,9 @@ static filtra_status read_lines(report_run *run, metrics *m, ft_lines *lines) {
     if (broken)
       return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: not a JSON object", lines->path,
                      (unsigned long long)lines->number - 1);
-    json_t *line = status ? NULL : json_loads(lines->line, JSON_REJECT_DUPLICATES, NULL);
+    json_t *line = NULL;
+    if (!status) status = ft_json_parse(lines->line, lines->length, lines->path, &line);
+    if (status == FILTRA_ERROR_HOST_MEMORY) return status;
     broken = !json_is_object(line);
     status = broken ? FILTRA_OK : add_line(run, m, line);
     json_decref(line);

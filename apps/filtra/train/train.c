@@ -159,10 +159,14 @@ static filtra_status assign(json_t *object, const char *assignment) {
   const char *equals = strchr(assignment, '=');
   if (!equals || equals == assignment)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\" is not key=value", assignment);
-  char *path = ft_strdup(assignment);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  json_error_t error = {0};
+  json_t *value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+  char *path = value || !ft_json_starved(&error) ? ft_strdup(assignment) : NULL;
+  if (!path) {
+    json_decref(value);
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
   path[equals - assignment] = '\0';
-  json_t *value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
   if (!value) value = json_string(equals + 1);
   bool done = value && set_value(object, path, value);
   free(path);
