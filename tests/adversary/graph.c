@@ -1,0 +1,218 @@
+/* From a compiled graph to dispatches: kernels, push constants, what each call declares to touch,
+ * and which calls may overlap. */
+#include "adversary/adversary.h"
+
+#include "base/memory.h"
+#include "gpu/internal.h"
+#include "graph/parameters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- programs, once for a kernel and its constants ---- */
+
+static adv_program **programs;
+static size_t program_count, program_capacity;
+
+static bool is_program_of(const adv_program *p, const ft_pipeline *pipeline, uint64_t contraction) {
+  const adv_source *s = &p->source;
+  const ft_kernel_key *key = &pipeline->key;
+  return s->words == pipeline->source->words && s->workgroup == key->workgroup &&
+         s->subgroup == key->subgroup && s->contraction == contraction &&
+         s->spec_count == key->spec_count &&
+         !memcmp(s->spec, key->spec, key->spec_count * sizeof *key->spec);
+}
+
+static filtra_status program_of(const ft_pipeline *pipeline, uint64_t contraction,
+                                const adv_program **out) {
+  for (size_t i = 0; i < program_count; i++) {
+    *out = programs[i];
+    if (is_program_of(programs[i], pipeline, contraction)) return FILTRA_OK;
+  }
+  const adv_source source = {.name = pipeline->source->name,
+                             .words = pipeline->source->words,
+                             .bytes = pipeline->source->bytes,
+                             .workgroup = pipeline->key.workgroup,
+                             .subgroup = pipeline->key.subgroup,
+                             .spec_count = pipeline->key.spec_count,
+                             .spec = pipeline->key.spec,
+                             .contraction = contraction};
+  adv_program *made;
+  FT_TRY(adv_program_create(&source, &made));
+  FT_TRY(FT_GROW(programs, program_count, program_capacity));
+  *out = programs[program_count++] = made;
+  return FILTRA_OK;
+}
+
+void adv_programs_clear(void) {
+  for (size_t i = 0; i < program_count; i++)
+    adv_program_destroy(&programs[i]);
+  free(programs);
+  programs = NULL;
+  program_count = program_capacity = 0;
+}
+
+/* ---- memory ---- */
+
+static filtra_status add_storage(adv_memory *memory, filtra_device *dev, const ft_storage *s) {
+  const ft_buffer *b = s->buffer;
+  if (!b || adv_memory_of(memory, b)) return FILTRA_OK;
+  FT_TRY(adv_memory_add(memory, b, b->address, b->size));
+  adv_region *r = adv_memory_of(memory, b);
+  if (s->planned) return FILTRA_OK;
+  uint8_t *content = ft_calloc(b->size + 1, 1);
+  if (!content) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_download(dev, b, 0, content, b->size);
+  if (!status) adv_region_fill(r, 0, content, b->size);
+  free(content);
+  return status;
+}
+
+filtra_status adv_snapshot_take(const filtra_graph *g, adv_memory *memory) {
+  memory->next_group = memory->stretch = 1;
+  for (size_t i = 0; i < g->storage_count; i++)
+    FT_TRY(add_storage(memory, g->device, g->storages[i]));
+  for (size_t i = 0; i < g->call_count; i++)
+    for (uint32_t k = 0; k < g->calls[i].arg_count; k++)
+      if (g->calls[i].args[k].tensor)
+        FT_TRY(add_storage(memory, g->device, g->calls[i].args[k].tensor->storage));
+  return FILTRA_OK;
+}
+
+static void upload(const filtra_graph *g, const ft_slot *slot, adv_memory *memory,
+                   const adv_manner *manner) {
+  for (size_t i = 0; i < g->storage_count; i++) {
+    const ft_storage *s = g->storages[i];
+    adv_region *r = s->planned && s->buffer ? adv_memory_of(memory, s->buffer) : NULL;
+    if (r) adv_region_forget(r, s->offset, s->bytes, manner->seed);
+  }
+  for (size_t i = 0; i < g->input_count; i++) {
+    const ft_port *port = &g->inputs[i];
+    const ft_storage *s = port->tensor->storage;
+    adv_region *r = adv_memory_of(memory, s->buffer);
+    if (r && port->bytes)
+      adv_region_fill(r, s->offset + ft_tensor_span(port->tensor).low,
+                      (const uint8_t *)slot->staging.mapped + port->offset, port->bytes);
+  }
+}
+
+static filtra_status download(const filtra_graph *g, const ft_slot *slot,
+                              const adv_memory *memory) {
+  for (size_t i = 0; i < g->output_count; i++) {
+    const ft_port *port = &g->outputs[i];
+    const ft_storage *s = port->tensor->storage;
+    const adv_region *r = adv_memory_of(memory, s->buffer);
+    if (r && port->bytes)
+      memcpy((uint8_t *)slot->readback.mapped + port->offset,
+             r->data + s->offset + ft_tensor_span(port->tensor).low, port->bytes);
+  }
+  for (size_t i = 0; i < g->call_count; i++)
+    for (uint32_t k = 0; k < g->calls[i].arg_count; k++) {
+      const ft_arg *a = &g->calls[i].args[k];
+      if (!a->tensor || a->tensor->storage->planned || !(a->mode & FT_ACCESS_WRITE)) continue;
+      const ft_buffer *b = a->tensor->storage->buffer;
+      FT_TRY(ft_upload(g->device, b, 0, adv_memory_of(memory, b)->data, b->size));
+    }
+  return FILTRA_OK;
+}
+
+/* ---- what a call declares ---- */
+
+/* Sets or clears flags for all words of a tensor's elements. */
+static void permit(adv_memory *memory, const filtra_tensor *t, uint32_t flags, bool set) {
+  adv_region *r = adv_memory_of(memory, t->storage->buffer);
+  const uint64_t size = filtra_dtype_bytes(t->storage->dtype);
+  int64_t shape[FILTRA_MAX_DIMS] = {1, 1, 1, 1}, stride[FILTRA_MAX_DIMS] = {0};
+  for (int i = 0; i < t->ndim; i++) {
+    shape[i] = t->shape[i];
+    stride[i] = t->stride[i];
+  }
+  for (int64_t a = 0; a < shape[0]; a++)
+    for (int64_t b = 0; b < shape[1]; b++)
+      for (int64_t c = 0; c < shape[2]; c++)
+        for (int64_t d = 0; d < shape[3]; d++) {
+          int64_t at = t->offset + a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3];
+          adv_word *w = r->words + (t->storage->offset + (uint64_t)at * size) / 4;
+          w->flags = set ? w->flags | flags : w->flags & ~flags;
+        }
+}
+
+static void permit_call(adv_memory *memory, const ft_recorded_call *c, bool set) {
+  for (uint32_t k = 0; k < c->arg_count; k++) {
+    if (!c->args[k].tensor) continue;
+    uint32_t flags = (c->args[k].mode & FT_ACCESS_READ ? ADV_MAY_READ : 0) |
+                     (c->args[k].mode & FT_ACCESS_WRITE ? ADV_MAY_WRITE : 0);
+    permit(memory, c->args[k].tensor, set ? flags : ADV_MAY_READ | ADV_MAY_WRITE, set);
+  }
+}
+
+/* Storages that live from this call on hold nothing yet, whatever lay there before. */
+static void begin_lives(const filtra_graph *g, size_t call, adv_memory *memory, uint64_t seed) {
+  const ft_recorded_call *c = &g->calls[call];
+  for (uint32_t k = 0; k < c->arg_count; k++) {
+    const ft_storage *s = c->args[k].tensor ? c->args[k].tensor->storage : NULL;
+    bool input = false;
+    for (size_t i = 0; s && i < g->input_count; i++)
+      input = input || g->inputs[i].tensor->storage == s;
+    if (s && s->planned && !input && s->first == (int32_t)call)
+      adv_region_forget(adv_memory_of(memory, s->buffer), s->offset, s->bytes, seed);
+  }
+}
+
+/* ---- running ---- */
+
+static filtra_status run_call(const filtra_graph *g, size_t index, const adv_manner *manner,
+                              adv_memory *memory, adv_report *report) {
+  const ft_recorded_call *c = &g->calls[index];
+  const adv_program *program;
+  adv_machine *machine;
+  adv_tensor tensors[FT_MAX_ARGS];
+  uint8_t push[FT_PUSH_BYTES];
+  memcpy(push, c->push, c->push_size);
+  report->tensors = tensors;
+  report->tensor_count = 0;
+  report->call = c->label;
+  if (c->barrier) memory->stretch = memory->next_group;
+  for (uint32_t i = 0; i < c->arg_count; i++) {
+    const filtra_tensor *t = c->args[i].tensor;
+    uint64_t address = t ? ft_tensor_address(t) : 0;
+    memcpy(push + i * sizeof address, &address, sizeof address);
+    if (!t) continue;
+    ft_span span = ft_tensor_span(t);
+    uint64_t base = t->storage->buffer->address + t->storage->offset;
+    tensors[report->tensor_count++] =
+        (adv_tensor){t->name, base + span.low, base + span.high,
+                     (uint32_t)filtra_dtype_bytes(t->storage->dtype)};
+  }
+  begin_lives(g, index, memory, manner->seed);
+  FT_TRY(program_of(c->pipeline, manner->seed, &program));
+  FT_TRY(adv_machine_create(program, manner, memory, report, push, c->push_size, c->groups,
+                            &machine));
+  permit_call(memory, c, true);
+  adv_machine_run(machine);
+  permit_call(memory, c, false);
+  adv_machine_destroy(&machine);
+  report->dispatches++;
+  return FILTRA_OK;
+}
+
+filtra_status adv_run_graph(filtra_graph *g, const adv_manner *manner, adv_memory *memory,
+                            adv_report *report) {
+  const ft_slot *slot = &g->slots[g->done_slot];
+  upload(g, slot, memory, manner);
+  for (size_t i = 0; i < g->call_count; i++)
+    FT_TRY(run_call(g, i, manner, memory, report));
+  report->tensor_count = 0;
+  report->graphs++;
+  return download(g, slot, memory);
+}
+
+uint64_t adv_graph_size(const filtra_graph *g) {
+  uint64_t size = 0;
+  for (size_t i = 0; i < g->call_count; i++) {
+    const ft_recorded_call *c = &g->calls[i];
+    size += (uint64_t)c->groups[0] * c->groups[1] * c->groups[2] * c->key.workgroup;
+    size += (uint64_t)c->flops;
+  }
+  return size;
+}

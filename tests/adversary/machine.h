@@ -1,0 +1,94 @@
+/* A workgroup at work. All its invocations go through the program side by side, those that take
+ * another way waiting; who is guaranteed to be together is kept apart from who happens to be
+ * (schedule.c). */
+#ifndef ADVERSARY_MACHINE_H
+#define ADVERSARY_MACHINE_H
+
+#include "adversary/memory.h"
+#include "adversary/program.h"
+#include "adversary/report.h"
+
+enum { ADV_MAX_LANES = 1024, ADV_LANE_WORDS = ADV_MAX_LANES / 64 };
+
+/** How adversely it runs; all from a seed, of which 0 is the kindest. */
+typedef struct adv_manner {
+  uint64_t seed;     /* of rounding: the same numbers give the same results */
+  uint64_t order;    /* of everything else, which must not change a bit */
+  uint32_t subgroup; /* invocations; a pipeline's required size goes before */
+  int loose;         /* of operations with an error allowed: 0 none, -1 below, 1 above, 2 either */
+  int rounding;      /* of the exact ones, FE_TONEAREST and so on: Vulkan leaves it open */
+  bool flush;        /* denormal numbers to zero */
+  bool scattered;    /* invocations in subgroups in any order */
+  bool ragged;       /* subgroups that are not full, and more of them */
+  bool by_subgroups; /* control flow reconverges by subgroups where it was uniform in one */
+  uint64_t steps;    /* operations that an invocation may take; 0: 2^24 */
+} adv_manner;
+adv_manner adv_manner_of(uint64_t seed, uint32_t subgroup);
+
+typedef struct adv_lanes {
+  uint64_t bits[ADV_LANE_WORDS];
+} adv_lanes;
+
+typedef struct adv_frame adv_frame;
+
+typedef struct adv_machine {
+  const adv_program *p;
+  const adv_manner *manner;
+  adv_memory *memory;
+  adv_report *report;
+  uint32_t lanes, lane_words;
+  uint8_t *rows;
+  uint32_t active[ADV_MAX_LANES], active_count;
+  bool full;
+  adv_lanes all;
+  uint8_t *private_memory, *private_written, *shared;
+  adv_word *shared_words;
+  const uint8_t *push;
+  uint32_t push_size;
+  uint32_t group[3], groups[3], number; /* this workgroup, how many, its number in the run */
+  uint16_t shared_epoch, device_epoch;
+  uint32_t subgroup_size, subgroups;
+  uint16_t subgroup_of[ADV_MAX_LANES], place_of[ADV_MAX_LANES];
+  uint16_t *lane_at; /* [subgroup][place]; 0xffff: nobody */
+  uint32_t class_of[ADV_MAX_LANES], next_class, splits;
+  adv_frame *frame;
+  uint64_t steps, step_limit;
+  bool stopped;         /* it went on too long, or left what is known */
+  bool nonfinite_read;  /* the call read a NaN or an infinity */
+  bool *nonfinite_kept; /* where that outlives the workgroup */
+} adv_machine;
+
+/** Makes a machine for the workgroups of one call. */
+filtra_status adv_machine_create(const adv_program *p, const adv_manner *manner,
+                                 adv_memory *memory, adv_report *report, const void *push,
+                                 uint32_t push_size, const uint32_t groups[3], adv_machine **out);
+void adv_machine_destroy(adv_machine **machine);
+/** Runs all workgroups of the call. */
+void adv_machine_run(adv_machine *m);
+
+/* ---- what the parts of it share ---- */
+
+#define ADV_ROW(m, type, row) ((type *)((m)->rows + (size_t)(row) * (m)->lanes))
+
+/** execute.c: operations for the active invocations. */
+void adv_execute(adv_machine *m, const adv_op *ops, uint32_t count);
+/** For one invocation alone, with constants as operands; the bits of a row behind it. */
+filtra_status adv_evaluate(const adv_program *p, const adv_op *ops, uint32_t count, uint32_t row,
+                           uint64_t *bits);
+/** access.c */
+void adv_load(adv_machine *m, const adv_op *op);
+void adv_store(adv_machine *m, const adv_op *op);
+void adv_atomic(adv_machine *m, const adv_op *op);
+/** groups.c */
+void adv_subgroups(adv_machine *m, const adv_op *op);
+void adv_make_subgroups(adv_machine *m);
+/** schedule.c: a barrier for the active invocations. */
+void adv_barrier(adv_machine *m, const adv_op *op);
+void adv_set_active(adv_machine *m, const adv_lanes *lanes);
+/** floats.c: functions of GLSL.std.450, and results with the error that is allowed. */
+float adv_math(const adv_machine *m, uint32_t function, float a, float b);
+bool adv_math_known(uint32_t function);
+float adv_divide(const adv_machine *m, float a, float b);
+float adv_fma(const adv_machine *m, float a, float b, float c);
+
+#endif

@@ -1,0 +1,67 @@
+/* The device's memory as the adversary sees it: bytes, and beside each word who wrote and read it
+ * last, whether anybody did, and what the present call may do with it. */
+#ifndef ADVERSARY_MEMORY_H
+#define ADVERSARY_MEMORY_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** An access: workgroup (numbered through all calls of a run), invocation in it, and how many
+ * barriers it had passed. */
+typedef struct adv_access {
+  uint32_t group;
+  uint16_t lane, epoch;
+} adv_access;
+
+enum {
+  ADV_SEVERAL = 0xffff, /* lane: more than one invocation of the workgroup */
+  ADV_GROUPS = 0xfffe,  /* or of more than one */
+  ADV_ATOMIC = 0xfffd   /* only atomic operations */
+};
+
+enum { ADV_WRITTEN = 1, ADV_MAY_READ = 2, ADV_MAY_WRITE = 4 };
+
+typedef struct adv_word {
+  adv_access write, read;
+  uint32_t flags;
+} adv_word;
+
+typedef struct adv_region {
+  const void *key; /* whose it is */
+  uint64_t address, size;
+  uint8_t *data;
+  adv_word *words;
+} adv_region;
+
+typedef struct adv_memory {
+  adv_region *regions;
+  size_t count, capacity;
+  uint32_t stretch;    /* the first workgroup behind the last barrier between calls */
+  uint32_t next_group; /* workgroups so far + 1 */
+} adv_memory;
+
+filtra_status adv_memory_add(adv_memory *m, const void *key, uint64_t address, uint64_t size);
+adv_region *adv_memory_of(const adv_memory *m, const void *key);
+/** The region that an address lies in; NULL: none. */
+adv_region *adv_memory_at(const adv_memory *m, uint64_t address);
+void adv_memory_destroy(adv_memory *m);
+/** Bytes with a content that somebody wrote before. */
+void adv_region_fill(adv_region *r, uint64_t offset, const void *data, uint64_t size);
+/** Bytes that nobody wrote: NaNs and large numbers, drawn from the seed. */
+void adv_region_forget(adv_region *r, uint64_t offset, uint64_t size, uint64_t seed);
+
+/** What an access conflicts with; ADV_NO_CONFLICT mostly. */
+typedef enum adv_conflict { ADV_NO_CONFLICT, ADV_AFTER_WRITE, ADV_AFTER_READ } adv_conflict;
+/** Notes an access. Two of different invocations conflict if one writes, not both are atomic, and
+ * no barrier lies between; invocations of different workgroups have none before the call's end.
+ * Calls of one stretch overlap. `other` gets who it was. */
+adv_conflict adv_note_read(adv_word *w, adv_access by, uint32_t stretch, adv_access *other);
+adv_conflict adv_note_write(adv_word *w, adv_access by, uint32_t stretch, bool atomic,
+                            adv_access *other);
+
+/** A number from a seed and two words: how every choice here is made. */
+uint64_t adv_mix(uint64_t seed, uint64_t a, uint64_t b);
+
+#endif
