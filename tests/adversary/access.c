@@ -19,8 +19,7 @@ static void outside(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t ad
   bool device = op->space == ADV_DEVICE;
   snprintf(f->text, sizeof f->text, "%s %s byte %llu %s%s", who(m, lane),
            op->code == ADV_OP_LOAD || op->code == ADV_OP_LOAD64 ? "reads" : "writes",
-           (unsigned long long)address, what,
-           device ? adv_report_place(m->report, address) : "");
+           (unsigned long long)address, what, device ? adv_report_place(m->report, address) : "");
 }
 
 static void conflict(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
@@ -74,8 +73,7 @@ static bool locate(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t add
     const adv_region *r = adv_memory_at(m->memory, address);
     *t = (target){0};
     if (r)
-      *t = (target){r->data, r->words,         r->address,
-                    r->size, m->device_epoch, m->memory->stretch};
+      *t = (target){r->data, r->words, r->address, r->size, m->device_epoch, m->memory->stretch};
   }
   if (t->data && t->size >= bytes && address - t->base <= t->size - bytes) return true;
   outside(m, op, lane, address, op->space == ADV_SHARED ? "of shared memory" : "");
@@ -104,7 +102,7 @@ static bool finite(uint32_t bits) {
 }
 
 static adv_access access_of(const adv_machine *m, const target *t, uint32_t lane) {
-  return (adv_access){m->number, (uint16_t)lane, t->epoch};
+  return (adv_access){m->number, (uint16_t)lane, t->epoch, m->subgroup_of[lane], m->inner_of[lane]};
 }
 
 static uint32_t load_word(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
@@ -133,7 +131,9 @@ static void store_word(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t
   adv_conflict found = adv_note_write(w, access_of(m, t, lane), t->stretch, false, &other);
   if (found) conflict(m, op, lane, address, found, other, true);
   memcpy(t->data + offset, &bits, sizeof bits);
-  if (!op->is_float || op->space != ADV_DEVICE || finite(bits) || m->nonfinite_read) return;
+  if (!op->is_float || op->space != ADV_DEVICE || finite(bits) || m->nonfinite_read ||
+      m->report->nonfinite)
+    return;
   adv_finding *f = adv_report_note(m->report, m->p, ADV_NONFINITE, op->at);
   float number;
   memcpy(&number, &bits, sizeof number);

@@ -94,8 +94,7 @@ static bool is_wide(const adv_program *p, uint32_t id) {
 /* The products that sums may be fused with: by row, found among the operations so far. */
 static const adv_op *product_of(const adv_program *p, uint32_t row) {
   for (size_t i = p->op_count, seen = 0; i-- > 0 && seen < 64; seen++)
-    if (p->ops[i].d == row)
-      return p->ops[i].code == ADV_OP_FMUL && p->ops[i].c ? &p->ops[i] : NULL;
+    if (p->ops[i].d == row) return p->ops[i].code == ADV_OP_FMUL && p->ops[i].c ? &p->ops[i] : NULL;
   return NULL;
 }
 
@@ -109,11 +108,17 @@ static void contract(const adv_program *p, const adv_instruction *in, adv_op *op
     return;
   const adv_op *left = product_of(p, op->a), *right = product_of(p, op->b);
   if (left)
-    *op = (adv_op){sum ? ADV_OP_FUSED_ADD : ADV_OP_FUSED_SUB, 0, 0, op->d, left->a, left->b,
-                   op->b, op->at};
+    *op = (adv_op){
+        sum ? ADV_OP_FUSED_ADD : ADV_OP_FUSED_SUB, 0, 0, op->d, left->a, left->b, op->b, op->at};
   else if (right)
-    *op = (adv_op){sum ? ADV_OP_FUSED_ADD : ADV_OP_FUSED_REVERSE, 0, 0, op->d, right->a, right->b,
-                   op->a, op->at};
+    *op = (adv_op){sum ? ADV_OP_FUSED_ADD : ADV_OP_FUSED_REVERSE,
+                   0,
+                   0,
+                   op->d,
+                   right->a,
+                   right->b,
+                   op->a,
+                   op->at};
 }
 
 static uint16_t index_code(uint16_t code) {
@@ -150,10 +155,8 @@ static filtra_status apply(adv_program *p, const adv_instruction *in, const rule
     /* shift counts may have another width than what is shifted */
     if (b && is_wide(p, a) && !is_wide(p, b)) {
       op.b = adv_new_row(p, true);
-      FT_TRY(adv_emit(p, (adv_op){.code = ADV_OP_WIDEN,
-                                  .d = op.b,
-                                  .a = p->values[b].rows[i],
-                                  .at = in->at}));
+      FT_TRY(adv_emit(
+          p, (adv_op){.code = ADV_OP_WIDEN, .d = op.b, .a = p->values[b].rows[i], .at = in->at}));
     }
     contract(p, in, &op);
     FT_TRY(adv_emit(p, op));
@@ -179,13 +182,12 @@ static filtra_status products(adv_program *p, const adv_instruction *in) {
     if (!dot) continue;
     uint32_t before = sum;
     sum = i + 1 == cells ? d->rows[0] : adv_new_row(p, false);
-    FT_TRY(before == ADV_NO_ROW
-               ? adv_emit(p, (adv_op){.code = ADV_OP_MOVE, .d = sum, .a = product, .at = in->at})
-               : adv_emit(p, (adv_op){.code = ADV_OP_FADD,
-                                      .d = sum,
-                                      .a = before,
-                                      .b = product,
-                                      .at = in->at}));
+    FT_TRY(
+        before == ADV_NO_ROW
+            ? adv_emit(p, (adv_op){.code = ADV_OP_MOVE, .d = sum, .a = product, .at = in->at})
+            : adv_emit(
+                  p, (adv_op){
+                         .code = ADV_OP_FADD, .d = sum, .a = before, .b = product, .at = in->at}));
   }
   return FILTRA_OK;
 }
@@ -198,7 +200,7 @@ static filtra_status extended(adv_program *p, const adv_instruction *in) {
   uint32_t half = p->types[in->type].cells / 2;
   if (is_wide(p, w[3])) return adv_unknown(p, in);
   uint16_t low = in->opcode == SpvOpIAddCarry ? ADV_OP_IADD : ADV_OP_IMUL;
-  uint16_t high = in->opcode == SpvOpIAddCarry     ? ADV_OP_CARRY
+  uint16_t high = in->opcode == SpvOpIAddCarry      ? ADV_OP_CARRY
                   : in->opcode == SpvOpUMulExtended ? ADV_OP_UMULHI
                                                     : ADV_OP_SMULHI;
   for (uint32_t i = 0; i < 2 * half; i++)
@@ -239,10 +241,8 @@ static filtra_status convert(adv_program *p, const adv_instruction *in) {
                   : in->opcode == SpvOpUConvert ? ADV_OP_WIDEN
                                                 : ADV_OP_WIDEN_SIGNED;
   for (uint32_t i = 0; i < p->types[in->type].cells; i++)
-    FT_TRY(adv_emit(p, (adv_op){.code = code,
-                                .d = d->rows[i],
-                                .a = p->values[a].rows[i],
-                                .at = in->at}));
+    FT_TRY(adv_emit(
+        p, (adv_op){.code = code, .d = d->rows[i], .a = p->values[a].rows[i], .at = in->at}));
   return FILTRA_OK;
 }
 
@@ -266,7 +266,8 @@ static filtra_status glsl_three(adv_program *p, const adv_instruction *in, uint3
     }
     uint32_t between = adv_new_row(p, false);
     FT_TRY(adv_emit(p, (adv_op){.code = lower, .d = between, .a = a, .b = b, .at = in->at}));
-    FT_TRY(adv_emit(p, (adv_op){.code = upper, .d = d->rows[i], .a = between, .b = c, .at = in->at}));
+    FT_TRY(
+        adv_emit(p, (adv_op){.code = upper, .d = d->rows[i], .a = between, .b = c, .at = in->at}));
   }
   return FILTRA_OK;
 }

@@ -217,10 +217,8 @@ static filtra_status announce(adv_program *p, size_t first) {
     if (in->opcode != SpvOpLabel) continue;
     FT_TRY(FT_GROW(p->blocks, p->block_count, p->block_capacity));
     p->block_of[in->result] = (uint32_t)p->block_count;
-    p->blocks[p->block_count++] = (adv_block){.id = in->result,
-                                              .at = (uint32_t)i,
-                                              .merge = ADV_NO_BLOCK,
-                                              .continues = ADV_NO_BLOCK};
+    p->blocks[p->block_count++] = (adv_block){
+        .id = in->result, .at = (uint32_t)i, .merge = ADV_NO_BLOCK, .continues = ADV_NO_BLOCK};
   }
   return FILTRA_OK;
 }
@@ -305,9 +303,9 @@ void adv_program_destroy(adv_program **program) {
     free(p->blocks[i].edges);
     free(p->blocks[i].literals);
   }
-  void *const lists[] = {p->spec_copy,  p->instructions,   p->types,  p->values, p->block_of,
-                         p->spec_id,    p->builtin_id,     p->blocks, p->ops,    p->moves,
-                         p->constants,  p->no_contraction, p->lines,  p};
+  void *const lists[] = {p->spec_copy, p->instructions,   p->types,  p->values, p->block_of,
+                         p->spec_id,   p->builtin_id,     p->blocks, p->ops,    p->moves,
+                         p->constants, p->no_contraction, p->lines,  p};
   *program = NULL;
   for (size_t i = 0; i < FT_COUNT(lists); i++)
     free(lists[i]);

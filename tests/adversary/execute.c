@@ -49,9 +49,9 @@
   RULE(W(ADV_OP_SDIV), S, S, b[i] == 0 ? -1 : b[i] == -1 ? (S)(0 - (U)a[i]) : a[i] / b[i])         \
   RULE(W(ADV_OP_SREM), S, S, b[i] == 0 || b[i] == -1 ? 0 : a[i] % b[i])                            \
   RULE(W(ADV_OP_SMOD), S, S,                                                                       \
-       b[i] == 0 || b[i] == -1                    ? 0                                              \
+       b[i] == 0 || b[i] == -1                   ? 0                                               \
        : a[i] % b[i] && (a[i] % b[i] ^ b[i]) < 0 ? a[i] % b[i] + b[i]                              \
-                                                  : a[i] % b[i])                                   \
+                                                 : a[i] % b[i])                                    \
   RULE(W(ADV_OP_AND), U, U, a[i] & b[i])                                                           \
   RULE(W(ADV_OP_OR), U, U, a[i] | b[i])                                                            \
   RULE(W(ADV_OP_XOR), U, U, a[i] ^ b[i])                                                           \
@@ -97,8 +97,8 @@ static bool whole(adv_machine *m, const adv_op *op) {
 
 /* ---- numbers that become indices ---- */
 
-static void overflow(adv_machine *m, const adv_op *op, const char *what, uint32_t lane,
-                     uint32_t a, uint32_t b) {
+static void overflow(adv_machine *m, const adv_op *op, const char *what, uint32_t lane, uint32_t a,
+                     uint32_t b) {
   adv_finding *f = adv_report_note(m->report, m->p, ADV_OVERFLOW, op->at);
   if (f)
     snprintf(f->text, sizeof f->text,
@@ -162,7 +162,7 @@ static bool floats(adv_machine *m, const adv_op *op) {
     RULE(ADV_OP_FMIN, float, float, b[i] < a[i] || a[i] != a[i] ? b[i] : a[i])
     RULE(ADV_OP_FMAX, float, float, a[i] < b[i] || a[i] != a[i] ? b[i] : a[i])
     RULE(ADV_OP_FEQ, uint32_t, float, a[i] == b[i])
-    RULE(ADV_OP_FNE, uint32_t, float, a[i] < b[i] || a[i] > b[i])
+    RULE(ADV_OP_FNE, uint32_t, float, a[i]<b[i] || a[i]> b[i])
     RULE(ADV_OP_FLT, uint32_t, float, a[i] < b[i])
     RULE(ADV_OP_FLE, uint32_t, float, a[i] <= b[i])
     RULE(ADV_OP_FEQ_UNORDERED, uint32_t, float, !(a[i] < b[i] || a[i] > b[i]))
@@ -267,12 +267,8 @@ filtra_status adv_evaluate(const adv_program *p, const adv_op *ops, uint32_t cou
   uint8_t *rows = calloc(1, p->row_bytes + 8u);
   filtra_status status = m && rows ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status) {
-    *m = (adv_machine){.p = p,
-                       .manner = &plain,
-                       .lanes = 1,
-                       .rows = rows,
-                       .active_count = 1,
-                       .full = true};
+    *m = (adv_machine){
+        .p = p, .manner = &plain, .lanes = 1, .rows = rows, .active_count = 1, .full = true};
     for (size_t i = 0; i < p->constant_count; i++)
       memcpy(rows + p->constants[i].row, &p->constants[i].bits, p->constants[i].wide ? 8 : 4);
     adv_execute(m, ops, count);

@@ -16,8 +16,7 @@ static uint32_t bits_of(float x) {
 /* A number between -1 and 1 that says which way this operation errs, and how far. */
 static double side(const adv_machine *m, uint32_t what, float a, float b) {
   if (m->manner->loose != 2) return m->manner->loose;
-  uint64_t drawn =
-      adv_mix(m->manner->seed, (uint64_t)what << 32 | bits_of(a), bits_of(b));
+  uint64_t drawn = adv_mix(m->manner->seed, (uint64_t)what << 32 | bits_of(a), bits_of(b));
   return (double)(drawn >> 40) / (double)(1 << 23) - 1.0;
 }
 
@@ -44,7 +43,8 @@ float adv_divide(const adv_machine *m, float a, float b) {
 }
 
 float adv_fma(const adv_machine *m, float a, float b, float c) {
-  if (m->manner->seed & 1) { /* "inherited from a * b + c": two roundings will do */
+  if (m->manner->contracts &&
+      m->manner->seed & 1) { /* "inherited from a * b + c": two roundings will do */
     volatile float product = a * b;
     return product + c;
   }

@@ -6,6 +6,7 @@
 #include "gpu/internal.h"
 #include "graph/parameters.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,14 +181,13 @@ static filtra_status run_call(const filtra_graph *g, size_t index, const adv_man
     if (!t) continue;
     ft_span span = ft_tensor_span(t);
     uint64_t base = t->storage->buffer->address + t->storage->offset;
-    tensors[report->tensor_count++] =
-        (adv_tensor){t->name, base + span.low, base + span.high,
-                     (uint32_t)filtra_dtype_bytes(t->storage->dtype)};
+    tensors[report->tensor_count++] = (adv_tensor){t->name, base + span.low, base + span.high,
+                                                   (uint32_t)filtra_dtype_bytes(t->storage->dtype)};
   }
   begin_lives(g, index, memory, manner->seed);
-  FT_TRY(program_of(c->pipeline, manner->seed, &program));
-  FT_TRY(adv_machine_create(program, manner, memory, report, push, c->push_size, c->groups,
-                            &machine));
+  FT_TRY(program_of(c->pipeline, manner->contracts ? manner->seed : 0, &program));
+  FT_TRY(
+      adv_machine_create(program, manner, memory, report, push, c->push_size, c->groups, &machine));
   permit_call(memory, c, true);
   adv_machine_run(machine);
   permit_call(memory, c, false);
@@ -196,10 +196,25 @@ static filtra_status run_call(const filtra_graph *g, size_t index, const adv_man
   return FILTRA_OK;
 }
 
+/* Whether the driver's results have a NaN or an infinity, too: then the test is about them. */
+static bool finds_nonfinite(const filtra_graph *g, const ft_slot *slot) {
+  for (size_t i = 0; i < g->output_count; i++) {
+    const ft_port *port = &g->outputs[i];
+    if (filtra_tensor_dtype(port->tensor) != FILTRA_F32) continue;
+    for (uint64_t at = 0; at < port->bytes; at += sizeof(float)) {
+      float x;
+      memcpy(&x, (const uint8_t *)slot->readback.mapped + port->offset + at, sizeof x);
+      if (!isfinite(x)) return true;
+    }
+  }
+  return false;
+}
+
 filtra_status adv_run_graph(filtra_graph *g, const adv_manner *manner, adv_memory *memory,
                             adv_report *report) {
   const ft_slot *slot = &g->slots[g->done_slot];
   upload(g, slot, memory, manner);
+  report->nonfinite = finds_nonfinite(g, slot);
   for (size_t i = 0; i < g->call_count; i++)
     FT_TRY(run_call(g, i, manner, memory, report));
   report->tensor_count = 0;

@@ -157,8 +157,8 @@ static void who_is_there(adv_machine *m, const adv_op *op, uint32_t lane, const 
                          uint32_t number) {
   adv_finding *f = adv_report_note(m->report, m->p, ADV_WHO_IS_THERE, op->at);
   if (!f) return;
-  int at = snprintf(f->text, sizeof f->text, "invocation %u of workgroup %u in subgroup %u: ",
-                    lane, m->group[0], m->subgroup_of[lane]);
+  int at = snprintf(f->text, sizeof f->text, "invocation %u of workgroup %u in subgroup %u: ", lane,
+                    m->group[0], m->subgroup_of[lane]);
   snprintf(f->text + at, sizeof f->text - (size_t)at, format, number);
 }
 
@@ -187,7 +187,8 @@ static void exchange(adv_machine *m, const adv_op *op, const together *t) {
     if (op->code == ADV_OP_BROADCAST && b[lane] != b[t->lanes[0]])
       who_is_there(m, op, lane, "broadcasts from place %u, others from another", b[lane]);
     uint16_t from = NOBODY;
-    if (place < m->subgroup_size) from = m->lane_at[m->subgroup_of[lane] * m->subgroup_size + place];
+    if (place < m->subgroup_size)
+      from = m->lane_at[m->subgroup_of[lane] * m->subgroup_size + place];
     if (from != NOBODY && t->here[from]) {
       d[lane] = a[from];
       continue;

@@ -147,11 +147,9 @@ static filtra_status step_by(adv_program *p, const adv_instruction *in, const ad
                .c = t->stride,
                .at = in->at};
   if (t->count)
-    FT_TRY(adv_emit(p, (adv_op){.code = ADV_OP_BOUND,
-                                .space = op.space,
-                                .a = op.b,
-                                .c = t->count,
-                                .at = in->at}));
+    FT_TRY(adv_emit(
+        p,
+        (adv_op){.code = ADV_OP_BOUND, .space = op.space, .a = op.b, .c = t->count, .at = in->at}));
   v->rows[0] = op.d;
   return adv_emit(p, op);
 }
@@ -290,13 +288,13 @@ static filtra_status select_value(adv_program *p, const adv_instruction *in) {
   adv_flatten(p, in->type, 0, cells, &count);
   bool each = p->types[condition->type].kind == ADV_VECTOR;
   for (uint32_t i = 0; i < count && !status; i++)
-    status = adv_emit(p, (adv_op){.code = cells[i].type->bits == 64 ? ADV_OP_SELECT64
-                                                                     : ADV_OP_SELECT,
-                                  .d = d->rows[i],
-                                  .a = condition->rows[each ? i : 0],
-                                  .b = yes.rows[i],
-                                  .c = no.rows[i],
-                                  .at = in->at});
+    status =
+        adv_emit(p, (adv_op){.code = cells[i].type->bits == 64 ? ADV_OP_SELECT64 : ADV_OP_SELECT,
+                             .d = d->rows[i],
+                             .a = condition->rows[each ? i : 0],
+                             .b = yes.rows[i],
+                             .c = no.rows[i],
+                             .at = in->at});
   free(cells);
   return status;
 }
@@ -436,8 +434,10 @@ static filtra_status group(adv_program *p, const adv_instruction *in) {
 static filtra_status barrier(adv_program *p, const adv_instruction *in) {
   const uint32_t *w = in->words;
   if (in->opcode == SpvOpMemoryBarrier) return FILTRA_OK; /* orders nothing without a barrier */
-  if (adv_constant_bits(p, w[1]) != SpvScopeWorkgroup) return adv_unknown(p, in);
+  uint64_t scope = adv_constant_bits(p, w[1]);
+  if (scope != SpvScopeWorkgroup && scope != SpvScopeSubgroup) return adv_unknown(p, in);
   return adv_emit(p, (adv_op){.code = ADV_OP_BARRIER,
+                              .c = scope == SpvScopeSubgroup,
                               .a = (uint32_t)adv_constant_bits(p, w[3]),
                               .at = in->at});
 }

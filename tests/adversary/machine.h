@@ -18,12 +18,14 @@ typedef struct adv_manner {
   int loose;         /* of operations with an error allowed: 0 none, -1 below, 1 above, 2 either */
   int rounding;      /* of the exact ones, FE_TONEAREST and so on: Vulkan leaves it open */
   bool flush;        /* denormal numbers to zero */
-  bool scattered;    /* invocations in subgroups in any order */
-  bool ragged;       /* subgroups that are not full, and more of them */
+  bool contracts; /* products and sums in one rounding, or an fma in two, where that is allowed */
+  bool scattered; /* invocations in subgroups in any order */
+  bool ragged;    /* subgroups that are not full, and more of them */
   bool by_subgroups; /* control flow reconverges by subgroups where it was uniform in one */
   uint64_t steps;    /* operations that an invocation may take; 0: 2^24 */
 } adv_manner;
-adv_manner adv_manner_of(uint64_t seed, uint32_t subgroup);
+/** `rounds`: also with the errors that are allowed. */
+adv_manner adv_manner_of(uint64_t seed, uint32_t subgroup, bool rounds);
 
 typedef struct adv_lanes {
   uint64_t bits[ADV_LANE_WORDS];
@@ -47,21 +49,21 @@ typedef struct adv_machine {
   uint32_t push_size;
   uint32_t group[3], groups[3], number; /* this workgroup, how many, its number in the run */
   uint16_t shared_epoch, device_epoch;
+  uint16_t inner_of[ADV_MAX_LANES]; /* barriers of its subgroup that each has passed */
   uint32_t subgroup_size, subgroups;
   uint16_t subgroup_of[ADV_MAX_LANES], place_of[ADV_MAX_LANES];
   uint16_t *lane_at; /* [subgroup][place]; 0xffff: nobody */
   uint32_t class_of[ADV_MAX_LANES], next_class, splits;
   adv_frame *frame;
   uint64_t steps, step_limit;
-  bool stopped;         /* it went on too long, or left what is known */
-  bool nonfinite_read;  /* the call read a NaN or an infinity */
-  bool *nonfinite_kept; /* where that outlives the workgroup */
+  bool stopped;        /* it went on too long, or left what is known */
+  bool nonfinite_read; /* the call read a NaN or an infinity */
 } adv_machine;
 
 /** Makes a machine for the workgroups of one call. */
-filtra_status adv_machine_create(const adv_program *p, const adv_manner *manner,
-                                 adv_memory *memory, adv_report *report, const void *push,
-                                 uint32_t push_size, const uint32_t groups[3], adv_machine **out);
+filtra_status adv_machine_create(const adv_program *p, const adv_manner *manner, adv_memory *memory,
+                                 adv_report *report, const void *push, uint32_t push_size,
+                                 const uint32_t groups[3], adv_machine **out);
 void adv_machine_destroy(adv_machine **machine);
 /** Runs all workgroups of the call. */
 void adv_machine_run(adv_machine *m);

@@ -66,7 +66,8 @@ void adv_region_forget(adv_region *r, uint64_t offset, uint64_t size, uint64_t s
 static bool unordered(adv_access before, adv_access by, uint32_t stretch) {
   if (before.group < stretch || !before.group) return false;
   if (before.group != by.group || before.lane == ADV_GROUPS) return true;
-  return before.lane != by.lane && before.epoch >= by.epoch;
+  if (before.lane == by.lane || before.epoch < by.epoch) return false;
+  return before.subgroup != by.subgroup || before.inner >= by.inner || before.lane >= ADV_ATOMIC;
 }
 
 adv_conflict adv_note_read(adv_word *w, adv_access by, uint32_t stretch, adv_access *other) {
@@ -76,12 +77,14 @@ adv_conflict adv_note_read(adv_word *w, adv_access by, uint32_t stretch, adv_acc
     found = ADV_AFTER_WRITE;
   }
   if (unordered(w->read, by, stretch))
-    w->read.lane = w->read.group == by.group && w->read.lane != ADV_GROUPS ? ADV_SEVERAL
-                                                                             : ADV_GROUPS;
+    w->read.lane =
+        w->read.group == by.group && w->read.lane != ADV_GROUPS ? ADV_SEVERAL : ADV_GROUPS;
   else
     w->read.lane = by.lane;
   w->read.group = by.group;
   w->read.epoch = by.epoch;
+  w->read.subgroup = by.subgroup;
+  w->read.inner = by.inner;
   return found;
 }
 

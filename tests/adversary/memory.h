@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** An access: workgroup (numbered through all calls of a run), invocation in it, and how many
- * barriers it had passed. */
+/** An access: workgroup (numbered through all calls of a run), invocation in it, how many barriers
+ * it had passed; and its subgroup, with how many of that one's own barriers. */
 typedef struct adv_access {
   uint32_t group;
-  uint16_t lane, epoch;
+  uint16_t lane, epoch, subgroup, inner;
 } adv_access;
 
 enum {

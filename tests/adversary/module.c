@@ -158,9 +158,8 @@ filtra_status adv_make_type(adv_program *p, const adv_instruction *in) {
                     .cells = 1,
                     .is_signed = in->opcode == SpvOpTypeInt && in->words[3]};
     if (t->bits == 32 || (t->bits == 64 && t->kind == ADV_INT)) return FILTRA_OK;
-    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                   "kernel %s: the adversary does not know %s of %u bits", p->source.name,
-                   t->kind == ADV_INT ? "integers" : "floats", t->bits);
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "kernel %s: the adversary does not know %s of %u bits",
+                   p->source.name, t->kind == ADV_INT ? "integers" : "floats", t->bits);
   case SpvOpTypeVector:
   case SpvOpTypeArray:
   case SpvOpTypeRuntimeArray:
@@ -192,8 +191,8 @@ static spv_result_t keep_header(void *user, spv_endianness_t endian, uint32_t ma
   p->spec_id = ft_calloc(bound, sizeof *p->spec_id);
   p->builtin_id = ft_calloc(bound, sizeof *p->builtin_id);
   p->no_contraction = ft_calloc(bound, sizeof *p->no_contraction);
-  bool all = p->types && p->values && p->block_of && p->spec_id && p->builtin_id &&
-             p->no_contraction;
+  bool all =
+      p->types && p->values && p->block_of && p->spec_id && p->builtin_id && p->no_contraction;
   return all ? SPV_SUCCESS : SPV_ERROR_OUT_OF_MEMORY;
 }
 

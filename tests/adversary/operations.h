@@ -5,8 +5,8 @@
 typedef enum adv_code {
   ADV_OP_MOVE,
   ADV_OP_MOVE64,
-  ADV_OP_JOIN,  /* d (64) from a (low) and b (high) */
-  ADV_OP_LOW,   /* 32 bits of a (64) */
+  ADV_OP_JOIN, /* d (64) from a (low) and b (high) */
+  ADV_OP_LOW,  /* 32 bits of a (64) */
   ADV_OP_HIGH,
   ADV_OP_WIDEN, /* 64 from 32 bits, zeros above */
   ADV_OP_WIDEN_SIGNED,
@@ -55,9 +55,9 @@ typedef enum adv_code {
   ADV_OP_FMOD,
   ADV_OP_FREM,
   ADV_OP_FNEG,
-  ADV_OP_FMA,       /* a b + c, by the seed in one rounding or in two */
-  ADV_OP_FUSED_ADD, /* a b + c where the source has a product and a sum, in one rounding */
-  ADV_OP_FUSED_SUB, /* a b - c */
+  ADV_OP_FMA,           /* a b + c, by the seed in one rounding or in two */
+  ADV_OP_FUSED_ADD,     /* a b + c where the source has a product and a sum, in one rounding */
+  ADV_OP_FUSED_SUB,     /* a b - c */
   ADV_OP_FUSED_REVERSE, /* c - a b */
   ADV_OP_FMIN,
   ADV_OP_FMAX,
@@ -75,17 +75,16 @@ typedef enum adv_code {
   ADV_OP_STOF,
   ADV_OP_FTOU,
   ADV_OP_FTOS,
-  ADV_OP_MATH,  /* c: number of the function in GLSL.std.450 */
-  ADV_OP_INDEX, /* address d = a + b c; a may be NO_ROW; `space` 1: b is signed. Bound behind it */
-  ADV_OP_BOUND, /* belongs to an INDEX before it: a is the index, c the number of elements */
+  ADV_OP_MATH,   /* c: number of the function in GLSL.std.450 */
+  ADV_OP_INDEX,  /* address d = a + b c; a may be NO_ROW; `space` 1: b is signed. Bound behind it */
+  ADV_OP_BOUND,  /* belongs to an INDEX before it: a is the index, c the number of elements */
   ADV_OP_OFFSET, /* address d = a + c */
-  ADV_OP_LOAD,  /* d from a + c; `space` */
+  ADV_OP_LOAD,   /* d from a + c; `space` */
   ADV_OP_LOAD64,
   ADV_OP_STORE, /* d to a + c */
   ADV_OP_STORE64,
-  ADV_OP_ATOMIC, /* d = what was at a + c & 0xff..; b the operand; `is_float` holds which one */
-  ADV_OP_BARRIER, /* a: memory semantics */
-  ADV_OP_MEMORY_BARRIER,
+  ADV_OP_ATOMIC,  /* d = what was at a + c & 0xff..; b the operand; `is_float` holds which one */
+  ADV_OP_BARRIER, /* a: memory semantics; c: 1 of the subgroup */
   ADV_OP_ELECT,
   ADV_OP_ALL,
   ADV_OP_ANY,

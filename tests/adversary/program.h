@@ -76,12 +76,18 @@ typedef struct adv_move {
 
 /** A way from one block to another, with what its phis take. */
 typedef struct adv_edge {
-  uint32_t target; /* block number */
+  uint32_t target;       /* block number */
   uint32_t first, count; /* moves */
   bool overlapping;      /* a move reads what another one writes */
 } adv_edge;
 
-typedef enum adv_end { ADV_BRANCH, ADV_CONDITIONAL, ADV_SWITCH, ADV_RETURN, ADV_UNREACHABLE } adv_end;
+typedef enum adv_end {
+  ADV_BRANCH,
+  ADV_CONDITIONAL,
+  ADV_SWITCH,
+  ADV_RETURN,
+  ADV_UNREACHABLE
+} adv_end;
 
 enum { ADV_NO_BLOCK = UINT32_MAX };
 
@@ -89,9 +95,9 @@ typedef struct adv_block {
   uint32_t id, at;
   uint32_t first, count; /* operations */
   adv_end end;
-  uint32_t selector;         /* row of the condition */
-  adv_edge *edges;           /* CONDITIONAL: true, false; SWITCH: default, then one per literal */
-  uint32_t *literals;        /* SWITCH: of edges 1 and on */
+  uint32_t selector;  /* row of the condition */
+  adv_edge *edges;    /* CONDITIONAL: true, false; SWITCH: default, then one per literal */
+  uint32_t *literals; /* SWITCH: of edges 1 and on */
   uint32_t edge_count;
   uint32_t merge, continues; /* blocks; NO_BLOCK without */
 } adv_block;
@@ -135,8 +141,8 @@ typedef struct adv_program {
   adv_type *types;      /* by id, as the following */
   adv_value *values;
   uint32_t *block_of;
-  uint32_t *spec_id;     /* + 1 */
-  uint32_t *builtin_id;  /* + 1 */
+  uint32_t *spec_id;    /* + 1 */
+  uint32_t *builtin_id; /* + 1 */
   bool *no_contraction;
   adv_block *blocks;
   size_t block_count, block_capacity;
@@ -150,7 +156,7 @@ typedef struct adv_program {
   uint32_t builtin_count;
   uint32_t row_bytes;
   uint32_t private_bytes, shared_bytes;
-  uint32_t size[3]; /* of a workgroup */
+  uint32_t size[3];      /* of a workgroup */
   bool subgroup_uniform; /* the module declares SPV_KHR_subgroup_uniform_control_flow's mode */
   bool maximal;          /* or SPV_KHR_maximal_reconvergence's */
   uint32_t *lines;       /* by instruction; NULL: the module has none */

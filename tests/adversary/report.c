@@ -41,7 +41,7 @@ const char *adv_report_place(const adv_report *r, uint64_t address) {
   uint64_t distance = UINT64_MAX;
   for (uint32_t i = 0; i < r->tensor_count; i++) {
     const adv_tensor *t = &r->tensors[i];
-    uint64_t away = address < t->low ? t->low - address
+    uint64_t away = address < t->low     ? t->low - address
                     : address >= t->high ? address - t->high + 1
                                          : 0;
     if (away >= distance) continue;

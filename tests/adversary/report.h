@@ -45,11 +45,12 @@ typedef struct adv_report {
   adv_finding *findings;
   size_t count, capacity;
   unsigned long dispatches, graphs, too_large, unknown;
-  uint64_t operations;     /* of single invocations */
-  const char *call;        /* the present one's label */
+  uint64_t operations; /* of single invocations */
+  const char *call;    /* the present one's label */
   const adv_tensor *tensors;
   uint32_t tensor_count;
-  FILE *trace;             /* NULL: none */
+  bool nonfinite; /* are expected, so that they are no finding */
+  FILE *trace;    /* NULL: none */
   uint32_t trace_lane, trace_group;
 } adv_report;
 

@@ -116,8 +116,8 @@ static bool one_class(const adv_machine *m, const adv_lanes *lanes, const uint32
  * they came to the header with. */
 static void meet(adv_machine *m, const adv_lanes *came, const adv_lanes *left,
                  const uint32_t *class_then) {
-  const bool everybody = same(m, came, &m->all) && same(m, left, &m->all) &&
-                         one_class(m, came, class_then);
+  const bool everybody =
+      same(m, came, &m->all) && same(m, left, &m->all) && one_class(m, came, class_then);
   if (everybody || m->p->maximal) {
     for (uint32_t i = 0; i < m->lanes; i++)
       if (has(left, i)) m->class_of[i] = class_then[i];
@@ -138,10 +138,32 @@ static void meet(adv_machine *m, const adv_lanes *came, const adv_lanes *left,
   }
 }
 
+/* A barrier of subgroups: all of each that has one here must be here, in one class. */
+static void subgroup_barrier(adv_machine *m, const adv_op *op, const adv_lanes *here) {
+  for (uint32_t k = 0; k < m->active_count; k++) {
+    uint32_t s = m->subgroup_of[m->active[k]];
+    bool whole = true;
+    for (uint32_t i = 0; i < m->lanes; i++)
+      if (m->subgroup_of[i] == s)
+        whole = whole && has(here, i) && m->class_of[i] == m->class_of[m->active[k]];
+    m->inner_of[m->active[k]]++;
+    adv_finding *f = whole ? NULL : adv_report_note(m->report, m->p, ADV_BARRIER_LEFT, op->at);
+    if (f)
+      snprintf(f->text, sizeof f->text,
+               "workgroup (%u, %u, %u): nothing guarantees that all of subgroup %u reach it "
+               "together",
+               m->group[0], m->group[1], m->group[2], s);
+  }
+}
+
 void adv_barrier(adv_machine *m, const adv_op *op) {
   adv_lanes here = {0};
   for (uint32_t k = 0; k < m->active_count; k++)
     put(&here, m->active[k]);
+  if (op->c) {
+    subgroup_barrier(m, op, &here);
+    return;
+  }
   bool together = one_class(m, &here, m->class_of);
   if (m->active_count != m->lanes || !together) {
     adv_finding *f = adv_report_note(m->report, m->p, ADV_BARRIER_LEFT, op->at);
@@ -232,10 +254,10 @@ static uint32_t choose(adv_machine *m, const adv_block *b, way ways[MAX_WAYS],
 }
 
 static void stop_endless(adv_machine *m, const adv_block *b) {
-  adv_finding *f =
-      adv_report_note(m->report, m->p, ADV_ENDLESS, m->p->instructions[b->at].at);
+  adv_finding *f = adv_report_note(m->report, m->p, ADV_ENDLESS, m->p->instructions[b->at].at);
   if (f)
-    snprintf(f->text, sizeof f->text, "workgroup (%u, %u, %u): %llu operations, and %u invocations "
+    snprintf(f->text, sizeof f->text,
+             "workgroup (%u, %u, %u): %llu operations, and %u invocations "
              "are still in this block",
              m->group[0], m->group[1], m->group[2], (unsigned long long)m->steps, m->active_count);
   m->stopped = true;
@@ -294,10 +316,8 @@ static void loop(adv_machine *m, adv_frame *f, adv_lanes lanes) {
 /* A header with its construct; returns who left by the merge block. */
 static adv_lanes construct(adv_machine *m, const way *at) {
   const adv_block *b = &m->p->blocks[at->block];
-  adv_frame f = {.outer = m->frame,
-                 .merge = b->merge,
-                 .header = ADV_NO_BLOCK,
-                 .continues = ADV_NO_BLOCK};
+  adv_frame f = {
+      .outer = m->frame, .merge = b->merge, .header = ADV_NO_BLOCK, .continues = ADV_NO_BLOCK};
   uint32_t classes[ADV_MAX_LANES], splits = m->splits;
   memcpy(classes, m->class_of, m->lanes * sizeof *classes);
   m->frame = &f;
@@ -380,6 +400,7 @@ static void reset(adv_machine *m) {
         if (p->builtins[b].builtin >= SpvBuiltInLocalInvocationIndex) break;
       }
   m->shared_epoch = m->device_epoch = 0;
+  memset(m->inner_of, 0, sizeof m->inner_of);
   m->steps = 0;
   m->stopped = false;
   m->next_class = 2;
@@ -409,9 +430,9 @@ void adv_machine_run(adv_machine *m) {
   fesetenv(&before);
 }
 
-filtra_status adv_machine_create(const adv_program *p, const adv_manner *manner,
-                                 adv_memory *memory, adv_report *report, const void *push,
-                                 uint32_t push_size, const uint32_t groups[3], adv_machine **out) {
+filtra_status adv_machine_create(const adv_program *p, const adv_manner *manner, adv_memory *memory,
+                                 adv_report *report, const void *push, uint32_t push_size,
+                                 const uint32_t groups[3], adv_machine **out) {
   adv_machine *m = *out = ft_calloc(1, sizeof *m);
   if (!m) return FILTRA_ERROR_HOST_MEMORY;
   *m = (adv_machine){.p = p,
@@ -462,18 +483,22 @@ void adv_machine_destroy(adv_machine **machine) {
   *machine = NULL;
 }
 
-adv_manner adv_manner_of(uint64_t seed, uint32_t subgroup) {
+adv_manner adv_manner_of(uint64_t seed, uint32_t subgroup, bool rounds) {
   static const int roundings[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
   adv_manner how = {.seed = seed,
                     .order = seed,
-                    .subgroup = subgroup ? subgroup : seed ? 4u << seed % 6 : 32,
+                    .subgroup = subgroup ? subgroup
+                                : seed   ? 4u << seed % 6
+                                         : 32,
                     .rounding = FE_TONEAREST};
   if (!seed) return how;
   uint64_t drawn = adv_mix(seed, 1, 1);
+  how.scattered = drawn >> 8 & 1;
+  how.ragged = drawn >> 9 & 1;
+  if (!rounds) return how;
   how.loose = seed % 4 == 1 ? -1 : seed % 4 == 2 ? 1 : 2;
   how.rounding = roundings[drawn % 4];
-  how.flush = drawn >> 8 & 1;
-  how.scattered = drawn >> 9 & 1;
-  how.ragged = drawn >> 10 & 1;
+  how.flush = drawn >> 10 & 1;
+  how.contracts = true;
   return how;
 }

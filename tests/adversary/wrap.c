@@ -3,7 +3,7 @@
  *
  *   FILTRA_ADVERSARY="seed=3 subgroup=16 uniform=subgroup limit=4000000 report=FILE"
  *
- * uniform=subgroup: control flow reconverges in subgroups, as VK_KHR_shader_subgroup_uniform_
+ * rounding=1: with the errors that Vulkan allows. uniform=subgroup: control flow reconverges in subgroups, as VK_KHR_shader_subgroup_uniform_
  * control_flow has it. limit: graphs with more work are left to the driver. report: findings go
  * there and a line with what was done is added; the test fails on findings. */
 #include "adversary/adversary.h"
@@ -55,8 +55,9 @@ filtra_status __wrap_filtra_graph_run(filtra_graph *g) {
     report.too_large++;
     return __real_filtra_graph_run(g);
   }
-  adv_manner manner = adv_manner_of(number_of(setting, "seed="),
-                                    (uint32_t)number_of(setting, "subgroup="));
+  adv_manner manner =
+      adv_manner_of(number_of(setting, "seed="), (uint32_t)number_of(setting, "subgroup="),
+                    number_of(setting, "rounding="));
   manner.by_subgroups = strstr(setting, "uniform=subgroup") != NULL;
   manner.order += runs++; /* another order each time: a second run has to give the same bits */
   if (runs == 1) atexit(finish);
