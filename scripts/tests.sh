@@ -34,7 +34,7 @@ sanitized_pass() {
 }
 
 run_tests() {
-  build cmocka libdrm layer driver
+  build cmocka libdrm spirv spirv-h layer driver
   require_device
   failures=0
   : >"$scratch/summary"
