@@ -62,10 +62,11 @@ int command_bad_option(const char *name) {
 int command_misused(const char *name, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  fprintf(stderr, "%s: ", name);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
+  char *text = ft_format_list(format, arguments);
   va_end(arguments);
+  ft_fail(FILTRA_ERROR_ARGUMENT, "%s: %s", name, text ? text : "out of host memory");
+  free(text);
+  fprintf(stderr, "%s\n", filtra_error_message()); /* without control characters */
   return command_bad_option(name);
 }
 
@@ -193,6 +194,7 @@ static void occupy_standard_streams(void) {
 
 int main(int argc, char **argv) {
   occupy_standard_streams();
+  command_guard_terminal();
   signal(SIGXFSZ, SIG_IGN); /* writing beyond a limit fails instead */
   filtra_log_set(print_warning, NULL);
   int code = run(argc, argv);

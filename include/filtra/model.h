@@ -92,7 +92,9 @@ typedef struct filtra_model_config {
  * accepted range. */
 FILTRA_API filtra_status filtra_model_create(filtra_device *device,
                                              const filtra_model_config *config, filtra_model **out);
-/** Reads a model that filtra_model_save wrote: the file holds the configuration too. */
+/** Reads a model that filtra_model_save wrote: the file holds the configuration too. A header more
+ * than 4 MiB longer than the data is refused; the environment variable FILTRA_HEADER_BYTES says
+ * another limit. */
 FILTRA_API filtra_status filtra_model_load(filtra_device *device, const char *path,
                                            filtra_model **out);
 /** The same from a file's content, which may be freed after the call. */

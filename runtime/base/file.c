@@ -15,15 +15,6 @@ filtra_status ft_file_write(const char *path, const void *data, size_t size) {
   return ft_atomic_commit(&file);
 }
 
-filtra_status ft_file_write_below(const char *path, const void *data, size_t size) {
-  char *folder = ft_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
-  if (!folder) return FILTRA_ERROR_HOST_MEMORY;
-  if (slash) *slash = '\0';
-  filtra_status status = slash && *folder ? ft_make_directories(folder) : FILTRA_OK;
-  free(folder);
-  return status ? status : ft_file_write(path, data, size);
-}
-
 /* A name that ft_atomic_open gives. */
 bool ft_is_temporary(const char *entry, const char *name) {
   long process;

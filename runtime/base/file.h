@@ -28,7 +28,7 @@ filtra_status ft_atomic_commit(ft_atomic_file *file);
 void ft_atomic_abort(ft_atomic_file *file);
 /** The whole of `data` in one atomic write. */
 filtra_status ft_file_write(const char *path, const void *data, size_t size);
-/** The same, making the folder first where there is none. */
+/** The same, making the folder first where there is none, for this user alone. */
 filtra_status ft_file_write_below(const char *path, const void *data, size_t size);
 /** Makes a file that must not exist yet; not flushed to disk by itself, for one of many files in a
  * folder that ft_folder_commit completes. */
@@ -59,6 +59,10 @@ uint64_t ft_file_size(const char *path);
 /** Whether two paths lead to the same file or folder, which is there. */
 bool ft_same_file(const char *a, const char *b);
 bool ft_is_directory(const char *path);
+/** Whether the path's last part is a symbolic link. */
+bool ft_is_link(const char *path);
+/** Whether this user, and nobody else but the superuser, can have written what is there. */
+bool ft_is_private(const char *path);
 /** Makes a directory and its parents. */
 filtra_status ft_make_directories(const char *path);
 /** Whether a name ends with these letters. */

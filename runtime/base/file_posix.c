@@ -328,27 +328,51 @@ bool ft_is_directory(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static filtra_status make_directory(const char *path) {
-  if (mkdir(path, 0777) == 0) return FILTRA_OK;
+bool ft_is_link(const char *path) {
+  struct stat info;
+  return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+bool ft_is_private(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && info.st_uid == geteuid() &&
+         !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static filtra_status make_directory(const char *path, mode_t mode) {
+  if (mkdir(path, mode) == 0) return FILTRA_OK;
   int reason = errno; /* for an existing folder it may also be EROFS or EACCES */
   if (ft_is_directory(path)) return FILTRA_OK;
   errno = reason == EEXIST ? ENOTDIR : reason;
   return fail_errno("make folder", path);
 }
 
-filtra_status ft_make_directories(const char *path) {
+static filtra_status make_directories(const char *path, mode_t mode) {
   char *copy = ft_strdup(path);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = FILTRA_OK;
   for (char *c = copy + 1; copy[0] && *c && !status; c++) {
     if (*c != '/') continue;
     *c = '\0';
-    status = make_directory(copy);
+    status = make_directory(copy, mode);
     *c = '/';
   }
-  if (!status) status = make_directory(copy);
+  if (!status) status = make_directory(copy, mode);
   free(copy);
   return status;
+}
+
+filtra_status ft_make_directories(const char *path) {
+  return make_directories(path, 0777);
+}
+
+filtra_status ft_file_write_below(const char *path, const void *data, size_t size) {
+  char *folder = ft_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+  if (!folder) return FILTRA_ERROR_HOST_MEMORY;
+  if (slash) *slash = '\0';
+  filtra_status status = slash && *folder ? make_directories(folder, 0700) : FILTRA_OK;
+  free(folder);
+  return status ? status : ft_file_write(path, data, size);
 }
 
 static int compare_names(const void *a, const void *b) {

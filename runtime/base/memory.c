@@ -73,3 +73,10 @@ filtra_status ft_grow(void *data, size_t count, size_t *capacity, size_t element
   *capacity = wanted;
   return FILTRA_OK;
 }
+
+uint64_t ft_limit(const char *variable, uint64_t usual) {
+  const char *text = getenv(variable);
+  char *end = NULL;
+  uint64_t limit = text ? strtoull(text, &end, 10) : 0;
+  return limit && !*end ? limit : usual;
+}

@@ -12,6 +12,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used as it lies on disk");
 
 enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000 }; /* the reference implementation's limit */
+enum { FREE_HEADER_BYTES = 4 << 20 };
 
 static const char metadata_key[] = "__metadata__", sum_key[] = "filtra.crc32";
 /* What stands before the sum's digits in a header, and what they count as. */
@@ -187,6 +188,23 @@ static filtra_status check_sum(const ft_safetensors *file, size_t size) {
                  sum_key);
 }
 
+/* Reading a header takes twenty times its bytes of memory, so one that is longer than the data it
+ * speaks of is for a reason, or made to fill memory. */
+static uint64_t header_limit(uint64_t data_size) {
+  uint64_t limit = ft_limit("FILTRA_HEADER_BYTES", FREE_HEADER_BYTES + data_size);
+  return limit < MAX_HEADER_BYTES ? limit : MAX_HEADER_BYTES;
+}
+
+static filtra_status check_header(uint64_t header_size, uint64_t data_size) {
+  if (header_size <= header_limit(data_size)) return FILTRA_OK;
+  return ft_fail(
+      FILTRA_ERROR_INPUT,
+      "a header of %llu bytes for %llu bytes of data; at most %llu are accepted; where it "
+      "is right, FILTRA_HEADER_BYTES=N in the environment accepts N (at most %d)",
+      (unsigned long long)header_size, (unsigned long long)data_size,
+      (unsigned long long)header_limit(data_size), MAX_HEADER_BYTES);
+}
+
 static filtra_status read_content(ft_safetensors *file, size_t size) {
   if (size < LENGTH_BYTES)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu bytes are too few for a safetensors file", size);
@@ -201,6 +219,7 @@ static filtra_status read_content(ft_safetensors *file, size_t size) {
   if (header_size == 0 || header[0] != '{')
     return ft_fail(FILTRA_ERROR_INPUT, "not a safetensors file: its header does not begin with {");
   uint64_t data_size = size - LENGTH_BYTES - header_size;
+  FT_TRY(check_header(header_size, data_size));
   FT_TRY(ft_json_parse(header, header_size, "header", &file->header));
   FT_TRY(check_metadata(json_object_get(file->header, metadata_key)));
   FT_TRY(read_entries(file, data_size));
@@ -329,9 +348,7 @@ static filtra_status add_metadata(writer *w, const ft_safetensors_meta_pair *met
 
 static filtra_status write_header(writer *w, const char *text) {
   uint64_t padded = (strlen(text) + 7) / 8 * 8;
-  if (padded > MAX_HEADER_BYTES)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "a header of %llu bytes, at most %d are accepted",
-                   (unsigned long long)padded, MAX_HEADER_BYTES);
+  if (check_header(padded, w->data_size)) return FILTRA_ERROR_ARGUMENT;
   put(w, &padded, sizeof padded);
   put(w, text, strlen(text));
   put(w, "       ", padded - strlen(text));

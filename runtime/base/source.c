@@ -8,13 +8,18 @@
 
 enum { CHUNK_BYTES = 1 << 16 };
 
+/* What is packed may become this many times as long, and so many bytes more. Text shrinks to a third
+ * to a tenth; only what was made to fill memory shrinks to a thousandth. */
+enum { UNPACKED_TIMES = 20, UNPACKED_MORE = 64 << 20 };
+
 struct ft_source {
   FILE *stream;
   const char *path;
   unsigned char *chunk; /* read from the file and not yet handed out */
   size_t at, end;
-  bool looked;         /* the first two bytes were seen */
-  bool packed, inside; /* gzip, and within one of its members */
+  bool looked;           /* the first two bytes were seen */
+  bool packed, inside;   /* gzip, and within one of its members */
+  uint64_t taken, given; /* bytes, packed and unpacked */
   z_stream zlib;
 };
 
@@ -80,8 +85,16 @@ static filtra_status unpack(ft_source *s, void *data, size_t size, size_t *got) 
   s->zlib.avail_out = size < CHUNK_BYTES ? (uInt)size : CHUNK_BYTES;
   uInt room = s->zlib.avail_out;
   int result = inflate(&s->zlib, Z_NO_FLUSH);
+  s->taken += s->end - s->zlib.avail_in - s->at;
   s->at = s->end - s->zlib.avail_in;
   *got = room - s->zlib.avail_out;
+  s->given += *got;
+  uint64_t times = ft_limit("FILTRA_UNPACKED_TIMES", UNPACKED_TIMES);
+  if (s->given / times > s->taken + UNPACKED_MORE / times)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: what is packed becomes more than %llu times as long; where that is right, "
+                   "FILTRA_UNPACKED_TIMES=N in the environment accepts N times",
+                   s->path, (unsigned long long)times);
   if (result == Z_STREAM_END) s->inside = false;
   if (result == Z_MEM_ERROR)
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: unpacking %s", s->path);

@@ -48,6 +48,14 @@ filtra_status ft_pipeline_store_create(filtra_device *dev, const char *cache_dir
   struct ft_pipeline_store *store = ft_calloc(1, sizeof *store);
   if (!store) return FILTRA_ERROR_HOST_MEMORY;
   dev->pipelines = store;
+  if (cache_dir && ft_file_exists(cache_dir) && !ft_is_private(cache_dir)) {
+    ft_log(
+        FILTRA_LOG_WARNING,
+        "pipeline cache: %s is not used: others than you can write there (chmod go-w, or another "
+        "folder)",
+        cache_dir);
+    cache_dir = NULL;
+  }
   if (cache_dir) {
     store->cache_path = ft_pipeline_cache_path(dev, cache_dir);
     if (!store->cache_path) return FILTRA_ERROR_HOST_MEMORY;

@@ -1,7 +1,8 @@
 /* The pipeline cache on disk: compiled kernels of one device, driver and library version.
  *
  * The file is a header of ours and what vkGetPipelineCacheData gave. Drivers check that data
- * little or not at all, so nothing reaches them that is not, byte for byte, what they wrote.
+ * little or not at all, so nothing reaches them that is not, byte for byte, what they wrote. The
+ * checksum is against damage; against malice, file and folder must be this user's alone to write.
  */
 #include "gpu/internal.h"
 
@@ -67,7 +68,8 @@ filtra_status ft_pipeline_cache_open(filtra_device *dev, const char *path, VkPip
   size_t file_size = 0;
   *size = 0;
   if (path && ft_file_exists(path)) {
-    const char *wrong = ft_file_read(path, CACHE_LIMIT, &file, &file_size)
+    const char *wrong = !ft_is_private(path) ? "others than its user could have written it"
+                        : ft_file_read(path, CACHE_LIMIT, &file, &file_size)
                             ? filtra_error_message()
                             : what_is_wrong(dev, file, file_size);
     if (wrong) ft_log(FILTRA_LOG_WARNING, "pipeline cache %s is ignored: %s", path, wrong);

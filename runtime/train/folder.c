@@ -20,10 +20,31 @@ filtra_status ft_run_has(const char *folder, const char *name, bool *has) {
   return FILTRA_OK;
 }
 
+/* Whoever made the folder could have what is elsewhere overwritten through them. */
+static filtra_status refuse_links(const char *folder) {
+  char **names;
+  size_t count;
+  FT_TRY(ft_list_directory(folder, &names, &count));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    char *path = ft_path_join(folder, names[i]);
+    if (!path)
+      status = FILTRA_ERROR_HOST_MEMORY;
+    else if (ft_is_link(path))
+      status = ft_fail(FILTRA_ERROR_PATH,
+                       "%s is a symbolic link, and a run's folder has none: what a run writes must "
+                       "not lead elsewhere; put what it points to in its place",
+                       path);
+    free(path);
+  }
+  ft_free_names(names, count);
+  return status;
+}
+
 filtra_status ft_run_check_folder(const char *folder) {
   bool is_run;
   FT_TRY(ft_run_has(folder, FILTRA_RUN_CONFIG, &is_run));
-  if (is_run) return FILTRA_OK;
+  if (is_run) return refuse_links(folder);
   return ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FILTRA_RUN_CONFIG,
                  folder);
 }

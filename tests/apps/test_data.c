@@ -4,8 +4,11 @@
 #include "support/harness.h"
 
 #include <jansson.h>
+#include <pty.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char output[TEST_OUTPUT_BYTES];
 
@@ -138,6 +141,33 @@ static void test_interrupt_leaves_nothing(void **state) {
   assert_int_equal(count, 0);
 }
 
+/* What files say does not reach a terminal as commands; others get it as it is. */
+static void test_terminal(void **state) {
+  (void)state;
+  static const char DATA[] = "text,label\none,\x1b[31mred\ntwo,\xc2\x9bgreen\nthree,\x1b[31mred\n";
+  char path[512], arguments[600];
+  size_t size = 0;
+  int terminal;
+  snprintf(path, sizeof path, "%s/a.csv", test_folder());
+  assert_ok(ft_file_write(path, DATA, sizeof DATA - 1));
+  snprintf(arguments, sizeof arguments, "data inspect %s", path);
+  assert_int_equal(test_run_command("", arguments, output), 0);
+  assert_true(strstr(output, "\x1b[31mred") && strstr(output, "\xc2\x9bgreen"));
+  pid_t child = forkpty(&terminal, NULL, NULL, NULL);
+  assert_true(child >= 0);
+  if (!child) {
+    execl(TEST_BINARY_DIR "/../filtra", "filtra", "data", "inspect", path, NULL);
+    _exit(127);
+  }
+  for (ssize_t got; (got = read(terminal, output + size, sizeof output - 1 - size)) > 0;)
+    size += (size_t)got;
+  output[size] = '\0';
+  close(terminal);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_true(strstr(output, "?[31mred") && strstr(output, "\xc2?green"));
+  assert_null(strchr(output, '\x1b'));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_generate_and_inspect),
@@ -145,6 +175,7 @@ int main(void) {
       cmocka_unit_test(test_usage),
       cmocka_unit_test(test_inspect_finds_a_wrong_label),
       cmocka_unit_test(test_interrupt_leaves_nothing),
+      cmocka_unit_test(test_terminal),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -224,6 +224,12 @@ static void test_making_folders(void **state) {
   assert_fails(ft_make_directories(file), FILTRA_ERROR_PATH, file);
   char *below = ft_path_join(deep, "more/g");
   assert_ok(ft_file_write_below(below, "y", 1));
+  char *made = ft_strdup(below);
+  *strrchr(made, '/') = '\0';
+  struct stat info;
+  assert_true(!stat(made, &info) && (info.st_mode & 0777) == 0700 && ft_is_private(made));
+  assert_true(!chmod(made, 0770) && !ft_is_private(made));
+  free(made);
   assert_content(below, "y");
   free(below);
   free(deep);

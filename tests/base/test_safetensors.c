@@ -314,6 +314,28 @@ static void test_made_headers(void **state) {
   free(path);
 }
 
+/* A header is not much longer than the data that it speaks of. */
+static void test_large_headers(void **state) {
+  (void)state;
+  enum { LARGE = 5 << 20 };
+  char *path = ft_path_join(test_folder(), "a.safetensors"), *header = ft_calloc(LARGE + 1, 1);
+  memset(header, ' ', LARGE);
+  memcpy(header, "{}", 2);
+  assert_fails(open_made(path, header, LARGE, 0), FILTRA_ERROR_INPUT,
+               "a header of 5242880 bytes for 0 bytes of data; at most 4194304 are accepted");
+  setenv("FILTRA_HEADER_BYTES", "5242880", 1);
+  assert_ok(open_made(path, header, LARGE, 0));
+  unsetenv("FILTRA_HEADER_BYTES");
+  memset(header, 'x', LARGE); /* what could not be read is not written */
+  const ft_safetensors_meta_pair pair = {"key", header};
+  assert_fails(ft_safetensors_write(path, NULL, 0, &pair, 1), FILTRA_ERROR_ARGUMENT, "a header of");
+  int length = snprintf(header, 128, "{%s}", TENSOR("a", "U8", "2000000", "0,2000000"));
+  memset(header + length, ' ', LARGE - (size_t)length);
+  assert_ok(open_made(path, header, LARGE, 2000000));
+  free(header);
+  free(path);
+}
+
 /* Headers of any length and narrow tensors before wide ones are legal: data is realigned. */
 static void test_unaligned_data(void **state) {
   (void)state;
@@ -369,7 +391,8 @@ int main(void) {
       cmocka_unit_test(test_refused_writes), cmocka_unit_test(test_every_truncation_fails),
       cmocka_unit_test(test_changed_bytes),  cmocka_unit_test(test_made_headers),
       cmocka_unit_test(test_unaligned_data), cmocka_unit_test(test_allocation_failures),
-      cmocka_unit_test(test_golden_files),   cmocka_unit_test(test_flipped_bits),
+      cmocka_unit_test(test_large_headers),  cmocka_unit_test(test_golden_files),
+      cmocka_unit_test(test_flipped_bits),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

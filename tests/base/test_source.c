@@ -114,6 +114,26 @@ static void test_damaged(void **state) {
                "the gzip data is damaged");
 }
 
+/* 72 MiB of zeros in 71 KiB; what ordinary text becomes is far from that. */
+static void test_bombs(void **state) {
+  (void)state;
+  enum { LARGE = 72 << 20 };
+  unsigned char *zeros = ft_calloc(LARGE + 1, 1), *packed = ft_calloc(1 << 20, 1);
+  size_t count;
+  const char *path = write_bytes(packed, pack(zeros, LARGE, packed, 1 << 20));
+  assert_fails(read_all(path, 1 << 16, zeros, &count), FILTRA_ERROR_INPUT,
+               "becomes more than 20 times as long");
+  assert_in_range(count, 60 << 20, 66 << 20);
+  setenv("FILTRA_UNPACKED_TIMES", "1100", 1);
+  assert_ok(read_all(path, 1 << 16, zeros, &count));
+  assert_int_equal(count, LARGE);
+  setenv("FILTRA_UNPACKED_TIMES", "many", 1); /* no number: as usual */
+  assert_fails(read_all(path, 1 << 16, zeros, &count), FILTRA_ERROR_INPUT, "20 times");
+  unsetenv("FILTRA_UNPACKED_TIMES");
+  free(zeros);
+  free(packed);
+}
+
 /* What a pipe has is handed out although more may come. */
 static void test_pipe(void **state) {
   (void)state;
@@ -143,7 +163,7 @@ static void test_no_file(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plain), cmocka_unit_test(test_packed),  cmocka_unit_test(test_damaged),
-      cmocka_unit_test(test_pipe),  cmocka_unit_test(test_no_file),
+      cmocka_unit_test(test_pipe),  cmocka_unit_test(test_no_file), cmocka_unit_test(test_bombs),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

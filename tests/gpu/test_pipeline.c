@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static ft_kernel_key affine_key(uint32_t workgroup, uint32_t accumulate) {
   return (ft_kernel_key){.kernel = "elementwise/affine",
@@ -317,6 +318,22 @@ static void test_cache_not_writable(void **state) {
   free(path);
 }
 
+/* What others could have written never reaches the driver. */
+static void test_cache_of_others(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  assert_int_equal(chmod(folder, 0777), 0);
+  assert_int_equal(use_cache(folder, NULL), 1);
+  assert_null(only_file(folder));
+  need_cache_data();
+  assert_int_equal(chmod(folder, 0700), 0);
+  assert_int_equal(use_cache(folder, NULL), 0);
+  char *path = only_file(folder);
+  assert_int_equal(chmod(path, 0666), 0);
+  assert_int_equal(use_cache(folder, NULL), 1);
+  free(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run),
@@ -329,6 +346,7 @@ int main(void) {
       cmocka_unit_test(test_damaged_cache),
       cmocka_unit_test(test_no_cache),
       cmocka_unit_test(test_cache_not_writable),
+      cmocka_unit_test(test_cache_of_others),
   };
   return cmocka_run_group_tests_name("gpu/pipeline", tests, NULL, test_teardown);
 }

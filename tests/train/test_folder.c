@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *config_for(const char *data, const char *more) {
   return test_text("{\"data\": \"%s\", \"mixer\": \"agf\", \"width\": 8, \"layers\": 1, "
@@ -227,6 +228,29 @@ static void test_lost_files(void **state) {
   assert_fails(run(NULL, folder, -1, true), FILTRA_ERROR_INPUT, "has no model.safetensors");
 }
 
+/* Nothing outside is written through a link, and nothing said to be a run's is read through one. */
+static void test_links(void **state) {
+  (void)state;
+  static const char *const NAMES[] = {"metrics.jsonl", "config.json", "checkpoint",
+                                      "model.safetensors", "eval-test.json"};
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
+    const char *folder = stopped_run(), *outside = test_folder();
+    const char *there = test_path(outside, "theirs"), *link = test_path(folder, NAMES[i]);
+    if (ft_file_exists(link))
+      assert_int_equal(rename(link, there), 0);
+    else
+      test_write(there, "{}", 2);
+    assert_int_equal(symlink(there, link), 0);
+    uint64_t before = test_snapshot(folder);
+    filtra_run *opened;
+    assert_fails(run(NULL, folder, -1, true), FILTRA_ERROR_PATH,
+                 test_text("%s is a symbolic link", NAMES[i]));
+    assert_fails(filtra_run_open(folder, &opened), FILTRA_ERROR_PATH, "symbolic link");
+    assert_null(opened);
+    assert_true(test_snapshot(folder) == before);
+  }
+}
+
 /* A run of equal settings and data has the same bits, whoever trained it. */
 static void test_checkpoint_of_an_equal_run(void **state) {
   (void)state;
@@ -274,6 +298,7 @@ int main(void) {
       cmocka_unit_test(test_lost_files),
       cmocka_unit_test(test_model_of_another_run),
       cmocka_unit_test(test_checkpoint_of_an_equal_run),
+      cmocka_unit_test(test_links),
   };
   return cmocka_run_group_tests_name("train/folder", tests, NULL, test_teardown);
 }

@@ -39,6 +39,8 @@ bool command_number(const char *name, const char *option, const char *text, uint
 /** The same for a number with decimals. */
 bool command_real(const char *name, const char *option, const char *text, double low, double high,
                   float *value);
+/** From here on standard output shows control characters as "?" where it is a terminal. */
+void command_guard_terminal(void);
 /** From here on the first Ctrl-C, SIGTERM or SIGHUP only makes command_interrupted true, so that
  * what is under way can end in order; the second ends the program. What is ignored stays so. */
 void command_catch_interrupts(void);

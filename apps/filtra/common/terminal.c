@@ -1,0 +1,43 @@
+/* What files say is printed, and must not tell a terminal what to do. */
+#include "common/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Whether this byte, behind that one, is a control character: those of ASCII but for tab and line
+ * feed, and those that UTF-8 writes as two bytes. */
+static bool is_control(unsigned char before, unsigned char c) {
+  if (c == '\t' || c == '\n') return false;
+  return c < 0x20 || c == 0x7f || (before == 0xc2 && c >= 0x80 && c < 0xa0);
+}
+
+static ssize_t write_shown(void *cookie, const char *bytes, size_t size) {
+  static unsigned char before; /* the last byte of the last call */
+  (void)cookie;
+  for (size_t done = 0; done < size;) {
+    char shown[4096];
+    size_t count = 0;
+    for (; count < sizeof shown && done + count < size; count++) {
+      unsigned char c = (unsigned char)bytes[done + count];
+      shown[count] = is_control(before, c) ? '?' : (char)c;
+      before = c;
+    }
+    for (size_t sent = 0; sent < count;) {
+      ssize_t more = write(STDOUT_FILENO, shown + sent, count - sent);
+      if (more < 0 && errno == EINTR) continue;
+      if (more <= 0) return 0;
+      sent += (size_t)more;
+    }
+    done += count;
+  }
+  return (ssize_t)size;
+}
+
+void command_guard_terminal(void) {
+  if (!isatty(STDOUT_FILENO)) return; /* other programs get what there is */
+  FILE *guarded = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_shown});
+  if (!guarded) return;
+  setvbuf(guarded, NULL, _IOLBF, BUFSIZ);
+  stdout = guarded;
+}
