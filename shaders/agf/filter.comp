@@ -27,13 +27,14 @@ float filter_at(float x) {
 void main() {
   const uint lane = row_lane(), lanes = row_lanes();
   load_table(p.table);
-  for (uint row = first_row(); row < p.rows; row += row_step()) {
+  for (uint row = first_row(); row_goes_on(row, p.rows); row += row_step()) {
+    const bool idle = lane >= p.width || row >= p.rows;
     const uint u = row_offset(row, p.heads, p.tokens, p.u_stride);
     const uint s = row_offset(row, p.heads, p.tokens, p.s_stride);
     float largest = lowest_float, scale = 1;
     if (rho == rho_softmax) {
       float sum = 0; // of exp(u - largest), by online softmax
-      if (lane < p.width) {
+      if (!idle) {
         uint d = lane;
         do {
           const float x = p.u.v[u + d], e = exp(-abs(x - largest));
@@ -46,7 +47,7 @@ void main() {
       largest = row_max(mine);
       scale = 1 / row_sum(sum * exp(mine - largest));
     }
-    if (lane < p.width) {
+    if (!idle) {
       uint d = lane;
       do {
         const float x = p.u.v[u + d];

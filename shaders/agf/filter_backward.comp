@@ -26,14 +26,15 @@ void main() {
   float theta_grad[order + 1];
   [[unroll]] for (uint k = 0; k <= order; ++k) theta_grad[k] = 0;
 
-  for (uint row = first_row(); row < p.rows; row += row_step()) {
+  for (uint row = first_row(); row_goes_on(row, p.rows); row += row_step()) {
+    const bool idle = lane >= p.width || row >= p.rows;
     const uint u = row_offset(row, p.heads, p.tokens, p.u_stride);
     const uint s = row_offset(row, p.heads, p.tokens, p.s_stride);
     const uint dense = row * p.width;
     float largest = lowest_float, scale = 1, mean = 0;
     if (rho == rho_softmax) {
       float sum = 0, product = 0, weighted = 0; // of exp, W dW, exp * dfactor
-      if (lane < p.width) {
+      if (!idle) {
         uint d = lane;
         do {
           const float x = p.u.v[u + d], e = exp(-abs(x - largest));
@@ -51,7 +52,7 @@ void main() {
       scale = 1 / row_sum(sum * shift);
       mean = row_sum(product + weighted * shift * scale);
     }
-    if (lane < p.width) {
+    if (!idle) {
       uint d = lane;
       do {
         const float x = p.u.v[u + d], up = p.w_grad.v[dense + d];

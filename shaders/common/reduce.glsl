@@ -6,9 +6,10 @@
 // A team is the unit that works on one row at a time: a subgroup, or the whole workgroup where
 // there is no subgroup arithmetic. Teams of one workgroup never wait for each other, so a kernel
 // walks its rows by
-//   for (uint row = team_index(); row < rows; row += team_count())
-// whatever the subgroup size is. Every team of a workgroup without subgroups takes part in the same
-// number of barriers, since the workgroup is the team.
+//   for (uint row = team_index(); team_goes_on(row, rows); row += team_count())
+// whatever the subgroup size is. All teams of a workgroup go through it equally often, those whose
+// `row` is behind the last with nothing to do: SPIR-V promises that lanes that have parted meet
+// again only where the control flow before was uniform over the workgroup (docs/adversary.md).
 //
 // A kernel that includes this file declares
 //   //@variant nosub -DFILTRA_NO_SUBGROUP=1
@@ -58,6 +59,7 @@ uint team_lane() { return gl_LocalInvocationID.x; }
 uint team_lanes() { return gl_WorkGroupSize.x; }
 uint team_index() { return gl_WorkGroupID.x; }
 uint team_count() { return gl_NumWorkGroups.x; }
+bool team_goes_on(uint row, uint rows) { return row < rows; }
 float team_sum(float x) { return wg_sum(x); }
 float team_max(float x) { return wg_max(x); }
 
@@ -92,6 +94,7 @@ uint team_lane() { return gl_SubgroupInvocationID; }
 uint team_lanes() { return min(gl_SubgroupSize, gl_WorkGroupSize.x); }
 uint team_index() { return gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID; }
 uint team_count() { return gl_NumWorkGroups.x * gl_NumSubgroups; }
+bool team_goes_on(uint row, uint rows) { return row - gl_SubgroupID < rows; }
 float team_sum(float x) { return subgroupAdd(x); }
 float team_max(float x) { return subgroupMax(x); }
 

@@ -15,10 +15,10 @@ layout(push_constant) uniform Push {
 
 void main() {
   const uint lane = team_lane(), lanes = team_lanes();
-  for (uint row = team_index(); row < p.rows; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     float re = 0, im = 0;
     uint c = lane;
-    if (c < p.columns) {
+    if (c < p.columns && row < p.rows) {
       do {
         const uint at = 2 * (row * p.columns + c);
         const float z_re = p.z.v[at], z_im = p.z.v[at + 1];
@@ -30,7 +30,7 @@ void main() {
     }
     re = team_sum(re);
     im = team_sum(im);
-    if (lane == 0) {
+    if (lane == 0 && row < p.rows) {
       if (accumulate) {
         re += p.da.v[2 * row];
         im += p.da.v[2 * row + 1];

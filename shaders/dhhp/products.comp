@@ -42,13 +42,13 @@ vec2 product(uint row) {
 void main() {
   p = given;
   uint row = team_index();
-  if (row >= p.rows) return;
+  if (!team_goes_on(row, p.rows)) return;
   do {
-    vec2 z = product(row);
-    if (team_lane() == 0) {
+    vec2 z = product(min(row, p.rows - 1));
+    if (team_lane() == 0 && row < p.rows) {
       if (accumulate) z += read(p.product, row);
       write(p.product, row, z);
     }
     row += team_count();
-  } while (row < p.rows);
+  } while (team_goes_on(row, p.rows));
 }

@@ -18,19 +18,19 @@ layout(push_constant, std430) uniform Arguments {
 args;
 
 void main() {
-  for (uint row = team_index(); row < args.rows; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, args.rows); row += team_count()) {
     const uint token = row / HEADS, h = row % HEADS, first = row * WIDTH;
     const uint v_first = token / args.tokens * args.v_batch + h * args.v_head +
                          token % args.tokens * args.v_token;
     vec3 sum = vec3(0);
     uint c = team_lane();
-    if (c < WIDTH) do {
+    if (c < WIDTH && row < args.rows) do {
         const float dy = args.dy.v[first + c], u = args.u.v[first + c];
         sum += dy * vec3(args.v.v[v_first + c], u, args.au.v[first + c] - u);
         c += team_lanes();
       } while (c < WIDTH);
     sum = vec3(team_sum(sum.x), team_sum(sum.y), team_sum(sum.z));
-    if (team_lane() == 0)
+    if (team_lane() == 0 && row < args.rows)
       [[unroll]] for (uint i = 0; i < 3; ++i) args.products.v[3 * row + i] = sum[i];
   }
 }

@@ -25,7 +25,7 @@ layout(push_constant, std430) uniform Arguments {
 args;
 
 void main() {
-  for (uint row = team_index(); row < args.rows; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, args.rows); row += team_count()) {
     const uint token = row / HEADS, h = row % HEADS, b = token / args.tokens;
     const uint n = token % args.tokens, first = row * WIDTH;
     const uint v_first = b * args.v_batch + h * args.v_head + n * args.v_token;
@@ -35,7 +35,7 @@ void main() {
     const float c2 = float(args.order - 1) * wK, c1 = w1 + wK - c2;
     float delta = 0;
     uint c = team_lane();
-    if (c < WIDTH) do {
+    if (c < WIDTH && row < args.rows) do {
         const float dy = args.dy.v[first + c], u = args.u.v[first + c];
         const float du = c1 * dy + c2 * args.ady.v[first + c], dau = c2 * dy;
         const uint pair = 2 * first + c, values = pair + 2 * WIDTH * args.rows;
@@ -51,6 +51,7 @@ void main() {
         c += team_lanes();
       } while (c < WIDTH);
     delta = team_sum(delta);
-    if (team_lane() == 0) args.delta.v[(b * HEADS + h) * args.tokens + n] = delta;
+    if (team_lane() == 0 && row < args.rows)
+      args.delta.v[(b * HEADS + h) * args.tokens + n] = delta;
   }
 }

@@ -17,10 +17,11 @@ layout(push_constant) uniform Push {
 
 void main() {
   const uint lane = team_lane(), lanes = team_lanes();
-  for (uint row = team_index(); row < p.rows; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint start = row * p.columns;
-    const float mean = p.mean.v[row], rstd = p.rstd.v[row];
-    const bool idle = lane >= p.columns;
+    const uint at = min(row, p.rows - 1);
+    const float mean = p.mean.v[at], rstd = p.rstd.v[at];
+    const bool idle = lane >= p.columns || row >= p.rows;
     float sum = 0, product = 0;
     uint c = lane;
     if (!idle) {

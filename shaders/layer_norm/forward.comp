@@ -15,9 +15,9 @@ layout(push_constant) uniform Push {
 
 void main() {
   const uint lane = team_lane(), lanes = team_lanes();
-  for (uint row = team_index(); row < p.rows; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint start = row * p.columns;
-    const bool idle = lane >= p.columns;
+    const bool idle = lane >= p.columns || row >= p.rows;
     float sum = 0;
     uint c = lane;
     if (!idle) {
@@ -44,7 +44,7 @@ void main() {
         c += lanes;
       } while (c < p.columns);
     }
-    if (lane == 0) {
+    if (lane == 0 && row < p.rows) {
       p.mean.v[row] = mean;
       p.rstd.v[row] = rstd;
     }

@@ -13,11 +13,11 @@ layout(push_constant) uniform Push {
 } p;
 
 void main() {
-  for (uint row = team_index(); row < p.rows; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     float largest = lowest_float;
     float first = -float(p.columns); // minus a column, so that the largest is the first
     uint column = team_lane();
-    if (column < p.columns) {
+    if (column < p.columns && row < p.rows) {
       do {
         const float x = p.logits.v[row * p.columns + column];
         if (x > largest) {
@@ -29,7 +29,7 @@ void main() {
     }
     const float row_largest = team_max(largest);
     first = team_max(largest == row_largest ? first : -float(p.columns));
-    if (team_lane() == 0) {
+    if (team_lane() == 0 && row < p.rows) {
       const int label = p.labels.v[row];
       p.hit.v[row] = label >= 0 && uint(label) < p.columns && uint(-first) == uint(label) ? 1 : 0;
     }

@@ -16,8 +16,8 @@ layout(push_constant) uniform Push {
 } p;
 
 void main() {
-  for (uint row = team_index(); row < p.rows; row += team_count()) {
-    const uint begin = row * p.columns, end = begin + p.columns;
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
+    const uint begin = row * p.columns, end = row < p.rows ? begin + p.columns : begin;
     const uint mine = begin + team_lane();
     float largest = lowest_float;
     uint i = mine;
@@ -40,7 +40,7 @@ void main() {
     }
     sum = team_sum(sum);
     if (p.smoothing > 0) shifted = team_sum(shifted);
-    if (team_lane() == 0) {
+    if (team_lane() == 0 && row < p.rows) {
       const uint label = uint(p.labels.v[row]); // a negative one becomes too large
       float loss = 0;
       if (label < p.columns) {

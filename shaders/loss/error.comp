@@ -15,8 +15,8 @@ layout(push_constant) uniform Push {
 } p;
 
 void main() {
-  for (uint row = team_index(); row < p.rows; row += team_count()) {
-    const uint end = (row + 1) * p.columns;
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
+    const uint end = row < p.rows ? (row + 1) * p.columns : 0;
     uint i = row * p.columns + team_lane();
     float sum = 0;
     if (i < end) {
@@ -27,6 +27,6 @@ void main() {
       } while (i < end);
     }
     sum = team_sum(sum);
-    if (team_lane() == 0) p.loss.v[row] = sum / float(p.columns);
+    if (team_lane() == 0 && row < p.rows) p.loss.v[row] = sum / float(p.columns);
   }
 }

@@ -25,9 +25,9 @@ float upstream(uint start, uint c) {
 
 void main() {
   const uint lane = team_lane(), lanes = team_lanes();
-  for (uint row = team_index(); row < p.rows; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint start = row * p.columns;
-    const bool idle = lane >= p.columns;
+    const bool idle = lane >= p.columns || row >= p.rows;
     float product = 0;
     uint c = lane;
     if (!idle) {
@@ -37,7 +37,7 @@ void main() {
       } while (c < p.columns);
     }
     product = team_sum(product);
-    const float norm = p.norm.v[row], r = 1.0 / (norm + p.eps);
+    const float norm = p.norm.v[min(row, p.rows - 1)], r = 1.0 / (norm + p.eps);
     const float along = norm > 0 ? product * r * r / norm : 0.0;
     c = lane;
     if (!idle) {

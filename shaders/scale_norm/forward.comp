@@ -18,9 +18,9 @@ layout(push_constant) uniform Push {
 
 void main() {
   const uint lane = team_lane(), lanes = team_lanes();
-  for (uint row = team_index(); row < p.rows; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint start = row * p.columns;
-    const bool idle = lane >= p.columns;
+    const bool idle = lane >= p.columns || row >= p.rows;
     float squares = 0;
     uint c = lane;
     if (!idle) {
@@ -41,6 +41,6 @@ void main() {
         c += lanes;
       } while (c < p.columns);
     }
-    if (lane == 0) p.norm.v[row] = norm;
+    if (lane == 0 && row < p.rows) p.norm.v[row] = norm;
   }
 }
