@@ -191,6 +191,9 @@ const ft_kernel_key *ft_pipeline_key(const filtra_device *dev, size_t index);
 filtra_status ft_pipeline_statistics(filtra_device *dev, size_t index,
                                      ft_executable executables[FT_MAX_EXECUTABLES],
                                      uint32_t *count);
+/** The machine's instructions of its first executable, in the driver's words; the caller frees
+ * them. */
+filtra_status ft_pipeline_assembly(filtra_device *dev, size_t index, char **text);
 
 /* ---- commands (gpu/commands.c): recorded once, submitted as often as wanted ---- */
 

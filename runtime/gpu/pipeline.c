@@ -181,7 +181,9 @@ static VkResult create_pipeline(filtra_device *dev, VkShaderModule module, ft_pi
                 .pName = "main",
                 .pSpecializationInfo = &constants},
       .flags = (dev->caps.submission_seconds > 0.0 ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0u) |
-               (dev->compiler ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0u),
+               (dev->compiler ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                                    VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR
+                              : 0u),
       .layout = dev->layout};
   return FT_VK_RESULT(dev->vk.vkCreateComputePipelines(dev->device, dev->pipelines->cache, 1, &info,
                                                        NULL, &p->handle));

@@ -1,7 +1,10 @@
 /* What a driver's compiler says about its programs, and what the vendors' words for it mean. */
 #include "gpu/internal.h"
 
+#include "base/memory.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t ft_pipeline_count(const filtra_device *dev) {
@@ -110,4 +113,31 @@ filtra_status ft_pipeline_statistics(filtra_device *dev, size_t index,
     FT_TRY(read_executable(dev, pipeline, i, e));
   }
   return FILTRA_OK;
+}
+
+filtra_status ft_pipeline_assembly(filtra_device *dev, size_t index, char **text) {
+  enum { MOST = 64 };
+  VkPipelineExecutableInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR,
+                                      .pipeline = dev->pipelines->list[index]->handle};
+  VkPipelineExecutableInternalRepresentationKHR list[MOST];
+  for (uint32_t i = 0; i < MOST; i++)
+    list[i] = (VkPipelineExecutableInternalRepresentationKHR){
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR};
+  PFN_vkGetPipelineExecutableInternalRepresentationsKHR read =
+      dev->vk.vkGetPipelineExecutableInternalRepresentationsKHR;
+  uint32_t count = MOST;
+  *text = NULL;
+  FT_TRY(FT_VK(dev, read(dev->device, &info, &count, list)));
+  if (!count || !list[count - 1].isText)
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "kernel %s: the driver shows no assembly",
+                   dev->pipelines->list[index]->source->name);
+  char *assembly = ft_calloc(1, list[count - 1].dataSize + 1);
+  if (!assembly) return FILTRA_ERROR_HOST_MEMORY;
+  list[count - 1].pData = assembly; /* of the others only the sizes */
+  filtra_status status = FT_VK(dev, read(dev->device, &info, &count, list));
+  if (status)
+    free(assembly);
+  else
+    *text = assembly;
+  return status;
 }

@@ -1,0 +1,20 @@
+/* What a program does in its hot loop, read from a driver's assembly text: Mesa's RADV, ANV and
+ * NVK. */
+#ifndef ASSEMBLY_H
+#define ASSEMBLY_H
+
+/** Of one iteration of the hot loop: the outermost one with the most multiply-adds, or else
+ * instructions, what is nested in it as often as it runs where that is a constant; the whole
+ * program where there is no loop. */
+typedef struct hot_loop {
+  double instructions, multiply_adds; /* hints to the scheduler left out */
+  double shared_loads, global_loads;  /* however wide */
+  double drains;                      /* waits behind which no load is under way */
+  double barriers;
+  double in_flight; /* most global loads under way at once */
+} hot_loop;
+
+/** Whether the text was understood. */
+int assembly_hot_loop(const char *text, hot_loop *out);
+
+#endif
