@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "common/columns.glsl"
 
 // y[i] = sum over s of x[s, i], in order; y is as long as a slice or longer, and zero behind it.
 layout(constant_id = 1) const bool accumulate = false;
@@ -17,14 +18,7 @@ void main() {
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     float sum = 0;
-    if (i < p.slice) {
-      uint s = 0, from = i;
-      do {
-        sum += p.x.v[from];
-        from += p.slice;
-        ++s;
-      } while (s < p.slices);
-    }
+    if (i < p.slice) sum = sum_down(p.x, i, p.slice, p.slices);
     if (accumulate) sum += p.y.v[i];
     p.y.v[i] = sum;
     i += step;

@@ -6,6 +6,7 @@
 // z = (x - mean) rstd. Workgroup (x, y) = (columns, chunk of rows); a lane has `held` columns, one
 // workgroup width apart, so that a row's mean and rstd are loaded once for all of them.
 layout(constant_id = 1) const uint held = 1;
+const uint AHEAD = held == 1 ? 4 : 1;
 
 layout(push_constant) uniform Push {
   F32 x, y_grad;  // [rows, columns]
@@ -22,16 +23,24 @@ void main() {
   [[unroll]] for (uint i = 0; i < held; ++i) gain[i] = bias[i] = 0;
   uint row = first;
   do {
-    const float mean = p.mean.v[row], rstd = p.rstd.v[row];
-    [[unroll]] for (uint i = 0; i < held; ++i) {
-      const uint c = column + i * gl_WorkGroupSize.x, at = row * p.columns + c;
-      if (c < p.columns) {
-        const float up = p.y_grad.v[at];
-        gain[i] += up * (p.x.v[at] - mean) * rstd;
-        bias[i] += up;
+    // Rows whose loads nothing waits for one by one; those beyond the last are loaded in vain.
+    float x[AHEAD][held], up[AHEAD][held], mean[AHEAD], rstd[AHEAD];
+    [[unroll]] for (uint k = 0; k < AHEAD; ++k) {
+      const uint r = min(row + k, last - 1);
+      mean[k] = p.mean.v[r];
+      rstd[k] = p.rstd.v[r];
+      [[unroll]] for (uint i = 0; i < held; ++i) {
+        const uint at = r * p.columns + min(column + i * gl_WorkGroupSize.x, p.columns - 1);
+        x[k][i] = p.x.v[at];
+        up[k][i] = p.y_grad.v[at];
       }
     }
-    ++row;
+    [[unroll]] for (uint k = 0; k < AHEAD; ++k)
+      if (row + k < last) [[unroll]] for (uint i = 0; i < held; ++i) {
+          gain[i] += up[k][i] * (x[k][i] - mean[k]) * rstd[k];
+          bias[i] += up[k][i];
+        }
+    row += AHEAD;
   } while (row < last);
   [[unroll]] for (uint i = 0; i < held; ++i) {
     const uint c = column + i * gl_WorkGroupSize.x;

@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "common/columns.glsl"
 
 layout(constant_id = 1) const bool ACCUMULATE = false;
 
@@ -14,13 +15,8 @@ layout(push_constant, std430) uniform Arguments {
 void main() {
   uint c = gl_GlobalInvocationID.x, part = gl_WorkGroupID.y;
   if (c >= p.columns) return;
-  uint row = part * p.chunk, end = min(row + p.chunk, p.rows), at = row * p.columns + c;
-  float sum = 0;
-  do {
-    sum += p.x.v[at];
-    at += p.columns;
-    row++;
-  } while (row < end);
+  const uint row = part * p.chunk, end = min(row + p.chunk, p.rows);
+  float sum = sum_down(p.x, row * p.columns + c, p.columns, end - row);
   uint to = part * p.columns + c;
   if (ACCUMULATE) sum += p.y.v[to];
   p.y.v[to] = sum;

@@ -5,6 +5,7 @@
 // For the gain: sums of dy x / (|x| + eps) over chunks of rows, per feature. Workgroup (x, y) =
 // (features, chunk of rows).
 layout(constant_id = 1) const uint parts = 1; // numbers per feature: 2 for complex ones
+const uint AHEAD = 4;
 
 layout(push_constant) uniform Push {
   F32 x, y_grad; // [rows, features * parts]
@@ -21,11 +22,17 @@ void main() {
   float sum = 0;
   uint row = first;
   do {
-    const uint at = (row * p.features + feature) * parts;
-    float product = p.x.v[at] * p.y_grad.v[at];
-    if (parts == 2) product += p.x.v[at + 1] * p.y_grad.v[at + 1];
-    sum += product / (p.norm.v[row] + p.eps);
-    ++row;
+    // Rows whose loads nothing waits for one by one; those beyond the last are loaded in vain.
+    float product[AHEAD], norm[AHEAD];
+    [[unroll]] for (uint k = 0; k < AHEAD; ++k) {
+      const uint r = min(row + k, last - 1), at = (r * p.features + feature) * parts;
+      norm[k] = p.norm.v[r];
+      product[k] = p.x.v[at] * p.y_grad.v[at];
+      if (parts == 2) product[k] += p.x.v[at + 1] * p.y_grad.v[at + 1];
+    }
+    [[unroll]] for (uint k = 0; k < AHEAD; ++k)
+      if (row + k < last) sum += product[k] / (norm[k] + p.eps);
+    row += AHEAD;
   } while (row < last);
   p.sums.v[gl_WorkGroupID.y * p.features + feature] = sum;
 }
