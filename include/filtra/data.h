@@ -66,8 +66,9 @@
  *
  * Files are read strictly: whatever is wrong ends in FILTRA_ERROR_INPUT with a message that starts
  * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are fine; CR
- * before LF is dropped. Files that are packed by gzip are read as what is inside, which is at most 20
- * times as long and 64 MiB more; the environment variable FILTRA_UNPACKED_TIMES says another number.
+ * before LF is dropped. Files that are packed by gzip are read as what is inside, which is at most
+ * 20 times as long and 64 MiB more; the environment variable FILTRA_UNPACKED_TIMES says another
+ * number.
  */
 #ifndef FILTRA_DATA_H
 #define FILTRA_DATA_H

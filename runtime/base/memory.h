@@ -21,8 +21,8 @@ char *ft_format(const char *format, ...) FT_PRINTF(1, 2);
 filtra_status ft_grow(void *data, size_t count, size_t *capacity, size_t element_size);
 #define FT_GROW(data, count, capacity) ft_grow(&(data), (count), &(capacity), sizeof(*(data)))
 
-/** A limit on what a file may make us take: the whole number above 0 that the environment variable of
- * this name has, else `usual`. */
+/** A limit on what a file may make us take: the whole number above 0 that the environment variable
+ * of this name has, else `usual`. */
 uint64_t ft_limit(const char *variable, uint64_t usual);
 
 /** Test hook: makes the n-th allocation from now fail (0 switches it off). */

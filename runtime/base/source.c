@@ -8,8 +8,8 @@
 
 enum { CHUNK_BYTES = 1 << 16 };
 
-/* What is packed may become this many times as long, and so many bytes more. Text shrinks to a third
- * to a tenth; only what was made to fill memory shrinks to a thousandth. */
+/* What is packed may become this many times as long, and so many bytes more. Text shrinks to a
+ * third to a tenth; only what was made to fill memory shrinks to a thousandth. */
 enum { UNPACKED_TIMES = 20, UNPACKED_MORE = 64 << 20 };
 
 struct ft_source {

@@ -20,8 +20,8 @@ filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t 
   ((options) ? ft_check_reserved(#type, (options)->reserved, FT_COUNT((options)->reserved))        \
              : FILTRA_OK)
 
-/** Fails with ARGUMENT, naming function and argument, where one of the pointers is NULL. `names` has
- * commas between. */
+/** Fails with ARGUMENT, naming function and argument, where one of the pointers is NULL. `names`
+ * has commas between. */
 filtra_status ft_need(const char *function, const char *names, const void *const *pointers);
 /** Returns so from the calling function. */
 #define FT_NEED(...) FT_TRY(ft_need(__func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__}))

@@ -40,8 +40,8 @@ static void *failing_malloc(size_t size) {
   return --allocations_left ? malloc(size) : NULL;
 }
 
-/* What is read while memory runs out is all there, or the failure says so. Strings are the exception:
- * Jansson takes one that it has no memory for as a mistake in the text. */
+/* What is read while memory runs out is all there, or the failure says so. Strings are the
+ * exception: Jansson takes one that it has no memory for as a mistake in the text. */
 static void test_memory_runs_out(void **state) {
   (void)state;
   static const char TEXT[] = "{\"a\": [1, 2.5, {}, true], \"b\": []}";

@@ -153,8 +153,8 @@ static bool set_value(json_t *object, char *path, json_t *value) {
   return false;
 }
 
-/* Applies "key=value": the value as JSON where it parses as such, as a string otherwise; "mixer.K=5"
- * reaches into an object. */
+/* Applies "key=value": the value as JSON where it parses as such, as a string otherwise;
+ * "mixer.K=5" reaches into an object. */
 static filtra_status assign(json_t *object, const char *assignment) {
   const char *equals = strchr(assignment, '=');
   if (!equals || equals == assignment)
