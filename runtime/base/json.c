@@ -33,6 +33,29 @@ filtra_status ft_json_load(const char *path, json_t **out) {
   return status;
 }
 
+/* ---- writing ---- */
+
+char *ft_json_text(json_t *object, size_t flags) {
+  char *text = object ? json_dumps(object, flags) : NULL;
+  if (!text) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  json_decref(object);
+  return text;
+}
+
+char *ft_json_line(json_t *object, size_t flags) {
+  char *text = ft_json_text(object, flags), *line = text ? ft_format("%s\n", text) : NULL;
+  free(text);
+  return line;
+}
+
+json_t *ft_json_join(json_t *object, json_t *more) {
+  bool done = object && more && !json_object_update(object, more);
+  json_decref(more);
+  if (done) return object;
+  json_decref(object);
+  return NULL;
+}
+
 /* ---- unknown keys ---- */
 
 size_t ft_name_distance(const char *a, const char *b) {

@@ -58,6 +58,15 @@ bool ft_json_starved(const json_error_t *error);
 /** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
 
+/** The text of an object, which is given up; caller frees. NULL, with the message set, when memory
+ * runs out, or ran out as the object was made: it is NULL then. */
+char *ft_json_text(json_t *object, size_t flags);
+/** The same with a line's end. */
+char *ft_json_line(json_t *object, size_t flags);
+/** `object` with the keys of `more`, which is given up; NULL, and both are, where either is NULL or
+ * memory runs out. */
+json_t *ft_json_join(json_t *object, json_t *more);
+
 /** Fills the struct from an object: given keys checked, absent ones by default. A key that no field
  * has is an error that suggests the nearest. */
 filtra_status ft_json_read_struct(const json_t *object, const ft_json_field *fields, size_t count,

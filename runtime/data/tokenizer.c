@@ -141,11 +141,13 @@ filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const cha
     json_array_append_new(symbols, json_string(tokenizer->symbols[id]));
   bool whole = symbols && json_array_size(symbols) == tokenizer->size - 1;
   json_t *root = json_pack("{ss so}", "tokenizer", tokenizer->name, "symbols", symbols);
-  char *text = whole && root ? json_dumps(root, JSON_INDENT(0)) : NULL;
-  filtra_status status = text ? ft_file_write(path, text, strlen(text))
-                              : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  if (!whole) {
+    json_decref(root);
+    root = NULL;
+  }
+  char *text = ft_json_text(root, JSON_INDENT(0));
+  filtra_status status = text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
-  json_decref(root);
   return status;
 }
 

@@ -232,25 +232,16 @@ static json_t *document(const filtra_device *dev, const ft_tuning *t, bool whole
                    "entries", entries);
 }
 
-static char *dump(json_t *root, size_t flags) {
-  char *text = root ? json_dumps(root, flags | JSON_REAL_PRECISION(9)) : NULL;
-  if (!text) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  json_decref(root);
-  return text;
-}
-
 char *ft_tuning_choices(const filtra_device *dev, const ft_tuning *tuning) {
-  return dump(document(dev, tuning, false), JSON_COMPACT);
+  return ft_json_text(document(dev, tuning, false), JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
 filtra_status ft_tuning_save(const filtra_device *dev, const ft_tuning *tuning, const char *path) {
   json_t *root = document(dev, tuning, true);
   if (root) json_object_set_new(root, "date", json_string(ft_date()));
-  char *text = dump(root, JSON_INDENT(1));
-  char *lines = text ? ft_format("%s\n", text) : NULL;
-  filtra_status status = lines ? ft_file_write_below(path, lines, strlen(lines))
-                               : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  free(lines);
+  char *text = ft_json_line(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+  filtra_status status =
+      text ? ft_file_write_below(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   return status;
 }

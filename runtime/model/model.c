@@ -184,10 +184,8 @@ static filtra_status declare_parameters(filtra_model *model) {
 }
 
 static filtra_status keep_mixer(filtra_model *model) {
-  json_t *object = ft_mixer_write(&model->options.mixer);
-  model->mixer = object ? json_dumps(object, JSON_COMPACT) : NULL;
-  json_decref(object);
-  return model->mixer ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  model->mixer = ft_json_text(ft_mixer_write(&model->options.mixer), JSON_COMPACT);
+  return model->mixer ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
 filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options,

@@ -13,15 +13,13 @@ static filtra_status write_model(filtra_model *model, const char *path, const ch
                                  const char *value, void **bytes, size_t *size) {
   ft_safetensors_meta_pair meta[3];
   size_t count = 0;
-  json_t *object = ft_model_options_write(&model->options);
-  char *config = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  char *config = ft_json_text(ft_model_options_write(&model->options), JSON_COMPACT);
+  if (!config) return FILTRA_ERROR_HOST_MEMORY;
   meta[count++] = (ft_safetensors_meta_pair){CONFIG_KEY, config};
   if (model->input) meta[count++] = (ft_safetensors_meta_pair){FT_INPUT_KEY, model->input};
   if (key) meta[count++] = (ft_safetensors_meta_pair){key, value};
-  filtra_status status = config ? ft_parameters_write(model->params, path, meta, count, bytes, size)
-                                : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  filtra_status status = ft_parameters_write(model->params, path, meta, count, bytes, size);
   free(config);
-  json_decref(object);
   return status;
 }
 

@@ -198,13 +198,8 @@ filtra_status ft_run_config_check(const ft_run_config *config, const char *conte
 }
 
 json_t *ft_run_config_write(const ft_run_config *config) {
-  json_t *object = ft_json_write_struct(RUN_FIELDS, FT_COUNT(RUN_FIELDS), config);
-  json_t *model = object ? ft_model_options_write(&config->model) : NULL;
-  if (model) json_object_update(object, model);
-  json_decref(model);
-  if (model) return object;
-  json_decref(object);
-  return NULL;
+  return ft_json_join(ft_json_write_struct(RUN_FIELDS, FT_COUNT(RUN_FIELDS), config),
+                      ft_model_options_write(&config->model));
 }
 
 /* A warmup in epochs is no longer than the run. */

@@ -59,15 +59,11 @@ filtra_status ft_run_load_part(const char *folder, const char *name, char **path
 /* Takes the object over; NULL says that memory ran out. */
 static filtra_status write_json(const char *folder, const char *name, json_t *object,
                                 size_t flags) {
-  char *path = ft_path_join(folder, name);
-  char *text = object ? json_dumps(object, flags) : NULL;
-  char *line = text ? ft_format("%s\n", text) : NULL;
-  filtra_status status = path && line ? ft_file_write(path, line, strlen(line))
-                                      : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  free(line);
+  char *path = ft_path_join(folder, name), *text = ft_json_line(object, flags);
+  filtra_status status =
+      path && text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   free(path);
-  json_decref(object);
   return status;
 }
 
@@ -269,11 +265,12 @@ static filtra_status read_run(filtra_run *run) {
   FT_TRY(ft_run_check_folder(run->folder));
   filtra_status status = ft_run_load_part(run->folder, FILTRA_RUN_CONFIG, &path, &object);
   if (!status) status = ft_run_config_read(object, path, &run->config);
-  run->text = status ? NULL : json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  if (!status)
+    run->text = ft_json_text(json_incref(object), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   json_decref(object);
   free(path);
   FT_TRY(status);
-  if (!run->text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  if (!run->text) return FILTRA_ERROR_HOST_MEMORY;
   run->config.folder = run->folder;
   *info = (filtra_run_info){.folder = run->folder,
                             .config = run->text,

@@ -84,13 +84,10 @@ void ft_metrics_speed(const ft_metrics *m, filtra_run_progress *p) {
   p->seconds_left = seconds / (double)steps * (double)(p->steps - p->step);
 }
 
-/* Takes the object over; not `complete`: memory ran out while it was made. */
-static filtra_status write_line(ft_metrics *m, json_t *object, bool complete) {
-  char *text = complete ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-  char *line = text ? ft_format("%s\n", text) : NULL;
-  json_decref(object);
-  free(text);
-  if (!line) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+/* Takes the object over; NULL: memory ran out while it was made. */
+static filtra_status write_line(ft_metrics *m, json_t *object) {
+  char *line = ft_json_line(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  if (!line) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_append_write(m->file, m->path, line, strlen(line));
   free(line);
   return status;
@@ -100,18 +97,16 @@ static double rounded(double value) {
   return ft_shortest((float)value);
 }
 
-/* Adds what the task is judged by, next to its loss; validation's keys have a prefix. */
-static bool add_score(json_t *object, const char *prefix, filtra_task task, double loss,
-                      double accuracy, double absolute_error) {
-  char key[64];
-  bool language = task == FILTRA_TASK_LANGUAGE_MODEL, regression = task == FILTRA_TASK_REGRESSION;
+/* What the task is judged by, next to its loss; validation's keys have a prefix. */
+static json_t *score(const char *prefix, filtra_task task, double loss, double accuracy,
+                     double absolute_error) {
+  char key[64], more[64];
+  bool regression = task == FILTRA_TASK_REGRESSION;
   snprintf(key, sizeof key, "%s%s", prefix, regression ? "mae" : "accuracy");
-  bool failed =
-      json_object_set_new(object, key, json_real(rounded(regression ? absolute_error : accuracy)));
-  snprintf(key, sizeof key, "%sperplexity", prefix);
-  if (language)
-    failed |= json_object_set_new(object, key, json_real(rounded(ft_perplexity(loss)))) != 0;
-  return !failed;
+  snprintf(more, sizeof more, "%sperplexity", prefix);
+  double value = rounded(regression ? absolute_error : accuracy);
+  if (task != FILTRA_TASK_LANGUAGE_MODEL) return json_pack("{sf}", key, value);
+  return json_pack("{sf sf}", key, value, more, rounded(ft_perplexity(loss)));
 }
 
 filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint64_t every) {
@@ -119,20 +114,18 @@ filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint6
   if (s->step % every) return FILTRA_OK;
   json_t *object = json_pack("{sI sf sf}", "step", (json_int_t)s->step, "epoch", rounded(p->epoch),
                              "loss", rounded(s->loss));
-  bool done = object && add_score(object, "", p->task, s->loss, s->accuracy, s->absolute_error);
+  object = ft_json_join(object, score("", p->task, s->loss, s->accuracy, s->absolute_error));
   json_t *rest = json_pack("{sf sf sf sf sI}", "learning_rate", rounded(s->learning_rate),
                            "grad_norm", rounded(s->gradient_norm), "tokens_per_second",
                            rounded(p->tokens_per_second), "milliseconds", rounded(p->milliseconds),
                            "device_memory_bytes", (json_int_t)p->device_memory_bytes);
-  done = done && rest && !json_object_update(object, rest);
-  json_decref(rest);
-  return write_line(m, object, done);
+  return write_line(m, ft_json_join(object, rest));
 }
 
 filtra_status ft_metrics_validation(ft_metrics *m, const filtra_run_progress *p) {
   json_t *object = json_pack("{sI sf sf}", "step", (json_int_t)p->step, "epoch", rounded(p->epoch),
                              "validation_loss", rounded(p->validation_loss));
-  bool done = object && add_score(object, "validation_", p->task, p->validation_loss,
-                                  p->validation_accuracy, p->validation_absolute_error);
-  return write_line(m, object, done);
+  return write_line(
+      m, ft_json_join(object, score("validation_", p->task, p->validation_loss,
+                                    p->validation_accuracy, p->validation_absolute_error)));
 }

@@ -19,7 +19,7 @@ typedef struct run {
   const filtra_run_options *options;
   ft_run_config config;
   const char *context; /* what errors call the configuration */
-  char *config_path;
+  char *config_path, *model_path, *checkpoint_path;
   bool begins; /* at step 0: a new run, or one that was stopped before its first checkpoint */
   json_t *checkpoint; /* what the last one says besides weights; NULL: the run begins */
   ft_run_identity identity;
@@ -39,13 +39,12 @@ typedef struct run {
   bool stop;                       /* the caller asked for it */
 } run;
 
-static filtra_status fail_memory(void) {
-  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-}
-
-static filtra_status run_path(const run *r, const char *name, char **out) {
-  *out = ft_path_join(r->options->folder, name);
-  return *out ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+static filtra_status name_files(run *r) {
+  r->config_path = ft_path_join(r->options->folder, FILTRA_RUN_CONFIG);
+  r->model_path = ft_path_join(r->options->folder, FILTRA_RUN_MODEL);
+  r->checkpoint_path = ft_path_join(r->options->folder, FILTRA_RUN_CHECKPOINT);
+  return r->config_path && r->model_path && r->checkpoint_path ? FILTRA_OK
+                                                               : FILTRA_ERROR_HOST_MEMORY;
 }
 
 /* ---- evaluation ---- */
@@ -82,16 +81,12 @@ static bool is_out_of_patience(const run *r) {
 }
 
 static filtra_status save_model(run *r) {
-  json_t *object = ft_run_identity_write(&r->identity);
-  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL, *path = NULL;
-  filtra_status status = text ? run_path(r, FILTRA_RUN_MODEL, &path) : fail_memory();
-  if (!status && !r->model->input)
-    status = ft_input_describe(r->options->folder, &r->config, &r->model->input);
-  if (!status) status = ft_model_save(r->model, path, FT_RUN_KEY, text);
+  if (!r->model->input) FT_TRY(ft_input_describe(r->options->folder, &r->config, &r->model->input));
+  char *text = ft_json_text(ft_run_identity_write(&r->identity), JSON_COMPACT);
+  if (!text) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_model_save(r->model, r->model_path, FT_RUN_KEY, text);
   if (!status) r->saved = true;
-  free(path);
   free(text);
-  json_decref(object);
   return status;
 }
 
@@ -126,34 +121,27 @@ static filtra_status evaluate(run *r) {
 /* NULL when out of memory. */
 static json_t *write_position(const run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
-  json_t *object = ft_run_identity_write(&r->identity);
   json_t *more = json_pack(
       "{sO sb sI sI sf sI sf sf sf sf sf}", "settings", r->identity.settings, "model", r->saved,
       "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch, "lowest_loss", r->lowest_loss,
       "waited", (json_int_t)r->waited, "best_accuracy", r->best_accuracy, "best_loss", r->best_loss,
       "validation_loss", r->progress.validation_loss, "validation_accuracy",
       r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error);
-  bool done = object && more && !json_object_update(object, more);
-  json_decref(more);
-  if (done) return object;
-  json_decref(object);
-  return NULL;
+  return ft_json_join(ft_run_identity_write(&r->identity), more);
 }
 
 static filtra_status save_checkpoint(run *r) {
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   FT_TRY(ft_metrics_sync(r->metrics)); /* the lines of these steps are never written again */
-  json_t *object = write_position(r);
-  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL, *path = NULL;
-  filtra_status status = text ? run_path(r, FILTRA_RUN_CHECKPOINT, &path) : fail_memory();
-  if (!status) status = ft_trainer_save(r->trainer, path, FT_RUN_KEY, text);
-  free(path);
+  char *text = ft_json_text(write_position(r), JSON_COMPACT);
+  if (!text) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_trainer_save(r->trainer, r->checkpoint_path, FT_RUN_KEY, text);
   free(text);
-  json_decref(object);
   return status;
 }
 
-static filtra_status take_position(run *r, const char *path) {
+static filtra_status take_position(run *r) {
+  const char *path = r->checkpoint_path;
   filtra_run_progress *p = &r->progress;
   json_int_t epoch, batch, waited;
   int saved;
@@ -172,18 +160,18 @@ static filtra_status take_position(run *r, const char *path) {
     return ft_fail(FILTRA_ERROR_INPUT, "%s: is of step %llu; the run has %llu steps", path,
                    (unsigned long long)p->step, (unsigned long long)r->total);
   filtra_loader_position at = {.epoch = (uint64_t)epoch, .batch = (uint64_t)batch};
-  /* Changes were allowed: an epoch has fewer batches now, and this one is over. */
-  if (at.batch >= filtra_loader_batches(r->loader))
+  /* An epoch of other data may have fewer batches; then this one is over. */
+  if (r->options->allow_changes && at.batch >= filtra_loader_batches(r->loader))
     at = (filtra_loader_position){.epoch = at.epoch + 1};
-  return filtra_loader_set_position(r->loader, at);
+  filtra_status status = filtra_loader_set_position(r->loader, at);
+  return status ? ft_fail_context(FILTRA_ERROR_INPUT, "%s", path) : FILTRA_OK;
 }
 
 /* The best model so far must be this run's. */
 static filtra_status check_model(run *r) {
-  char *path;
+  const char *path = r->model_path;
   json_t *model = NULL;
   if (!r->saved) return FILTRA_OK;
-  FT_TRY(run_path(r, FILTRA_RUN_MODEL, &path));
   filtra_status status = ft_file_exists(path) ? ft_run_identity_read(path, &model) : FILTRA_OK;
   const char *id = json_string_value(json_object_get(model, "id"));
   if (!status && id && strcmp(id, r->identity.id) != 0)
@@ -199,46 +187,29 @@ static filtra_status check_model(run *r) {
     r->best_accuracy = r->best_loss = -1.0;
   }
   json_decref(model);
-  free(path);
   return status;
 }
 
 static filtra_status restore_checkpoint(run *r) {
-  char *path;
-  FT_TRY(run_path(r, FILTRA_RUN_CHECKPOINT, &path));
-  filtra_status status = filtra_trainer_restore(r->trainer, path);
-  if (!status) status = take_position(r, path);
-  if (!status) status = check_model(r);
-  free(path);
-  return status;
+  FT_TRY(filtra_trainer_restore(r->trainer, r->checkpoint_path));
+  FT_TRY(take_position(r));
+  return check_model(r);
 }
 
 /* A run that was stopped before its first checkpoint starts over. */
 static filtra_status read_checkpoint(run *r) {
-  char *path;
-  bool has;
-  FT_TRY(ft_run_has(r->options->folder, FILTRA_RUN_CHECKPOINT, &has));
-  r->begins = !has;
-  if (r->begins) {
-    ft_log(FILTRA_LOG_WARNING, "%s has no checkpoint: the run begins again", r->options->folder);
-    return FILTRA_OK;
-  }
-  FT_TRY(run_path(r, FILTRA_RUN_CHECKPOINT, &path));
-  filtra_status status = ft_run_identity_read(path, &r->checkpoint);
-  free(path);
-  return status;
+  r->begins = !ft_file_exists(r->checkpoint_path);
+  if (!r->begins) return ft_run_identity_read(r->checkpoint_path, &r->checkpoint);
+  ft_log(FILTRA_LOG_WARNING, "%s has no checkpoint: the run begins again", r->options->folder);
+  return FILTRA_OK;
 }
 
 /* Who it is, and whether it still is who it was. */
 static filtra_status identify(run *r) {
-  char *path;
   FT_TRY(ft_run_identify(&r->config, r->data, &r->identity));
   if (r->begins) return FILTRA_OK;
-  FT_TRY(run_path(r, FILTRA_RUN_CHECKPOINT, &path));
-  filtra_status status =
-      ft_run_identity_resume(&r->identity, r->checkpoint, path, r->options->allow_changes);
-  free(path);
-  return status;
+  return ft_run_identity_resume(&r->identity, r->checkpoint, r->checkpoint_path,
+                                r->options->allow_changes);
 }
 
 /* ---- setting up ---- */
@@ -246,7 +217,6 @@ static filtra_status identify(run *r) {
 static filtra_status read_config(run *r) {
   const filtra_run_options *o = r->options;
   json_t *object = NULL, *expanded = NULL;
-  FT_TRY(run_path(r, FILTRA_RUN_CONFIG, &r->config_path));
   r->context = !o->config ? r->config_path : o->config_name ? o->config_name : "configuration";
   filtra_status status = o->config
                              ? ft_json_parse(o->config, strlen(o->config), r->context, &object)
@@ -347,6 +317,7 @@ static filtra_status reopen_folder(run *r) {
 static filtra_status open_run(run *r) {
   const filtra_run_options *o = r->options;
   r->begins = o->config != NULL;
+  FT_TRY(name_files(r));
   FT_TRY(o->config ? ft_run_check_vacant(o->folder) : reopen_folder(r));
   FT_TRY(read_config(r));
   FT_TRY(ft_run_open_data(&r->config, NULL, FILTRA_TRAIN, &r->data));
@@ -428,6 +399,8 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   ft_run_identity_free(&r->identity);
   json_decref(r->checkpoint);
   free(r->config_path);
+  free(r->model_path);
+  free(r->checkpoint_path);
   free(r);
   return status;
 }

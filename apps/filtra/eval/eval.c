@@ -1,5 +1,6 @@
 /* filtra eval: what a run's best model comes to on a split, beside guessing. */
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "common/options.h"
 
@@ -39,24 +40,18 @@ static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) 
   else
     rest = json_pack("{sf sf sf}", "accuracy", e->accuracy, "chance", e->chance, "majority",
                      e->majority);
-  bool done = object && rest && !json_object_update(object, rest);
-  json_decref(rest);
-  if (done) return object;
-  json_decref(object);
-  return NULL;
+  return ft_json_join(object, rest);
 }
 
 /* Leaves the result in the run folder, where `filtra report` finds it. */
 static void keep_result(const eval_arguments *a, const filtra_evaluation *e) {
   if (a->data) return;
-  json_t *object = result_json(a, e);
   char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, a->run, a->split);
-  char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
-  if (path && text && ft_file_write(path, text, strlen(text)))
+  char *text = ft_json_text(result_json(a, e), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  if (!path || !text || ft_file_write(path, text, strlen(text)))
     fprintf(stderr, "filtra eval: the result is not kept: %s\n", filtra_error_message());
   free(text);
   free(path);
-  json_decref(object);
 }
 
 static int print_result(const eval_arguments *a, const filtra_evaluation *e) {

@@ -73,10 +73,7 @@ static filtra_status keep_prediction(printer *p, json_t *object, const filtra_pr
   json_t *more = value ? json_pack("{sf}", "value", ft_shortest(made->value))
                        : json_pack("{sI ss so}", "class", (json_int_t)made->label, "name",
                                    class_name(p, made->label), "probabilities", list);
-  bool done = object && more && !json_object_update(object, more);
-  json_decref(more);
-  if (done && !json_array_append_new(p->predictions, object)) return FILTRA_OK;
-  if (!done) json_decref(object);
+  if (!json_array_append_new(p->predictions, ft_json_join(object, more))) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
