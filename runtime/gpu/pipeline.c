@@ -97,12 +97,29 @@ static ft_pipeline *find(const struct ft_pipeline_store *store, const ft_kernel_
   return NULL;
 }
 
+/* Whether a module has operations of subgroups. */
+static bool uses_subgroups(const ft_kernel_source *source) {
+  enum { HEADER_WORDS = 5, OP_CAPABILITY = 17, GROUP_NON_UNIFORM = 61 };
+  const uint32_t *words = source->words, *end = words + source->bytes / sizeof *words;
+  for (const uint32_t *at = words + HEADER_WORDS; at + 1 < end; at += at[0] >> 16) {
+    if ((at[0] & 0xffff) != OP_CAPABILITY) return false; /* they come first */
+    if (at[1] == GROUP_NON_UNIFORM) return true;
+  }
+  return false;
+}
+
 /* A required subgroup size is set where the device lets us; where it does not, the size must be the
- * one it has. */
+ * one it has. Subgroups are full where workgroups can be cut into such: Vulkan promises that only
+ * to those who ask. */
 static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
   const ft_caps *caps = &dev->caps;
   uint32_t size = p->key.subgroup;
-  if (size == 0) return FILTRA_OK;
+  if (size == 0) {
+    if (caps->subgroup_size_control && p->key.workgroup % caps->subgroup_most == 0 &&
+        uses_subgroups(p->source))
+      p->flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    return FILTRA_OK;
+  }
   if (!ft_caps_runs(caps, size, p->key.workgroup))
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "kernel %s: subgroups of %u in a workgroup of %u are wanted; %s has sizes from "

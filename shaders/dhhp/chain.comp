@@ -14,22 +14,22 @@
 // states after it, the gradient of the undone rotation A^H is sum over features of q r^H.
 layout(constant_id = 9) const bool summed = false;
 
-void store_one_by_one(float x[8], uint at) {
+void store_one_by_one(float x[8], uint at, bool live) {
   [[unroll]] for (uint i = 0; i < 8; ++i) {
     const float sum = team_sum(x[i]);
-    if (team_lane() == 0) p.sums.v[at + i] = sum;
+    if (team_lane() == 0 && live) p.sums.v[at + i] = sum;
   }
 }
 
 // The sums of eight values over the team.
 #ifdef FILTRA_NO_SUBGROUP
-void store_sums(float x[8], uint at) { store_one_by_one(x, at); }
+void store_sums(float x[8], uint at, bool live) { store_one_by_one(x, at, live); }
 #else
 // Half of the values go to the lanes' partners in each of three exchanges, so that lane i ends up
 // with what value i % 8 is to its group of eight lanes.
-void store_sums(float x[8], uint at) {
+void store_sums(float x[8], uint at, bool live) {
   if (team_lanes() < 8) {
-    store_one_by_one(x, at);
+    store_one_by_one(x, at, live);
     return;
   }
   const uint lane = team_lane();
@@ -45,12 +45,13 @@ void store_sums(float x[8], uint at) {
   const bool upper = (lane & 1) != 0;
   float sum = (upper ? two[1] : two[0]) + subgroupShuffleXor(upper ? two[0] : two[1], 1);
   for (uint bit = 8; bit < team_lanes(); bit *= 2) sum += subgroupShuffleXor(sum, bit);
-  if (lane < 8) p.sums.v[at + lane] = sum;
+  if (lane < 8 && live) p.sums.v[at + lane] = sum;
 }
 #endif
 
 // q r^H for the pair (carry, row) as the walk has it -> ii, ij, ji, jj of the undone rotation.
-void store_gradient(uint at, vec2 carry_out, vec2 carry_carry, vec2 row_out, vec2 row_carry) {
+void store_gradient(uint at, vec2 carry_out, vec2 carry_carry, vec2 row_out, vec2 row_carry,
+                    bool live) {
   vec2 ii = up ? row_carry : carry_out, jj = up ? carry_out : row_carry;
   vec2 ij = up ? row_out : carry_carry, ji = up ? carry_carry : row_out;
   if (!adjoint) { // what was undone is the conjugate transpose of the rotation
@@ -60,7 +61,7 @@ void store_gradient(uint at, vec2 carry_out, vec2 carry_carry, vec2 row_out, vec
     ii = conjugate(ii);
     jj = conjugate(jj);
   }
-  store_sums(float[8](ii.x, ii.y, ij.x, ij.y, ji.x, ji.y, jj.x, jj.y), at);
+  store_sums(float[8](ii.x, ii.y, ij.x, ij.y, ji.x, ji.y, jj.x, jj.y), at, live);
 }
 
 vec2 h[vectors * per_lane];         // the carries
@@ -89,7 +90,9 @@ void load_step(Place at, uint step, uint n) {
   g[n] = coefficients(at.batch, step);
 }
 
-void apply_step(Place at, uint step, uint n) {
+// With `live` false nothing changes: all teams of a workgroup take the same number of steps, so that
+// control flow is uniform where values pass between lanes (common/reduce.glsl).
+void apply_step(Place at, uint step, uint n, bool live) {
   const Row r = output_row(at.batch, step);
   vec2 carry_out = vec2(0), carry_carry = vec2(0), row_out = vec2(0), row_carry = vec2(0);
   [[unroll]] for (uint i = 0; i < per_lane; ++i) {
@@ -98,36 +101,39 @@ void apply_step(Place at, uint step, uint n) {
       const uint k = v * per_lane + i;
       const vec2 carry = h[k], new = x[n * vectors * per_lane + k];
       const vec2 next = affine ? carry : times(g[n].a, carry) + times(g[n].b, new);
-      h[k] = times(g[n].c, carry) + (affine ? new : times(g[n].d, new));
-      store(v, r, feature(at, i), next);
+      const vec2 after = times(g[n].c, carry) + (affine ? new : times(g[n].d, new));
+      h[k] = live ? after : carry;
+      if (live) store(v, r, feature(at, i), next);
       if (v == 0) {
         before = carry;
         row_before = new;
       } else if (summed) {
         carry_out += times_conjugate(before, next);
-        carry_carry += times_conjugate(before, h[k]);
+        carry_carry += times_conjugate(before, after);
         row_out += times_conjugate(row_before, next);
-        row_carry += times_conjugate(row_before, h[k]);
+        row_carry += times_conjugate(row_before, after);
       }
     }
   }
   if (!summed) return;
   const uint part = at.block * p.batch + at.batch;
-  store_gradient(8 * (part * p.steps + rotation(step)), carry_out, carry_carry, row_out, row_carry);
+  store_gradient(8 * (part * p.steps + rotation(step)), carry_out, carry_carry, row_out, row_carry,
+                 live);
 }
 
-void walk(Place at) {
+void walk(Place at, bool live) {
   load_carries(at);
-  uint s = at.first;
-  if (s < at.last) {
+  uint done = 0;
+  if (done < p.chunk) {
     do {
-      [[unroll]] for (uint n = 0; n < ahead; ++n) load_step(at, min(s + n, at.last - 1), n);
+      const uint s = at.first + done, last = at.last - 1;
+      [[unroll]] for (uint n = 0; n < ahead; ++n) load_step(at, min(s + n, last), n);
       [[unroll]] for (uint n = 0; n < ahead; ++n)
-        if (s + n < at.last) apply_step(at, s + n, n);
-      s += ahead;
-    } while (s < at.last);
+        apply_step(at, min(s + n, last), n, live && s + n <= last);
+      done += ahead;
+    } while (done < p.chunk);
   }
-  if (at.chunk + 1 < p.chunks) return;
+  if (at.chunk + 1 < p.chunks || !live) return;
   const Row r = output_row(at.batch, p.steps);
   [[unroll]] for (uint v = 0; v < vectors; ++v)
     [[unroll]] for (uint i = 0; i < per_lane; ++i)
@@ -138,9 +144,9 @@ void main() {
   p = given;
   const uint teams = p.batch * p.chunks * p.blocks;
   uint team = team_index();
-  if (team >= teams) return;
+  if (!team_goes_on(team, teams)) return;
   do {
-    walk(place(team, p.chunks));
+    walk(place(min(team, teams - 1), p.chunks), team < teams);
     team += team_count();
-  } while (team < teams);
+  } while (team_goes_on(team, teams));
 }

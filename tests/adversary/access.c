@@ -107,17 +107,22 @@ static adv_access access_of(const adv_machine *m, const target *t, uint32_t lane
 
 static uint32_t load_word(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
                           target *t) {
-  uint32_t bits = 0x7fc0dead;
-  if (!locate(m, op, lane, address, 4, t)) return bits;
+  const uint32_t nothing = 0x7fc0dead; /* a NaN */
+  const bool before = m->nonfinite_read;
+  m->nonfinite_read = true; /* unless it is one that was there */
+  if (!locate(m, op, lane, address, 4, t)) return nothing;
   uint64_t offset = address - t->base;
   adv_word *w = &t->words[offset / 4];
-  if (!allowed(m, op, lane, address, w->flags, ADV_MAY_READ)) return bits;
+  if (!allowed(m, op, lane, address, w->flags, ADV_MAY_READ)) return nothing;
   adv_access other;
   adv_conflict found = adv_note_read(w, access_of(m, t, lane), t->stretch, &other);
   if (found) conflict(m, op, lane, address, found, other, false);
-  if (!(w->flags & ADV_WRITTEN)) unwritten(m, op, lane, address);
+  uint32_t bits;
   memcpy(&bits, t->data + offset, sizeof bits);
-  if (op->is_float && op->space == ADV_DEVICE && !finite(bits)) m->nonfinite_read = true;
+  if (!(w->flags & ADV_WRITTEN))
+    unwritten(m, op, lane, address);
+  else
+    m->nonfinite_read = before || (op->is_float && op->space == ADV_DEVICE && !finite(bits));
   return bits;
 }
 

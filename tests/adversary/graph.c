@@ -15,12 +15,16 @@
 static adv_program **programs;
 static size_t program_count, program_capacity;
 
+static bool full_subgroups(const ft_pipeline *pipeline) {
+  return pipeline->flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+}
+
 static bool is_program_of(const adv_program *p, const ft_pipeline *pipeline, uint64_t contraction) {
   const adv_source *s = &p->source;
   const ft_kernel_key *key = &pipeline->key;
   return s->words == pipeline->source->words && s->workgroup == key->workgroup &&
-         s->subgroup == key->subgroup && s->contraction == contraction &&
-         s->spec_count == key->spec_count &&
+         s->subgroup == key->subgroup && s->full == full_subgroups(pipeline) &&
+         s->contraction == contraction && s->spec_count == key->spec_count &&
          !memcmp(s->spec, key->spec, key->spec_count * sizeof *key->spec);
 }
 
@@ -35,6 +39,7 @@ static filtra_status program_of(const ft_pipeline *pipeline, uint64_t contractio
                              .bytes = pipeline->source->bytes,
                              .workgroup = pipeline->key.workgroup,
                              .subgroup = pipeline->key.subgroup,
+                             .full = full_subgroups(pipeline),
                              .spec_count = pipeline->key.spec_count,
                              .spec = pipeline->key.spec,
                              .contraction = contraction};

@@ -26,7 +26,7 @@ void adv_make_subgroups(adv_machine *m) {
   const adv_manner *how = m->manner;
   const adv_source *source = &m->p->source;
   uint32_t size = m->subgroup_size = source->subgroup ? source->subgroup : how->subgroup;
-  bool full = source->subgroup && m->lanes % size == 0;
+  bool full = source->full && m->lanes % size == 0;
   bool ragged = how->ragged && !full && size > 4;
   uint32_t in_each = ragged ? size - size / 4 : size;
   m->subgroups = (m->lanes + in_each - 1) / in_each;

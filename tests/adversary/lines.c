@@ -3,6 +3,7 @@
  */
 #include "adversary/program.h"
 #include "adversary/report.h"
+#include "adversary/single.h"
 
 #include "base/memory.h"
 
@@ -40,16 +41,7 @@ static uint32_t *compile(const char *name, size_t *bytes) {
   if (descriptor < 0) return NULL;
   close(descriptor);
   snprintf(command, sizeof command, "%s -g %s -o %s", ADVERSARY_GLSLC, arguments, path);
-  uint32_t *words = NULL;
-  *bytes = 0;
-  FILE *file = system(command) ? NULL : fopen(path, "rb");
-  if (file && !fseek(file, 0, SEEK_END)) {
-    long size = ftell(file);
-    words = size > 0 ? malloc((size_t)size) : NULL;
-    rewind(file);
-    if (words) *bytes = fread(words, 1, (size_t)size, file);
-  }
-  if (file) fclose(file);
+  uint32_t *words = system(command) ? NULL : adv_read_words(path, bytes);
   unlink(path);
   return words;
 }

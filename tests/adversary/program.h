@@ -129,6 +129,7 @@ typedef struct adv_source {
   uint32_t spec_count;
   const uint32_t *spec; /* constants 1, 2, ... */
   uint32_t subgroup;    /* required size; 0: any */
+  bool full;            /* subgroups are required to be full */
   uint64_t contraction; /* seed: which products are fused with sums; 0: none */
 } adv_source;
 

@@ -1,0 +1,17 @@
+#version 450
+#extension GL_EXT_buffer_reference : require
+layout(local_size_x = 32) in;
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant) uniform Push { F32 x, y; uint n; } p; // x is read, y is written
+
+// PLANTED: a loop that one invocation never leaves.
+void main() {
+  const uint i = gl_LocalInvocationID.x;
+  uint k = i;
+#ifdef PLANTED
+  while (k != 40) k += i == 3 ? 0 : 1;
+#else
+  while (k != 40) k++;
+#endif
+  p.y.v[i] = p.x.v[i] + float(k);
+}
