@@ -15,6 +15,8 @@ filtra_status adv_run_graph(filtra_graph *g, const adv_manner *manner, adv_memor
                             adv_report *report);
 /** Operations of single invocations that it would take at the least: invocations of all calls. */
 uint64_t adv_graph_size(const filtra_graph *g);
+/** A line for each kernel with its workgroup, required subgroup and constants. */
+void adv_programs_list(FILE *to);
 void adv_programs_clear(void);
 
 #endif

@@ -50,6 +50,16 @@ static filtra_status program_of(const ft_pipeline *pipeline, uint64_t contractio
   return FILTRA_OK;
 }
 
+void adv_programs_list(FILE *to) {
+  for (size_t i = 0; i < program_count; i++) {
+    const adv_source *s = &programs[i]->source;
+    fprintf(to, "variant: %s %u %u", s->name, s->workgroup, s->subgroup);
+    for (uint32_t k = 0; k < s->spec_count; k++)
+      fprintf(to, " %x", s->spec[k]);
+    fputc('\n', to);
+  }
+}
+
 void adv_programs_clear(void) {
   for (size_t i = 0; i < program_count; i++)
     adv_program_destroy(&programs[i]);

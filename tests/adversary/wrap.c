@@ -4,7 +4,8 @@
  *   FILTRA_ADVERSARY="seed=3 subgroup=16 uniform=subgroup limit=4000000 report=FILE"
  *
  * rounding=1: with the errors that Vulkan allows. uniform=subgroup: control flow reconverges in subgroups, as VK_KHR_shader_subgroup_uniform_
- * control_flow has it. limit: graphs with more work are left to the driver. report: findings go
+ * control_flow has it. linear=1: full subgroups of
+ * neighbours, for tests that compare the bits of two kernels. limit: graphs with more work are left to the driver. report: findings go
  * there and a line with what was done is added; the test fails on findings. */
 #include "adversary/adversary.h"
 
@@ -37,6 +38,7 @@ static void finish(void) {
     fprintf(to, "done: %lu graphs, %lu dispatches, %llu operations, %lu too large, %zu findings\n",
             report.graphs, report.dispatches, (unsigned long long)report.operations,
             report.too_large, report.count);
+    adv_programs_list(to);
     adv_report_print(&report, to);
     fclose(to);
   }
@@ -59,6 +61,7 @@ filtra_status __wrap_filtra_graph_run(filtra_graph *g) {
       adv_manner_of(number_of(setting, "seed="), (uint32_t)number_of(setting, "subgroup="),
                     number_of(setting, "rounding="));
   manner.by_subgroups = strstr(setting, "uniform=subgroup") != NULL;
+  if (number_of(setting, "linear=")) manner.scattered = manner.ragged = false;
   manner.order += runs++; /* another order each time: a second run has to give the same bits */
   if (runs == 1) atexit(finish);
   adv_memory memory = {0};
