@@ -26,20 +26,40 @@ bool ft_is_temporary(const char *entry, const char *name) {
          !entry[length + (size_t)end];
 }
 
+static filtra_status remove_temporary(void *user, const char *path, const char *name) {
+  if (ft_is_temporary(name, user)) remove(path); /* what cannot be removed does no harm */
+  return FILTRA_OK;
+}
+
 void ft_atomic_clean(const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   char *folder = slash ? ft_format("%.*s", (int)(name - path), path) : ft_strdup(".");
-  char **entries = NULL;
-  size_t count = 0;
-  if (folder) ft_list_directory(folder, &entries, &count); /* no folder: nothing to remove */
-  for (size_t i = 0; i < count; i++) {
-    char *stale = ft_is_temporary(entries[i], name) ? ft_path_join(folder, entries[i]) : NULL;
-    if (stale) remove(stale); /* what cannot be removed does no harm */
-    free(stale);
-    free(entries[i]);
-  }
-  free(entries);
+  if (folder) ft_each_entry(folder, remove_temporary, (void *)name); /* no folder: nothing there */
   free(folder);
+}
+
+/* ---- folders ---- */
+
+void ft_free_names(char **names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    free(names[i]);
+  free(names);
+}
+
+filtra_status ft_each_entry(const char *folder,
+                            filtra_status (*take)(void *user, const char *path, const char *name),
+                            void *user) {
+  char **names;
+  size_t count;
+  FT_TRY(ft_list_directory(folder, &names, &count));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    char *path = ft_path_join(folder, names[i]);
+    status = path ? take(user, path, names[i]) : FILTRA_ERROR_HOST_MEMORY;
+    free(path);
+  }
+  ft_free_names(names, count);
+  return status;
 }
 
 /* ---- names ---- */

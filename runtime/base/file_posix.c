@@ -400,9 +400,7 @@ filtra_status ft_list_directory(const char *path, char ***names, size_t *count) 
   filtra_status status = collect_names(directory, path, names, count);
   closedir(directory);
   if (status) {
-    for (size_t i = 0; i < *count; i++)
-      free((*names)[i]);
-    free(*names);
+    ft_free_names(*names, *count);
     *names = NULL;
     *count = 0;
     return status;

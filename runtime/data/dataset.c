@@ -50,12 +50,6 @@ const char *filtra_dataset_format_holds(size_t index) {
   return index < FT_COUNT(formats) ? formats[index]->holds : NULL;
 }
 
-void ft_free_names(char **names, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    free(names[i]);
-  free(names);
-}
-
 uint32_t ft_row_length(const ft_sample_row *row) {
   return row->length > row->second_length ? row->length : row->second_length;
 }

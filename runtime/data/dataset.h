@@ -104,9 +104,6 @@ float ft_standard(double mean, double factor, float x);
 /** The same of a number that came as a byte. */
 float ft_standard_byte(double mean, double factor, uint8_t x);
 
-/** Frees what ft_list_directory gave. */
-void ft_free_names(char **names, size_t count);
-
 extern const ft_dataset_format ft_format_lra_listops, ft_format_listops, ft_format_ts;
 extern const ft_dataset_format ft_format_hyperpartisan;
 extern const ft_dataset_format ft_format_aan_pairs, ft_format_fasta, ft_format_table;

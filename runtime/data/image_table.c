@@ -121,34 +121,30 @@ static filtra_status find_label(const table *t, const filtra_dataset *ds, const 
   return FILTRA_OK;
 }
 
-static filtra_status add_file(const char *path, const char *file, const table *t,
-                              filtra_dataset *ds, const filtra_dataset_options *options) {
+typedef struct image_reader {
+  const table *table;
+  filtra_dataset *ds;
+  const filtra_dataset_options *options;
+} image_reader;
+
+static filtra_status add_file(void *user, const char *path, const char *file) {
+  const image_reader *r = user;
   ft_image image;
   int32_t label = 0;
-  filtra_status status = find_label(t, ds, file, &label);
+  if (!ft_image_named(file)) return FILTRA_OK;
+  filtra_status status = find_label(r->table, r->ds, file, &label);
   if (status) return ft_fail_context(status, "%s", path);
   FT_TRY(ft_image_load(path, &image));
-  status = ft_images_add(ds, options, FILTRA_TRAIN, &image, label);
+  status = ft_images_add(r->ds, r->options, FILTRA_TRAIN, &image, label);
   free(image.pixels);
   return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
 }
 
 static filtra_status read_images(const char *folder, const table *t, filtra_dataset *ds,
                                  const filtra_dataset_options *options) {
-  char **names;
-  size_t count;
-  FT_TRY(ft_list_directory(folder, &names, &count));
-  filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < count && !status; i++) {
-    if (!ft_image_named(names[i])) continue;
-    char *path = ft_path_join(folder, names[i]);
-    status = path ? add_file(path, names[i], t, ds, options) : FILTRA_ERROR_HOST_MEMORY;
-    free(path);
-  }
-  ft_free_names(names, count);
-  if (!status && !ds->samples[FILTRA_TRAIN].count)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s holds no images", folder);
-  return status;
+  FT_TRY(ft_each_entry(folder, add_file, &(image_reader){t, ds, options}));
+  if (ds->samples[FILTRA_TRAIN].count) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s holds no images", folder);
 }
 
 /* The one folder that begins with "train"; caller frees, also on failure. */

@@ -1,5 +1,6 @@
 #include "data/labels.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -90,26 +90,15 @@ static filtra_status read_file(reader *r, const char *path) {
   return status;
 }
 
-static bool is_metadata(const char *name) {
+static filtra_status take_metadata(void *user, const char *path, const char *name) {
   const char *dot = strrchr(name, '.');
-  return dot && dot > name && !strcmp(dot, ".npy");
+  return dot && dot > name && !strcmp(dot, ".npy") ? read_file(user, path) : FILTRA_OK;
 }
 
 static filtra_status read_metadata(reader *r, const char *folder) {
-  char **names;
-  size_t count;
-  FT_TRY(ft_list_directory(folder, &names, &count));
-  filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < count && !status; i++) {
-    if (!is_metadata(names[i])) continue;
-    char *path = ft_path_join(folder, names[i]);
-    status = path ? read_file(r, path) : FILTRA_ERROR_HOST_MEMORY;
-    free(path);
-  }
-  ft_free_names(names, count);
-  if (!status && r->count == 0)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s holds no metadata (*.npy)", folder);
-  return status;
+  FT_TRY(ft_each_entry(folder, take_metadata, r));
+  if (r->count) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s holds no metadata (*.npy)", folder);
 }
 
 /* ---- images ---- */

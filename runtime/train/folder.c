@@ -21,30 +21,19 @@ filtra_status ft_run_has(const char *folder, const char *name, bool *has) {
 }
 
 /* Whoever made the folder could have what is elsewhere overwritten through them. */
-static filtra_status refuse_links(const char *folder) {
-  char **names;
-  size_t count;
-  FT_TRY(ft_list_directory(folder, &names, &count));
-  filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < count && !status; i++) {
-    char *path = ft_path_join(folder, names[i]);
-    if (!path)
-      status = FILTRA_ERROR_HOST_MEMORY;
-    else if (ft_is_link(path))
-      status = ft_fail(FILTRA_ERROR_PATH,
-                       "%s is a symbolic link, and a run's folder has none: what a run writes must "
-                       "not lead elsewhere; put what it points to in its place",
-                       path);
-    free(path);
-  }
-  ft_free_names(names, count);
-  return status;
+static filtra_status refuse_link(void *user, const char *path, const char *name) {
+  (void)user, (void)name;
+  if (!ft_is_link(path)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_PATH,
+                 "%s is a symbolic link, and a run's folder has none: what a run writes must not "
+                 "lead elsewhere; put what it points to in its place",
+                 path);
 }
 
 filtra_status ft_run_check_folder(const char *folder) {
   bool is_run;
   FT_TRY(ft_run_has(folder, FILTRA_RUN_CONFIG, &is_run));
-  if (is_run) return refuse_links(folder);
+  if (is_run) return ft_each_entry(folder, refuse_link, NULL);
   return ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FILTRA_RUN_CONFIG,
                  folder);
 }
@@ -365,33 +354,22 @@ static void remove_from(const char *folder, const char *name) {
 }
 
 /* Passes what a run left that began here and was killed before it had a configuration. */
-static filtra_status check_entry(const char *folder, const char *name) {
-  char *path = ft_path_join(folder, name);
-  if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  bool ours = (!strcmp(name, FILTRA_RUN_METRICS) && ft_file_size(path) == 0) ||
-              ft_is_temporary(name, FILTRA_RUN_CONFIG);
-  free(path);
-  if (ours) return FILTRA_OK;
+static filtra_status check_entry(void *folder, const char *path, const char *name) {
+  if ((!strcmp(name, FILTRA_RUN_METRICS) && ft_file_size(path) == 0) ||
+      ft_is_temporary(name, FILTRA_RUN_CONFIG))
+    return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
-                 "%s holds %s; a new run takes a folder that is empty or does not exist", folder,
-                 name);
+                 "%s holds %s; a new run takes a folder that is empty or does not exist",
+                 (const char *)folder, name);
 }
 
 filtra_status ft_run_check_vacant(const char *folder) {
-  char **names;
-  size_t count;
   bool is_run;
   FT_TRY(ft_run_has(folder, FILTRA_RUN_CONFIG, &is_run));
   if (is_run)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "%s holds a run already; resume it, or choose another folder", folder);
-  if (!ft_file_exists(folder)) return FILTRA_OK;
-  FT_TRY(ft_list_directory(folder, &names, &count));
-  filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < count && !status; i++)
-    status = check_entry(folder, names[i]);
-  ft_free_names(names, count);
-  return status;
+  return ft_file_exists(folder) ? ft_each_entry(folder, check_entry, (void *)folder) : FILTRA_OK;
 }
 
 filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool *made) {
