@@ -236,22 +236,12 @@ static filtra_status build_classifier(golden *c) {
 
 /* ---- the table ---- */
 
-static const struct {
-  const char *op;
-  golden_build_fn build;
-} OPS[] = {
-    {"dhhp", build_dhhp},
-    {"dhhp_inverse", build_dhhp_inverse},
-    {"synvolution_core", build_synvolution_core},
-    {"affine_scan", build_affine_scan},
-    {"synvolution", build_kernelution},
-    {"kernelution", build_kernelution},
-    {"converter_encoder", build_encoder},
-    {"converter_classifier", build_classifier},
-};
-
-golden_build_fn golden_find_converter(const char *op) {
-  for (size_t i = 0; i < FT_COUNT(OPS); i++)
-    if (!strcmp(OPS[i].op, op)) return OPS[i].build;
-  return golden_find_converter_part(op);
-}
+const golden_op golden_converter[] = {{"dhhp", build_dhhp},
+                                      {"dhhp_inverse", build_dhhp_inverse},
+                                      {"synvolution_core", build_synvolution_core},
+                                      {"affine_scan", build_affine_scan},
+                                      {"synvolution", build_kernelution},
+                                      {"kernelution", build_kernelution},
+                                      {"converter_encoder", build_encoder},
+                                      {"converter_classifier", build_classifier},
+                                      {0}};

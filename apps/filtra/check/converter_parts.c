@@ -157,24 +157,14 @@ static filtra_status build_gibbs_table(golden *c) {
 
 /* ---- the table ---- */
 
-static const struct {
-  const char *op;
-  golden_build_fn build;
-} OPS[] = {
-    {"scale_norm", build_scale_norm},
-    {"scale_norm_complex", build_scale_norm_complex},
-    {"fix_norm", build_fix_norm},
-    {"siren", build_siren},
-    {"eigenvalues", build_eigenvalues},
-    {"dhhp_parameters", build_dhhp_parameters},
-    {"gru", build_gru},
-    {"gffn", build_gffn},
-    {"kernel_polynomial", build_kernel_polynomial},
-    {"gibbs_table", build_gibbs_table},
-};
-
-golden_build_fn golden_find_converter_part(const char *op) {
-  for (size_t i = 0; i < FT_COUNT(OPS); i++)
-    if (!strcmp(OPS[i].op, op)) return OPS[i].build;
-  return NULL;
-}
+const golden_op golden_converter_parts[] = {{"scale_norm", build_scale_norm},
+                                            {"scale_norm_complex", build_scale_norm_complex},
+                                            {"fix_norm", build_fix_norm},
+                                            {"siren", build_siren},
+                                            {"eigenvalues", build_eigenvalues},
+                                            {"dhhp_parameters", build_dhhp_parameters},
+                                            {"gru", build_gru},
+                                            {"gffn", build_gffn},
+                                            {"kernel_polynomial", build_kernel_polynomial},
+                                            {"gibbs_table", build_gibbs_table},
+                                            {0}};

@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "nn/mixer.h"
 
-#include <string.h>
-
 /* Q, K and V are parts of one packed projection. */
 void golden_bind_qkv(golden *c) {
   static const char *const NAMES[3][2] = {{"wq", "bq"}, {"wk", "bk"}, {"wv", "bv"}};
@@ -32,12 +30,8 @@ static filtra_status build_gfsa(golden *c) {
   return FILTRA_OK;
 }
 
-/* The mixer as a configuration would name it. */
-static filtra_status build_gfsa_layer(golden *c) {
-  static const golden_name_pair PAIRS[] = {
-      {"w0", "w0"}, {"w1", "w1"}, {"wK", "wK"}, {"wo", "out.weight"}, {"bo", "out.bias"}};
+filtra_status golden_mixer(golden *c, json_t *json, const golden_name_pair *pairs, size_t count) {
   ft_mixer mixer;
-  json_t *json = json_pack("{ss si}", "name", "gfsa", "K", (int)golden_count(c, "K", 3));
   if (!json) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   filtra_status status = ft_mixer_read(json, c->path, &mixer);
   json_decref(json);
@@ -50,8 +44,15 @@ static filtra_status build_gfsa_layer(golden *c) {
   filtra_tensor *auxiliary = NULL;
   golden_output(c, "y", mixer.kind->build(&scope, mixer.options, &in, &auxiliary));
   golden_bind_qkv(c);
-  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
+  golden_bind_pairs(c, "", "", pairs, count);
   return FILTRA_OK;
+}
+
+static filtra_status build_gfsa_layer(golden *c) {
+  static const golden_name_pair PAIRS[] = {
+      {"w0", "w0"}, {"w1", "w1"}, {"wK", "wK"}, {"wo", "out.weight"}, {"bo", "out.bias"}};
+  json_t *json = json_pack("{ss si}", "name", "gfsa", "K", (int)golden_count(c, "K", 3));
+  return golden_mixer(c, json, PAIRS, FT_COUNT(PAIRS));
 }
 
 /* The layer without what no mixer lacks, the output projection. */
@@ -69,15 +70,7 @@ static filtra_status build_gfsa_layer_noproj(golden *c) {
 
 /* ---- the table ---- */
 
-static const struct {
-  const char *op;
-  golden_build_fn build;
-} OPS[] = {{"gfsa", build_gfsa},
-           {"gfsa_layer", build_gfsa_layer},
-           {"gfsa_layer_noproj", build_gfsa_layer_noproj}};
-
-golden_build_fn golden_find_gfsa(const char *op) {
-  for (size_t i = 0; i < FT_COUNT(OPS); i++)
-    if (!strcmp(OPS[i].op, op)) return OPS[i].build;
-  return golden_find_converter(op);
-}
+const golden_op golden_gfsa[] = {{"gfsa", build_gfsa},
+                                 {"gfsa_layer", build_gfsa_layer},
+                                 {"gfsa_layer_noproj", build_gfsa_layer_noproj},
+                                 {0}};

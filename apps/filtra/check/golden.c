@@ -363,6 +363,16 @@ static filtra_status run_and_compare(golden *c, golden_report *report) {
                  c->path, outputs, report->op, c->output_count);
 }
 
+/* NULL when unknown. */
+static golden_build_fn find_op(const char *name) {
+  static const golden_op *const FAMILIES[] = {golden_attention, golden_plaplacian, golden_gfsa,
+                                              golden_converter, golden_converter_parts};
+  for (size_t i = 0; i < FT_COUNT(FAMILIES); i++)
+    for (const golden_op *op = FAMILIES[i]; op->name; op++)
+      if (!strcmp(op->name, name)) return op->build;
+  return NULL;
+}
+
 static filtra_status run_file(golden *c, const golden_file *file, golden_report *report) {
   FT_TRY(file->data ? ft_safetensors_copy(file->name, file->data, file->bytes, &c->file)
                     : ft_safetensors_open(file->name, &c->file));
@@ -372,7 +382,7 @@ static filtra_status run_file(golden *c, const golden_file *file, golden_report 
                    c->path);
   snprintf(report->name, sizeof report->name, "%s", golden_text(c, "case", ""));
   snprintf(report->op, sizeof report->op, "%s", op);
-  golden_build_fn build = golden_find(op);
+  golden_build_fn build = find_op(op);
   if (!build)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: op \"%.64s\" is not known here", c->path, op);
   FT_TRY(build_case(c, build));

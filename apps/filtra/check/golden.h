@@ -5,6 +5,7 @@
 #include "base/safetensors.h"
 
 #include <filtra/filtra.h>
+#include <jansson.h>
 
 enum { GOLDEN_MAX = 512 };
 
@@ -67,12 +68,13 @@ void golden_report_free(golden_report *report);
 /* ---- for the builders, golden_*.c ---- */
 
 typedef filtra_status (*golden_build_fn)(golden *c);
-/** The builder for an op; NULL when unknown. */
-golden_build_fn golden_find(const char *op);
-golden_build_fn golden_find_plaplacian(const char *op);
-golden_build_fn golden_find_gfsa(const char *op);
-golden_build_fn golden_find_converter(const char *op);
-golden_build_fn golden_find_converter_part(const char *op);
+typedef struct golden_op {
+  const char *name;
+  golden_build_fn build;
+} golden_op;
+/** The ops of each family; a NULL name ends it. */
+extern const golden_op golden_attention[], golden_plaplacian[], golden_gfsa[], golden_converter[],
+    golden_converter_parts[];
 
 /* What is missing or wrong in the file becomes the graph's sticky error. */
 
@@ -105,6 +107,10 @@ typedef struct golden_name_pair {
 void golden_bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
                        const golden_name_pair *pairs, size_t count);
 
+/** A mixer as a configuration would name it, which is taken over, with attention's packed projection
+ * and these pairs: output y. */
+filtra_status golden_mixer(golden *c, json_t *configuration, const golden_name_pair *pairs,
+                           size_t count);
 /** Ties param.wq to param.bv to the packed projection of attention's mixers. */
 void golden_bind_qkv(golden *c);
 

@@ -5,7 +5,6 @@
 #include "model/model.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- softmax attention ---- */
 
@@ -194,20 +193,10 @@ static filtra_status build_agf_classifier(golden *c) {
 
 /* ---- the table ---- */
 
-static const struct {
-  const char *op;
-  golden_build_fn build;
-} OPS[] = {
-    {"softmax_attention", build_softmax},
+const golden_op golden_attention[] = {{"softmax_attention", build_softmax},
 
-    {"agf", build_agf},
-    {"agf_layer", build_agf_layer},
-    {"agf_block", build_agf_block},
-    {"agf_classifier", build_agf_classifier},
-};
-
-golden_build_fn golden_find(const char *op) {
-  for (size_t i = 0; i < FT_COUNT(OPS); i++)
-    if (!strcmp(OPS[i].op, op)) return OPS[i].build;
-  return golden_find_plaplacian(op);
-}
+                                      {"agf", build_agf},
+                                      {"agf_layer", build_agf_layer},
+                                      {"agf_block", build_agf_block},
+                                      {"agf_classifier", build_agf_classifier},
+                                      {0}};

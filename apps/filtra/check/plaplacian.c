@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "nn/mixer.h"
 
-#include <string.h>
-
 static const char *const DIAGONALS[] = {"eps", "zero", "one", NULL};
 
 typedef struct settings {
@@ -54,39 +52,15 @@ static filtra_status build_plat(golden *c) {
   return FILTRA_OK;
 }
 
-/* The mixer as a configuration would name it. */
 static filtra_status build_plat_layer(golden *c) {
   static const golden_name_pair PAIRS[] = {{"wo", "out.weight"}, {"bo", "out.bias"}};
   settings s;
-  ft_mixer mixer;
   FT_TRY(read_settings(c, golden_count(c, "heads", 1), &s));
   json_t *json = json_pack("{ss so sf ss sb}", "name", "plaplacian", "p", s.p, "eps", s.eps,
                            "diagonal", DIAGONALS[s.diagonal], "euler", golden_flag(c, "euler"));
-  if (!json) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  filtra_status status = ft_mixer_read(json, c->path, &mixer);
-  json_decref(json);
-  FT_TRY(status);
-  ft_scope scope = {.graph = c->graph, .params = c->params};
-  filtra_mixer_input in = {.x = golden_input(c, "in.x"),
-                           .mask = golden_mask(c),
-                           .heads = s.heads,
-                           .causal = golden_flag(c, "causal")};
-  filtra_tensor *auxiliary = NULL;
-  golden_output(c, "y", mixer.kind->build(&scope, mixer.options, &in, &auxiliary));
-  golden_bind_qkv(c);
-  golden_bind_pairs(c, "", "", PAIRS, FT_COUNT(PAIRS));
-  return FILTRA_OK;
+  return golden_mixer(c, json, PAIRS, FT_COUNT(PAIRS));
 }
 
 /* ---- the table ---- */
 
-static const struct {
-  const char *op;
-  golden_build_fn build;
-} OPS[] = {{"plat", build_plat}, {"plat_layer", build_plat_layer}};
-
-golden_build_fn golden_find_plaplacian(const char *op) {
-  for (size_t i = 0; i < FT_COUNT(OPS); i++)
-    if (!strcmp(OPS[i].op, op)) return OPS[i].build;
-  return golden_find_gfsa(op);
-}
+const golden_op golden_plaplacian[] = {{"plat", build_plat}, {"plat_layer", build_plat_layer}, {0}};
