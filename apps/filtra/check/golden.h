@@ -107,10 +107,9 @@ typedef struct golden_name_pair {
 void golden_bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
                        const golden_name_pair *pairs, size_t count);
 
-/** A mixer as a configuration would name it, which is taken over, with attention's packed projection
- * and these pairs: output y. */
-filtra_status golden_mixer(golden *c, json_t *configuration, const golden_name_pair *pairs,
-                           size_t count);
+/** Output y: a mixer as a configuration would name it, which is taken over. Ties attention's packed
+ * projection and these pairs. */
+filtra_status golden_mixer(golden *c, json_t *json, const golden_name_pair *pairs, size_t count);
 /** Ties param.wq to param.bv to the packed projection of attention's mixers. */
 void golden_bind_qkv(golden *c);
 

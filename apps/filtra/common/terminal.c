@@ -20,7 +20,7 @@ static ssize_t write_shown(void *cookie, const char *bytes, size_t size) {
     size_t count = 0;
     for (; count < sizeof shown && done + count < size; count++) {
       unsigned char c = (unsigned char)bytes[done + count];
-      shown[count] = is_control(before, c) ? '?' : (char)c;
+      shown[count] = (char)(is_control(before, c) ? '?' : c);
       before = c;
     }
     for (size_t sent = 0; sent < count;) {
