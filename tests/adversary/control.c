@@ -223,7 +223,7 @@ static filtra_status announce(adv_program *p, size_t first) {
   return FILTRA_OK;
 }
 
-filtra_status adv_lower_function(adv_program *p, size_t first) {
+static filtra_status lower_function(adv_program *p, size_t first) {
   FT_TRY(announce(p, first));
   mark_indices(p, first);
   adv_block *block = NULL;
@@ -267,7 +267,7 @@ static filtra_status build(adv_program *p) {
   while (function < p->instruction_count && p->instructions[function].opcode != SpvOpFunction)
     function++;
   FT_TRY(lower_globals(p, function));
-  FT_TRY(adv_lower_function(p, function));
+  FT_TRY(lower_function(p, function));
   uint32_t count = p->size[0] * p->size[1] * p->size[2];
   if (!count || count > ADV_MAX_LANES)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "kernel %s: workgroups of %u x %u x %u invocations",

@@ -75,12 +75,6 @@ static float plain(uint32_t function, float a, float b) {
     return (float)(a - remainder(a, 1.0));
   case GLSLstd450Step:
     return b < a ? 0.0f : 1.0f;
-  case GLSLstd450SAbs: {
-    uint32_t bits = bits_of(a);
-    if (bits >> 31) bits = 0 - bits;
-    memcpy(&a, &bits, sizeof a);
-    return a;
-  }
   default:
     return NAN;
   }
@@ -115,29 +109,12 @@ float adv_math(const adv_machine *m, uint32_t function, float a, float b) {
 }
 
 bool adv_math_known(uint32_t function) {
-  switch (function) {
-  case GLSLstd450Exp:
-  case GLSLstd450Exp2:
-  case GLSLstd450Log:
-  case GLSLstd450Log2:
-  case GLSLstd450Pow:
-  case GLSLstd450Sqrt:
-  case GLSLstd450InverseSqrt:
-  case GLSLstd450Sin:
-  case GLSLstd450Cos:
-  case GLSLstd450Tanh:
-  case GLSLstd450FAbs:
-  case GLSLstd450FSign:
-  case GLSLstd450Floor:
-  case GLSLstd450Ceil:
-  case GLSLstd450Fract:
-  case GLSLstd450Trunc:
-  case GLSLstd450Round:
-  case GLSLstd450RoundEven:
-  case GLSLstd450Step:
-  case GLSLstd450SAbs:
-    return true;
-  default:
-    return false;
-  }
+  static const uint32_t known[] = {
+      GLSLstd450Exp,   GLSLstd450Exp2,  GLSLstd450Log,   GLSLstd450Log2,     GLSLstd450Pow,
+      GLSLstd450Sqrt,  GLSLstd450Sin,   GLSLstd450Cos,   GLSLstd450Tanh,     GLSLstd450InverseSqrt,
+      GLSLstd450FAbs,  GLSLstd450FSign, GLSLstd450Floor, GLSLstd450Ceil,     GLSLstd450Fract,
+      GLSLstd450Trunc, GLSLstd450Round, GLSLstd450Step,  GLSLstd450RoundEven};
+  for (size_t i = 0; i < FT_COUNT(known); i++)
+    if (known[i] == function) return true;
+  return false;
 }

@@ -185,8 +185,6 @@ filtra_status adv_emit(adv_program *p, adv_op op);
 filtra_status adv_lower(adv_program *p, const adv_instruction *in);
 /** arithmetic.c: those that work component by component; *done says whether it was one. */
 filtra_status adv_lower_arithmetic(adv_program *p, const adv_instruction *in, bool *done);
-/** control.c: blocks, edges and the whole function. */
-filtra_status adv_lower_function(adv_program *p, size_t first);
 /** One value per cell, with rows of its own. */
 filtra_status adv_define(adv_program *p, uint32_t id, uint32_t type);
 /** An address as one row. */

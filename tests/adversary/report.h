@@ -44,7 +44,7 @@ typedef struct adv_tensor {
 typedef struct adv_report {
   adv_finding *findings;
   size_t count, capacity;
-  unsigned long dispatches, graphs, too_large, unknown;
+  unsigned long dispatches, graphs, too_large;
   uint64_t operations; /* of single invocations */
   const char *call;    /* the present one's label */
   const adv_tensor *tensors;
