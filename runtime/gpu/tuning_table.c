@@ -8,13 +8,14 @@
 #include <string.h>
 
 /* shaders/gemm/tiled.comp: invocations, rows and columns of each, k step, invocations side by side.
- * The first four are those that plan_tiled chooses from, in its order. */
+ * Of two that cost gemm.c the same it takes the first. */
 static const char *const gemm_tiled_fields[] = {"workgroup", "rows",   "columns",
                                                 "step",      "across", "parts"};
 static const ft_configuration gemm_tiled[] = {
     {{256, 8, 8, 8, 16}},  {{256, 4, 4, 16, 16}}, {{128, 8, 4, 16, 16}}, {{64, 4, 4, 16, 8}},
     {{256, 8, 8, 16, 16}}, {{256, 8, 4, 16, 16}}, {{128, 8, 8, 8, 16}},  {{128, 4, 8, 16, 8}},
-    {{64, 8, 8, 8, 8}},    {{64, 8, 4, 16, 8}},   {{32, 4, 4, 16, 4}},
+    {{64, 8, 8, 8, 8}},    {{64, 8, 4, 16, 8}},   {{32, 4, 4, 16, 4}},   {{128, 8, 8, 8, 8}},
+    {{256, 8, 8, 8, 8}},   {{256, 8, 4, 16, 8}},
 };
 
 /* shaders/gemm/s64.comp: rows of a lane; operands that are copied into panels first, 1: A, 2: B. */

@@ -3,6 +3,7 @@
 #include "ops/support.h"
 #include "ops/tuner.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,21 +175,47 @@ static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p)
   return c;
 }
 
-/* The largest tile that leaves enough workgroups; larger ones load less per multiply-add. */
+static bool usable_tiled(const filtra_device *dev, const uint32_t *v) {
+  uint32_t quads_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS] / 4;
+  uint32_t quads_n = v[TILED_ACROSS] * v[TILED_COLUMNS] / 4;
+  uint32_t shared = v[TILED_STEP] * (quads_m + quads_n + 2) * 16; /* as in tiled.comp */
+  return v[TILED_WORKGROUP] <= ft_caps_of(dev)->info.max_workgroup_invocations &&
+         shared <= ft_caps_of(dev)->info.shared_memory_bytes;
+}
+
+/* What a configuration costs, up to a factor: multiply-adds with those of tiles that stand over,
+ * more where a lane has fewer of them for what it loads from shared memory and a workgroup for what
+ * it loads from caches, and more where the lanes do not fill the device. The weights of the loads
+ * are a guess from roofs: a multiply-add takes 1, a shared load of four 2, one from the cache 8. */
+static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_configuration *c) {
+  enum { FULL_WORKGROUP = 256 };
+  const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
+  const gemm_plan plan = plan_tiled(c);
+  const double rows = c->value[TILED_ROWS], columns = c->value[TILED_COLUMNS];
+  const int64_t tiles = workgroups(p, &plan);
+  const int64_t most = splittable(p) ? p->k / constants->product_chunk : 1;
+  const double full = (double)constants->product_groups * FULL_WORKGROUP;
+  const double lanes = (double)tiles * (double)(most > 1 ? most : 1) * plan.workgroup;
+  const double loads =
+      2 * (rows + columns) / 4 / (rows * columns) + 8 * (1.0 / plan.tile_m + 1.0 / plan.tile_n) / 4;
+  return (double)tiles * plan.tile_m * plan.tile_n * (1 + loads) *
+         (lanes < full ? full / lanes : 1);
+}
+
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
-  enum { CHOICES = 4 };
-  const ft_caps *caps = ft_caps_of(dev);
-  const ft_constants *constants = ft_constants_of(caps);
+  enum { FEW = 16 }; /* sums of a lane where registers are scarce */
+  const ft_configuration_table *table = ft_configurations(FT_TUNE_GEMM_TILED);
   ft_configuration best = {0};
-  for (size_t i = 0; i < CHOICES; i++) {
-    ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_TILED, i);
+  double least = INFINITY;
+  for (size_t i = 0; i < table->row_count; i++) {
+    const ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_TILED, i);
     const uint32_t *v = c.value;
-    if (v[TILED_WORKGROUP] > caps->info.max_workgroup_invocations && i + 1 < CHOICES) continue;
-    if (caps->few_registers && v[TILED_ROWS] * v[TILED_COLUMNS] > 16) continue;
+    if (!usable_tiled(dev, v)) continue;
+    if (ft_caps_of(dev)->few_registers && v[TILED_ROWS] * v[TILED_COLUMNS] > FEW) continue;
+    double cost = tiled_cost(dev, p, &c);
+    if (cost >= least) continue;
+    least = cost;
     best = c;
-    gemm_plan plan = plan_tiled(&c);
-    int64_t parts = splittable(p) ? p->k / constants->product_chunk : 1;
-    if (workgroups(p, &plan) * (parts > 1 ? parts : 1) >= constants->product_groups) break;
   }
   gemm_plan plan = plan_tiled(&best);
   best.value[TILED_PARTS] = (uint32_t)standard_parts(dev, p, &plan);
@@ -208,14 +235,6 @@ static gemm_problem problem_of(const ft_tuning_question *q) {
   gemm_problem p;
   memcpy(&p, q->number, sizeof p);
   return p;
-}
-
-static bool usable_tiled(const filtra_device *dev, const uint32_t *v) {
-  uint32_t quads_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS] / 4;
-  uint32_t quads_n = v[TILED_ACROSS] * v[TILED_COLUMNS] / 4;
-  uint32_t shared = v[TILED_STEP] * (quads_m + quads_n + 2) * 16; /* as in tiled.comp */
-  return v[TILED_WORKGROUP] <= ft_caps_of(dev)->info.max_workgroup_invocations &&
-         shared <= ft_caps_of(dev)->info.shared_memory_bytes;
 }
 
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
