@@ -59,7 +59,7 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
   const filtra_device_info *info = &ft_caps_of(dev)->info;
   ft_tiling t = tiled(c);
   /* `staged` of tiled.glsl */
-  uint32_t shared = (t.rows * (COLUMNS + 1) + COLUMNS * COLUMNS) * (uint32_t)sizeof(float);
+  uint32_t shared = (t.rows * (COLUMNS + 4) + COLUMNS * COLUMNS) * (uint32_t)sizeof(float);
   return t.workgroup <= info->max_workgroup_invocations && shared <= info->shared_memory_bytes;
 }
 

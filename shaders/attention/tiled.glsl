@@ -13,15 +13,16 @@ const uint DEPTH = 16;            // columns of a and b staged at a time for dot
 const uint BREADTH = TILE_COLS;  // columns of b staged at a time for weighted sums
 const uint OWN_WIDTH = ((HEAD > VALUE ? HEAD : VALUE) + BREADTH - 1) / BREADTH * OWN_COLS;
 
-// Rows are one element longer than what they hold, so that columns fall into different banks.
-const uint ROW_PITCH = TILE_ROWS + 1, COL_PITCH = TILE_COLS + 1;
+// Rows are four elements longer than what they hold: columns fall into different banks, and compilers
+// see that an invocation's neighbours lie in one aligned load of four.
+const uint ROW_PITCH = TILE_ROWS + 4, COL_PITCH = TILE_COLS + 4;
 shared float staged[TILE_ROWS * COL_PITCH + TILE_COLS * BREADTH];
 
 // What of a tile and of a block of row sums this invocation holds.
 uint across() { return gl_LocalInvocationID.x % ACROSS; }
 uint tile_row(uint r) { return gl_LocalInvocationID.x / ACROSS * OWN_ROWS + r; }
 uint tile_col(uint c) { return across() * OWN_COLS + c; }
-uint sum_column(uint n) { return n * ACROSS + across(); }
+uint sum_column(uint n) { return n / OWN_COLS * BREADTH + across() * OWN_COLS + n % OWN_COLS; }
 
 // Votes would need a barrier of their own.
 bool any_invocation(bool x) { return true; }
@@ -35,9 +36,9 @@ void rows_max(inout float x[OWN_ROWS]) {
   share_rows(x);
   uint n = 0;
   [[dont_unroll]] do {
-    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-      x[r] = max(x[r], staged[tile_row(r) * ACROSS + n]);
-    n++;
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u, ++n)
+      [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
+        x[r] = max(x[r], staged[tile_row(r) * ACROSS + n]);
   } while (n < ACROSS);
 }
 void rows_sum(inout float x[OWN_ROWS]) {
@@ -45,8 +46,8 @@ void rows_sum(inout float x[OWN_ROWS]) {
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] = 0;
   uint n = 0;
   [[dont_unroll]] do {
-    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] += staged[tile_row(r) * ACROSS + n];
-    n++;
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u, ++n)
+      [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] += staged[tile_row(r) * ACROSS + n];
   } while (n < ACROSS);
 }
 
@@ -54,9 +55,18 @@ void rows_sum(inout float x[OWN_ROWS]) {
 void stage_transposed(uint to, uint pitch, Matrix m, uint first, uint rows, uint column) {
   uint i = gl_LocalInvocationID.x;
   [[dont_unroll]] do {
-    const uint row = min(first + i / DEPTH, m.count - 1) * m.stride, c = column + i % DEPTH;
-    staged[to + i % DEPTH * pitch + i / DEPTH] = c < m.width ? m.base.v[row + c] : 0;
-    i += gl_WorkGroupSize.x;
+    float x[UNROLL];  // loads that nothing waits for one by one
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
+      const uint at = i + u * gl_WorkGroupSize.x, c = column + at % DEPTH;
+      const uint row = min(first + at / DEPTH, m.count - 1) * m.stride;
+      x[u] = m.base.v[row + min(c, m.width - 1)];
+      if (c >= m.width) x[u] = 0;
+    }
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
+      const uint at = i + u * gl_WorkGroupSize.x;
+      if (at < rows * DEPTH) staged[to + at % DEPTH * pitch + at / DEPTH] = x[u];
+    }
+    i += UNROLL * gl_WorkGroupSize.x;
   } while (i < rows * DEPTH);
 }
 
@@ -111,9 +121,17 @@ void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRow
   const uint b_staged = TILE_ROWS * COL_PITCH;
   uint i = gl_LocalInvocationID.x;
   [[dont_unroll]] do {
-    const uint row = min(b_first + i / BREADTH, b.count - 1) * b.stride;
-    staged[b_staged + i] = b.base.v[row + min(block * BREADTH + i % BREADTH, b.width - 1)];
-    i += gl_WorkGroupSize.x;
+    float y[UNROLL];
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
+      const uint at = i + u * gl_WorkGroupSize.x;
+      const uint row = min(b_first + at / BREADTH, b.count - 1) * b.stride;
+      y[u] = b.base.v[row + min(block * BREADTH + at % BREADTH, b.width - 1)];
+    }
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
+      const uint at = i + u * gl_WorkGroupSize.x;
+      if (at < TILE_COLS * BREADTH) staged[b_staged + at] = y[u];
+    }
+    i += UNROLL * gl_WorkGroupSize.x;
   } while (i < TILE_COLS * BREADTH);
   barrier();
   uint token = 0;
