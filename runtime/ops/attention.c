@@ -59,6 +59,24 @@ static uint32_t fill_push(const ft_attention *c, uint32_t push[MAX_SCALARS]) {
   return n * (uint32_t)sizeof *push;
 }
 
+/* Whether a tensor of [B,H,N,D] begins each of its rows of tokens with a whole vec4. */
+static bool in_fours(const filtra_tensor *t) {
+  const ft_storage *s = t->storage;
+  bool whole = t->offset % 4 == 0 && (s->planned || s->offset % sizeof(float[4]) == 0);
+  for (int i = 0; i + 1 < t->ndim; i++)
+    whole = whole && t->stride[i] % 4 == 0;
+  return whole && t->shape[t->ndim - 1] % 4 == 0;
+}
+
+/* GPUs' kernels stage tiles by vec4 where they can: as in shaders/attention/problem.glsl. */
+static uint32_t wide_flag(const filtra_graph *g, const ft_attention *c, const filtra_tensor *dy) {
+  const uint32_t wide = 1u << 31;
+  if (ft_caps_of(ft_graph_device(g))->cpu) return 0;
+  /* dy is dense, and so are its heads' rows where v's are of whole vec4. */
+  bool whole = in_fours(c->q) && in_fours(c->k) && in_fours(c->v) && (!dy || in_fours(dy));
+  return whole ? wide : 0;
+}
+
 void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d) {
   const filtra_tensor *q = c->q, *k = c->k, *v = c->v;
   const ft_tiling *t = &c->tiling;
@@ -97,9 +115,9 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
               .workgroup = d->workgroup ? d->workgroup : t->workgroup,
               .subgroup = d->workgroup ? 0 : t->subgroup,
               .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
-                       c->flags | d->flags, t->own_rows, (uint32_t)q->stride[2],
-                       (uint32_t)k->stride[2], (uint32_t)v->stride[2], bits(c->scale),
-                       bits(c->dropout), t->unroll, bits(c->family_constant)},
+                       c->flags | d->flags | wide_flag(g, c, d->dy), t->own_rows,
+                       (uint32_t)q->stride[2], (uint32_t)k->stride[2], (uint32_t)v->stride[2],
+                       bits(c->scale), bits(c->dropout), t->unroll, bits(c->family_constant)},
               .spec_count = c->heads ? 12 : 11,
               .groups = {d->groups[0], d->groups[1], d->groups[2]},
               .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),

@@ -17,7 +17,7 @@ enum {
   FT_ATTENTION_WANT_0 = 128,
   FT_ATTENTION_WANT_1 = 256,
   FT_ATTENTION_PAIRED = 512,
-  FT_ATTENTION_MORE_FLAGS = 1024 /* from here on each family's own */
+  FT_ATTENTION_MORE_FLAGS = 1024 /* from here on each family's own; the last is attention.c's */
 };
 
 /** How the device makes tiles of scores, and of how many rows and columns. */

@@ -24,6 +24,7 @@ const bool ADD_1 = (FLAGS & 64) != 0;
 const bool WANT_0 = (FLAGS & 128) != 0;
 const bool WANT_1 = (FLAGS & 256) != 0;
 const bool PAIRED = (FLAGS & 512) != 0;
+const bool WIDE = (FLAGS & 0x80000000u) != 0;  // rows of q, k, v and dy are whole vec4
 
 #ifdef FILTRA_HEADS
 // Where q, k and v of a head begin, in elements, and the bits of a number of the op's.

@@ -51,8 +51,37 @@ void rows_sum(inout float x[OWN_ROWS]) {
   } while (n < ACROSS);
 }
 
+// Four columns from `column`, a multiple of four, of row `row` of m; beyond its ends some others.
+vec4 load_four(Matrix m, uint row, uint column) {
+  const uint at = min(row, m.count - 1) * m.stride + min(column, m.width - 4);
+  return F32x4(uvec2(m.base)).v[at / 4];
+}
+
+// stage_transposed where rows can be loaded as vec4. No workgroup has more than two of them each.
+void stage_transposed_wide(uint to, uint pitch, Matrix m, uint first, uint rows, uint column) {
+  const uint quads = rows * DEPTH / 4, ACROSS_DEPTH = DEPTH / 4;
+  vec4 x[2];
+  [[unroll]] for (uint u = 0; u < 2; ++u)
+    if (u * gl_WorkGroupSize.x < quads) {
+      const uint i = gl_LocalInvocationID.x + u * gl_WorkGroupSize.x;
+      const uint c = column + i % ACROSS_DEPTH * 4;
+      x[u] = load_four(m, first + i / ACROSS_DEPTH, c);
+      if (c >= m.width) x[u] = vec4(0);
+    }
+  [[unroll]] for (uint u = 0; u < 2; ++u)
+    if (gl_LocalInvocationID.x + u * gl_WorkGroupSize.x < quads) {
+      const uint i = gl_LocalInvocationID.x + u * gl_WorkGroupSize.x;
+      [[unroll]] for (uint k = 0; k < 4; ++k)
+        staged[to + (i % ACROSS_DEPTH * 4 + k) * pitch + i / ACROSS_DEPTH] = x[u][k];
+    }
+}
+
 // Columns `column` .. + DEPTH - 1 of `rows` rows of m, transposed, 0 beyond the last column.
 void stage_transposed(uint to, uint pitch, Matrix m, uint first, uint rows, uint column) {
+  if (WIDE) {
+    stage_transposed_wide(to, pitch, m, first, rows, column);
+    return;
+  }
   uint i = gl_LocalInvocationID.x;
   [[dont_unroll]] do {
     float x[UNROLL];  // loads that nothing waits for one by one
@@ -68,6 +97,43 @@ void stage_transposed(uint to, uint pitch, Matrix m, uint first, uint rows, uint
     }
     i += UNROLL * gl_WorkGroupSize.x;
   } while (i < rows * DEPTH);
+}
+
+// stage_rows where rows can be loaded as vec4. No workgroup has more than four of them each.
+void stage_rows_wide(uint to, Matrix m, uint first, uint column) {
+  const uint quads = TILE_COLS * BREADTH / 4, ACROSS_BREADTH = BREADTH / 4;
+  vec4 x[4];
+  [[unroll]] for (uint u = 0; u < 4; ++u)
+    if (u * gl_WorkGroupSize.x < quads) {
+      const uint i = gl_LocalInvocationID.x + u * gl_WorkGroupSize.x;
+      x[u] = load_four(m, first + i / ACROSS_BREADTH, column + i % ACROSS_BREADTH * 4);
+    }
+  [[unroll]] for (uint u = 0; u < 4; ++u)
+    if (gl_LocalInvocationID.x + u * gl_WorkGroupSize.x < quads)
+      [[unroll]] for (uint k = 0; k < 4; ++k)
+        staged[to + (gl_LocalInvocationID.x + u * gl_WorkGroupSize.x) * 4 + k] = x[u][k];
+}
+
+// Columns `column` .. + BREADTH - 1 of TILE_COLS rows of m; beyond the last column some others.
+void stage_rows(uint to, Matrix m, uint first, uint column) {
+  if (WIDE) {
+    stage_rows_wide(to, m, first, column);
+    return;
+  }
+  uint i = gl_LocalInvocationID.x;
+  [[dont_unroll]] do {
+    float x[UNROLL];
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
+      const uint at = i + u * gl_WorkGroupSize.x;
+      const uint row = min(first + at / BREADTH, m.count - 1) * m.stride;
+      x[u] = m.base.v[row + min(column + at % BREADTH, m.width - 1)];
+    }
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
+      const uint at = i + u * gl_WorkGroupSize.x;
+      if (at < TILE_COLS * BREADTH) staged[to + at] = x[u];
+    }
+    i += UNROLL * gl_WorkGroupSize.x;
+  } while (i < TILE_COLS * BREADTH);
 }
 
 // dot_tile or distance_tile.
@@ -119,20 +185,7 @@ void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRow
         x[r][c] = own.m.base.v[row + min(sum_column(block * OWN_COLS + c), own.m.width - 1)];
     }
   const uint b_staged = TILE_ROWS * COL_PITCH;
-  uint i = gl_LocalInvocationID.x;
-  [[dont_unroll]] do {
-    float y[UNROLL];
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
-      const uint at = i + u * gl_WorkGroupSize.x;
-      const uint row = min(b_first + at / BREADTH, b.count - 1) * b.stride;
-      y[u] = b.base.v[row + min(block * BREADTH + at % BREADTH, b.width - 1)];
-    }
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
-      const uint at = i + u * gl_WorkGroupSize.x;
-      if (at < TILE_COLS * BREADTH) staged[b_staged + at] = y[u];
-    }
-    i += UNROLL * gl_WorkGroupSize.x;
-  } while (i < TILE_COLS * BREADTH);
+  stage_rows(b_staged, b, b_first, block * BREADTH);
   barrier();
   uint token = 0;
   [[dont_unroll]] do {
