@@ -10,4 +10,8 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer F32x4 { vec
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer U32 { uint v[]; };
 
+// The same floats four at a time. The address goes by way of integers, since a driver
+// (SwiftShader) knows no cast from one reference to another.
+F32x4 by_fours(F32 t) { return F32x4(uvec2(t)); }
+
 bool present(F32 t) { return any(notEqual(uvec2(t), uvec2(0))); }

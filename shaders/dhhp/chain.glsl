@@ -98,7 +98,7 @@ Coefficients coefficients(uint batch, uint s) {
   Coefficients g;
   const uint k = rotation(s);
   if (affine) {
-    g.c = read(Complex(p.coefficients), batch * (p.steps + 1) + k + p.shift);
+    g.c = read(Complex(uvec2(p.coefficients)), batch * (p.steps + 1) + k + p.shift);
     if (adjoint) g.c = conjugate(g.c);
     g.a = g.d = vec2(1, 0);
     g.b = vec2(0);
@@ -121,7 +121,7 @@ Coefficients coefficients(uint batch, uint s) {
   vec2 ji = vec2(from_lane(high, base), from_lane(high, base + 1));
   vec2 jj = vec2(from_lane(high, base + 2), from_lane(high, base + 3));
 #else
-  const vec4 top = F32x4(p.coefficients).v[2 * at], bottom = F32x4(p.coefficients).v[2 * at + 1];
+  const vec4 top = by_fours(p.coefficients).v[2 * at], bottom = by_fours(p.coefficients).v[2 * at + 1];
   vec2 ii = top.xy, ij = top.zw, ji = bottom.xy, jj = bottom.zw;
 #endif
   if (adjoint) {
@@ -169,6 +169,6 @@ vec2 load(uint vector, Row r, uint f) {
 
 void store(uint vector, Row r, uint f, vec2 x) {
   Complex to = vector == 0 ? p.out0 : p.out1;
-  if (f < p.features && present(F32(to)))
+  if (f < p.features && present(F32(uvec2(to))))
     write(to, r.at + f, phased == on_output ? times(r.phase, x) : x);
 }

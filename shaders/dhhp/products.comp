@@ -36,7 +36,7 @@ vec2 product(uint row) {
   sum = vec2(team_sum(sum.x), team_sum(sum.y));
   if (!inside) return vec2(0);
   if (conjugated) sum = conjugate(sum);
-  return present(F32(p.phases)) ? times(read(p.phases, row), sum) : sum;
+  return present(F32(uvec2(p.phases))) ? times(read(p.phases, row), sum) : sum;
 }
 
 void main() {

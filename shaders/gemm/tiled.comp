@@ -49,7 +49,7 @@ vec4 load_quad(Operand o, uint i, uint k_base, uint k_end) {
   vec4 x = vec4(0);
   if (i >= o.quads * TILE_K || line >= o.lines || k >= k_end) return x;
   uint at = o.base + (o.along_k ? line * o.stride + k : k * o.stride + line);
-  if (o.wide) return F32x4(o.from).v[at / 4];
+  if (o.wide) return by_fours(o.from).v[at / 4];
   uint count = min(4, o.along_k ? k_end - k : o.lines - line);
   x.x = o.from.v[at];
   if (count > 1) x.y = o.from.v[at + 1];
@@ -84,15 +84,15 @@ void keep_b(Operand o, uint i, vec4 x) {
 void store_quad(Place at, uvec4 random, uint m, uint n, vec4 sum, vec4 bias) {
   uint i = at.c + m * p.ldc + n;
   vec4 x = p.scale * sum + bias;
-  if (epilogue(STORE_Z)) F32x4(p.z).v[i / 4] = x;
+  if (epilogue(STORE_Z)) by_fours(p.z).v[i / 4] = x;
   [[unroll]] for (uint j = 0; j < 4; j++) x[j] = activate(ACTIVATION, x[j]);
   if (epilogue(DROPOUT)) {
     uvec4 words = dropout_words(random, p.op_id, (at.dense + m * p.n + n) / 4);
     [[unroll]] for (uint j = 0; j < 4; j++) x[j] *= dropout_factor(words[j], p.rate);
   }
-  if (epilogue(RESIDUAL)) x += F32x4(p.residual).v[i / 4];
-  if (epilogue(ACCUMULATE)) x += F32x4(p.c).v[i / 4];
-  F32x4(p.c).v[i / 4] = x;
+  if (epilogue(RESIDUAL)) x += by_fours(p.residual).v[i / 4];
+  if (epilogue(ACCUMULATE)) x += by_fours(p.c).v[i / 4];
+  by_fours(p.c).v[i / 4] = x;
 }
 
 void main() {
