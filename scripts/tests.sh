@@ -81,7 +81,7 @@ run_tests() {
 # What --all adds on any driver.
 more_passes() {
   pass "under each device's profile" build -L '^profiles$'
-  pass "the adversary, every kernel" build -L '^adversary-all$'
+  pass "the adversary, every kernel" build -C all -L '^adversary-all$'
   sanitized_pass
 }
 
