@@ -1,0 +1,14 @@
+# Included by tests/CMakeLists.txt: modules of a few lines on which some driver fails, embedded into
+# test_faults.c.
+file(GLOB modules CONFIGURE_DEPENDS drivers/*.comp)
+foreach(source IN LISTS modules)
+  get_filename_component(name ${source} NAME_WE)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/include/drivers/${name}.inc)
+  add_custom_command(OUTPUT ${output}
+    COMMAND Vulkan::glslc -O --target-env=vulkan1.3 -Werror -mfmt=c
+            -I ${CMAKE_CURRENT_SOURCE_DIR} -o ${output} ${source}
+    DEPENDS ${source} drivers/module.glsl VERBATIM)
+  target_sources(test_drivers_faults PRIVATE ${output})
+endforeach()
+target_include_directories(test_drivers_faults PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/include/drivers)
