@@ -142,3 +142,25 @@ find_shims() {
   fi
   [ ! -r "$folder/nouveau.json" ] || shims=$folder
 }
+
+# SwiftShader, a CPU driver by others than Mesa's, which Debian's chromium-common brings along
+# (32 MB). Sets swiftshader to its manifest or to nothing.
+find_swiftshader() {
+  swiftshader=
+  folder=$PWD/build/swiftshader part=$PWD/build/swiftshader.part
+  manifest=root/usr/lib/chromium/vk_swiftshader_icd.json
+  if [ ! -r "$folder/$manifest" ] && has apt-get && has dpkg-deb; then
+    # shellcheck source=/dev/null
+    suite=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+    mirror=$(debian_mirror "$suite")
+    [ -n "$mirror" ] || return 0
+    if ! unpack "$suite" "$mirror" chromium-common; then
+      say "Debian's chromium-common could not be fetched (see build/swiftshader.part.log)"
+      rm -rf "$part"
+      return 0
+    fi
+    rm -rf "$folder"
+    mv "$part" "$folder"
+  fi
+  [ ! -r "$folder/$manifest" ] || swiftshader=$folder/$manifest
+}

@@ -3,6 +3,9 @@
 # shellcheck disable=SC2034,SC2154 # variables are shared with ./run
 
 device_tests='^(gpu|graph|ops)$'
+# What SwiftShader's faults leave (docs/devices.md).
+swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(elements|graph))$'
+swiftshader_ops='^ops/(broadcast|cache|dropout|elementwise|kernel|kernel_polynomial|linear|slice)$'
 only_all='^(profiles|vendors|adversary-all)$' # what ./run test leaves to ./run test --all
 
 # What ./run test --all has passed is kept in build/passed, so that it goes on there when it is
@@ -107,6 +110,13 @@ lavapipe_passes() {
     pass "the older lavapipe, the smallest device" build -R '^profiles/minimum$'
   else
     skip_pass "second lavapipe" "$no_newer_driver"
+  fi
+  find_swiftshader
+  if [ -n "$swiftshader" ]; then
+    use_driver "$swiftshader"
+    pass "SwiftShader, kernels that it can run" build -R "$swiftshader_tests|$swiftshader_ops"
+  else
+    skip_pass "SwiftShader" "only Debian's chromium-common brings it"
   fi
 }
 
