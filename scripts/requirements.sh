@@ -18,7 +18,8 @@ png        libpng-dev               libpng-devel              libpng        libp
 jpeg       libjpeg-dev              libjpeg-turbo-devel       libjpeg-turbo libjpeg8-devel
 cmocka     libcmocka-dev            libcmocka-devel           cmocka        libcmocka-devel
 libdrm     libdrm-dev               libdrm-devel              libdrm        libdrm-devel
-spirv      spirv-tools,g++          spirv-tools-devel,gcc-c++ spirv-tools   spirv-tools-devel,gcc-c++
+c++        g++                      gcc-c++                   gcc           gcc-c++
+spirv      spirv-tools              spirv-tools-devel         spirv-tools   spirv-tools-devel
 spirv-h    spirv-headers            spirv-headers-devel       spirv-headers spirv-headers
 layer      vulkan-validationlayers  vulkan-validation-layers  vulkan-devel  vulkan-validationlayers
 driver     mesa-vulkan-drivers      mesa-vulkan-drivers       vulkan-swrast libvulkan_lvp
@@ -39,7 +40,8 @@ in_words() {
     jpeg) say "libjpeg, which reads JPEG images" ;;
     cmocka) say "cmocka, the tests' framework" ;;
     libdrm) say "libdrm's headers, for a stub of an Intel GPU" ;;
-    spirv) say "SPIRV-Tools' library and a C++ compiler to link it, for the tests' adversary" ;;
+    c++) say "a C++ compiler, which links what SPIRV-Tools is made of" ;;
+    spirv) say "SPIRV-Tools' library, for the tests' adversary" ;;
     spirv-h) say "SPIR-V's headers, for the same" ;;
     layer) say "the Khronos validation layer, which the tests run under" ;;
     driver) say "a Vulkan driver" ;;
@@ -113,7 +115,8 @@ is_present() {
     png) compiles '#include <png.h>' -lpng ;;
     jpeg) compiles '#include <stdio.h>\n#include <jpeglib.h>' -ljpeg ;;
     libdrm) compiles '#include <libdrm/i915_drm.h>' ;;
-    spirv) has c++ && compiles '#include <spirv-tools/libspirv.h>' ;;
+    c++) has c++ ;;
+    spirv) compiles '#include <spirv-tools/libspirv.h>' ;;
     spirv-h) compiles '#include <spirv/unified1/spirv.h>' ;;
     cmocka) compiles '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>
 #include <stdint.h>\n#include <cmocka.h>' -lcmocka ;;

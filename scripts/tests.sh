@@ -13,8 +13,8 @@ only_all='^(profiles|vendors|adversary-all)$' # what ./run test leaves to ./run 
 begin_passes() {
   failures=0
   : >"$scratch/summary"
-  programs=$(find build -name CMakeFiles -prune -o \( -path 'build/filtra' -o -name 'libfiltra.so*' \
-    -o -path 'build/tests/*test_*' \) -type f -print | sort | xargs cat | cksum)
+  programs=$(find build -name CMakeFiles -prune -o -type f \( -path build/filtra -o \
+    -name 'libfiltra.so*' -o -path 'build/tests/*test_*' \) -print | sort | xargs cat | cksum)
   here="$programs ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
   [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ] || printf '%s\n' "$here" >build/passed
 }
@@ -59,7 +59,7 @@ sanitized_pass() {
 }
 
 run_tests() {
-  build cmocka libdrm spirv spirv-h layer driver
+  build cmocka libdrm c++ spirv spirv-h layer driver
   require_device
   begin_passes
   system_driver=$(manifests 'icd.d/lvp_icd*.json' | head -n 1)

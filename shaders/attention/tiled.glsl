@@ -13,8 +13,8 @@ const uint DEPTH = 16;            // columns of a and b staged at a time for dot
 const uint BREADTH = TILE_COLS;  // columns of b staged at a time for weighted sums
 const uint OWN_WIDTH = ((HEAD > VALUE ? HEAD : VALUE) + BREADTH - 1) / BREADTH * OWN_COLS;
 
-// Rows are four elements longer than what they hold: columns fall into different banks, and compilers
-// see that an invocation's neighbours lie in one aligned load of four.
+// Rows are four elements longer than what they hold: columns fall into different banks, and
+// compilers see that an invocation's neighbours lie in one aligned load of four.
 const uint ROW_PITCH = TILE_ROWS + 4, COL_PITCH = TILE_COLS + 4;
 shared float staged[TILE_ROWS * COL_PITCH + TILE_COLS * BREADTH];
 

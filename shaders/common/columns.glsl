@@ -2,8 +2,8 @@
 
 const uint IN_FLIGHT = 8;  // loads that nothing waits for one by one
 
-// x[at] + x[at + stride] + ..., `count` elements, at least one. The last ones are loaded again where
-// fewer are left; that each sum is asked for keeps compilers from loading right before it.
+// x[at] + x[at + stride] + ..., `count` elements, at least one. The last ones are loaded again
+// where fewer are left; that each sum is asked for keeps compilers from loading right before it.
 float sum_down(F32 x, uint at, uint stride, uint count) {
   float sum = 0;
   uint done = 0;

@@ -90,8 +90,8 @@ void load_step(Place at, uint step, uint n) {
   g[n] = coefficients(at.batch, step);
 }
 
-// With `live` false nothing changes: all teams of a workgroup take the same number of steps, so that
-// control flow is uniform where values pass between lanes (common/reduce.glsl).
+// With `live` false nothing changes: all teams of a workgroup take the same number of steps, so
+// that control flow is uniform where values pass between lanes (common/reduce.glsl).
 void apply_step(Place at, uint step, uint n, bool live) {
   const Row r = output_row(at.batch, step);
   vec2 carry_out = vec2(0), carry_carry = vec2(0), row_out = vec2(0), row_carry = vec2(0);

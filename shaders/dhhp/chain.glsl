@@ -121,7 +121,8 @@ Coefficients coefficients(uint batch, uint s) {
   vec2 ji = vec2(from_lane(high, base), from_lane(high, base + 1));
   vec2 jj = vec2(from_lane(high, base + 2), from_lane(high, base + 3));
 #else
-  const vec4 top = by_fours(p.coefficients).v[2 * at], bottom = by_fours(p.coefficients).v[2 * at + 1];
+  F32x4 rows = by_fours(p.coefficients);
+  const vec4 top = rows.v[2 * at], bottom = rows.v[2 * at + 1];
   vec2 ii = top.xy, ij = top.zw, ji = bottom.xy, jj = bottom.zw;
 #endif
   if (adjoint) {

@@ -84,7 +84,8 @@ static bool mark(adv_program *p, uint32_t id) {
   return new;
 }
 
-/* Follows an index back through what keeps its size; a remainder, say, hides that of its operand. */
+/* Follows an index back through what keeps its size; a remainder, say, hides that of its operand.
+ */
 static bool mark_sources(adv_program *p, const adv_instruction *in) {
   const uint32_t *w = in->words;
   bool new = false;

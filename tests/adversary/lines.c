@@ -1,5 +1,5 @@
 /* Lines of embedded kernels. The library's modules have no line numbers; when one is needed, the
- * source is compiled once more with them. Its instructions are the same otherwise, which is checked.
+ * source is compiled once more with them. Its instructions are the same otherwise: that is checked.
  */
 #include "adversary/program.h"
 #include "adversary/report.h"

@@ -3,8 +3,9 @@
 #
 #   run.sh PROFILE SEED LIMIT REPORT FOLDER-OF-PASSED-CHECKS PROGRAM...
 #
-# PROFILE "none": the device as it is. SEED may bring settings along: "3 rounding=1". Checks whose calls have passed under another profile are not
-# made again. What was done is added to REPORT, of which table.sh makes a table.
+# PROFILE "none": the device as it is. SEED may bring settings along: "3 rounding=1". Checks whose
+# calls have passed under another profile are not made again. What was done is added to REPORT, of
+# which table.sh makes a table.
 set -u
 profile=$1 seed=$2 limit=$3 report=$4 seen=$5
 shift 5

@@ -1,7 +1,8 @@
 #!/bin/sh
 # table.sh REPORT...: what the adversary did, as a table for docs/adversary.md.
 set -u
-echo '| run | graphs | dispatches | kernels | variants | operations | left to the driver | findings |'
+echo '| run | graphs | dispatches | kernels | variants | operations |' \
+  'left to the driver | findings |'
 echo '|---|---|---|---|---|---|---|---|'
 row() {
   name=$1

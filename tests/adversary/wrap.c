@@ -3,10 +3,11 @@
  *
  *   FILTRA_ADVERSARY="seed=3 subgroup=16 uniform=subgroup limit=4000000 report=FILE"
  *
- * rounding=1: with the errors that Vulkan allows. uniform=subgroup: control flow reconverges in subgroups, as VK_KHR_shader_subgroup_uniform_
- * control_flow has it. linear=1: full subgroups of
- * neighbours, for tests that compare the bits of two kernels. limit: graphs with more work are left to the driver. report: findings go
- * there and a line with what was done is added; the test fails on findings. */
+ * rounding=1: with the errors that Vulkan allows. uniform=subgroup: control flow reconverges in
+ * subgroups, as VK_KHR_shader_subgroup_uniform_control_flow has it. linear=1: full subgroups of
+ * neighbours, for tests that compare the bits of two kernels. limit: graphs with more work are left
+ * to the driver. report: findings go there and a line with what was done is added; the test fails
+ * on findings. */
 #include "adversary/adversary.h"
 
 #include <stdlib.h>

@@ -11,8 +11,8 @@ set(optional
     filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data
     filtra_predictor_create:options filtra_predictor_create_memory:options
     filtra_predictor_batch:probabilities filtra_run_create_predictor:options
-    filtra_run_open_data:path filtra_sample_token:options filtra_trainer_create:options filtra_trainer_finish:metrics
-    filtra_trainer_step:metrics)
+    filtra_run_open_data:path filtra_sample_token:options filtra_trainer_create:options
+    filtra_trainer_finish:metrics filtra_trainer_step:metrics)
 
 set(calls "")
 file(GLOB headers ${INCLUDE_DIR}/filtra/*.h)
