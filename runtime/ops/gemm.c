@@ -205,7 +205,7 @@ static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_co
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
   enum { FEW = 16 }; /* sums of a lane where registers are scarce */
   const ft_configuration_table *table = ft_configurations(FT_TUNE_GEMM_TILED);
-  ft_configuration best = {0};
+  ft_configuration best = ft_configuration_at(FT_TUNE_GEMM_TILED, 0);
   double least = INFINITY;
   for (size_t i = 0; i < table->row_count; i++) {
     const ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_TILED, i);
