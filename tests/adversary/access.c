@@ -227,7 +227,7 @@ void adv_store(adv_machine *m, const adv_op *op) {
   }
 }
 
-static uint32_t combined(uint32_t reduction, uint32_t a, uint32_t b) {
+uint32_t adv_combined(uint32_t reduction, uint32_t a, uint32_t b) {
   switch (reduction) {
   case ADV_SUM:
     return a + b;
@@ -265,7 +265,7 @@ void adv_atomic(adv_machine *m, const adv_op *op) {
     if (found) conflict(m, op, i, address, found, other, true);
     memcpy(&before, t.data + (address - t.base), sizeof before);
     d[i] = before;
-    before = combined(op->is_float, before, b[i]);
+    before = adv_combined(op->is_float, before, b[i]);
     memcpy(t.data + (address - t.base), &before, sizeof before);
   }
 }

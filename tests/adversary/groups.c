@@ -55,8 +55,6 @@ static uint32_t reduced(uint32_t how, uint32_t x, uint32_t y) {
   memcpy(&a, &x, sizeof a);
   memcpy(&b, &y, sizeof b);
   switch (how) {
-  case ADV_SUM:
-    return x + y;
   case ADV_FLOAT_SUM:
     a += b;
     break;
@@ -66,20 +64,8 @@ static uint32_t reduced(uint32_t how, uint32_t x, uint32_t y) {
   case ADV_FLOAT_MAX:
     a = b > a ? b : a;
     break;
-  case ADV_UNSIGNED_MIN:
-    return x < y ? x : y;
-  case ADV_UNSIGNED_MAX:
-    return x > y ? x : y;
-  case ADV_SIGNED_MIN:
-    return (int32_t)x < (int32_t)y ? x : y;
-  case ADV_SIGNED_MAX:
-    return (int32_t)x > (int32_t)y ? x : y;
-  case ADV_BITS_AND:
-    return x & y;
-  case ADV_BITS_OR:
-    return x | y;
   default:
-    return x ^ y;
+    return adv_combined(how, x, y);
   }
   memcpy(&x, &a, sizeof x);
   return x;

@@ -81,6 +81,8 @@ filtra_status adv_evaluate(const adv_program *p, const adv_op *ops, uint32_t cou
 void adv_load(adv_machine *m, const adv_op *op);
 void adv_store(adv_machine *m, const adv_op *op);
 void adv_atomic(adv_machine *m, const adv_op *op);
+/** Two whole numbers by ADV_SUM to ADV_BITS_XOR, as atomics and subgroups do. */
+uint32_t adv_combined(uint32_t reduction, uint32_t a, uint32_t b);
 /** groups.c */
 void adv_subgroups(adv_machine *m, const adv_op *op);
 void adv_make_subgroups(adv_machine *m);
