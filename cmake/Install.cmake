@@ -17,6 +17,10 @@ if(TARGET filtra_command)
   install(TARGETS filtra_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+if(FILTRA_MPI_MODULES)
+  install(TARGETS ${FILTRA_MPI_MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/filtra)
+endif()
+
 install(EXPORT filtraTargets NAMESPACE filtra:: DESTINATION ${FILTRA_CMAKE_DIR})
 configure_package_config_file(cmake/filtraConfig.cmake.in filtraConfig.cmake
                               INSTALL_DESTINATION ${FILTRA_CMAKE_DIR})

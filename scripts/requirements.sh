@@ -21,8 +21,11 @@ libdrm     libdrm-dev               libdrm-devel              libdrm        libd
 c++        g++                      gcc-c++                   gcc           gcc-c++
 spirv      spirv-tools              spirv-tools-devel         spirv-tools   spirv-tools-devel
 spirv-h    spirv-headers            spirv-headers-devel       spirv-headers spirv-headers
+openmpi    libopenmpi-dev,openmpi-bin -                       -             -
+mpich      libmpich-dev,mpich       -                         -             -
 layer      vulkan-validationlayers  vulkan-validation-layers  vulkan-devel  vulkan-validationlayers
 driver     mesa-vulkan-drivers      mesa-vulkan-drivers       vulkan-swrast libvulkan_lvp
+fuzzer     clang,libclang-rt-dev    clang,compiler-rt         clang,compiler-rt clang
 END
 }
 
@@ -43,8 +46,11 @@ in_words() {
     c++) say "a C++ compiler, which links what SPIRV-Tools is made of" ;;
     spirv) say "SPIRV-Tools' library, for the tests' adversary" ;;
     spirv-h) say "SPIR-V's headers, for the same" ;;
+    openmpi) say "Open MPI, for runs on several devices" ;;
+    mpich) say "MPICH, for the same" ;;
     layer) say "the Khronos validation layer, which the tests run under" ;;
     driver) say "a Vulkan driver" ;;
+    fuzzer) say "clang with libFuzzer, for ./run test --all" ;;
     *) say "$1" ;;
   esac
 }
@@ -99,6 +105,12 @@ manifests() {
   done
 }
 
+fuzzes() {
+  echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' \
+    >"$scratch/probe.c"
+  has clang && clang -fsanitize=fuzzer "$scratch/probe.c" -o "$scratch/probe" >/dev/null 2>&1
+}
+
 validation_layer=VkLayer_khronos_validation.json
 
 is_present() {
@@ -118,8 +130,11 @@ is_present() {
     c++) has c++ ;;
     spirv) compiles '#include <spirv-tools/libspirv.h>' ;;
     spirv-h) compiles '#include <spirv/unified1/spirv.h>' ;;
+    fuzzer) fuzzes ;;
     cmocka) compiles '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>
 #include <stdint.h>\n#include <cmocka.h>' -lcmocka ;;
+    # Elsewhere than in Debian's packages the two do not lie side by side.
+    openmpi | mpich) has "mpicc.$1" || ! has apt-get ;;
     layer) [ -n "${VK_LAYER_PATH:-}$(manifests "explicit_layer.d/$validation_layer")" ] ;;
     # Whether it works is asked of build/filtra once that exists.
     driver) [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}$(manifests 'icd.d/*.json')" ] ;;

@@ -6,7 +6,8 @@ device_tests='^(gpu|graph|ops)$'
 # What SwiftShader's faults leave (docs/devices.md).
 swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(elements|graph))$'
 swiftshader_ops='^ops/(broadcast|cache|dropout|elementwise|kernel|kernel_polynomial|linear|slice)$'
-only_all='^(profiles|vendors|adversary-all)$' # what ./run test leaves to ./run test --all
+# What ./run test leaves to ./run test --all.
+only_all='^(profiles|vendors|adversary-all|fuzzing|faults-all)$'
 
 # What ./run test --all has passed is kept in build/passed, so that it goes on there when it is
 # started again. The first line says for which programs and which choice of device that holds.
@@ -58,8 +59,23 @@ sanitized_pass() {
   pass "AddressSanitizer and UBSan" build/sanitize -LE "$only_all"
 }
 
+# The driver's own threads are not built with it, and no business of ours.
+threads_pass() {
+  step "Building with ThreadSanitizer"
+  configure build/threads -DBUILD_TESTING=ON -DCMAKE_C_FLAGS=-fsanitize=thread \
+    -DCMAKE_C_FLAGS_RELEASE="-O1 -g"
+  cmake --build build/threads --parallel "$jobs" --target test_data_loader test_train_threads \
+    test_train_predictor || die "compiling failed, see above"
+  TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.txt"
+  export TSAN_OPTIONS
+  pass "threads under ThreadSanitizer" build/threads -R '^(data/loader|train/(threads|predictor))$'
+  unset TSAN_OPTIONS
+}
+
 run_tests() {
-  build cmocka libdrm c++ spirv spirv-h layer driver
+  set -- cmocka libdrm c++ spirv spirv-h openmpi mpich layer driver
+  [ "$all" = 0 ] || set -- "$@" fuzzer
+  build "$@"
   require_device
   begin_passes
   system_driver=$(manifests 'icd.d/lvp_icd*.json' | head -n 1)
@@ -81,9 +97,19 @@ run_tests() {
   [ "$all" = 0 ] || rm -f build/passed
 }
 
+# Tests of ops spend most of their time in lavapipe's compiler, half of that on optimizing.
+# The first pass has its kernels as users have them; plans and widths are other variants of these.
+quick_pass() {
+  export GALLIVM_PERF=nopt
+  pass "$@"
+  unset GALLIVM_PERF
+}
+
 # What --all adds on any driver.
 more_passes() {
-  pass "under each device's profile" build -L '^profiles$'
+  pass "readers under libFuzzer, failing calls" build -L '^(fuzzing|faults-all)$'
+  threads_pass
+  quick_pass "under each device's profile" build -L '^profiles$'
   pass "the adversary, every kernel" build -C all -L '^adversary-all$'
   sanitized_pass
 }
@@ -95,7 +121,12 @@ lavapipe_passes() {
   }
   find_newer_driver
   use_driver "${newer_driver:-$system_driver}"
+  # Two tests run side by side; where each has as many threads of the driver as there are cores, a
+  # quarter of the time goes into waking them. What --all adds gives workgroups their threads.
+  LP_NUM_THREADS=1
+  export LP_NUM_THREADS
   pass "lavapipe" build -LE "$only_all"
+  unset LP_NUM_THREADS
   [ "$all" = 1 ] || return 0
   find_shims
   [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
@@ -122,11 +153,11 @@ lavapipe_passes() {
 
 width_passes() {
   export LP_NATIVE_VECTOR_WIDTH=128
-  pass "lavapipe, subgroups of 4, device tests" build -L "$device_tests"
+  quick_pass "lavapipe, subgroups of 4, device tests" build -L "$device_tests"
   # What few registers are given, lanes of 16, really runs there; Apple's and Intel's plans are one.
   if grep -qsw avx512f /proc/cpuinfo; then
     export LP_NATIVE_VECTOR_WIDTH=512
-    pass "lavapipe, subgroups of 16, Intel's profile" build \
+    quick_pass "lavapipe, subgroups of 16, Intel's profile" build \
       -R '^profiles/(apple-m1-honeykrisp|intel-gen12)$'
   else
     skip_pass "lavapipe, subgroups of 16" "this processor has no AVX-512"

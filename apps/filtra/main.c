@@ -44,6 +44,8 @@ int command_exit_code(filtra_status status) {
     return COMMAND_NO_DEVICE;
   case FILTRA_ERROR_DEVICE_LOST:
     return COMMAND_DEVICE_LOST;
+  case FILTRA_ERROR_RANK:
+    return COMMAND_RANK;
   default:
     return COMMAND_FAILED;
   }
@@ -140,7 +142,9 @@ static void print_help(FILE *to) {
     fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
   fprintf(to, "\n'filtra help COMMAND' tells more; 'filtra devices --help' also lists the\n"
               "environment variables. Exit codes: 0 done, 1 failed, 2 wrong usage, input or path,\n"
-              "3 no suitable device, 4 device lost.\n");
+              "3 no suitable device, 4 device lost, 5 another process of a run under mpirun died, "
+              "hangs or\n"
+              "does something else.\n");
 }
 
 static int run_command(int argc, char **argv) {

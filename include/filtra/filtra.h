@@ -120,5 +120,6 @@
 #include <filtra/run.h>
 #include <filtra/status.h>
 #include <filtra/train.h>
+#include <filtra/transport.h>
 
 #endif

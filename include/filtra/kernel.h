@@ -64,7 +64,7 @@ typedef struct filtra_kernel {
   uint32_t workgroup;        /**< invocations, up to filtra_device_info.max_workgroup_invocations */
   uint32_t subgroup;         /**< required size of subgroups, a power of two; 0: any */
   const uint32_t *constants; /**< specialization constants 1, 2 and so on */
-  uint32_t constant_count;   /**< at most 12 */
+  uint32_t constant_count;   /**< at most 13 */
   uint32_t groups[3];  /**< workgroups; 0 counts as 1; 65,535 are within every device's limits */
   double flops, bytes; /**< what it computes and moves, for profiles; 0: unknown */
   /** NULL: no gradient leads through the kernel. Otherwise what it writes depends on what it reads,

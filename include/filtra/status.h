@@ -47,7 +47,8 @@ typedef enum filtra_status {
   FILTRA_ERROR_UNSUPPORTED,   /**< meaningful, but this device or this version cannot do it */
   FILTRA_ERROR_NONFINITE,     /**< a NaN or an infinity appeared; the message names the tensor */
   FILTRA_ERROR_CANCELLED,     /**< stopped on the caller's request */
-  FILTRA_ERROR_PATH           /**< a path leads nowhere, to something else, or is not allowed */
+  FILTRA_ERROR_PATH,          /**< a path leads nowhere, to something else, or is not allowed */
+  FILTRA_ERROR_RANK           /**< another process of the run died, hangs or does something else */
 } filtra_status;
 
 /** The last failure's sentence on this thread; "" if none. Valid until the next failing call on

@@ -4,6 +4,7 @@
 
 #include <filtra/model.h>
 #include <filtra/optimizer.h>
+#include <filtra/transport.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,6 +13,14 @@ extern "C" {
 /** Optimizer state, step count and the training graphs of one model. One thread at a time per
  * device. Destroy before the model. */
 typedef struct filtra_trainer filtra_trainer;
+
+/** What a layer's forward pass gives that its backward pass reads. Results are the same, bit for
+ * bit; kernels of an application's own must not add to what was there before their layer. */
+typedef enum filtra_recompute {
+  FILTRA_RECOMPUTE_NONE = 0, /**< is kept */
+  FILTRA_RECOMPUTE_CHEAP,    /**< is made again where that takes no product: norms, dropout, sums */
+  FILTRA_RECOMPUTE_BLOCKS    /**< is made again, layer by layer: a second forward pass in all */
+} filtra_recompute;
 
 /** How to train. Zero means the default given with each field. */
 typedef struct filtra_train_options {
@@ -29,7 +38,23 @@ typedef struct filtra_train_options {
   uint64_t seed;         /**< of dropout */
   const filtra_parameter_group *groups; /**< trained otherwise than the rest; copied; NULL: none */
   size_t group_count;
-  uint64_t reserved[16]; /**< 0 */
+  /** Parts that a batch is cut into, whose gradients are added up: less memory for activations, and
+   * one more buffer of gradients. The sums are those of the whole batch but for rounding: losses,
+   * clipping and dropout are the batch's. 0 and 1: whole. */
+  uint64_t accumulate;
+  filtra_recompute recompute;
+  /** Chunks that a language model's rows of logits are made and judged in, so that no tensor holds
+   * them all; backward makes each again. Another number gives other rounding. 0: one, or more where
+   * the logits of a batch would not fit a buffer of the device. */
+  uint64_t loss_chunks;
+  /** Several processes that train one model, each with this configuration and the same batches:
+   * each takes its share of every batch, and holds its shard of the optimizer's state. Losses,
+   * clipping and dropout are the whole batch's; weights are the same on all ranks, bit for bit.
+   * Lives longer than the trainer. NULL, or of size 1: alone. */
+  const filtra_transport *transport;
+  float share;           /**< of this rank, beside the others'; 0: 1 */
+  float deadline;        /**< seconds that a rank waits for another; 0: 300 */
+  uint64_t reserved[11]; /**< 0 */
 } filtra_train_options;
 
 /** What one step came to. */
@@ -110,7 +135,12 @@ typedef struct filtra_run_options {
   /** Resume although settings or data are not those that the checkpoint was trained with; without
    * this the call fails with INPUT and names what differs. */
   bool allow_changes;
-  uint64_t reserved[8]; /**< 0 */
+  /** As in filtra_train_options: all ranks call with the same configuration and folder, which all
+   * must reach, as they must the data; only rank 0 writes. A run goes on with other ranks than it
+   * began with, too: then the same but for rounding. */
+  const filtra_transport *transport;
+  float share, deadline;
+  uint64_t reserved[6]; /**< 0 */
 } filtra_run_options;
 
 /** Trains a whole run: data, schedule, evaluation, metrics, checkpoints, best model. A run that is
@@ -119,6 +149,29 @@ typedef struct filtra_run_options {
  * configuration, data or model is found before the folder is made. One process at a time has a
  * folder: of several that start together the others fail and change nothing. */
 FILTRA_API filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *options);
+
+/** What a run would take of the device, in bytes, with the slack behind each buffer. */
+typedef struct filtra_run_plan {
+  uint64_t parameters;  /**< the values */
+  uint64_t gradients;   /**< with `accumulate` their sums as well */
+  uint64_t moments;     /**< the optimizer's two */
+  uint64_t activations; /**< of the longest batch, or the validation's, which share the memory */
+  uint64_t transfers;   /**< inputs and outputs of the batches under way, for all batch shapes */
+  uint64_t total;
+  uint64_t available; /**< what the device has, or what --caps leaves of it */
+  bool fits;
+  /** Where it does not fit: the settings that would make it, as --set takes them, one behind the
+   * other; "" where none does. */
+  char advice[128];
+  uint64_t reserved[8]; /**< 0 */
+} filtra_run_plan;
+
+/** Plans a run's memory before anything is made or written: of a configuration, or (config NULL) of
+ * the run in `folder`. Reads the data and builds the graphs, allocates nothing on the device. A
+ * plan that does not fit is a result, not a failure. */
+FILTRA_API filtra_status filtra_run_plan_memory(filtra_device *device,
+                                                const filtra_run_options *options,
+                                                filtra_run_plan *plan);
 
 /** What a model comes to on a split. */
 typedef struct filtra_evaluation {

@@ -7,18 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG_LIMIT = 16 << 20, NAME_LIMIT = 64 };
+enum { CONFIG_LIMIT = 16 << 20, NAME_LIMIT = 64, PROBE_BYTES = 256 };
 
-bool ft_json_starved(const json_error_t *error) {
-  return !*error->text || json_error_code(error) == json_error_out_of_memory;
+/* Jansson says what it makes of a text whose tokens it could not keep. A second reading tells: what
+ * is wrong with a text stays wrong while there is memory. */
+json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t *error,
+                       bool *starved) {
+  json_malloc_t allocate;
+  json_free_t release;
+  json_t *root = json_loadb(text, size, flags, error);
+  *starved = false;
+  if (root) return root;
+  root = json_loadb(text, size, flags, error);
+  if (root) return root;
+  json_get_alloc_funcs(&allocate, &release);
+  void *probe = allocate(PROBE_BYTES);
+  *starved = !probe || json_error_code(error) == json_error_out_of_memory;
+  release(probe);
+  return NULL;
 }
 
 filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out) {
   json_error_t error = {0};
-  *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+  bool starved;
+  *out = ft_json_decode(text, size, JSON_REJECT_DUPLICATES, &error, &starved);
   if (*out) return FILTRA_OK;
-  if (ft_json_starved(&error))
-    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: reading %s", context);
+  if (starved) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: reading %s", context);
   return ft_fail(FILTRA_ERROR_INPUT, "%s:%d:%d: not valid JSON: %s", context, error.line,
                  error.column, error.text);
 }

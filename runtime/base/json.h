@@ -52,9 +52,10 @@ typedef struct ft_json_field {
 /** Parses text; `context` (a file name, say) goes before line and column in errors. Duplicate keys
  * are refused. The caller releases *out with json_decref. */
 filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out);
-/** Whether memory ran out where Jansson failed; `error` was all zero before the call. Where it has
- * nothing to say about the text, an allocation had failed. */
-bool ft_json_starved(const json_error_t *error);
+/** The same by Jansson's flags. Where it fails, *starved says whether for want of memory, which
+ * Jansson's own error does not tell. */
+json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t *error,
+                       bool *starved);
 /** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -326,13 +327,13 @@ static filtra_status add_to_header(writer *w, const ft_safetensor *t) {
   json_t *value = json_pack("{s:s, s:o, s:[I,I]}", "dtype", filtra_dtype_name(t->dtype), "shape",
                             shape, "data_offsets", (json_int_t)begin, (json_int_t)w->data_size);
   bool taken = !strcmp(t->name, metadata_key) || json_object_get(w->header, t->name);
-  if (!built || !value || taken || json_object_set(w->header, t->name, value)) {
-    json_decref(value);
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "its name is %s",
-                   taken ? "used twice or reserved" : "not UTF-8 text");
-  }
+  bool valid = ft_utf8_valid(t->name, strlen(t->name));
+  bool kept = built && value && valid && !taken && !json_object_set(w->header, t->name, value);
   json_decref(value);
-  return FILTRA_OK;
+  if (kept) return FILTRA_OK;
+  if (valid && !taken) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "its name is %s",
+                 taken ? "used twice or reserved" : "not UTF-8 text");
 }
 
 static filtra_status add_metadata(writer *w, const ft_safetensors_meta_pair *meta, size_t count) {
@@ -340,9 +341,13 @@ static filtra_status add_metadata(writer *w, const ft_safetensors_meta_pair *met
   if (!object || json_object_set_new(w->header, metadata_key, object) ||
       json_object_set_new(object, sum_key, json_string(sum_zeros)))
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  for (size_t i = 0; i < count; i++)
-    if (json_object_set_new(object, meta[i].key, json_string(meta[i].value)))
-      return ft_fail(FILTRA_ERROR_ARGUMENT, "metadata %.100s is not UTF-8 text", meta[i].key);
+  for (size_t i = 0; i < count; i++) {
+    const char *key = meta[i].key, *value = meta[i].value;
+    if (!ft_utf8_valid(key, strlen(key)) || !ft_utf8_valid(value, strlen(value)))
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "metadata %.100s is not UTF-8 text", key);
+    if (json_object_set_new(object, key, json_string(value)))
+      return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
   return FILTRA_OK;
 }
 

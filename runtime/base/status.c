@@ -40,6 +40,8 @@ const char *filtra_status_name(filtra_status status) {
     return "cancelled";
   case FILTRA_ERROR_PATH:
     return "wrong path";
+  case FILTRA_ERROR_RANK:
+    return "another process failed";
   }
   return "unknown status";
 }

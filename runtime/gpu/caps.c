@@ -18,6 +18,8 @@ typedef struct device_facts {
   VkPhysicalDeviceVulkan11Features f11;
   VkPhysicalDeviceVulkan12Features f12;
   VkPhysicalDeviceVulkan13Features f13;
+  VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR uniform;
+  VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR maximal;
   VkPhysicalDeviceMemoryProperties memory;
   VkExtensionProperties *extensions;
   uint32_t extension_count;
@@ -30,6 +32,28 @@ static filtra_status ask_extensions(VkPhysicalDevice physical, device_facts *fac
   if (!facts->extensions) return FILTRA_ERROR_HOST_MEMORY;
   return FT_VK(NULL, vkEnumerateDeviceExtensionProperties(physical, NULL, &facts->extension_count,
                                                           facts->extensions));
+}
+
+static bool has_extension(const device_facts *facts, const char *name) {
+  for (uint32_t i = 0; i < facts->extension_count; i++)
+    if (!strcmp(facts->extensions[i].extensionName, name)) return true;
+  return false;
+}
+
+/* Features of extensions are asked for where these are. */
+static void chain_extensions(device_facts *facts) {
+  void **end = &facts->f13.pNext;
+  if (has_extension(facts, VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME)) {
+    facts->uniform.sType =
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_FEATURES_KHR;
+    *end = &facts->uniform;
+    end = &facts->uniform.pNext;
+  }
+  if (has_extension(facts, VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME)) {
+    facts->maximal.sType =
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR;
+    *end = &facts->maximal;
+  }
 }
 
 static filtra_status ask(VkPhysicalDevice physical, device_facts *facts) {
@@ -54,14 +78,10 @@ static filtra_status ask(VkPhysicalDevice physical, device_facts *facts) {
   facts->features.pNext = &facts->f11;
   facts->f11.pNext = &facts->f12;
   facts->f12.pNext = &facts->f13;
+  FT_TRY(ask_extensions(physical, facts));
+  chain_extensions(facts);
   vkGetPhysicalDeviceFeatures2(physical, &facts->features);
-  return ask_extensions(physical, facts);
-}
-
-static bool has_extension(const device_facts *facts, const char *name) {
-  for (uint32_t i = 0; i < facts->extension_count; i++)
-    if (!strcmp(facts->extensions[i].extensionName, name)) return true;
-  return false;
+  return FILTRA_OK;
 }
 
 /* Drivers say "no limit" with zero. */
@@ -138,6 +158,8 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
       facts->f13.subgroupSizeControl && facts->f13.computeFullSubgroups &&
       (facts->v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
   caps->max_subgroups = facts->v13.maxComputeWorkgroupSubgroups;
+  caps->subgroup_uniform = facts->uniform.shaderSubgroupUniformControlFlow;
+  caps->maximal_reconvergence = facts->maximal.shaderMaximalReconvergence;
 }
 
 /* A family that only computes is served beside the desktop's work rather than in turn with it. */
@@ -186,11 +208,14 @@ static const char *class_reason(filtra_device_class class) {
   }
 }
 
-/* Whose compilers spill with the larger register tiles (docs/compilers.md). Only Intel's GPUs run
- * subgroups of 8, which share a register file of 4 KiB; Apple's are told by their name alone. */
+/* Whose compilers spill with the larger register tiles (docs/compilers.md): Intel's, which have 128
+ * numbers for each invocation, whatever the subgroup's size, and Apple's. Nothing that a device
+ * reports says so. */
 static bool has_few_registers(const filtra_device_info *info) {
+  enum { INTEL = 0x8086 };
   return info->device_class != FILTRA_DEVICE_CPU &&
-         (info->subgroup_size_min <= 8 || !strncmp(info->name, "Apple ", 6));
+         (info->vendor_id == INTEL || info->subgroup_size_min <= 8 ||
+          !strncmp(info->name, "Apple ", 6));
 }
 
 const ft_constants *ft_constants_of(const ft_caps *caps) {

@@ -101,11 +101,28 @@ static filtra_status create_device(filtra_device *dev) {
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR statistics = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
       .pipelineExecutableInfo = VK_TRUE};
-  const char *extensions[2];
+  VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR uniform = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_FEATURES_KHR,
+      .shaderSubgroupUniformControlFlow = VK_TRUE};
+  VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR maximal = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR,
+      .shaderMaximalReconvergence = VK_TRUE};
+  const char *extensions[4];
   uint32_t extension_count = 0;
+  if (dev->caps.subgroup_uniform) {
+    extensions[extension_count++] = VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME;
+    uniform.pNext = f13.pNext;
+    f13.pNext = &uniform;
+  }
+  if (dev->caps.maximal_reconvergence) {
+    extensions[extension_count++] = VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME;
+    maximal.pNext = f13.pNext;
+    f13.pNext = &maximal;
+  }
   if (dev->caps.portability) extensions[extension_count++] = "VK_KHR_portability_subset";
   if (dev->compiler) {
     extensions[extension_count++] = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
+    statistics.pNext = f13.pNext;
     f13.pNext = &statistics;
   }
   float priority = 1;
@@ -196,6 +213,9 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
   FT_TRY(choose_physical(dev->instance, options, &chosen));
   dev->physical = chosen.physical;
   dev->caps = chosen.caps;
+  /* A validation layer from before maximal reconvergence takes it for an error. */
+  if (dev->instance->layer && dev->instance->layer < VK_MAKE_API_VERSION(0, 1, 3, 276))
+    dev->caps.maximal_reconvergence = false;
   if (dev->compiler && !dev->caps.info.pipeline_statistics)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "%s, %s: the driver has no VK_KHR_pipeline_executable_properties",

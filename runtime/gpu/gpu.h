@@ -13,7 +13,7 @@
 #include <filtra/device.h>
 #include <filtra/dtype.h>
 
-enum { FT_PUSH_BYTES = 128, FT_MAX_SPEC = 12 };
+enum { FT_PUSH_BYTES = 128, FT_MAX_SPEC = 13 };
 
 typedef enum ft_gemm_variant { FT_GEMM_NAIVE, FT_GEMM_TILED, FT_GEMM_S64 } ft_gemm_variant;
 /** Tiles of scores through shared memory, or in one subgroup. */
@@ -28,8 +28,10 @@ typedef struct ft_caps {
   bool subgroup_size_control;             /* a required subgroup size may be set */
   uint32_t subgroup_least, subgroup_most; /* sizes that really run */
   uint32_t max_subgroups;                 /* per workgroup, when a required size is set */
-  bool pipeline_cache;                    /* may be kept on disk */
-  bool portability; /* VK_KHR_portability_subset is there and must be enabled */
+  bool subgroup_uniform;      /* VK_KHR_shader_subgroup_uniform_control_flow may be asked for */
+  bool maximal_reconvergence; /* VK_KHR_shader_maximal_reconvergence may */
+  bool pipeline_cache;        /* may be kept on disk */
+  bool portability;           /* VK_KHR_portability_subset is there and must be enabled */
   uint32_t max_groups[3];
   uint32_t max_push_bytes;
   uint64_t memory_limit; /* bytes that one handle may hold; 0: what there is */

@@ -59,14 +59,15 @@ static bool extension_there(const char *layer, const char *name) {
   return found;
 }
 
-static bool layer_there(void) {
+/* The version of Vulkan that the validation layer knows; 0: it is not installed. */
+static uint32_t layer_version(void) {
   uint32_t count = 0;
-  if (vkEnumerateInstanceLayerProperties(&count, NULL) || count == 0) return false;
+  if (vkEnumerateInstanceLayerProperties(&count, NULL) || count == 0) return 0;
   VkLayerProperties *list = ft_calloc(count, sizeof *list);
   if (!list || vkEnumerateInstanceLayerProperties(&count, list) < 0) count = 0;
-  bool found = false;
+  uint32_t found = 0;
   for (uint32_t i = 0; i < count && !found; i++)
-    found = !strcmp(list[i].layerName, validation_layer);
+    if (!strcmp(list[i].layerName, validation_layer)) found = list[i].specVersion;
   free(list);
   return found;
 }
@@ -104,7 +105,8 @@ static filtra_status create_handle(ft_instance *instance, const VkInstanceCreate
 filtra_status ft_instance_create(bool validation, ft_instance **out) {
   *out = NULL;
   FT_TRY(load_loader());
-  if (validation && !layer_there()) {
+  const uint32_t layer_knows = validation ? layer_version() : 0;
+  if (validation && !layer_knows) {
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "validation was asked for and the layer %s is not installed; install "
                    "vulkan-validationlayers or switch validation off",
@@ -113,6 +115,7 @@ filtra_status ft_instance_create(bool validation, ft_instance **out) {
   ft_instance *instance = ft_calloc(1, sizeof *instance);
   if (!instance) return FILTRA_ERROR_HOST_MEMORY;
   atomic_init(&instance->messages, 0);
+  instance->layer = layer_knows;
 
   VkDebugUtilsMessengerCreateInfoEXT messenger = {
       .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,

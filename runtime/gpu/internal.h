@@ -10,6 +10,17 @@
 #include <stdatomic.h>
 #include <volk.h>
 
+#ifndef VK_KHR_shader_maximal_reconvergence /* headers before 1.3.276 */
+#define VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME "VK_KHR_shader_maximal_reconvergence"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR                \
+  ((VkStructureType)1000434000)
+typedef struct VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR {
+  VkStructureType sType;
+  void *pNext;
+  VkBool32 shaderMaximalReconvergence;
+} VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR;
+#endif
+
 struct filtra_device {
   struct ft_instance *instance;
   VkPhysicalDevice physical;
@@ -50,8 +61,10 @@ filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call
 #define FT_VK(dev, call)   ft_vk_status((dev), FT_VK_RESULT(call), #call)
 
 /** Test hook: the n-th Vulkan call from now that is made through FT_VK or FT_VK_RESULT is not made
- * and gives `result`; once. n = 0 switches it off. */
+ * and gives `result`; once. From the -n-th on all do where n is below 0; n = 0 switches it off. */
 void ft_vk_fail_after(long n, VkResult result);
+/** Calls until the one that fails; 0 or -1: it was made. */
+long ft_vk_fail_left(void);
 bool ft_vk_faulty(void);
 VkResult ft_vk_fault(void);
 
@@ -61,6 +74,7 @@ typedef struct ft_instance {
   VkInstance handle;
   VkDebugUtilsMessengerEXT messenger; /* VK_NULL_HANDLE without validation */
   atomic_uint messages;               /* validation warnings and errors so far */
+  uint32_t layer;                     /* the Vulkan version that the layer knows; 0 without */
 } ft_instance;
 
 /** Loads Vulkan on first use and makes an instance. NO_DEVICE without a loader or a driver,
@@ -82,12 +96,21 @@ double ft_submission_seconds(bool cpu);
 
 /* ---- pipeline.c, pipeline_cache.c ---- */
 
+/** What a module can ask for beyond SPIR-V's own rule, by which control flow that has parted is
+ * sure to have met again only where it was uniform over the workgroup. SPIR-V's execution modes. */
+typedef enum ft_convergence {
+  FT_CONVERGENCE_PLAIN = 0,
+  FT_CONVERGENCE_SUBGROUP = 4421, /* SubgroupUniformControlFlowKHR: or over a subgroup */
+  FT_CONVERGENCE_MAXIMAL = 6023   /* MaximallyReconvergesKHR: whoever parted meets again */
+} ft_convergence;
+
 struct ft_pipeline {
   const ft_kernel_source *source;
   ft_kernel_key key;
   uint32_t required_subgroup; /* 0: none */
   VkPipelineShaderStageCreateFlags flags;
-  VkPipeline handle; /* VK_NULL_HANDLE only within ft_pipelines_get */
+  ft_convergence convergence; /* asked of the driver's compiler */
+  VkPipeline handle;          /* VK_NULL_HANDLE only within ft_pipelines_get */
   VkResult result;
 };
 
@@ -104,6 +127,9 @@ struct ft_pipeline_store {
 /* ---- module.c ---- */
 
 void ft_modules_destroy(struct ft_pipeline_store *store);
+/** The module with its extension and the execution mode on main; *bytes becomes its size. The
+ * caller frees; NULL without memory. */
+uint32_t *ft_module_converging(const uint32_t *words, size_t *bytes, ft_convergence mode);
 
 /* ---- pipeline.c, pipeline_cache.c ---- */
 

@@ -1,9 +1,10 @@
 /* Modules of applications: SPIR-V that is checked as far as can be told without compiling it, and
- * kept while the device is open. */
+ * kept while the device is open. And all modules, as they ask for what a device offers. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,10 @@ enum {
   MAGIC = 0x07230203,
   HEADER_WORDS = 5,
   NEWEST_VERSION = 0x00010600,
+  OP_EXTENSION = 10,
   OP_ENTRY_POINT = 15,
+  OP_EXECUTION_MODE = 16,
+  OP_FUNCTION = 54,
   OP_FUNCTION_END = 56,
   OP_CAPABILITY = 17,
   OP_DECORATE = 71,
@@ -117,4 +121,65 @@ void ft_modules_destroy(struct ft_pipeline_store *store) {
   for (size_t i = 0; i < store->module_count; i++)
     free(store->modules[i]);
   free(store->modules);
+}
+
+/* ---- convergence ---- */
+
+/* Where what is said behind the capabilities, and behind the entry points, goes. */
+typedef struct places {
+  size_t extension, mode; /* words */
+  uint32_t main;          /* the entry point's id */
+  bool asks;              /* it has the mode by itself */
+} places;
+
+static places find_places(const uint32_t *words, size_t count, ft_convergence mode) {
+  places p = {0};
+  for (size_t i = HEADER_WORDS; i < count && words[i] >> 16; i += words[i] >> 16) {
+    const size_t next = i + (words[i] >> 16);
+    switch (words[i] & 0xffff) {
+    case OP_CAPABILITY:
+      p.extension = next;
+      break;
+    case OP_ENTRY_POINT:
+      p.mode = next;
+      if (words[i + 3] == MAIN && !words[i + 4]) p.main = words[i + 2];
+      break;
+    case OP_EXECUTION_MODE:
+      p.asks = p.asks || (words[i + 1] == p.main && words[i + 2] == (uint32_t)mode);
+      break;
+    case OP_FUNCTION:
+      return p;
+    default:
+      break;
+    }
+  }
+  return p;
+}
+
+uint32_t *ft_module_converging(const uint32_t *words, size_t *bytes, ft_convergence mode) {
+  char name[48] = {0};
+  snprintf(name, sizeof name, "%s",
+           mode == FT_CONVERGENCE_SUBGROUP ? "SPV_KHR_subgroup_uniform_control_flow"
+                                           : "SPV_KHR_maximal_reconvergence");
+  const uint32_t name_words = (uint32_t)strlen(name) / 4 + 1; /* with a zero behind it */
+  const size_t count = *bytes / sizeof *words;
+  const places p = find_places(words, count, mode);
+  const size_t more = p.asks ? 0 : 1 + name_words + 3;
+  uint32_t *copy = ft_calloc(count + more, sizeof *copy), *to = copy;
+  if (!copy) return NULL;
+  *bytes = (count + more) * sizeof *copy;
+  for (size_t i = 0; i < count; i++) {
+    if (i == p.extension && more) {
+      *to++ = (1 + name_words) << 16 | OP_EXTENSION;
+      memcpy(to, name, name_words * sizeof *to);
+      to += name_words;
+    }
+    if (i == p.mode && more) {
+      *to++ = 3u << 16 | OP_EXECUTION_MODE;
+      *to++ = p.main;
+      *to++ = (uint32_t)mode;
+    }
+    *to++ = words[i];
+  }
+  return copy;
 }

@@ -135,6 +135,15 @@ static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
   return FILTRA_OK;
 }
 
+/* Kernels with operations of subgroups ask for the least that is enough: of a subgroup's lanes some
+ * leave a loop before others, never so that the rest of a subgroup does not come to its end. */
+static ft_convergence convergence_of(const ft_caps *caps, const ft_kernel_source *source) {
+  if (!uses_subgroups(source)) return FT_CONVERGENCE_PLAIN;
+  return caps->subgroup_uniform        ? FT_CONVERGENCE_SUBGROUP
+         : caps->maximal_reconvergence ? FT_CONVERGENCE_MAXIMAL
+                                       : FT_CONVERGENCE_PLAIN;
+}
+
 static filtra_status check_key(const filtra_device *dev, const ft_kernel_key *key,
                                const ft_kernel_source **source) {
   *source = key->module ? key->module : key->kernel ? find_source(key->kernel, "") : NULL;
@@ -166,6 +175,7 @@ static filtra_status find_or_add(filtra_device *dev, const ft_kernel_key *key, f
   if (!p) return FILTRA_ERROR_HOST_MEMORY;
   p->source = source;
   p->key = *key;
+  p->convergence = convergence_of(&dev->caps, source);
   filtra_status status = check_subgroup(dev, p);
   if (status) {
     free(p);
@@ -210,8 +220,15 @@ static void create_one(filtra_device *dev, ft_pipeline *p) {
   VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                    .codeSize = p->source->bytes,
                                    .pCode = p->source->words};
+  uint32_t *asking = NULL;
+  if (p->convergence != FT_CONVERGENCE_PLAIN) {
+    info.pCode = asking = ft_module_converging(info.pCode, &info.codeSize, p->convergence);
+    p->result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (!asking) return;
+  }
   VkShaderModule module = VK_NULL_HANDLE;
   p->result = FT_VK_RESULT(dev->vk.vkCreateShaderModule(dev->device, &info, NULL, &module));
+  free(asking);
   if (p->result) return;
   p->result = create_pipeline(dev, module, p);
   dev->vk.vkDestroyShaderModule(dev->device, module, NULL);

@@ -18,8 +18,15 @@ void ft_vk_fail_after(long n, VkResult result) {
 }
 
 bool ft_vk_faulty(void) {
-  if (atomic_load_explicit(&calls_to_fault, memory_order_relaxed) <= 0) return false;
-  return atomic_fetch_sub(&calls_to_fault, 1) == 1;
+  long left = atomic_load_explicit(&calls_to_fault, memory_order_relaxed);
+  if (left == 0) return false;
+  if (left > 0) return atomic_fetch_sub(&calls_to_fault, 1) == 1;
+  return left == -1 || (atomic_fetch_add(&calls_to_fault, 1) >= -1);
+}
+
+long ft_vk_fail_left(void) {
+  long left = atomic_load(&calls_to_fault);
+  return left < -1 ? -left : left;
 }
 
 VkResult ft_vk_fault(void) {

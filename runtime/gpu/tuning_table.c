@@ -25,11 +25,14 @@ static const ft_configuration gemm_s64[] = {
     {{4, 2}}, {{8, 2}}, {{12, 2}}, {{16, 2}}, {{4, 3}}, {{8, 3}}, {{12, 3}}, {{16, 3}},
 };
 
-/* shaders/attention/tiled.glsl: invocations, rows of each, steps of unrolled loops. */
-static const char *const attention_tiled_fields[] = {"workgroup", "own_rows", "unroll"};
+/* shaders/attention/tiled.glsl: invocations, rows of each in forward and both backward kernels,
+ * invocations side by side, steps of unrolled loops. */
+static const char *const attention_tiled_fields[] = {"workgroup",  "rows",   "key_rows",
+                                                     "query_rows", "across", "unroll"};
 static const ft_configuration attention_tiled[] = {
-    {{128, 1, 1}}, {{128, 1, 4}}, {{128, 2, 1}}, {{128, 2, 4}}, {{128, 4, 1}},
-    {{128, 4, 4}}, {{64, 2, 4}},  {{64, 4, 4}},  {{256, 2, 4}}, {{256, 4, 4}},
+    {{128, 1, 1, 1, 8, 1}},  {{128, 2, 1, 1, 16, 1}}, {{128, 4, 2, 2, 8, 1}},
+    {{128, 4, 2, 2, 16, 1}}, {{128, 4, 4, 4, 8, 8}},  {{128, 4, 4, 4, 16, 8}},
+    {{128, 8, 4, 4, 16, 8}},
 };
 
 /* shaders/attention/lanes.glsl: rows of a subgroup. */

@@ -22,13 +22,16 @@ enum { FT_MAX_ARGS = 13 };
 
 /** Where bytes live: planned into an arena, or at a fixed place in a buffer. */
 typedef struct ft_storage {
-  filtra_dtype dtype;      /* of its elements */
-  uint64_t bytes;          /* a multiple of 4: kernels move 16-bit elements in pairs */
-  const ft_buffer *buffer; /* NULL until planned (arena) */
-  uint64_t offset;         /* bytes into buffer */
-  bool planned;            /* an arena tensor; otherwise external */
-  bool pinned;             /* alive during the whole run: inputs and outputs */
-  int32_t first, last;     /* calls that touch it; set by the planner; -1 none */
+  uint32_t number;           /* among the graph's */
+  filtra_dtype dtype;        /* of its elements */
+  uint64_t bytes;            /* a multiple of 4: kernels move 16-bit elements in pairs */
+  const ft_buffer *buffer;   /* NULL until planned (arena) */
+  uint64_t offset;           /* bytes into buffer */
+  bool planned;              /* an arena tensor; otherwise external */
+  bool pinned;               /* alive during the whole run: inputs and outputs */
+  int32_t first, last;       /* calls that touch it; set by the planner; -1 none */
+  bool remade;               /* dropped after `last`, and made again for backward rules: */
+  int32_t again, again_last; /* by the call `again`; set by the planner */
 } ft_storage;
 
 struct filtra_tensor {
@@ -84,6 +87,9 @@ typedef struct ft_kernel_call {
   double flops, bytes; /* for the profiler; 0: unknown */
 } ft_kernel_call;
 
+/** Makes a random op's kernel draw by ft_graph_sequence_elements: the last constant. */
+void ft_call_of_part(ft_kernel_call *call, uint32_t sequence_elements);
+
 /* Members of a call that go together: the words behind the addresses; specialization constants;
  * invocations that stride over a flat range of elements. */
 #define FT_PUSH(words)    .push = &(words), .push_size = sizeof(words)
@@ -114,6 +120,8 @@ bool ft_dense(const filtra_tensor *t);
 /** Product of all dimensions but the last, and the last. */
 int64_t ft_rows(const filtra_tensor *t);
 int64_t ft_columns(const filtra_tensor *t);
+/** Memory that lives as long as the graph, zeroed; NULL after setting the sticky error. */
+void *ft_graph_alloc(filtra_graph *g, size_t bytes);
 /** Marks an error that compile will report; returns NULL for tail calls. */
 void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) FT_PRINTF(3, 4);
 /** Bytes that compiling would take for activations, and for inputs and outputs of all slots; takes
@@ -135,8 +143,16 @@ bool ft_graph_compiled(const filtra_graph *g);
 /** A fresh number for each op that draws random numbers (Philox counter word). */
 uint32_t ft_graph_random_id(filtra_graph *g);
 /** I32 [4]: seed low, seed high, step low, step high, uploaded before each run; what random ops
- * read. */
+ * read. Of a graph for parts of batches [7]: what whole_element of shaders/common/philox.glsl reads
+ * besides. */
 filtra_tensor *ft_graph_random_state(filtra_graph *g);
+/** Says, before any op, that this graph's sequences are a part of a batch's: random ops draw what
+ * they draw for the whole batch. */
+void ft_graph_take_part(filtra_graph *g, int64_t sequences);
+/** Which samples the next runs have: `count` from `first` on, of `all`. */
+void ft_graph_set_part(filtra_graph *g, int64_t first, int64_t count, int64_t all);
+/** Elements of t that each sequence has; 0 where the graph has whole batches. For random ops. */
+uint32_t ft_graph_sequence_elements(const filtra_graph *g, const filtra_tensor *t);
 /** A dense tensor with the content of `data`, which is copied: a few numbers that do not fit among
  * a call's scalars. Uploaded before each run like an input. */
 filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
@@ -164,6 +180,24 @@ filtra_tensor *ft_grad_target(filtra_graph *g, filtra_tensor *t, bool *accumulat
 /** Contributes `from` as it stands. Takes it over without a copy when t has no gradient yet;
  * `from` must have no later reader or writer in the caller's rule. Dense, t's shape. */
 void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from);
+
+/* ---- recomputation (graph/recompute.c) ---- */
+
+/** What is not kept from a stretch of the forward pass for its backward rules, but made again
+ * before they run: by the same calls, so with the same bits. */
+typedef enum ft_recompute {
+  FT_RECOMPUTE_NONE = 0,
+  FT_RECOMPUTE_CHEAP, /* what norms, dropout and other kernels give that only pass over memory */
+  FT_RECOMPUTE_BLOCKS /* everything */
+} ft_recompute;
+
+/** What the graph's blocks are to do; NONE at first. */
+void ft_graph_set_recompute(filtra_graph *g, ft_recompute how);
+ft_recompute ft_graph_recompute(const filtra_graph *g);
+/** Ops recorded between these two make a stretch. Stretches do not overlap; NONE makes none. Calls
+ * in it must not add to what was there before it. */
+void ft_stretch_begin(filtra_graph *g, ft_recompute how);
+void ft_stretch_end(filtra_graph *g);
 
 /* ---- kernels that differentiation needs and every op may use (graph/copy.c) ---- */
 

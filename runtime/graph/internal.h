@@ -17,6 +17,7 @@ typedef struct ft_recorded_call {
   double flops, bytes;
   ft_pipeline *pipeline;
   bool barrier; /* wait for everything before, decided by the planner */
+  bool again;   /* a copy of a forward call, in front of backward rules */
 } ft_recorded_call;
 
 typedef struct ft_op {
@@ -27,6 +28,13 @@ typedef struct ft_op {
   int output_count;
   bool differentiable; /* an input requires a gradient */
 } ft_op;
+
+/** Ops [op, op_end) with their calls, between ft_stretch_begin and ft_stretch_end. */
+typedef struct ft_stretch {
+  ft_recompute how;
+  size_t op, op_end, call, call_end;
+  size_t rules; /* the first call of their backward rules */
+} ft_stretch;
 
 /** A tensor that crosses between host and device each run. */
 typedef struct ft_port {
@@ -65,9 +73,14 @@ struct filtra_graph {
   filtra_tensor **parameters; /* by index in `params`; NULL where unused */
   size_t parameter_count;
   filtra_parameters *params;
+  ft_stretch *stretches;
+  size_t stretch_count, stretch_capacity;
+  ft_recompute recompute;
   filtra_tensor *random_state;
   uint32_t random_ids;
   uint64_t seed, step;
+  int64_t part_sequences; /* 0: batches are whole */
+  uint32_t part[3];       /* first sample, samples, samples of the batch besides */
 
   filtra_arena *arena;
   bool own_arena;
@@ -92,10 +105,13 @@ typedef struct ft_span {
 } ft_span;
 ft_span ft_tensor_span(const filtra_tensor *t);
 
-/** Memory that lives as long as the graph, zeroed; NULL after setting the sticky error. */
-void *ft_graph_alloc(filtra_graph *g, size_t bytes);
 filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, int ndim, const int64_t *shape,
                                 ft_storage *storage);
+
+/** Around the backward rule of op `i`, walking backwards: behind a stretch's last one, what its
+ * rules read of it and was not kept is made again before them (graph/recompute.c). */
+void ft_stretch_enter(filtra_graph *g, size_t i);
+void ft_stretch_leave(filtra_graph *g, size_t i);
 
 /** Gives every planned storage a place in the arena (graph/planner.c). */
 filtra_status ft_plan_memory(filtra_graph *g, bool bind);

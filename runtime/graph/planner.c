@@ -50,15 +50,22 @@ static filtra_status arena_block(filtra_arena *a, uint64_t bytes, const bool *ta
   return FILTRA_OK;
 }
 
+static void touch(ft_storage *s, int32_t call, bool makes_again) {
+  if (s->first < 0) s->first = call;
+  if (makes_again && s->remade && s->again < 0) s->again = call;
+  if (s->again < 0)
+    s->last = call;
+  else
+    s->again_last = call;
+}
+
 static void find_lifetimes(filtra_graph *g) {
   for (size_t i = 0; i < g->call_count; i++) {
     const ft_recorded_call *c = &g->calls[i];
-    for (uint32_t k = 0; k < c->arg_count; k++) {
-      if (!c->args[k].tensor) continue;
-      ft_storage *s = c->args[k].tensor->storage;
-      if (s->first < 0) s->first = (int32_t)i;
-      s->last = (int32_t)i;
-    }
+    for (uint32_t k = 0; k < c->arg_count; k++)
+      if (c->args[k].tensor)
+        touch(c->args[k].tensor->storage, (int32_t)i,
+              c->again && (c->args[k].mode & FT_ACCESS_WRITE));
   }
   /* Inputs are there before the first call, outputs until after the last. */
   for (size_t i = 0; i < g->input_count; i++) {
@@ -80,6 +87,18 @@ static int larger_first(const void *a, const void *b) {
   return (x->first > y->first) - (x->first < y->first);
 }
 
+static bool overlap(int32_t a, int32_t a_last, int32_t b, int32_t b_last) {
+  return a >= 0 && b >= 0 && a <= b_last && b <= a_last;
+}
+
+/* What is made again lives twice. */
+static bool live_together(const ft_storage *a, const ft_storage *b) {
+  return overlap(a->first, a->last, b->first, b->last) ||
+         overlap(a->again, a->again_last, b->first, b->last) ||
+         overlap(a->first, a->last, b->again, b->again_last) ||
+         overlap(a->again, a->again_last, b->again, b->again_last);
+}
+
 typedef struct block_plan {
   ft_storage **placed; /* sorted by offset */
   size_t count;
@@ -91,7 +110,7 @@ static bool place(block_plan *b, ft_storage *s, uint64_t limit) {
   uint64_t at = 0;
   for (size_t i = 0; i < b->count; i++) {
     const ft_storage *o = b->placed[i];
-    if (o->last < s->first || s->last < o->first) continue;
+    if (!live_together(o, s)) continue;
     if (o->offset >= at + s->bytes) break;
     uint64_t end = (o->offset + o->bytes + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
     if (end > at) at = end;

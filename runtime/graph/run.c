@@ -196,8 +196,10 @@ filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
   ft_slot *slot;
   FT_TRY(free_slot(g, &slot));
   if (g->random_state) {
-    uint32_t state[4] = {(uint32_t)g->seed, (uint32_t)(g->seed >> 32), (uint32_t)g->step,
-                         (uint32_t)(g->step >> 32)};
+    uint32_t state[7] = {(uint32_t)g->seed, (uint32_t)(g->seed >> 32),
+                         (uint32_t)g->step, (uint32_t)(g->step >> 32),
+                         g->part[0],        g->part[1],
+                         g->part[2]};
     FT_TRY(set_port(g, find_port(g->inputs, g->input_count, g->random_state), state));
   }
   FT_TRY(carry_over(g, slot));

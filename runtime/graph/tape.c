@@ -57,6 +57,7 @@ void filtra_graph_destroy(filtra_graph **graph) {
   free(g->calls);
   free(g->ops);
   free(g->storages);
+  free(g->stretches);
   free(g->inputs);
   free(g->outputs);
   free(g->error);
@@ -148,8 +149,29 @@ uint32_t ft_graph_random_id(filtra_graph *g) {
 
 filtra_tensor *ft_graph_random_state(filtra_graph *g) {
   if (!g->random_state)
-    g->random_state = filtra_graph_input(g, "random state", FILTRA_I32, 1, (const int64_t[]){4});
+    g->random_state = filtra_graph_input(g, "random state", FILTRA_I32, 1,
+                                         (const int64_t[]){g->part_sequences ? 7 : 4});
   return g->random_state;
+}
+
+void ft_graph_take_part(filtra_graph *g, int64_t sequences) {
+  g->part_sequences = sequences;
+}
+
+void ft_graph_set_part(filtra_graph *g, int64_t first, int64_t count, int64_t all) {
+  g->part[0] = (uint32_t)first;
+  g->part[1] = (uint32_t)count;
+  g->part[2] = (uint32_t)(all - count);
+}
+
+uint32_t ft_graph_sequence_elements(const filtra_graph *g, const filtra_tensor *t) {
+  return g->part_sequences ? (uint32_t)(filtra_tensor_elements(t) / g->part_sequences) : 0;
+}
+
+void ft_call_of_part(ft_kernel_call *call, uint32_t sequence_elements) {
+  if (!sequence_elements) return;
+  call->spec[FT_MAX_SPEC - 1] = sequence_elements;
+  call->spec_count = FT_MAX_SPEC;
 }
 
 void filtra_graph_set_step(filtra_graph *g, uint64_t seed, uint64_t step) {
@@ -479,7 +501,9 @@ filtra_status filtra_graph_backward(filtra_graph *g, size_t count, filtra_tensor
     bool reached = false;
     for (int k = 0; k < op->output_count; k++)
       if (op->outputs[k] && op->outputs[k]->owner->grad) reached = true;
+    ft_stretch_enter(g, i);
     if (reached && op->differentiable) op->backward(g, op->context);
+    ft_stretch_leave(g, i);
   }
   clear_unreached(g);
   g->in_backward = false;

@@ -77,7 +77,8 @@ static ft_storage *new_storage(filtra_graph *g, const char *name, filtra_dtype d
   s->dtype = dtype;
   s->bytes = ft_dtype_extent(dtype, shape_elements(ndim, shape));
   if (!s->bytes) s->bytes = ft_dtype_extent(dtype, 1);
-  s->first = s->last = -1;
+  s->first = s->last = s->again = s->again_last = -1;
+  s->number = (uint32_t)g->storage_count;
   g->storages[g->storage_count++] = s;
   return s;
 }

@@ -1,5 +1,6 @@
 /* Batches: checked, padded to a graph's shape, and judged by the task's loss. */
 #include "model/model.h"
+#include "ops/support.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,11 +108,25 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
 
 /* ---- the graph around the network ---- */
 
+/* Into how many chunks rows of logits go: one where a buffer holds them all; else each takes an
+ * eighth of a buffer, since there are gradients as well and other tensors. */
+static int64_t loss_chunks(const filtra_model *model, int64_t rows) {
+  const ft_model_options *o = &model->options;
+  double limit = (double)ft_buffer_limit(model->device), most = 2147483647.0 * sizeof(float);
+  double bytes = (double)rows * (double)ft_model_outputs(o) * sizeof(float);
+  int64_t chunks = model->loss_chunks;
+  if (o->task != FT_TASK_LANGUAGE_MODEL) return 1;
+  if (limit > most) limit = most;
+  if (!chunks) chunks = bytes > limit ? (int64_t)ceil(8.0 * bytes / limit) : 1;
+  return chunks < rows ? chunks : rows;
+}
+
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary) {
   const ft_model_options *o = &model->options;
   filtra_graph *g = b->graph;
   ft_scope scope = {.graph = g, .params = model->params, .observer = b->observer};
   int64_t sequences = b->size * ft_model_sequences(o);
+  if (b->part) ft_graph_take_part(g, sequences);
   const int64_t shape[] = {sequences, b->length, o->features};
   if (o->features)
     b->features = filtra_graph_input(g, "features", FILTRA_F32, 3, shape);
@@ -122,7 +137,10 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
                          .features = b->features,
                          .mask = filtra_length_mask(g, b->lengths, b->length)};
   b->rows = o->task == FT_TASK_LANGUAGE_MODEL ? b->size * b->length : b->size;
-  b->logits = ft_network_build(&scope, o, &in, auxiliary);
+  b->chunks = b->judged ? loss_chunks(model, b->rows) : 1;
+  in.headless = b->chunks > 1;
+  filtra_tensor **result = in.headless ? &b->hidden : &b->logits;
+  *result = ft_network_build(&scope, o, &in, auxiliary);
 }
 
 /* Both in units of the model's output; the absolute error's are the values' own. */
@@ -135,6 +153,53 @@ static void judge_values(filtra_graph *g, const ft_model_options *o, ft_batch_gr
   *score = filtra_affine(g, filtra_absolute_error(g, b->logits, target), o->target_scale, 0.0f);
 }
 
+static filtra_tensor *rows_of(filtra_graph *g, filtra_tensor *t, int64_t first, int64_t count) {
+  if (!ft_usable(g, t)) return NULL;
+  const int64_t start[2] = {first, 0}, box[2] = {count, t->ndim > 1 ? t->shape[1] : 0};
+  return filtra_slice(g, t, start, box);
+}
+
+/* Pieces [.] as one. */
+static filtra_tensor *join(filtra_graph *g, filtra_tensor **list, int64_t count) {
+  enum { MOST = 8 };
+  while (count > 1) {
+    int64_t to = 0;
+    for (int64_t i = 0; i < count; i += MOST)
+      list[to++] = filtra_concat(g, 0, (int)(count - i < MOST ? count - i : MOST), list + i);
+    count = to;
+  }
+  return list[0];
+}
+
+/* Logits for a few rows at a time, none of which is kept: backward makes them again. */
+static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smoothing,
+                         filtra_tensor **loss, filtra_tensor **score) {
+  filtra_graph *g = b->graph;
+  const ft_scope scope = {.graph = g, .params = model->params};
+  filtra_tensor **losses = ft_graph_alloc(g, 2 * (size_t)b->chunks * sizeof *losses);
+  filtra_tensor **scores = losses ? losses + b->chunks : NULL;
+  int64_t each = (b->rows + b->chunks - 1) / b->chunks, count = 0;
+  for (int64_t first = 0; losses && first < b->rows; first += each, count++) {
+    int64_t size = b->rows - first < each ? b->rows - first : each;
+    ft_stretch_begin(g, FT_RECOMPUTE_BLOCKS);
+    filtra_tensor *logits =
+        ft_network_predict(&scope, &model->options, rows_of(g, b->hidden, first, size));
+    filtra_tensor *labels = rows_of(g, b->labels, first, size);
+    losses[count] = filtra_cross_entropy(g, logits, labels, smoothing);
+    scores[count] = filtra_accuracy(g, logits, labels);
+    ft_stretch_end(g);
+  }
+  *loss = losses ? join(g, losses, count) : NULL;
+  *score = scores ? join(g, scores, count) : NULL;
+}
+
+/* The mean over the batch; of a part of one its share of that. */
+static filtra_tensor *mean(ft_batch_graph *b, filtra_tensor *x, filtra_tensor *weights,
+                           filtra_tensor *scale) {
+  return b->part ? ft_weighted_sum(b->graph, x, weights, scale)
+                 : filtra_weighted_mean(b->graph, x, weights);
+}
+
 filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
                                    filtra_tensor *auxiliary) {
   const ft_model_options *o = &model->options;
@@ -142,19 +207,27 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
   filtra_tensor *loss, *score;
   b->weights = filtra_graph_input(g, "weights", FILTRA_F32, 1, &b->rows);
   b->sample_weights = b->rows == b->size ? b->weights : NULL;
+  if (b->part) b->scale = filtra_graph_input(g, "weight scale", FILTRA_F32, 1, (int64_t[]){1});
+  b->sample_scale = b->sample_weights ? b->scale : NULL;
   if (o->task == FT_TASK_REGRESSION) {
     judge_values(g, o, b, &loss, &score);
   } else {
     b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &b->rows);
-    loss = filtra_cross_entropy(g, b->logits, b->labels, smoothing);
-    score = filtra_accuracy(g, b->logits, b->labels);
+    if (b->hidden) {
+      judge_chunks(model, b, smoothing, &loss, &score);
+    } else {
+      loss = filtra_cross_entropy(g, b->logits, b->labels, smoothing);
+      score = filtra_accuracy(g, b->logits, b->labels);
+    }
   }
-  b->score = filtra_graph_output(g, filtra_weighted_mean(g, score, b->weights));
-  loss = filtra_weighted_mean(g, loss, b->weights);
+  b->score = filtra_graph_output(g, mean(b, score, b->weights, b->scale));
+  loss = mean(b, loss, b->weights, b->scale);
   if (auxiliary) {
     if (!b->sample_weights)
       b->sample_weights = filtra_graph_input(g, "sample weights", FILTRA_F32, 1, &b->size);
-    auxiliary = filtra_weighted_mean(g, auxiliary, b->sample_weights);
+    if (b->part && !b->sample_scale)
+      b->sample_scale = filtra_graph_input(g, "sample scale", FILTRA_F32, 1, (int64_t[]){1});
+    auxiliary = mean(b, auxiliary, b->sample_weights, b->sample_scale);
   }
   b->loss = ft_total_loss(g, o, loss, auxiliary);
   int64_t columns = o->features > 1 ? o->features : 1;
@@ -169,15 +242,16 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
 typedef struct rows {
   const void *data; /* NULL: all zeros */
   int64_t count, width;
+  int64_t first, end; /* the rows that are taken */
   const int32_t
       *lengths; /* real tokens of each row, `columns` words each; NULL: all of it is real */
   int64_t columns;
 } rows;
 
 static void put_rows(int32_t *to, const rows *from, int64_t width) {
-  for (int64_t i = 0; from->data && i < from->count; i++) {
+  for (int64_t i = from->first; from->data && i < from->end; i++, to += width) {
     int64_t real = from->lengths ? from->lengths[i] * from->columns : from->width;
-    memcpy(to + i * width, (const int32_t *)from->data + i * from->width,
+    memcpy(to, (const int32_t *)from->data + i * from->width,
            (size_t)(real < width ? real : width) * sizeof *to);
   }
 }
@@ -202,34 +276,63 @@ static bool predicted(const filtra_batch *batch, int64_t i, int64_t n) {
 }
 
 /* Each token's weight is its sample's where it has a successor to predict. */
-static filtra_status set_token_weights(ft_batch_graph *b, const filtra_batch *batch,
-                                       bool labelled) {
+static filtra_status set_token_weights(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
+                                       int64_t end, bool labelled) {
   float *to = b->host;
   memset(to, 0, (size_t)b->rows * sizeof *to);
-  for (int64_t i = 0; labelled && i < batch->size; i++)
+  for (int64_t i = first; labelled && i < end; i++, to += b->length)
     for (int64_t n = 0; n < b->length && n < batch->lengths[i]; n++)
-      if (predicted(batch, i, n)) to[i * b->length + n] = batch->weights[i];
-  return filtra_graph_set(b->graph, b->weights, to);
+      if (predicted(batch, i, n)) to[n] = batch->weights[i];
+  return filtra_graph_set(b->graph, b->weights, b->host);
 }
 
-filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch, bool labelled) {
+static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
+                                int64_t end, bool labelled) {
   int64_t sequences = b->lengths->shape[0] / b->size, size = batch->size, length = batch->length;
   int64_t columns = b->features ? b->features->shape[2] : 0;
   bool tokens = b->rows != b->size;
   const rows none = {0};
-  const rows labels = {.data = batch->labels, .count = size, .width = tokens ? length : 1};
-  const rows weights = {.data = batch->weights, .count = size, .width = 1};
-  const rows values = {.data = batch->values, .count = size, .width = 1};
-  const rows ids = {batch->tokens, size, length, batch->lengths, 1};
-  const rows features = {batch->features, size, length * columns, batch->lengths, columns};
+  const rows all = {.count = size, .width = 1, .first = first, .end = end};
+  rows labels = all, weights = all, values = all, ids = all, features = all, lengths = all;
+  labels.data = batch->labels;
+  labels.width = tokens ? length : 1;
+  weights.data = batch->weights;
+  values.data = batch->values;
+  lengths.data = batch->lengths;
+  ids.data = batch->tokens;
+  ids.width = length;
+  features.data = batch->features;
+  features.width = length * columns;
+  ids.lengths = features.lengths = batch->lengths;
+  ids.columns = 1;
+  features.columns = columns;
   FT_TRY(set_input(b, b->tokens, &ids, sequences, b->length));
   FT_TRY(set_input(b, b->features, &features, 1, b->length * columns));
-  FT_TRY(set_input(b, b->lengths, &(rows){.data = batch->lengths, .count = size, .width = 1},
-                   sequences, 1));
+  FT_TRY(set_input(b, b->lengths, &lengths, sequences, 1));
   FT_TRY(set_input(b, b->labels, labelled ? &labels : &none, 1, tokens ? b->length : 1));
   FT_TRY(set_input(b, b->values, labelled ? &values : &none, 1, 1));
-  if (tokens) FT_TRY(set_token_weights(b, batch, labelled));
+  if (tokens) FT_TRY(set_token_weights(b, batch, first, end, labelled));
   return set_input(b, b->sample_weights, labelled ? &weights : &none, 1, 1);
+}
+
+filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch, bool labelled) {
+  return set_arrays(b, batch, 0, batch->size, labelled);
+}
+
+static filtra_status set_scale(ft_batch_graph *b, filtra_tensor *input, double weight) {
+  float scale = weight != 0.0 ? (float)(1.0 / weight) : 0.0f;
+  return input ? filtra_graph_set(b->graph, input, &scale) : FILTRA_OK;
+}
+
+filtra_status ft_batch_graph_set_part(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
+                                      int64_t count, double weight) {
+  double samples = 0.0;
+  for (int64_t i = 0; i < batch->size; i++)
+    samples += (double)batch->weights[i];
+  ft_graph_set_part(b->graph, first, b->size, batch->size);
+  FT_TRY(set_arrays(b, batch, first, first + count, true));
+  if (b->sample_scale != b->scale) FT_TRY(set_scale(b, b->sample_scale, samples));
+  return set_scale(b, b->scale, weight);
 }
 
 double ft_batch_weight(const filtra_model *model, const filtra_batch *batch) {

@@ -262,21 +262,22 @@ filtra_status filtra_model_get_config(const filtra_model *model, filtra_model_co
 
 /* ---- memory, before anything is made ---- */
 
-static filtra_status measure(filtra_model *model, ft_batch_graph *b, bool training,
-                             filtra_memory *memory) {
+filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool training,
+                               ft_recompute how, filtra_memory *memory) {
   filtra_tensor *auxiliary;
   FT_TRY(filtra_graph_create(
       model->device, &(filtra_graph_options){.slots = training ? 3 : 2, .training = training},
       &b->graph));
+  ft_graph_set_recompute(b->graph, how);
   ft_batch_graph_open(model, b, &auxiliary);
-  if (!training) filtra_graph_output(b->graph, b->logits);
+  if (!b->judged) filtra_graph_output(b->graph, b->logits);
   FT_TRY(ft_batch_graph_judge(model, b, 0.0f, training ? auxiliary : NULL));
   if (training)
     FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, NULL));
   else
     filtra_graph_output(b->graph, b->loss);
   FT_TRY(ft_graph_measure(b->graph, &memory->activations, &memory->transfers));
-  ft_parameters_lay_out(model->params);
+  if (!model->params->committed) ft_parameters_lay_out(model->params);
   memory->parameters = ft_buffer_extent(model->params->bytes);
   memory->training = training ? 3 * ft_buffer_extent(model->params->trained_bytes) : 0;
   memory->total = memory->parameters + memory->training + memory->activations + memory->transfers;
@@ -299,7 +300,7 @@ filtra_status filtra_model_memory(filtra_device *device, const filtra_model_conf
                    (long long)size, (long long)length, (long long)options.max_length);
   FT_TRY(ft_model_declare(device, &options, &model));
   ft_batch_graph b = {.size = size, .length = length, .judged = training};
-  filtra_status status = measure(model, &b, training, memory);
+  filtra_status status = ft_model_measure(model, &b, training, FT_RECOMPUTE_NONE, memory);
   ft_batch_graph_close(&b);
   filtra_model_destroy(&model);
   return status;

@@ -69,6 +69,7 @@ typedef struct ft_network_input {
   filtra_tensor *mask;     /* [S B, N], 1 real token, 0 padding; with a past over its rows */
   /* I32 [R,1], of a language model: which of the B N tokens are wanted; NULL: all. */
   filtra_tensor *rows;
+  bool headless; /* of a language model: ft_network_predict is left to the caller */
 } ft_network_input;
 
 /** -> what the task's loss takes: logits [B,classes], standardised values [B,1], logits
@@ -76,6 +77,10 @@ typedef struct ft_network_input {
  * by the number of layers, [B], or NULL. */
 filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *options,
                                 const ft_network_input *in, filtra_tensor **auxiliary);
+
+/** Rows [R, width] that a headless network gave -> logits [R, vocabulary]. */
+filtra_tensor *ft_network_predict(const ft_scope *scope, const ft_model_options *options,
+                                  filtra_tensor *x);
 
 /** What training minimizes, from losses of one shape: their sum, where a mixer does not say that
  * its own takes a share of the task's. `auxiliary` may be NULL. */
@@ -87,13 +92,17 @@ filtra_tensor *ft_total_loss(filtra_graph *g, const ft_model_options *options, f
 /** A compiled graph for batches of one shape, with the tensors that cross. */
 typedef struct ft_batch_graph {
   filtra_graph *graph;
-  int64_t size, length;                       /* samples; tokens of a sequence */
-  int64_t rows;                               /* predictions: samples, or all their tokens */
-  bool judged;                                /* inference: gives loss and score, no logits */
+  int64_t size, length; /* samples; tokens of a sequence */
+  int64_t rows;         /* predictions: samples, or all their tokens */
+  bool judged;          /* gives loss and score, and no logits */
+  bool part;            /* of a batch: loss and score are its part of the whole batch's */
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
   filtra_tensor *labels, *values, *weights;   /* [rows] each; labels or values */
   filtra_tensor *sample_weights;              /* [size] */
-  filtra_tensor *logits, *loss, *score;       /* score: accuracy or absolute error */
+  filtra_tensor *scale, *sample_scale;  /* [1] of a part: one over the whole batch's weights */
+  filtra_tensor *logits, *loss, *score; /* score: accuracy or absolute error */
+  filtra_tensor *hidden; /* where logits are made and judged in chunks: the head's input */
+  int64_t chunks;
   ft_observer *observer; /* sees the layers while the graph is built; or NULL */
   void *host; /* room for any one input, padded to this shape, on its way to the device */
 } ft_batch_graph;
@@ -108,8 +117,9 @@ struct filtra_model {
   filtra_arena *arena;    /* shared by all graphs of the model: one runs at a time */
   ft_batch_graph *graphs; /* inference, by shape */
   size_t graph_count, graph_capacity;
-  char *mixer; /* as JSON, for filtra_model_get_config */
-  char *input; /* as FT_INPUT_KEY has it; NULL: nothing is known */
+  int64_t loss_chunks; /* that a language model's rows are judged in; 0: as few as buffers need */
+  char *mixer;         /* as JSON, for filtra_model_get_config */
+  char *input;         /* as FT_INPUT_KEY has it; NULL: nothing is known */
 };
 
 /** The model of complete options with its parameters declared; commit them to use it. */
@@ -118,6 +128,10 @@ filtra_status ft_model_declare(filtra_device *device, const ft_model_options *op
 /** The same with initial values drawn by `seed`. */
 filtra_status ft_model_new(filtra_device *device, const ft_model_options *options, uint64_t seed,
                            filtra_model **out);
+/** What b's graph takes, which has its shape, `judged` and `part`; the caller closes it. Allocates
+ * nothing on the device; the model need not be committed. */
+filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool training,
+                               ft_recompute how, filtra_memory *memory);
 /** An inference graph of the caller's own that shows its layers; the caller closes it. On failure
  * nothing is left. */
 filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length,
@@ -148,6 +162,10 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
 /** Sets the inputs from a batch that has b's shape or less: missing rows get weight 0, missing
  * columns padding. Not `labelled`: all weights are 0. Allocates nothing. */
 filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch, bool labelled);
+/** Samples [first, first + count) of a batch for a graph that has a `part`. `weight` is the whole
+ * batch's, by ft_batch_weight. */
+filtra_status ft_batch_graph_set_part(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
+                                      int64_t count, double weight);
 /** Sum of the weights that the batch's loss is a mean over. */
 double ft_batch_weight(const filtra_model *model, const filtra_batch *batch);
 void ft_batch_graph_close(ft_batch_graph *b);

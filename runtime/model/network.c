@@ -121,7 +121,9 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
   for (int64_t i = 0; i < o->layers; i++) {
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     filtra_tensor *loss;
+    ft_stretch_begin(g, ft_graph_recompute(g));
     x = ft_encoder_block(&layer, &encoder, x, mask, &loss);
+    ft_stretch_end(g);
     if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
   }
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)o->layers, 0.0f);
@@ -206,21 +208,26 @@ static filtra_tensor *join_pair(filtra_graph *g, filtra_tensor *x, filtra_tensor
   return filtra_concat(g, 1, 4, (filtra_tensor *[]){a, b, filtra_multiply(g, a, b), difference});
 }
 
+filtra_tensor *ft_network_predict(const ft_scope *scope, const ft_model_options *o,
+                                  filtra_tensor *x) {
+  if (!o->tie_embeddings) return filtra_scope_linear(scope, "head", x, o->vocabulary, NULL);
+  filtra_tensor *table = embedding_table(scope, o);
+  filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &o->vocabulary, NULL);
+  return filtra_linear(scope->graph, x, table, bias, NULL);
+}
+
 /* [B,N,C] -> [B N, vocabulary], or the rows wanted of them. */
 static filtra_tensor *predict_tokens(const ft_scope *scope, const ft_model_options *o,
-                                     filtra_tensor *x, filtra_tensor *rows_wanted,
-                                     filtra_tensor *table) {
+                                     const ft_network_input *in, filtra_tensor *x) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, x)) return NULL;
   const int64_t width = x->shape[2];
   x = filtra_reshape(g, x, 2, (int64_t[]){x->shape[0] * x->shape[1], width});
-  if (rows_wanted) {
-    x = filtra_embedding(g, x, rows_wanted);
-    x = filtra_reshape(g, x, 2, (int64_t[]){filtra_tensor_elements(rows_wanted), width});
+  if (in->rows) {
+    x = filtra_embedding(g, x, in->rows);
+    x = filtra_reshape(g, x, 2, (int64_t[]){filtra_tensor_elements(in->rows), width});
   }
-  if (!o->tie_embeddings) return filtra_scope_linear(scope, "head", x, o->vocabulary, NULL);
-  filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &o->vocabulary, NULL);
-  return filtra_linear(g, x, table, bias, NULL);
+  return in->headless ? x : ft_network_predict(scope, o, x);
 }
 
 filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o,
@@ -233,7 +240,7 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
     mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
   filtra_tensor *x = embed(scope, o, in, table, &mask);
   x = encode(scope, o, x, mask, auxiliary);
-  if (o->task == FT_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, x, in->rows, table);
+  if (o->task == FT_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, in, x);
   x = pool(g, o, x, mask);
   if (o->task == FT_TASK_PAIR_CLASSIFICATION) x = join_pair(g, x, auxiliary);
   if (!ft_usable(g, x)) return NULL;

@@ -1,6 +1,8 @@
 /* The model keys of a configuration: one table for files, --set, the public struct and the dump. */
 #include "model/model.h"
 
+#include "base/utf8.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -285,9 +287,12 @@ filtra_status ft_model_options_from_public(const filtra_model_config *c, ft_mode
   json_t *mixer = NULL, *object = json_object();
   if (!object) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   filtra_status status = FILTRA_OK;
-  if (c->mixer && c->mixer[0] == '{')
-    status = ft_json_parse(c->mixer, strlen(c->mixer), "mixer", &mixer);
-  else if (!(mixer = json_string(c->mixer ? c->mixer : "softmax")))
+  const char *name = c->mixer ? c->mixer : "softmax";
+  if (name[0] == '{')
+    status = ft_json_parse(name, strlen(name), "mixer", &mixer);
+  else if (ft_utf8_valid(name, strlen(name)))
+    mixer = json_string(name);
+  else
     status = ft_fail(FILTRA_ERROR_ARGUMENT, "%s: \"mixer\" is not UTF-8 text", CONTEXT);
   bool done = !status && !json_object_set_new(object, "mixer", mixer) && set_numbers(object, c) &&
               set_choices(object, c);

@@ -61,8 +61,7 @@ static uint32_t fill_push(const ft_attention *c, uint32_t push[MAX_SCALARS]) {
 
 /* Whether a tensor of [B,H,N,D] begins each of its rows of tokens with a whole vec4. */
 static bool in_fours(const filtra_tensor *t) {
-  const ft_storage *s = t->storage;
-  bool whole = t->offset % 4 == 0 && (s->planned || s->offset % sizeof(float[4]) == 0);
+  bool whole = ft_begins_quad(t);
   for (int i = 0; i + 1 < t->ndim; i++)
     whole = whole && t->stride[i] % 4 == 0;
   return whole && t->shape[t->ndim - 1] % 4 == 0;
@@ -75,6 +74,10 @@ static uint32_t wide_flag(const filtra_graph *g, const ft_attention *c, const fi
   /* dy is dense, and so are its heads' rows where v's are of whole vec4. */
   bool whole = in_fours(c->q) && in_fours(c->k) && in_fours(c->v) && (!dy || in_fours(dy));
   return whole ? wide : 0;
+}
+
+static uint32_t part_flag(const filtra_graph *g, const ft_attention *c) {
+  return c->dropout > 0 && ft_graph_sequence_elements(g, c->y) ? FT_ATTENTION_PART : 0;
 }
 
 void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d) {
@@ -115,10 +118,11 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
               .workgroup = d->workgroup ? d->workgroup : t->workgroup,
               .subgroup = d->workgroup ? 0 : t->subgroup,
               .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
-                       c->flags | d->flags | wide_flag(g, c, d->dy), t->own_rows,
-                       (uint32_t)q->stride[2], (uint32_t)k->stride[2], (uint32_t)v->stride[2],
-                       bits(c->scale), bits(c->dropout), t->unroll, bits(c->family_constant)},
-              .spec_count = c->heads ? 12 : 11,
+                       c->flags | d->flags | wide_flag(g, c, d->dy) | part_flag(g, c),
+                       t->own_rows[d->tile], (uint32_t)q->stride[2], (uint32_t)k->stride[2],
+                       (uint32_t)v->stride[2], bits(c->scale), bits(c->dropout), t->unroll,
+                       t->across, bits(c->family_constant)},
+              .spec_count = c->heads ? 13 : 12,
               .groups = {d->groups[0], d->groups[1], d->groups[2]},
               .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
               .bytes = 4.0 * (double)words});
@@ -156,8 +160,10 @@ static void emit_query(filtra_graph *g, const ft_attention *c, filtra_tensor *dy
       &(ft_attention_dispatch){
           .label = "attention.backward_query",
           .kernel = KERNEL("backward_query"),
+          .tile = FT_TILE_QUERY,
           .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
-          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows), ft_attention_heads(c)},
+          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows[FT_TILE_QUERY]),
+                     ft_attention_heads(c)},
           .lse = FT_READ(c->lse),
           .dy = dy,
           .delta = FT_READ(delta),
@@ -174,18 +180,19 @@ static void emit_key(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                    (add_dk ? FT_ATTENTION_ADD_0 : 0) | (add_dv ? FT_ATTENTION_ADD_1 : 0);
   int64_t columns =
       (dk ? 2 : 1) * c->q->shape[3] + (dk ? upstream_columns(c) : 0) + (dv ? c->v->shape[3] : 0);
-  ft_attention_emit(
-      g, c,
-      &(ft_attention_dispatch){
-          .label = "attention.backward_key",
-          .kernel = KERNEL("backward_key"),
-          .flags = flags,
-          .groups = {ft_attention_blocks(c->k->shape[2], c->tiling.rows), ft_attention_heads(c)},
-          .lse = FT_READ(c->lse),
-          .dy = dy,
-          .delta = FT_READ(delta),
-          .result = {FT_TARGET(dk, add_dk), FT_TARGET(dv, add_dv)},
-          .columns = columns});
+  ft_attention_emit(g, c,
+                    &(ft_attention_dispatch){
+                        .label = "attention.backward_key",
+                        .kernel = KERNEL("backward_key"),
+                        .tile = FT_TILE_KEY,
+                        .flags = flags,
+                        .groups = {ft_attention_blocks(c->k->shape[2], c->tiling.rows[FT_TILE_KEY]),
+                                   ft_attention_heads(c)},
+                        .lse = FT_READ(c->lse),
+                        .dy = dy,
+                        .delta = FT_READ(delta),
+                        .result = {FT_TARGET(dk, add_dk), FT_TARGET(dv, add_dv)},
+                        .columns = columns});
 }
 
 static void emit_key_value(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
@@ -211,17 +218,18 @@ static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
       (uint32_t)(filtra_tensor_elements(c->bias) / (c->q->shape[2] * c->k->shape[2]));
   ft_attention_emit(
       g, c,
-      &(ft_attention_dispatch){.label = "attention.backward_bias",
-                               .kernel = KERNEL("backward_bias"),
-                               .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
-                               .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows),
-                                          ft_attention_blocks(c->k->shape[2], c->tiling.columns),
-                                          matrices},
-                               .lse = FT_READ(c->lse),
-                               .dy = dy,
-                               .delta = FT_READ(delta),
-                               .result = {FT_TARGET(dbias, accumulate), FT_READ(NULL)},
-                               .columns = c->q->shape[3] + upstream_columns(c)});
+      &(ft_attention_dispatch){
+          .label = "attention.backward_bias",
+          .kernel = KERNEL("backward_bias"),
+          .tile = FT_TILE_QUERY,
+          .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
+          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows[FT_TILE_QUERY]),
+                     ft_attention_blocks(c->k->shape[2], c->tiling.columns), matrices},
+          .lse = FT_READ(c->lse),
+          .dy = dy,
+          .delta = FT_READ(delta),
+          .result = {FT_TARGET(dbias, accumulate), FT_READ(NULL)},
+          .columns = c->q->shape[3] + upstream_columns(c)});
 }
 
 void ft_attention_emit_backward(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
@@ -365,13 +373,16 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
 }
 
 void ft_attention_emit_forward(filtra_graph *g, const char *label, const ft_attention *c) {
+  const ft_arg known = FT_READ(c->lse), made = FT_WRITE(c->lse);
   ft_attention_emit(
       g, c,
       &(ft_attention_dispatch){
           .label = label,
           .kernel = KERNEL("forward"),
-          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows), ft_attention_heads(c)},
-          .lse = FT_WRITE(c->lse),
+          .tile = FT_TILE_FORWARD,
+          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows[FT_TILE_FORWARD]),
+                     ft_attention_heads(c)},
+          .lse = c->flags & FT_ATTENTION_KNOWN ? known : made,
           .delta = FT_READ(NULL),
           .result = {FT_WRITE(c->y), FT_READ(NULL)},
           .columns = c->q->shape[3] + c->v->shape[3]});

@@ -17,14 +17,20 @@ enum {
   FT_ATTENTION_WANT_0 = 128,
   FT_ATTENTION_WANT_1 = 256,
   FT_ATTENTION_PAIRED = 512,
-  FT_ATTENTION_MORE_FLAGS = 1024 /* from here on each family's own; the last is attention.c's */
+  FT_ATTENTION_KNOWN = 1024, /* forward: the log-sum-exp is given */
+  FT_ATTENTION_PART = 1 << 30,
+  FT_ATTENTION_MORE_FLAGS = 2048 /* from here on each family's own; the last is attention.c's */
 };
+
+/** Kernels that hold different sums in registers and so have tiles of different heights. */
+typedef enum ft_tile { FT_TILE_FORWARD, FT_TILE_KEY, FT_TILE_QUERY, FT_TILE_KINDS } ft_tile;
 
 /** How the device makes tiles of scores, and of how many rows and columns. */
 typedef struct ft_tiling {
   bool lanes;
-  uint32_t workgroup, subgroup, own_rows, rows, columns;
-  uint32_t unroll; /* of the inner loops of tiled kernels */
+  uint32_t workgroup, subgroup, columns;
+  uint32_t own_rows[FT_TILE_KINDS], rows[FT_TILE_KINDS]; /* an invocation's and the tile's */
+  uint32_t across, unroll; /* of tiled kernels: invocations side by side, steps of inner loops */
 } ft_tiling;
 
 /** The tiling for these arguments, which have been checked; `op` is "attention", "gfsa" or
@@ -55,7 +61,8 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
 typedef struct ft_attention_dispatch {
   const char *label;
   const char *kernel[2]; /* tiled, lanes */
-  uint32_t flags;        /* besides the op's */
+  ft_tile tile;
+  uint32_t flags; /* besides the op's */
   uint32_t groups[3];
   uint32_t workgroup; /* 0: the tiling's */
   const filtra_tensor *dy;
@@ -69,7 +76,7 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
 /** I32 [H,4]: where q, k and v of a head begin, in elements, and the bits of number[h]. */
 filtra_tensor *ft_attention_head_table(filtra_graph *g, const ft_attention *c, const float *number);
 
-/** Records what writes y and lse. */
+/** Records what writes y and lse, or y alone where the op's flags say FT_ATTENTION_KNOWN. */
 void ft_attention_emit_forward(filtra_graph *g, const char *label, const ft_attention *c);
 /** Contributes to the gradients of q, k, v and bias, with dS = A * (dropout * (dy v^T) - delta) and
  * dv = (dropout * A)^T dy. Under FT_ATTENTION_PAIRED dy is [2,B,N,H,2,Dv]: dS sums over pairs of dy

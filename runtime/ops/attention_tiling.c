@@ -7,33 +7,42 @@
 #include <string.h>
 
 enum { LANES_OWN_ROWS };
-enum { TILED_WORKGROUP, TILED_OWN_ROWS, TILED_UNROLL };
-/* As in shaders/attention/tiled.glsl: invocations across a tile, columns of each. */
-enum { ACROSS = 8, OWN_COLS = 4, COLUMNS = ACROSS * OWN_COLS };
+enum {
+  TILED_WORKGROUP,
+  TILED_OWN_ROWS,
+  TILED_ACROSS = TILED_OWN_ROWS + FT_TILE_KINDS,
+  TILED_UNROLL
+};
+/* As in shaders/attention/tiled.glsl: an invocation's columns of a tile. */
+enum { OWN_COLS = 4 };
 
 static ft_tiling tiled(const ft_configuration *c) {
   const uint32_t *v = c->value;
-  return (ft_tiling){false,
-                     v[TILED_WORKGROUP],
-                     0,
-                     .own_rows = v[TILED_OWN_ROWS],
-                     .rows = v[TILED_WORKGROUP] / ACROSS * v[TILED_OWN_ROWS],
-                     .columns = COLUMNS,
-                     .unroll = v[TILED_UNROLL]};
+  ft_tiling t = {.workgroup = v[TILED_WORKGROUP],
+                 .columns = v[TILED_ACROSS] * OWN_COLS,
+                 .across = v[TILED_ACROSS],
+                 .unroll = v[TILED_UNROLL]};
+  for (int i = 0; i < FT_TILE_KINDS; i++) {
+    t.own_rows[i] = v[TILED_OWN_ROWS + i];
+    t.rows[i] = t.workgroup / t.across * t.own_rows[i];
+  }
+  return t;
+}
+
+/* `staged` of tiled.glsl, for the deepest slices. */
+static uint32_t shared_bytes(const ft_tiling *t) {
+  enum { DEPTH = 32, PAD = 4 };
+  uint32_t rows = 0;
+  for (int i = 0; i < FT_TILE_KINDS; i++)
+    rows = t->rows[i] > rows ? t->rows[i] : rows;
+  uint32_t pair = (rows + t->columns) * (DEPTH + PAD), sum = (rows + DEPTH) * t->columns;
+  return (pair > sum ? pair : sum) * (uint32_t)sizeof(float);
 }
 
 static ft_tiling lanes(const filtra_device *dev, const ft_configuration *c) {
   const uint32_t width = ft_caps_of(dev)->info.subgroup_size, rows = c->value[LANES_OWN_ROWS];
-  return (ft_tiling){true, width, width, .own_rows = rows, .rows = rows, .columns = 2 * width};
-}
-
-static ft_configuration standard(const filtra_device *dev, int64_t columns) {
-  const ft_caps *caps = ft_caps_of(dev);
-  if (caps->attention == FT_ATTENTION_LANES) return (ft_configuration){{8}};
-  /* A tile of scores and the row sums of two matrices have to stay in registers. */
-  uint32_t own_rows = columns > 64 ? 2 : 4;
-  if (caps->few_registers) own_rows = columns > 32 ? 1 : 2;
-  return (ft_configuration){{128, own_rows, caps->cpu || caps->few_registers ? 1 : 4}};
+  return (ft_tiling){
+      true, width, width, 2 * width, .own_rows = {rows, rows, rows}, .rows = {rows, rows, rows}};
 }
 
 /* ---- what the tuner asks ---- */
@@ -47,6 +56,18 @@ typedef struct attention_problem {
   int64_t dropout; /* millionths */
 } attention_problem;
 
+static ft_configuration standard(const filtra_device *dev, const attention_problem *p) {
+  const ft_caps *caps = ft_caps_of(dev);
+  if (caps->attention == FT_ATTENTION_LANES) return (ft_configuration){{8}};
+  /* Two tiles of scores and the row sums of up to two matrices have to stay in registers. */
+  const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
+  uint32_t across = columns > 32 ? 16 : 8;
+  if (caps->few_registers && p->op == PLAPLACIAN)
+    return (ft_configuration){{128, 2, 1, 1, across, 1}};
+  if (caps->few_registers) return (ft_configuration){{128, 4, 2, 2, across, 1}};
+  return (ft_configuration){{128, 4, 4, 4, across, caps->cpu ? 1 : 8}};
+}
+
 static attention_problem problem_of(const ft_tuning_question *q) {
   attention_problem p;
   memcpy(&p, q->number, sizeof p);
@@ -58,9 +79,8 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
   if (q->family == FT_TUNE_ATTENTION_LANES) return true;
   const filtra_device_info *info = &ft_caps_of(dev)->info;
   ft_tiling t = tiled(c);
-  /* `staged` of tiled.glsl */
-  uint32_t shared = (t.rows * (COLUMNS + 4) + COLUMNS * COLUMNS) * (uint32_t)sizeof(float);
-  return t.workgroup <= info->max_workgroup_invocations && shared <= info->shared_memory_bytes;
+  return t.workgroup <= info->max_workgroup_invocations &&
+         shared_bytes(&t) <= info->shared_memory_bytes;
 }
 
 static filtra_tensor *heads_input(ft_trial *t, const char *name, const attention_problem *p,
@@ -112,9 +132,8 @@ static const ft_tunable tunable = {usable, build_trial};
 
 static ft_tuning_question question(const filtra_device *dev, const attention_problem *p) {
   const bool by_lanes = ft_caps_of(dev)->attention == FT_ATTENTION_LANES;
-  const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   ft_tuning_question q = {.family = by_lanes ? FT_TUNE_ATTENTION_LANES : FT_TUNE_ATTENTION_TILED,
-                          .standard = standard(dev, columns),
+                          .standard = standard(dev, p),
                           .op = &tunable};
   memcpy(q.number, p, sizeof *p);
   snprintf(q.key, sizeof q.key, "%s w%u %s d%lld v%lld q%lld k%lld b%lld%s%s%s",
@@ -141,7 +160,7 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
                          .dropout = (int64_t)(o->dropout * 1e6f)};
   while (p.op < PLAPLACIAN && strcmp(op, OPS[p.op]))
     p.op++;
-  if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1}});
+  if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1, 1, 8, 1}});
   ft_tuning_question asked = question(dev, &p);
   ft_configuration c = ft_tuning_choose(dev, &asked);
   return asked.family == FT_TUNE_ATTENTION_LANES ? lanes(dev, &c) : tiled(&c);

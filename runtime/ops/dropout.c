@@ -15,15 +15,17 @@ static void emit_dropout(filtra_graph *g, const char *label, const struct dropou
     uint32_t count, op_id;
     float rate;
   } push = {(uint32_t)filtra_tensor_elements(to), c->op_id, c->rate};
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "dropout/dropout",
-                               .args = {FT_READ(from), FT_TARGET(to, accumulate),
-                                        FT_READ(ft_graph_random_state(g))},
-                               FT_PUSH(push),
-                               FT_SPEC(accumulate),
-                               FT_FLAT(g, push.count),
-                               .flops = push.count,
-                               .bytes = 8.0 * push.count});
+  ft_kernel_call call = {
+      .label = label,
+      .kernel = "dropout/dropout",
+      .args = {FT_READ(from), FT_TARGET(to, accumulate), FT_READ(ft_graph_random_state(g))},
+      FT_PUSH(push),
+      FT_SPEC(accumulate, ft_whole_quads(from) && ft_whole_quads(to)),
+      FT_FLAT(g, push.count),
+      .flops = push.count,
+      .bytes = 8.0 * push.count};
+  ft_call_of_part(&call, ft_graph_sequence_elements(g, to));
+  ft_call(g, &call);
 }
 
 static void dropout_backward(filtra_graph *g, const void *context) {

@@ -431,6 +431,7 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) 
       .groups = {down, across, (uint32_t)(batches(p) * parts)},
       .flops = 2 * terms,
       .bytes = (double)touched * sizeof(float)};
+  if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, target));
   ft_call(g, &call);
   if (parts > 1) ft_emit_sum_leading(g, p->label, target, p->c.tensor, p->accumulate);
 }

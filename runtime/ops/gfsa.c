@@ -1,6 +1,6 @@
 /* Graph-filter self-attention (Choi et al. 2024): attention applied twice in place of the square of
- * its matrix. Both uses share the kernels, log-sum-exp and dropout mask of softmax attention, and
- * their gradients reach the scores in one pass over pairs. */
+ * its matrix. Both uses share the kernels, log-sum-exp and dropout mask of softmax attention; the
+ * second takes the first's log-sum-exp. Their gradients reach the scores in one pass over pairs. */
 #include "ops/attention.h"
 #include "ops/decoding.h"
 
@@ -202,9 +202,9 @@ filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, 
   call.second = call.first;
   call.second.v = call.first.y;
   call.second.y = ft_tensor_token_major(g, "gfsa", call.first.y->shape);
-  call.second.lse = ft_tensor_like(g, call.first.lse, "log-sum-exp");
+  call.second.flags |= FT_ATTENTION_KNOWN;
   call.y = ft_tensor_token_major(g, "gfsa", call.first.y->shape);
-  if (!call.second.y || !call.second.lse || !call.y) return NULL;
+  if (!call.second.y || !call.y) return NULL;
   if (!ft_tape(g, "gfsa", gfsa_backward, &call, sizeof call, 7,
                (filtra_tensor *[]){q, k, v, call.first.bias, w0, w1, wK}, 1, &call.y))
     return NULL;

@@ -21,14 +21,17 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
     float rate;
   } push = {(uint32_t)filtra_tensor_elements(dz), s->random_id, s->dropout};
   bool random = s->dropout > 0;
-  ft_call(g, &(ft_kernel_call){.label = "linear.backward",
-                               .kernel = "linear/backward",
-                               .args = {FT_READ(dy), FT_READ(s->z), FT_WRITE(dz),
-                                        FT_READ(random ? ft_graph_random_state(g) : NULL)},
-                               FT_PUSH(push),
-                               FT_SPEC((uint32_t)s->activation, random),
-                               FT_FLAT(g, push.count),
-                               .bytes = (s->z ? 12.0 : 8.0) * push.count});
+  bool whole = ft_whole_quads(dy) && ft_whole_quads(s->z) && ft_whole_quads(dz);
+  ft_kernel_call call = {.label = "linear.backward",
+                         .kernel = "linear/backward",
+                         .args = {FT_READ(dy), FT_READ(s->z), FT_WRITE(dz),
+                                  FT_READ(random ? ft_graph_random_state(g) : NULL)},
+                         FT_PUSH(push),
+                         FT_SPEC((uint32_t)s->activation, random, whole),
+                         FT_FLAT(g, push.count),
+                         .bytes = (s->z ? 12.0 : 8.0) * push.count};
+  if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, dz));
+  ft_call(g, &call);
   return dz;
 }
 

@@ -178,23 +178,37 @@ static void weighted_mean_backward(filtra_graph *g, const void *context) {
                                FT_FLAT(g, count)});
 }
 
-filtra_tensor *filtra_weighted_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights) {
+static filtra_tensor *weighted(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights,
+                               filtra_tensor *scale) {
   if (!ft_usable_floats(g, x, 1, "weighted_mean", "x")) return NULL;
   if (weights && !ft_usable_floats(g, weights, 1, "weighted_mean", "weights")) return NULL;
   if (weights && !ft_same_shape(x, weights))
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "weighted_mean: weights %s do not fit %s %s",
                          ft_shape_text(weights), x->name, ft_shape_text(x));
-  struct weighted_mean call = {x, weights, NULL, NULL};
+  struct weighted_mean call = {x, weights, NULL, scale};
   call.y = ft_tensor_new(g, "weighted_mean", FILTRA_F32, 1, (int64_t[]){1});
-  call.scale = ft_tensor_new(g, "weight scale", FILTRA_F32, 1, (int64_t[]){1});
+  if (!scale) call.scale = ft_tensor_new(g, "weight scale", FILTRA_F32, 1, (int64_t[]){1});
   if (!call.y || !call.scale) return NULL;
   const filtra_device *dev = ft_graph_device(g);
   uint32_t count = (uint32_t)x->shape[0];
+  ft_access_mode mode = scale ? FT_ACCESS_READ : FT_ACCESS_WRITE;
   ft_call(g, &(ft_kernel_call){
                  .label = "weighted_mean",
                  .kernel = ft_kernel_name(dev, "loss/weighted_mean"),
-                 .args = {FT_READ(x), FT_READ(weights), FT_WRITE(call.y), FT_WRITE(call.scale)},
+                 .args = {FT_READ(x), FT_READ(weights), FT_WRITE(call.y), {call.scale, mode}},
                  FT_PUSH(count),
-                 .workgroup = ft_caps_of(dev)->row_workgroup});
+                 .workgroup = ft_caps_of(dev)->row_workgroup,
+                 .spec = {true},
+                 .spec_count = scale ? 1 : 0});
   return ft_tape(g, "weighted_mean", weighted_mean_backward, &call, sizeof call, 1, &x, 1, &call.y);
+}
+
+filtra_tensor *filtra_weighted_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights) {
+  return weighted(g, x, weights, NULL);
+}
+
+filtra_tensor *ft_weighted_sum(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights,
+                               filtra_tensor *scale) {
+  return ft_usable_floats(g, scale, 1, "weighted_sum", "scale") ? weighted(g, x, weights, scale)
+                                                                : NULL;
 }

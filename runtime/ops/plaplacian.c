@@ -46,6 +46,7 @@ static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_
 typedef struct pass {
   const char *label;
   const char *kernel[2];
+  ft_tile tile;
   int64_t rows;
   filtra_tensor *dx, *dv;
   bool add_dx, add_dv;
@@ -62,8 +63,9 @@ static void emit_pass(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
       &(ft_attention_dispatch){
           .label = p->label,
           .kernel = {p->kernel[0], p->kernel[1]},
+          .tile = p->tile,
           .flags = flags,
-          .groups = {ft_attention_blocks(p->rows, c->tiling.rows), ft_attention_heads(c)},
+          .groups = {ft_attention_blocks(p->rows, c->tiling.rows[p->tile]), ft_attention_heads(c)},
           .lse = FT_READ(c->lse),
           .dy = dy,
           .delta = FT_READ(delta),
@@ -95,8 +97,9 @@ static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                     &(ft_attention_dispatch){
                         .label = "plaplacian.backward_bias",
                         .kernel = KERNEL("backward_bias"),
+                        .tile = FT_TILE_QUERY,
                         .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
-                        .groups = {ft_attention_blocks(queries, c->tiling.rows),
+                        .groups = {ft_attention_blocks(queries, c->tiling.rows[FT_TILE_QUERY]),
                                    ft_attention_blocks(keys, c->tiling.columns),
                                    (uint32_t)(filtra_tensor_elements(c->bias) / (queries * keys))},
                         .lse = FT_READ(c->lse),
@@ -113,9 +116,10 @@ static void plaplacian_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dy = ft_grad(g, c->y);
   filtra_tensor *delta = emit_delta(g, c, dy);
   emit_rows(g, c, dy, delta, c->k,
-            (pass){"plaplacian.backward_key", KERNEL("backward_key"), c->k->shape[2]});
-  emit_rows(g, c, dy, delta, c->q,
-            (pass){"plaplacian.backward_query", KERNEL("backward_query"), c->q->shape[2]});
+            (pass){"plaplacian.backward_key", KERNEL("backward_key"), FT_TILE_KEY, c->k->shape[2]});
+  emit_rows(
+      g, c, dy, delta, c->q,
+      (pass){"plaplacian.backward_query", KERNEL("backward_query"), FT_TILE_QUERY, c->q->shape[2]});
   emit_bias(g, c, dy, delta);
 }
 
@@ -188,7 +192,9 @@ filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tenso
       &(ft_attention_dispatch){
           .label = "plaplacian",
           .kernel = KERNEL("forward"),
-          .groups = {ft_attention_blocks(q->shape[2], call.tiling.rows), ft_attention_heads(&call)},
+          .tile = FT_TILE_FORWARD,
+          .groups = {ft_attention_blocks(q->shape[2], call.tiling.rows[FT_TILE_FORWARD]),
+                     ft_attention_heads(&call)},
           .lse = FT_WRITE(call.lse),
           .delta = FT_READ(NULL),
           .result = {FT_WRITE(call.y), FT_READ(NULL)},

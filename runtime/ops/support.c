@@ -63,6 +63,15 @@ bool ft_known_activation(filtra_graph *g, filtra_activation activation, const ch
   return false;
 }
 
+bool ft_begins_quad(const filtra_tensor *t) {
+  const ft_storage *s = t->storage;
+  return t->offset % 4 == 0 && (s->planned || s->offset % sizeof(float[4]) == 0);
+}
+
+bool ft_whole_quads(const filtra_tensor *t) {
+  return !t || (ft_begins_quad(t) && filtra_tensor_elements(t) % 4 == 0);
+}
+
 bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b) {
   return a->ndim == b->ndim && !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape);
 }

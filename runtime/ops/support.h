@@ -31,6 +31,10 @@ bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const
 bool ft_usable_floats(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
                       const char *argument);
 bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op);
+/** Whether a tensor's first element lies at a whole vec4. */
+bool ft_begins_quad(const filtra_tensor *t);
+/** Whether shaders/common/quads.glsl may take a dense tensor's elements by four; true for NULL. */
+bool ft_whole_quads(const filtra_tensor *t);
 bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b);
 
 /** y = x or y += x between F32 and a 16-bit type, or within one type; dense (ops/cast.c). NULL for
@@ -54,5 +58,10 @@ void ft_emit_rows_gradient(filtra_graph *g, const char *label, filtra_tensor *to
  * dense, in a fixed order (ops/reduce.c). */
 void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, float scale,
                     const filtra_tensor *y, bool accumulate);
+
+/** scale [1] times the sum of weights x: [1]. Of a part of a batch, where the scale is one over the
+ * whole batch's sum of weights (ops/loss.c). */
+filtra_tensor *ft_weighted_sum(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights,
+                               filtra_tensor *scale);
 
 #endif

@@ -12,6 +12,8 @@ static const char *const OPTIMIZERS[] = {"adamw", "adam", "radam", NULL};
 static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL}; /* filtra_pixels */
 static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cycle", NULL};
 
+static const char *const RECOMPUTE[] = {"none", "cheap", "blocks", NULL}; /* filtra_recompute */
+
 #define INT(member, fallback, low, high)                                                           \
   FT_JSON_INT_FIELD(ft_run_config, member, #member, fallback, low, high)
 #define FLOAT(member, fallback, low, high)                                                         \
@@ -31,6 +33,9 @@ static const ft_json_field RUN_FIELDS[] = {
     FLOAT(clip_norm, 0.0, 0.0, 1e9),
     FLOAT(label_smoothing, 0.0, 0.0, 0.999),
     INT(batch_size, 32, 1, 65535), /* workgroups that every device takes along a dimension */
+    INT(accumulate, 1, 1, 65535),
+    ENUM(recompute, RECOMPUTE),
+    INT(loss_chunks, 0, 0, 4096),
     INT(steps, 0, 0, 1e12),
     INT(epochs, 0, 0, 1e9),
     INT(warmup_steps, 0, 0, 1e12),
@@ -223,5 +228,8 @@ filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps
                                 .label_smoothing = c->label_smoothing,
                                 .steps = steps,
                                 .warmup_steps = warmup_steps(c, steps, batches),
+                                .accumulate = (uint64_t)c->accumulate,
+                                .recompute = (filtra_recompute)c->recompute,
+                                .loss_chunks = (uint64_t)c->loss_chunks,
                                 .seed = (uint64_t)c->seed};
 }

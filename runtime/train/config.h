@@ -8,11 +8,11 @@
 
 typedef struct ft_run_config {
   ft_model_options model;
-  int precision, optimizer, schedule;
+  int precision, optimizer, schedule, recompute;
   float learning_rate, weight_decay, beta1, beta2, epsilon, clip_norm, label_smoothing,
       warmup_epochs;
-  int64_t batch_size, steps, epochs, warmup_steps, eval_every, patience, checkpoint_every,
-      log_every, seed;
+  int64_t batch_size, accumulate, loss_chunks, steps, epochs, warmup_steps, eval_every, patience,
+      checkpoint_every, log_every, seed;
   char preset[64]; /* the recipe that the other keys came from; "": none */
   char data[1024]; /* path */
   char text_column[128], target_column[128]; /* of a table; as it calls them where empty */

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/model.h"
+#include "train/run.h"
 
 #include <filtra/run.h>
 #include <math.h>
@@ -57,6 +58,7 @@ typedef struct sums {
   double loss, score, weight;
   ft_pending_batch pending;
   double pending_weight; /* < 0: none */
+  const ft_ranks *ranks; /* that share the batches; NULL: alone */
 } sums;
 
 static filtra_status collect(sums *s) {
@@ -70,12 +72,39 @@ static filtra_status collect(sums *s) {
   return FILTRA_OK;
 }
 
+/* Batches go round. */
+static bool is_mine(const ft_ranks *ranks, uint64_t batch) {
+  return !ranks || batch % (uint64_t)ranks->transport->size == (uint64_t)ranks->transport->rank;
+}
+
+/* The sums of all ranks, added in their order. */
+static filtra_status join(sums *s) {
+  if (!s->ranks) return FILTRA_OK;
+  size_t size = (size_t)s->ranks->transport->size;
+  double(*all)[3] = ft_calloc(size, sizeof *all);
+  if (!all) return FILTRA_ERROR_HOST_MEMORY;
+  double *own = all[s->ranks->transport->rank];
+  own[0] = s->loss;
+  own[1] = s->score;
+  own[2] = s->weight;
+  filtra_status status = ft_ranks_gather(s->ranks, all, sizeof *all);
+  s->loss = s->score = s->weight = 0.0;
+  for (size_t i = 0; i < size; i++) {
+    s->loss += all[i][0];
+    s->score += all[i][1];
+    s->weight += all[i][2];
+  }
+  free(all);
+  return status;
+}
+
 static filtra_status walk(sums *s, filtra_loader *loader) {
   uint64_t batches = filtra_loader_batches(loader);
   for (uint64_t i = 0; i < batches; i++) {
     filtra_batch batch;
     ft_pending_batch next;
     FT_TRY(filtra_loader_next(loader, &batch));
+    if (!is_mine(s->ranks, i)) continue;
     FT_TRY(ft_model_submit(s->model, &batch, true, &next));
     FT_TRY(collect(s));
     s->pending = next;
@@ -112,11 +141,18 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
 filtra_status filtra_evaluate(filtra_model *model, const filtra_dataset *data, filtra_split split,
                               uint32_t batch_size, filtra_evaluation *result) {
   FT_NEED(model, data, result);
+  return ft_evaluate_shared(model, data, split, batch_size, NULL, result);
+}
+
+filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
+                                 filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
+                                 filtra_evaluation *result) {
   filtra_loader *loader;
-  sums s = {.model = model, .pending_weight = -1.0};
+  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
   filtra_status status = walk(&s, loader);
+  if (!status) status = join(&s);
   filtra_loader_destroy(&loader);
   return status ? status : conclude(&s, data, split, result);
 }

@@ -39,6 +39,7 @@ void ft_metrics_close(ft_metrics **metrics) {
 }
 
 filtra_status ft_metrics_sync(ft_metrics *m) {
+  if (!m) return FILTRA_OK;
   return ft_append_sync(m->file, m->path);
 }
 
@@ -54,6 +55,7 @@ static uint64_t lines_until(const char *text, uint64_t step) {
 }
 
 filtra_status ft_metrics_rewind(ft_metrics *m, uint64_t step) {
+  if (!m) return FILTRA_OK;
   char *text;
   size_t size;
   FT_TRY(ft_file_read(m->path, UINT64_MAX, &text, &size));
@@ -63,6 +65,7 @@ filtra_status ft_metrics_rewind(ft_metrics *m, uint64_t step) {
 }
 
 void ft_metrics_count(ft_metrics *m, const filtra_batch *batch) {
+  if (!m) return;
   uint32_t sequences = batch->sequences ? batch->sequences : 1;
   for (uint32_t s = 0; s < sequences; s++)
     for (uint32_t i = 0; i < batch->count; i++)
@@ -73,6 +76,7 @@ void ft_metrics_count(ft_metrics *m, const filtra_batch *batch) {
 }
 
 void ft_metrics_speed(const ft_metrics *m, filtra_run_progress *p) {
+  if (!m) return;
   if (m->steps < 3) return; /* the first step still warms up */
   uint64_t newest = (m->steps - 1) % WINDOW;
   uint64_t oldest = m->steps > WINDOW ? m->steps % WINDOW : 1;
@@ -110,6 +114,7 @@ static json_t *score(const char *prefix, filtra_task task, double loss, double a
 }
 
 filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint64_t every) {
+  if (!m) return FILTRA_OK;
   const filtra_step_metrics *s = &p->last;
   if (s->step % every) return FILTRA_OK;
   json_t *object = json_pack("{sI sf sf}", "step", (json_int_t)s->step, "epoch", rounded(p->epoch),
@@ -123,6 +128,7 @@ filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint6
 }
 
 filtra_status ft_metrics_validation(ft_metrics *m, const filtra_run_progress *p) {
+  if (!m) return FILTRA_OK;
   json_t *object = json_pack("{sI sf sf}", "step", (json_int_t)p->step, "epoch", rounded(p->epoch),
                              "validation_loss", rounded(p->validation_loss));
   return write_line(

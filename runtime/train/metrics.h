@@ -4,6 +4,7 @@
 
 #include <filtra/train.h>
 
+/** NULL: of a rank that writes nothing; the calls below then do nothing. */
 typedef struct ft_metrics ft_metrics;
 
 /** Opens the folder's metrics file to append to. Only one process can have it open: this is also

@@ -10,7 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOSS_WORD = FT_OPTIMIZER_STATE_WORDS, LOSS_SUM_WORD, STATE_WORDS };
+/* Of the last run, and summed over runs; the score is the trainer's affair. */
+enum {
+  LOSS_WORD = FT_OPTIMIZER_STATE_WORDS,
+  SCORE_WORD,
+  LOSS_SUM_WORD,
+  SCORE_SUM_WORD,
+  STATE_WORDS
+};
 
 /* ---- options ---- */
 
@@ -172,6 +179,11 @@ filtra_status filtra_optimizer_watch(filtra_optimizer *optimizer, filtra_graph *
   return ft_graph_status(g);
 }
 
+filtra_status ft_optimizer_watch_score(filtra_optimizer *o, filtra_graph *g, filtra_tensor *score) {
+  ft_emit_copy(g, score, flat(g, "score", &o->state, SCORE_WORD, SCORE_WORD + 1), false);
+  return ft_graph_status(g);
+}
+
 /* The working copies of what a range has changed. */
 static void emit_copies(filtra_graph *g, const filtra_optimizer *o, const ft_parameter_range *r) {
   filtra_parameters *params = o->params;
@@ -189,12 +201,25 @@ static void emit_copies(filtra_graph *g, const filtra_optimizer *o, const ft_par
 
 static void emit_update(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
                         const ft_parameter_range *r, const ft_update *u) {
-  const ft_adam_tensors adam = {flat(g, "parameters", &o->params->values, r->begin, r->end),
-                                flat(g, "gradients", gradients, r->begin, r->end),
-                                flat(g, "first moments", &o->first, r->begin, r->end),
-                                flat(g, "second moments", &o->second, r->begin, r->end)};
-  ft_emit_adam(g, &adam, (int64_t)r->decayed, u->inputs[r->group], u->metrics);
+  uint64_t shard = 0, shard_end = r->end;
+  if (o->shards) ft_shards_own(o->shards, &shard, &shard_end);
+  uint64_t begin = r->begin > shard ? r->begin : shard;
+  uint64_t end = r->end < shard_end ? r->end : shard_end;
+  if (begin >= end) return;
+  const ft_adam_tensors adam = {flat(g, "parameters", &o->params->values, begin, end),
+                                flat(g, "gradients", gradients, begin, end),
+                                flat(g, "first moments", &o->first, begin - shard, end - shard),
+                                flat(g, "second moments", &o->second, begin - shard, end - shard)};
+  uint64_t decayed = r->begin + r->decayed;
+  decayed = decayed < begin ? 0 : (decayed < end ? decayed : end) - begin;
+  ft_emit_adam(g, &adam, (int64_t)decayed, u->inputs[r->group], u->metrics);
   emit_copies(g, o, r);
+}
+
+/* What the host has found by the records of all ranks. */
+static filtra_tensor *given_metrics(filtra_graph *g) {
+  return filtra_graph_input(g, "metrics", FILTRA_I32, 1,
+                            (int64_t[]){sizeof(ft_step_metrics) / sizeof(int32_t)});
 }
 
 static filtra_status record_update(filtra_optimizer *o, bool sums, ft_update *u) {
@@ -215,8 +240,14 @@ static filtra_status record_update(filtra_optimizer *o, bool sums, ft_update *u)
   }
   filtra_tensor *state = ft_tensor_external(g, "halt state", FILTRA_I32, 1,
                                             (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &o->state, 0);
-  u->metrics = filtra_graph_output(
-      g, ft_emit_gradient_norm(g, count, list, loss_of(g, o, sums), u->inputs[0], state));
+  if (o->shards)
+    u->metrics = given_metrics(g);
+  else
+    u->metrics = filtra_graph_output(
+        g, ft_emit_gradient_norm(g, count, list, loss_of(g, o, sums), u->inputs[0], state));
+  if (sums)
+    u->score =
+        filtra_graph_output(g, flat(g, "score", &o->state, SCORE_SUM_WORD, SCORE_SUM_WORD + 1));
   for (size_t i = 0; i < o->range_count; i++)
     if (!o->ranges[i].frozen) emit_update(g, o, gradients, &o->ranges[i], u);
   free(list);
@@ -229,9 +260,15 @@ static void close_update(ft_update *u) {
   *u = (ft_update){0};
 }
 
+static filtra_status make_sums(filtra_optimizer *o) {
+  return o->sums.size ? FILTRA_OK
+                      : ft_buffer_zeroed(o->params->device, o->params->trained_bytes, &o->sums);
+}
+
 static filtra_status get_update(filtra_optimizer *o, bool sums, ft_update **out) {
   ft_update *u = *out = sums ? &o->by_sums : &o->by_gradients;
   if (u->graph) return FILTRA_OK;
+  if (sums) FT_TRY(make_sums(o));
   FT_TRY(filtra_graph_create(o->params->device, &(filtra_graph_options){.slots = FT_IN_FLIGHT + 1},
                              &u->graph));
   filtra_status status = record_update(o, sums, u);
@@ -239,16 +276,26 @@ static filtra_status get_update(filtra_optimizer *o, bool sums, ft_update **out)
   return status;
 }
 
-filtra_status ft_optimizer_prepare_update(filtra_optimizer *o) {
-  ft_update *u;
-  return get_update(o, false, &u);
-}
-
 /* ---- life ---- */
 
 filtra_status filtra_optimizer_create(filtra_parameters *params,
                                       const filtra_optimizer_options *options,
                                       filtra_optimizer **out) {
+  return ft_optimizer_create(params, options, NULL, out);
+}
+
+/* Of this rank's shard; never empty, as buffers are not. */
+static filtra_status make_shards(filtra_optimizer *o, const ft_ranks *ranks, uint64_t *bytes) {
+  uint64_t begin, end;
+  FT_TRY(ft_shards_create(o->params, ranks, &o->shards));
+  ft_shards_own(o->shards, &begin, &end);
+  *bytes = (end > begin ? end - begin : 1) * sizeof(float);
+  return FILTRA_OK;
+}
+
+filtra_status ft_optimizer_create(filtra_parameters *params,
+                                  const filtra_optimizer_options *options, const ft_ranks *ranks,
+                                  filtra_optimizer **out) {
   FT_NEED(out);
   *out = NULL;
   FT_NEED(params);
@@ -264,6 +311,7 @@ filtra_status filtra_optimizer_create(filtra_parameters *params,
   if (!status) status = make_ranges(o);
   if (!status && !trains_any(o))
     status = ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: no parameter is trained, all are frozen");
+  if (!status && ranks) status = make_shards(o, ranks, &bytes);
   if (!status) status = ft_parameters_make_trainable(params);
   if (!status) status = ft_buffer_zeroed(dev, bytes, &o->first);
   if (!status) status = ft_buffer_zeroed(dev, bytes, &o->second);
@@ -285,6 +333,7 @@ void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
     free((char *)o->groups[i].names);
   free(o->groups);
   free(o->ranges);
+  ft_shards_destroy(&o->shards);
   ft_buffer_destroy(dev, &o->first);
   ft_buffer_destroy(dev, &o->second);
   ft_buffer_destroy(dev, &o->state);
@@ -312,26 +361,34 @@ static filtra_status record_summing(filtra_optimizer *o, bool more, struct ft_su
   s->scale = filtra_graph_input(g, "scale", FILTRA_F32, 1, (int64_t[]){1});
   ft_emit_accumulate(g, flat(g, "gradients", &o->params->gradients, 0, words), s->scale,
                      flat(g, "sums of gradients", &o->sums, 0, words), more);
-  ft_emit_accumulate(g, loss_of(g, o, false), s->scale, loss_of(g, o, true), more);
+  ft_emit_accumulate(g, flat(g, "loss and score", &o->state, LOSS_WORD, LOSS_WORD + 2), s->scale,
+                     flat(g, "sums", &o->state, LOSS_SUM_WORD, LOSS_SUM_WORD + 2), more);
   return filtra_graph_compile(g);
 }
 
-static filtra_status get_summing(filtra_optimizer *o, struct ft_summing **out) {
+static filtra_status get_summing(filtra_optimizer *o, bool more, struct ft_summing **out) {
   filtra_device *dev = o->params->device;
-  bool more = o->summed > 0;
   struct ft_summing *s = *out = more ? &o->more_summing : &o->first_summing;
   if (s->graph) return FILTRA_OK;
-  if (!o->sums.size) FT_TRY(ft_buffer_zeroed(dev, o->params->trained_bytes, &o->sums));
+  FT_TRY(make_sums(o));
   FT_TRY(filtra_graph_create(dev, &(filtra_graph_options){.slots = FT_IN_FLIGHT + 1}, &s->graph));
   filtra_status status = record_summing(o, more, s);
   if (status) filtra_graph_destroy(&s->graph);
   return status;
 }
 
+filtra_status ft_optimizer_prepare_update(filtra_optimizer *o, bool sums) {
+  ft_update *u;
+  struct ft_summing *s;
+  if (sums) FT_TRY(get_summing(o, false, &s));
+  if (sums) FT_TRY(get_summing(o, true, &s));
+  return get_update(o, sums, &u);
+}
+
 filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer, float scale) {
   struct ft_summing *s;
   FT_NEED(optimizer);
-  FT_TRY(get_summing(optimizer, &s));
+  FT_TRY(get_summing(optimizer, optimizer->summed > 0, &s));
   FT_TRY(filtra_graph_set(s->graph, s->scale, &scale));
   FT_TRY(filtra_graph_submit(s->graph, NULL));
   optimizer->summed++;
@@ -353,6 +410,7 @@ filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt) {
   ft_step_metrics m;
   FT_TRY(filtra_graph_wait(p.graph, p.ticket));
   FT_TRY(filtra_graph_get(p.graph, p.metrics, &m));
+  if (p.score) FT_TRY(filtra_graph_get(p.graph, p.score, &o->last_score));
   *halt = m.halt;
   if (m.halt) return FILTRA_OK;
   memmove(o->pending, o->pending + 1, --o->pending_count * sizeof p);
@@ -407,6 +465,26 @@ static filtra_status set_inputs(const filtra_optimizer *o, const ft_update *u,
   return FILTRA_OK;
 }
 
+filtra_status ft_optimizer_sums(filtra_optimizer *o, float sums[2]) {
+  return ft_download(o->params->device, &o->state, LOSS_SUM_WORD * sizeof(float), sums,
+                     2 * sizeof *sums);
+}
+
+filtra_status ft_optimizer_update_shard(filtra_optimizer *o, const ft_step_metrics *metrics) {
+  ft_update *u;
+  FT_TRY(get_update(o, true, &u));
+  ft_schedule_point point = ft_schedule_at(&o->options, o->steps);
+  FT_TRY(set_inputs(o, u, point));
+  FT_TRY(filtra_graph_set(u->graph, u->metrics, metrics));
+  FT_TRY(filtra_graph_run(u->graph));
+  o->steps++;
+  o->last = (filtra_optimizer_result){.step = o->steps,
+                                      .loss = metrics->loss,
+                                      .gradient_norm = metrics->gradient_norm,
+                                      .learning_rate = (float)point.learning_rate};
+  return FILTRA_OK;
+}
+
 filtra_status filtra_optimizer_step(filtra_optimizer *optimizer) {
   filtra_optimizer *o = optimizer;
   ft_update *u;
@@ -418,7 +496,8 @@ filtra_status filtra_optimizer_step(filtra_optimizer *optimizer) {
   ft_pending_update p = {.step = o->steps + 1,
                          .learning_rate = (float)point.learning_rate,
                          .graph = u->graph,
-                         .metrics = u->metrics};
+                         .metrics = u->metrics,
+                         .score = u->score};
   FT_TRY(filtra_graph_submit(u->graph, &p.ticket));
   o->pending[o->pending_count++] = p;
   o->steps++;

@@ -4,6 +4,7 @@
 
 #include "graph/parameters_file.h"
 #include "ops/optimizer.h"
+#include "train/ranks.h"
 
 /* Two steps in flight: the host prepares step t+1 while the device runs step t. */
 enum { FT_IN_FLIGHT = 2 };
@@ -13,7 +14,7 @@ typedef struct ft_pending_update {
   uint64_t ticket, step;
   float learning_rate;
   filtra_graph *graph;
-  filtra_tensor *metrics;
+  filtra_tensor *metrics, *score; /* score: of updates by sums; else NULL */
 } ft_pending_update;
 
 /** Parameters side by side in the flat buffers that are treated alike, in words. */
@@ -27,6 +28,7 @@ typedef struct ft_parameter_range {
 typedef struct ft_update {
   filtra_graph *graph;              /* made on first use */
   filtra_tensor **inputs, *metrics; /* inputs by group */
+  filtra_tensor *score;             /* of an update by sums */
 } ft_update;
 
 struct filtra_optimizer {
@@ -36,9 +38,10 @@ struct filtra_optimizer {
   size_t group_count;
   ft_parameter_range *ranges;
   size_t range_count;
-  ft_buffer first, second; /* moments, parallel to the gradients */
-  ft_buffer state;         /* halt state, the last run's loss, the sum of losses */
-  ft_buffer sums;          /* of gradients; made on first use */
+  ft_buffer first, second;  /* moments, parallel to the gradients */
+  ft_buffer state;          /* halt state, the last run's loss, the sum of losses */
+  ft_buffer sums;           /* of gradients; made on first use */
+  struct ft_shards *shards; /* over several ranks: moments are this one's shard; NULL: alone */
   ft_update by_gradients, by_sums;
   struct ft_summing {
     filtra_graph *graph;
@@ -49,7 +52,37 @@ struct filtra_optimizer {
   uint32_t pending_count;
   uint64_t steps;
   filtra_optimizer_result last;
+  float last_score; /* of the same step, where gradients were summed */
 };
+
+/** filtra_optimizer_create over several ranks; `ranks` NULL: alone. */
+filtra_status ft_optimizer_create(filtra_parameters *params,
+                                  const filtra_optimizer_options *options, const ft_ranks *ranks,
+                                  filtra_optimizer **out);
+/** Sums of losses and scores that filtra_optimizer_accumulate left. */
+filtra_status ft_optimizer_sums(filtra_optimizer *o, float sums[2]);
+/** The update of this rank's shard by the sums there; waits for it and counts the step. */
+filtra_status ft_optimizer_update_shard(filtra_optimizer *o, const ft_step_metrics *metrics);
+
+/* ---- several ranks (train/shards.c); all collective ---- */
+
+filtra_status ft_shards_create(const filtra_parameters *params, const ft_ranks *ranks,
+                               struct ft_shards **out);
+void ft_shards_destroy(struct ft_shards **shards);
+/** This rank's floats of the flat buffers. */
+void ft_shards_own(const struct ft_shards *s, uint64_t *begin, uint64_t *end);
+/** A whole step by the sums of all ranks. `batch` is a number of the batch that must be the same
+ * everywhere; *stopped: some rank wants to `stop`. Fails with NONFINITE on all ranks; then nothing
+ * has changed. */
+filtra_status ft_shards_step(filtra_optimizer *o, uint64_t batch, bool stop, bool *stopped);
+/** Fails with RANK where any rank's weights are not rank 0's, bit for bit. */
+filtra_status ft_shards_compare(filtra_optimizer *o);
+/** Rank 0 gets a buffer in host memory with all shards of a moment; the others send theirs. */
+filtra_status ft_shards_collect(filtra_optimizer *o, const ft_buffer *shard, ft_buffer *whole);
+/** This rank's shard from the whole. */
+filtra_status ft_shards_take(filtra_optimizer *o, const ft_buffer *whole, const ft_buffer *shard);
+/** Whether this rank writes files. */
+bool ft_shards_writes(const filtra_optimizer *o);
 
 /** Waits for the oldest step. Where the device held it back, *halt says what was not finite
  * (FT_HALT_*), and nothing else has happened: ft_optimizer_recover goes on. */
@@ -58,8 +91,10 @@ filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt);
 filtra_status ft_optimizer_recover(filtra_optimizer *o);
 /** "the loss" or "the gradient norm". */
 const char *ft_halt_name(uint32_t halt);
-/** Builds the update by the last run's gradients, if it is not there yet. */
-filtra_status ft_optimizer_prepare_update(filtra_optimizer *o);
+/** Builds the update by the last run's gradients, or by their sums, if it is not there yet. */
+filtra_status ft_optimizer_prepare_update(filtra_optimizer *o, bool sums);
+/** As filtra_optimizer_watch, for the score [1] that is summed with the losses. */
+filtra_status ft_optimizer_watch_score(filtra_optimizer *o, filtra_graph *g, filtra_tensor *score);
 
 /** filtra_optimizer_save with metadata. */
 filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,

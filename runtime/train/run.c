@@ -36,7 +36,8 @@ typedef struct run {
   double lowest_loss;              /* of the validation; < 0: none */
   uint64_t waited;                 /* evaluations since then */
   bool saved;                      /* the folder has this run's best model */
-  bool stop;                       /* the caller asked for it */
+  bool wants_stop, stop;           /* the caller asks for it; all ranks know */
+  bool writes;                     /* alone, or rank 0 */
 } run;
 
 static filtra_status name_files(run *r) {
@@ -45,6 +46,11 @@ static filtra_status name_files(run *r) {
   r->checkpoint_path = ft_path_join(r->options->folder, FILTRA_RUN_CHECKPOINT);
   return r->config_path && r->model_path && r->checkpoint_path ? FILTRA_OK
                                                                : FILTRA_ERROR_HOST_MEMORY;
+}
+
+/* NULL: alone. */
+static const ft_ranks *ranks_of(const run *r) {
+  return r->trainer->ranks.transport ? &r->trainer->ranks : NULL;
 }
 
 /* ---- evaluation ---- */
@@ -98,7 +104,8 @@ static filtra_status evaluate(run *r) {
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   if (filtra_dataset_get_info(r->data)->count[FILTRA_VAL]) {
     filtra_evaluation e;
-    FT_TRY(filtra_evaluate(r->model, r->data, FILTRA_VAL, (uint32_t)r->config.batch_size, &e));
+    FT_TRY(ft_evaluate_shared(r->model, r->data, FILTRA_VAL, (uint32_t)r->config.batch_size,
+                              ranks_of(r), &e));
     p->validation_loss = e.loss;
     p->validation_accuracy = e.accuracy;
     p->validation_absolute_error = e.absolute_error;
@@ -111,7 +118,8 @@ static filtra_status evaluate(run *r) {
     }
     FT_TRY(ft_metrics_validation(r->metrics, p));
   }
-  if (!better) return FILTRA_OK;
+  if (!r->writes) r->saved = r->saved || better;
+  if (!better || !r->writes) return FILTRA_OK;
   FT_TRY(forget_evaluations(r));
   return save_model(r);
 }
@@ -237,7 +245,9 @@ static filtra_status prepare_graphs(run *r) {
   while (count-- > 0) {
     filtra_status status = filtra_trainer_prepare(r->trainer, r->config.batch_size, lengths[count]);
     if (status == FILTRA_ERROR_DEVICE_MEMORY)
-      ft_fail_context(status, "training with \"batch_size\" %lld and sequences of %u tokens",
+      ft_fail_context(status,
+                      "training with \"batch_size\" %lld and sequences of %u tokens (filtra train "
+                      "--plan says what would make it fit)",
                       (long long)r->config.batch_size, lengths[count]);
     FT_TRY(status);
   }
@@ -272,6 +282,9 @@ static filtra_status make_loader(run *r) {
 static filtra_status make_trainer(run *r) {
   filtra_train_options options =
       ft_run_train_options(&r->config, r->total, filtra_loader_batches(r->loader));
+  options.transport = r->options->transport;
+  options.share = r->options->share;
+  options.deadline = r->options->deadline;
   FT_TRY(ft_model_new(r->device, &r->config.model, (uint64_t)r->config.seed, &r->model));
   FT_TRY(filtra_trainer_create(r->model, &options, &r->trainer));
   r->trainer->finished = step_finished;
@@ -310,15 +323,44 @@ static filtra_status begin(run *r) {
 /* Nothing is read before no other process can be writing it. */
 static filtra_status reopen_folder(run *r) {
   FT_TRY(ft_run_check_folder(r->options->folder));
-  FT_TRY(ft_metrics_open(r->options->folder, &r->metrics));
+  if (r->writes) FT_TRY(ft_metrics_open(r->options->folder, &r->metrics));
   return read_checkpoint(r);
+}
+
+/* Ranks that do not train the same run would end in a muddle. */
+static filtra_status join_ranks(run *r) {
+  typedef struct introduction {
+    char id[sizeof r->identity.id], version[16];
+    uint64_t step;
+  } introduction;
+  const filtra_transport *t = r->options->transport;
+  introduction *all = ft_calloc((size_t)t->size, sizeof *all), *own = all ? all + t->rank : NULL;
+  if (!all) return FILTRA_ERROR_HOST_MEMORY;
+  snprintf(own->id, sizeof own->id, "%s", r->identity.id);
+  snprintf(own->version, sizeof own->version, "%s", filtra_version());
+  own->step = filtra_trainer_steps(r->trainer);
+  filtra_status status = ft_ranks_gather(ranks_of(r), all, sizeof *all);
+  for (int i = 0; i < t->size && !status; i++)
+    if (strcmp(all[i].id, own->id) || strcmp(all[i].version, own->version) ||
+        all[i].step != own->step)
+      status =
+          ft_fail(FILTRA_ERROR_RANK,
+                  "rank %d has other settings, data or another version of filtra (run %s, step "
+                  "%llu, version %s) than rank %d (%s, %llu, %s)",
+                  i, all[i].id, (unsigned long long)all[i].step, all[i].version, t->rank, own->id,
+                  (unsigned long long)own->step, own->version);
+  free(all);
+  return status;
 }
 
 static filtra_status open_run(run *r) {
   const filtra_run_options *o = r->options;
   r->begins = o->config != NULL;
   FT_TRY(name_files(r));
-  FT_TRY(o->config ? ft_run_check_vacant(o->folder) : reopen_folder(r));
+  if (!o->config)
+    FT_TRY(reopen_folder(r));
+  else if (r->writes)
+    FT_TRY(ft_run_check_vacant(o->folder));
   FT_TRY(read_config(r));
   FT_TRY(ft_run_open_data(&r->config, NULL, FILTRA_TRAIN, &r->data));
   FT_TRY(ft_run_config_fit(&r->config, r->context, r->data));
@@ -328,7 +370,11 @@ static filtra_status open_run(run *r) {
   filtra_status status = make_trainer(r);
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
-  FT_TRY(r->begins ? begin(r) : restore_checkpoint(r));
+  if (!r->begins) FT_TRY(restore_checkpoint(r));
+  if (ranks_of(r)) FT_TRY(join_ranks(r)); /* before anything is written, and after it was read */
+  if (r->writes && r->begins) FT_TRY(begin(r));
+  if (ranks_of(r)) FT_TRY(ft_ranks_barrier(ranks_of(r))); /* the run has its folder */
+  if (!r->writes) return FILTRA_OK;
   ft_run_clean_folder(o->folder);
   if (!r->begins) FT_TRY(ft_metrics_rewind(r->metrics, r->progress.step));
   return ft_run_write_about(o->folder, r->model);
@@ -339,7 +385,8 @@ static filtra_status open_run(run *r) {
 static void report(run *r) {
   filtra_run_progress *p = &r->progress;
   ft_metrics_speed(r->metrics, p);
-  if (r->options->progress && !r->options->progress(r->options->user, p)) r->stop = true;
+  if (r->options->progress && !r->options->progress(r->options->user, p)) r->wants_stop = true;
+  r->stop = ranks_of(r) ? r->trainer->stopped : r->wants_stop;
   p->evaluated = false;
 }
 
@@ -360,6 +407,7 @@ static filtra_status train(run *r) {
   while (filtra_trainer_steps(r->trainer) < r->progress.steps && !r->stop) {
     filtra_batch batch;
     FT_TRY(filtra_loader_next(r->loader, &batch));
+    r->trainer->wants_stop = r->wants_stop;
     FT_TRY(filtra_trainer_step(r->trainer, &batch, NULL));
     ft_metrics_count(r->metrics, &batch);
     uint64_t step = filtra_trainer_steps(r->trainer);
@@ -385,6 +433,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   if (!r) return FILTRA_ERROR_HOST_MEMORY;
   r->device = device;
   r->options = options;
+  r->writes = !options->transport || options->transport->rank == 0;
   r->best_accuracy = r->best_loss = r->lowest_loss = -1.0;
   r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
   r->progress.seconds_left = -1.0;

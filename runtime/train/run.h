@@ -5,6 +5,7 @@
 #include "data/dataset.h"
 #include "train/config.h"
 #include "train/metrics.h"
+#include "train/ranks.h"
 
 #include <filtra/run.h>
 
@@ -51,5 +52,9 @@ filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device
 filtra_status ft_run_write_about(const char *folder, filtra_model *model);
 /** Removes what a run that was killed left half-written. */
 void ft_run_clean_folder(const char *folder);
+/** filtra_evaluate by all ranks together, which come to the same result; `ranks` NULL: alone. */
+filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
+                                 filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
+                                 filtra_evaluation *result);
 
 #endif

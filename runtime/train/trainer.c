@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include "base/memory.h"
+#include "base/rng.h"
 #include "gpu/tuning.h"
 
 #include <stdlib.h>
@@ -43,22 +44,45 @@ static filtra_status record_graph(filtra_trainer *t, ft_batch_graph *b) {
                                                      .slots = FT_IN_FLIGHT + 1,
                                                      .training = true},
                              &b->graph));
+  ft_graph_set_recompute(b->graph, (ft_recompute)t->recompute);
   ft_batch_graph_open(t->model, b, &auxiliary);
   FT_TRY(ft_batch_graph_judge(t->model, b, t->label_smoothing, auxiliary));
   FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, NULL));
+  if (b->part) FT_TRY(ft_optimizer_watch_score(t->optimizer, b->graph, b->score));
   return filtra_optimizer_watch(t->optimizer, b->graph, b->loss);
+}
+
+/* Whether a batch takes more than one run, here or on several ranks. */
+static bool in_parts(const filtra_trainer *t) {
+  return t->accumulate > 1 || t->ranks.transport;
 }
 
 /* All of a trainer's graphs are cut as those of its first step, or a checkpoint's. */
 static filtra_status build_graph(filtra_trainer *t, int64_t size, int64_t length,
                                  ft_batch_graph *b) {
-  *b = (ft_batch_graph){.size = size, .length = length};
+  *b = (ft_batch_graph){.size = size, .length = length, .judged = true, .part = in_parts(t)};
   ft_tuning *before = ft_tuning_use(t->model->device, t->tuning);
   filtra_status status = record_graph(t, b);
   ft_tuning_use(t->model->device, before);
   return status;
 }
 
+/* This rank's samples of a batch. */
+static void own_samples(const filtra_trainer *t, int64_t size, int64_t *first, int64_t *end) {
+  int rank = t->ranks.transport ? t->ranks.transport->rank : 0;
+  if (!t->shares) return;
+  *first = (int64_t)(t->shares[rank] * (double)size + 0.5);
+  *end = (int64_t)(t->shares[rank + 1] * (double)size + 0.5);
+}
+
+/* Samples of a part; the last part of a batch may have fewer. */
+static int64_t part_size(const filtra_trainer *t, int64_t size) {
+  int64_t first = 0, end = size;
+  own_samples(t, size, &first, &end);
+  return (end - first + t->accumulate - 1) / t->accumulate;
+}
+
+/* The graph for batches of that shape, or for their parts. */
 static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
                                ft_batch_graph **out) {
   int64_t longest = t->model->options.max_length;
@@ -67,6 +91,13 @@ static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
                    "trainer: a batch of %lld sequences of %lld tokens; accepted are at least 1 and "
                    "at most %lld tokens (max_length)",
                    (long long)size, (long long)length, (long long)longest);
+  int64_t whole = size;
+  size = part_size(t, size);
+  if (size < 1)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "trainer: of a batch of %lld samples rank %d has none; take a larger batch, "
+                   "fewer ranks or other shares",
+                   (long long)whole, t->ranks.transport->rank);
   for (size_t i = 0; i < t->graph_count; i++) {
     *out = t->graphs[i];
     if ((*out)->size == size && (*out)->length == length) return FILTRA_OK;
@@ -89,17 +120,39 @@ filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size, int6
   FT_NEED(trainer);
   ft_batch_graph *graph;
   FT_TRY(graph_for(trainer, size, length, &graph));
-  return ft_optimizer_prepare_update(trainer->optimizer);
+  return ft_optimizer_prepare_update(trainer->optimizer, in_parts(trainer));
 }
 
 filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length) {
   ft_batch_graph graph;
-  filtra_status status = build_graph(trainer, size, length, &graph);
+  filtra_status status = build_graph(trainer, part_size(trainer, size), length, &graph);
   ft_batch_graph_close(&graph);
   return status;
 }
 
 /* ---- life ---- */
+
+/* Every rank says how much of a batch it takes. */
+static filtra_status join_ranks(filtra_trainer *t, const filtra_train_options *options) {
+  const filtra_transport *transport = options->transport;
+  if (!(options->share >= 0.0f && options->share <= 1e6f))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: share is %g, accepted are 0 to 1000000",
+                   (double)options->share);
+  if (!(options->deadline >= 0.0f && options->deadline <= 1e9f))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: deadline is %g, accepted are 0 to 1e9 seconds",
+                   (double)options->deadline);
+  if (!transport || transport->size < 2) return FILTRA_OK;
+  t->ranks = (ft_ranks){transport, options->deadline > 0.0f ? (double)options->deadline : 300.0};
+  t->shares = ft_calloc((size_t)transport->size + 1, sizeof *t->shares);
+  if (!t->shares) return FILTRA_ERROR_HOST_MEMORY;
+  t->shares[transport->rank + 1] = options->share > 0.0f ? (double)options->share : 1.0;
+  FT_TRY(ft_ranks_gather(&t->ranks, t->shares + 1, sizeof *t->shares));
+  for (int i = 0; i < transport->size; i++)
+    t->shares[i + 1] += t->shares[i];
+  for (int i = 0; i <= transport->size; i++)
+    t->shares[i] /= t->shares[transport->size];
+  return FILTRA_OK;
+}
 
 filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_options *options,
                                     filtra_trainer **out) {
@@ -110,14 +163,28 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   if (!options) options = &defaults;
   FT_TRY(FT_CHECK_RESERVED(filtra_train_options, options));
   FT_TRY(check_smoothing(model, options->label_smoothing));
+  if (options->accumulate > FT_MOST_PARTS)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: accumulate is %llu, accepted are 0 to %d",
+                   (unsigned long long)options->accumulate, FT_MOST_PARTS);
+  if (options->loss_chunks > FT_MOST_CHUNKS)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: loss_chunks is %llu, accepted are 0 to %d",
+                   (unsigned long long)options->loss_chunks, FT_MOST_CHUNKS);
+  if ((unsigned)options->recompute > FILTRA_RECOMPUTE_BLOCKS)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: recompute is %d, accepted are 0 to %d",
+                   (int)options->recompute, FILTRA_RECOMPUTE_BLOCKS);
   filtra_trainer *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
   t->label_smoothing = options->label_smoothing;
   t->seed = options->seed;
+  t->recompute = options->recompute;
+  model->loss_chunks = (int64_t)options->loss_chunks;
+  t->accumulate = options->accumulate > 1 ? (int64_t)options->accumulate : 1;
   t->tuning = ft_tuning_hold(ft_tuning_of(model->device));
   const filtra_optimizer_options o = optimizer_options(options);
-  filtra_status status = filtra_optimizer_create(model->params, &o, &t->optimizer);
+  filtra_status status = join_ranks(t, options);
+  const ft_ranks *ranks = t->ranks.transport ? &t->ranks : NULL;
+  if (!status) status = ft_optimizer_create(model->params, &o, ranks, &t->optimizer);
   if (status) filtra_trainer_destroy(&t);
   *out = t;
   return status;
@@ -136,6 +203,7 @@ void filtra_trainer_destroy(filtra_trainer **trainer) {
   filtra_trainer *t = *trainer;
   ft_trainer_forget_graphs(t);
   free(t->graphs);
+  free(t->shares);
   ft_tuning_release(&t->tuning);
   filtra_optimizer_destroy(&t->optimizer);
   free(t);
@@ -159,7 +227,7 @@ static filtra_status fail_nonfinite(filtra_trainer *t, uint32_t halt) {
   const ft_pending_step p = t->pending[0];
   uint64_t step = t->optimizer->pending[0].step;
   const char *name = NULL;
-  FT_TRY(ft_graph_find_nonfinite(p.graph->graph, p.ticket, &name));
+  if (!p.graph->part) FT_TRY(ft_graph_find_nonfinite(p.graph->graph, p.ticket, &name));
   FT_TRY(ft_optimizer_recover(t->optimizer));
   return ft_fail(FILTRA_ERROR_NONFINITE,
                  "step %llu: %s holds a NaN or an infinity; the weights are those before this "
@@ -167,24 +235,63 @@ static filtra_status fail_nonfinite(filtra_trainer *t, uint32_t halt) {
                  (unsigned long long)step, name ? name : ft_halt_name(halt));
 }
 
-/* Waits for the oldest step and takes its metrics. */
-static filtra_status finish_oldest(filtra_trainer *t) {
-  ft_pending_step p = t->pending[0];
-  uint32_t halt;
-  float score;
-  FT_TRY(filtra_graph_wait(p.graph->graph, p.ticket));
-  FT_TRY(filtra_graph_get(p.graph->graph, p.graph->score, &score));
-  FT_TRY(ft_optimizer_finish_oldest(t->optimizer, &halt));
-  if (halt) return fail_nonfinite(t, halt);
+static void take_result(filtra_trainer *t, float score) {
   const filtra_optimizer_result *r = &t->optimizer->last;
   bool regression = t->model->options.task == FT_TASK_REGRESSION;
-  memmove(t->pending, t->pending + 1, t->optimizer->pending_count * sizeof p);
   t->last = (filtra_step_metrics){.step = r->step,
                                   .loss = r->loss,
                                   .accuracy = regression ? 0.0f : score,
                                   .absolute_error = regression ? score : 0.0f,
                                   .gradient_norm = r->gradient_norm,
                                   .learning_rate = r->learning_rate};
+}
+
+/* Waits for the oldest step and takes its metrics. */
+static filtra_status finish_oldest(filtra_trainer *t) {
+  ft_pending_step p = t->pending[0];
+  uint32_t halt;
+  float score = 0.0f;
+  if (!p.graph->part) {
+    FT_TRY(filtra_graph_wait(p.graph->graph, p.ticket));
+    FT_TRY(filtra_graph_get(p.graph->graph, p.graph->score, &score));
+  }
+  FT_TRY(ft_optimizer_finish_oldest(t->optimizer, &halt));
+  if (halt) return fail_nonfinite(t, halt);
+  if (p.graph->part) score = t->optimizer->last_score;
+  memmove(t->pending, t->pending + 1, t->optimizer->pending_count * sizeof p);
+  take_result(t, score);
+  return t->finished ? t->finished(t->user, &t->last) : FILTRA_OK;
+}
+
+/* A run for each part, whose gradients, losses and scores add up to the batch's. */
+static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const filtra_batch *batch) {
+  double weight = ft_batch_weight(t->model, batch);
+  filtra_optimizer_skip(t->optimizer); /* what a step that failed has left */
+  int64_t first = 0, end = batch->size;
+  own_samples(t, batch->size, &first, &end);
+  for (; first < end; first += b->size) {
+    int64_t left = end - first;
+    FT_TRY(ft_batch_graph_set_part(b, batch, first, left < b->size ? left : b->size, weight));
+    FT_TRY(filtra_graph_submit(b->graph, NULL));
+    FT_TRY(filtra_optimizer_accumulate(t->optimizer, 1.0f));
+  }
+  return FILTRA_OK;
+}
+
+/* A number that tells batches apart. */
+static uint64_t batch_number(const filtra_batch *batch) {
+  uint64_t hash = ft_hash_bytes(batch->size, batch->lengths, batch->size * sizeof(int32_t));
+  return batch->indices ? ft_hash_bytes(hash, batch->indices, batch->size * sizeof *batch->indices)
+                        : hash;
+}
+
+/* A step of all ranks; it is done when this returns. */
+static filtra_status take_shared_step(filtra_trainer *t, ft_batch_graph *b,
+                                      const filtra_batch *batch) {
+  filtra_graph_set_step(b->graph, t->seed, t->optimizer->steps);
+  FT_TRY(submit_parts(t, b, batch));
+  FT_TRY(ft_shards_step(t->optimizer, batch_number(batch), t->wants_stop, &t->stopped));
+  take_result(t, t->optimizer->last_score);
   return t->finished ? t->finished(t->user, &t->last) : FILTRA_OK;
 }
 
@@ -192,8 +299,12 @@ static filtra_status submit_step(filtra_trainer *t, ft_batch_graph *b, const fil
   filtra_optimizer *o = t->optimizer;
   ft_pending_step p = {.graph = b};
   filtra_graph_set_step(b->graph, t->seed, o->steps);
-  FT_TRY(ft_batch_graph_set(b, batch, true));
-  FT_TRY(filtra_graph_submit(b->graph, &p.ticket));
+  if (b->part) {
+    FT_TRY(submit_parts(t, b, batch));
+  } else {
+    FT_TRY(ft_batch_graph_set(b, batch, true));
+    FT_TRY(filtra_graph_submit(b->graph, &p.ticket));
+  }
   FT_TRY(filtra_optimizer_step(o));
   t->pending[o->pending_count - 1] = p;
   return FILTRA_OK;
@@ -206,9 +317,9 @@ filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *b
   ft_batch_graph *graph = NULL;
   FT_TRY(ft_model_check_batch(t->model, batch, true));
   FT_TRY(graph_for(t, batch->size, batch->length, &graph));
-  FT_TRY(ft_optimizer_prepare_update(t->optimizer));
+  FT_TRY(ft_optimizer_prepare_update(t->optimizer, in_parts(t)));
   if (t->optimizer->pending_count == FT_IN_FLIGHT) FT_TRY(finish_oldest(t));
-  FT_TRY(submit_step(t, graph, batch));
+  FT_TRY(t->ranks.transport ? take_shared_step(t, graph, batch) : submit_step(t, graph, batch));
   if (metrics) *metrics = t->last;
   return FILTRA_OK;
 }

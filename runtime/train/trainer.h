@@ -7,6 +7,9 @@
 
 #include <filtra/train.h>
 
+/* As many samples as a batch may have. */
+enum { FT_MOST_PARTS = 65535, FT_MOST_CHUNKS = 4096 };
+
 /** A step under way: the run of its graph, behind which the optimizer's update runs. */
 typedef struct ft_pending_step {
   ft_batch_graph *graph;
@@ -17,6 +20,11 @@ struct filtra_trainer {
   filtra_model *model;
   float label_smoothing;
   uint64_t seed; /* of dropout */
+  filtra_recompute recompute;
+  ft_ranks ranks;           /* transport NULL: alone */
+  double *shares;           /* [size + 1]: where each rank's share of a batch begins, 0 to 1 */
+  bool wants_stop, stopped; /* this rank, for the next step; any rank, at the last one */
+  int64_t accumulate;       /* parts of a batch, one run each; 1: batches are whole */
   filtra_optimizer *optimizer;
   ft_batch_graph *
       *graphs; /* forward, loss, backward; each on its own: pending steps point at them */

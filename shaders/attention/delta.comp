@@ -1,6 +1,6 @@
 #version 450
 // delta[b,h,i] = <dy_i, y_i>, which is sum_j P_ij dP_ij (Dao et al. 2022, appendix B). result_0: y,
-// read only. One invocation per row of [B,H,Nq].
+// read only. One invocation per row of [B,Nq,H], whose neighbours' rows follow in memory.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "attention/problem.glsl"
@@ -9,16 +9,20 @@ void main() {
   const uint stride = gl_WorkGroupSize.x * gl_NumWorkGroups.x;
   for (uint row = gl_GlobalInvocationID.x; row < args.batches * HEADS * args.queries;
        row += stride) {
-    const uint head = row / args.queries;
-    const uint first = row % args.queries * HEADS * VALUE;
-    Matrix y = like_y(args.result_0, head / HEADS, head % HEADS);
-    Matrix dy = like_y(args.dy, head / HEADS, head % HEADS);
+    const uint token = row / HEADS, h = row % HEADS;
     float sum = 0;
-    uint c = 0;
+    uint quad = row * ((VALUE + 3) / 4), c = 0;
     do {
-      sum += y.base.v[first + c] * dy.base.v[first + c];
-      c++;
+      if (WIDE) {
+        const vec4 y = by_fours(args.result_0).v[quad], dy = by_fours(args.dy).v[quad];
+        [[unroll]] for (uint k = 0; k < 4; ++k) sum += y[k] * dy[k];
+        c += 4;
+        quad++;
+      } else {
+        sum += args.result_0.v[row * VALUE + c] * args.dy.v[row * VALUE + c];
+        c++;
+      }
     } while (c < VALUE);
-    args.delta.v[row] = sum;
+    args.delta.v[(token / args.queries * HEADS + h) * args.queries + token % args.queries] = sum;
   }
 }

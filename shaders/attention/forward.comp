@@ -2,7 +2,7 @@
 //@variant lanes -DFILTRA_LANES=1
 // y = softmax(scale q k^T + bias) v with an online softmax (Milakov & Gimelshein 2018): a workgroup
 // takes TILE_ROWS queries and walks over the keys once. result_0: y. lse [B,H,Nq]: log-sum-exp of
-// each query's scores, 0 where it sees no key.
+// each query's scores, 0 where it sees no key; written, or read where it is KNOWN.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
@@ -18,7 +18,7 @@ void main() {
 
   float sum[OWN_ROWS][OWN_WIDTH], top[OWN_ROWS], total[OWN_ROWS];
   clear(sum);
-  start_rows(top, total);
+  start_rows(top, total, head, query);
   uint key = 0;
   if (key_end > 0) do {
       float t[OWN_ROWS][OWN_COLS];

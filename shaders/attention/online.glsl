@@ -5,9 +5,12 @@
 // below e^8, the quotient is the same, and tiles that need no rescaling are the rule.
 const float HEADROOM = 8;
 
-void start_rows(out float top[OWN_ROWS], out float total[OWN_ROWS]) {
+// head = b * HEADS + h.
+void start_rows(out float top[OWN_ROWS], out float total[OWN_ROWS], uint head, uint query) {
   for_rows(r) {
-    top[r] = LOWEST;
+    top[r] = LOWEST / 2;
+    if (KNOWN)
+      top[r] = args.lse.v[head * args.queries + min(query + tile_row(r), args.queries - 1)];
     total[r] = 0;
   }
 }
@@ -30,8 +33,8 @@ void weigh_tile(inout float t[OWN_ROWS][OWN_COLS], inout float sum[OWN_ROWS][OWN
       largest[r] = max(largest[r], t[r][c]);
     }
   }
-  for_rows(r) above = above || largest[r] > top[r] + HEADROOM;
-  if (any_invocation(above)) {
+  if (!KNOWN) for_rows(r) above = above || largest[r] > top[r] + HEADROOM;
+  if (!KNOWN && any_invocation(above)) {
     rows_max(largest);
     for_rows(r) {
       const float next = max(top[r], largest[r]), shrink = exp(top[r] - next);
@@ -48,10 +51,15 @@ void weigh_tile(inout float t[OWN_ROWS][OWN_COLS], inout float sum[OWN_ROWS][OWN
   for_rows(r) for_cols(c) t[r][c] *= f[r][c];
 }
 
-// Stores each row's log-sum-exp, 0 where it saw no key, and makes its total the sums' factor.
+// Stores each row's log-sum-exp, 0 where it saw no key, and makes its total the sums' factor. Where
+// it is known the weights are already divided.
 void finish_rows(float top[OWN_ROWS], inout float total[OWN_ROWS], uint head, uint query) {
-  rows_sum(total);
+  if (!KNOWN) rows_sum(total);
   for_rows(r) {
+    if (KNOWN) {
+      total[r] = 1;
+      continue;
+    }
     const uint i = query + tile_row(r);
     if (tile_col(0) == 0 && i < args.queries)
       args.lse.v[head * args.queries + i] = total[r] > 0 ? top[r] + log(total[r]) : 0;

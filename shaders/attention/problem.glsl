@@ -24,6 +24,8 @@ const bool ADD_1 = (FLAGS & 64) != 0;
 const bool WANT_0 = (FLAGS & 128) != 0;
 const bool WANT_1 = (FLAGS & 256) != 0;
 const bool PAIRED = (FLAGS & 512) != 0;
+const bool KNOWN = (FLAGS & 1024) != 0;  // forward: the log-sum-exp is given
+const bool PART = (FLAGS & 0x40000000u) != 0;  // of a batch: see whole_element
 const bool WIDE = (FLAGS & 0x80000000u) != 0;  // rows of q, k, v and dy are whole vec4
 
 #ifdef FILTRA_HEADS
@@ -87,12 +89,13 @@ Matrix like_y(F32 t, uint b, uint h) {
                 HEADS * VALUE);
 }
 
-// Scores at or below this stand for "not seen" and weigh exactly 0; running maxima start here.
+// Scores at or below this stand for "not seen". They weigh exactly 0, since running maxima start
+// far above it and exp gives 0 there.
 const float LOWEST = -1e38;
 
 bool key_kept(uint b, uint key) {
-  if (key >= args.keys) return false;
-  return !MASKED || args.mask.v[b * args.keys + key] > 0;
+  const float mask = MASKED ? args.mask.v[b * args.keys + min(key, args.keys - 1)] : 1;
+  return key < args.keys && mask > 0;
 }
 
 bool causally_seen(uint query, uint key) {
@@ -128,7 +131,7 @@ float score(bool seen, float product, uint origin, uint query, uint key) {
 }
 
 // exp(s - shift), where shift is a row's running maximum or its log-sum-exp.
-float weight(float s, float shift) { return s <= LOWEST ? 0 : exp(s - shift); }
+float weight(float s, float shift) { return exp(s - shift); }
 
 uvec4 load_random_state() {
   if (RATE == 0) return uvec4(0);
@@ -141,6 +144,7 @@ uvec4 random_state = load_random_state();
 // block's number go into the upper half of the op's, which is a small number.
 vec4 dropout_factors(uint row, uint group) {
   if (RATE == 0) return vec4(1);
+  row = whole_element(args.random, PART ? HEADS * args.queries : 0, row);
   uint high, low, carry;
   umulExtended(row, (args.keys + 3) / 4, high, low);
   low = uaddCarry(low, group, carry);

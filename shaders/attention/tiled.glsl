@@ -1,22 +1,30 @@
-// Score tiles for GPUs: 16 x 8 invocations, of which each holds OWN_ROWS x 4 scores and row sums of
-// OWN_ROWS x OWN_WIDTH in registers. What they share passes through at most 13 KiB of shared
-// memory; no subgroup operations. Every function is called by the whole workgroup and may start
-// with others still reading `staged`.
+// Score tiles for GPUs: DOWN x ACROSS invocations, of which each holds OWN_ROWS x 4 scores and row
+// sums of OWN_ROWS x OWN_WIDTH in registers. What they share passes through shared memory by vec4;
+// no subgroup operations. Every function is called by the whole workgroup and may start with others
+// still reading `staged`.
 //
 // GPUs hide latency with unrolled inner loops; the barriers make CPU drivers' compilers take
 // seconds over them, so loops stay loops and UNROLL says how many steps their bodies take.
-layout(constant_id = 11) const uint UNROLL = 1;
-const uint ACROSS = 8, DOWN = gl_WorkGroupSize.x / ACROSS;
+layout(constant_id = 11) const uint UNROLL = 1;  // 1, 2, 4 or 8
+layout(constant_id = 12) const uint ACROSS = 8;  // a power of two, at least 8
+const uint DOWN = gl_WorkGroupSize.x / ACROSS;
 const uint OWN_COLS = 4;
 const uint TILE_ROWS = DOWN * OWN_ROWS, TILE_COLS = ACROSS * OWN_COLS;
-const uint DEPTH = 16;            // columns of a and b staged at a time for dot products
 const uint BREADTH = TILE_COLS;  // columns of b staged at a time for weighted sums
 const uint OWN_WIDTH = ((HEAD > VALUE ? HEAD : VALUE) + BREADTH - 1) / BREADTH * OWN_COLS;
 
-// Rows are four elements longer than what they hold: columns fall into different banks, and
-// compilers see that an invocation's neighbours lie in one aligned load of four.
-const uint ROW_PITCH = TILE_ROWS + 4, COL_PITCH = TILE_COLS + 4;
-shared float staged[TILE_ROWS * COL_PITCH + TILE_COLS * BREADTH];
+// Columns of a and b staged at a time for dot products, and tokens of b for weighted sums.
+// 32 where both widths fill their last 32, else 16.
+const uint DEPTH = 16 + 16 * ((HEAD - 1) / 16 % 2 & (VALUE - 1) / 16 % 2);
+const uint TOKENS = 32;
+const uint PAIR_STEPS = UNROLL < DEPTH / 4 ? UNROLL : DEPTH / 4;
+
+// In vec4. Rows for dot products are one vec4 longer than what they hold: so those that neighbours
+// read lie in different banks.
+const uint PAIR_PITCH = DEPTH / 4 + 1, SUM_PITCH = TILE_COLS / 4;
+const uint PAIR_SIZE = (TILE_ROWS + TILE_COLS) * PAIR_PITCH;
+const uint SUM_SIZE = (TILE_ROWS + TOKENS) * SUM_PITCH;
+shared vec4 staged[PAIR_SIZE > SUM_SIZE ? PAIR_SIZE : SUM_SIZE];
 
 // What of a tile and of a block of row sums this invocation holds.
 uint across() { return gl_LocalInvocationID.x % ACROSS; }
@@ -27,142 +35,119 @@ uint sum_column(uint n) { return n / OWN_COLS * BREADTH + across() * OWN_COLS + 
 // Votes would need a barrier of their own.
 bool any_invocation(bool x) { return true; }
 
-void share_rows(float x[OWN_ROWS]) {
-  barrier();
-  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) staged[tile_row(r) * ACROSS + across()] = x[r];
-  barrier();
+// Where row r of this invocation lies among vec4 of the tile's rows.
+uint row_quad(uint r) {
+  return OWN_ROWS % 4 == 0 ? tile_row(0) / 4 + r / 4 : tile_row(r) / 4;
 }
-void rows_max(inout float x[OWN_ROWS]) {
-  share_rows(x);
-  uint n = 0;
-  [[dont_unroll]] do {
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u, ++n)
-      [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-        x[r] = max(x[r], staged[tile_row(r) * ACROSS + n]);
-  } while (n < ACROSS);
-}
-void rows_sum(inout float x[OWN_ROWS]) {
-  share_rows(x);
-  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] = 0;
-  uint n = 0;
-  [[dont_unroll]] do {
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u, ++n)
-      [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] += staged[tile_row(r) * ACROSS + n];
-  } while (n < ACROSS);
-}
+uint row_part(uint r) { return OWN_ROWS % 4 == 0 ? r % 4 : tile_row(r) % 4; }
 
-// Four columns from `column`, a multiple of four, of row `row` of m; beyond its ends some others.
+// Makes x[r] the sum or the largest of what a row's invocations have.
+void combine_rows(const bool largest, inout float x[OWN_ROWS]) {
+  const uint pitch = (TILE_ROWS + 3) / 4;
+  barrier();
+  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
+    staged[across() * pitch + row_quad(r)][row_part(r)] = x[r];
+  barrier();
+  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] = largest ? LOWEST : 0;
+  uint n = 0;
+  [[dont_unroll]] do {
+    [[unroll]] for (uint u = 0; u < UNROLL; ++u, ++n)
+      [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
+        const float one = staged[n * pitch + row_quad(r)][row_part(r)];
+        x[r] = largest ? max(x[r], one) : x[r] + one;
+      }
+  } while (n < ACROSS);
+}
+void rows_max(inout float x[OWN_ROWS]) { combine_rows(true, x); }
+void rows_sum(inout float x[OWN_ROWS]) { combine_rows(false, x); }
+
+// Four columns from `column`, a multiple of four, of row `row` of m: of its last row beyond it, and
+// some others beyond its last column.
 vec4 load_four(Matrix m, uint row, uint column) {
-  const uint at = min(row, m.count - 1) * m.stride + min(column, m.width - 4);
-  return F32x4(uvec2(m.base)).v[at / 4];
+  const uint at = min(row, m.count - 1) * m.stride;
+  if (WIDE) return by_fours(m.base).v[(at + min(column, m.width - 4)) / 4];
+  vec4 x;
+  [[unroll]] for (uint k = 0; k < 4; ++k) x[k] = m.base.v[at + min(column + k, m.width - 1)];
+  return x;
 }
 
-// stage_transposed where rows can be loaded as vec4. No workgroup has more than two of them each.
-void stage_transposed_wide(uint to, uint pitch, Matrix m, uint first, uint rows, uint column) {
-  const uint quads = rows * DEPTH / 4, ACROSS_DEPTH = DEPTH / 4;
-  vec4 x[2];
-  [[unroll]] for (uint u = 0; u < 2; ++u)
-    if (u * gl_WorkGroupSize.x < quads) {
-      const uint i = gl_LocalInvocationID.x + u * gl_WorkGroupSize.x;
-      const uint c = column + i % ACROSS_DEPTH * 4;
-      x[u] = load_four(m, first + i / ACROSS_DEPTH, c);
-      if (c >= m.width) x[u] = vec4(0);
-    }
-  [[unroll]] for (uint u = 0; u < 2; ++u)
-    if (gl_LocalInvocationID.x + u * gl_WorkGroupSize.x < quads) {
-      const uint i = gl_LocalInvocationID.x + u * gl_WorkGroupSize.x;
-      [[unroll]] for (uint k = 0; k < 4; ++k)
-        staged[to + (i % ACROSS_DEPTH * 4 + k) * pitch + i / ACROSS_DEPTH] = x[u][k];
-    }
+// Where a tile's column lies for dot products: those that neighbours across read lie side by side.
+uint column_slot(uint column) { return column % OWN_COLS * ACROSS + column / OWN_COLS; }
+
+// Some rows and columns of a matrix, and where they go: as vec4, `across` in a row.
+struct Part {
+  Matrix m;
+  uint first, column, count, across;
+  uint to, pitch;
+  bool slotted, padded;  // see column_slot; 0 beyond the last column, else some others
+};
+
+vec4 load_quad(Part p, uint i) {
+  const uint column = p.column + 4 * (i % p.across);
+  vec4 x = load_four(p.m, p.first + i / p.across, column);
+  if (p.padded)
+    [[unroll]] for (uint k = 0; k < 4; ++k)
+      if (column + k >= p.m.width) x[k] = 0;
+  return x;
 }
 
-// Columns `column` .. + DEPTH - 1 of `rows` rows of m, transposed, 0 beyond the last column.
-void stage_transposed(uint to, uint pitch, Matrix m, uint first, uint rows, uint column) {
-  if (WIDE) {
-    stage_transposed_wide(to, pitch, m, first, rows, column);
+void store_quad(Part p, uint i, vec4 x) {
+  const uint row = i / p.across;
+  staged[p.to + (p.slotted ? column_slot(row) : row) * p.pitch + i % p.across] = x;
+}
+
+// Whole vec4 are all under way before the first is waited for. Where rows are none, and on CPU
+// drivers, there is less to compile.
+void stage(Part p) {
+  const uint MOST_ROUNDS = 8, rounds = (p.count + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+  if (!WIDE) {
+    for (uint i = gl_LocalInvocationID.x; i < p.count; i += gl_WorkGroupSize.x)
+      store_quad(p, i, load_quad(p, i));
     return;
   }
-  uint i = gl_LocalInvocationID.x;
-  [[dont_unroll]] do {
-    float x[UNROLL];  // loads that nothing waits for one by one
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
-      const uint at = i + u * gl_WorkGroupSize.x, c = column + at % DEPTH;
-      const uint row = min(first + at / DEPTH, m.count - 1) * m.stride;
-      x[u] = m.base.v[row + min(c, m.width - 1)];
-      if (c >= m.width) x[u] = 0;
-    }
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
-      const uint at = i + u * gl_WorkGroupSize.x;
-      if (at < rows * DEPTH) staged[to + at % DEPTH * pitch + at / DEPTH] = x[u];
-    }
-    i += UNROLL * gl_WorkGroupSize.x;
-  } while (i < rows * DEPTH);
-}
-
-// stage_rows where rows can be loaded as vec4. No workgroup has more than four of them each.
-void stage_rows_wide(uint to, Matrix m, uint first, uint column) {
-  const uint quads = TILE_COLS * BREADTH / 4, ACROSS_BREADTH = BREADTH / 4;
-  vec4 x[4];
-  [[unroll]] for (uint u = 0; u < 4; ++u)
-    if (u * gl_WorkGroupSize.x < quads) {
-      const uint i = gl_LocalInvocationID.x + u * gl_WorkGroupSize.x;
-      x[u] = load_four(m, first + i / ACROSS_BREADTH, column + i % ACROSS_BREADTH * 4);
-    }
-  [[unroll]] for (uint u = 0; u < 4; ++u)
-    if (gl_LocalInvocationID.x + u * gl_WorkGroupSize.x < quads)
-      [[unroll]] for (uint k = 0; k < 4; ++k)
-        staged[to + (gl_LocalInvocationID.x + u * gl_WorkGroupSize.x) * 4 + k] = x[u][k];
-}
-
-// Columns `column` .. + BREADTH - 1 of TILE_COLS rows of m; beyond the last column some others.
-void stage_rows(uint to, Matrix m, uint first, uint column) {
-  if (WIDE) {
-    stage_rows_wide(to, m, first, column);
-    return;
+  vec4 x[MOST_ROUNDS];
+  [[unroll]] for (uint u = 0; u < MOST_ROUNDS; ++u)
+    if (u < rounds) x[u] = load_quad(p, gl_LocalInvocationID.x + u * gl_WorkGroupSize.x);
+  [[unroll]] for (uint u = 0; u < MOST_ROUNDS; ++u) {
+    const uint i = gl_LocalInvocationID.x + u * gl_WorkGroupSize.x;
+    if ((u + 1) * gl_WorkGroupSize.x <= p.count || (u < rounds && i < p.count))
+      store_quad(p, i, x[u]);
   }
-  uint i = gl_LocalInvocationID.x;
-  [[dont_unroll]] do {
-    float x[UNROLL];
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
-      const uint at = i + u * gl_WorkGroupSize.x;
-      const uint row = min(first + at / BREADTH, m.count - 1) * m.stride;
-      x[u] = m.base.v[row + min(column + at % BREADTH, m.width - 1)];
-    }
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
-      const uint at = i + u * gl_WorkGroupSize.x;
-      if (at < TILE_COLS * BREADTH) staged[to + at] = x[u];
-    }
-    i += UNROLL * gl_WorkGroupSize.x;
-  } while (i < TILE_COLS * BREADTH);
 }
 
 // dot_tile or distance_tile.
 void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first,
                Matrix b, uint b_first) {
-  const uint b_staged = DEPTH * ROW_PITCH;
+  const uint b_staged = TILE_ROWS * PAIR_PITCH;
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
     [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) t[r][c] = 0;
   uint first = 0;
   [[dont_unroll]] do {
+    const bool padded = a.width % DEPTH != 0;
     barrier();
-    stage_transposed(0, ROW_PITCH, a, a_first, TILE_ROWS, first);
-    stage_transposed(b_staged, COL_PITCH, b, b_first, TILE_COLS, first);
+    stage(Part(a, a_first, first, TILE_ROWS * DEPTH / 4, DEPTH / 4, 0, PAIR_PITCH, false, padded));
+    stage(Part(b, b_first, first, TILE_COLS * DEPTH / 4, DEPTH / 4, b_staged, PAIR_PITCH, true,
+               padded));
     barrier();
-    uint n = 0;
+    uint n = 0, a_at = tile_row(0) * PAIR_PITCH, b_at = b_staged + across() * PAIR_PITCH;
     [[dont_unroll]] do {
-      [[unroll]] for (uint u = 0; u < UNROLL; ++u, ++n) {
-        float y[OWN_COLS];
+      [[unroll]] for (uint u = 0; u < PAIR_STEPS; ++u) {
+        vec4 y[OWN_COLS];
         [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
-          y[c] = staged[b_staged + n * COL_PITCH + tile_col(c)];
+          y[c] = staged[b_at + c * ACROSS * PAIR_PITCH + u];
         [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-          const float f = staged[n * ROW_PITCH + tile_row(r)];
-          [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
-            const float x = distances ? f - y[c] : f;
-            t[r][c] += x * (distances ? x : y[c]);
-          }
+          const vec4 f = staged[a_at + r * PAIR_PITCH + u];
+          [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
+            [[unroll]] for (uint k = 0; k < 4; ++k) {
+              const float x = distances ? f[k] - y[c][k] : f[k];
+              t[r][c] += x * (distances ? x : y[c][k]);
+            }
         }
       }
-    } while (n < DEPTH);
+      n += PAIR_STEPS;
+      a_at += PAIR_STEPS;
+      b_at += PAIR_STEPS;
+    } while (n < DEPTH / 4);
     first += DEPTH;
   } while (first < a.width);
 }
@@ -180,29 +165,36 @@ void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRow
   float x[OWN_ROWS][OWN_COLS];
   if (from_own)
     [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-      const uint row = min(own.first + tile_row(r), own.m.count - 1) * own.m.stride;
-      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
-        x[r][c] = own.m.base.v[row + min(sum_column(block * OWN_COLS + c), own.m.width - 1)];
+      const vec4 four = load_four(own.m, own.first + tile_row(r), sum_column(block * OWN_COLS));
+      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) x[r][c] = four[c];
     }
-  const uint b_staged = TILE_ROWS * COL_PITCH;
-  stage_rows(b_staged, b, b_first, block * BREADTH);
-  barrier();
+  const uint b_staged = TILE_ROWS * SUM_PITCH;
   uint token = 0;
   [[dont_unroll]] do {
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u, ++token) {
-      float y[OWN_COLS];
-      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
-        y[c] = staged[b_staged + token * BREADTH + sum_column(c)];
-      [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-        const float f = staged[tile_row(r) * COL_PITCH + token];
-        [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
-          const float z = from_own ? y[c] - x[r][c] : y[c];
-          sum[r][block * OWN_COLS + c] += f * z;
+    stage(Part(b, b_first + token, block * BREADTH, TOKENS * SUM_PITCH, SUM_PITCH, b_staged,
+               SUM_PITCH, false, false));
+    barrier();
+    uint n = 0, t_at = tile_row(0) * SUM_PITCH + token / 4, b_at = b_staged + across();
+    [[dont_unroll]] do {
+      [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
+        vec4 y[4];
+        [[unroll]] for (uint k = 0; k < 4; ++k) y[k] = staged[b_at + (4 * u + k) * SUM_PITCH];
+        [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
+          const vec4 f = staged[t_at + r * SUM_PITCH + u];
+          [[unroll]] for (uint k = 0; k < 4; ++k)
+            [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+              const float z = from_own ? y[k][c] - x[r][c] : y[k][c];
+              sum[r][block * OWN_COLS + c] += f[k] * z;
+            }
         }
       }
-    }
+      n += UNROLL;
+      t_at += UNROLL;
+      b_at += 4 * UNROLL * SUM_PITCH;
+    } while (n < TOKENS / 4);
+    token += TOKENS;
+    barrier();
   } while (token < TILE_COLS);
-  barrier();
 }
 
 // add_weighted, or add_weighted_from.
@@ -210,8 +202,7 @@ void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows
               float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
   barrier();
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-    [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
-      staged[tile_row(r) * COL_PITCH + tile_col(c)] = t[r][c];
+    staged[tile_row(r) * SUM_PITCH + across()] = vec4(t[r][0], t[r][1], t[r][2], t[r][3]);
   // Unrolled by hand: compilers keep a loop around loops, and `sum` would leave the registers.
   add_block(from_own, sum, own, b, b_first, 0);
   if (b.width > BREADTH) add_block(from_own, sum, own, b, b_first, 1);

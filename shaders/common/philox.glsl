@@ -17,6 +17,16 @@ float dropout_factor(uint word, float rate) {
   return u >= rate ? 1.0 / (1.0 - rate) : 0.0;
 }
 
+// The number that element i has in the whole batch when this graph's sequences are a part of it, so
+// that no mask depends on how a batch is divided. `sequence`: elements of one sequence; 0: the
+// batch is whole. state.v[4..6]: number of the part's first sample; the part's samples; the whole
+// batch's other samples, which lie between the first and second sequences of pairs.
+uint whole_element(U32 state, uint sequence, uint i) {
+  if (sequence == 0) return i;
+  const uint between = i / sequence >= state.v[5] ? state.v[6] : 0;
+  return i + (state.v[4] + between) * sequence;
+}
+
 // The words of elements 4*block .. 4*block+3 of op `op_id`. A function of its arguments only, so
 // backward draws the mask again instead of keeping it. state: the content of
 // ft_graph_random_state, {seed low, seed high, step low, step high}.

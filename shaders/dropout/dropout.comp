@@ -2,10 +2,13 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "common/philox.glsl"
+#include "common/quads.glsl"
 
 // y = x where kept, scaled by 1/(1-rate), else 0; y += the same when accumulating. One draw of four
 // words serves four elements; each element's factor is that of dropout_scale.
 layout(constant_id = 1) const bool accumulate = false;
+layout(constant_id = 2) const bool WHOLE = false;
+layout(constant_id = 13) const uint sequence = 0; // as whole_element has it
 
 layout(push_constant) uniform Push {
   F32 x;
@@ -24,16 +27,22 @@ void main() {
   const uvec2 now = uvec2(p.state.v[2], p.state.v[3]);
   const float kept = 1.0 / (1.0 - p.rate);
   do {
-    const uvec4 words = philox(uvec4(quad, p.op_id, now), key);
-    [[unroll]] for (uint k = 0; k < 4; ++k) {
-      const uint i = 4 * quad + k;
-      if (i < p.count) {
-        const float u = float(words[k] >> 8) * (1.0 / 16777216.0);
-        float r = u >= p.rate ? kept * p.x.v[i] : 0.0;
-        if (accumulate) r += p.y.v[i];
-        p.y.v[i] = r;
+    const uint block = sequence == 0 ? quad : whole_element(p.state, sequence, 4 * quad) / 4;
+    uvec4 words = philox(uvec4(block, p.op_id, now), key);
+    if (sequence % 4 != 0) // four neighbours need not be of one draw
+      [[unroll]] for (uint k = 0; k < 4; ++k) {
+        const uint whole = whole_element(p.state, sequence, 4 * quad + k);
+        words[k] = philox(uvec4(whole / 4, p.op_id, now), key)[whole % 4];
       }
+    const vec4 x = load_quad(WHOLE, p.x, quad, p.count);
+    vec4 y = vec4(0);
+    if (accumulate) y = load_quad(WHOLE, p.y, quad, p.count);
+    [[unroll]] for (uint k = 0; k < 4; ++k) {
+      const float u = float(words[k] >> 8) * (1.0 / 16777216.0);
+      const float r = u >= p.rate ? kept * x[k] : 0.0;
+      y[k] = accumulate ? r + y[k] : r;
     }
+    store_quad(WHOLE, p.y, quad, p.count, y);
     quad += step;
   } while (quad < quads);
 }

@@ -25,6 +25,7 @@ const uint ACCUMULATE = 1, BIAS = 2, STORE_Z = 4, DROPOUT = 8, RESIDUAL = 16, AC
 layout(constant_id = 1) const uint SHAPE = 0;
 layout(constant_id = 2) const uint EPILOGUE = 0; // with the activation << ACTIVATION_SHIFT
 layout(constant_id = 3) const uint ROWS = 1;     // of C per invocation
+layout(constant_id = 13) const uint SEQUENCE = 0; // as whole_element has it
 
 const uint ACTIVATION = EPILOGUE >> ACTIVATION_SHIFT;
 
@@ -73,6 +74,12 @@ uvec4 random_state() {
   return uvec4(p.random.v[0], p.random.v[1], p.random.v[2], p.random.v[3]);
 }
 
+// The number of element (m,n) that dropout goes by. Where n is a multiple of 2 or 4, and so are all
+// rows' first elements, it is one, too.
+uint dropout_element(Place at, uint m, uint n) {
+  return whole_element(p.random, SEQUENCE, at.dense + m * p.n + n);
+}
+
 float bias(uint n) { return epilogue(BIAS) ? p.bias.v[n] : 0.0; }
 
 // Stores element (m,n), given the sum over k and the bias.
@@ -82,7 +89,7 @@ void store(Place at, uvec4 random, uint m, uint n, float sum, float bias) {
   if (epilogue(STORE_Z)) p.z.v[i] = x;
   x = activate(ACTIVATION, x);
   if (epilogue(DROPOUT)) {
-    uint element = at.dense + m * p.n + n;
+    uint element = dropout_element(at, m, n);
     x *= dropout_factor(dropout_words(random, p.op_id, element / 4)[element % 4], p.rate);
   }
   if (epilogue(RESIDUAL)) x += p.residual.v[i];

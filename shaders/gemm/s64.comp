@@ -54,7 +54,7 @@ void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
   if (epilogue(STORE_Z)) write_pair(p.z, i, x);
   x = vec2(activate(ACTIVATION, x.x), activate(ACTIVATION, x.y));
   if (epilogue(DROPOUT)) {
-    uint element = at.dense + m * p.n + n;
+    uint element = dropout_element(at, m, n);
     uvec4 words = dropout_words(random, p.op_id, element / 4);
     uvec2 word = (element & 2) == 0 ? words.xy : words.zw;
     x *= vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));

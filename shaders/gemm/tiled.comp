@@ -87,7 +87,7 @@ void store_quad(Place at, uvec4 random, uint m, uint n, vec4 sum, vec4 bias) {
   if (epilogue(STORE_Z)) by_fours(p.z).v[i / 4] = x;
   [[unroll]] for (uint j = 0; j < 4; j++) x[j] = activate(ACTIVATION, x[j]);
   if (epilogue(DROPOUT)) {
-    uvec4 words = dropout_words(random, p.op_id, (at.dense + m * p.n + n) / 4);
+    uvec4 words = dropout_words(random, p.op_id, dropout_element(at, m, n) / 4);
     [[unroll]] for (uint j = 0; j < 4; j++) x[j] *= dropout_factor(words[j], p.rate);
   }
   if (epilogue(RESIDUAL)) x += by_fours(p.residual).v[i / 4];

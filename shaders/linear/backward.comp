@@ -5,9 +5,12 @@
 #include "common/types.glsl"
 #include "common/activation.glsl"
 #include "common/philox.glsl"
+#include "common/quads.glsl"
 
 layout(constant_id = 1) const uint ACTIVATION = 0;
 layout(constant_id = 2) const bool DROPOUT = false;
+layout(constant_id = 3) const bool WHOLE = false;
+layout(constant_id = 13) const uint SEQUENCE = 0; // as whole_element has it
 
 layout(push_constant, std430) uniform Arguments {
   F32 dy, z, dz;
@@ -24,17 +27,22 @@ void main() {
   do {
     vec4 factor = vec4(1);
     if (DROPOUT) {
-      uvec4 words = dropout_words(random, p.op_id, quad);
+      uint block = SEQUENCE == 0 ? quad : whole_element(p.random, SEQUENCE, 4 * quad) / 4;
+      uvec4 words = dropout_words(random, p.op_id, block);
+      if (SEQUENCE % 4 != 0) // four neighbours need not be of one draw
+        [[unroll]] for (uint j = 0; j < 4; j++) {
+          uint whole = whole_element(p.random, SEQUENCE, 4 * quad + j);
+          words[j] = dropout_words(random, p.op_id, whole / 4)[whole % 4];
+        }
       [[unroll]] for (uint j = 0; j < 4; j++) factor[j] = dropout_factor(words[j], p.rate);
     }
-    [[unroll]] for (uint j = 0; j < 4; j++) {
-      uint i = quad * 4 + j;
-      if (i < p.count) {
-        float slope = 1;
-        if (ACTIVATION != ACTIVATION_NONE) slope = activate_derivative(ACTIVATION, p.z.v[i]);
-        p.dz.v[i] = p.dy.v[i] * factor[j] * slope;
-      }
+    vec4 slope = vec4(1);
+    if (ACTIVATION != ACTIVATION_NONE) {
+      const vec4 z = load_quad(WHOLE, p.z, quad, p.count);
+      [[unroll]] for (uint j = 0; j < 4; j++) slope[j] = activate_derivative(ACTIVATION, z[j]);
     }
+    const vec4 dy = load_quad(WHOLE, p.dy, quad, p.count);
+    store_quad(WHOLE, p.dz, quad, p.count, dy * factor * slope);
     quad += gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   } while (quad < quads);
 }

@@ -4,7 +4,10 @@
 #include "common/types.glsl"
 #include "common/reduce.glsl"
 
-// y = sum w x / sum w, 0 when the weights sum to 0. One workgroup.
+// y = sum w x / sum w, 0 when the weights sum to 0; or scale sum w x with a given scale. One
+// workgroup.
+layout(constant_id = 1) const bool given = false;
+
 layout(push_constant) uniform Push {
   F32 x;       // [count]
   F32 weights; // [count], or none: all ones
@@ -27,8 +30,8 @@ void main() {
   sum = wg_sum(sum);
   weight = wg_sum(weight);
   if (gl_LocalInvocationID.x == 0) {
-    const float scale = weight != 0 ? 1.0 / weight : 0.0;
+    const float scale = given ? p.scale.v[0] : weight != 0 ? 1.0 / weight : 0.0;
     p.y.v[0] = sum * scale;
-    p.scale.v[0] = scale;
+    if (!given) p.scale.v[0] = scale;
   }
 }

@@ -1,7 +1,7 @@
 #version 450
 // delta[0,b,h,x] = <dy_x, y_x>, which is the sum over y of A_xy dA_xy; with `euler`
 // <dy_x, y_x - v_x>, and delta[1,b,h,x] = <dy_x, v_x>. result_0: y, read only. One invocation per
-// row of [B,H,Nq].
+// row of [B,Nq,H], whose neighbours' rows follow in memory.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #define FILTRA_HEADS 1
@@ -12,25 +12,25 @@ void main() {
   const uint stride = gl_WorkGroupSize.x * gl_NumWorkGroups.x;
   const uint rows = args.batches * HEADS * args.queries;
   for (uint row = gl_GlobalInvocationID.x; row < rows; row += stride) {
-    const uint head = row / args.queries, query = row % args.queries;
-    const uint b = head / HEADS, h = head % HEADS;
-    const uint first = query * HEADS * VALUE, own = token_of(query) * V_STRIDE;
+    const uint b = row / HEADS / args.queries, query = row / HEADS % args.queries, h = row % HEADS;
+    const uint first = row * VALUE, own = token_of(query) * V_STRIDE;
     const bool euler = EULER && !is_attention(head_exponent(h));
-    Matrix y = like_y(args.result_0, b, h), dy = like_y(args.dy, b, h), v = like_v(args.v, b, h);
+    Matrix v = like_v(args.v, b, h);
     float sum = 0, base = 0;
     uint c = 0;
     do {
-      const float slope = dy.base.v[first + c];
+      const float slope = args.dy.v[first + c];
       if (euler) {
         const float from = v.base.v[own + c];
         base += from * slope;
-        sum += (y.base.v[first + c] - from) * slope;
+        sum += (args.result_0.v[first + c] - from) * slope;
       } else {
-        sum += y.base.v[first + c] * slope;
+        sum += args.result_0.v[first + c] * slope;
       }
       c++;
     } while (c < VALUE);
-    args.delta.v[row] = sum;
-    if (EULER) args.delta.v[rows + row] = base;
+    const uint at = (b * HEADS + h) * args.queries + query;
+    args.delta.v[at] = sum;
+    if (EULER) args.delta.v[rows + at] = base;
   }
 }

@@ -22,7 +22,7 @@ void main() {
   OwnRows own;
   if (EULER) own_rows(own, v, token);
   clear(sum);
-  start_rows(top, total);
+  start_rows(top, total, head, query);
   uint key = 0;
   if (key_end > 0) do {
       float t[OWN_ROWS][OWN_COLS];

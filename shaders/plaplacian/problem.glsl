@@ -1,10 +1,10 @@
 // What the p-Laplacian adds to attention's arguments; runtime/ops/plaplacian.c fills it in. Include
 // attention/problem.glsl or attention/tile.glsl first, with FILTRA_HEADS.
-layout(constant_id = 12) const float EPS = 1;
+layout(constant_id = 13) const float EPS = 1;
 
-const bool EULER = (FLAGS & 1024) != 0;
-const bool DIAGONAL_ZERO = (FLAGS & 2048) != 0;
-const bool DIAGONAL_ONE = (FLAGS & 4096) != 0;
+const bool EULER = (FLAGS & 2048) != 0;
+const bool DIAGONAL_ZERO = (FLAGS & 4096) != 0;
+const bool DIAGONAL_ONE = (FLAGS & 8192) != 0;
 
 // (p - 2) / 2. At 0 every weight is 1 and the head is attention, bit for bit; unless the diagonal
 // is left out, which makes no difference to the sum over v_y - v_x.

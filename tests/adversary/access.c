@@ -18,7 +18,7 @@ static void outside(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t ad
   if (!f) return;
   bool device = op->space == ADV_DEVICE;
   snprintf(f->text, sizeof f->text, "%s %s byte %llu %s%s", who(m, lane),
-           op->code == ADV_OP_LOAD || op->code == ADV_OP_LOAD64 ? "reads" : "writes",
+           op->code == ADV_OP_LOAD || op->code == ADV_OP_MATRIX_LOAD ? "reads" : "writes",
            (unsigned long long)address, what, device ? adv_report_place(m->report, address) : "");
 }
 
@@ -55,30 +55,20 @@ static void unwritten(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t 
 
 /* ---- shared and device memory ---- */
 
-typedef struct target {
-  uint8_t *data;
-  adv_word *words;
-  uint64_t base, size; /* addresses */
-  uint16_t epoch;
-  uint32_t stretch;
-} target;
-
-/* Where `address` lies; false after a report. */
-static bool locate(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                   uint32_t bytes, target *t) {
-  if (t->data && address - t->base <= t->size - bytes && address >= t->base) return true;
-  if (op->space == ADV_SHARED) {
-    *t = (target){m->shared, m->shared_words, 0, m->p->shared_bytes, m->shared_epoch, 0};
-  } else {
-    const adv_region *r = adv_memory_at(m->memory, address);
-    *t = (target){0};
-    if (r)
-      *t = (target){r->data, r->words, r->address, r->size, m->device_epoch, m->memory->stretch};
+/* Where `address` lies, unless it is where the one before was; false after a report. */
+static bool locate(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint32_t size,
+                   adv_bytes **at) {
+  adv_bytes *b = *at;
+  if (!b || address - b->address >= b->size) {
+    adv_region *r = op->space == ADV_SHARED ? NULL : adv_memory_at(m->memory, address);
+    b = op->space == ADV_SHARED ? &m->shared : r ? &r->bytes : NULL;
   }
-  if (t->data && t->size >= bytes && address - t->base <= t->size - bytes) return true;
-  outside(m, op, lane, address, op->space == ADV_SHARED ? "of shared memory" : "");
-  t->data = NULL;
-  return false;
+  const bool there =
+      b && address >= b->address && b->size >= size && address - b->address <= b->size - size;
+  if (!there) outside(m, op, lane, address, op->space == ADV_SHARED ? "of shared memory" : "");
+  if (there && address % size) outside(m, op, lane, address, "not at a multiple of its size, ");
+  *at = there ? b : NULL;
+  return there && address % size == 0;
 }
 
 /* Whether the call may do this with the word; a report otherwise. */
@@ -97,175 +87,172 @@ static bool allowed(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t ad
   return true;
 }
 
-static bool finite(uint32_t bits) {
-  return (bits & 0x7f800000) != 0x7f800000;
+static bool finite(const adv_op *op, uint64_t bits) {
+  const uint64_t exponent = op->bits == 16   ? 0x7c00
+                            : op->bits == 32 ? 0x7f800000
+                                             : UINT64_C(0x7ff0000000000000);
+  return !op->is_float || op->bits < 16 || (bits & exponent) != exponent;
 }
 
-static adv_access access_of(const adv_machine *m, const target *t, uint32_t lane) {
-  return (adv_access){m->number, (uint16_t)lane, t->epoch, m->subgroup_of[lane], m->inner_of[lane]};
-}
-
-static uint32_t load_word(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                          target *t) {
-  const uint32_t nothing = 0x7fc0dead; /* a NaN */
-  const bool before = m->nonfinite_read;
-  m->nonfinite_read = true; /* unless it is one that was there */
-  if (!locate(m, op, lane, address, 4, t)) return nothing;
-  uint64_t offset = address - t->base;
-  adv_word *w = &t->words[offset / 4];
-  if (!allowed(m, op, lane, address, w->flags, ADV_MAY_READ)) return nothing;
+static bool note(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint32_t size,
+                 adv_how how, adv_bytes *b) {
+  const bool shared = op->space == ADV_SHARED;
+  const adv_access by = {m->number, (uint16_t)lane, shared ? m->shared_epoch : m->device_epoch,
+                         m->subgroup_of[lane], m->inner_of[lane]};
   adv_access other;
-  adv_conflict found = adv_note_read(w, access_of(m, t, lane), t->stretch, &other);
-  if (found) conflict(m, op, lane, address, found, other, false);
-  uint32_t bits;
-  memcpy(&bits, t->data + offset, sizeof bits);
-  if (!(w->flags & ADV_WRITTEN))
-    unwritten(m, op, lane, address);
-  else
-    m->nonfinite_read = before || (op->is_float && op->space == ADV_DEVICE && !finite(bits));
+  bool written;
+  adv_conflict found = adv_note(b, address - b->address, size, how, by,
+                                shared ? 0 : m->memory->stretch, &other, &written);
+  if (found) conflict(m, op, lane, address, found, other, how != ADV_READS);
+  if (!written && how != ADV_WRITES) unwritten(m, op, lane, address);
+  return written;
+}
+
+static uint32_t flags_at(const adv_bytes *b, uint64_t address) {
+  return b->words[(address - b->address) / 4].flags;
+}
+
+uint64_t adv_read(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
+                  adv_bytes **at) {
+  const uint32_t size = op->bits / 8, step = size < 4 ? size : 4;
+  const bool before = m->nonfinite_read;
+  uint64_t bits = UINT64_C(0x7ff8dead7fc0dead); /* a NaN */
+  m->nonfinite_read = true;                     /* unless it is one that was there */
+  if (!locate(m, op, lane, address, size, at)) return bits;
+  bool written = true;
+  for (uint32_t k = 0; k < size; k += step) {
+    if (!allowed(m, op, lane, address + k, flags_at(*at, address + k), ADV_MAY_READ)) return bits;
+    written &= note(m, op, lane, address + k, step, ADV_READS, *at);
+  }
+  bits = 0;
+  memcpy(&bits, (*at)->data + (address - (*at)->address), size);
+  if (written) m->nonfinite_read = before || (op->space == ADV_DEVICE && !finite(op, bits));
   return bits;
 }
 
-static void store_word(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                       uint32_t bits, target *t) {
-  if (!locate(m, op, lane, address, 4, t)) return;
-  uint64_t offset = address - t->base;
-  adv_word *w = &t->words[offset / 4];
-  if (!allowed(m, op, lane, address, w->flags, ADV_MAY_WRITE)) return;
-  adv_access other;
-  adv_conflict found = adv_note_write(w, access_of(m, t, lane), t->stretch, false, &other);
-  if (found) conflict(m, op, lane, address, found, other, true);
-  memcpy(t->data + offset, &bits, sizeof bits);
-  if (!op->is_float || op->space != ADV_DEVICE || finite(bits) || m->nonfinite_read ||
-      m->report->nonfinite)
-    return;
+static void nonfinite(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
   adv_finding *f = adv_report_note(m->report, m->p, ADV_NONFINITE, op->at);
-  float number;
-  memcpy(&number, &bits, sizeof number);
   if (f)
-    snprintf(f->text, sizeof f->text, "%s writes %g to %s; all that the call read was finite",
-             who(m, lane), (double)number, adv_report_place(m->report, address));
+    snprintf(f->text, sizeof f->text,
+             "%s writes a NaN or an infinity to %s; all that the call read was finite",
+             who(m, lane), adv_report_place(m->report, address));
 }
 
-/* ---- variables of one invocation ---- */
+void adv_write(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint64_t bits,
+               adv_bytes **at) {
+  const uint32_t size = op->bits / 8, step = size < 4 ? size : 4;
+  if (!locate(m, op, lane, address, size, at)) return;
+  for (uint32_t k = 0; k < size; k += step) {
+    if (!allowed(m, op, lane, address + k, flags_at(*at, address + k), ADV_MAY_WRITE)) return;
+    note(m, op, lane, address + k, step, ADV_WRITES, *at);
+  }
+  memcpy((*at)->data + (address - (*at)->address), &bits, size);
+  if (op->space == ADV_DEVICE && !finite(op, bits) && !m->nonfinite_read)
+    nonfinite(m, op, lane, address);
+}
+
+/* ---- variables of one invocation, push constants ---- */
 
 static uint8_t *private_at(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                           uint32_t bytes, uint8_t **written) {
-  if (address > m->p->private_bytes - bytes || m->p->private_bytes < bytes) {
+                           uint8_t **written) {
+  const uint32_t size = op->bits / 8;
+  if (m->p->private_bytes < size || address > m->p->private_bytes - size) {
     outside(m, op, lane, address, "of its variables");
     return NULL;
   }
-  *written = m->private_written + ((size_t)lane * m->p->private_bytes + address) / 4;
-  return m->private_memory + (size_t)lane * m->p->private_bytes + address;
+  const size_t at = (size_t)lane * m->p->private_bytes + address;
+  *written = m->private_written + at;
+  return m->private_memory + at;
 }
 
-static void private_load(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                         void *to, uint32_t bytes) {
-  uint8_t *written, *from = private_at(m, op, lane, address, bytes, &written);
-  if (!from) return;
+static uint64_t private_load(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
+  uint64_t bits = UINT64_C(0x7ff8dead7fc0dead);
+  uint8_t *written, *from = private_at(m, op, lane, address, &written);
+  if (!from) return bits;
   if (!*written) unwritten(m, op, lane, address);
-  memcpy(to, from, bytes);
+  memcpy(&bits, from, op->bits / 8);
+  return bits;
 }
 
 static void private_store(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                          const void *from, uint32_t bytes) {
-  uint8_t *written, *to = private_at(m, op, lane, address, bytes, &written);
+                          uint64_t bits) {
+  uint8_t *written, *to = private_at(m, op, lane, address, &written);
   if (!to) return;
-  memcpy(to, from, bytes);
-  written[0] = 1;
-  if (bytes == 8) written[1] = 1;
+  memcpy(to, &bits, op->bits / 8);
+  memset(written, 1, op->bits / 8);
+}
+
+static uint64_t push_load(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
+  uint64_t bits = UINT64_C(0x7ff8dead7fc0dead);
+  if (address + op->bits / 8 <= m->push_size)
+    memcpy(&bits, m->push + address, op->bits / 8);
+  else
+    outside(m, op, lane, address, "of the push constants");
+  return bits;
 }
 
 /* ---- operations ---- */
 
-static void load_push(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, void *to,
-                      uint32_t bytes) {
-  if (address + bytes <= m->push_size)
-    memcpy(to, m->push + address, bytes);
-  else
-    outside(m, op, lane, address, "of the push constants");
+static uint64_t address_of(const adv_machine *m, const adv_op *op, uint32_t lane) {
+  return (op->a == ADV_NO_ROW ? 0 : ADV_ROW(m, uint64_t, op->a)[lane]) + op->c;
 }
 
 void adv_load(adv_machine *m, const adv_op *op) {
-  const bool wide = op->code == ADV_OP_LOAD64;
-  const uint32_t bytes = wide ? 8 : 4;
-  const uint64_t *base = op->a == ADV_NO_ROW ? NULL : ADV_ROW(m, uint64_t, op->a);
-  uint8_t *d = ADV_ROW(m, uint8_t, op->d);
-  target t = {0};
+  adv_bytes *at = NULL;
   for (uint32_t k = 0; k < m->active_count; k++) {
-    uint32_t i = m->active[k];
-    uint64_t address = (base ? base[i] : 0) + op->c;
-    uint32_t pair[2] = {0x7fc0dead, 0x7fc0dead};
-    if (op->space == ADV_PRIVATE) {
-      private_load(m, op, i, address, pair, bytes);
-    } else if (op->space == ADV_PUSH) {
-      load_push(m, op, i, address, pair, bytes);
-    } else {
-      pair[0] = load_word(m, op, i, address, &t);
-      if (wide) pair[1] = load_word(m, op, i, address + 4, &t);
-    }
-    memcpy(d + (size_t)i * bytes, pair, bytes);
+    const uint32_t i = m->active[k];
+    const uint64_t address = address_of(m, op, i);
+    const uint64_t bits = op->space == ADV_PRIVATE ? private_load(m, op, i, address)
+                          : op->space == ADV_PUSH  ? push_load(m, op, i, address)
+                                                   : adv_read(m, op, i, address, &at);
+    adv_put_bits(m, op, op->d, i, bits);
   }
 }
 
 void adv_store(adv_machine *m, const adv_op *op) {
-  const bool wide = op->code == ADV_OP_STORE64;
-  const uint32_t bytes = wide ? 8 : 4;
-  const uint64_t *base = op->a == ADV_NO_ROW ? NULL : ADV_ROW(m, uint64_t, op->a);
-  const uint8_t *d = ADV_ROW(m, uint8_t, op->d);
-  target t = {0};
+  adv_bytes *at = NULL;
   for (uint32_t k = 0; k < m->active_count; k++) {
-    uint32_t i = m->active[k], pair[2] = {0};
-    uint64_t address = (base ? base[i] : 0) + op->c;
-    memcpy(pair, d + (size_t)i * bytes, bytes);
-    if (op->space == ADV_PRIVATE) {
-      private_store(m, op, i, address, pair, bytes);
-    } else {
-      store_word(m, op, i, address, pair[0], &t);
-      if (wide) store_word(m, op, i, address + 4, pair[1], &t);
-    }
+    const uint32_t i = m->active[k];
+    const uint64_t address = address_of(m, op, i), bits = adv_get_bits(m, op, op->d, i);
+    if (op->space == ADV_PRIVATE)
+      private_store(m, op, i, address, bits);
+    else
+      adv_write(m, op, i, address, bits, &at);
   }
 }
 
-uint32_t adv_combined(uint32_t reduction, uint32_t a, uint32_t b) {
-  switch (reduction) {
-  case ADV_SUM:
-    return a + b;
-  case ADV_UNSIGNED_MIN:
-    return a < b ? a : b;
-  case ADV_UNSIGNED_MAX:
-    return a > b ? a : b;
-  case ADV_SIGNED_MIN:
-    return (int32_t)a < (int32_t)b ? a : b;
-  case ADV_SIGNED_MAX:
-    return (int32_t)a > (int32_t)b ? a : b;
-  case ADV_BITS_AND:
-    return a & b;
-  case ADV_BITS_OR:
-    return a | b;
-  default:
-    return a ^ b;
-  }
+/* A number's bits as they lie in memory, from and to its row. */
+uint64_t adv_get_bits(const adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane) {
+  if (op->bits == 64) return ADV_ROW(m, uint64_t, row)[lane];
+  if (op->bits == 16 && op->is_float) return adv_half_bits(ADV_ROW(m, float, row)[lane]);
+  return ADV_ROW(m, uint32_t, row)[lane];
+}
+
+void adv_put_bits(adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane, uint64_t bits) {
+  if (op->bits == 64)
+    ADV_ROW(m, uint64_t, row)[lane] = bits;
+  else if (op->bits == 32)
+    ADV_ROW(m, uint32_t, row)[lane] = (uint32_t)bits;
+  else if (op->is_float)
+    ADV_ROW(m, float, row)[lane] = adv_half_of((uint16_t)bits);
+  else
+    ADV_ROW(m, uint32_t, row)[lane] = (uint32_t)bits & ((1u << op->bits) - 1);
 }
 
 void adv_atomic(adv_machine *m, const adv_op *op) {
-  const uint64_t *base = op->a == ADV_NO_ROW ? NULL : ADV_ROW(m, uint64_t, op->a);
   const uint32_t *b = ADV_ROW(m, uint32_t, op->b);
   uint32_t *d = ADV_ROW(m, uint32_t, op->d);
-  target t = {0};
+  adv_bytes *at = NULL;
   for (uint32_t k = 0; k < m->active_count; k++) {
-    uint32_t i = m->active[k], before;
-    uint64_t address = (base ? base[i] : 0) + op->c;
-    if (!locate(m, op, i, address, 4, &t)) continue;
-    adv_word *w = &t.words[(address - t.base) / 4];
-    if (!allowed(m, op, i, address, w->flags, ADV_MAY_READ | ADV_MAY_WRITE)) continue;
-    if (!(w->flags & ADV_WRITTEN)) unwritten(m, op, i, address);
-    adv_access other;
-    adv_conflict found = adv_note_write(w, access_of(m, &t, i), t.stretch, true, &other);
-    if (found) conflict(m, op, i, address, found, other, true);
-    memcpy(&before, t.data + (address - t.base), sizeof before);
-    d[i] = before;
-    before = adv_combined(op->is_float, before, b[i]);
-    memcpy(t.data + (address - t.base), &before, sizeof before);
+    const uint32_t i = m->active[k];
+    const uint64_t address = address_of(m, op, i);
+    if (!locate(m, op, i, address, 4, &at) ||
+        !allowed(m, op, i, address, flags_at(at, address), ADV_MAY_READ | ADV_MAY_WRITE))
+      continue;
+    note(m, op, i, address, 4, ADV_COUNTS, at);
+    uint8_t *data = at->data + (address - at->address);
+    memcpy(&d[i], data, sizeof *d);
+    const uint32_t after = (uint32_t)adv_combined(op, op->is_float, d[i], b[i]);
+    memcpy(data, &after, sizeof after);
   }
 }

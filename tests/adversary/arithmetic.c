@@ -5,90 +5,95 @@
 #include <spirv/unified1/GLSL.std.450.h>
 #include <spirv/unified1/spirv.h>
 
-/* What an instruction becomes on 32 bits; 64 where it has that form. */
+/* What an instruction becomes; operations have forms for each width. */
 typedef struct rule {
   uint16_t opcode, code;
-  bool wide;    /* whole numbers: also on 64 bits */
   bool swapped; /* the operands change places */
 } rule;
 
-static const rule binary[] = {
-    {SpvOpIAdd, ADV_OP_IADD, true, false},
-    {SpvOpISub, ADV_OP_ISUB, true, false},
-    {SpvOpIMul, ADV_OP_IMUL, true, false},
-    {SpvOpUDiv, ADV_OP_UDIV, true, false},
-    {SpvOpSDiv, ADV_OP_SDIV, true, false},
-    {SpvOpUMod, ADV_OP_UMOD, true, false},
-    {SpvOpSRem, ADV_OP_SREM, true, false},
-    {SpvOpSMod, ADV_OP_SMOD, true, false},
-    {SpvOpBitwiseAnd, ADV_OP_AND, true, false},
-    {SpvOpBitwiseOr, ADV_OP_OR, true, false},
-    {SpvOpBitwiseXor, ADV_OP_XOR, true, false},
-    {SpvOpShiftLeftLogical, ADV_OP_SHL, true, false},
-    {SpvOpShiftRightLogical, ADV_OP_SHR, true, false},
-    {SpvOpShiftRightArithmetic, ADV_OP_SAR, true, false},
-    {SpvOpIEqual, ADV_OP_IEQ, true, false},
-    {SpvOpINotEqual, ADV_OP_INE, true, false},
-    {SpvOpULessThan, ADV_OP_ULT, true, false},
-    {SpvOpUGreaterThan, ADV_OP_ULT, true, true},
-    {SpvOpULessThanEqual, ADV_OP_ULE, true, false},
-    {SpvOpUGreaterThanEqual, ADV_OP_ULE, true, true},
-    {SpvOpSLessThan, ADV_OP_SLT, true, false},
-    {SpvOpSGreaterThan, ADV_OP_SLT, true, true},
-    {SpvOpSLessThanEqual, ADV_OP_SLE, true, false},
-    {SpvOpSGreaterThanEqual, ADV_OP_SLE, true, true},
-    {SpvOpLogicalAnd, ADV_OP_AND, false, false},
-    {SpvOpLogicalOr, ADV_OP_OR, false, false},
-    {SpvOpLogicalEqual, ADV_OP_IEQ, false, false},
-    {SpvOpLogicalNotEqual, ADV_OP_INE, false, false},
-    {SpvOpFAdd, ADV_OP_FADD, false, false},
-    {SpvOpFSub, ADV_OP_FSUB, false, false},
-    {SpvOpFMul, ADV_OP_FMUL, false, false},
-    {SpvOpFDiv, ADV_OP_FDIV, false, false},
-    {SpvOpFMod, ADV_OP_FMOD, false, false},
-    {SpvOpFRem, ADV_OP_FREM, false, false},
-    {SpvOpFOrdEqual, ADV_OP_FEQ, false, false},
-    {SpvOpFOrdNotEqual, ADV_OP_FNE, false, false},
-    {SpvOpFOrdLessThan, ADV_OP_FLT, false, false},
-    {SpvOpFOrdGreaterThan, ADV_OP_FLT, false, true},
-    {SpvOpFOrdLessThanEqual, ADV_OP_FLE, false, false},
-    {SpvOpFOrdGreaterThanEqual, ADV_OP_FLE, false, true},
-    {SpvOpFUnordEqual, ADV_OP_FEQ_UNORDERED, false, false},
-    {SpvOpFUnordNotEqual, ADV_OP_FNE_UNORDERED, false, false},
-    {SpvOpFUnordLessThan, ADV_OP_FLT_UNORDERED, false, false},
-    {SpvOpFUnordGreaterThan, ADV_OP_FLT_UNORDERED, false, true},
-    {SpvOpFUnordLessThanEqual, ADV_OP_FLE_UNORDERED, false, false},
-    {SpvOpFUnordGreaterThanEqual, ADV_OP_FLE_UNORDERED, false, true},
+static const rule rules[] = {
+    {SpvOpIAdd, ADV_OP_IADD},
+    {SpvOpISub, ADV_OP_ISUB},
+    {SpvOpIMul, ADV_OP_IMUL},
+    {SpvOpUDiv, ADV_OP_UDIV},
+    {SpvOpSDiv, ADV_OP_SDIV},
+    {SpvOpUMod, ADV_OP_UMOD},
+    {SpvOpSRem, ADV_OP_SREM},
+    {SpvOpSMod, ADV_OP_SMOD},
+    {SpvOpBitwiseAnd, ADV_OP_AND},
+    {SpvOpBitwiseOr, ADV_OP_OR},
+    {SpvOpBitwiseXor, ADV_OP_XOR},
+    {SpvOpShiftLeftLogical, ADV_OP_SHL},
+    {SpvOpShiftRightLogical, ADV_OP_SHR},
+    {SpvOpShiftRightArithmetic, ADV_OP_SAR},
+    {SpvOpIEqual, ADV_OP_IEQ},
+    {SpvOpINotEqual, ADV_OP_INE},
+    {SpvOpULessThan, ADV_OP_ULT},
+    {SpvOpUGreaterThan, ADV_OP_ULT, true},
+    {SpvOpULessThanEqual, ADV_OP_ULE},
+    {SpvOpUGreaterThanEqual, ADV_OP_ULE, true},
+    {SpvOpSLessThan, ADV_OP_SLT},
+    {SpvOpSGreaterThan, ADV_OP_SLT, true},
+    {SpvOpSLessThanEqual, ADV_OP_SLE},
+    {SpvOpSGreaterThanEqual, ADV_OP_SLE, true},
+    {SpvOpLogicalAnd, ADV_OP_AND},
+    {SpvOpLogicalOr, ADV_OP_OR},
+    {SpvOpLogicalEqual, ADV_OP_IEQ},
+    {SpvOpLogicalNotEqual, ADV_OP_INE},
+    {SpvOpFAdd, ADV_OP_FADD},
+    {SpvOpFSub, ADV_OP_FSUB},
+    {SpvOpFMul, ADV_OP_FMUL},
+    {SpvOpFDiv, ADV_OP_FDIV},
+    {SpvOpFMod, ADV_OP_FMOD},
+    {SpvOpFRem, ADV_OP_FREM},
+    {SpvOpFOrdEqual, ADV_OP_FEQ},
+    {SpvOpFOrdNotEqual, ADV_OP_FNE},
+    {SpvOpFOrdLessThan, ADV_OP_FLT},
+    {SpvOpFOrdGreaterThan, ADV_OP_FLT, true},
+    {SpvOpFOrdLessThanEqual, ADV_OP_FLE},
+    {SpvOpFOrdGreaterThanEqual, ADV_OP_FLE, true},
+    {SpvOpFUnordEqual, ADV_OP_FEQ_UNORDERED},
+    {SpvOpFUnordNotEqual, ADV_OP_FNE_UNORDERED},
+    {SpvOpFUnordLessThan, ADV_OP_FLT_UNORDERED},
+    {SpvOpFUnordGreaterThan, ADV_OP_FLT_UNORDERED, true},
+    {SpvOpFUnordLessThanEqual, ADV_OP_FLE_UNORDERED},
+    {SpvOpFUnordGreaterThanEqual, ADV_OP_FLE_UNORDERED, true},
+    {SpvOpSNegate, ADV_OP_INEG},
+    {SpvOpNot, ADV_OP_NOT},
+    {SpvOpLogicalNot, ADV_OP_LNOT},
+    {SpvOpFNegate, ADV_OP_FNEG},
+    {SpvOpIsNan, ADV_OP_ISNAN},
+    {SpvOpIsInf, ADV_OP_ISINF},
 };
 
-static const rule unary[] = {
-    {SpvOpSNegate, ADV_OP_INEG, true, false},      {SpvOpNot, ADV_OP_NOT, true, false},
-    {SpvOpLogicalNot, ADV_OP_LNOT, false, false},  {SpvOpFNegate, ADV_OP_FNEG, false, false},
-    {SpvOpIsNan, ADV_OP_ISNAN, false, false},      {SpvOpIsInf, ADV_OP_ISINF, false, false},
-    {SpvOpConvertUToF, ADV_OP_UTOF, false, false}, {SpvOpConvertSToF, ADV_OP_STOF, false, false},
-    {SpvOpConvertFToU, ADV_OP_FTOU, false, false}, {SpvOpConvertFToS, ADV_OP_FTOS, false, false},
-};
-
-/* Of GLSL.std.450, those with two operands; those with one become ADV_OP_MATH. */
+/* Of GLSL.std.450, those with two operands; the others become ADV_OP_MATH. */
 static const rule pairs[] = {
-    {GLSLstd450FMin, ADV_OP_FMIN, false, false}, {GLSLstd450FMax, ADV_OP_FMAX, false, false},
-    {GLSLstd450NMin, ADV_OP_FMIN, false, false}, {GLSLstd450NMax, ADV_OP_FMAX, false, false},
-    {GLSLstd450UMin, ADV_OP_UMIN, true, false},  {GLSLstd450UMax, ADV_OP_UMAX, true, false},
-    {GLSLstd450SMin, ADV_OP_SMIN, true, false},  {GLSLstd450SMax, ADV_OP_SMAX, true, false},
+    {GLSLstd450FMin, ADV_OP_FMIN}, {GLSLstd450FMax, ADV_OP_FMAX}, {GLSLstd450NMin, ADV_OP_FMIN},
+    {GLSLstd450NMax, ADV_OP_FMAX}, {GLSLstd450UMin, ADV_OP_UMIN}, {GLSLstd450UMax, ADV_OP_UMAX},
+    {GLSLstd450SMin, ADV_OP_SMIN}, {GLSLstd450SMax, ADV_OP_SMAX},
 };
 
-static const rule *find(const rule *rules, size_t count, uint32_t opcode) {
+static const rule *find(const rule *list, size_t count, uint32_t opcode) {
   for (size_t i = 0; i < count; i++)
-    if (rules[i].opcode == opcode) return &rules[i];
+    if (list[i].opcode == opcode) return &list[i];
   return NULL;
 }
 
-/* Whether row k of a value is of 64 bits; values have scalars of one width here. */
-static bool is_wide(const adv_program *p, uint32_t id) {
-  const adv_type *t = &p->types[p->values[id].type];
-  while (t->kind == ADV_VECTOR)
-    t = &p->types[t->element];
-  return t->bits == 64;
+/* ---- one operation, on numbers of any width ---- */
+
+static bool reads_signs(uint16_t code) {
+  return code == ADV_OP_SDIV || code == ADV_OP_SREM || code == ADV_OP_SMOD || code == ADV_OP_SAR ||
+         code == ADV_OP_SLT || code == ADV_OP_SLE || code == ADV_OP_SMIN || code == ADV_OP_SMAX;
+}
+
+filtra_status adv_narrow(adv_program *p, const adv_instruction *in, const adv_type *t,
+                         uint32_t row) {
+  if (t->bits >= 32) return FILTRA_OK;
+  return adv_emit_op(p, (adv_op){.code = t->kind == ADV_FLOAT ? ADV_OP_ROUND16 : ADV_OP_PART,
+                                 .bits = (uint8_t)t->bits,
+                                 .d = row,
+                                 .a = row,
+                                 .at = in->at});
 }
 
 /* The products that sums may be fused with: by row, found among the operations so far. */
@@ -107,18 +112,33 @@ static void contract(const adv_program *p, const adv_instruction *in, adv_op *op
       bits >> 63)
     return;
   const adv_op *left = product_of(p, op->a), *right = product_of(p, op->b);
-  if (left)
-    *op = (adv_op){
-        sum ? ADV_OP_FUSED_ADD : ADV_OP_FUSED_SUB, 0, 0, op->d, left->a, left->b, op->b, op->at};
-  else if (right)
-    *op = (adv_op){sum ? ADV_OP_FUSED_ADD : ADV_OP_FUSED_REVERSE,
-                   0,
-                   0,
-                   op->d,
-                   right->a,
-                   right->b,
-                   op->a,
-                   op->at};
+  const adv_op *product = left ? left : right;
+  if (!product) return;
+  op->c = left ? op->b : op->a;
+  op->code = sum ? ADV_OP_FUSED_ADD : left ? ADV_OP_FUSED_SUB : ADV_OP_FUSED_REVERSE;
+  op->a = product->a;
+  op->b = product->b;
+}
+
+/* d = code(a, b, c) on numbers of type t. */
+static filtra_status compute(adv_program *p, const adv_instruction *in, uint16_t code,
+                             const adv_type *t, uint32_t d, uint32_t a, uint32_t b, uint32_t c) {
+  adv_op op = {
+      .code = code, .bits = (uint8_t)t->bits, .d = d, .a = a, .b = b, .c = c, .at = in->at};
+  if (t->kind == ADV_INT && t->bits < 32 && reads_signs(code)) {
+    op.a = adv_new_row(p, false);
+    op.b = code == ADV_OP_SAR ? b : adv_new_row(p, false);
+    FT_TRY(adv_emit(p, in, ADV_OP_SIGN, op.a, a, 0, t->bits));
+    if (op.b != b) FT_TRY(adv_emit(p, in, ADV_OP_SIGN, op.b, b, 0, t->bits));
+  }
+  if (t->bits == 64 && code >= ADV_OP_IADD && code < ADV_OP_WHOLE64)
+    op.code = (uint16_t)ADV_WIDE(code);
+  else if (t->bits == 64 && code >= ADV_OP_FADD && code < ADV_OP_DOUBLE64)
+    op.code = (uint16_t)ADV_DOUBLE(code);
+  contract(p, in, &op);
+  FT_TRY(adv_emit_op(p, op));
+  const adv_type *result = adv_scalar(p, in->type);
+  return result->kind == t->kind ? adv_narrow(p, in, result, d) : FILTRA_OK;
 }
 
 static uint16_t index_code(uint16_t code) {
@@ -138,56 +158,41 @@ static filtra_status apply(adv_program *p, const adv_instruction *in, const rule
     a = b;
     b = kept;
   }
-  uint16_t code = r->code;
-  if (is_wide(p, a)) {
-    if (!r->wide) return adv_unknown(p, in);
-    code = (uint16_t)ADV_WIDE(code);
-  } else if (d->indexes) {
-    code = index_code(code);
-  }
+  const adv_type *t = adv_type_of(p, a);
+  const uint16_t code = d->indexes && t->bits == 32 ? index_code(r->code) : r->code;
+  const bool widens = b && t->bits == 64 && adv_type_of(p, b)->bits != 64; /* a shift's count */
   for (uint32_t i = 0; i < p->types[in->type].cells; i++) {
-    adv_op op = {.code = code,
-                 .d = d->rows[i],
-                 .a = p->values[a].rows[i],
-                 .b = b ? p->values[b].rows[i] : 0,
-                 .at = in->at};
-    if (code == ADV_OP_FMUL) op.c = !p->no_contraction[in->result];
-    /* shift counts may have another width than what is shifted */
-    if (b && is_wide(p, a) && !is_wide(p, b)) {
-      op.b = adv_new_row(p, true);
-      FT_TRY(adv_emit(
-          p, (adv_op){.code = ADV_OP_WIDEN, .d = op.b, .a = p->values[b].rows[i], .at = in->at}));
+    uint32_t right = b ? p->values[b].rows[i] : 0;
+    if (widens) {
+      const uint32_t narrow = right;
+      right = adv_new_row(p, true);
+      FT_TRY(adv_emit(p, in, ADV_OP_JOIN64, right, narrow, adv_constant_row(p, false, 0), 32));
     }
-    contract(p, in, &op);
-    FT_TRY(adv_emit(p, op));
+    FT_TRY(compute(p, in, code, t, d->rows[i], p->values[a].rows[i], right,
+                   code == ADV_OP_FMUL && !p->no_contraction[in->result]));
   }
   return FILTRA_OK;
 }
 
-/* Vector times scalar, dot product. */
+/* Vector or matrix times scalar, dot product. */
 static filtra_status products(adv_program *p, const adv_instruction *in) {
   const uint32_t *w = in->words;
   const adv_value *a = &p->values[w[3]], *b = &p->values[w[4]];
+  const adv_type *t = adv_type_of(p, w[3]);
+  const bool dot = in->opcode == SpvOpDot, is_float = t->kind == ADV_FLOAT;
   FT_TRY(adv_define(p, in->result, in->type));
   const adv_value *d = &p->values[in->result];
   uint32_t cells = p->types[a->type].cells, sum = ADV_NO_ROW;
   for (uint32_t i = 0; i < cells; i++) {
-    bool dot = in->opcode == SpvOpDot;
-    uint32_t product = dot ? adv_new_row(p, false) : d->rows[i];
-    FT_TRY(adv_emit(p, (adv_op){.code = ADV_OP_FMUL,
-                                .d = product,
-                                .a = a->rows[i],
-                                .b = b->rows[dot ? i : 0],
-                                .at = in->at}));
+    uint32_t product = dot ? adv_new_row(p, t->bits == 64) : d->rows[i];
+    FT_TRY(compute(p, in, is_float ? ADV_OP_FMUL : ADV_OP_IMUL, t, product, a->rows[i],
+                   b->rows[dot ? i : 0], 0));
     if (!dot) continue;
     uint32_t before = sum;
-    sum = i + 1 == cells ? d->rows[0] : adv_new_row(p, false);
-    FT_TRY(
-        before == ADV_NO_ROW
-            ? adv_emit(p, (adv_op){.code = ADV_OP_MOVE, .d = sum, .a = product, .at = in->at})
-            : adv_emit(
-                  p, (adv_op){
-                         .code = ADV_OP_FADD, .d = sum, .a = before, .b = product, .at = in->at}));
+    sum = i + 1 == cells ? d->rows[0] : adv_new_row(p, t->bits == 64);
+    FT_TRY(before == ADV_NO_ROW
+               ? adv_emit(p, in, t->bits == 64 ? ADV_OP_MOVE64 : ADV_OP_MOVE, sum, product, 0, 0)
+               : compute(p, in, ADV_OP_FADD, t, sum, before, product, 0));
   }
   return FILTRA_OK;
 }
@@ -198,17 +203,14 @@ static filtra_status extended(adv_program *p, const adv_instruction *in) {
   FT_TRY(adv_define(p, in->result, in->type));
   const adv_value *d = &p->values[in->result];
   uint32_t half = p->types[in->type].cells / 2;
-  if (is_wide(p, w[3])) return adv_unknown(p, in);
+  if (adv_type_of(p, w[3])->bits != 32) return adv_unknown(p, in);
   uint16_t low = in->opcode == SpvOpIAddCarry ? ADV_OP_IADD : ADV_OP_IMUL;
   uint16_t high = in->opcode == SpvOpIAddCarry      ? ADV_OP_CARRY
                   : in->opcode == SpvOpUMulExtended ? ADV_OP_UMULHI
                                                     : ADV_OP_SMULHI;
   for (uint32_t i = 0; i < 2 * half; i++)
-    FT_TRY(adv_emit(p, (adv_op){.code = i < half ? low : high,
-                                .d = d->rows[i],
-                                .a = p->values[w[3]].rows[i % half],
-                                .b = p->values[w[4]].rows[i % half],
-                                .at = in->at}));
+    FT_TRY(adv_emit(p, in, i < half ? low : high, d->rows[i], p->values[w[3]].rows[i % half],
+                    p->values[w[4]].rows[i % half], 0));
   return FILTRA_OK;
 }
 
@@ -219,36 +221,36 @@ static filtra_status fold(adv_program *p, const adv_instruction *in) {
   uint32_t sum = a->rows[0], cells = p->types[a->type].cells;
   for (uint32_t i = 1; i < cells; i++) {
     uint32_t to = i + 1 == cells ? p->values[in->result].rows[0] : adv_new_row(p, false);
-    FT_TRY(adv_emit(p, (adv_op){.code = in->opcode == SpvOpAny ? ADV_OP_OR : ADV_OP_AND,
-                                .d = to,
-                                .a = sum,
-                                .b = a->rows[i],
-                                .at = in->at}));
+    FT_TRY(
+        adv_emit(p, in, in->opcode == SpvOpAny ? ADV_OP_OR : ADV_OP_AND, to, sum, a->rows[i], 0));
     sum = to;
   }
   return FILTRA_OK;
 }
 
-/* Whole numbers of one width as those of another. */
+/* What a conversion takes a type for (ADV_NUMBER). */
+static uint32_t number_kind(const adv_type *t, bool is_signed) {
+  return t->bits | (t->kind == ADV_FLOAT ? ADV_FLOATING : is_signed ? ADV_SIGNED : 0);
+}
+
 static filtra_status convert(adv_program *p, const adv_instruction *in) {
-  uint32_t a = in->words[3];
-  bool from = is_wide(p, a);
+  const uint32_t a = in->words[3];
+  const bool is_signed = in->opcode == SpvOpSConvert || in->opcode == SpvOpConvertSToF ||
+                         in->opcode == SpvOpConvertFToS;
+  const uint32_t from = number_kind(adv_type_of(p, a), is_signed);
+  adv_type to = *adv_scalar(p, in->type);
+  if (in->opcode == SpvOpQuantizeToF16) to.bits = 16;
   FT_TRY(adv_define(p, in->result, in->type));
-  const adv_value *d = &p->values[in->result];
-  bool to = is_wide(p, in->result);
-  uint16_t code = from == to                    ? (to ? ADV_OP_MOVE64 : ADV_OP_MOVE)
-                  : from                        ? ADV_OP_LOW
-                  : in->opcode == SpvOpUConvert ? ADV_OP_WIDEN
-                                                : ADV_OP_WIDEN_SIGNED;
   for (uint32_t i = 0; i < p->types[in->type].cells; i++)
-    FT_TRY(adv_emit(
-        p, (adv_op){.code = code, .d = d->rows[i], .a = p->values[a].rows[i], .at = in->at}));
+    FT_TRY(adv_emit(p, in, ADV_OP_CONVERT, p->values[in->result].rows[i], p->values[a].rows[i],
+                    from, number_kind(&to, is_signed)));
   return FILTRA_OK;
 }
 
 /* min(max(x, low), high), or a fused product and sum. */
 static filtra_status glsl_three(adv_program *p, const adv_instruction *in, uint32_t function) {
   const uint32_t *w = in->words;
+  const adv_type *t = adv_scalar(p, in->type);
   FT_TRY(adv_define(p, in->result, in->type));
   const adv_value *d = &p->values[in->result];
   uint16_t lower = function == GLSLstd450UClamp   ? ADV_OP_UMAX
@@ -260,24 +262,53 @@ static filtra_status glsl_three(adv_program *p, const adv_instruction *in, uint3
   for (uint32_t i = 0; i < p->types[in->type].cells; i++) {
     uint32_t a = p->values[w[5]].rows[i], b = p->values[w[6]].rows[i], c = p->values[w[7]].rows[i];
     if (function == GLSLstd450Fma) {
-      FT_TRY(adv_emit(
-          p, (adv_op){.code = ADV_OP_FMA, .d = d->rows[i], .a = a, .b = b, .c = c, .at = in->at}));
+      FT_TRY(compute(p, in, ADV_OP_FMA, t, d->rows[i], a, b, c));
       continue;
     }
-    uint32_t between = adv_new_row(p, false);
-    FT_TRY(adv_emit(p, (adv_op){.code = lower, .d = between, .a = a, .b = b, .at = in->at}));
-    FT_TRY(
-        adv_emit(p, (adv_op){.code = upper, .d = d->rows[i], .a = between, .b = c, .at = in->at}));
+    uint32_t between = adv_new_row(p, t->bits == 64);
+    FT_TRY(compute(p, in, lower, t, between, a, b, 0));
+    FT_TRY(compute(p, in, upper, t, d->rows[i], between, c, 0));
   }
   return FILTRA_OK;
+}
+
+/* Two floats of 16 bits in a word, and a float of 64 as two: other names for the same bits. */
+static filtra_status glsl_pack(adv_program *p, const adv_instruction *in, uint32_t function) {
+  const adv_value *a = &p->values[in->words[5]];
+  if (function == GLSLstd450PackDouble2x32 || function == GLSLstd450UnpackDouble2x32) {
+    const uint32_t words[] = {in->words[0], in->type, in->result, in->words[5]};
+    adv_instruction cast = *in;
+    cast.opcode = SpvOpBitcast;
+    cast.words = words;
+    return adv_lower(p, &cast);
+  }
+  FT_TRY(adv_define(p, in->result, in->type));
+  const uint32_t *d = p->values[in->result].rows,
+                 half[] = {adv_new_row(p, false), adv_new_row(p, false)};
+  for (uint32_t i = 0; i < 2; i++) {
+    adv_op op = {.code = ADV_OP_PART, .bits = 16, .d = half[i], .at = in->at};
+    op.a = a->rows[0];
+    op.c = 16 * i;
+    if (function == GLSLstd450UnpackHalf2x16) {
+      FT_TRY(adv_emit_op(p, op));
+      FT_TRY(adv_emit(p, in, ADV_OP_BITS_HALF, d[i], half[i], 0, 0));
+    } else {
+      FT_TRY(adv_emit(p, in, ADV_OP_ROUND16, half[i], a->rows[i], 0, 0));
+      FT_TRY(adv_emit(p, in, ADV_OP_HALF_BITS, half[i], half[i], 0, 0));
+    }
+  }
+  return function == GLSLstd450UnpackHalf2x16
+             ? FILTRA_OK
+             : adv_emit(p, in, ADV_OP_JOIN, d[0], half[0], half[1], 16);
 }
 
 static filtra_status glsl(adv_program *p, const adv_instruction *in) {
   const uint32_t *w = in->words, function = w[4];
   if (w[3] != p->glsl) return adv_unknown(p, in);
-  if (is_wide(p, w[5]) && p->types[p->values[w[5]].type].kind == ADV_FLOAT)
-    return adv_unknown(p, in);
-  const rule *r = find(pairs, sizeof pairs / sizeof *pairs, function);
+  if (function == GLSLstd450PackDouble2x32 || function == GLSLstd450UnpackDouble2x32 ||
+      function == GLSLstd450PackHalf2x16 || function == GLSLstd450UnpackHalf2x16)
+    return glsl_pack(p, in, function);
+  const rule *r = find(pairs, FT_COUNT(pairs), function);
   if (r) return apply(p, in, r, w[5], w[6]);
   if (function == GLSLstd450Fma || function == GLSLstd450FClamp || function == GLSLstd450NClamp ||
       function == GLSLstd450UClamp || function == GLSLstd450SClamp)
@@ -289,23 +320,18 @@ static filtra_status glsl(adv_program *p, const adv_instruction *in) {
   FT_TRY(adv_define(p, in->result, in->type));
   bool two = function == GLSLstd450Pow || function == GLSLstd450Step;
   for (uint32_t i = 0; i < p->types[in->type].cells; i++)
-    FT_TRY(adv_emit(p, (adv_op){.code = ADV_OP_MATH,
-                                .d = p->values[in->result].rows[i],
-                                .a = p->values[w[5]].rows[i],
-                                .b = two ? p->values[w[6]].rows[i] : p->values[w[5]].rows[i],
-                                .c = function,
-                                .at = in->at}));
+    FT_TRY(compute(p, in, ADV_OP_MATH, adv_scalar(p, in->type), p->values[in->result].rows[i],
+                   p->values[w[5]].rows[i], p->values[two ? w[6] : w[5]].rows[i], function));
   return FILTRA_OK;
 }
 
 filtra_status adv_lower_arithmetic(adv_program *p, const adv_instruction *in, bool *done) {
-  const rule *r = find(binary, sizeof binary / sizeof *binary, in->opcode);
+  const rule *r = find(rules, FT_COUNT(rules), in->opcode);
   *done = true;
-  if (r) return apply(p, in, r, in->words[3], in->words[4]);
-  r = find(unary, sizeof unary / sizeof *unary, in->opcode);
-  if (r) return apply(p, in, r, in->words[3], 0);
+  if (r) return apply(p, in, r, in->words[3], in->count > 4 ? in->words[4] : 0);
   switch (in->opcode) {
   case SpvOpVectorTimesScalar:
+  case SpvOpMatrixTimesScalar:
   case SpvOpDot:
     return products(p, in);
   case SpvOpIAddCarry:
@@ -317,6 +343,12 @@ filtra_status adv_lower_arithmetic(adv_program *p, const adv_instruction *in, bo
     return fold(p, in);
   case SpvOpUConvert:
   case SpvOpSConvert:
+  case SpvOpFConvert:
+  case SpvOpConvertUToF:
+  case SpvOpConvertSToF:
+  case SpvOpConvertFToU:
+  case SpvOpConvertFToS:
+  case SpvOpQuantizeToF16:
     return convert(p, in);
   case SpvOpExtInst:
     return glsl(p, in);

@@ -27,10 +27,11 @@ static filtra_status compute_constant(adv_program *p, const adv_instruction *in)
   if (p->op_count > first) {
     const adv_value *v = &p->values[in->result];
     for (uint32_t i = 0; i < p->types[in->type].cells; i++) {
-      uint64_t bits;
-      FT_TRY(adv_evaluate(p, p->ops + first, (uint32_t)(p->op_count - first), v->rows[i], &bits));
+      adv_constant c = {v->rows[i], adv_cells(p, in->type)[i].type->bits == 64, 0};
+      FT_TRY(adv_evaluate(p, p->ops + first, (uint32_t)(p->op_count - first), c.row, &c.bits));
+      if (!c.wide) c.bits &= UINT32_MAX;
       FT_TRY(FT_GROW(p->constants, p->constant_count, p->constant_capacity));
-      p->constants[p->constant_count++] = (adv_constant){.row = v->rows[i], .bits = bits};
+      p->constants[p->constant_count++] = c;
     }
   }
   p->op_count = first;
@@ -51,7 +52,8 @@ static filtra_status lower_globals(adv_program *p, size_t end) {
     const adv_instruction *in = &p->instructions[i];
     if (in->opcode == SpvOpSpecConstantOp)
       FT_TRY(compute_constant(p, in));
-    else if (in->opcode >= SpvOpTypeVoid && in->opcode <= SpvOpTypeForwardPointer)
+    else if ((in->opcode >= SpvOpTypeVoid && in->opcode <= SpvOpTypeForwardPointer) ||
+             in->opcode == ADV_TYPE_MATRIX)
       FT_TRY(adv_make_type(p, in));
     else if ((in->opcode >= SpvOpConstantTrue && in->opcode <= SpvOpSpecConstantComposite) ||
              in->opcode == SpvOpVariable || in->opcode == SpvOpUndef)
@@ -148,15 +150,10 @@ static filtra_status move_phi(adv_program *p, const adv_instruction *phi, uint32
       FT_TRY(adv_address_row(p, from, &address));
       return add_move(p, edge, to->rows[0], address, true);
     }
-    adv_cell *cells = ft_calloc(ADV_MAX_CELLS, sizeof *cells);
-    if (!cells) return FILTRA_ERROR_HOST_MEMORY;
-    uint32_t count = 0;
-    adv_flatten(p, phi->type, 0, cells, &count);
-    filtra_status status = FILTRA_OK;
-    for (uint32_t k = 0; k < count && !status; k++)
-      status = add_move(p, edge, to->rows[k], from->rows[k], cells[k].type->bits == 64);
-    free(cells);
-    return status;
+    const adv_cell *cells = adv_cells(p, phi->type);
+    for (uint32_t k = 0; k < p->types[phi->type].cells; k++)
+      FT_TRY(add_move(p, edge, to->rows[k], from->rows[k], cells[k].type->bits == 64));
+    return FILTRA_OK;
   }
   return FILTRA_OK;
 }
@@ -298,15 +295,17 @@ void adv_program_destroy(adv_program **program) {
   for (uint32_t i = 0; i < p->bound; i++) {
     free(p->types[i].members);
     free(p->types[i].offsets);
+    free(p->types[i].flat);
     free(p->values[i].rows);
   }
   for (size_t i = 0; i < p->block_count; i++) {
     free(p->blocks[i].edges);
     free(p->blocks[i].literals);
   }
-  void *const lists[] = {p->spec_copy, p->instructions,   p->types,  p->values, p->block_of,
-                         p->spec_id,   p->builtin_id,     p->blocks, p->ops,    p->moves,
-                         p->constants, p->no_contraction, p->lines,  p};
+  adv_matrix_clear(p);
+  void *const lists[] = {p->spec_copy, p->masked,    p->instructions,   p->types,  p->values,
+                         p->block_of,  p->spec_id,   p->builtin_id,     p->blocks, p->ops,
+                         p->moves,     p->constants, p->no_contraction, p->lines,  p};
   *program = NULL;
   for (size_t i = 0; i < FT_COUNT(lists); i++)
     free(lists[i]);

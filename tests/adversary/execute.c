@@ -74,16 +74,17 @@
 #define NARROW(code) (code)
 
 static bool whole(adv_machine *m, const adv_op *op) {
+  const uint32_t mask = op->bits < 32 ? (1u << op->bits) - 1 : UINT32_MAX;
   switch (op->code) {
     WHOLE(NARROW, uint32_t, int32_t, 32)
     WHOLE(ADV_WIDE, uint64_t, int64_t, 64)
     RULE(ADV_OP_MOVE, uint32_t, uint32_t, a[i])
     RULE(ADV_OP_MOVE64, uint64_t, uint64_t, a[i])
-    RULE(ADV_OP_JOIN, uint64_t, uint32_t, a[i] | (uint64_t)b[i] << 32)
-    RULE(ADV_OP_LOW, uint32_t, uint64_t, (uint32_t)a[i])
-    RULE(ADV_OP_HIGH, uint32_t, uint64_t, (uint32_t)(a[i] >> 32))
-    RULE(ADV_OP_WIDEN, uint64_t, uint32_t, a[i])
-    RULE(ADV_OP_WIDEN_SIGNED, int64_t, int32_t, a[i])
+    RULE(ADV_OP_JOIN, uint32_t, uint32_t, a[i] | b[i] << op->c)
+    RULE(ADV_OP_JOIN64, uint64_t, uint32_t, a[i] | (uint64_t)b[i] << op->c)
+    RULE(ADV_OP_PART, uint32_t, uint32_t, a[i] >> op->c & mask)
+    RULE(ADV_OP_PART64, uint32_t, uint64_t, (uint32_t)(a[i] >> op->c) & mask)
+    RULE(ADV_OP_SIGN, int32_t, uint32_t, (int32_t)(a[i] << (32 - op->c)) >> (32 - op->c))
     RULE3(ADV_OP_SELECT, uint32_t, uint32_t, uint32_t, a[i] ? b[i] : c[i])
     RULE3(ADV_OP_SELECT64, uint64_t, uint32_t, uint64_t, a[i] ? b[i] : c[i])
     RULE(ADV_OP_CARRY, uint32_t, uint32_t, a[i] + b[i] < a[i])
@@ -146,41 +147,101 @@ static bool index_arithmetic(adv_machine *m, const adv_op *op) {
 
 /* ---- floats ---- */
 
+/* S is what the C library's names end with. */
+#define FLOATS(W, T, S)                                                                            \
+  RULE(W(ADV_OP_FADD), T, T, a[i] + b[i])                                                          \
+  RULE(W(ADV_OP_FSUB), T, T, a[i] - b[i])                                                          \
+  RULE(W(ADV_OP_FMUL), T, T, a[i] * b[i])                                                          \
+  RULE(W(ADV_OP_FDIV), T, T, (T)adv_divide(m, op->bits, a[i], b[i]))                               \
+  RULE(W(ADV_OP_FREM), T, T, fmod##S(a[i], b[i]))                                                  \
+  RULE(W(ADV_OP_FMOD), T, T, a[i] - b[i] * floor##S(a[i] / b[i]))                                  \
+  RULE(W(ADV_OP_FNEG), T, T, -a[i])                                                                \
+  RULE3(W(ADV_OP_FMA), T, T, T,                                                                    \
+        adv_two_roundings(m) ? twice##S(a[i], b[i], c[i]) : fma##S(a[i], b[i], c[i]))              \
+  RULE3(W(ADV_OP_FUSED_ADD), T, T, T, fma##S(a[i], b[i], c[i]))                                    \
+  RULE3(W(ADV_OP_FUSED_SUB), T, T, T, fma##S(a[i], b[i], -c[i]))                                   \
+  RULE3(W(ADV_OP_FUSED_REVERSE), T, T, T, fma##S(-a[i], b[i], c[i]))                               \
+  RULE(W(ADV_OP_FMIN), T, T, b[i] < a[i] || a[i] != a[i] ? b[i] : a[i])                            \
+  RULE(W(ADV_OP_FMAX), T, T, a[i] < b[i] || a[i] != a[i] ? b[i] : a[i])                            \
+  RULE(W(ADV_OP_FEQ), uint32_t, T, a[i] == b[i])                                                   \
+  RULE(W(ADV_OP_FNE), uint32_t, T, a[i]<b[i] || a[i]> b[i])                                        \
+  RULE(W(ADV_OP_FLT), uint32_t, T, a[i] < b[i])                                                    \
+  RULE(W(ADV_OP_FLE), uint32_t, T, a[i] <= b[i])                                                   \
+  RULE(W(ADV_OP_FEQ_UNORDERED), uint32_t, T, !(a[i] < b[i] || a[i] > b[i]))                        \
+  RULE(W(ADV_OP_FNE_UNORDERED), uint32_t, T, !(a[i] == b[i]))                                      \
+  RULE(W(ADV_OP_FLT_UNORDERED), uint32_t, T, !(a[i] >= b[i]))                                      \
+  RULE(W(ADV_OP_FLE_UNORDERED), uint32_t, T, !(a[i] > b[i]))                                       \
+  RULE(W(ADV_OP_ISNAN), uint32_t, T, a[i] != a[i])                                                 \
+  RULE(W(ADV_OP_ISINF), uint32_t, T, isinf(a[i]) != 0)                                             \
+  RULE(W(ADV_OP_MATH), T, T, (T)adv_math(m, op->c, op->bits, a[i], b[i]))
+
+static float twicef(float a, float b, float c) {
+  volatile float product = a * b;
+  return product + c;
+}
+
+static double twice(double a, double b, double c) {
+  volatile double product = a * b;
+  return product + c;
+}
+
 static bool floats(adv_machine *m, const adv_op *op) {
   switch (op->code) {
-    RULE(ADV_OP_FADD, float, float, a[i] + b[i])
-    RULE(ADV_OP_FSUB, float, float, a[i] - b[i])
-    RULE(ADV_OP_FMUL, float, float, a[i] * b[i])
-    RULE(ADV_OP_FDIV, float, float, adv_divide(m, a[i], b[i]))
-    RULE(ADV_OP_FREM, float, float, fmodf(a[i], b[i]))
-    RULE(ADV_OP_FMOD, float, float, a[i] - b[i] * floorf(a[i] / b[i]))
-    RULE(ADV_OP_FNEG, float, float, -a[i])
-    RULE3(ADV_OP_FMA, float, float, float, adv_fma(m, a[i], b[i], c[i]))
-    RULE3(ADV_OP_FUSED_ADD, float, float, float, fmaf(a[i], b[i], c[i]))
-    RULE3(ADV_OP_FUSED_SUB, float, float, float, fmaf(a[i], b[i], -c[i]))
-    RULE3(ADV_OP_FUSED_REVERSE, float, float, float, fmaf(-a[i], b[i], c[i]))
-    RULE(ADV_OP_FMIN, float, float, b[i] < a[i] || a[i] != a[i] ? b[i] : a[i])
-    RULE(ADV_OP_FMAX, float, float, a[i] < b[i] || a[i] != a[i] ? b[i] : a[i])
-    RULE(ADV_OP_FEQ, uint32_t, float, a[i] == b[i])
-    RULE(ADV_OP_FNE, uint32_t, float, a[i]<b[i] || a[i]> b[i])
-    RULE(ADV_OP_FLT, uint32_t, float, a[i] < b[i])
-    RULE(ADV_OP_FLE, uint32_t, float, a[i] <= b[i])
-    RULE(ADV_OP_FEQ_UNORDERED, uint32_t, float, !(a[i] < b[i] || a[i] > b[i]))
-    RULE(ADV_OP_FNE_UNORDERED, uint32_t, float, !(a[i] == b[i]))
-    RULE(ADV_OP_FLT_UNORDERED, uint32_t, float, !(a[i] >= b[i]))
-    RULE(ADV_OP_FLE_UNORDERED, uint32_t, float, !(a[i] > b[i]))
-    RULE(ADV_OP_ISNAN, uint32_t, float, a[i] != a[i])
-    RULE(ADV_OP_ISINF, uint32_t, float, fabsf(a[i]) > 3.402823466e38f)
-    RULE(ADV_OP_MATH, float, float, adv_math(m, op->c, a[i], b[i]))
-    RULE(ADV_OP_UTOF, float, uint32_t, (float)a[i])
-    RULE(ADV_OP_STOF, float, int32_t, (float)a[i])
-    /* what does not fit becomes anything */
-    RULE(ADV_OP_FTOU, uint32_t, float,
-         a[i] > -1.0f && a[i] < 4294967296.0f ? (uint32_t)a[i] : 0x7fffffff)
-    RULE(ADV_OP_FTOS, int32_t, float,
-         a[i] >= -2147483648.0f && a[i] < 2147483648.0f ? (int32_t)a[i] : -2)
+    FLOATS(NARROW, float, f)
+    FLOATS(ADV_DOUBLE, double, )
+    RULE(ADV_OP_ROUND16, float, float, adv_round_half((double)a[i], m->manner->flush))
+    RULE(ADV_OP_HALF_BITS, uint32_t, float, adv_half_bits(a[i]))
+    RULE(ADV_OP_BITS_HALF, float, uint32_t, adv_half_of((uint16_t)a[i]))
   default:
     return false;
+  }
+}
+
+/* ---- conversions ---- */
+
+typedef struct quantity {
+  double real;
+  uint64_t whole; /* with the sign above */
+} quantity;
+
+static quantity read_number(const adv_machine *m, uint32_t row, uint32_t kind, uint32_t lane) {
+  quantity n = {0};
+  const uint32_t bits = kind & ADV_BITS;
+  if (kind & ADV_FLOATING) {
+    n.real = bits == 64 ? ADV_ROW(m, double, row)[lane] : (double)ADV_ROW(m, float, row)[lane];
+    return n;
+  }
+  n.whole = bits == 64 ? ADV_ROW(m, uint64_t, row)[lane] : ADV_ROW(m, uint32_t, row)[lane];
+  if (kind & ADV_SIGNED) n.whole = (uint64_t)((int64_t)(n.whole << (64 - bits)) >> (64 - bits));
+  return n;
+}
+
+/* What does not fit becomes anything. */
+static uint64_t whole_of(double x, uint32_t bits, bool is_signed) {
+  const double end = ldexp(1.0, (int)bits - is_signed);
+  if (!(x < end) || !(x > (is_signed ? -end - 1 : -1.0))) return 0x7ffffffe;
+  return is_signed ? (uint64_t)(int64_t)x : (uint64_t)x;
+}
+
+static void convert(adv_machine *m, const adv_op *op) {
+  const uint32_t from = op->b, to = op->c, bits = to & ADV_BITS;
+  for (uint32_t k = 0; k < m->active_count; k++) {
+    const uint32_t i = m->active[k];
+    const quantity n = read_number(m, op->a, from, i);
+    const bool is_real = from & ADV_FLOATING, is_signed = from & ADV_SIGNED;
+    const double real = is_real ? n.real : is_signed ? (double)(int64_t)n.whole : (double)n.whole;
+    const uint64_t whole = is_real ? whole_of(n.real, bits, to & ADV_SIGNED) : n.whole;
+    if (!(to & ADV_FLOATING) && bits == 64)
+      ADV_ROW(m, uint64_t, op->d)[i] = whole;
+    else if (!(to & ADV_FLOATING))
+      ADV_ROW(m, uint32_t, op->d)[i] = (uint32_t)whole & (uint32_t)((UINT64_C(1) << bits) - 1);
+    else if (bits == 64)
+      ADV_ROW(m, double, op->d)[i] = real;
+    else if (bits == 16)
+      ADV_ROW(m, float, op->d)[i] = adv_round_half(real, m->manner->flush);
+    else /* whole numbers are rounded once */
+      ADV_ROW(m, float, op->d)
+    [i] = is_real ? (float)real : is_signed ? (float)(int64_t)n.whole : (float)n.whole;
   }
 }
 
@@ -191,7 +252,7 @@ static void check_bound(adv_machine *m, const adv_op *op) {
   const uint64_t *wide = ADV_ROW(m, uint64_t, op->a);
   for (uint32_t k = 0; k < m->active_count; k++) {
     uint32_t i = m->active[k];
-    uint64_t index = op->space ? wide[i] : a[i];
+    uint64_t index = op->bits == 64 ? wide[i] : a[i];
     if (index < op->c) continue;
     adv_finding *f = adv_report_note(m->report, m->p, ADV_OUTSIDE, op->at);
     if (f)
@@ -215,7 +276,7 @@ static bool addresses(adv_machine *m, const adv_op *op) {
   const uint32_t *b = ADV_ROW(m, uint32_t, op->b);
   const uint64_t *wide = ADV_ROW(m, uint64_t, op->b);
   const uint64_t stride = op->c;
-  if (op->space)
+  if (op->bits == 64)
     EACH(d[i] = (a ? a[i] : 0) + wide[i] * stride);
   else if (a)
     EACH(d[i] = a[i] + (uint64_t)(int64_t)(int32_t)b[i] * stride); /* indices are signed */
@@ -234,8 +295,9 @@ static void trace(const adv_machine *m, const adv_op *op) {
     uint32_t bits = ADV_ROW(m, uint32_t, op->d)[r->trace_lane];
     float number;
     memcpy(&number, &bits, sizeof number);
-    fprintf(r->trace, "line %4u  instruction %5u  code %3u  row %6u  %10u  %.9g\n",
-            adv_line_of(m->p, op->at), op->at, op->code, op->d, bits, (double)number);
+    fprintf(r->trace, "line %4u  instruction %5u  %-24s row %6u  %10u  %.9g\n",
+            adv_line_of(m->p, op->at), op->at, adv_opcode_name(m->p, op->at), op->d, bits,
+            (double)number);
   }
 }
 
@@ -245,9 +307,11 @@ void adv_execute(adv_machine *m, const adv_op *ops, uint32_t count) {
   for (const adv_op *op = ops; op < ops + count && !m->stopped; op++) {
     if (whole(m, op) || floats(m, op) || addresses(m, op) || index_arithmetic(m, op))
       ;
-    else if (op->code == ADV_OP_LOAD || op->code == ADV_OP_LOAD64)
+    else if (op->code == ADV_OP_CONVERT)
+      convert(m, op);
+    else if (op->code == ADV_OP_LOAD)
       adv_load(m, op);
-    else if (op->code == ADV_OP_STORE || op->code == ADV_OP_STORE64)
+    else if (op->code == ADV_OP_STORE)
       adv_store(m, op);
     else if (op->code == ADV_OP_ATOMIC)
       adv_atomic(m, op);
@@ -272,8 +336,7 @@ filtra_status adv_evaluate(const adv_program *p, const adv_op *ops, uint32_t cou
     for (size_t i = 0; i < p->constant_count; i++)
       memcpy(rows + p->constants[i].row, &p->constants[i].bits, p->constants[i].wide ? 8 : 4);
     adv_execute(m, ops, count);
-    *bits = 0;
-    memcpy(bits, rows + row, 4);
+    memcpy(bits, rows + row, sizeof *bits);
   }
   free(rows);
   free(m);

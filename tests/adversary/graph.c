@@ -84,7 +84,7 @@ static filtra_status add_storage(adv_memory *memory, filtra_device *dev, const f
   return status;
 }
 
-filtra_status adv_snapshot_take(const filtra_graph *g, adv_memory *memory) {
+static filtra_status take_snapshot(const filtra_graph *g, adv_memory *memory) {
   memory->next_group = memory->stretch = 1;
   for (size_t i = 0; i < g->storage_count; i++)
     FT_TRY(add_storage(memory, g->device, g->storages[i]));
@@ -120,14 +120,14 @@ static filtra_status download(const filtra_graph *g, const ft_slot *slot,
     const adv_region *r = adv_memory_of(memory, s->buffer);
     if (r && port->bytes)
       memcpy((uint8_t *)slot->readback.mapped + port->offset,
-             r->data + s->offset + ft_tensor_span(port->tensor).low, port->bytes);
+             r->bytes.data + s->offset + ft_tensor_span(port->tensor).low, port->bytes);
   }
   for (size_t i = 0; i < g->call_count; i++)
     for (uint32_t k = 0; k < g->calls[i].arg_count; k++) {
       const ft_arg *a = &g->calls[i].args[k];
       if (!a->tensor || a->tensor->storage->planned || !(a->mode & FT_ACCESS_WRITE)) continue;
       const ft_buffer *b = a->tensor->storage->buffer;
-      FT_TRY(ft_upload(g->device, b, 0, adv_memory_of(memory, b)->data, b->size));
+      FT_TRY(ft_upload(g->device, b, 0, adv_memory_of(memory, b)->bytes.data, b->size));
     }
   return FILTRA_OK;
 }
@@ -148,7 +148,7 @@ static void permit(adv_memory *memory, const filtra_tensor *t, uint32_t flags, b
       for (int64_t c = 0; c < shape[2]; c++)
         for (int64_t d = 0; d < shape[3]; d++) {
           int64_t at = t->offset + a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3];
-          adv_word *w = r->words + (t->storage->offset + (uint64_t)at * size) / 4;
+          adv_word *w = r->bytes.words + (t->storage->offset + (uint64_t)at * size) / 4;
           w->flags = set ? w->flags | flags : w->flags & ~flags;
         }
 }
@@ -211,8 +211,9 @@ static filtra_status run_call(const filtra_graph *g, size_t index, const adv_man
   return FILTRA_OK;
 }
 
-/* Whether the driver's results have a NaN or an infinity, too: then the test is about them. */
-static bool finds_nonfinite(const filtra_graph *g, const ft_slot *slot) {
+/* Whether the results have a NaN or an infinity. Then it is for who asked for them to say if that
+ * is right, and being made from finite numbers is no finding. */
+static bool gives_nonfinite(const filtra_graph *g, const ft_slot *slot) {
   for (size_t i = 0; i < g->output_count; i++) {
     const ft_port *port = &g->outputs[i];
     if (filtra_tensor_dtype(port->tensor) != FILTRA_F32) continue;
@@ -225,16 +226,15 @@ static bool finds_nonfinite(const filtra_graph *g, const ft_slot *slot) {
   return false;
 }
 
-filtra_status adv_run_graph(filtra_graph *g, const adv_manner *manner, adv_memory *memory,
-                            adv_report *report) {
-  const ft_slot *slot = &g->slots[g->done_slot];
+filtra_status adv_run_graph(filtra_graph *g, ft_slot *slot, const adv_manner *manner,
+                            adv_memory *memory, adv_report *report) {
+  FT_TRY(take_snapshot(g, memory));
   upload(g, slot, memory, manner);
-  report->nonfinite = finds_nonfinite(g, slot);
   for (size_t i = 0; i < g->call_count; i++)
     FT_TRY(run_call(g, i, manner, memory, report));
-  report->tensor_count = 0;
-  report->graphs++;
-  return download(g, slot, memory);
+  FT_TRY(download(g, slot, memory));
+  adv_report_end(report, gives_nonfinite(g, slot));
+  return FILTRA_OK;
 }
 
 uint64_t adv_graph_size(const filtra_graph *g) {

@@ -43,87 +43,106 @@ void adv_make_subgroups(adv_machine *m) {
 
 /* ---- operations ---- */
 
-/* Those of one subgroup that are guaranteed to execute an operation together. */
-typedef struct together {
-  uint16_t lanes[ADV_MAX_LANES]; /* by place in the subgroup */
-  uint32_t count;
-  bool here[ADV_MAX_LANES]; /* by lane */
-} together;
-
-static uint32_t reduced(uint32_t how, uint32_t x, uint32_t y) {
-  float a, b;
-  memcpy(&a, &x, sizeof a);
-  memcpy(&b, &y, sizeof b);
-  switch (how) {
+uint64_t adv_combined(const adv_op *op, uint32_t reduction, uint64_t x, uint64_t y) {
+  const bool wide = op->bits == 64,
+             reals = reduction >= ADV_FLOAT_SUM && reduction <= ADV_FLOAT_MAX;
+  const int64_t a = wide ? (int64_t)x : (int32_t)x, b = wide ? (int64_t)y : (int32_t)y;
+  float f, g;
+  double u, v;
+  memcpy(&u, &x, sizeof u);
+  memcpy(&v, &y, sizeof v);
+  memcpy(&f, &x, sizeof f);
+  memcpy(&g, &y, sizeof g);
+  if (reals && !wide) u = (double)f, v = (double)g;
+  switch (reduction) {
   case ADV_FLOAT_SUM:
-    a += b;
+    u += v;
+    f += g; /* rounded once */
     break;
   case ADV_FLOAT_MIN:
-    a = b < a ? b : a;
+    u = v < u ? v : u;
+    f = (float)u;
     break;
   case ADV_FLOAT_MAX:
-    a = b > a ? b : a;
+    u = v > u ? v : u;
+    f = (float)u;
     break;
+  case ADV_SUM:
+    return x + y;
+  case ADV_UNSIGNED_MIN:
+    return x < y ? x : y;
+  case ADV_UNSIGNED_MAX:
+    return x > y ? x : y;
+  case ADV_SIGNED_MIN:
+    return a < b ? x : y;
+  case ADV_SIGNED_MAX:
+    return a > b ? x : y;
+  case ADV_BITS_AND:
+    return x & y;
+  case ADV_BITS_OR:
+    return x | y;
   default:
-    return adv_combined(how, x, y);
+    return x ^ y;
   }
-  memcpy(&x, &a, sizeof x);
+  if (wide)
+    memcpy(&x, &u, sizeof u);
+  else
+    x = adv_float_bits(f);
   return x;
 }
 
-static uint32_t neutral(uint32_t how) {
-  switch (how) {
+/* What an exclusive scan begins with. */
+static uint64_t neutral(const adv_op *op) {
+  const bool wide = op->bits == 64;
+  switch (op->c) {
   case ADV_FLOAT_MIN:
-    return 0x7f800000;
+    return wide ? UINT64_C(0x7ff0000000000000) : 0x7f800000;
   case ADV_FLOAT_MAX:
-    return 0xff800000;
+    return wide ? UINT64_C(0xfff0000000000000) : 0xff800000;
   case ADV_UNSIGNED_MIN:
   case ADV_BITS_AND:
-    return UINT32_MAX;
+    return UINT64_MAX;
   case ADV_SIGNED_MIN:
-    return INT32_MAX;
+    return wide ? INT64_MAX : INT32_MAX;
   case ADV_SIGNED_MAX:
-    return (uint32_t)INT32_MIN;
+    return wide ? (uint64_t)INT64_MIN : (uint32_t)INT32_MIN;
   default:
     return 0;
   }
 }
 
 /* Over all, or over each cluster of places; in an order drawn once for the whole run. */
-static void reduce(adv_machine *m, const adv_op *op, const together *t) {
-  const uint32_t *a = ADV_ROW(m, uint32_t, op->a);
-  uint32_t *d = ADV_ROW(m, uint32_t, op->d);
-  uint32_t cluster = op->b ? op->b : m->subgroup_size;
+static void reduce(adv_machine *m, const adv_op *op, const adv_together *t) {
+  const uint32_t cluster = op->b ? op->b : m->subgroup_size;
   uint16_t order[ADV_MAX_LANES];
   shuffle(order, t->count, m->manner->seed);
+  uint64_t sums[ADV_MAX_LANES];
   for (uint32_t k = 0; k < t->count; k++) {
-    if (k && !op->b) { /* the same for all */
-      d[t->lanes[k]] = d[t->lanes[0]];
-      continue;
-    }
     bool any = false;
-    uint32_t sum = neutral(op->c);
-    for (uint32_t i = 0; i < t->count; i++) {
-      uint32_t lane = t->lanes[m->manner->seed ? order[i] : i];
+    sums[k] = k ? sums[0] : 0;
+    for (uint32_t i = 0; i < t->count && (op->b || !k); i++) { /* else the same for all */
+      const uint32_t lane = t->lanes[m->manner->seed ? order[i] : i];
       if (m->place_of[lane] / cluster != m->place_of[t->lanes[k]] / cluster) continue;
-      sum = any ? reduced(op->c, sum, a[lane]) : a[lane];
+      const uint64_t x = adv_get_bits(m, op, op->a, lane);
+      sums[k] = any ? adv_combined(op, op->c, sums[k], x) : x;
       any = true;
     }
-    d[t->lanes[k]] = sum;
   }
+  for (uint32_t k = 0; k < t->count; k++)
+    adv_put_bits(m, op, op->d, t->lanes[k], sums[k]);
 }
 
-static void scan(adv_machine *m, const adv_op *op, const together *t) {
-  const uint32_t *a = ADV_ROW(m, uint32_t, op->a);
-  uint32_t *d = ADV_ROW(m, uint32_t, op->d), sum = neutral(op->c);
+static void scan(adv_machine *m, const adv_op *op, const adv_together *t) {
+  uint64_t sum = neutral(op);
   for (uint32_t k = 0; k < t->count; k++) {
-    uint32_t next = k ? reduced(op->c, sum, a[t->lanes[k]]) : a[t->lanes[k]];
-    d[t->lanes[k]] = op->code == ADV_OP_SCAN ? next : sum;
+    const uint64_t x = adv_get_bits(m, op, op->a, t->lanes[k]);
+    const uint64_t next = k ? adv_combined(op, op->c, sum, x) : x;
+    adv_put_bits(m, op, op->d, t->lanes[k], op->code == ADV_OP_SCAN ? next : sum);
     sum = next;
   }
 }
 
-static void vote(adv_machine *m, const adv_op *op, const together *t) {
+static void vote(adv_machine *m, const adv_op *op, const adv_together *t) {
   const uint32_t *a = ADV_ROW(m, uint32_t, op->a);
   uint32_t *d = ADV_ROW(m, uint32_t, op->d), all = 1, any = 0, ballot = 0;
   for (uint32_t k = 0; k < t->count && op->code != ADV_OP_ELECT; k++) {
@@ -139,8 +158,8 @@ static void vote(adv_machine *m, const adv_op *op, const together *t) {
                                                 : ballot;
 }
 
-static void who_is_there(adv_machine *m, const adv_op *op, uint32_t lane, const char *format,
-                         uint32_t number) {
+void adv_who_is_there(adv_machine *m, const adv_op *op, uint32_t lane, const char *format,
+                      uint32_t number) {
   adv_finding *f = adv_report_note(m->report, m->p, ADV_WHO_IS_THERE, op->at);
   if (!f) return;
   int at = snprintf(f->text, sizeof f->text, "invocation %u of workgroup %u in subgroup %u: ", lane,
@@ -149,8 +168,8 @@ static void who_is_there(adv_machine *m, const adv_op *op, uint32_t lane, const 
 }
 
 /* Which place an invocation reads. */
-static uint32_t source_of(const adv_machine *m, const adv_op *op, const together *t, uint32_t lane,
-                          const uint32_t *b) {
+static uint32_t source_of(const adv_machine *m, const adv_op *op, const adv_together *t,
+                          uint32_t lane, const uint32_t *b) {
   switch (op->code) {
   case ADV_OP_BROADCAST_FIRST:
     return m->place_of[t->lanes[0]];
@@ -165,27 +184,27 @@ static uint32_t source_of(const adv_machine *m, const adv_op *op, const together
   }
 }
 
-static void exchange(adv_machine *m, const adv_op *op, const together *t) {
-  const uint32_t *a = ADV_ROW(m, uint32_t, op->a), *b = ADV_ROW(m, uint32_t, op->b);
-  uint32_t *d = ADV_ROW(m, uint32_t, op->d);
+static void exchange(adv_machine *m, const adv_op *op, const adv_together *t) {
+  const uint32_t *b = ADV_ROW(m, uint32_t, op->b);
+  uint64_t found[ADV_MAX_LANES];
   for (uint32_t k = 0; k < t->count; k++) {
     uint32_t lane = t->lanes[k], place = source_of(m, op, t, lane, b);
     if (op->code == ADV_OP_BROADCAST && b[lane] != b[t->lanes[0]])
-      who_is_there(m, op, lane, "broadcasts from place %u, others from another", b[lane]);
+      adv_who_is_there(m, op, lane, "broadcasts from place %u, others from another", b[lane]);
     uint16_t from = NOBODY;
     if (place < m->subgroup_size)
       from = m->lane_at[m->subgroup_of[lane] * m->subgroup_size + place];
-    if (from != NOBODY && t->here[from]) {
-      d[lane] = a[from];
-      continue;
-    }
-    d[lane] = 0x7fc0beef; /* undefined, which only matters if it is used */
-    if (op->code == ADV_OP_BROADCAST)
-      who_is_there(m, op, lane, "reads place %u, which is not there", place);
+    const bool there = from != NOBODY && t->here[from];
+    /* undefined otherwise, which only matters if it is used */
+    found[k] = there ? adv_get_bits(m, op, op->a, from) : 0x7fc0beef;
+    if (!there && op->code == ADV_OP_BROADCAST)
+      adv_who_is_there(m, op, lane, "reads place %u, which is not there", place);
   }
+  for (uint32_t k = 0; k < t->count; k++)
+    adv_put_bits(m, op, op->d, t->lanes[k], found[k]);
 }
 
-static void operate(adv_machine *m, const adv_op *op, const together *t) {
+static void operate(adv_machine *m, const adv_op *op, const adv_together *t) {
   switch (op->code) {
   case ADV_OP_REDUCE:
     reduce(m, op, t);
@@ -200,6 +219,11 @@ static void operate(adv_machine *m, const adv_op *op, const together *t) {
   case ADV_OP_BALLOT_BIT:
     vote(m, op, t);
     return;
+  case ADV_OP_MATRIX_LOAD:
+  case ADV_OP_MATRIX_STORE:
+  case ADV_OP_MATRIX_MULTIPLY:
+    adv_matrix(m, op, t);
+    return;
   default:
     exchange(m, op, t);
   }
@@ -209,7 +233,7 @@ static void operate(adv_machine *m, const adv_op *op, const together *t) {
  * control flow had met again where nothing says that it does. */
 static void one_subgroup(adv_machine *m, const adv_op *op, uint32_t subgroup, const bool *active) {
   bool done[ADV_MAX_LANES] = {0};
-  together t;
+  adv_together t;
   uint32_t classes = 0;
   for (uint32_t first = 0; first < m->subgroup_size; first++) {
     uint32_t head = m->lane_at[subgroup * m->subgroup_size + first];
@@ -224,10 +248,11 @@ static void one_subgroup(adv_machine *m, const adv_op *op, uint32_t subgroup, co
     }
     operate(m, op, &t);
     if (++classes == 2)
-      who_is_there(m, op, head,
-                   "control flow has parted, and nothing guarantees that it has met again (%u are "
-                   "here by another way)",
-                   m->active_count - t.count);
+      adv_who_is_there(
+          m, op, head,
+          "control flow has parted, and nothing guarantees that it has met again (%u are "
+          "here by another way)",
+          m->active_count - t.count);
   }
 }
 

@@ -8,10 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-filtra_status adv_emit(adv_program *p, adv_op op) {
+filtra_status adv_emit_op(adv_program *p, adv_op op) {
   FT_TRY(FT_GROW(p->ops, p->op_count, p->op_capacity));
   p->ops[p->op_count++] = op;
   return FILTRA_OK;
+}
+
+filtra_status adv_emit(adv_program *p, const adv_instruction *in, uint32_t code, uint32_t d,
+                       uint32_t a, uint32_t b, uint32_t c) {
+  return adv_emit_op(
+      p,
+      (adv_op){.code = (uint16_t)code, .bits = 32, .d = d, .a = a, .b = b, .c = c, .at = in->at});
 }
 
 /* ---- values that are other values' rows ---- */
@@ -77,6 +84,11 @@ static filtra_status composite(adv_program *p, const adv_instruction *in) {
     v->offset = p->values[w[3]].offset;
     return FILTRA_OK;
   default: /* construct: OpConstantComposite and OpSpecConstantComposite, too */
+    if (p->types[in->type].rows) { /* a matrix: of one number */
+      for (uint32_t i = 0; i < cells; i++)
+        share(p, v, i, w[3], 0, 1);
+      return FILTRA_OK;
+    }
     for (uint32_t i = 3; i < in->count; i++) {
       uint32_t part = p->types[p->values[w[i]].type].cells;
       if (p->types[p->values[w[i]].type].kind == ADV_POINTER) {
@@ -92,27 +104,28 @@ static filtra_status composite(adv_program *p, const adv_instruction *in) {
 
 /* ---- constants ---- */
 
-static filtra_status constant(adv_program *p, const adv_instruction *in) {
-  FT_TRY(make_value(p, in));
-  adv_value *v = &p->values[in->result];
-  adv_cell *cells = ft_calloc(ADV_MAX_CELLS, sizeof *cells);
-  if (!cells) return FILTRA_ERROR_HOST_MEMORY;
-  uint32_t count = 0;
-  adv_flatten(p, in->type, 0, cells, &count);
+/* The bits that a constant's row gets. */
+static uint64_t literal(const adv_program *p, const adv_instruction *in) {
+  const uint32_t id = p->spec_id[in->result];
+  const adv_type *t = &p->types[in->type];
   uint64_t bits = 0;
   if (in->opcode == SpvOpConstant || in->opcode == SpvOpSpecConstant)
     bits = in->words[3] | (in->count > 4 ? (uint64_t)in->words[4] << 32 : 0);
   if (in->opcode == SpvOpConstantTrue || in->opcode == SpvOpSpecConstantTrue) bits = 1;
-  if (p->spec_id[in->result]) {
-    uint32_t id = p->spec_id[in->result] - 1;
-    if (id == 0) bits = p->source.workgroup;
-    if (id >= 1 && id <= p->source.spec_count) bits = p->source.spec[id - 1];
-    if (p->types[in->type].kind == ADV_BOOL) bits = bits != 0;
-  }
-  for (uint32_t i = 0; i < count; i++) /* an undefined value is as bad as it can be */
-    v->rows[i] = adv_constant_row(p, cells[i].type->bits == 64,
-                                  in->opcode == SpvOpUndef ? 0x7fc0beef : bits);
-  free(cells);
+  if (id == 1) bits = p->source.workgroup;
+  if (id >= 2 && id - 2 < p->source.spec_count) bits = p->source.spec[id - 2];
+  if (in->opcode == SpvOpUndef) return 0x7fc0beef; /* as bad as it can be */
+  if (t->kind == ADV_BOOL) return bits != 0;
+  if (t->kind == ADV_FLOAT && t->bits == 16) return adv_float_bits(adv_half_of((uint16_t)bits));
+  return t->bits < 32 ? bits & ((1u << t->bits) - 1) : bits;
+}
+
+static filtra_status constant(adv_program *p, const adv_instruction *in) {
+  FT_TRY(make_value(p, in));
+  const adv_cell *cells = adv_cells(p, in->type);
+  const uint64_t bits = literal(p, in);
+  for (uint32_t i = 0; i < p->types[in->type].cells; i++)
+    p->values[in->result].rows[i] = adv_constant_row(p, cells[i].type->bits == 64, bits);
   return FILTRA_OK;
 }
 
@@ -127,7 +140,7 @@ filtra_status adv_address_row(adv_program *p, const adv_value *pointer, uint32_t
   if (!pointer->offset) return FILTRA_OK;
   adv_op op = {.code = ADV_OP_OFFSET, .d = adv_new_row(p, true), .a = *row, .c = pointer->offset};
   *row = op.d;
-  return adv_emit(p, op);
+  return adv_emit_op(p, op);
 }
 
 static bool is_constant(const adv_program *p, uint32_t row) {
@@ -139,19 +152,19 @@ static bool is_constant(const adv_program *p, uint32_t row) {
 /* One step into an array or vector by an index that is only known at run time. */
 static filtra_status step_by(adv_program *p, const adv_instruction *in, const adv_type *t,
                              uint32_t index, adv_value *v) {
-  adv_op op = {.code = ADV_OP_INDEX,
-               .space = p->types[p->values[index].type].bits == 64,
-               .d = adv_new_row(p, true),
-               .a = v->rows[0],
-               .b = p->values[index].rows[0],
-               .c = t->stride,
+  adv_op op = {.code = ADV_OP_BOUND,
+               .bits = (uint8_t)adv_type_of(p, index)->bits,
+               .a = p->values[index].rows[0],
+               .c = t->count,
                .at = in->at};
-  if (t->count)
-    FT_TRY(adv_emit(
-        p,
-        (adv_op){.code = ADV_OP_BOUND, .space = op.space, .a = op.b, .c = t->count, .at = in->at}));
+  if (t->count) FT_TRY(adv_emit_op(p, op));
+  op.code = ADV_OP_INDEX;
+  op.d = adv_new_row(p, true);
+  op.b = op.a;
+  op.a = v->rows[0];
+  op.c = t->stride;
   v->rows[0] = op.d;
-  return adv_emit(p, op);
+  return adv_emit_op(p, op);
 }
 
 static filtra_status access_chain(adv_program *p, const adv_instruction *in) {
@@ -191,7 +204,10 @@ static filtra_status variable(adv_program *p, const adv_instruction *in) {
   v->offset = *end;
   *end += (t->size + 7) & ~7u;
   if (!p->builtin_id[in->result]) return FILTRA_OK;
-  if (p->builtin_count == sizeof p->builtins / sizeof *p->builtins) return adv_unknown(p, in);
+  if (!adv_builtin_known(p->builtin_id[in->result] - 1) ||
+      p->builtin_count == FT_COUNT(p->builtins))
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "kernel %s: the adversary does not know built-in %u",
+                   p->source.name, p->builtin_id[in->result] - 1);
   p->builtins[p->builtin_count++] = (adv_builtin){p->builtin_id[in->result] - 1, v->offset};
   return FILTRA_OK;
 }
@@ -203,27 +219,21 @@ static filtra_status transfer(adv_program *p, const adv_instruction *in, uint32_
                               const adv_value *value, bool store) {
   const adv_value *pointer = &p->values[pointer_id];
   const adv_type *t = &p->types[pointer->type];
-  adv_cell *cells = ft_calloc(ADV_MAX_CELLS, sizeof *cells);
-  if (!cells) return FILTRA_ERROR_HOST_MEMORY;
-  uint32_t count = 0;
-  adv_flatten(p, t->element, 0, cells, &count);
-  filtra_status status = FILTRA_OK;
-  for (uint32_t i = 0; i < count && !status; i++) {
-    bool wide = cells[i].type->bits == 64;
-    adv_op op = {.code = store ? (wide ? ADV_OP_STORE64 : ADV_OP_STORE)
-                               : (wide ? ADV_OP_LOAD64 : ADV_OP_LOAD),
+  const adv_cell *cells = adv_cells(p, t->element);
+  for (uint32_t i = 0; i < p->types[t->element].cells; i++) {
+    adv_op op = {.code = store ? ADV_OP_STORE : ADV_OP_LOAD,
                  .space = (uint8_t)t->space,
                  .is_float = cells[i].type->kind == ADV_FLOAT,
+                 .bits = (uint8_t)cells[i].type->bits,
                  .d = value->rows[i],
                  .a = pointer->rows[0],
                  .c = pointer->offset + cells[i].offset,
                  .at = in->at};
     if (store && cells[i].type->kind == ADV_POINTER && value->rows[i] == ADV_NO_ROW)
       op.d = adv_constant_row(p, true, value->offset);
-    status = adv_emit(p, op);
+    FT_TRY(adv_emit_op(p, op));
   }
-  free(cells);
-  return status;
+  return FILTRA_OK;
 }
 
 static filtra_status load(adv_program *p, const adv_instruction *in) {
@@ -255,14 +265,15 @@ static filtra_status atomic(adv_program *p, const adv_instruction *in) {
   for (size_t i = 0; i < FT_COUNT(known); i++) {
     if (known[i].opcode != in->opcode) continue;
     FT_TRY(adv_define(p, in->result, in->type));
-    return adv_emit(p, (adv_op){.code = ADV_OP_ATOMIC,
-                                .space = (uint8_t)p->types[pointer->type].space,
-                                .is_float = known[i].reduction,
-                                .d = p->values[in->result].rows[0],
-                                .a = pointer->rows[0],
-                                .b = p->values[w[6]].rows[0],
-                                .c = pointer->offset,
-                                .at = in->at});
+    return adv_emit_op(p, (adv_op){.code = ADV_OP_ATOMIC,
+                                   .space = (uint8_t)p->types[pointer->type].space,
+                                   .is_float = known[i].reduction,
+                                   .bits = 32,
+                                   .d = p->values[in->result].rows[0],
+                                   .a = pointer->rows[0],
+                                   .b = p->values[w[6]].rows[0],
+                                   .c = pointer->offset,
+                                   .at = in->at});
   }
   return adv_unknown(p, in);
 }
@@ -281,51 +292,72 @@ static filtra_status select_value(adv_program *p, const adv_instruction *in) {
     yes.rows = &address[0];
     no.rows = &address[1];
   }
-  adv_cell *cells = ft_calloc(ADV_MAX_CELLS, sizeof *cells);
-  if (!cells) return FILTRA_ERROR_HOST_MEMORY;
-  uint32_t count = 0;
-  filtra_status status = FILTRA_OK;
-  adv_flatten(p, in->type, 0, cells, &count);
-  bool each = p->types[condition->type].kind == ADV_VECTOR;
-  for (uint32_t i = 0; i < count && !status; i++)
-    status =
-        adv_emit(p, (adv_op){.code = cells[i].type->bits == 64 ? ADV_OP_SELECT64 : ADV_OP_SELECT,
-                             .d = d->rows[i],
-                             .a = condition->rows[each ? i : 0],
-                             .b = yes.rows[i],
-                             .c = no.rows[i],
-                             .at = in->at});
-  free(cells);
-  return status;
+  const adv_cell *cells = adv_cells(p, in->type);
+  const bool each = p->types[condition->type].kind == ADV_VECTOR;
+  for (uint32_t i = 0; i < p->types[in->type].cells; i++)
+    FT_TRY(adv_emit(p, in, cells[i].type->bits == 64 ? ADV_OP_SELECT64 : ADV_OP_SELECT, d->rows[i],
+                    condition->rows[each ? i : 0], yes.rows[i], no.rows[i]));
+  return FILTRA_OK;
 }
 
-static uint32_t scalar_bits(const adv_program *p, uint32_t type) {
-  while (p->types[type].kind == ADV_VECTOR)
-    type = p->types[type].element;
-  return p->types[type].bits;
+/* A row with the bits of a number as they lie in memory, or from such bits a number. */
+static filtra_status as_bits(adv_program *p, const adv_instruction *in, const adv_type *t,
+                             uint16_t code, uint32_t *row) {
+  if (t->kind != ADV_FLOAT || t->bits != 16) return FILTRA_OK;
+  uint32_t from = *row;
+  *row = adv_new_row(p, false);
+  return adv_emit(p, in, code, *row, from, 0, 0);
 }
 
-/* Same bits, other type: rows are shared unless words join into 64 bits or come apart. */
+/* Part `k` of `bits` in a row of more. */
+static filtra_status take_part(adv_program *p, const adv_instruction *in, uint32_t from,
+                               uint32_t from_bits, uint32_t k, uint32_t bits, uint32_t *to) {
+  *to = adv_new_row(p, bits == 64);
+  return adv_emit_op(p, (adv_op){.code = from_bits == 64 ? ADV_OP_PART64 : ADV_OP_PART,
+                                 .bits = (uint8_t)bits,
+                                 .d = *to,
+                                 .a = from,
+                                 .c = k * bits,
+                                 .at = in->at});
+}
+
+/* `count` rows of `bits` become one, those that come first lowest. */
+static filtra_status join(adv_program *p, const adv_instruction *in, const uint32_t *rows,
+                          uint32_t count, uint32_t bits, uint32_t *to) {
+  if (count == 1) {
+    *to = rows[0];
+    return FILTRA_OK;
+  }
+  uint32_t low, high;
+  FT_TRY(join(p, in, rows, count / 2, bits, &low));
+  FT_TRY(join(p, in, rows + count / 2, count / 2, bits, &high));
+  bool wide = count * bits == 64;
+  *to = adv_new_row(p, wide);
+  return adv_emit(p, in, wide ? ADV_OP_JOIN64 : ADV_OP_JOIN, *to, low, high, count / 2 * bits);
+}
+
+/* Same bits, other type: rows are shared unless words join or come apart. */
 static filtra_status bitcast(adv_program *p, const adv_instruction *in) {
   adv_value from = p->values[in->words[3]];
-  uint32_t address, to_bits = scalar_bits(p, in->type), from_bits = scalar_bits(p, from.type);
-  if (p->types[from.type].kind == ADV_POINTER) {
-    FT_TRY(adv_address_row(p, &from, &address));
-    from.rows = &address;
-  }
+  const adv_type *old = adv_scalar(p, from.type), *new = adv_scalar(p, in->type);
+  uint32_t rows[16], count = p->types[from.type].cells;
+  if (count > FT_COUNT(rows)) return adv_unknown(p, in);
+  for (uint32_t i = 0; i < count; i++)
+    rows[i] = from.rows[i];
+  if (old->kind == ADV_POINTER) FT_TRY(adv_address_row(p, &from, &rows[0]));
+  for (uint32_t i = 0; i < count; i++)
+    FT_TRY(as_bits(p, in, old, ADV_OP_HALF_BITS, &rows[i]));
   FT_TRY(make_value(p, in));
-  adv_value *v = &p->values[in->result];
   for (uint32_t i = 0; i < p->types[in->type].cells; i++) {
-    adv_op op = {.at = in->at};
-    if (to_bits == from_bits) {
-      v->rows[i] = from.rows[i];
-      continue;
-    }
-    v->rows[i] = op.d = adv_new_row(p, to_bits == 64);
-    op.code = to_bits == 64 ? ADV_OP_JOIN : i % 2 ? ADV_OP_HIGH : ADV_OP_LOW;
-    op.a = from.rows[to_bits == 64 ? 2 * i : i / 2];
-    op.b = to_bits == 64 ? from.rows[2 * i + 1] : 0;
-    FT_TRY(adv_emit(p, op));
+    uint32_t *to = &p->values[in->result].rows[i];
+    const uint32_t parts = new->bits > old->bits ? new->bits / old->bits : old->bits / new->bits;
+    if (new->bits > old->bits)
+      FT_TRY(join(p, in, rows + i * parts, parts, old->bits, to));
+    else if (new->bits < old->bits)
+      FT_TRY(take_part(p, in, rows[i / parts], old->bits, i % parts, new->bits, to));
+    else
+      *to = rows[i];
+    FT_TRY(as_bits(p, in, new, ADV_OP_BITS_HALF, to));
   }
   return FILTRA_OK;
 }
@@ -333,14 +365,9 @@ static filtra_status bitcast(adv_program *p, const adv_instruction *in) {
 /* d = is row k the one that `index` names ? yes : no */
 static filtra_status choose(adv_program *p, const adv_instruction *in, uint32_t index, uint32_t k,
                             uint32_t d, uint32_t yes, uint32_t no) {
-  adv_op equal = {.code = ADV_OP_IEQ,
-                  .d = adv_new_row(p, false),
-                  .a = index,
-                  .b = adv_constant_row(p, false, k),
-                  .at = in->at};
-  FT_TRY(adv_emit(p, equal));
-  return adv_emit(
-      p, (adv_op){.code = ADV_OP_SELECT, .d = d, .a = equal.d, .b = yes, .c = no, .at = in->at});
+  uint32_t equal = adv_new_row(p, false);
+  FT_TRY(adv_emit(p, in, ADV_OP_IEQ, equal, index, adv_constant_row(p, false, k), 0));
+  return adv_emit(p, in, ADV_OP_SELECT, d, equal, yes, no);
 }
 
 static filtra_status vector_dynamic(adv_program *p, const adv_instruction *in) {
@@ -348,8 +375,8 @@ static filtra_status vector_dynamic(adv_program *p, const adv_instruction *in) {
   bool insert = in->opcode == SpvOpVectorInsertDynamic;
   const adv_value *vector = &p->values[w[3]];
   uint32_t cells = p->types[vector->type].cells, index = p->values[w[insert ? 5 : 4]].rows[0];
-  if (scalar_bits(p, vector->type) != 32) return adv_unknown(p, in);
-  FT_TRY(adv_emit(p, (adv_op){.code = ADV_OP_BOUND, .a = index, .c = cells, .at = in->at}));
+  if (adv_type_of(p, w[3])->bits == 64) return adv_unknown(p, in);
+  FT_TRY(adv_emit(p, in, ADV_OP_BOUND, 0, index, 0, cells));
   FT_TRY(adv_define(p, in->result, in->type));
   const adv_value *d = &p->values[in->result];
   uint32_t found = vector->rows[0];
@@ -392,43 +419,57 @@ static const struct {
     {SpvOpGroupNonUniformBitwiseXor, ADV_OP_REDUCE, ADV_BITS_XOR},
 };
 
+static filtra_status ballot(adv_program *p, const adv_instruction *in) {
+  for (uint32_t i = 0; i < 4; i++)
+    FT_TRY(adv_emit(p, in, ADV_OP_BALLOT_BIT, p->values[in->result].rows[i],
+                    p->values[in->words[4]].rows[0], 0, i));
+  return FILTRA_OK;
+}
+
+/* Numbers of fewer than 32 bits are reduced by themselves, signed ones with their sign. */
+static filtra_status group_each(adv_program *p, const adv_instruction *in, adv_op op,
+                                uint32_t value) {
+  const adv_type *t = adv_type_of(p, value);
+  const bool is_signed = op.c == ADV_SIGNED_MIN || op.c == ADV_SIGNED_MAX;
+  const bool moves =
+      op.code != ADV_OP_REDUCE && op.code != ADV_OP_SCAN && op.code != ADV_OP_SCAN_EXCLUSIVE;
+  op.bits = t->bits == 64 ? 64 : 32;
+  for (uint32_t i = 0; i < p->types[in->type].cells; i++) {
+    op.d = p->values[in->result].rows[i];
+    op.a = p->values[value].rows[i];
+    if (t->bits < 32 && is_signed) {
+      const uint32_t row = adv_new_row(p, false);
+      FT_TRY(adv_emit(p, in, ADV_OP_SIGN, row, op.a, 0, t->bits));
+      op.a = row;
+    }
+    FT_TRY(adv_emit_op(p, op));
+    if (t->bits < 32 && !moves) FT_TRY(adv_narrow(p, in, t, op.d));
+  }
+  return FILTRA_OK;
+}
+
 static filtra_status group(adv_program *p, const adv_instruction *in) {
+  static const uint16_t codes[] = {ADV_OP_REDUCE, ADV_OP_SCAN, ADV_OP_SCAN_EXCLUSIVE,
+                                   ADV_OP_REDUCE};
   const uint32_t *w = in->words;
-  bool ballot = in->opcode == SpvOpGroupNonUniformBallot;
   if (adv_constant_bits(p, w[3]) != SpvScopeSubgroup) return adv_unknown(p, in);
   FT_TRY(adv_define(p, in->result, in->type));
-  const adv_value *d = &p->values[in->result];
   if (in->opcode == SpvOpGroupNonUniformElect)
-    return adv_emit(p, (adv_op){.code = ADV_OP_ELECT, .d = d->rows[0], .at = in->at});
+    return adv_emit(p, in, ADV_OP_ELECT, p->values[in->result].rows[0], 0, 0, 0);
+  if (in->opcode == SpvOpGroupNonUniformBallot) return ballot(p, in);
   for (size_t k = 0; k < FT_COUNT(group_rules); k++) {
     if (group_rules[k].opcode != in->opcode) continue;
     adv_op op = {.code = group_rules[k].code, .c = group_rules[k].reduction, .at = in->at};
-    uint32_t value = w[4], argument = in->count > 5 ? w[5] : 0;
-    if (op.code == ADV_OP_REDUCE) { /* words: scope, operation, value, cluster size */
-      static const uint16_t codes[] = {ADV_OP_REDUCE, ADV_OP_SCAN, ADV_OP_SCAN_EXCLUSIVE,
-                                       ADV_OP_REDUCE};
-      if (w[4] > SpvGroupOperationClusteredReduce) return adv_unknown(p, in);
-      op.code = codes[w[4]];
-      op.b = w[4] == SpvGroupOperationClusteredReduce ? (uint32_t)adv_constant_bits(p, w[6]) : 0;
-      value = w[5];
-    } else if (argument) {
-      op.b = p->values[argument].rows[0];
+    if (op.code != ADV_OP_REDUCE) {
+      op.b = in->count > 5 ? p->values[w[5]].rows[0] : 0;
+      return group_each(p, in, op, w[4]);
     }
-    if (scalar_bits(p, p->values[value].type) != 32) return adv_unknown(p, in);
-    for (uint32_t i = 0; i < p->types[in->type].cells; i++) {
-      op.d = d->rows[i];
-      op.a = p->values[value].rows[i];
-      FT_TRY(adv_emit(p, op));
-    }
-    return FILTRA_OK;
+    if (w[4] > SpvGroupOperationClusteredReduce) return adv_unknown(p, in);
+    op.code = codes[w[4]]; /* words: scope, operation, value, cluster size */
+    if (w[4] == SpvGroupOperationClusteredReduce) op.b = (uint32_t)adv_constant_bits(p, w[6]);
+    return group_each(p, in, op, w[5]);
   }
-  for (uint32_t i = 0; i < 4 && ballot; i++)
-    FT_TRY(adv_emit(p, (adv_op){.code = ADV_OP_BALLOT_BIT,
-                                .d = d->rows[i],
-                                .a = p->values[w[4]].rows[0],
-                                .c = i,
-                                .at = in->at}));
-  return ballot ? FILTRA_OK : adv_unknown(p, in);
+  return adv_unknown(p, in);
 }
 
 static filtra_status barrier(adv_program *p, const adv_instruction *in) {
@@ -436,16 +477,16 @@ static filtra_status barrier(adv_program *p, const adv_instruction *in) {
   if (in->opcode == SpvOpMemoryBarrier) return FILTRA_OK; /* orders nothing without a barrier */
   uint64_t scope = adv_constant_bits(p, w[1]);
   if (scope != SpvScopeWorkgroup && scope != SpvScopeSubgroup) return adv_unknown(p, in);
-  return adv_emit(p, (adv_op){.code = ADV_OP_BARRIER,
-                              .c = scope == SpvScopeSubgroup,
-                              .a = (uint32_t)adv_constant_bits(p, w[3]),
-                              .at = in->at});
+  return adv_emit(p, in, ADV_OP_BARRIER, 0, (uint32_t)adv_constant_bits(p, w[3]), 0,
+                  scope == SpvScopeSubgroup);
 }
 
 filtra_status adv_lower(adv_program *p, const adv_instruction *in) {
   bool done;
+  filtra_status status;
   FT_TRY(adv_lower_arithmetic(p, in, &done));
   if (done) return FILTRA_OK;
+  if (adv_lower_matrix(p, in, &status)) return status;
   switch (in->opcode) {
   case SpvOpConstant:
   case SpvOpConstantTrue:

@@ -43,8 +43,8 @@ typedef struct adv_machine {
   uint32_t active[ADV_MAX_LANES], active_count;
   bool full;
   adv_lanes all;
-  uint8_t *private_memory, *private_written, *shared;
-  adv_word *shared_words;
+  uint8_t *private_memory, *private_written;
+  adv_bytes shared;
   const uint8_t *push;
   uint32_t push_size;
   uint32_t group[3], groups[3], number; /* this workgroup, how many, its number in the run */
@@ -81,18 +81,34 @@ filtra_status adv_evaluate(const adv_program *p, const adv_op *ops, uint32_t cou
 void adv_load(adv_machine *m, const adv_op *op);
 void adv_store(adv_machine *m, const adv_op *op);
 void adv_atomic(adv_machine *m, const adv_op *op);
-/** Two whole numbers by ADV_SUM to ADV_BITS_XOR, as atomics and subgroups do. */
-uint32_t adv_combined(uint32_t reduction, uint32_t a, uint32_t b);
-/** groups.c */
+/** An access of op's `space`, `bits` and `is_float`; *at is what the one before it met, or NULL. */
+uint64_t adv_read(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
+                  adv_bytes **at);
+void adv_write(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint64_t bits,
+               adv_bytes **at);
+uint64_t adv_get_bits(const adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane);
+void adv_put_bits(adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane, uint64_t bits);
+/** groups.c: two numbers of op's `bits` by an adv_reduction. */
+uint64_t adv_combined(const adv_op *op, uint32_t reduction, uint64_t x, uint64_t y);
+/** Whom an operation of a subgroup works among: those who are sure to be together there. */
+typedef struct adv_together {
+  uint16_t lanes[ADV_MAX_LANES]; /* by place in the subgroup */
+  uint32_t count;
+  bool here[ADV_MAX_LANES]; /* by lane */
+} adv_together;
+void adv_who_is_there(adv_machine *m, const adv_op *op, uint32_t lane, const char *format,
+                      uint32_t number);
+/** matrix.c: of one subgroup. */
+void adv_matrix(adv_machine *m, const adv_op *op, const adv_together *t);
 void adv_subgroups(adv_machine *m, const adv_op *op);
 void adv_make_subgroups(adv_machine *m);
 /** schedule.c: a barrier for the active invocations. */
 void adv_barrier(adv_machine *m, const adv_op *op);
 void adv_set_active(adv_machine *m, const adv_lanes *lanes);
 /** floats.c: functions of GLSL.std.450, and results with the error that is allowed. */
-float adv_math(const adv_machine *m, uint32_t function, float a, float b);
+double adv_math(const adv_machine *m, uint32_t function, uint32_t bits, double a, double b);
 bool adv_math_known(uint32_t function);
-float adv_divide(const adv_machine *m, float a, float b);
-float adv_fma(const adv_machine *m, float a, float b, float c);
+double adv_divide(const adv_machine *m, uint32_t bits, double a, double b);
+bool adv_two_roundings(const adv_machine *m);
 
 #endif

@@ -21,19 +21,28 @@ enum {
   ADV_ATOMIC = 0xfffd   /* only atomic operations */
 };
 
-enum { ADV_WRITTEN = 1, ADV_MAY_READ = 2, ADV_MAY_WRITE = 4 };
+enum { ADV_WRITTEN = 1, ADV_MAY_READ = 2, ADV_MAY_WRITE = 4, ADV_SPLIT = 8 };
 
 typedef struct adv_word {
   adv_access write, read;
   uint32_t flags;
 } adv_word;
 
-typedef struct adv_region {
-  const void *key; /* whose it is */
+/** Bytes with a word for each four; where less than four were touched at once, a word for each. */
+typedef struct adv_bytes {
   uint64_t address, size;
   uint8_t *data;
   adv_word *words;
+  adv_word *parts; /* NULL before the first such access */
+} adv_bytes;
+
+typedef struct adv_region {
+  const void *key; /* whose it is */
+  adv_bytes bytes;
 } adv_region;
+
+filtra_status adv_bytes_create(uint64_t address, uint64_t size, adv_bytes *out);
+void adv_bytes_destroy(adv_bytes *b);
 
 typedef struct adv_memory {
   adv_region *regions;
@@ -54,12 +63,13 @@ void adv_region_forget(adv_region *r, uint64_t offset, uint64_t size, uint64_t s
 
 /** What an access conflicts with; ADV_NO_CONFLICT mostly. */
 typedef enum adv_conflict { ADV_NO_CONFLICT, ADV_AFTER_WRITE, ADV_AFTER_READ } adv_conflict;
-/** Notes an access. Two of different invocations conflict if one writes, not both are atomic, and
- * no barrier lies between; invocations of different workgroups have none before the call's end.
- * Calls of one stretch overlap. `other` gets who it was. */
-adv_conflict adv_note_read(adv_word *w, adv_access by, uint32_t stretch, adv_access *other);
-adv_conflict adv_note_write(adv_word *w, adv_access by, uint32_t stretch, bool atomic,
-                            adv_access *other);
+typedef enum adv_how { ADV_READS, ADV_WRITES, ADV_COUNTS /* atomically */ } adv_how;
+/** Notes an access to 1, 2 or 4 bytes within a word. Two of different invocations conflict if one
+ * writes, not both are atomic, and no barrier lies between; invocations of different workgroups
+ * have none before the call's end. Calls of one stretch overlap. `other` gets who it was, *written
+ * whether all had been written. */
+adv_conflict adv_note(adv_bytes *b, uint64_t offset, uint32_t size, adv_how how, adv_access by,
+                      uint32_t stretch, adv_access *other, bool *written);
 
 /** A number from a seed and two words: how every choice here is made. */
 uint64_t adv_mix(uint64_t seed, uint64_t a, uint64_t b);

@@ -6,12 +6,20 @@
 
 #include <spirv-tools/libspirv.h>
 #include <spirv/unified1/spirv.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 filtra_status adv_unknown(const adv_program *p, const adv_instruction *in) {
   return ft_fail(FILTRA_ERROR_UNSUPPORTED, "kernel %s: the adversary does not know Op%s",
                  p->source.name, spvOpcodeString(in->opcode));
+}
+
+const char *adv_opcode_name(const adv_program *p, uint32_t at) {
+  static _Thread_local char name[40];
+  const size_t function = p->instruction_count - p->line_count;
+  snprintf(name, sizeof name, "Op%s", spvOpcodeString(p->instructions[function + at].opcode));
+  return name;
 }
 
 /* ---- rows ---- */
@@ -39,31 +47,45 @@ uint64_t adv_constant_bits(const adv_program *p, uint32_t id) {
 }
 
 filtra_status adv_define(adv_program *p, uint32_t id, uint32_t type) {
-  const adv_type *t = &p->types[type];
+  const adv_cell *cells = adv_cells(p, type);
   adv_value *v = &p->values[id];
-  adv_cell *cells = ft_calloc(ADV_MAX_CELLS, sizeof *cells);
   v->type = type;
-  v->rows = ft_calloc(t->cells + 1, sizeof *v->rows);
-  if (!v->rows || !cells) return FILTRA_ERROR_HOST_MEMORY;
-  uint32_t count = 0;
-  adv_flatten(p, type, 0, cells, &count);
-  for (uint32_t i = 0; i < count; i++)
+  v->rows = ft_calloc(p->types[type].cells + 1, sizeof *v->rows);
+  if (!v->rows) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint32_t i = 0; i < p->types[type].cells; i++)
     v->rows[i] = adv_new_row(p, cells[i].type->bits == 64);
-  free(cells);
   return FILTRA_OK;
 }
 
-void adv_flatten(const adv_program *p, uint32_t type, uint32_t offset, adv_cell *cells,
-                 uint32_t *count) {
+static adv_cell *flatten(const adv_program *p, const adv_type *t, uint32_t offset, adv_cell *to) {
+  if (t->kind == ADV_STRUCT) {
+    for (uint32_t i = 0; i < t->count; i++)
+      to = flatten(p, &p->types[t->members[i]], offset + t->offsets[i], to);
+  } else if (t->kind == ADV_VECTOR || t->kind == ADV_ARRAY) {
+    for (uint32_t i = 0; i < t->count; i++)
+      to = flatten(p, &p->types[t->element], offset + i * t->stride, to);
+  } else {
+    *to++ = (adv_cell){t, offset};
+  }
+  return to;
+}
+
+const adv_cell *adv_cells(const adv_program *p, uint32_t type) {
+  adv_type *t = &p->types[type];
+  if (t->flat) return t->flat;
+  t->flat = ft_calloc(t->cells + 1, sizeof *t->flat);
+  if (!t->flat) abort();
+  flatten(p, t, 0, t->flat);
+  return t->flat;
+}
+
+const adv_type *adv_scalar(const adv_program *p, uint32_t type) {
   const adv_type *t = &p->types[type];
-  if (t->kind == ADV_STRUCT)
-    for (uint32_t i = 0; i < t->count; i++)
-      adv_flatten(p, t->members[i], offset + t->offsets[i], cells, count);
-  else if (t->kind == ADV_VECTOR || t->kind == ADV_ARRAY)
-    for (uint32_t i = 0; i < t->count; i++)
-      adv_flatten(p, t->element, offset + i * t->stride, cells, count);
-  else
-    cells[(*count)++] = (adv_cell){t, offset};
+  return t->kind == ADV_VECTOR ? &p->types[t->element] : t;
+}
+
+const adv_type *adv_type_of(const adv_program *p, uint32_t id) {
+  return adv_scalar(p, p->values[id].type);
 }
 
 /* ---- types ---- */
@@ -140,6 +162,23 @@ static filtra_status make_pointer(adv_program *p, const adv_instruction *in, adv
   }
 }
 
+/* Its elements are dealt to a subgroup's invocations; each holds as many as any. */
+static filtra_status make_matrix(adv_program *p, const adv_instruction *in, adv_type *t) {
+  const uint32_t *w = in->words;
+  const uint32_t subgroup = p->source.subgroup ? p->source.subgroup : p->source.runs;
+  const adv_type *e = &p->types[w[2]];
+  if (adv_constant_bits(p, w[3]) != SpvScopeSubgroup || !subgroup) return adv_unknown(p, in);
+  *t = (adv_type){.kind = ADV_VECTOR,
+                  .element = w[2],
+                  .stride = e->size,
+                  .rows = (uint32_t)adv_constant_bits(p, w[4]),
+                  .columns = (uint32_t)adv_constant_bits(p, w[5]),
+                  .use = (uint32_t)adv_constant_bits(p, w[6])};
+  t->cells = t->count = (t->rows * t->columns + subgroup - 1) / subgroup;
+  t->size = t->count * t->stride;
+  return FILTRA_OK;
+}
+
 filtra_status adv_make_type(adv_program *p, const adv_instruction *in) {
   adv_type *t = &p->types[in->result ? in->result : in->words[1]];
   switch (in->opcode) {
@@ -157,9 +196,7 @@ filtra_status adv_make_type(adv_program *p, const adv_instruction *in) {
                     .size = in->words[2] / 8,
                     .cells = 1,
                     .is_signed = in->opcode == SpvOpTypeInt && in->words[3]};
-    if (t->bits == 32 || (t->bits == 64 && t->kind == ADV_INT)) return FILTRA_OK;
-    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "kernel %s: the adversary does not know %s of %u bits",
-                   p->source.name, t->kind == ADV_INT ? "integers" : "floats", t->bits);
+    return FILTRA_OK;
   case SpvOpTypeVector:
   case SpvOpTypeArray:
   case SpvOpTypeRuntimeArray:
@@ -169,6 +206,8 @@ filtra_status adv_make_type(adv_program *p, const adv_instruction *in) {
     return make_struct(p, in, t);
   case SpvOpTypePointer:
     return make_pointer(p, in, t);
+  case ADV_TYPE_MATRIX:
+    return make_matrix(p, in, t);
   case SpvOpTypeForwardPointer:
     *t = (adv_type){.kind = ADV_POINTER, .bits = 64, .size = 8, .cells = 1, .space = ADV_DEVICE};
     return FILTRA_OK;
@@ -178,6 +217,34 @@ filtra_status adv_make_type(adv_program *p, const adv_instruction *in) {
 }
 
 /* ---- the whole ---- */
+
+/* What is younger than Debian's SPIRV-Tools, which is given nothing in its place. */
+static bool is_newer(const uint32_t *words) {
+  enum { COOPERATIVE_MATRIX = 6022, MAXIMALLY_RECONVERGES = 6023 };
+  switch (words[0] & 0xffff) {
+  case SpvOpCapability:
+    return words[1] == COOPERATIVE_MATRIX;
+  case SpvOpExecutionMode:
+    return words[2] == MAXIMALLY_RECONVERGES;
+  default:
+    return (words[0] & 0xffff) >= ADV_TYPE_MATRIX && (words[0] & 0xffff) <= ADV_MATRIX_LENGTH;
+  }
+}
+
+static filtra_status mask_newer(adv_program *p) {
+  enum { HEADER_WORDS = 5, NOTHING = 1 << 16 | SpvOpNop };
+  const size_t count = p->source.bytes / sizeof *p->masked;
+  p->masked = ft_calloc(count + 1, sizeof *p->masked);
+  if (!p->masked) return FILTRA_ERROR_HOST_MEMORY;
+  memcpy(p->masked, p->source.words, p->source.bytes);
+  for (size_t i = HEADER_WORDS, length; i < count; i += length) {
+    length = p->masked[i] >> 16;
+    if (!length || length > count - i) return FILTRA_OK; /* SPIRV-Tools will say so */
+    for (size_t k = 0; is_newer(p->source.words + i) && k < length; k++)
+      p->masked[i + k] = NOTHING;
+  }
+  return FILTRA_OK;
+}
 
 static spv_result_t keep_header(void *user, spv_endianness_t endian, uint32_t magic,
                                 uint32_t version, uint32_t generator, uint32_t bound,
@@ -205,15 +272,24 @@ static spv_result_t keep_instruction(void *user, const spv_parsed_instruction_t 
     line = from->opcode == SpvOpLine ? from->words[2] : 0;
     return SPV_SUCCESS;
   }
+  const uint32_t *words = p->source.words + (from->words - p->masked);
+  if (words < p->parsed) return SPV_SUCCESS; /* within one that was masked */
+  p->parsed = words + (words[0] >> 16);
   if (FT_GROW(p->instructions, p->instruction_count, p->instruction_capacity))
     return SPV_ERROR_OUT_OF_MEMORY;
-  p->instructions[p->instruction_count++] =
-      (adv_instruction){.words = from->words, /* of the source, whose byte order is ours */
-                        .count = from->num_words,
-                        .opcode = from->opcode,
+  adv_instruction in = {.words = words,
+                        .count = (uint16_t)(words[0] >> 16),
+                        .opcode = (uint16_t)words[0],
                         .type = from->type_id,
                         .result = from->result_id,
                         .at = line};
+  if (in.opcode == ADV_TYPE_MATRIX) in.result = words[1];
+  if (in.opcode == ADV_MATRIX_LOAD || in.opcode == ADV_MATRIX_MULTIPLY ||
+      in.opcode == ADV_MATRIX_LENGTH) {
+    in.type = words[1];
+    in.result = words[2];
+  }
+  p->instructions[p->instruction_count++] = in;
   return SPV_SUCCESS;
 }
 
@@ -242,11 +318,12 @@ static filtra_status number_instructions(adv_program *p, size_t function) {
 }
 
 filtra_status adv_parse(adv_program *p) {
+  FT_TRY(mask_newer(p));
+  p->parsed = p->source.words;
   spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_3);
   spv_diagnostic diagnostic = NULL;
-  spv_result_t result =
-      spvBinaryParse(context, p, p->source.words, p->source.bytes / sizeof *p->source.words,
-                     keep_header, keep_instruction, &diagnostic);
+  spv_result_t result = spvBinaryParse(context, p, p->masked, p->source.bytes / sizeof *p->masked,
+                                       keep_header, keep_instruction, &diagnostic);
   filtra_status status = FILTRA_OK;
   if (result)
     status = ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: %s", p->source.name,

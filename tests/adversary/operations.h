@@ -5,12 +5,16 @@
 typedef enum adv_code {
   ADV_OP_MOVE,
   ADV_OP_MOVE64,
-  ADV_OP_JOIN, /* d (64) from a (low) and b (high) */
-  ADV_OP_LOW,  /* 32 bits of a (64) */
-  ADV_OP_HIGH,
-  ADV_OP_WIDEN, /* 64 from 32 bits, zeros above */
-  ADV_OP_WIDEN_SIGNED,
-  ADV_OP_SELECT, /* a ? b : c */
+  ADV_OP_JOIN, /* d from a and, c bits higher, b */
+  ADV_OP_JOIN64,
+  ADV_OP_PART, /* `bits` of a, from bit c on */
+  ADV_OP_PART64,
+  ADV_OP_SIGN,      /* a, whose bits above the first c become its sign */
+  ADV_OP_HALF_BITS, /* of a float of 16 bits */
+  ADV_OP_BITS_HALF, /* and back */
+  ADV_OP_ROUND16,   /* a float as one of 16 bits */
+  ADV_OP_CONVERT,   /* from a number of kind b to one of kind c (ADV_NUMBER) */
+  ADV_OP_SELECT,    /* a ? b : c */
   ADV_OP_SELECT64,
   /* whole numbers of 32 bits, then the same of 64 */
   ADV_OP_IADD,
@@ -48,6 +52,7 @@ typedef enum adv_code {
   ADV_OP_IADD_INDEX, /* of numbers that become indices: must not wrap around */
   ADV_OP_IMUL_INDEX,
   ADV_OP_SHL_INDEX,
+  /* floats of 32 bits, then the same of 64 */
   ADV_OP_FADD,
   ADV_OP_FSUB,
   ADV_OP_FMUL,
@@ -71,19 +76,15 @@ typedef enum adv_code {
   ADV_OP_FLE_UNORDERED,
   ADV_OP_ISNAN,
   ADV_OP_ISINF,
-  ADV_OP_UTOF,
-  ADV_OP_STOF,
-  ADV_OP_FTOU,
-  ADV_OP_FTOS,
-  ADV_OP_MATH,   /* c: number of the function in GLSL.std.450 */
+  ADV_OP_MATH,     /* c: number of the function in GLSL.std.450 */
+  ADV_OP_DOUBLE64, /* not an operation, as WHOLE64 */
+  ADV_OP_LAST_DOUBLE = ADV_OP_DOUBLE64 + (ADV_OP_DOUBLE64 - ADV_OP_FADD) - 1,
   ADV_OP_INDEX,  /* address d = a + b c; a may be NO_ROW; `space` 1: b is signed. Bound behind it */
   ADV_OP_BOUND,  /* belongs to an INDEX before it: a is the index, c the number of elements */
   ADV_OP_OFFSET, /* address d = a + c */
-  ADV_OP_LOAD,   /* d from a + c; `space` */
-  ADV_OP_LOAD64,
-  ADV_OP_STORE, /* d to a + c */
-  ADV_OP_STORE64,
-  ADV_OP_ATOMIC,  /* d = what was at a + c & 0xff..; b the operand; `is_float` holds which one */
+  ADV_OP_LOAD,   /* d from a + c; `space`, `bits` */
+  ADV_OP_STORE,  /* d to a + c */
+  ADV_OP_ATOMIC, /* d = what was at a + c & 0xff..; b the operand; `is_float` holds which one */
   ADV_OP_BARRIER, /* a: memory semantics; c: 1 of the subgroup */
   ADV_OP_ELECT,
   ADV_OP_ALL,
@@ -97,7 +98,10 @@ typedef enum adv_code {
   ADV_OP_SHUFFLE_DOWN,
   ADV_OP_REDUCE, /* c: adv_reduction, b: clusters of that many (constant), 0: the whole subgroup */
   ADV_OP_SCAN,   /* inclusive */
-  ADV_OP_SCAN_EXCLUSIVE
+  ADV_OP_SCAN_EXCLUSIVE,
+  ADV_OP_MATRIX_LOAD, /* c: number of the adv_matrix_op, as of the following */
+  ADV_OP_MATRIX_STORE,
+  ADV_OP_MATRIX_MULTIPLY
 } adv_code;
 
 typedef enum adv_reduction {
@@ -114,6 +118,10 @@ typedef enum adv_reduction {
   ADV_BITS_XOR
 } adv_reduction;
 
-#define ADV_WIDE(code) ((code) + ADV_OP_WHOLE64 - ADV_OP_IADD)
+#define ADV_WIDE(code)   ((code) + ADV_OP_WHOLE64 - ADV_OP_IADD)
+#define ADV_DOUBLE(code) ((code) + ADV_OP_DOUBLE64 - ADV_OP_FADD)
+
+/** Kinds of numbers: the bits, and what they are. */
+enum { ADV_SIGNED = 256, ADV_FLOATING = 512, ADV_BITS = 255 };
 
 #endif

@@ -3,7 +3,8 @@
  *
  * A row holds one number of every invocation of a workgroup, 4 or 8 bytes each; it is named by its
  * byte offset per invocation. Vectors and structs are lists of rows, so that taking one apart or
- * building it costs nothing. Constants are rows that are filled once.
+ * building it costs nothing. Constants are rows that are filled once. Whole numbers of 8 and 16
+ * bits have zeros above them in rows of 32; floats of 16 bits are floats of 32 whose bits are few.
  */
 #ifndef ADVERSARY_PROGRAM_H
 #define ADVERSARY_PROGRAM_H
@@ -13,7 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ADV_NO_ROW = UINT32_MAX, ADV_MAX_CELLS = 4096 };
+enum { ADV_NO_ROW = UINT32_MAX };
+
+/** Instructions of SPV_KHR_cooperative_matrix, which the headers of Debian 12 do not have. */
+enum {
+  ADV_TYPE_MATRIX = 4456,
+  ADV_MATRIX_LOAD = 4457,
+  ADV_MATRIX_STORE = 4458,
+  ADV_MATRIX_MULTIPLY = 4459,
+  ADV_MATRIX_LENGTH = 4460
+};
 
 /** Where a pointer points to. */
 typedef enum adv_space {
@@ -37,7 +47,7 @@ typedef enum adv_kind {
 typedef struct adv_type {
   adv_kind kind;
   bool is_signed;
-  uint32_t bits;    /* of a scalar: 32 or 64; a bool is 32 */
+  uint32_t bits;    /* of a scalar: 8 to 64; a bool is 32 */
   uint32_t element; /* of vectors and arrays; of pointers what they point to: type ids */
   uint32_t count;   /* elements or members; 0: runtime array */
   uint32_t size;    /* bytes in memory */
@@ -45,6 +55,9 @@ typedef struct adv_type {
   uint32_t cells;   /* scalars in a value */
   adv_space space;
   uint32_t *members, *offsets;
+  struct adv_cell *flat; /* adv_cells */
+  /* A cooperative matrix is a vector of what one invocation holds of it; rows 0: it is none. */
+  uint32_t rows, columns, use;
 } adv_type;
 
 /** A scalar of a composite, and where it lies in memory. */
@@ -65,6 +78,7 @@ typedef struct adv_op {
   uint16_t code;    /* ADV_OP_... (operations.h) */
   uint8_t space;    /* loads and stores: adv_space */
   uint8_t is_float; /* loads and stores */
+  uint8_t bits;     /* of what it works on */
   uint32_t d, a, b, c;
   uint32_t at; /* number of the instruction in the function */
 } adv_op;
@@ -129,6 +143,7 @@ typedef struct adv_source {
   uint32_t spec_count;
   const uint32_t *spec; /* constants 1, 2, ... */
   uint32_t subgroup;    /* required size; 0: any */
+  uint32_t runs;        /* the size where none is required */
   bool full;            /* subgroups are required to be full */
   uint64_t contraction; /* seed: which products are fused with sums; 0: none */
 } adv_source;
@@ -136,6 +151,8 @@ typedef struct adv_source {
 typedef struct adv_program {
   adv_source source;
   uint32_t *spec_copy;
+  uint32_t *masked;       /* the words without what SPIRV-Tools does not know */
+  const uint32_t *parsed; /* as far as this */
   adv_instruction *instructions;
   size_t instruction_count, instruction_capacity;
   uint32_t bound, glsl; /* ids; the set GLSL.std.450 */
@@ -151,6 +168,8 @@ typedef struct adv_program {
   size_t op_count, op_capacity;
   adv_move *moves;
   size_t move_count, move_capacity;
+  struct adv_matrix_op *matrix_ops;
+  size_t matrix_count, matrix_capacity;
   adv_constant *constants;
   size_t constant_count, constant_capacity;
   adv_builtin builtins[16];
@@ -173,18 +192,36 @@ void adv_program_destroy(adv_program **program);
 /** module.c: types, constants' ids, decorations; fills in instructions. */
 filtra_status adv_parse(adv_program *p);
 filtra_status adv_make_type(adv_program *p, const adv_instruction *in);
-/** The scalars of a type; cells has ADV_MAX_CELLS. */
-void adv_flatten(const adv_program *p, uint32_t type, uint32_t offset, adv_cell *cells,
-                 uint32_t *count);
+/** The scalars of a type, `cells` of them. */
+const adv_cell *adv_cells(const adv_program *p, uint32_t type);
+/** The type of a vector's components, and of anything else itself. */
+const adv_type *adv_scalar(const adv_program *p, uint32_t type);
+const adv_type *adv_type_of(const adv_program *p, uint32_t id);
 uint32_t adv_new_row(adv_program *p, bool wide);
 uint32_t adv_constant_row(adv_program *p, bool wide, uint64_t bits);
 uint64_t adv_constant_bits(const adv_program *p, uint32_t id);
+/** Of the instruction with this number in the function: "OpIAdd". */
+const char *adv_opcode_name(const adv_program *p, uint32_t at);
 filtra_status adv_unknown(const adv_program *p, const adv_instruction *in);
-filtra_status adv_emit(adv_program *p, adv_op op);
+filtra_status adv_emit_op(adv_program *p, adv_op op);
+filtra_status adv_emit(adv_program *p, const adv_instruction *in, uint32_t code, uint32_t d,
+                       uint32_t a, uint32_t b, uint32_t c);
 /** lower.c: one instruction that computes; `in` may be rewritten from an OpSpecConstantOp. */
 filtra_status adv_lower(adv_program *p, const adv_instruction *in);
 /** arithmetic.c: those that work component by component; *done says whether it was one. */
 filtra_status adv_lower_arithmetic(adv_program *p, const adv_instruction *in, bool *done);
+/** A result of fewer than 32 bits: rounded, or with zeros above. */
+filtra_status adv_narrow(adv_program *p, const adv_instruction *in, const adv_type *t,
+                         uint32_t row);
+/** floats.c: floats of 16 bits. */
+float adv_half_of(uint16_t bits);
+uint16_t adv_half_bits(float x);
+float adv_round_half(double x, bool flush);
+uint32_t adv_float_bits(float x);
+bool adv_builtin_known(uint32_t builtin);
+/** matrix.c: cooperative matrices; false: it is no instruction of theirs. */
+bool adv_lower_matrix(adv_program *p, const adv_instruction *in, filtra_status *status);
+void adv_matrix_clear(adv_program *p);
 /** One value per cell, with rows of its own. */
 filtra_status adv_define(adv_program *p, uint32_t id, uint32_t type);
 /** An address as one row. */

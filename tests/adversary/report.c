@@ -27,11 +27,17 @@ adv_finding *adv_report_note(adv_report *r, const adv_program *p, adv_fault faul
     adv_finding *f = &r->findings[i];
     if (f->fault != fault || f->at != at || strcmp(f->kernel, p->source.name)) continue;
     f->count++;
+    f->fresh = true;
     return NULL;
   }
   if (FT_GROW(r->findings, r->count, r->capacity)) return NULL;
   adv_finding *f = &r->findings[r->count++];
-  *f = (adv_finding){fault, p->source.name, at, adv_line_of(p, at), 1, ""};
+  *f = (adv_finding){.fault = fault,
+                     .kernel = p->source.name,
+                     .at = at,
+                     .line = adv_line_of(p, at),
+                     .count = 1,
+                     .fresh = true};
   return f;
 }
 
@@ -57,11 +63,28 @@ const char *adv_report_place(const adv_report *r, uint64_t address) {
   return text;
 }
 
+size_t adv_report_sure(const adv_report *r) {
+  size_t sure = 0;
+  for (size_t i = 0; i < r->count; i++)
+    sure += r->findings[i].sure;
+  return sure;
+}
+
+void adv_report_end(adv_report *r, bool nonfinite) {
+  r->graphs++;
+  r->tensor_count = 0;
+  for (adv_finding *f = r->findings; f < r->findings + r->count; f++) {
+    f->sure = f->sure || (f->fresh && !(nonfinite && f->fault == ADV_NONFINITE));
+    f->fresh = false;
+  }
+}
+
 void adv_report_print(const adv_report *r, FILE *to) {
   for (size_t i = 0; i < r->count; i++) {
     const adv_finding *f = &r->findings[i];
-    fprintf(to, "%s: %s, line %u (instruction %u), %lu times: %s\n", f->kernel,
-            adv_fault_name(f->fault), f->line, f->at, f->count, f->text);
+    fprintf(to, "%s%s: %s, line %u (instruction %u), %lu times: %s\n",
+            f->sure || f->fresh ? "" : "(not sure) ", f->kernel, adv_fault_name(f->fault), f->line,
+            f->at, f->count, f->text);
   }
 }
 

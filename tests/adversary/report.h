@@ -31,6 +31,7 @@ typedef struct adv_finding {
   const char *kernel;
   uint32_t at, line;
   unsigned long count;
+  bool fresh, sure; /* seen in this run; wrong in one that is over */
   char text[400];
 } adv_finding;
 
@@ -49,8 +50,7 @@ typedef struct adv_report {
   const char *call;    /* the present one's label */
   const adv_tensor *tensors;
   uint32_t tensor_count;
-  bool nonfinite; /* are expected, so that they are no finding */
-  FILE *trace;    /* NULL: none */
+  FILE *trace; /* NULL: none */
   uint32_t trace_lane, trace_group;
 } adv_report;
 
@@ -61,6 +61,10 @@ adv_finding *adv_report_note(adv_report *r, const struct adv_program *p, adv_fau
 /** "v[12] (tensor of 64 elements)"; valid to the next call. */
 const char *adv_report_place(const adv_report *r, uint64_t address);
 void adv_report_print(const adv_report *r, FILE *to);
+/** Ends a run. Where a NaN is for others to judge, those of this run are not sure to be wrong. */
+void adv_report_end(adv_report *r, bool nonfinite);
+/** How many are. */
+size_t adv_report_sure(const adv_report *r);
 void adv_report_clear(adv_report *r);
 
 /** The line of an instruction of an embedded kernel, by compiling its source once more with line

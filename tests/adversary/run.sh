@@ -1,21 +1,30 @@
 #!/bin/sh
-# The op tests with the adversary behind their graphs, under one capability profile.
+# The op tests by the adversary, under one capability profile.
 #
-#   run.sh PROFILE SEED LIMIT REPORT FOLDER-OF-PASSED-CHECKS PROGRAM...
+#   run.sh FILTRA PROFILE SEED LIMIT REPORT FOLDER-OF-PASSED-CHECKS PROGRAM...
 #
-# PROFILE "none": the device as it is. SEED may bring settings along: "3 rounding=1". Checks whose
-# calls have passed under another profile are not made again. What was done is added to REPORT, of
-# which table.sh makes a table.
+# PROFILE "none": the device as it is. Exits with 77 where another profile has the same plan. SEED
+# may bring settings along: "3 rounding=1". Checks whose calls have passed under another profile are
+# not made again. What was done is added to REPORT, of which table.sh makes a table.
 set -u
-profile=$1 seed=$2 limit=$3 report=$4 seen=$5
-shift 5
+filtra=$1 profile=$2 seed=$3 limit=$4 report=$5 seen=$6
+shift 6
 export FILTRA_DEVICE="${FILTRA_DEVICE-cpu}"
-[ "$profile" = none ] || export FILTRA_CAPS="@$profile"
+rm -f "$report"
+# shellcheck source=tests/profiles/twin.sh
+. "${0%/*}/../profiles/twin.sh"
+if [ "$profile" != none ]; then
+  twin=$(twin_of "$filtra" "$profile") || exit 1
+  if [ -n "$twin" ]; then
+    echo "skipped: the same plan as $twin, which is tested"
+    exit 77
+  fi
+  export FILTRA_CAPS="@$profile"
+fi
 if [ "$seen" != - ]; then
   mkdir -p "$seen"
   export FILTRA_TEST_SEEN="$seen"
 fi
-rm -f "$report"
 mkdir -p "${report%/*}"
 failed=
 for program; do

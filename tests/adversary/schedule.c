@@ -357,6 +357,18 @@ static void walk(adv_machine *m, way at) {
 
 /* ---- workgroups ---- */
 
+bool adv_builtin_known(uint32_t builtin) {
+  static const uint32_t known[] = {
+      SpvBuiltInNumWorkgroups,      SpvBuiltInWorkgroupId,
+      SpvBuiltInWorkgroupSize,      SpvBuiltInLocalInvocationId,
+      SpvBuiltInGlobalInvocationId, SpvBuiltInLocalInvocationIndex,
+      SpvBuiltInSubgroupSize,       SpvBuiltInNumSubgroups,
+      SpvBuiltInSubgroupId,         SpvBuiltInSubgroupLocalInvocationId};
+  for (size_t i = 0; i < FT_COUNT(known); i++)
+    if (known[i] == builtin) return true;
+  return false;
+}
+
 static uint32_t builtin(const adv_machine *m, uint32_t which, uint32_t lane, uint32_t axis) {
   const uint32_t *size = m->p->size;
   uint32_t local[3] = {lane % size[0], lane / size[0] % size[1], lane / size[0] / size[1]};
@@ -379,24 +391,24 @@ static uint32_t builtin(const adv_machine *m, uint32_t which, uint32_t lane, uin
     return m->subgroup_of[lane];
   case SpvBuiltInSubgroupLocalInvocationId:
     return m->place_of[lane];
-  default:
-    return 0;
+  default: /* the workgroup's size */
+    return size[axis];
   }
 }
 
 static void reset(adv_machine *m) {
   const adv_program *p = m->p;
   memset(m->private_memory, 0x7f, (size_t)m->lanes * p->private_bytes);
-  memset(m->private_written, 0, (size_t)m->lanes * p->private_bytes / 4);
-  memset(m->shared, 0x7f, p->shared_bytes);
-  memset(m->shared_words, 0, (p->shared_bytes / 4 + 1) * sizeof *m->shared_words);
+  memset(m->private_written, 0, (size_t)m->lanes * p->private_bytes);
+  memset(m->shared.data, 0x7f, p->shared_bytes);
+  memset(m->shared.words, 0, (p->shared_bytes / 4 + 1) * sizeof *m->shared.words);
   for (uint32_t lane = 0; lane < m->lanes; lane++)
     for (uint32_t b = 0; b < p->builtin_count; b++)
       for (uint32_t axis = 0; axis < 3; axis++) {
         size_t at = (size_t)lane * p->private_bytes + p->builtins[b].offset + 4 * axis;
         uint32_t value = builtin(m, p->builtins[b].builtin, lane, axis);
         memcpy(m->private_memory + at, &value, sizeof value);
-        m->private_written[at / 4] = 1;
+        memset(m->private_written + at, 1, sizeof value);
         if (p->builtins[b].builtin >= SpvBuiltInLocalInvocationIndex) break;
       }
   m->shared_epoch = m->device_epoch = 0;
@@ -449,12 +461,10 @@ filtra_status adv_machine_create(const adv_program *p, const adv_manner *manner,
     put(&m->all, i);
   m->rows = ft_calloc(m->lanes, p->row_bytes + 8u);
   m->private_memory = ft_calloc(m->lanes, p->private_bytes + 8u);
-  m->private_written = ft_calloc(m->lanes, p->private_bytes / 4 + 2u);
-  m->shared = ft_calloc(1, p->shared_bytes + 8u);
-  m->shared_words = ft_calloc(p->shared_bytes / 4 + 2u, sizeof *m->shared_words);
+  m->private_written = ft_calloc(m->lanes, p->private_bytes + 8u);
   m->lane_at = ft_calloc(ADV_MAX_LANES * 2, sizeof *m->lane_at);
-  if (!m->rows || !m->private_memory || !m->private_written || !m->shared || !m->shared_words ||
-      !m->lane_at) {
+  if (adv_bytes_create(0, p->shared_bytes, &m->shared) || !m->rows || !m->private_memory ||
+      !m->private_written || !m->lane_at) {
     adv_machine_destroy(out);
     return FILTRA_ERROR_HOST_MEMORY;
   }
@@ -476,8 +486,7 @@ void adv_machine_destroy(adv_machine **machine) {
   free(m->rows);
   free(m->private_memory);
   free(m->private_written);
-  free(m->shared);
-  free(m->shared_words);
+  adv_bytes_destroy(&m->shared);
   free(m->lane_at);
   free(m);
   *machine = NULL;

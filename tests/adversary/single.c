@@ -17,7 +17,7 @@ static filtra_status add_tensors(const adv_single *s, uint64_t seed, adv_memory 
     for (uint64_t k = 0; k < s->tensors[i].elements; k++) {
       float x = (float)(adv_mix(7, i, k) >> 40) / (float)(1 << 23) - 1.0f;
       if (s->tensors[i].read) adv_region_fill(r, 4 * k, &x, sizeof x);
-      r->words[k].flags |=
+      r->bytes.words[k].flags |=
           (s->tensors[i].read ? ADV_MAY_READ : 0u) | (s->tensors[i].write ? ADV_MAY_WRITE : 0u);
     }
   }

@@ -392,6 +392,29 @@ static void test_started_together(void **state) {
   }
 }
 
+/* Four go on with one run: one does, the others say so and change nothing. */
+static void test_resumed_together(void **state) {
+  (void)state;
+  enum { PROCESSES = 4 };
+  const char *folder = test_new_run();
+  pid_t children[PROCESSES];
+  int status, resumed = 0;
+  pid_t first = start(test_text("%s --out %s", short_run(), folder), "/dev/null");
+  if (wait_for(first, folder, 3, &status)) {
+    kill(first, SIGKILL);
+    assert_int_equal(waitpid(first, &status, 0), first);
+  }
+  for (int k = 0; k < PROCESSES; k++)
+    children[k] = start(test_text("--resume %s", folder), "/dev/null");
+  for (int k = 0; k < PROCESSES; k++) {
+    assert_int_equal(waitpid(children[k], &status, 0), children[k]);
+    assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2));
+    resumed += WEXITSTATUS(status) == 0; /* who comes when it is complete has nothing to do */
+  }
+  assert_true(resumed >= 1);
+  test_same_run(reference_run(), folder);
+}
+
 /* Killed before there is a checkpoint, or a folder. */
 static void test_killed_early(void **state) {
   (void)state;
@@ -485,6 +508,55 @@ static void test_any_directory(void **state) {
   assert_printed("the run is in runs/agf-2\n");
 }
 
+static json_int_t planned(const char *key) {
+  json_t *object = json_loads(output, 0, NULL);
+  if (!object) fail_msg("not JSON:\n%s", output);
+  const json_t *value = json_object_get(object, key);
+  json_int_t number = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
+  json_decref(object);
+  return number;
+}
+
+/* A language model of 50,257 words on batches of 32 x 1,024 tokens: its logits have 6.6 GB, several
+ * times this device's largest buffer. */
+static void plans_say_what_fits(void **state) {
+  (void)state;
+  char text[32 * 1024 + 2];
+  const char *path = test_path(test_folder(), "text.txt");
+  for (size_t i = 0; i < sizeof text; i++)
+    text[i] = (char)('a' + i * i % 23);
+  test_write(path, text, sizeof text);
+  const char *large =
+      test_text("--data %s --set format=text-lm --set vocabulary=50257 --set max_length=1024 "
+                "--set batch_size=32 --set width=64 --set layers=2 --plan",
+                path);
+  assert_code(run("", test_text("%s --json", large)), 0);
+  assert_true(planned("fits"));
+  assert_true(planned("activations") < INT64_C(2) << 30);
+  assert_int_equal(planned("total"), planned("parameters") + planned("gradients") +
+                                         planned("moments") + planned("activations") +
+                                         planned("transfers"));
+  /* Twelve layers: a third at most where they are computed again. */
+  const char *deep = test_text("--data %s --set format=text-lm --set max_length=256 "
+                               "--set batch_size=8 --set width=128 --set layers=12 --plan --json",
+                               path);
+  assert_code(run("", deep), 0);
+  json_int_t kept = planned("activations");
+  assert_code(run("", test_text("%s --set recompute=blocks", deep)), 0);
+  assert_true(3 * planned("activations") <= kept);
+  /* What is advised fits. */
+  const char *less = test_text("%s --caps memory=100000000", deep);
+  assert_code(run("", less), 0);
+  assert_false(planned("fits"));
+  json_t *object = json_loads(output, 0, NULL);
+  const char *advice = json_string_value(json_object_get(object, "advice"));
+  assert_string_equal(advice, "recompute=blocks");
+  json_decref(object);
+  assert_code(run("", test_text("%s --set recompute=blocks", less)), 0);
+  assert_true(planned("fits"));
+  assert_false(ft_file_exists("runs"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wrong_options),
@@ -496,12 +568,14 @@ int main(void) {
       cmocka_unit_test(test_interrupted),
       cmocka_unit_test(test_killed),
       cmocka_unit_test(test_started_together),
+      cmocka_unit_test(test_resumed_together),
       cmocka_unit_test(test_no_model_yet),
       cmocka_unit_test(test_killed_early),
       cmocka_unit_test(test_no_room),
       cmocka_unit_test(test_nohup),
       cmocka_unit_test(test_failing_folder_syncs),
       cmocka_unit_test(test_any_directory),
+      cmocka_unit_test(plans_say_what_fits),
   };
   return cmocka_run_group_tests_name("apps/train", tests, NULL, test_teardown);
 }

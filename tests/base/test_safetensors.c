@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/safetensors.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -371,6 +372,35 @@ static void test_allocation_failures(void **state) {
   free(path);
 }
 
+/* Jansson's allocations, of which the n-th fails. */
+static long allocations_left;
+
+static void *failing_malloc(size_t size) {
+  return --allocations_left ? malloc(size) : NULL;
+}
+
+/* Names are never at fault for want of memory. */
+static void test_headers_without_memory(void **state) {
+  (void)state;
+  long n = 1;
+  for (;; n++) {
+    void *bytes;
+    size_t size;
+    allocations_left = n;
+    json_set_alloc_funcs(failing_malloc, free);
+    filtra_status status =
+        ft_safetensors_write_memory(tensors, TENSORS, meta, FT_COUNT(meta), &bytes, &size);
+    json_set_alloc_funcs(malloc, free);
+    if (!status) {
+      free(bytes);
+      if (allocations_left > 0) break;
+      continue;
+    }
+    assert_fails(status, FILTRA_ERROR_HOST_MEMORY, "memory");
+  }
+  assert_true(n > 20);
+}
+
 static void test_golden_files(void **state) {
   (void)state;
   const char *path = test_golden("dhhp_n1c5"); /* with zero-length tensors */
@@ -392,7 +422,7 @@ int main(void) {
       cmocka_unit_test(test_changed_bytes),  cmocka_unit_test(test_made_headers),
       cmocka_unit_test(test_unaligned_data), cmocka_unit_test(test_allocation_failures),
       cmocka_unit_test(test_large_headers),  cmocka_unit_test(test_golden_files),
-      cmocka_unit_test(test_flipped_bits),
+      cmocka_unit_test(test_flipped_bits),   cmocka_unit_test(test_headers_without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -12,3 +12,7 @@ foreach(source IN LISTS modules)
 endforeach()
 target_include_directories(test_drivers_faults PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/include/drivers)
+
+# For golden.sh, which shows what the faults of a driver do to golden files.
+add_executable(drivers_variants drivers/variants.c)
+target_link_libraries(drivers_variants PRIVATE filtra_test_support)

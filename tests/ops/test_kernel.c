@@ -210,7 +210,7 @@ static const struct {
     BREAK(kernel.workgroup, 0, "a workgroup of 0"),
     BREAK(kernel.workgroup, 1 << 20, "a workgroup of 1048576"),
     BREAK(kernel.subgroup, 12, "subgroups of 12, accepted are powers of two"),
-    BREAK(kernel.constant_count, 13, "13 constants, accepted are 0 to 12"),
+    BREAK(kernel.constant_count, 14, "14 constants, accepted are 0 to 13"),
     BREAK(kernel.reserved[0], 1, "filtra_kernel: reserved[0]"),
     BREAK(kernel.groups[0], 0x7fffffff, "workgroups in dimension 0"),
     BREAK(kernel.context_size, 8, "context is NULL"),

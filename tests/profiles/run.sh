@@ -10,19 +10,9 @@ shift 3
 
 # The programs choose the CPU driver if nobody else does, so the plans are asked of that.
 export FILTRA_DEVICE="${FILTRA_DEVICE-cpu}"
-plans=$("$filtra" devices --list-profiles --caps "") || exit 1
-own=$("$filtra" devices --caps "" | sed -n 's/^ *plan *//p')
-twin=$(printf '%s\n' "$plans" | awk -v name="@$name" -v own="    here: $own" '
-  BEGIN { first[own] = "without a profile" }
-  /^@/ { profile = $1 }
-  /^    here: / {
-    if (profile == name) { print first[$0]; exit }
-    if (!($0 in first)) first[$0] = profile
-  }')
-printf '%s\n' "$plans" | grep -A 2 -x "@$name" || {
-  echo "there is no profile @$name"
-  exit 1
-}
+# shellcheck source=tests/profiles/twin.sh
+. "${0%/*}/twin.sh"
+twin=$(twin_of "$filtra" "$name") || exit 1
 if [ -n "$twin" ]; then
   echo "skipped: the same plan as $twin, which is tested"
   exit 77

@@ -13,7 +13,7 @@
 
 enum {
   FULL_CHECK = 192,   /* inputs of up to this many elements have every gradient entry checked */
-  SAMPLED_CHECK = 48, /* entries checked of larger ones */
+  SAMPLED_CHECK = 16, /* entries checked of larger ones */
   MESSAGE_BYTES = 1024
 };
 
@@ -423,7 +423,7 @@ void test_check_op(filtra_device *device, const test_op *op) {
   c.seed = ft_hash_text(op->name) + (base ? strtoull(base, NULL, 10) : 0);
   char seen[TEST_SEEN_PATH] = "";
   build(&c, device);
-  if (!failed(&c) && test_seen(c.graph, op, c.seed, seen)) {
+  if (!failed(&c) && (test_leaves_out(c.graph) || test_seen(c.graph, op, c.seed, seen))) {
     release(&c);
     return;
   }

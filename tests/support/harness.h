@@ -79,7 +79,7 @@ struct test_op {
 
 /** Runs the op on the device (also ft_graph_check on its plan), runs it again for the same bits,
  * and compares. Prints the seed on failure; FILTRA_TEST_SEED draws other data. Every gradient entry
- * of small inputs is checked, 48 drawn entries of large ones and the derivative in a random
+ * of small inputs is checked, 16 drawn entries of large ones and the derivative in a random
  * direction. F32 outputs that depend on no input with a gradient, and I32 outputs, are compared
  * forward only.
  */

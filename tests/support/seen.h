@@ -12,6 +12,9 @@ enum { TEST_SEEN_PATH = 512 };
  * where nothing is kept. The graph holds all its calls and is not compiled yet. */
 bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char path[TEST_SEEN_PATH]);
 void test_seen_add(const char *path);
+/** Whether a program leaves out the checks of this graph: false, but tests/adversary/wrap.c has its
+ * own. */
+bool test_leaves_out(const filtra_graph *g);
 /** Says how many were not made again. */
 void test_seen_report(void);
 

@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "gpu/tuning.h"
 
 #include <stdio.h>
@@ -50,7 +51,9 @@ filtra_status bench_document(bench *b) {
                 command_device_json(filtra_device_get_info(b->device)), "host", host_json(),
                 "peaks", b->peaks, "results", b->results, "losses", b->losses);
   if (b->document) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "--caps \"%s\" is not UTF-8 text", caps ? caps : "");
+  if (!caps || ft_utf8_valid(caps, strlen(caps)))
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  return ft_fail(FILTRA_ERROR_INPUT, "--caps \"%s\" is not UTF-8 text", caps);
 }
 
 void bench_keep(bench *b, const bench_task *task) {

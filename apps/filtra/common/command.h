@@ -18,7 +18,8 @@ enum {
   COMMAND_FAILED = 1,
   COMMAND_USAGE = 2, /* wrong usage, input or path */
   COMMAND_NO_DEVICE = 3,
-  COMMAND_DEVICE_LOST = 4
+  COMMAND_DEVICE_LOST = 4,
+  COMMAND_RANK = 5 /* another process of the run died, hangs or does something else */
 };
 
 /** The commit that was built: twelve hexadecimal digits, "-dirty" behind them where files differed;

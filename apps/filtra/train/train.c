@@ -5,7 +5,9 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
+#include <errno.h>
 #include <filtra/filtra.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,16 +18,25 @@
 
 typedef struct train_arguments {
   filtra_device_options device;
+  filtra_transport transport;
+  float share, deadline;
   const char *config, *out, *resume;
   json_t *sets; /* [string]: assignments in the order given */
-  bool json, list, allow_changes;
+  bool starved; /* one of them could not be kept */
+  bool json, list, allow_changes, plan;
 } train_arguments;
+
+/* What several ranks meet alike is said once: rank 0, which says it first, ends the others. */
+static int fail(const train_arguments *a, filtra_status status) {
+  if (a->transport.rank > 0) sleep(1);
+  return command_fail("filtra train", status);
+}
 
 /* ---- progress ---- */
 
 typedef struct display {
   const char *device, *folder;
-  bool terminal, begun, resumed;
+  bool terminal, begun, resumed, silent; /* silent: of a rank other than 0 */
   double shown_at;
   filtra_run_progress last;
   double loss, accuracy, error; /* smoothed over some twenty steps */
@@ -103,6 +114,7 @@ static double smooth(double mean, double value, uint64_t step) {
 static bool show_progress(void *user, const filtra_run_progress *p) {
   display *d = user;
   double now = ft_seconds();
+  if (d->silent) return !command_interrupted();
   if (!d->begun) begin(d, p);
   if (p->last.step != d->last.last.step) {
     uint64_t seen = d->last.last.step ? p->last.step : 1; /* a resumed run begins anew */
@@ -121,22 +133,31 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
 
 /* ---- the configuration from file and options ---- */
 
-static filtra_status set_text(json_t *config, const char *key, const char *value) {
-  if (!json_object_set_new(config, key, json_string(value))) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_ARGUMENT, "--%s: \"%s\" is not UTF-8 text", key, value);
+static filtra_status out_of_memory(void) {
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-/* The object below `key`. A name there ("mixer": "agf") becomes {"name": "agf"}. */
+static filtra_status set_text(json_t *config, const char *key, const char *value) {
+  if (!ft_utf8_valid(value, strlen(value)))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "--%s: \"%s\" is not UTF-8 text", key, value);
+  return json_object_set_new(config, key, json_string(value)) ? out_of_memory() : FILTRA_OK;
+}
+
+/* The object below `key`. A name there ("mixer": "agf") becomes {"name": "agf"}. NULL when out of
+ * memory. */
 static json_t *enter(json_t *object, const char *key) {
   json_t *inner = json_object_get(object, key);
   if (json_is_object(inner)) return inner;
   json_t *made = json_object();
-  if (json_is_string(inner)) json_object_set(made, "name", inner);
-  json_object_set_new(object, key, made);
-  return json_object_get(object, key);
+  if (json_is_string(inner) && json_object_set(made, "name", inner)) {
+    json_decref(made);
+    return NULL;
+  }
+  return json_object_set_new(object, key, made) ? NULL : made;
 }
 
-/* Sets what "a.b.c" in `path` leads to; takes `value` over. The path is cut up. */
+/* Sets what "a.b.c" in `path` leads to; takes `value` over. The path is cut up. False when out of
+ * memory. */
 static bool set_value(json_t *object, char *path, json_t *value) {
   for (char *dot; object && (dot = strchr(path, '.')); path = dot + 1) {
     *dot = '\0';
@@ -159,25 +180,30 @@ static filtra_status assign(json_t *object, const char *assignment) {
   const char *equals = strchr(assignment, '=');
   if (!equals || equals == assignment)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\" is not key=value", assignment);
+  if (!ft_utf8_valid(assignment, strlen(assignment)))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\" is not UTF-8 text", assignment);
   json_error_t error = {0};
-  json_t *value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
-  char *path = value || !ft_json_starved(&error) ? ft_strdup(assignment) : NULL;
+  bool starved;
+  json_t *value = ft_json_decode(equals + 1, strlen(equals + 1),
+                                 JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error, &starved);
+  if (!value && !starved) value = json_string(equals + 1);
+  char *path = value ? ft_strdup(assignment) : NULL;
   if (!path) {
     json_decref(value);
-    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+    return out_of_memory();
   }
   path[equals - assignment] = '\0';
-  if (!value) value = json_string(equals + 1);
-  bool done = value && set_value(object, path, value);
+  bool done = set_value(object, path, value);
   free(path);
-  return done ? FILTRA_OK
-              : ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\" is not UTF-8 text", assignment);
+  return done ? FILTRA_OK : out_of_memory();
 }
 
 /* Data is named by its full path, so that the run folder works from everywhere. */
 static filtra_status resolve_data(json_t *config) {
   const char *data = json_string_value(json_object_get(config, "data"));
+  errno = 0;
   char *full = data ? realpath(data, NULL) : NULL;
+  if (errno == ENOMEM) return out_of_memory();
   filtra_status status = full ? set_text(config, "data", full) : FILTRA_OK;
   free(full);
   return status;
@@ -188,6 +214,7 @@ static filtra_status build_config(const train_arguments *a, json_t **out) {
     FT_TRY(ft_json_load(a->config, out));
   else
     *out = json_object();
+  if (!*out || a->starved) return out_of_memory();
   if (!json_is_object(*out))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config);
   for (size_t i = 0; i < json_array_size(a->sets); i++)
@@ -275,22 +302,93 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                     const char *folder) {
   display d = {.device = filtra_device_get_info(device)->name,
                .folder = folder,
+               .silent = a->transport.rank > 0,
                .terminal = isatty(STDERR_FILENO)};
   const filtra_run_options options = {.config = config,
                                       .config_name = a->config,
                                       .folder = folder,
                                       .progress = show_progress,
                                       .user = &d,
-                                      .allow_changes = a->allow_changes};
+                                      .allow_changes = a->allow_changes,
+                                      .transport = &a->transport,
+                                      .share = a->share,
+                                      .deadline = a->deadline};
   command_catch_interrupts(); /* the first saves a checkpoint */
   signal(SIGPIPE, SIG_IGN);   /* a reader of the progress that goes away must not end the run */
   filtra_status status = filtra_run_train(device, &options);
   if (d.terminal && d.shown_at > 0.0) fputc('\n', stderr);
-  if (!status) return print_result(a, &d);
-  int code = command_fail("filtra train", status);
+  if (!status) return d.silent ? COMMAND_DONE : print_result(a, &d);
+  if (d.silent && status == FILTRA_ERROR_CANCELLED) return COMMAND_FAILED; /* rank 0 says it */
+  int code = fail(a, status);
   if (status == FILTRA_ERROR_CANCELLED)
     fprintf(stderr, "Continue with: filtra train --resume %s\n", folder);
   return code;
+}
+
+/* ---- what it would take ---- */
+
+static int print_plan_json(const filtra_run_plan *p) {
+  return command_print_json(
+      "filtra train",
+      json_pack("{sI sI sI sI sI sI sI sb ss}", "parameters", (json_int_t)p->parameters,
+                "gradients", (json_int_t)p->gradients, "moments", (json_int_t)p->moments,
+                "activations", (json_int_t)p->activations, "transfers", (json_int_t)p->transfers,
+                "total", (json_int_t)p->total, "available", (json_int_t)p->available, "fits",
+                p->fits, "advice", p->advice));
+}
+
+static void print_part(const char *name, uint64_t bytes) {
+  printf("  %-12s %12.1f MiB\n", name, (double)bytes / 1048576.0);
+}
+
+static int refuse_plan(const filtra_run_plan *p) {
+  return command_fail("filtra train",
+                      ft_fail(FILTRA_ERROR_DEVICE_MEMORY,
+                              *p->advice
+                                  ? "this run does not fit the device; with these settings it "
+                                    "would: %s"
+                                  : "this run does not fit the device%s, nor would it with "
+                                    "recompute, accumulate and loss_chunks: take a smaller "
+                                    "model or length, or a larger device",
+                              p->advice));
+}
+
+static int plan_on(filtra_device *device, const train_arguments *a, const char *config) {
+  filtra_run_plan p;
+  const filtra_run_options options = {
+      .config = config, .config_name = a->config, .folder = a->resume};
+  filtra_status status = filtra_run_plan_memory(device, &options, &p);
+  if (status) return command_fail("filtra train", status);
+  if (a->json) return print_plan_json(&p);
+  printf("Memory on %s:\n", filtra_device_get_info(device)->name);
+  print_part("parameters", p.parameters);
+  print_part("gradients", p.gradients);
+  print_part("moments", p.moments);
+  print_part("activations", p.activations);
+  print_part("transfers", p.transfers);
+  print_part("total", p.total);
+  print_part("available", p.available);
+  return p.fits ? COMMAND_DONE : refuse_plan(&p);
+}
+
+/* Ranks of one machine take its GPUs in turn; where it has none, all take the CPU driver. */
+static filtra_status choose_device(const train_arguments *a, filtra_device_options *options,
+                                   char *index, size_t size) {
+  enum { MOST = 64 };
+  filtra_device_info *list;
+  uint32_t count = MOST, gpus = 0;
+  if (a->transport.local_size < 2 || options->select || getenv("FILTRA_DEVICE")) return FILTRA_OK;
+  list = ft_calloc(MOST, sizeof *list);
+  if (!list) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_devices_list(list, &count);
+  for (uint32_t i = 0; i < count && i < MOST; i++)
+    if (list[i].usable && list[i].device_class != FILTRA_DEVICE_CPU) list[gpus++] = list[i];
+  if (!status && gpus) {
+    snprintf(index, size, "%u", list[(uint32_t)a->transport.local_rank % gpus].index);
+    options->select = index;
+  }
+  free(list);
+  return status;
 }
 
 static int train(const train_arguments *a) {
@@ -308,12 +406,29 @@ static int train(const train_arguments *a) {
     folder = given ? ft_strdup(given) : choose_folder(config);
     if (!folder) status = FILTRA_ERROR_HOST_MEMORY;
   }
-  if (!status) status = filtra_device_open(&a->device, &device);
-  int code = status ? command_fail("filtra train", status) : train_on(device, a, text, folder);
+  filtra_device_options options = a->device;
+  char index[16];
+  if (!status) status = choose_device(a, &options, index, sizeof index);
+  if (!status) status = filtra_device_open(&options, &device);
+  int code = status    ? fail(a, status)
+             : a->plan ? plan_on(device, a, text)
+                       : train_on(device, a, text, folder);
   filtra_device_close(&device);
   free(folder);
   free(text);
   json_decref(config);
+  return code;
+}
+
+/* Where one rank fails, the others must not wait for it. */
+static int train_ranks(train_arguments *a) {
+  filtra_status status = filtra_transport_open(&a->transport);
+  if (status) return command_fail("filtra train", status);
+  int code = a->transport.size > 1 && !a->out && !a->resume && !a->plan
+                 ? command_misused("filtra train", "several ranks need --out, one folder for all")
+                 : train(a);
+  if (code && a->transport.size > 1) a->transport.abort(a->transport.user, code);
+  filtra_transport_close(&a->transport);
   return code;
 }
 
@@ -339,6 +454,10 @@ static void print_help(void) {
       "  --out DIR          run folder; default runs/MIXER, or runs/PRESET\n"
       "  --resume DIR       continue an interrupted run where its checkpoint is\n"
       "  --allow-changes    also where config.json or the data changed since\n"
+      "  --share X          under mpirun: this rank's share of each batch beside the others' "
+      "(default 1)\n"
+      "  --deadline S       under mpirun: seconds that a rank waits for another (default 300)\n"
+      "  --plan             print what it would take of the device's memory, and train nothing\n"
       "  --json             print one JSON object at the end\n%s",
       device_options_help);
   char *keys = filtra_run_describe_keys();
@@ -348,15 +467,18 @@ static void print_help(void) {
 
 static void add_set(train_arguments *a, const char *key, const char *value) {
   char *text = key ? ft_format("%s=%s", key, value) : NULL;
-  json_array_append_new(a->sets, json_string_nocheck(text ? text : value));
+  if ((key && !text) || json_array_append_new(a->sets, json_string_nocheck(text ? text : value)))
+    a->starved = true;
   free(text);
 }
 
 /* For keys whose value is text whatever it looks like: a folder may be called 2024. */
 static void add_text(train_arguments *a, const char *key, const char *value) {
-  json_t *string = json_string(value);
+  bool valid = ft_utf8_valid(value, strlen(value)); /* else it is refused where it is used */
+  json_t *string = valid ? json_string(value) : NULL;
   char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-  add_set(a, key, quoted ? quoted : value); /* what is not UTF-8 is refused where it is used */
+  if (valid && !quoted) a->starved = true;
+  add_set(a, key, quoted ? quoted : value);
   free(quoted);
   json_decref(string);
 }
@@ -384,6 +506,9 @@ static const command_option OPTIONS[] = {
     COMMAND_OUT(train_arguments, out),
     COMMAND_TEXT("resume", train_arguments, resume),
     COMMAND_FLAG("allow-changes", train_arguments, allow_changes),
+    COMMAND_REAL("share", train_arguments, share, 1e-3, 1e6),
+    COMMAND_REAL("deadline", train_arguments, deadline, 1e-3, 1e9),
+    COMMAND_FLAG("plan", train_arguments, plan),
     COMMAND_FLAG("json", train_arguments, json),
 };
 
@@ -398,7 +523,7 @@ int run_train(int argc, char **argv) {
     result = command_misused(argv[0], "--allow-changes goes with --resume");
   if (result < 0 && a.out && !*a.out)
     result = command_misused(argv[0], "--out is \"\", not the name of a folder");
-  if (result < 0) result = a.list ? list_presets(a.json) : train(&a);
+  if (result < 0) result = a.list ? list_presets(a.json) : train_ranks(&a);
   json_decref(a.sets);
   return result;
 }

@@ -1,0 +1,38 @@
+/* Loading the parts of Filtra that lie beside it as modules. */
+#include "base/module.h"
+
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where libfiltra's own code was loaded from, without the file's name; the caller frees it. */
+static char *own_folder(void) {
+  Dl_info info;
+  if (!dladdr((void *)ft_module_load, &info) || !info.dli_fname) return NULL;
+  char *path = realpath(info.dli_fname, NULL);
+  char *slash = path ? strrchr(path, '/') : NULL;
+  if (slash) *slash = '\0';
+  return path;
+}
+
+filtra_status ft_module_load(const char *name, const char *symbol, void **function) {
+  static const char *const PLACES[] = {"", "filtra/", "../" FILTRA_LIBDIR "/filtra/"};
+  char *folder = own_folder();
+  *function = NULL;
+  for (size_t i = 0; folder && i < FT_COUNT(PLACES); i++) {
+    char *path = ft_format("%s/%s%s", folder, PLACES[i], name);
+    void *module = path && !access(path, R_OK) ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
+    bool there = path && !access(path, R_OK);
+    free(path);
+    if (module) *function = dlsym(module, symbol);
+    if (!there) continue;
+    free(folder);
+    if (*function) return FILTRA_OK;
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s cannot be loaded: %s", name, dlerror());
+  }
+  free(folder);
+  return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s is not there", name);
+}

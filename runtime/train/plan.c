@@ -1,0 +1,175 @@
+/* What a run would take of the device's memory, and which settings would make it fit. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "graph/parameters.h"
+#include "train/preset.h"
+#include "train/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct planning {
+  filtra_device *device;
+  ft_run_config config;
+  const uint32_t *lengths; /* of batches, the longest last */
+  size_t count;
+  bool validates;
+} planning;
+
+/* Adds a graph's transfers, and takes its activations where they are the most. */
+static filtra_status add_graph(filtra_model *model, ft_batch_graph *b, bool training,
+                               ft_recompute how, filtra_run_plan *plan) {
+  filtra_memory memory = {0};
+  filtra_status status = ft_model_measure(model, b, training, how, &memory);
+  ft_batch_graph_close(b);
+  if (status) return status;
+  plan->transfers += memory.transfers;
+  if (memory.activations > plan->activations) plan->activations = memory.activations;
+  return FILTRA_OK;
+}
+
+static filtra_status add_graphs(const planning *p, filtra_model *model, filtra_run_plan *plan) {
+  const ft_run_config *c = &p->config;
+  int64_t part = (c->batch_size + c->accumulate - 1) / c->accumulate;
+  model->loss_chunks = c->loss_chunks;
+  for (size_t i = p->count; i-- > 0;) {
+    ft_batch_graph b = {
+        .size = part, .length = p->lengths[i], .judged = true, .part = c->accumulate > 1};
+    FT_TRY(add_graph(model, &b, true, (ft_recompute)c->recompute, plan));
+  }
+  if (!p->validates) return FILTRA_OK;
+  ft_batch_graph b = {.size = c->batch_size, .length = p->lengths[p->count - 1], .judged = true};
+  return add_graph(model, &b, false, FT_RECOMPUTE_NONE, plan);
+}
+
+/* A tensor or buffer beyond the device's largest makes a plan that does not fit. */
+static filtra_status plan_once(const planning *p, filtra_run_plan *plan) {
+  const ft_caps *caps = ft_caps_of(p->device);
+  filtra_model *model;
+  *plan = (filtra_run_plan){.available =
+                                caps->memory_limit ? caps->memory_limit : caps->info.memory_bytes};
+  FT_TRY(ft_model_declare(p->device, &p->config.model, &model));
+  ft_parameters_lay_out(model->params);
+  uint64_t trained = ft_buffer_extent(model->params->trained_bytes);
+  plan->parameters = ft_buffer_extent(model->params->bytes);
+  plan->gradients = p->config.accumulate > 1 ? 2 * trained : trained;
+  plan->moments = 2 * trained;
+  plan->fits = model->params->bytes <= ft_buffer_limit(p->device);
+  filtra_status status = add_graphs(p, model, plan);
+  filtra_model_destroy(&model);
+  if (status == FILTRA_ERROR_DEVICE_MEMORY) plan->fits = false;
+  plan->total =
+      plan->parameters + plan->gradients + plan->moments + plan->activations + plan->transfers;
+  if (plan->total > plan->available) plan->fits = false;
+  return status == FILTRA_ERROR_DEVICE_MEMORY ? FILTRA_OK : status;
+}
+
+/* ---- what would make it fit ---- */
+
+static bool takes_less(planning *p, filtra_status *status) {
+  filtra_run_plan other;
+  *status = plan_once(p, &other);
+  return !*status && other.fits;
+}
+
+static void name_change(const planning *p, const ft_run_config *was, filtra_run_plan *plan) {
+  static const char *const RECOMPUTE[] = {"none", "cheap", "blocks"};
+  const ft_run_config *c = &p->config;
+  char *to = plan->advice;
+  size_t size = sizeof plan->advice;
+  int used = 0;
+  if (c->loss_chunks != was->loss_chunks)
+    used += snprintf(to, size, "loss_chunks=%lld", (long long)c->loss_chunks);
+  if (c->recompute != was->recompute)
+    used += snprintf(to + used, size - (size_t)used, "%srecompute=%s", used ? " " : "",
+                     RECOMPUTE[c->recompute]);
+  if (c->accumulate != was->accumulate)
+    snprintf(to + used, size - (size_t)used, "%saccumulate=%lld", used ? " " : "",
+             (long long)c->accumulate);
+}
+
+/* Cheapest first: smaller tensors of logits; passes over memory; a second forward pass; smaller and
+ * smaller parts, which leave a device less to do at a time. */
+static filtra_status advise(planning *p, filtra_run_plan *plan) {
+  const ft_run_config was = p->config;
+  ft_run_config *c = &p->config;
+  filtra_status status = FILTRA_OK;
+  bool found = false, text = c->model.task == FT_TASK_LANGUAGE_MODEL;
+  if (text && c->loss_chunks < 16) {
+    c->loss_chunks = 16;
+    found = takes_less(p, &status);
+  }
+  while (!found && !status && c->recompute < FILTRA_RECOMPUTE_BLOCKS) {
+    c->recompute++;
+    found = takes_less(p, &status);
+  }
+  while (!found && !status && c->accumulate < c->batch_size) {
+    c->accumulate = 2 * c->accumulate < c->batch_size ? 2 * c->accumulate : c->batch_size;
+    found = takes_less(p, &status);
+  }
+  if (found && c->loss_chunks != was.loss_chunks) { /* which need not have been needed */
+    int64_t chunks = c->loss_chunks;
+    c->loss_chunks = was.loss_chunks;
+    if (!takes_less(p, &status)) c->loss_chunks = chunks;
+  }
+  if (found) name_change(p, &was, plan);
+  p->config = was;
+  return status;
+}
+
+/* ---- the configuration and its data ---- */
+
+static filtra_status read_config(const filtra_run_options *o, ft_run_config *config,
+                                 filtra_dataset **data) {
+  char *path = o->config ? NULL : ft_path_join(o->folder, FILTRA_RUN_CONFIG);
+  const char *context = !o->config ? path : o->config_name ? o->config_name : "configuration";
+  json_t *object = NULL, *expanded = NULL;
+  filtra_status status = o->config || path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status)
+    status = o->config ? ft_json_parse(o->config, strlen(o->config), context, &object)
+                       : ft_json_load(path, &object);
+  if (!status && o->config) status = ft_preset_expand(object, &expanded);
+  if (!status) status = ft_run_config_read(expanded ? expanded : object, context, config);
+  if (!status) {
+    config->folder = o->config ? NULL : o->folder;
+    status = ft_run_open_data(config, NULL, FILTRA_TRAIN, data);
+  }
+  if (!status) status = ft_run_config_fit(config, context, *data);
+  json_decref(expanded);
+  json_decref(object);
+  free(path);
+  return status;
+}
+
+static filtra_status plan_all(planning *p, const filtra_dataset *data, filtra_run_plan *plan) {
+  filtra_loader *loader;
+  FT_TRY(filtra_loader_create(data,
+                              &(filtra_loader_options){.split = FILTRA_TRAIN,
+                                                       .batch_size = (uint32_t)p->config.batch_size,
+                                                       .drop_last = p->config.drop_last},
+                              &loader));
+  p->lengths = filtra_loader_buckets(loader, &p->count);
+  p->validates = filtra_dataset_get_info(data)->count[FILTRA_VAL] > 0;
+  filtra_status status = plan_once(p, plan);
+  if (!status && !plan->fits) status = advise(p, plan);
+  filtra_loader_destroy(&loader);
+  return status;
+}
+
+filtra_status filtra_run_plan_memory(filtra_device *device, const filtra_run_options *options,
+                                     filtra_run_plan *plan) {
+  FT_NEED(device, options, plan);
+  FT_TRY(FT_CHECK_RESERVED(filtra_run_options, options));
+  if (!options->config && !options->folder)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "run: planning needs a configuration or a run's folder");
+  filtra_dataset *data = NULL;
+  planning *p = ft_calloc(1, sizeof *p);
+  if (!p) return FILTRA_ERROR_HOST_MEMORY;
+  p->device = device;
+  filtra_status status = read_config(options, &p->config, &data);
+  if (!status) status = plan_all(p, data, plan);
+  filtra_dataset_close(&data);
+  free(p);
+  return status;
+}

@@ -1,0 +1,388 @@
+/* Linked into the command: one call of a kind, chosen by number, fails as the system would let it.
+ *
+ *   FAULT=KIND:N    the N-th call of that kind, from 1; "KIND:N+": that one and all behind it
+ *   FAULT_LOG=FILE  at the end: whether it was reached, how many blocks that were allocated here
+ *                   were never freed, and how many calls of each kind there were
+ *
+ *   FAULT_KERNEL=NAME  sums, differences and products of floats in that kernel are others of these:
+ *                   the device gives wrong numbers. Exit code 99 where it has none
+ *   FAULT_USED=FILE gets the names of the kernels that are asked for
+ *
+ * Counted are calls from the command itself and from the libraries that read files for it, not from
+ * drivers, which are not ours to test. Vulkan's calls fail by the hook in gpu/submit.c. */
+#include "gpu/internal.h"
+#include "gpu/kernels.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PUBLIC __attribute__((visibility("default")))
+
+typedef enum kind {
+  MEMORY,
+  OPEN,
+  EXAMINE,
+  READ,
+  LIST,
+  WRITE,
+  SHORTEN,
+  LOCK,
+  SYNC,
+  RENAME,
+  FOLDER,
+  THREAD,
+  SYSTEM_KINDS,
+  VK_HOST_MEMORY = SYSTEM_KINDS,
+  VK_DEVICE_MEMORY,
+  VK_LOST,
+  VK_OTHER,
+  KINDS
+} kind;
+
+static const char *const NAMES[KINDS] = {
+    "memory", "open",   "examine", "read",   "list",    "write",     "shorten", "lock",
+    "sync",   "rename", "folder",  "thread", "vk-host", "vk-device", "vk-lost", "vk-failed"};
+static const VkResult RESULTS[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                                   VK_ERROR_DEVICE_LOST, VK_ERROR_INITIALIZATION_FAILED};
+
+static kind chosen = KINDS;
+static long number, calls[KINDS];
+static bool lasting, fired;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- who calls ---- */
+
+static struct { uintptr_t from, to; } modules[16];
+static size_t module_count;
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *user) {
+  static const char *const OURS[] = {"libjansson", "libpng", "libz.", "libjpeg"};
+  bool ours = !*info->dlpi_name;
+  (void)size, (void)user;
+  for (size_t i = 0; i < FT_COUNT(OURS); i++)
+    if (strstr(info->dlpi_name, OURS[i])) ours = true;
+  for (int i = 0; ours && i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || module_count == FT_COUNT(modules)) continue;
+    modules[module_count].from = info->dlpi_addr + p->p_vaddr;
+    modules[module_count++].to = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+  }
+  return 0;
+}
+
+static bool is_ours(const void *caller) {
+  for (size_t i = 0; i < module_count; i++)
+    if ((uintptr_t)caller >= modules[i].from && (uintptr_t)caller < modules[i].to) return true;
+  return false;
+}
+
+/* Whether this call is the one to fail. */
+static bool fails(kind k, const void *caller) {
+  if (!is_ours(caller)) return false;
+  pthread_mutex_lock(&mutex);
+  long call = ++calls[k];
+  bool now = k == chosen && (lasting ? call >= number : call == number);
+  if (now) fired = true;
+  pthread_mutex_unlock(&mutex);
+  return now;
+}
+#define FAILS(k) fails(k, __builtin_return_address(0))
+
+/* ---- blocks that are ours, until they are freed ---- */
+
+enum { BLOCKS = 1 << 20 };
+static void *blocks[BLOCKS]; /* by open addressing; 1: one was here */
+static long held;
+
+static size_t slot_of(const void *block) {
+  return ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 44;
+}
+
+static void note(void *block, const void *caller) {
+  if (!block || !is_ours(caller)) return;
+  pthread_mutex_lock(&mutex);
+  size_t at = slot_of(block);
+  while ((uintptr_t)blocks[at] > 1)
+    at = (at + 1) % BLOCKS;
+  blocks[at] = block;
+  held++;
+  pthread_mutex_unlock(&mutex);
+}
+
+static void forget(const void *block) {
+  if (!block) return;
+  pthread_mutex_lock(&mutex);
+  for (size_t at = slot_of(block), n = 0; blocks[at] && n < BLOCKS; at = (at + 1) % BLOCKS, n++) {
+    if (blocks[at] != block) continue;
+    blocks[at] = blocks[(at + 1) % BLOCKS] ? (void *)1 : NULL;
+    held--;
+    break;
+  }
+  pthread_mutex_unlock(&mutex);
+}
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void __libc_free(void *block);
+PUBLIC void *malloc(size_t size);
+PUBLIC void *calloc(size_t count, size_t size);
+PUBLIC void *realloc(void *block, size_t size);
+PUBLIC void free(void *block);
+
+void *malloc(size_t size) {
+  if (FAILS(MEMORY)) return errno = ENOMEM, NULL;
+  void *block = __libc_malloc(size);
+  note(block, __builtin_return_address(0));
+  return block;
+}
+
+void *calloc(size_t count, size_t size) {
+  if (FAILS(MEMORY)) return errno = ENOMEM, NULL;
+  void *block = __libc_calloc(count, size);
+  note(block, __builtin_return_address(0));
+  return block;
+}
+
+void *realloc(void *block, size_t size) {
+  if (FAILS(MEMORY)) return errno = ENOMEM, NULL;
+  forget(block);
+  void *after = __libc_realloc(block, size);
+  note(after ? after : block, __builtin_return_address(0));
+  return after;
+}
+
+void free(void *block) {
+  forget(block);
+  __libc_free(block);
+}
+
+/* ---- files and threads ---- */
+
+#define REAL(name, type)                                                                           \
+  __typeof__(type) real;                                                                           \
+  void *symbol = dlsym(RTLD_NEXT, name);                                                           \
+  memcpy(&real, &symbol, sizeof real)
+#define FAIL(k, reason, value)                                                                     \
+  if (FAILS(k)) return errno = (reason), (value)
+
+PUBLIC int open(const char *path, int flags, ...) {
+  FAIL(OPEN, EIO, -1);
+  va_list list;
+  va_start(list, flags);
+  int mode = flags & O_CREAT ? va_arg(list, int) : 0;
+  va_end(list);
+  REAL("open", int (*)(const char *, int, ...));
+  return real(path, flags, mode);
+}
+
+PUBLIC FILE *fdopen(int fd, const char *mode) {
+  FAIL(OPEN, ENOMEM, NULL);
+  REAL("fdopen", FILE * (*)(int, const char *));
+  return real(fd, mode);
+}
+
+PUBLIC DIR *opendir(const char *path) {
+  FAIL(LIST, EIO, NULL);
+  REAL("opendir", DIR * (*)(const char *));
+  return real(path);
+}
+
+PUBLIC struct dirent *readdir(DIR *folder) {
+  FAIL(LIST, EIO, NULL);
+  REAL("readdir", struct dirent * (*)(DIR *));
+  return real(folder);
+}
+
+PUBLIC int fstat(int fd, struct stat *info) {
+  FAIL(EXAMINE, EIO, -1);
+  REAL("fstat", int (*)(int, struct stat *));
+  return real(fd, info);
+}
+
+PUBLIC ssize_t read(int fd, void *to, size_t size) {
+  FAIL(READ, EIO, -1);
+  REAL("read", ssize_t(*)(int, void *, size_t));
+  return real(fd, to, size);
+}
+
+PUBLIC ssize_t write(int fd, const void *from, size_t size) {
+  FAIL(WRITE, ENOSPC, -1);
+  REAL("write", ssize_t(*)(int, const void *, size_t));
+  return real(fd, from, size);
+}
+
+/* A stream's own writes cannot be reached; for this call its file is one that is always full. */
+static int fill_up(FILE *stream, int *kept) {
+  int full = openat(AT_FDCWD, "/dev/full", O_WRONLY | O_CLOEXEC), fd = fileno(stream);
+  *kept = dup(fd);
+  dup2(full, fd);
+  close(full);
+  return fd;
+}
+
+static void restore(int fd, int kept) {
+  int reason = errno;
+  dup2(kept, fd);
+  close(kept);
+  errno = reason;
+}
+
+PUBLIC size_t fwrite(const void *from, size_t size, size_t count, FILE *stream) {
+  REAL("fwrite", size_t(*)(const void *, size_t, size_t, FILE *));
+  if (stream == stderr || !FAILS(WRITE)) return real(from, size, count, stream);
+  int kept, fd = fill_up(stream, &kept);
+  size_t written = real(from, size, count, stream);
+  restore(fd, kept);
+  return written;
+}
+
+PUBLIC int fflush(FILE *stream) {
+  REAL("fflush", int (*)(FILE *));
+  if (!stream || stream == stderr || !FAILS(WRITE)) return real(stream);
+  int kept, fd = fill_up(stream, &kept), result = real(stream);
+  restore(fd, kept);
+  return result;
+}
+
+PUBLIC int ftruncate(int fd, off_t size) {
+  FAIL(SHORTEN, EIO, -1);
+  REAL("ftruncate", int (*)(int, off_t));
+  return real(fd, size);
+}
+
+PUBLIC int flock(int fd, int operation) {
+  FAIL(LOCK, EINTR, -1);
+  REAL("flock", int (*)(int, int));
+  return real(fd, operation);
+}
+
+PUBLIC int fsync(int fd) {
+  FAIL(SYNC, EIO, -1);
+  REAL("fsync", int (*)(int));
+  return real(fd);
+}
+
+PUBLIC int syncfs(int fd) {
+  FAIL(SYNC, EIO, -1);
+  REAL("syncfs", int (*)(int));
+  return real(fd);
+}
+
+PUBLIC int rename(const char *from, const char *to) {
+  FAIL(RENAME, EIO, -1);
+  REAL("rename", int (*)(const char *, const char *));
+  return real(from, to);
+}
+
+PUBLIC int mkdir(const char *path, mode_t mode) {
+  FAIL(FOLDER, ENOSPC, -1);
+  REAL("mkdir", int (*)(const char *, mode_t));
+  return real(path, mode);
+}
+
+PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *user) {
+  if (FAILS(THREAD)) return EAGAIN;
+  REAL("pthread_create", int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *));
+  return real(thread, attributes, run, user);
+}
+
+/* ---- kernels ---- */
+
+/* Of SPIR-V, section 3.49.13. */
+enum { OP_EXT = 12, OP_F_ADD = 129, OP_F_SUB = 131, OP_F_MUL = 133, HEADER_WORDS = 5 };
+enum { GLSL_CLAMP = 43, GLSL_FMA = 50 }; /* GLSL.std.450, of three operands each */
+
+/* Sums become differences, and the other way round; products sums. */
+static bool spoil_words(uint32_t *words, size_t count) {
+  bool spoilt = false;
+  for (size_t i = HEADER_WORDS; i < count && words[i] >> 16; i += words[i] >> 16) {
+    uint32_t op = words[i] & 0xffff;
+    if (op == OP_EXT && words[i + 4] == GLSL_FMA) {
+      words[i + 4] = GLSL_CLAMP;
+      spoilt = true;
+    }
+    if (op != OP_F_ADD && op != OP_F_SUB && op != OP_F_MUL) continue;
+    words[i] += (op == OP_F_ADD ? OP_F_SUB : OP_F_ADD) - op;
+    spoilt = true;
+  }
+  return spoilt;
+}
+
+/* The table of kernels is read-only memory. */
+static void spoil(const char *name) {
+  for (const ft_kernel_source *s = ft_kernel_sources; s->name; s++) {
+    if (strcmp(s->name, name)) continue;
+    uint32_t *words = __libc_malloc(s->bytes);
+    if (!words) _exit(98);
+    memcpy(words, s->words, s->bytes);
+    if (!spoil_words(words, s->bytes / sizeof *words)) _exit(99);
+    uintptr_t page = (uintptr_t)s & ~(uintptr_t)4095;
+    if (mprotect((void *)page, 8192, PROT_READ | PROT_WRITE)) _exit(98);
+    memcpy((void *)&s->words, &words, sizeof words);
+    return;
+  }
+  _exit(98);
+}
+
+filtra_status __real_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
+                                      ft_pipeline **out);
+filtra_status __wrap_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
+                                      ft_pipeline **out);
+
+filtra_status __wrap_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
+                                      ft_pipeline **out) {
+  const char *path = getenv("FAULT_USED");
+  FILE *stream = path ? fopen(path, "a") : NULL;
+  for (size_t i = 0; stream && i < count; i++)
+    if (keys[i].kernel) fprintf(stream, "%s\n", keys[i].kernel);
+  if (stream) fclose(stream);
+  return __real_ft_pipelines_get(dev, keys, count, out);
+}
+
+/* ---- beginning and end ---- */
+
+static void tell(void) {
+  const char *path = getenv("FAULT_LOG");
+  FILE *stream = path ? fopen(path, "w") : NULL;
+  if (chosen >= SYSTEM_KINDS && chosen < KINDS) {
+    long left = ft_vk_fail_left();
+    for (kind k = SYSTEM_KINDS; k < KINDS; k++)
+      calls[k] = left > 0 ? number - left : number;
+    fired = left <= 0;
+  }
+  chosen = KINDS;
+  if (!stream) return;
+  fprintf(stream, "%d %ld", fired, held);
+  for (kind k = 0; k < KINDS; k++)
+    fprintf(stream, " %ld", calls[k]);
+  fclose(stream);
+}
+
+__attribute__((constructor)) static void begin(void) {
+  const char *fault = getenv("FAULT"), *colon = fault ? strchr(fault, ':') : NULL;
+  dl_iterate_phdr(add_module, NULL);
+  atexit(tell);
+  if (getenv("FAULT_KERNEL")) spoil(getenv("FAULT_KERNEL"));
+  if (!colon) return;
+  number = strtol(colon + 1, NULL, 10);
+  lasting = strchr(colon, '+') != NULL;
+  for (kind k = 0; k < KINDS; k++)
+    if (strlen(NAMES[k]) == (size_t)(colon - fault) && !strncmp(fault, NAMES[k], strlen(NAMES[k])))
+      chosen = k;
+  if (chosen >= SYSTEM_KINDS && chosen < KINDS)
+    ft_vk_fail_after(lasting ? -number : number, RESULTS[chosen - SYSTEM_KINDS]);
+}

@@ -1,0 +1,114 @@
+/* What runs and the command keep: configurations, metadata, metrics, measurements. */
+#include "base/json.h"
+#include "compare/compare.h"
+#include "fuzz.h"
+#include "report/report.h"
+#include "train/identity.h"
+#include "train/input.h"
+#include "train/preset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *parse(const uint8_t *data, size_t size) {
+  json_t *root;
+  filtra_status status = ft_json_parse((const char *)data, size, "x.json", &root);
+  fuzz_failed(status);
+  return root;
+}
+
+/* What is read can be written, and reads as the same. */
+static void read_config(const uint8_t *data, size_t size) {
+  ft_run_config config;
+  json_t *given = parse(data, size), *object = NULL;
+  if (!given) return;
+  filtra_status status = ft_preset_expand(given, &object);
+  fuzz_failed(status);
+  if (!status) {
+    status = ft_run_config_read(object, "x.json", &config);
+    fuzz_failed(status);
+  }
+  json_decref(object);
+  json_decref(given);
+  if (status) return;
+  json_t *written = ft_run_config_write(&config), *again;
+  fuzz_check(written != NULL, "writing");
+  status = ft_run_config_read(written, "again.json", &config);
+  if (!status) { /* what is not known before the data are may be refused */
+    again = ft_run_config_write(&config);
+    fuzz_check(again && json_equal(again, written), "reading again");
+    json_decref(again);
+  }
+  json_decref(written);
+}
+
+static void read_model_options(const uint8_t *data, size_t size) {
+  ft_model_options options;
+  json_t *object = parse(data, size);
+  if (!object) return;
+  filtra_status status = ft_model_options_read(object, "x.json", &options);
+  fuzz_failed(status);
+  json_decref(object);
+  if (status) return;
+  json_t *written = ft_model_options_write(&options);
+  fuzz_check(written && !ft_model_options_read(written, "again.json", &options), "reading again");
+  json_decref(written);
+}
+
+static void read_fit(const uint8_t *data, size_t size) {
+  ft_run_fit fit;
+  json_t *object = parse(data, size);
+  if (!object) return;
+  filtra_status status = ft_run_take_fit(object, "x.json", &fit);
+  fuzz_failed(status);
+  if (!status) ft_run_free_fit(&fit);
+}
+
+static void read_input(const uint8_t *data, size_t size) {
+  ft_input input;
+  char *text = fuzz_text(data, size);
+  filtra_status status = ft_input_read(text, "x", &input);
+  fuzz_failed(status);
+  if (!status) ft_input_free(&input);
+  free(text);
+}
+
+static void read_identity(const uint8_t *data, size_t size) {
+  json_t *identity;
+  ft_run_identity now = {.settings = json_pack("{si ss}", "width", 8, "mixer", "agf"),
+                         .data = "0123456789abcdef"};
+  filtra_status status = ft_run_identity_read(fuzz_file("x.safetensors", data, size), &identity);
+  fuzz_failed(status);
+  if (!status) fuzz_failed(ft_run_identity_resume(&now, identity, "x", size & 1));
+  json_decref(identity);
+  json_decref(now.settings);
+}
+
+/* A run's folder as `filtra report` reads it. */
+static void read_report(const uint8_t *data, size_t size) {
+  static const char CONFIG[] =
+      "{\"data\": \"x\", \"task\": \"classification\", \"mixer\": \"agf\", "
+      "\"vocabulary\": 16, \"classes\": 10, \"max_length\": 32}";
+  static const char *const NAMES[] = {"run/metrics.jsonl", "run/about.json", "run/eval-test.json",
+                                      NULL};
+  report_run run;
+  fuzz_files(data, size, NAMES);
+  fuzz_file("run/config.json", CONFIG, sizeof CONFIG - 1);
+  fuzz_failed(report_read(fuzz_path("run"), &run));
+  report_free(&run);
+}
+
+static void read_comparison(const uint8_t *data, size_t size) {
+  compare_machine machine;
+  fuzz_failed(compare_read(fuzz_file("bench.json", data, size), &machine));
+  compare_free_machine(&machine);
+}
+
+const fuzz_reader fuzz_runs[] = {{"config", read_config},
+                                 {"model-options", read_model_options},
+                                 {"fit", read_fit},
+                                 {"input", read_input},
+                                 {"identity", read_identity},
+                                 {"report", read_report},
+                                 {"compare", read_comparison},
+                                 {0}};

@@ -1,0 +1,320 @@
+/* Several processes train one model: over every MPI that is installed, the losses of one process
+ * with the whole batch, the same bits each time and over either MPI, and no rank that dies, hangs
+ * or does something else leaves the others waiting or a file broken. FILTRA_FAULTS: how many ranks
+ * are killed or stopped (default 4). */
+#include "base/rng.h"
+#include "support/command.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STEPS = 10, FAULT_STEPS = 60 };
+
+static char output[TEST_OUTPUT_BYTES];
+
+typedef struct mpi {
+  const char *name, *run, *rank; /* rank: the variable that tells it */
+} mpi;
+
+/* Open MPI wants to be told that this is no cluster. */
+static const mpi ALL[] = {
+    {"Open MPI", "mpirun.openmpi --allow-run-as-root --oversubscribe", "OMPI_COMM_WORLD_RANK"},
+    {"MPICH", "mpirun.mpich", "PMI_RANK"}};
+static mpi mpis[FT_COUNT(ALL)];
+static size_t mpi_count;
+
+static int find_mpis(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FT_COUNT(ALL); i++) {
+    char line[256];
+    snprintf(line, sizeof line, "%s -n 1 true > /dev/null 2>&1", ALL[i].run);
+    const char *module = i ? "../filtra_mpich.so" : "../filtra_openmpi.so";
+    if (!access(test_path(TEST_BINARY_DIR, module), R_OK) && !system(line))
+      mpis[mpi_count++] = ALL[i];
+    else
+      fprintf(stderr, "not tested: %s, which is not installed\n", ALL[i].name);
+  }
+  return 0;
+}
+
+static const char *common(void) {
+  static const char *cache;
+  if (!cache) cache = test_folder();
+  return test_text("--device cpu --cache-dir %s", cache);
+}
+
+static const char *options(const char *mixer) {
+  return test_text("--mixer %s --steps %d --set width=8 --set layers=1 --set batch_size=7 "
+                   "--set dropout=0.1 --set clip_norm=1 --set weight_decay=0.01 "
+                   "--set eval_every=5 --set checkpoint_every=5 --set log_every=1 --data %s",
+                   mixer, STEPS, test_listops());
+}
+
+/* `m` NULL: alone, without mpirun. */
+static int run(const mpi *m, int ranks, const char *arguments) {
+  const char *before = m ? test_text("%s -n %d", m->run, ranks) : "";
+  return test_run_command(before, test_text("train %s %s 2>&1", common(), arguments), output);
+}
+
+static void expect(int code, int wanted) {
+  if (code != wanted) fail_msg("exit code %d instead of %d, output:\n%s", code, wanted, output);
+}
+
+static void read_losses(const char *folder, double losses[STEPS]) {
+  size_t size;
+  int seen = 0;
+  char *text = test_read(test_path(folder, "metrics.jsonl"), &size);
+  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+    json_t *object = json_loads(line, 0, NULL);
+    json_t *loss = json_object_get(object, "loss");
+    if (loss && seen < STEPS) losses[seen++] = json_real_value(loss);
+    json_decref(object);
+  }
+  free(text);
+  assert_int_equal(seen, STEPS);
+}
+
+static void near_losses(const char *a, const char *b, const char *what) {
+  double x[STEPS], y[STEPS];
+  read_losses(a, x);
+  read_losses(b, y);
+  for (int i = 0; i < STEPS; i++)
+    if (!(fabs(x[i] - y[i]) <= 1e-6 * fabs(x[i])))
+      fail_msg("%s, step %d: loss %.9f and %.9f", what, i + 1, x[i], y[i]);
+}
+
+static void same_file(const char *a, const char *b, const char *name) {
+  size_t na, nb;
+  char *x = test_read(test_path(a, name), &na), *y = test_read(test_path(b, name), &nb);
+  assert_int_equal(na, nb);
+  assert_memory_equal(x, y, na);
+  free(x);
+  free(y);
+}
+
+static void same_bits(const char *a, const char *b) {
+  same_file(a, b, "model.safetensors");
+  same_file(a, b, "checkpoint/state.safetensors");
+}
+
+/* ---- exactness ---- */
+
+static void ranks_train_as_one_does(void **state) {
+  (void)state;
+  static const char *const MIXERS[] = {"softmax", "gfsa",        "plaplacian",
+                                       "agf",     "synvolution", "kernelution"};
+  for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
+    const char *alone = test_new_run();
+    expect(run(NULL, 1, test_text("%s --out %s", options(MIXERS[k]), alone)), 0);
+    for (int ranks = 2; ranks <= 3; ranks++) {
+      const char *first = NULL;
+      for (size_t i = 0; i < mpi_count; i++) {
+        const char *folder = test_new_run();
+        expect(run(&mpis[i], ranks, test_text("%s --out %s", options(MIXERS[k]), folder)), 0);
+        near_losses(alone, folder, MIXERS[k]);
+        if (first) same_bits(first, folder);
+        first = folder;
+      }
+    }
+  }
+}
+
+/* One rank under mpirun is one alone, bit for bit; parts and layers computed again go with ranks;
+ * shares may differ. */
+static void levers_and_shares_go_with_ranks(void **state) {
+  (void)state;
+  const char *alone = test_new_run();
+  expect(run(NULL, 1, test_text("%s --out %s", options("agf"), alone)), 0);
+  for (size_t i = 0; i < mpi_count; i++) {
+    const char *one = test_new_run(), *parts = test_new_run(), *twice = test_new_run();
+    expect(run(&mpis[i], 1, test_text("%s --out %s", options("agf"), one)), 0);
+    same_bits(alone, one);
+    const char *more = test_text("%s --set accumulate=2 --set recompute=blocks", options("agf"));
+    expect(run(&mpis[i], 2, test_text("%s --out %s", more, parts)), 0);
+    near_losses(alone, parts, "parts");
+    expect(run(&mpis[i], 2, test_text("%s --out %s", more, twice)), 0);
+    same_bits(parts, twice);
+    const char *uneven = test_new_run();
+    const char *command = test_text("'%s/../filtra' train %s %s --out %s", TEST_BINARY_DIR,
+                                    common(), options("agf"), uneven);
+    const char *line = test_text("%s -n 1 %s --share 5 : -n 1", mpis[i].run, command);
+    const char *second =
+        test_text("train %s %s --out %s --share 2 2>&1", common(), options("agf"), uneven);
+    expect(test_run_command(line, second, output), 0);
+    near_losses(alone, uneven, "shares");
+  }
+}
+
+/* The first half of a run, whose configuration then says that it is longer. */
+static const char *half_a_run(int ranks) {
+  const char *folder = test_new_run();
+  const char *half = test_text("%s --set steps=5 --out %s", options("agf"), folder);
+  expect(run(&mpis[0], ranks, half), 0);
+  test_patch(test_path(folder, "config.json"), "\"steps\": 5,", "\"steps\":10,");
+  return folder;
+}
+
+/* Bit for bit on as many ranks, and but for rounding on others. */
+static void runs_go_on_with_other_ranks(void **state) {
+  (void)state;
+  double x[STEPS], y[STEPS];
+  if (!mpi_count) return;
+  const char *alone = test_new_run(), *whole = test_new_run();
+  expect(run(NULL, 1, test_text("%s --out %s", options("agf"), alone)), 0);
+  const char *other = half_a_run(3);
+  expect(run(&mpis[0], 2, test_text("--resume %s --allow-changes", other)), 0);
+  near_losses(alone, other, "3 ranks, then 2");
+  expect(run(&mpis[0], 2, test_text("%s --out %s", options("agf"), whole)), 0);
+  const char *same = half_a_run(2);
+  expect(run(&mpis[0], 2, test_text("--resume %s --allow-changes", same)), 0);
+  read_losses(whole, x);
+  read_losses(same, y);
+  assert_memory_equal(x, y, sizeof x);
+}
+
+/* ---- faults ---- */
+
+static void ranks_of_other_runs_are_refused(void **state) {
+  (void)state;
+  for (size_t i = 0; i < mpi_count; i++) {
+    const char *folder = test_new_run();
+    const char *line = test_text("%s -n 1 '%s/../filtra' train %s %s --out %s : -n 1", mpis[i].run,
+                                 TEST_BINARY_DIR, common(), options("agf"), folder);
+    const char *other =
+        test_text("train %s %s --seed 2 --out %s 2>&1", common(), options("agf"), folder);
+    expect(test_run_command(line, other, output), 5);
+    assert_non_null(strstr(output, "has other settings, data or another version of filtra"));
+    assert_int_not_equal(access(folder, F_OK), 0);
+    expect(run(&mpis[i], 2, options("agf")), 2);
+    assert_non_null(strstr(output, "need --out"));
+    expect(run(&mpis[i], 8, test_text("%s --out %s", options("agf"), folder)), 2);
+    assert_non_null(strstr(output, "take a larger batch"));
+  }
+}
+
+static pid_t start(const mpi *m, const char *arguments, const char *pids) {
+  pid_t child = fork();
+  if (child) return child;
+  freopen(test_path(pids, "log"), "w", stdout);
+  dup2(1, 2);
+  execl("/bin/sh", "sh", "-c",
+        test_text("exec %s -n 2 sh -c 'echo $$ > %s/pid.$%s; exec \"%s/../filtra\" train %s %s'",
+                  m->run, pids, m->rank, TEST_BINARY_DIR, common(), arguments),
+        (char *)NULL);
+  _exit(127);
+}
+
+static int lines_of(const char *path) {
+  FILE *file = fopen(path, "r");
+  int lines = 0;
+  for (int c; file && (c = fgetc(file)) != EOF;)
+    lines += c == '\n';
+  if (file) fclose(file);
+  return lines;
+}
+
+static pid_t pid_of(const char *pids, int rank) {
+  FILE *file = fopen(test_path(pids, test_text("pid.%d", rank)), "r");
+  long pid = 0;
+  if (file && fscanf(file, "%ld", &pid) != 1) pid = 0;
+  if (file) fclose(file);
+  return (pid_t)pid;
+}
+
+/* Whether it ended within so many hundredths of a second. */
+static bool ends_within(pid_t child, int hundredths, int *status) {
+  for (int i = 0; i < hundredths; i++) {
+    if (waitpid(child, status, WNOHANG) == child) return true;
+    usleep(10000);
+  }
+  return false;
+}
+
+/* mpirun may end before its ranks have, which hold the run's folder till then. */
+static void end_ranks(const char *pids) {
+  for (int rank = 0; rank < 2; rank++) {
+    pid_t pid = pid_of(pids, rank);
+    for (int i = 0; i < 500 && pid > 0 && !kill(pid, SIGKILL); i++)
+      usleep(10000);
+  }
+}
+
+/* Each time some rank is killed or stopped a while after new steps were logged. What is left can be
+ * resumed, and in the end the run is that of ranks that nothing happened to. */
+static void no_fault_hangs_or_breaks_a_run(void **state) {
+  (void)state;
+  const char *text = getenv("FILTRA_FAULTS");
+  int faults = text ? atoi(text) : 4;
+  ft_rng rng = ft_rng_make((uint64_t)getpid(), 3);
+  for (size_t i = 0; i < mpi_count; i++) {
+    const char *folder = test_new_run(), *whole = test_new_run();
+    const char *all =
+        test_text("%s --set steps=%d --set checkpoint_every=2", options("agf"), FAULT_STEPS);
+    expect(run(&mpis[i], 2, test_text("%s --out %s", all, whole)), 0);
+    for (int k = 0; k < faults; k++) {
+      const char *pids = test_folder();
+      const char *metrics = test_path(folder, "metrics.jsonl");
+      bool begun = !access(test_path(folder, "config.json"), R_OK);
+      const char *arguments = begun ? test_text("--resume %s --deadline 3", folder)
+                                    : test_text("%s --out %s --deadline 3", all, folder);
+      int before = lines_of(metrics), status = 0;
+      pid_t child = start(&mpis[i], arguments, pids);
+      bool ended = false;
+      for (int w = 0; w < 6000 && lines_of(metrics) <= before && !ended; w++)
+        ended = ends_within(child, 1, &status);
+      if (ended) break; /* it was complete */
+      usleep((useconds_t)ft_rng_below(&rng, 300000));
+      pid_t rank = pid_of(pids, (int)ft_rng_below(&rng, 2));
+      bool stop = ft_rng_below(&rng, 2);
+      assert_true(rank > 0);
+      kill(rank, stop ? SIGSTOP : SIGKILL);
+      ended = ends_within(child, 6000, &status);
+      end_ranks(pids);
+      if (!ended) kill(child, SIGKILL);
+      if (!ended)
+        fail_msg("%s: rank %s, the others wait", mpis[i].name, stop ? "stopped" : "killed");
+    }
+    if (access(test_path(folder, "config.json"), R_OK)) continue;
+    expect(run(&mpis[i], 2, test_text("--resume %s", folder)), 0);
+    same_bits(whole, folder);
+  }
+}
+
+/* Two drivers that round differently in one run: a step's weights are compared on all ranks before
+ * each checkpoint. FILTRA_ICD_DIR has another lvp.json than the system's. */
+static void drivers_may_differ(void **state) {
+  (void)state;
+  static const char SYSTEM[] = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+  const char *icds = getenv("FILTRA_ICD_DIR");
+  const char *other = icds ? test_path(icds, "lvp.json") : "";
+  if (access(SYSTEM, R_OK) || access(other, R_OK)) skip();
+  for (size_t i = 0; i < mpi_count; i++) {
+    const char *folder = test_new_run();
+    const char *all = test_text("%s --set steps=100 --out %s", options("agf"), folder);
+    const char *line =
+        test_text("%s -n 1 env VK_DRIVER_FILES=%s VK_ICD_FILENAMES=%s "
+                  "'%s/../filtra' train %s %s : -n 1 env VK_DRIVER_FILES=%s",
+                  mpis[i].run, SYSTEM, SYSTEM, TEST_BINARY_DIR, common(), all, other);
+    expect(test_run_command(line, test_text("train %s %s 2>&1", common(), all), output), 0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ranks_train_as_one_does),
+      cmocka_unit_test(levers_and_shares_go_with_ranks),
+      cmocka_unit_test(runs_go_on_with_other_ranks),
+      cmocka_unit_test(ranks_of_other_runs_are_refused),
+      cmocka_unit_test(no_fault_hangs_or_breaks_a_run),
+      cmocka_unit_test(drivers_may_differ),
+  };
+  return cmocka_run_group_tests(tests, find_mpis, test_teardown);
+}

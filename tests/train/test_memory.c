@@ -1,0 +1,248 @@
+/* What a step's memory is bought with: parts of batches give the losses of whole ones, and layers
+ * that are computed again the same bits, whatever the mixer and the task. */
+#include "support/harness.h"
+#include "support/run.h"
+
+#include "train/trainer.h"
+
+#include <filtra/filtra.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
+
+typedef struct toy {
+  const char *mixer;
+  filtra_task task;
+  bool converter;
+} toy;
+
+static const toy TOYS[] = {
+    {"{\"name\": \"softmax\", \"attention_dropout\": 0.1}", FILTRA_TASK_CLASSIFICATION, false},
+    {"{\"name\": \"gfsa\", \"attention_dropout\": 0.1}", FILTRA_TASK_CLASSIFICATION, false},
+    {"{\"name\": \"plaplacian\", \"attention_dropout\": 0.1}", FILTRA_TASK_CLASSIFICATION, false},
+    {"agf", FILTRA_TASK_CLASSIFICATION, false},
+    {"synvolution", FILTRA_TASK_CLASSIFICATION, false},
+    {"kernelution", FILTRA_TASK_CLASSIFICATION, false},
+    {"kernelution", FILTRA_TASK_CLASSIFICATION, true},
+    {"{\"name\": \"softmax\", \"attention_dropout\": 0.1}", FILTRA_TASK_LANGUAGE_MODEL, false},
+    {"{\"name\": \"gfsa\", \"attention_dropout\": 0.1}", FILTRA_TASK_PAIR_CLASSIFICATION, false},
+    {"kernelution", FILTRA_TASK_PAIR_CLASSIFICATION, false},
+    {"agf", FILTRA_TASK_REGRESSION, false},
+};
+
+typedef struct toy_batch {
+  filtra_batch batch;
+  int32_t tokens[2 * SIZE * LENGTH], lengths[2 * SIZE], labels[SIZE * LENGTH];
+  float weights[SIZE], values[SIZE];
+} toy_batch;
+
+static void make_batch(const toy *t, uint64_t seed, toy_batch *b) {
+  float noise[2 * SIZE * LENGTH + 2 * SIZE];
+  test_random(seed, 0, 1, noise, FT_COUNT(noise));
+  memset(b, 0, sizeof *b);
+  for (int i = 0; i < 2 * SIZE; i++) {
+    b->lengths[i] = 3 + (int32_t)(noise[2 * SIZE * LENGTH + i] * (LENGTH - 3));
+    for (int n = 0; n < b->lengths[i]; n++)
+      b->tokens[i * LENGTH + n] = 1 + (int32_t)(noise[i * LENGTH + n] * (VOCABULARY - 1));
+  }
+  bool next = t->task == FILTRA_TASK_LANGUAGE_MODEL;
+  for (int i = 0; i < SIZE; i++) {
+    if (!next) b->labels[i] = b->tokens[i * LENGTH] % CLASSES;
+    for (int n = 0; next && n < LENGTH; n++)
+      b->labels[i * LENGTH + n] = n + 1 < b->lengths[i] ? b->tokens[i * LENGTH + n + 1] : -1;
+    b->values[i] = noise[i];
+    b->weights[i] = i == SIZE - 1 && seed % 3 == 0 ? 0.0f : 1.0f;
+  }
+  bool pair = t->task == FILTRA_TASK_PAIR_CLASSIFICATION;
+  bool value = t->task == FILTRA_TASK_REGRESSION;
+  b->batch = (filtra_batch){.size = SIZE,
+                            .length = LENGTH,
+                            .count = SIZE,
+                            .sequences = pair ? 2 : 1,
+                            .tokens = b->tokens,
+                            .lengths = b->lengths,
+                            .labels = value ? NULL : b->labels,
+                            .values = value ? b->values : NULL,
+                            .weights = b->weights};
+}
+
+static filtra_model *make_model(const toy *t) {
+  filtra_model *model;
+  bool next = t->task == FILTRA_TASK_LANGUAGE_MODEL;
+  const filtra_model_config config = {
+      .mixer = t->mixer,
+      .task = t->task,
+      .converter = t->converter,
+      .positions = t->converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED,
+      .vocabulary = VOCABULARY,
+      .classes = next || t->task == FILTRA_TASK_REGRESSION ? 0 : CLASSES,
+      .max_length = LENGTH,
+      .width = 20,
+      .dropout = 0.1f,
+      .seed = 5};
+  assert_ok(filtra_model_create(test_device(), &config, &model));
+  return model;
+}
+
+static filtra_train_options options_of(void) {
+  return (filtra_train_options){
+      .learning_rate = 3e-3f, .weight_decay = 0.01f, .clip_norm = 1.0f, .seed = 11};
+}
+
+/* Every step's metrics. */
+static void train(const toy *t, const filtra_train_options *options, filtra_step_metrics *steps) {
+  filtra_model *model = make_model(t);
+  filtra_trainer *trainer;
+  assert_ok(filtra_trainer_create(model, options, &trainer));
+  for (int i = 0; i < STEPS; i++) {
+    toy_batch b;
+    make_batch(t, (uint64_t)i, &b);
+    assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
+    assert_ok(filtra_trainer_finish(trainer, &steps[i]));
+  }
+  filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+}
+
+static void check_near(const toy *t, const filtra_step_metrics *a, const filtra_step_metrics *b,
+                       float relative) {
+  for (int i = 0; i < STEPS; i++)
+    if (!(fabsf(a[i].loss - b[i].loss) <= relative * fabsf(a[i].loss)) ||
+        fabsf(a[i].accuracy - b[i].accuracy) > 1e-5f ||
+        fabsf(a[i].absolute_error - b[i].absolute_error) > 1e-5f ||
+        !(fabsf(a[i].gradient_norm - b[i].gradient_norm) <= 1e-4f * a[i].gradient_norm))
+      fail_msg("%s, step %d: loss %.8f and %.8f, norm %.7f and %.7f", t->mixer, i + 1,
+               (double)a[i].loss, (double)b[i].loss, (double)a[i].gradient_norm,
+               (double)b[i].gradient_norm);
+}
+
+/* Parts that do not divide the batch; of the first mixer also halves, and one sample each. */
+static void parts_add_up(void **state) {
+  (void)state;
+  static const uint64_t PARTS[] = {4, 2, 6};
+  for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
+    filtra_step_metrics whole[STEPS], parts[STEPS];
+    filtra_train_options options = options_of();
+    train(&TOYS[k], &options, whole);
+    for (size_t i = 0; i < (k ? 1 : FT_COUNT(PARTS)); i++) {
+      options.accumulate = PARTS[i];
+      train(&TOYS[k], &options, parts);
+      check_near(&TOYS[k], whole, parts, 1e-6f);
+    }
+  }
+}
+
+static uint64_t activations_of(const toy *t, const filtra_train_options *options) {
+  filtra_model *model = make_model(t);
+  filtra_trainer *trainer;
+  assert_ok(filtra_trainer_create(model, options, &trainer));
+  assert_ok(filtra_trainer_prepare(trainer, SIZE, LENGTH));
+  assert_ok(ft_graph_check(trainer->graphs[0]->graph));
+  uint64_t bytes = filtra_graph_memory(trainer->graphs[0]->graph);
+  filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+  return bytes;
+}
+
+/* Every bit of ten steps; plans that the checker finds no hazard in, and smaller ones. */
+static void recomputing_changes_no_bit(void **state) {
+  (void)state;
+  for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
+    filtra_step_metrics kept[STEPS], again[STEPS];
+    filtra_train_options options = options_of();
+    train(&TOYS[k], &options, kept);
+    uint64_t before = activations_of(&TOYS[k], &options);
+    for (int how = FILTRA_RECOMPUTE_CHEAP; how <= FILTRA_RECOMPUTE_BLOCKS; how++) {
+      options.recompute = (filtra_recompute)how;
+      train(&TOYS[k], &options, again);
+      assert_memory_equal(kept, again, sizeof kept);
+      uint64_t bytes = activations_of(&TOYS[k], &options);
+      if (bytes >= before)
+        fail_msg("%s, recompute %d: %llu bytes of %llu", TOYS[k].mixer, how,
+                 (unsigned long long)bytes, (unsigned long long)before);
+    }
+  }
+}
+
+/* Logits in chunks, also ones that do not divide the rows and of more than eight: the same losses
+ * but for rounding, and the checker finds no hazard. */
+static void chunks_of_logits_add_up(void **state) {
+  (void)state;
+  const toy *t = NULL;
+  for (size_t k = 0; k < FT_COUNT(TOYS); k++)
+    if (TOYS[k].task == FILTRA_TASK_LANGUAGE_MODEL) t = &TOYS[k];
+  assert_non_null(t);
+  filtra_step_metrics whole[STEPS], chunks[STEPS];
+  filtra_train_options options = options_of();
+  train(t, &options, whole);
+  for (uint64_t count = 2; count <= 11; count += 3) {
+    options.loss_chunks = count;
+    train(t, &options, chunks);
+    check_near(t, whole, chunks, 1e-6f);
+    activations_of(t, &options);
+  }
+}
+
+static void parts_allocate_nothing(void **state) {
+  (void)state;
+  filtra_model *model = make_model(&TOYS[0]);
+  filtra_trainer *trainer;
+  filtra_train_options options = options_of();
+  options.accumulate = 3;
+  assert_ok(filtra_trainer_create(model, &options, &trainer));
+  assert_ok(filtra_trainer_prepare(trainer, SIZE, LENGTH));
+  toy_batch b;
+  make_batch(&TOYS[0], 3, &b);
+  assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
+  uint64_t used = filtra_device_memory_used(test_device());
+  ft_memory_fail_after(1); /* the next host allocation would fail */
+  filtra_status status = FILTRA_OK;
+  for (int i = 0; i < 5 && !status; i++)
+    status = filtra_trainer_step(trainer, &b.batch, NULL);
+  if (!status) status = filtra_trainer_finish(trainer, NULL);
+  ft_memory_fail_after(0);
+  assert_ok(status);
+  assert_true(filtra_device_memory_used(test_device()) == used);
+  filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+}
+
+static void bad_step_in_parts_is_recoverable(void **state) {
+  (void)state;
+  filtra_model *model = make_model(&TOYS[0]);
+  filtra_trainer *trainer;
+  filtra_train_options options = options_of();
+  options.accumulate = 3;
+  float bias[CLASSES] = {0, NAN, 0, 0};
+  toy_batch b;
+  filtra_step_metrics m;
+  make_batch(&TOYS[0], 3, &b);
+  assert_ok(filtra_trainer_create(model, &options, &trainer));
+  assert_ok(filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, CLASSES));
+  assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
+  assert_fails(filtra_trainer_finish(trainer, NULL), FILTRA_ERROR_NONFINITE, "step 1: the loss");
+  bias[1] = 0.0f;
+  assert_ok(filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, CLASSES));
+  assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
+  assert_ok(filtra_trainer_finish(trainer, &m));
+  assert_int_equal(m.step, 1);
+  assert_true(isfinite(m.loss));
+  filtra_trainer_destroy(&trainer);
+  options.accumulate = 65536;
+  assert_fails(filtra_trainer_create(model, &options, &trainer), FILTRA_ERROR_ARGUMENT,
+               "accumulate is 65536, accepted are 0 to 65535");
+  filtra_model_destroy(&model);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parts_add_up),
+      cmocka_unit_test(recomputing_changes_no_bit),
+      cmocka_unit_test(chunks_of_logits_add_up),
+      cmocka_unit_test(parts_allocate_nothing),
+      cmocka_unit_test(bad_step_in_parts_is_recoverable),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}

@@ -1,0 +1,237 @@
+/* A transport of an application's own, pipes between threads: three ranks end with the same weights
+ * and the losses of one; a rank that never answers, one at another step and a NaN end all. */
+#include "support/harness.h"
+
+#include "train/ranks.h"
+
+#include <filtra/filtra.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANKS = 3, SIZE = 7, LENGTH = 8, VOCABULARY = 11, CLASSES = 3, STEPS = 6 };
+
+static int pipes[RANKS][RANKS][2]; /* from, to */
+
+typedef struct node {
+  filtra_transport transport;
+  filtra_device *device;
+  filtra_status status;
+  char message[512];
+  float losses[STEPS], *weights;
+  size_t count;
+  int missing; /* steps that this rank leaves out */
+  bool other, poisoned;
+} node;
+
+static int move(int fd, char *data, size_t bytes, double seconds, bool out) {
+  while (bytes) {
+    struct pollfd ready = {.fd = fd, .events = out ? POLLOUT : POLLIN};
+    if (poll(&ready, 1, (int)(seconds * 1e3)) <= 0) return FILTRA_TRANSPORT_LATE;
+    ssize_t done = out ? write(fd, data, bytes < 4096 ? bytes : 4096) : read(fd, data, bytes);
+    if (done <= 0) return FILTRA_TRANSPORT_BROKEN;
+    data += done;
+    bytes -= (size_t)done;
+  }
+  return FILTRA_TRANSPORT_DONE;
+}
+
+static int send_to(void *user, int to, const void *data, size_t bytes, double seconds) {
+  const node *n = user;
+  return move(pipes[n->transport.rank][to][1], (char *)data, bytes, seconds, true);
+}
+
+static int receive(void *user, int from, void *data, size_t bytes, double seconds) {
+  const node *n = user;
+  return move(pipes[from][n->transport.rank][0], data, bytes, seconds, false);
+}
+
+static int barrier(void *user, double seconds) {
+  (void)user;
+  (void)seconds;
+  return FILTRA_TRANSPORT_DONE;
+}
+
+static void end_all(void *user, int code) {
+  (void)user;
+  _exit(code);
+}
+
+static filtra_status take_step(filtra_trainer *trainer, int step, filtra_step_metrics *m) {
+  int32_t tokens[SIZE * LENGTH], lengths[SIZE], labels[SIZE];
+  float weights[SIZE];
+  for (int i = 0; i < SIZE; i++) {
+    lengths[i] = 3 + (i + step) % (LENGTH - 3);
+    labels[i] = (i + step) % CLASSES;
+    weights[i] = i == SIZE - 1 ? 0.0f : 1.0f;
+    for (int k = 0; k < LENGTH; k++)
+      tokens[i * LENGTH + k] = k < lengths[i] ? (i * 5 + k * 3 + step) % VOCABULARY : 0;
+  }
+  const filtra_batch batch = {.size = SIZE,
+                              .length = LENGTH,
+                              .count = SIZE,
+                              .tokens = tokens,
+                              .lengths = lengths,
+                              .labels = labels,
+                              .weights = weights};
+  FT_TRY(filtra_trainer_step(trainer, &batch, NULL));
+  return filtra_trainer_finish(trainer, m);
+}
+
+static filtra_status train(node *n, filtra_model *model, filtra_trainer *trainer) {
+  filtra_step_metrics m;
+  for (int i = 0; i < STEPS - n->missing; i++) {
+    FT_TRY(take_step(trainer, n->other ? i + 1 : i, &m));
+    n->losses[i] = m.loss;
+  }
+  filtra_parameters *p = filtra_model_parameters(model);
+  const char *name = filtra_parameters_name(p, 0);
+  int64_t shape[FILTRA_MAX_DIMS];
+  n->count = 1;
+  for (int k = filtra_parameters_shape(p, 0, shape); k-- > 0;)
+    n->count *= (size_t)shape[k];
+  n->weights = calloc(n->count, sizeof *n->weights);
+  return filtra_parameters_get(p, name, n->weights, n->count);
+}
+
+static filtra_status run(node *n, filtra_model **model, filtra_trainer **trainer) {
+  const filtra_model_config config = {.mixer = "agf",
+                                      .vocabulary = VOCABULARY,
+                                      .classes = CLASSES,
+                                      .max_length = LENGTH,
+                                      .width = 12,
+                                      .dropout = 0.1f,
+                                      .seed = 3};
+  const filtra_train_options options = {.learning_rate = 1e-2f,
+                                        .weight_decay = 0.01f,
+                                        .clip_norm = 0.5f,
+                                        .seed = 9,
+                                        .transport = &n->transport,
+                                        .share = (float)(1 + n->transport.rank),
+                                        .deadline = 20.0f};
+  const float bad[CLASSES] = {NAN, 0, 0};
+  FT_TRY(filtra_model_create(n->device, &config, model));
+  if (n->poisoned)
+    FT_TRY(filtra_parameters_set(filtra_model_parameters(*model), "head.2.bias", bad, CLASSES));
+  FT_TRY(filtra_trainer_create(*model, &options, trainer));
+  return train(n, *model, *trainer);
+}
+
+static void *run_thread(void *user) {
+  node *n = user;
+  filtra_model *model = NULL;
+  filtra_trainer *trainer = NULL;
+  n->status = run(n, &model, &trainer);
+  strncpy(n->message, n->status ? filtra_error_message() : "", sizeof n->message - 1);
+  filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+  return NULL;
+}
+
+static void start(node nodes[], int size) {
+  memset(nodes, 0, (size_t)size * sizeof *nodes);
+  for (int i = 0; i < RANKS; i++)
+    for (int k = 0; k < RANKS; k++)
+      assert_int_equal(pipe(pipes[i][k]), 0);
+  for (int i = 0; i < size; i++)
+    nodes[i].transport = (filtra_transport){.rank = i,
+                                            .size = size,
+                                            .user = &nodes[i],
+                                            .send = send_to,
+                                            .receive = receive,
+                                            .barrier = barrier,
+                                            .abort = end_all};
+}
+
+static void run_all(node nodes[], int size) {
+  pthread_t threads[RANKS];
+  for (int i = 0; i < size; i++)
+    assert_ok(
+        filtra_device_open(&(filtra_device_options){.select = "cpu", .cache_dir = "", .tuning = ""},
+                           &nodes[i].device));
+  for (int i = 0; i < size; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, run_thread, &nodes[i]), 0);
+  for (int i = 0; i < size; i++)
+    pthread_join(threads[i], NULL);
+  for (int i = 0; i < size; i++)
+    filtra_device_close(&nodes[i].device);
+  for (int i = 0; i < RANKS; i++)
+    for (int k = 0; k < RANKS; k++) {
+      close(pipes[i][k][0]);
+      close(pipes[i][k][1]);
+    }
+}
+
+static void free_all(node nodes[], int size) {
+  for (int i = 0; i < size; i++)
+    free(nodes[i].weights);
+}
+
+static void ranks_end_with_the_same_weights(void **state) {
+  (void)state;
+  node alone[1], nodes[RANKS];
+  start(alone, 1);
+  run_all(alone, 1);
+  for (int size = 2; size <= RANKS; size++) {
+    start(nodes, size);
+    run_all(nodes, size);
+    for (int i = 0; i < size; i++) {
+      if (nodes[i].status) fail_msg("rank %d: %s", i, nodes[i].message);
+      assert_memory_equal(nodes[i].weights, nodes[0].weights,
+                          nodes[0].count * sizeof *nodes[0].weights);
+      assert_memory_equal(nodes[i].losses, nodes[0].losses, sizeof nodes[0].losses);
+    }
+    for (int i = 0; i < STEPS; i++)
+      assert_true(fabsf(nodes[0].losses[i] - alone[0].losses[i]) <=
+                  1e-6f * fabsf(alone[0].losses[i]));
+    free_all(nodes, size);
+  }
+  free_all(alone, 1);
+}
+
+static void expect(const node *n, filtra_status status, const char *part) {
+  if (n->status != status || !strstr(n->message, part))
+    fail_msg("status %d, wanted \"%s\" in: %s", n->status, part, n->message);
+}
+
+static void faults_end_all(void **state) {
+  (void)state;
+  node nodes[2];
+  start(nodes, 2);
+  nodes[1].other = true;
+  run_all(nodes, 2);
+  expect(&nodes[0], FILTRA_ERROR_RANK, "and rank 0 at step 1, with different batches");
+  expect(&nodes[1], FILTRA_ERROR_RANK, "do not train the same run");
+  free_all(nodes, 2);
+  start(nodes, 2);
+  nodes[0].poisoned = nodes[1].poisoned = true;
+  run_all(nodes, 2);
+  for (int i = 0; i < 2; i++)
+    expect(&nodes[i], FILTRA_ERROR_NONFINITE, "step 1: the loss");
+  free_all(nodes, 2);
+}
+
+/* It has stopped a step before; nobody answers the other one. */
+static void deadlines_end_waiting(void **state) {
+  (void)state;
+  node nodes[2];
+  start(nodes, 2);
+  const ft_ranks ranks = {&nodes[0].transport, 0.05};
+  char all[2] = "a";
+  assert_fails(ft_ranks_gather(&ranks, all, 1), FILTRA_ERROR_RANK,
+               "rank 0 waited 0.05 seconds for rank 1");
+  close(pipes[1][0][1]);
+  assert_fails(ft_ranks_gather(&ranks, all, 1), FILTRA_ERROR_RANK, "cannot reach rank 1");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ranks_end_with_the_same_weights),
+      cmocka_unit_test(faults_end_all),
+      cmocka_unit_test(deadlines_end_waiting),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
