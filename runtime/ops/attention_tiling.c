@@ -62,9 +62,11 @@ static ft_configuration standard(const filtra_device *dev, const attention_probl
   /* Two tiles of scores and the row sums of up to two matrices have to stay in registers. */
   const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   uint32_t across = columns > 32 ? 16 : 8;
-  if (caps->few_registers && p->op == PLAPLACIAN)
-    return (ft_configuration){{128, 2, 1, 1, across, 1}};
-  if (caps->few_registers) return (ft_configuration){{128, 4, 2, 2, across, 1}};
+  const bool wide = columns > 64;
+  if (caps->few_registers && p->op == PLAPLACIAN) /* more invocations stage less each */
+    return (ft_configuration){
+        {wide && caps->info.max_workgroup_invocations >= 256 ? 256 : 128, 2, 1, 1, across, 1}};
+  if (caps->few_registers) return (ft_configuration){{128, 4, wide ? 1 : 2, 2, across, 1}};
   return (ft_configuration){{128, 4, 4, 4, across, caps->cpu ? 1 : 8}};
 }
 

@@ -34,11 +34,10 @@ void weights_keys_across(out float p[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, fl
   }
 }
 
-// The same, keys down and queries across; `kept` says which keys are no padding. delta: per query,
-// as above.
+// The same, keys down and queries across; a bit of `kept` says that a key is no padding. delta: per
+// query, as above.
 void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS], Matrix q,
-                       Matrix k, bool kept[OWN_ROWS], uint head, uint origin, uint query,
-                       uint key) {
+                       Matrix k, uint kept, uint head, uint origin, uint query, uint key) {
   dot_tile(p, k, key, q, query);
   for_cols(c) {
     const uint i = query + tile_col(c), row = head * args.queries + min(i, args.queries - 1);
@@ -46,7 +45,7 @@ void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS
     delta[c] = args.delta.v[row];
     for_rows(r) {
       const uint j = key + tile_row(r);
-      const bool seen = kept[r] && i < args.queries && causally_seen(i, j);
+      const bool seen = (kept >> r & 1) != 0 && i < args.queries && causally_seen(i, j);
       p[r][c] = weight(score(seen, p[r][c], origin, i, j), lse);
     }
   }

@@ -17,10 +17,10 @@ void main() {
   const uint origin = bias_origin(b, h);
 
   float dk[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH];
-  bool kept[OWN_ROWS];
+  uint kept = 0;  // a bit for each row
   clear(dk);
   clear(dv);
-  for_rows(r) kept[r] = key_kept(b, key + tile_row(r));
+  for_rows(r) kept |= uint(key_kept(b, key + tile_row(r))) << r;
   uint query = first_query_seeing(key);
   if (query < args.queries) do {
       float p[OWN_ROWS][OWN_COLS], ds[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS], delta[OWN_COLS];
