@@ -257,7 +257,7 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   measure_limits(&facts, caps);
   measure_subgroups(&facts, caps);
   bool queue = choose_queue(physical, caps, facts.properties.properties.limits.timestampPeriod);
-  caps->cpu = info->device_class == FILTRA_DEVICE_CPU;
+  caps->cpu = caps->for_cpu = info->device_class == FILTRA_DEVICE_CPU;
   caps->portability = has_extension(&facts, "VK_KHR_portability_subset");
   caps->pipeline_cache = true;
   caps->few_registers = has_few_registers(info);

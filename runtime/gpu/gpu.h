@@ -24,6 +24,7 @@ typedef enum ft_attention_variant { FT_ATTENTION_TILED, FT_ATTENTION_LANES } ft_
 typedef struct ft_caps {
   filtra_device_info info; /* public part, limits clamped; subgroup sizes are those planned for */
   bool cpu;                /* a CPU driver: wants barrier-free, one-subgroup workgroups */
+  bool for_cpu;            /* kernels are compiled for a CPU, whatever device is planned for */
   bool subgroup;           /* subgroup arithmetic, ballot and shuffle usable in compute */
   bool subgroup_size_control;             /* a required subgroup size may be set */
   uint32_t subgroup_least, subgroup_most; /* sizes that really run */

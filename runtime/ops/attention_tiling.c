@@ -67,7 +67,7 @@ static ft_configuration standard(const filtra_device *dev, const attention_probl
     return (ft_configuration){
         {wide && caps->info.max_workgroup_invocations >= 256 ? 256 : 128, 2, 1, 1, across, 1}};
   if (caps->few_registers) return (ft_configuration){{128, 4, wide ? 1 : 2, 2, across, 1}};
-  return (ft_configuration){{128, 4, 4, 4, across, caps->cpu ? 1 : 8}};
+  return (ft_configuration){{128, 4, 4, 4, across, caps->for_cpu ? 1 : 8}};
 }
 
 static attention_problem problem_of(const ft_tuning_question *q) {
