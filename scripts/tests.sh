@@ -13,6 +13,8 @@ only_all='^(profiles|vendors|adversary-all|fuzzing|faults-all)$'
 # started again. The first line says for which programs and which choice of device that holds.
 begin_passes() {
   failures=0
+  deadline=
+  [ -z "$minutes" ] || deadline=$(($(now) + 60 * minutes))
   : >"$scratch/summary"
   programs=$(find build -name CMakeFiles -prune -o -type f \( -path build/filtra -o \
     -name 'libfiltra.so*' -o -path 'build/tests/*test_*' \) -print | sort | xargs cat | cksum)
@@ -20,15 +22,24 @@ begin_passes() {
   [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ] || printf '%s\n' "$here" >build/passed
 }
 
+# due TITLE: whether a pass is to be run now; the summary says why not.
+due() {
+  if [ "$all" = 1 ] && grep -qxF "$1" build/passed; then
+    printf '%-8s %s\n' earlier "$1" >>"$scratch/summary"
+    return 1
+  fi
+  if [ -n "$deadline" ] && [ "$(now)" -ge "$deadline" ]; then
+    printf '%-8s %s: the %d minutes are over\n' left "$1" "$minutes" >>"$scratch/summary"
+    return 1
+  fi
+}
+
 # pass TITLE FOLDER [CTEST-ARGUMENT...]: one run of the suite, noted in the summary.
 pass() {
   title=$1
   folder=$2
   shift 2
-  if [ "$all" = 1 ] && grep -qxF "$title" build/passed; then
-    printf '%-8s %s\n' earlier "$title" >>"$scratch/summary"
-    return
-  fi
+  due "$title" || return 0
   step "Tests: $title"
   began=$(now)
   { ctest --test-dir "$folder" --parallel 2 --output-on-failure --no-tests=error "$@" 2>&1 &&
@@ -51,16 +62,20 @@ skip_pass() { printf '%-8s %s: %s\n' skipped "$1" "$2" | tee -a "$scratch/summar
 # Freed memory is held back for 8 MB only: with the usual 256 a driver's compiler of a hundred
 # kernels takes up to 24 GB, and twice as long.
 sanitized_pass() {
+  sanitized="AddressSanitizer and UBSan"
+  due "$sanitized" || return 0
   step "Building with AddressSanitizer and UBSan"
   configure build/sanitize -DBUILD_TESTING=ON -DFILTRA_SANITIZE=ON \
     -DCMAKE_C_FLAGS_RELEASE="-O1 -g" ${FILTRA_WERROR:+"-DFILTRA_WERROR=$FILTRA_WERROR"}
   compile build/sanitize
   export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=8
-  pass "AddressSanitizer and UBSan" build/sanitize -LE "$only_all"
+  pass "$sanitized" build/sanitize -LE "$only_all"
 }
 
 # The driver's own threads are not built with it, and no business of ours.
 threads_pass() {
+  threads="threads under ThreadSanitizer"
+  due "$threads" || return 0
   step "Building with ThreadSanitizer"
   configure build/threads -DBUILD_TESTING=ON -DCMAKE_C_FLAGS=-fsanitize=thread \
     -DCMAKE_C_FLAGS_RELEASE="-O1 -g"
@@ -68,7 +83,7 @@ threads_pass() {
     test_train_predictor || die "compiling failed, see above"
   TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.txt"
   export TSAN_OPTIONS
-  pass "threads under ThreadSanitizer" build/threads -R '^(data/loader|train/(threads|predictor))$'
+  pass "$threads" build/threads -R '^(data/loader|train/(threads|predictor))$'
   unset TSAN_OPTIONS
 }
 
@@ -94,7 +109,7 @@ run_tests() {
   step "Summary"
   cat "$scratch/summary"
   [ "$failures" = 0 ] || die "$failures of the passes above failed"
-  [ "$all" = 0 ] || rm -f build/passed
+  [ "$all" = 0 ] || grep -q '^left ' "$scratch/summary" || rm -f build/passed
 }
 
 # Tests of ops spend most of their time in lavapipe's compiler, half of that on optimizing.
@@ -105,13 +120,13 @@ quick_pass() {
   unset GALLIVM_PERF
 }
 
-# What --all adds on any driver.
+# What --all adds on any driver, what finds most first.
 more_passes() {
-  pass "readers under libFuzzer, failing calls" build -L '^(fuzzing|faults-all)$'
-  threads_pass
-  quick_pass "under each device's profile" build -L '^profiles$'
-  pass "the adversary, every kernel" build -C all -L '^adversary-all$'
   sanitized_pass
+  threads_pass
+  pass "the adversary, every kernel" build -C all -L '^adversary-all$'
+  quick_pass "under each device's profile" build -L '^profiles$'
+  pass "readers under libFuzzer, failing calls" build -L '^(fuzzing|faults-all)$'
 }
 
 lavapipe_passes() {

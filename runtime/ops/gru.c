@@ -20,6 +20,7 @@ struct gru {
 typedef struct gru_plan {
   const char *kernel;
   uint32_t workgroup, subgroup, rows, units, held, slices;
+  bool resident; /* an invocation's weights fit into its registers */
 } gru_plan;
 
 static uint32_t divide_up(uint32_t a, uint32_t b) {
@@ -38,6 +39,7 @@ static uint32_t shared_bytes(const gru_plan *p, uint32_t hidden, uint32_t length
  * one row only where the weights no longer fit the nearest cache and there are rows enough. */
 static gru_plan make_plan(const filtra_device *dev, bool forward, int64_t batch, int64_t width) {
   enum { MOST_UNITS = 256, CPU_ROWS = 8, MOST_HELD = 3, LEAST_SLICE = 16, GPU_BLOCK = 8 };
+  enum { MOST_RESIDENT = 64 }; /* numbers */
   const ft_caps *caps = ft_caps_of(dev);
   uint32_t hidden = (uint32_t)width, wide = 3 * hidden;
   uint32_t length = forward ? hidden : wide, outputs = forward ? wide : hidden;
@@ -66,6 +68,8 @@ static gru_plan make_plan(const filtra_device *dev, bool forward, int64_t batch,
   uint32_t bytes = shared_bytes(&p, hidden, length, outputs, block);
   p.rows = caps->info.shared_memory_bytes / bytes;
   if (p.rows > rows) p.rows = rows;
+  const uint32_t slice = divide_up(length, p.slices * block) * block;
+  p.resident = !caps->cpu && p.units * p.held >= outputs && slice * p.held <= MOST_RESIDENT;
   return p;
 }
 
@@ -85,17 +89,17 @@ static ft_kernel_call step_call(const struct gru *c, const gru_plan *plan, const
                                 const struct gru_push *push) {
   int64_t width = ft_columns(c->y);
   double cells = (double)push->batch * (double)width * (push->end - push->first);
-  return (ft_kernel_call){
-      .label = label,
-      .kernel = plan->kernel,
-      .push = push,
-      .push_size = sizeof *push,
-      .workgroup = plan->workgroup,
-      .subgroup = plan->subgroup,
-      FT_SPEC((uint32_t)width, plan->rows, plan->units, plan->held, plan->slices, c->inner != NULL),
-      .groups = {divide_up(push->batch, plan->rows)},
-      .flops = 6 * cells * (double)width,
-      .bytes = 4 * cells * (c->inner ? 8 : 4)};
+  return (ft_kernel_call){.label = label,
+                          .kernel = plan->kernel,
+                          .push = push,
+                          .push_size = sizeof *push,
+                          .workgroup = plan->workgroup,
+                          .subgroup = plan->subgroup,
+                          FT_SPEC((uint32_t)width, plan->rows, plan->units, plan->held,
+                                  plan->slices, c->inner != NULL, plan->resident),
+                          .groups = {divide_up(push->batch, plan->rows)},
+                          .flops = 6 * cells * (double)width,
+                          .bytes = 4 * cells * (c->inner ? 8 : 4)};
 }
 
 static void emit_forward(filtra_graph *g, const struct gru *c) {
@@ -132,7 +136,6 @@ static void emit_backward(filtra_graph *g, const struct gru *c, filtra_tensor *d
     push.first = push.end > steps ? push.end - steps : 0;
     ft_kernel_call call = step_call(c, &plan, "gru.backward", &push);
     bool later = push.end < n;
-    call.spec_count = 5;
     call.args[0] = (ft_arg)FT_READ(ft_grad(g, c->y));
     call.args[1] = (ft_arg)FT_READ(c->y);
     call.args[2] = (ft_arg)FT_READ(c->w_hh);

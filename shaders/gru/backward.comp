@@ -38,6 +38,7 @@ Step load_step(Cell c, uint t) {
 }
 
 void main() {
+  load_own_weights(p.weights);
   clear_vector();
   EACH_ITEM(item) {
     const Cell c = cell(item, p.batch);

@@ -9,7 +9,7 @@
 
 // Steps first .. end-1 of h_t = (1 - z) n + z h_{t-1}, with gates from W_i x + b_i (given) and
 // W_h h_{t-1} + b_h: r, z = sigmoid of the sums, n = tanh(W_in x + b_in + r (W_hn h + b_hn)).
-layout(constant_id = 6) const bool keep = false; // for backward
+layout(constant_id = 6) const bool keep = false;  // for backward
 
 layout(push_constant) uniform Push {
   F32 gates;   // [batch, n, 3 hidden]: W_i x + b_i; replaced by r, z and n when kept
@@ -27,6 +27,7 @@ vec3 load_inputs(Cell c, uint t) {
 }
 
 void main() {
+  load_own_weights(p.weights);
   clear_vector();
   rendezvous();
   EACH_ITEM(item) {

@@ -3,13 +3,15 @@
 // Before including this, a kernel defines LENGTH and OUTPUTS: the matrix is [LENGTH, OUTPUTS].
 //
 // LANES: for CPU drivers. The workgroup is one subgroup, whose lanes hold the vector and hand it
-// around; elsewhere it is read from shared memory, four numbers at a time. A block's weights are
-// all loaded before the first is used: too few invocations are there to hide each other's latency.
+// around; elsewhere it is read from shared memory, four numbers at a time. Weights that do not stay in
+// registers are loaded a block at a time, all before the first is used: too few invocations are
+// there to hide each other's latency.
 layout(constant_id = 1) const uint hidden = 1;
 layout(constant_id = 2) const uint rows = 1;
 layout(constant_id = 3) const uint units = 1;  // outputs side by side
 layout(constant_id = 4) const uint held = 1;   // outputs per invocation, `units` apart
 layout(constant_id = 5) const uint slices = 1; // parts of LENGTH, summed by different invocations
+layout(constant_id = 7) const bool resident = false;  // weights stay in registers, all at once
 
 const uint WIDTH = gl_WorkGroupSize.x;
 #ifdef LANES
@@ -58,6 +60,43 @@ float from_lane(float x, uint lane) {
 }
 #endif
 
+float weight_at(F32 matrix, uint k, uint column) {
+  return matrix.v[min(k, LENGTH - 1) * OUTPUTS + column];
+}
+
+// What this invocation multiplies with in every step.
+float own_weights[resident ? SLICE : 1][held];
+void load_own_weights(F32 matrix) {
+  const uint slice = gl_LocalInvocationID.x / units;
+  const uint unit = gl_LocalInvocationID.x - slice * units;
+  [[unroll]] for (uint k = 0; k < (resident ? SLICE : 0); ++k)
+    [[unroll]] for (uint i = 0; i < held; ++i)
+      own_weights[k][i] = weight_at(matrix, slice * SLICE + k, min(i * units + unit, OUTPUTS - 1));
+}
+
+// Adds what BLOCK numbers of the vector, from k on, give.
+void add_block(inout float sum[held][rows], float weight[BLOCK][held], uint k) {
+#ifdef LANES
+  float x[rows];
+  [[unroll]] for (uint row = 0; row < rows; ++row)
+    x[row] = vector[row * STRIDE + k + gl_SubgroupInvocationID];
+#else
+  vec4 x[rows][BLOCK / 4];
+  [[unroll]] for (uint row = 0; row < rows; ++row)
+    [[unroll]] for (uint i = 0; i < BLOCK / 4; ++i) x[row][i] = vector[(row * STRIDE + k) / 4 + i];
+#endif
+  [[unroll]] for (uint kk = 0; kk < BLOCK; ++kk) {
+    [[unroll]] for (uint row = 0; row < rows; ++row) {
+#ifdef LANES
+      const float factor = from_lane(x[row], kk);
+#else
+      const float factor = x[row][kk / 4][kk % 4];
+#endif
+      [[unroll]] for (uint i = 0; i < held; ++i) sum[i][row] += weight[kk][i] * factor;
+    }
+  }
+}
+
 // partial[slice, row, o] = sum over the slice's k of matrix[k, o] vector[row, k]
 void multiply(F32 matrix) {
   const uint slice = gl_LocalInvocationID.x / units;
@@ -70,36 +109,24 @@ void multiply(F32 matrix) {
       column[i] = min(first + i * units + unit, OUTPUTS - 1);
       [[unroll]] for (uint row = 0; row < rows; ++row) sum[i][row] = 0;
     }
-    uint k = slice * SLICE;
-    const uint end = k + SLICE;
-    do {
-#ifdef LANES
-      float x[rows];
-      [[unroll]] for (uint row = 0; row < rows; ++row)
-        x[row] = vector[row * STRIDE + k + gl_SubgroupInvocationID];
-#else
-      vec4 x[rows][BLOCK / 4];
-      [[unroll]] for (uint row = 0; row < rows; ++row)
-        [[unroll]] for (uint i = 0; i < BLOCK / 4; ++i)
-          x[row][i] = vector[(row * STRIDE + k) / 4 + i];
-#endif
-      float weight[BLOCK][held];
-      [[unroll]] for (uint kk = 0; kk < BLOCK; ++kk) {
-        const uint at = min(k + kk, LENGTH - 1) * OUTPUTS;
-        [[unroll]] for (uint i = 0; i < held; ++i) weight[kk][i] = matrix.v[at + column[i]];
+    float weight[BLOCK][held];
+    if (resident) {
+      [[unroll]] for (uint k = 0; k < (resident ? SLICE : 0); k += BLOCK) {
+        [[unroll]] for (uint kk = 0; kk < BLOCK; ++kk)
+          [[unroll]] for (uint i = 0; i < held; ++i) weight[kk][i] = own_weights[k + kk][i];
+        add_block(sum, weight, slice * SLICE + k);
       }
-      [[unroll]] for (uint kk = 0; kk < BLOCK; ++kk) {
-        [[unroll]] for (uint row = 0; row < rows; ++row) {
-#ifdef LANES
-          const float factor = from_lane(x[row], kk);
-#else
-          const float factor = x[row][kk / 4][kk % 4];
-#endif
-          [[unroll]] for (uint i = 0; i < held; ++i) sum[i][row] += weight[kk][i] * factor;
-        }
-      }
-      k += BLOCK;
-    } while (k < end);
+    } else {
+      uint k = slice * SLICE;
+      const uint end = k + SLICE;
+      do {
+        [[unroll]] for (uint kk = 0; kk < BLOCK; ++kk)
+          [[unroll]] for (uint i = 0; i < held; ++i)
+            weight[kk][i] = weight_at(matrix, k + kk, column[i]);
+        add_block(sum, weight, k);
+        k += BLOCK;
+      } while (k < end);
+    }
     [[unroll]] for (uint i = 0; i < held; ++i) {
       const uint o = first + i * units + unit;
       if (o < OUTPUTS)
