@@ -65,7 +65,10 @@ typedef struct filtra_step_metrics {
   float absolute_error; /**< mean, in regression, in the values' own units; else 0 */
   float gradient_norm;  /**< before clipping */
   float learning_rate;
-  uint64_t reserved[8]; /**< 0 */
+  /** Of several ranks: what this one spent in messages, waiting for others included, and how much
+   * of that while its device was still at the backward pass. Alone 0. */
+  float exchange_seconds, hidden_seconds;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_step_metrics;
 
 FILTRA_API filtra_status filtra_trainer_create(filtra_model *model,

@@ -199,6 +199,19 @@ ft_recompute ft_graph_recompute(const filtra_graph *g);
 void ft_stretch_begin(filtra_graph *g, ft_recompute how);
 void ft_stretch_end(filtra_graph *g);
 
+/* ---- what leaves a run before its end (graph/submissions.c) ---- */
+
+/** Bytes that each run copies to memory that the host reads. */
+typedef struct ft_readout {
+  const ft_buffer *from, *to;
+  uint64_t from_offset, to_offset, bytes;
+} ft_readout;
+/** Before compiling. A run makes these copies in this order, each as soon as its bytes and those
+ * before it are final, and ends a submission behind it, so that there is a ticket to wait for. */
+filtra_status ft_graph_read_out(filtra_graph *g, const ft_readout *list, size_t count);
+/** Of the newest run. 0: it made no copies, as a first run that was measured. */
+uint64_t ft_graph_readout_ticket(const filtra_graph *g, size_t index);
+
 /* ---- kernels that differentiation needs and every op may use (graph/copy.c) ---- */
 
 /* local_size_x of kernels whose invocations stride over a flat range of elements. */

@@ -46,6 +46,13 @@ typedef struct ft_port {
   bool fresh;           /* inputs: set for the next run */
 } ft_port;
 
+/** A readout with the last call that it or one before it waits for. */
+typedef struct ft_planned_readout {
+  ft_readout copy;
+  uint32_t call;
+  uint64_t ticket; /* of the newest run; 0: none was made */
+} ft_planned_readout;
+
 /** One run in flight: its own host-visible buffers and the small command buffers that copy. */
 typedef struct ft_slot {
   ft_buffer staging, readback;
@@ -87,6 +94,8 @@ struct filtra_graph {
   uint64_t plan_bytes;
   ft_command_pool pool;
   struct ft_submissions *submissions; /* the calls as command buffers */
+  ft_planned_readout *readouts;
+  size_t readout_count;
   ft_slot slots[FT_MAX_SLOTS];
   uint32_t slot_count, next_slot;
   int done_slot; /* of the run last waited for; -1 */

@@ -45,10 +45,18 @@ static uint32_t parts_of(const ft_recorded_call *c, double seconds, double budge
   return parts < c->groups[*axis] ? (uint32_t)parts : c->groups[*axis];
 }
 
-static filtra_status add_part(struct ft_submissions *s, const ft_part *part, double seconds,
+static bool is_read_out(const filtra_graph *g, uint32_t call) {
+  for (size_t i = 0; i < g->readout_count; i++)
+    if (g->readouts[i].call == call) return true;
+  return false;
+}
+
+static filtra_status add_part(const filtra_graph *g, const ft_part *part, double seconds,
                               double budget, double *filled) {
-  bool begin = !s->count || (budget > 0.0 && *filled > 0.0 && *filled + seconds > budget);
-  if (begin) {
+  struct ft_submissions *s = g->submissions;
+  bool full = budget > 0.0 && *filled > 0.0 && *filled + seconds > budget;
+  bool left = part->first && part->call && is_read_out(g, part->call - 1);
+  if (!s->count || full || left) {
     FT_TRY(FT_GROW(s->list, s->count, s->capacity));
     s->list[s->count++] = (ft_submission){.first = (uint32_t)s->part_count};
     *filled = 0.0;
@@ -78,7 +86,7 @@ static filtra_status plan(filtra_graph *g, const double *seconds) {
       uint64_t all = c->groups[axis];
       part.base[axis] = (uint32_t)(all * k / parts);
       part.groups[axis] = (uint32_t)(all * (k + 1) / parts) - part.base[axis];
-      FT_TRY(add_part(s, &part, cost / parts, budget, &filled));
+      FT_TRY(add_part(g, &part, cost / parts, budget, &filled));
     }
   }
   return FILTRA_OK;
@@ -139,15 +147,72 @@ static filtra_status record(filtra_graph *g, const ft_recording *how, ft_command
   return status;
 }
 
+/* ---- readouts ---- */
+
+filtra_status ft_graph_read_out(filtra_graph *g, const ft_readout *list, size_t count) {
+  g->readouts = ft_graph_alloc(g, (count + 1) * sizeof *g->readouts);
+  FT_TRY(ft_graph_status(g));
+  for (size_t i = 0; i < count; i++)
+    g->readouts[g->readout_count++].copy = list[i];
+  return FILTRA_OK;
+}
+
+uint64_t ft_graph_readout_ticket(const filtra_graph *g, size_t index) {
+  return index < g->readout_count ? g->readouts[index].ticket : 0;
+}
+
+static bool writes_to(const ft_recorded_call *c, const ft_readout *r) {
+  for (uint32_t k = 0; k < c->arg_count; k++) {
+    const filtra_tensor *t = c->args[k].tensor;
+    if (!t || !(c->args[k].mode & FT_ACCESS_WRITE) || t->storage->buffer != r->from) continue;
+    ft_span span = ft_tensor_span(t);
+    uint64_t low = t->storage->offset + span.low, high = t->storage->offset + span.high;
+    if (low < r->from_offset + r->bytes && high > r->from_offset) return true;
+  }
+  return false;
+}
+
+static void plan_readouts(filtra_graph *g) {
+  uint32_t last = 0;
+  for (size_t i = 0; i < g->readout_count; i++) {
+    ft_planned_readout *r = &g->readouts[i];
+    for (uint32_t call = last; call < g->call_count; call++)
+      if (writes_to(&g->calls[call], &r->copy)) last = call;
+    r->call = last;
+  }
+}
+
+/* Behind a call: ft_recording's `after`. */
+static void record_readouts(filtra_graph *g, ft_commands commands, uint32_t call, void *context) {
+  (void)context;
+  if (!is_read_out(g, call)) return;
+  ft_commands_barrier(g->device, commands, FT_STAGE_COMPUTE, FT_STAGE_COPY);
+  for (size_t i = 0; i < g->readout_count; i++) {
+    const ft_readout *r = &g->readouts[i].copy;
+    if (g->readouts[i].call == call)
+      ft_commands_copy(g->device, commands, r->from, r->from_offset, r->to, r->to_offset, r->bytes);
+  }
+  ft_commands_barrier(g->device, commands, FT_STAGE_COPY, FT_STAGE_HOST);
+}
+
+static const ft_recording STEP = {.after = record_readouts};
+
+static void note_tickets(filtra_graph *g, const ft_submission *one, uint64_t ticket) {
+  const ft_part *parts = g->submissions->parts + one->first;
+  for (size_t i = 0; i < g->readout_count; i++)
+    if (g->readouts[i].call >= parts[0].call && g->readouts[i].call <= parts[one->count - 1].call)
+      g->readouts[i].ticket = ticket;
+}
+
 filtra_status ft_prepare_submissions(filtra_graph *g) {
   const ft_caps *caps = ft_caps_of(g->device);
   g->submissions = ft_calloc(1, sizeof *g->submissions);
   if (!g->submissions) return FILTRA_ERROR_HOST_MEMORY;
+  plan_readouts(g);
   FT_TRY(plan(g, NULL));
   g->submissions->measured =
       caps->submission_seconds <= 0.0 || caps->timestamp_ns <= 0.0 || !g->call_count;
-  return g->submissions->measured ? record(g, &(ft_recording){0}, &g->submissions->commands)
-                                  : FILTRA_OK;
+  return g->submissions->measured ? record(g, &STEP, &g->submissions->commands) : FILTRA_OK;
 }
 
 void ft_destroy_submissions(filtra_graph *g) {
@@ -178,6 +243,7 @@ static filtra_status submit_all(filtra_graph *g, const ft_slot *slot, const ft_c
     commands[count++] = recorded[i];
     if (i + 1 == s->count) commands[count++] = slot->download;
     FT_TRY(ft_submit(g->device, commands, count, ticket));
+    note_tickets(g, &s->list[i], recorded == s->commands ? *ticket : 0);
   }
   return FILTRA_OK;
 }
@@ -223,7 +289,7 @@ static filtra_status measure(filtra_graph *g, ft_slot *slot) {
   filtra_status status =
       seconds ? ft_replay_timed(g, slot, seconds, &slot->ticket) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = plan(g, seconds);
-  if (!status) status = record(g, &(ft_recording){0}, &g->submissions->commands);
+  if (!status) status = record(g, &STEP, &g->submissions->commands);
   g->submissions->measured = !status;
   free(seconds);
   return status;

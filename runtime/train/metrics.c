@@ -18,6 +18,8 @@ struct ft_metrics {
   uint64_t steps, tokens; /* counted since opening */
   double time[WINDOW];
   uint64_t tokens_then[WINDOW];
+  double exchange, hidden; /* seconds of messages since the last line, */
+  uint64_t exchanges;      /* in so many steps */
 };
 
 filtra_status ft_metrics_open(const char *folder, ft_metrics **out) {
@@ -113,9 +115,23 @@ static json_t *score(const char *prefix, filtra_task task, double loss, double a
   return json_pack("{sf sf}", key, value, more, rounded(ft_perplexity(loss)));
 }
 
+/* What several ranks say besides; an empty object where there is one. */
+static json_t *take_exchange(ft_metrics *m) {
+  if (m->exchange <= 0.0) return json_object();
+  json_t *object = json_pack("{sf sf}", "exchange_milliseconds",
+                             rounded(1e3 * m->exchange / (double)m->exchanges), "exchange_hidden",
+                             rounded(m->hidden / m->exchange));
+  m->exchange = m->hidden = 0.0;
+  m->exchanges = 0;
+  return object;
+}
+
 filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint64_t every) {
   if (!m) return FILTRA_OK;
   const filtra_step_metrics *s = &p->last;
+  m->exchange += (double)s->exchange_seconds;
+  m->hidden += (double)s->hidden_seconds;
+  m->exchanges++;
   if (s->step % every) return FILTRA_OK;
   json_t *object = json_pack("{sI sf sf}", "step", (json_int_t)s->step, "epoch", rounded(p->epoch),
                              "loss", rounded(s->loss));
@@ -124,7 +140,7 @@ filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint6
                            "grad_norm", rounded(s->gradient_norm), "tokens_per_second",
                            rounded(p->tokens_per_second), "milliseconds", rounded(p->milliseconds),
                            "device_memory_bytes", (json_int_t)p->device_memory_bytes);
-  return write_line(m, ft_json_join(object, rest));
+  return write_line(m, ft_json_join(ft_json_join(object, rest), take_exchange(m)));
 }
 
 filtra_status ft_metrics_validation(ft_metrics *m, const filtra_run_progress *p) {

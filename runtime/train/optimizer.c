@@ -199,20 +199,26 @@ static void emit_copies(filtra_graph *g, const filtra_optimizer *o, const ft_par
   }
 }
 
-static void emit_update(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
-                        const ft_parameter_range *r, const ft_update *u) {
-  uint64_t shard = 0, shard_end = r->end;
-  if (o->shards) ft_shards_own(o->shards, &shard, &shard_end);
-  uint64_t begin = r->begin > shard ? r->begin : shard;
-  uint64_t end = r->end < shard_end ? r->end : shard_end;
+static void emit_piece(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
+                       const ft_parameter_range *r, ft_piece p, const ft_update *u) {
+  uint64_t begin = r->begin > p.begin ? r->begin : p.begin;
+  uint64_t end = r->end < p.end ? r->end : p.end;
   if (begin >= end) return;
+  uint64_t first = p.at + begin - p.begin, last = p.at + end - p.begin;
   const ft_adam_tensors adam = {flat(g, "parameters", &o->params->values, begin, end),
                                 flat(g, "gradients", gradients, begin, end),
-                                flat(g, "first moments", &o->first, begin - shard, end - shard),
-                                flat(g, "second moments", &o->second, begin - shard, end - shard)};
+                                flat(g, "first moments", &o->first, first, last),
+                                flat(g, "second moments", &o->second, first, last)};
   uint64_t decayed = r->begin + r->decayed;
   decayed = decayed < begin ? 0 : (decayed < end ? decayed : end) - begin;
   ft_emit_adam(g, &adam, (int64_t)decayed, u->inputs[r->group], u->metrics);
+}
+
+static void emit_update(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
+                        const ft_parameter_range *r, const ft_update *u) {
+  if (!o->shards) emit_piece(g, o, gradients, r, (ft_piece){0, r->end, 0}, u);
+  for (size_t i = 0; o->shards && i < ft_shards_pieces(o->shards); i++)
+    emit_piece(g, o, gradients, r, ft_shards_piece(o->shards, i), u);
   emit_copies(g, o, r);
 }
 
@@ -222,9 +228,13 @@ static filtra_tensor *given_metrics(filtra_graph *g) {
                             (int64_t[]){sizeof(ft_step_metrics) / sizeof(int32_t)});
 }
 
+static const ft_buffer *gradients_of(const filtra_optimizer *o, bool sums) {
+  return sums ? &o->sums : &o->params->gradients;
+}
+
 static filtra_status record_update(filtra_optimizer *o, bool sums, ft_update *u) {
   filtra_graph *g = u->graph;
-  const ft_buffer *gradients = sums ? &o->sums : &o->params->gradients;
+  const ft_buffer *gradients = gradients_of(o, sums);
   filtra_tensor **list = ft_calloc(o->range_count + 1, sizeof(filtra_tensor *));
   u->inputs = ft_calloc(o->group_count + 1, sizeof(filtra_tensor *));
   if (!list || !u->inputs) {
@@ -272,6 +282,7 @@ static filtra_status get_update(filtra_optimizer *o, bool sums, ft_update **out)
   FT_TRY(filtra_graph_create(o->params->device, &(filtra_graph_options){.slots = FT_IN_FLIGHT + 1},
                              &u->graph));
   filtra_status status = record_update(o, sums, u);
+  if (!status && o->shards) status = ft_shards_prepare(o, gradients_of(o, sums));
   if (status) close_update(u);
   return status;
 }
@@ -286,10 +297,9 @@ filtra_status filtra_optimizer_create(filtra_parameters *params,
 
 /* Of this rank's shard; never empty, as buffers are not. */
 static filtra_status make_shards(filtra_optimizer *o, const ft_ranks *ranks, uint64_t *bytes) {
-  uint64_t begin, end;
-  FT_TRY(ft_shards_create(o->params, ranks, &o->shards));
-  ft_shards_own(o->shards, &begin, &end);
-  *bytes = (end > begin ? end - begin : 1) * sizeof(float);
+  FT_TRY(ft_shards_create(o, ranks, &o->shards));
+  uint64_t words = ft_shards_words(o->shards);
+  *bytes = (words ? words : 1) * sizeof(float);
   return FILTRA_OK;
 }
 
@@ -465,18 +475,19 @@ static filtra_status set_inputs(const filtra_optimizer *o, const ft_update *u,
   return FILTRA_OK;
 }
 
-filtra_status ft_optimizer_sums(filtra_optimizer *o, float sums[2]) {
-  return ft_download(o->params->device, &o->state, LOSS_SUM_WORD * sizeof(float), sums,
-                     2 * sizeof *sums);
+void ft_optimizer_sums(const void *bytes, bool summed, float sums[2]) {
+  uint64_t word = (summed ? LOSS_SUM_WORD : LOSS_WORD) - FT_OPTIMIZER_STATE_WORDS;
+  memcpy(sums, (const float *)bytes + word, 2 * sizeof *sums);
 }
 
-filtra_status ft_optimizer_update_shard(filtra_optimizer *o, const ft_step_metrics *metrics) {
+filtra_status ft_optimizer_update_shard(filtra_optimizer *o, bool summed,
+                                        const ft_step_metrics *metrics) {
   ft_update *u;
-  FT_TRY(get_update(o, true, &u));
+  FT_TRY(get_update(o, summed, &u));
   ft_schedule_point point = ft_schedule_at(&o->options, o->steps);
   FT_TRY(set_inputs(o, u, point));
   FT_TRY(filtra_graph_set(u->graph, u->metrics, metrics));
-  FT_TRY(filtra_graph_run(u->graph));
+  FT_TRY(filtra_graph_submit(u->graph, NULL));
   o->steps++;
   o->last = (filtra_optimizer_result){.step = o->steps,
                                       .loss = metrics->loss,

@@ -59,22 +59,50 @@ struct filtra_optimizer {
 filtra_status ft_optimizer_create(filtra_parameters *params,
                                   const filtra_optimizer_options *options, const ft_ranks *ranks,
                                   filtra_optimizer **out);
-/** Sums of losses and scores that filtra_optimizer_accumulate left. */
-filtra_status ft_optimizer_sums(filtra_optimizer *o, float sums[2]);
-/** The update of this rank's shard by the sums there; waits for it and counts the step. */
-filtra_status ft_optimizer_update_shard(filtra_optimizer *o, const ft_step_metrics *metrics);
+/** Where the state has the losses and scores of the last run and their sums over runs. */
+enum { FT_OPTIMIZER_SUMS_OFFSET = 4 * FT_OPTIMIZER_STATE_WORDS, FT_OPTIMIZER_SUMS_BYTES = 4 * 4 };
+/** From these bytes: loss and score of the last run, or, `summed`, the sums. */
+void ft_optimizer_sums(const void *bytes, bool summed, float sums[2]);
+/** Submits the update of this rank's shard by the gradients, or, `summed`, by their sums, and counts
+ * the step. */
+filtra_status ft_optimizer_update_shard(filtra_optimizer *o, bool summed,
+                                        const ft_step_metrics *metrics);
 
 /* ---- several ranks (train/shards.c); all collective ---- */
 
-filtra_status ft_shards_create(const filtra_parameters *params, const ft_ranks *ranks,
+/** Floats begin to end of the flat buffers, which lie in the shard from `at` on. */
+typedef struct ft_piece {
+  uint64_t begin, end, at;
+} ft_piece;
+
+/** A step of all ranks. */
+typedef struct ft_shared_step {
+  filtra_graph *graph;   /* watched; its newest run has the gradients. NULL: they were summed up, */
+  const ft_buffer *sums; /* and are here */
+  uint64_t batch;        /* a number of the batch that must be the same everywhere */
+  bool stop;             /* this rank wants to */
+} ft_shared_step;
+
+filtra_status ft_shards_create(const filtra_optimizer *o, const ft_ranks *ranks,
                                struct ft_shards **out);
 void ft_shards_destroy(struct ft_shards **shards);
-/** This rank's floats of the flat buffers. */
-void ft_shards_own(const struct ft_shards *s, uint64_t *begin, uint64_t *end);
-/** A whole step by the sums of all ranks. `batch` is a number of the batch that must be the same
- * everywhere; *stopped: some rank wants to `stop`. Fails with NONFINITE on all ranks; then nothing
- * has changed. */
-filtra_status ft_shards_step(filtra_optimizer *o, uint64_t batch, bool stop, bool *stopped);
+/** This rank's shard. */
+size_t ft_shards_pieces(const struct ft_shards *s);
+ft_piece ft_shards_piece(const struct ft_shards *s, size_t index);
+uint64_t ft_shards_words(const struct ft_shards *s);
+/** Records what each step copies; the update reads gradients from `sums`. */
+filtra_status ft_shards_prepare(filtra_optimizer *o, const ft_buffer *sums);
+/** Has the graph's runs copy gradients, loss and score to the host as they are finished. */
+filtra_status ft_shards_watch(filtra_optimizer *o, filtra_graph *g);
+/** A whole step by the sums of all ranks; what is left of it on the device comes before whatever is
+ * submitted next. *stopped: some rank wants to. Fails with NONFINITE on all ranks; then nothing has
+ * changed. */
+filtra_status ft_shards_step(filtra_optimizer *o, const ft_shared_step *step, bool *stopped);
+/** Seconds of the last step that this rank spent in messages, waiting for others included, and of
+ * these while its device was still at the backward pass. */
+void ft_shards_times(const struct ft_shards *s, double *busy, double *hidden);
+/** For tests: no message leaves before the backward pass has ended. */
+void ft_shards_wait_for_backward(struct ft_shards *s);
 /** Fails with RANK where any rank's weights are not rank 0's, bit for bit. */
 filtra_status ft_shards_compare(filtra_optimizer *o);
 /** Rank 0 gets a buffer in host memory with all shards of a moment; the others send theirs. */

@@ -2,10 +2,6 @@
  * in a tournament, and the lower rank of a pair sends first: no order of blocking calls locks. */
 #include "train/ranks.h"
 
-#include <string.h>
-
-enum { BUCKET = 1 << 18 }; /* floats of one owner that travel at a time: 1 MiB */
-
 static filtra_status fail(const ft_ranks *r, int peer, int result) {
   const filtra_transport *t = r->transport;
   if (result == FILTRA_TRANSPORT_LATE)
@@ -18,13 +14,13 @@ static filtra_status fail(const ft_ranks *r, int peer, int result) {
                  t->rank, peer, t->name ? t->name : "transport");
 }
 
-static filtra_status send_to(const ft_ranks *r, int to, const void *data, size_t bytes) {
+filtra_status ft_ranks_send(const ft_ranks *r, int to, const void *data, size_t bytes) {
   const filtra_transport *t = r->transport;
   int result = bytes ? t->send(t->user, to, data, bytes, r->deadline) : 0;
   return result ? fail(r, to, result) : FILTRA_OK;
 }
 
-static filtra_status receive(const ft_ranks *r, int from, void *data, size_t bytes) {
+filtra_status ft_ranks_receive(const ft_ranks *r, int from, void *data, size_t bytes) {
   const filtra_transport *t = r->transport;
   int result = bytes ? t->receive(t->user, from, data, bytes, r->deadline) : 0;
   return result ? fail(r, from, result) : FILTRA_OK;
@@ -47,49 +43,41 @@ static int partner(int rank, int size, int round) {
 }
 
 typedef struct message {
-  void *data;
+  const void *data;
   size_t bytes;
 } message;
 
-static filtra_status exchange(const ft_ranks *r, int peer, message out, message in) {
+static filtra_status exchange(const ft_ranks *r, int peer, message out, void *in, size_t bytes) {
   if (r->transport->rank < peer) {
-    FT_TRY(send_to(r, peer, out.data, out.bytes));
-    return receive(r, peer, in.data, in.bytes);
+    FT_TRY(ft_ranks_send(r, peer, out.data, out.bytes));
+    return ft_ranks_receive(r, peer, in, bytes);
   }
-  FT_TRY(receive(r, peer, in.data, in.bytes));
-  return send_to(r, peer, out.data, out.bytes);
+  FT_TRY(ft_ranks_receive(r, peer, in, bytes));
+  return ft_ranks_send(r, peer, out.data, out.bytes);
 }
 
 filtra_status ft_ranks_gather(const ft_ranks *ranks, void *all, size_t bytes) {
   int rank = ranks->transport->rank, size = ranks->transport->size;
+  message out = {(char *)all + (size_t)rank * bytes, bytes};
   for (int round = 0; round < rounds(size); round++) {
     int peer = partner(rank, size, round);
-    message out = {(char *)all + (size_t)rank * bytes, bytes};
-    message in = {(char *)all + (size_t)peer * bytes, bytes};
-    if (peer != rank) FT_TRY(exchange(ranks, peer, out, in));
+    if (peer != rank) FT_TRY(exchange(ranks, peer, out, (char *)all + (size_t)peer * bytes, bytes));
   }
   return FILTRA_OK;
 }
 
-static message part(float *all, const uint64_t *begin, int rank) {
+static message part(const float *all, const uint64_t *begin, int rank) {
   return (message){all + begin[rank], (size_t)(begin[rank + 1] - begin[rank]) * sizeof *all};
 }
 
-filtra_status ft_ranks_gather_parts(const ft_ranks *ranks, float *all, const uint64_t *begin) {
+filtra_status ft_ranks_gather_parts(const ft_ranks *ranks, const float *own, float *others,
+                                    const uint64_t *begin) {
   int rank = ranks->transport->rank, size = ranks->transport->size;
   for (int round = 0; round < rounds(size); round++) {
     int peer = partner(rank, size, round);
-    if (peer != rank) FT_TRY(exchange(ranks, peer, part(all, begin, rank), part(all, begin, peer)));
-  }
-  return FILTRA_OK;
-}
-
-filtra_status ft_ranks_collect(const ft_ranks *ranks, float *all, const uint64_t *begin) {
-  message own = part(all, begin, ranks->transport->rank);
-  if (ranks->transport->rank) return send_to(ranks, 0, own.data, own.bytes);
-  for (int i = 1; i < ranks->transport->size; i++) {
-    message in = part(all, begin, i);
-    FT_TRY(receive(ranks, i, in.data, in.bytes));
+    if (peer != rank)
+      FT_TRY(exchange(ranks, peer, part(own, begin, rank), others + begin[peer],
+                      part(others, begin, peer).bytes));
   }
   return FILTRA_OK;
 }
@@ -104,45 +92,28 @@ filtra_status ft_ranks_barrier(const ft_ranks *ranks) {
 
 /* ---- sums ---- */
 
-size_t ft_ranks_room(const ft_ranks *ranks) {
-  return (size_t)ranks->transport->size * BUCKET;
-}
-
-/* An owner's part of a bucket. */
-static message slice(float *all, const uint64_t *begin, int owner, uint64_t bucket) {
-  uint64_t from = begin[owner] + bucket * BUCKET, end = begin[owner + 1];
-  if (from >= end) return (message){all, 0};
-  return (message){all + from, (size_t)(end - from < BUCKET ? end - from : BUCKET) * sizeof *all};
-}
-
 /* ((g0 + g1) + g2) + ..: each addition is rounded to a float, and so the same on every machine. */
-static void add_in_order(int rank, int size, float *own, const float *room, size_t count) {
+static void add_in_order(int rank, int size, const float *own, float *room, size_t count) {
+  float *sums = room + (size_t)rank * count;
   for (size_t i = 0; i < count; i++) {
     float sum = rank == 0 ? own[i] : room[i];
     for (int k = 1; k < size; k++)
-      sum += k == rank ? own[i] : room[(size_t)k * BUCKET + i];
-    own[i] = sum;
+      sum += k == rank ? own[i] : room[(size_t)k * count + i];
+    sums[i] = sum;
   }
 }
 
-static uint64_t buckets_of(const uint64_t *begin, int size) {
-  uint64_t most = 0;
-  for (int i = 0; i < size; i++)
-    if (begin[i + 1] - begin[i] > most) most = begin[i + 1] - begin[i];
-  return (most + BUCKET - 1) / BUCKET;
-}
-
-filtra_status ft_ranks_sum_parts(const ft_ranks *ranks, float *all, const uint64_t *begin,
-                                 float *room) {
+filtra_status ft_ranks_sum_parts(const ft_ranks *ranks, const float *all, const uint64_t *begin,
+                                 float *room, const float **sums) {
   int rank = ranks->transport->rank, size = ranks->transport->size;
-  for (uint64_t b = 0; b < buckets_of(begin, size); b++) {
-    message own = slice(all, begin, rank, b);
-    for (int round = 0; round < rounds(size); round++) {
-      int peer = partner(rank, size, round);
-      message in = {room + (size_t)peer * BUCKET, own.bytes};
-      if (peer != rank) FT_TRY(exchange(ranks, peer, slice(all, begin, peer, b), in));
-    }
-    add_in_order(rank, size, own.data, room, own.bytes / sizeof *all);
+  size_t count = (size_t)(begin[rank + 1] - begin[rank]);
+  for (int round = 0; round < rounds(size); round++) {
+    int peer = partner(rank, size, round);
+    if (peer != rank)
+      FT_TRY(exchange(ranks, peer, part(all, begin, peer), room + (size_t)peer * count,
+                      count * sizeof *room));
   }
+  add_in_order(rank, size, all + begin[rank], room, count);
+  *sums = room + (size_t)rank * count;
   return FILTRA_OK;
 }

@@ -14,16 +14,17 @@ typedef struct ft_ranks {
 
 /** `all` has room for `bytes` of every rank, in order of ranks; this rank's are there. */
 filtra_status ft_ranks_gather(const ft_ranks *ranks, void *all, size_t bytes);
-/** The same for parts of other lengths: rank r has `all` from begin[r] to begin[r + 1] (floats). */
-filtra_status ft_ranks_gather_parts(const ft_ranks *ranks, float *all, const uint64_t *begin);
-/** Every rank has floats [0, begin[size]). Afterwards rank r has, in its own part, begin[r] to
- * begin[r + 1], the sums over all ranks, added in order of ranks, whatever the transport. `room`
- * holds ft_ranks_room() floats. */
-filtra_status ft_ranks_sum_parts(const ft_ranks *ranks, float *all, const uint64_t *begin,
-                                 float *room);
-size_t ft_ranks_room(const ft_ranks *ranks);
-/** Sends rank 0 the parts of all others; the others' `all` stays as it is. */
-filtra_status ft_ranks_collect(const ft_ranks *ranks, float *all, const uint64_t *begin);
+/** Rank r has floats begin[r] to begin[r + 1] of an array that all are to have: this one's are sent
+ * from `own`, the others' put into `others`, both as long as the array. */
+filtra_status ft_ranks_gather_parts(const ft_ranks *ranks, const float *own, float *others,
+                                    const uint64_t *begin);
+/** Every rank has floats begin[0] to begin[size] of `all`. Rank r gets the sums over all ranks of
+ * its part, begin[r] to begin[r + 1], added in order of ranks, whatever the transport. They lie in
+ * `room`, which holds one such part of each rank, at *sums. */
+filtra_status ft_ranks_sum_parts(const ft_ranks *ranks, const float *all, const uint64_t *begin,
+                                 float *room, const float **sums);
+filtra_status ft_ranks_send(const ft_ranks *ranks, int to, const void *data, size_t bytes);
+filtra_status ft_ranks_receive(const ft_ranks *ranks, int from, void *data, size_t bytes);
 /** Waits for all. */
 filtra_status ft_ranks_barrier(const ft_ranks *ranks);
 

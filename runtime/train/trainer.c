@@ -49,7 +49,9 @@ static filtra_status record_graph(filtra_trainer *t, ft_batch_graph *b) {
   FT_TRY(ft_batch_graph_judge(t->model, b, t->label_smoothing, auxiliary));
   FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, NULL));
   if (b->part) FT_TRY(ft_optimizer_watch_score(t->optimizer, b->graph, b->score));
-  return filtra_optimizer_watch(t->optimizer, b->graph, b->loss);
+  FT_TRY(filtra_optimizer_watch(t->optimizer, b->graph, b->loss));
+  bool whole = t->ranks.transport && t->accumulate == 1;
+  return whole ? ft_shards_watch(t->optimizer, b->graph) : FILTRA_OK;
 }
 
 /* Whether a batch takes more than one run, here or on several ranks. */
@@ -120,7 +122,7 @@ filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size, int6
   FT_NEED(trainer);
   ft_batch_graph *graph;
   FT_TRY(graph_for(trainer, size, length, &graph));
-  return ft_optimizer_prepare_update(trainer->optimizer, in_parts(trainer));
+  return ft_optimizer_prepare_update(trainer->optimizer, trainer->accumulate > 1);
 }
 
 filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length) {
@@ -273,7 +275,7 @@ static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const fi
     int64_t left = end - first;
     FT_TRY(ft_batch_graph_set_part(b, batch, first, left < b->size ? left : b->size, weight));
     FT_TRY(filtra_graph_submit(b->graph, NULL));
-    FT_TRY(filtra_optimizer_accumulate(t->optimizer, 1.0f));
+    if (t->accumulate > 1) FT_TRY(filtra_optimizer_accumulate(t->optimizer, 1.0f));
   }
   return FILTRA_OK;
 }
@@ -285,13 +287,22 @@ static uint64_t batch_number(const filtra_batch *batch) {
                         : hash;
 }
 
-/* A step of all ranks; it is done when this returns. */
+/* A step of all ranks. Its last copies to the device may be under way when this returns. */
 static filtra_status take_shared_step(filtra_trainer *t, ft_batch_graph *b,
                                       const filtra_batch *batch) {
+  const ft_shared_step step = {.graph = t->accumulate > 1 ? NULL : b->graph,
+                               .sums = t->accumulate > 1 ? &t->optimizer->sums
+                                                         : &t->optimizer->params->gradients,
+                               .batch = batch_number(batch),
+                               .stop = t->wants_stop};
+  double exchange, hidden;
   filtra_graph_set_step(b->graph, t->seed, t->optimizer->steps);
   FT_TRY(submit_parts(t, b, batch));
-  FT_TRY(ft_shards_step(t->optimizer, batch_number(batch), t->wants_stop, &t->stopped));
+  FT_TRY(ft_shards_step(t->optimizer, &step, &t->stopped));
   take_result(t, t->optimizer->last_score);
+  ft_shards_times(t->optimizer->shards, &exchange, &hidden);
+  t->last.exchange_seconds = (float)exchange;
+  t->last.hidden_seconds = (float)hidden;
   return t->finished ? t->finished(t->user, &t->last) : FILTRA_OK;
 }
 
@@ -317,7 +328,7 @@ filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *b
   ft_batch_graph *graph = NULL;
   FT_TRY(ft_model_check_batch(t->model, batch, true));
   FT_TRY(graph_for(t, batch->size, batch->length, &graph));
-  FT_TRY(ft_optimizer_prepare_update(t->optimizer, in_parts(t)));
+  FT_TRY(ft_optimizer_prepare_update(t->optimizer, t->accumulate > 1));
   if (t->optimizer->pending_count == FT_IN_FLIGHT) FT_TRY(finish_oldest(t));
   FT_TRY(t->ranks.transport ? take_shared_step(t, graph, batch) : submit_step(t, graph, batch));
   if (metrics) *metrics = t->last;

@@ -1,8 +1,9 @@
 /* A transport of an application's own, pipes between threads: three ranks end with the same weights
- * and the losses of one; a rank that never answers, one at another step and a NaN end all. */
+ * and the losses of one, also where no gradient leaves before the backward pass has ended; a rank
+ * that never answers, one at another step and a NaN end all. */
 #include "support/harness.h"
 
-#include "train/ranks.h"
+#include "train/trainer.h"
 
 #include <filtra/filtra.h>
 #include <math.h>
@@ -25,6 +26,12 @@ typedef struct node {
   size_t count;
   int missing; /* steps that this rank leaves out */
   bool other, poisoned;
+  bool waits; /* for the end of the backward pass */
+  const char *caps;
+  uint64_t parts; /* accumulate */
+  size_t buckets; /* that its gradients left in */
+  float hidden;   /* seconds, of all steps */
+  bool early;     /* the first of them was copied in a submission before the last */
 } node;
 
 static int move(int fd, char *data, size_t bytes, double seconds, bool out) {
@@ -86,7 +93,11 @@ static filtra_status train(node *n, filtra_model *model, filtra_trainer *trainer
   for (int i = 0; i < STEPS - n->missing; i++) {
     FT_TRY(take_step(trainer, n->other ? i + 1 : i, &m));
     n->losses[i] = m.loss;
+    n->hidden += m.hidden_seconds;
   }
+  n->buckets = trainer->optimizer->shards ? ft_shards_pieces(trainer->optimizer->shards) : 0;
+  n->early = ft_graph_readout_ticket(trainer->graphs[0]->graph, 0) <
+             ft_graph_readout_ticket(trainer->graphs[0]->graph, n->buckets);
   filtra_parameters *p = filtra_model_parameters(model);
   const char *name = filtra_parameters_name(p, 0);
   int64_t shape[FILTRA_MAX_DIMS];
@@ -102,13 +113,15 @@ static filtra_status run(node *n, filtra_model **model, filtra_trainer **trainer
                                       .vocabulary = VOCABULARY,
                                       .classes = CLASSES,
                                       .max_length = LENGTH,
-                                      .width = 12,
+                                      .width = 64,
+                                      .layers = 2,
                                       .dropout = 0.1f,
                                       .seed = 3};
   const filtra_train_options options = {.learning_rate = 1e-2f,
                                         .weight_decay = 0.01f,
                                         .clip_norm = 0.5f,
                                         .seed = 9,
+                                        .accumulate = n->parts,
                                         .transport = &n->transport,
                                         .share = (float)(1 + n->transport.rank),
                                         .deadline = 20.0f};
@@ -117,6 +130,7 @@ static filtra_status run(node *n, filtra_model **model, filtra_trainer **trainer
   if (n->poisoned)
     FT_TRY(filtra_parameters_set(filtra_model_parameters(*model), "head.2.bias", bad, CLASSES));
   FT_TRY(filtra_trainer_create(*model, &options, trainer));
+  if (n->waits) ft_shards_wait_for_backward((*trainer)->optimizer->shards);
   return train(n, *model, *trainer);
 }
 
@@ -148,10 +162,12 @@ static void start(node nodes[], int size) {
 
 static void run_all(node nodes[], int size) {
   pthread_t threads[RANKS];
-  for (int i = 0; i < size; i++)
-    assert_ok(
-        filtra_device_open(&(filtra_device_options){.select = "cpu", .cache_dir = "", .tuning = ""},
-                           &nodes[i].device));
+  for (int i = 0; i < size; i++) {
+    assert_ok(filtra_device_open(
+        &(filtra_device_options){
+            .select = "cpu", .cache_dir = "", .tuning = "", .caps = nodes[i].caps},
+        &nodes[i].device));
+  }
   for (int i = 0; i < size; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, run_thread, &nodes[i]), 0);
   for (int i = 0; i < size; i++)
@@ -192,6 +208,42 @@ static void ranks_end_with_the_same_weights(void **state) {
   free_all(alone, 1);
 }
 
+static void same(const node *a, const node *b) {
+  if (a->status || b->status) fail_msg("%s%s", a->message, b->message);
+  assert_memory_equal(a->losses, b->losses, sizeof a->losses);
+  assert_memory_equal(a->weights, b->weights, a->count * sizeof *a->weights);
+}
+
+/* The same bits whether gradients leave bucket by bucket during the backward pass, all of them
+ * behind it, or from a device that has short submissions; and, but for rounding, in parts. */
+static void early_buckets_change_no_bit(void **state) {
+  (void)state;
+  node early[2], late[2], brief[2], parts[2];
+  start(early, 2);
+  run_all(early, 2);
+  start(late, 2);
+  late[0].waits = late[1].waits = true;
+  run_all(late, 2);
+  same(&early[0], &late[0]);
+  assert_true(early[0].buckets > 3 && early[0].early);
+  assert_true(late[0].hidden == 0.0f);
+  start(brief, 2);
+  brief[0].caps = "submission_ms=1";
+  run_all(brief, 2);
+  same(&early[0], &brief[0]);
+  same(&early[1], &brief[1]);
+  start(parts, 2);
+  parts[0].parts = parts[1].parts = 2;
+  run_all(parts, 2);
+  same(&parts[0], &parts[1]);
+  for (int i = 0; i < STEPS; i++)
+    assert_true(fabsf(parts[0].losses[i] - early[0].losses[i]) <= 1e-6f * early[0].losses[i]);
+  free_all(early, 2);
+  free_all(late, 2);
+  free_all(brief, 2);
+  free_all(parts, 2);
+}
+
 static void expect(const node *n, filtra_status status, const char *part) {
   if (n->status != status || !strstr(n->message, part))
     fail_msg("status %d, wanted \"%s\" in: %s", n->status, part, n->message);
@@ -230,6 +282,7 @@ static void deadlines_end_waiting(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_end_with_the_same_weights),
+      cmocka_unit_test(early_buckets_change_no_bit),
       cmocka_unit_test(faults_end_all),
       cmocka_unit_test(deadlines_end_waiting),
   };
