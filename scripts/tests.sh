@@ -7,7 +7,7 @@ device_tests='^(gpu|graph|ops)$'
 swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(elements|graph))$'
 swiftshader_ops='^ops/(broadcast|cache|dropout|elementwise|kernel|kernel_polynomial|linear|slice)$'
 # What ./run test leaves to ./run test --all.
-only_all='^(profiles|vendors|adversary-all|fuzzing|faults-all)$'
+only_all='^(profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all)$'
 
 # What ./run test --all has passed is kept in build/passed, so that it goes on there when it is
 # started again. The first line says for which programs and which choice of device that holds.
@@ -126,6 +126,7 @@ more_passes() {
   threads_pass
   pass "the adversary, every kernel" build -C all -L '^adversary-all$'
   quick_pass "under each device's profile" build -L '^profiles$'
+  pass "ranks, every mixer and many faults" build -C all -L '^ranks-all$'
   pass "readers under libFuzzer, failing calls" build -L '^(fuzzing|faults-all)$'
 }
 

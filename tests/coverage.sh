@@ -10,7 +10,7 @@ folder=build/coverage
   -DBUILD_TESTING=ON -DCMAKE_C_FLAGS=--coverage -DCMAKE_C_FLAGS_RELEASE="-O1 -g" >/dev/null
 cmake --build "$folder" --parallel 2 >"$folder/build.log" || { cat "$folder/build.log"; exit 1; }
 find "$folder" -name '*.gcda' -delete
-[ $# != 0 ] || set -- -LE '^(profiles|vendors|adversary-all|fuzzing|faults-all)$'
+[ $# != 0 ] || set -- -LE '^(profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all)$'
 ctest --test-dir "$folder" --parallel 2 "$@" >"$folder/tests.log" 2>&1 ||
   echo "Some tests failed: $folder/tests.log"
 
