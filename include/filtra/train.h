@@ -52,10 +52,14 @@ typedef struct filtra_train_options {
    * clipping and dropout are the whole batch's; weights are the same on all ranks, bit for bit.
    * Lives longer than the trainer. NULL, or of size 1: alone. */
   const filtra_transport *transport;
-  float share;           /**< of this rank, beside the others'; 0: 1 */
+  float share;           /**< of this rank, beside the others'; 0: 1; or FILTRA_SHARE_AUTO */
   float deadline;        /**< seconds that a rank waits for another; 0: 300 */
   uint64_t reserved[11]; /**< 0 */
 } filtra_train_options;
+
+/** As a rank's share: before the first step all ranks measure a forward and backward pass of their
+ * devices, and share batches by speed. It is enough that one of them asks for it. */
+#define FILTRA_SHARE_AUTO (-1.0f)
 
 /** What one step came to. */
 typedef struct filtra_step_metrics {
@@ -121,7 +125,8 @@ typedef struct filtra_run_progress {
   double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation */
   bool evaluated;                                        /**< this call follows an evaluation */
   uint64_t device_memory_bytes;
-  uint64_t reserved[8]; /**< 0 */
+  const char *shares;   /**< measured ones, or the configuration's; NULL: none of these */
+  uint64_t reserved[7]; /**< 0 */
 } filtra_run_progress;
 
 typedef struct filtra_run_options {
@@ -142,7 +147,8 @@ typedef struct filtra_run_options {
    * must reach, as they must the data; only rank 0 writes. A run goes on with other ranks than it
    * began with, too: then the same but for rounding. */
   const filtra_transport *transport;
-  float share, deadline;
+  float share; /**< 0: as the configuration's key `shares` says */
+  float deadline;
   uint64_t reserved[6]; /**< 0 */
 } filtra_run_options;
 

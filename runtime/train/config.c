@@ -1,6 +1,7 @@
 #include "train/config.h"
 
 #include "base/memory.h"
+#include "train/shares.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ static const ft_json_field RUN_FIELDS[] = {
     INT(checkpoint_every, 0, 0, 1e12),
     INT(log_every, 10, 1, 1e9),
     INT(seed, 1, 0, 9e15),
+    FT_JSON_STRING_FIELD(ft_run_config, shares, "shares"),
     FT_JSON_STRING_FIELD(ft_run_config, preset, "preset"),
     FT_JSON_STRING_FIELD(ft_run_config, data, "data"),
     FT_JSON_STRING_FIELD(ft_run_config, format, "format"),
@@ -80,6 +82,14 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
     return ft_fail(FILTRA_ERROR_INPUT, "%s: give \"warmup_steps\" or \"warmup_epochs\", not both",
                    context);
   if (!out->steps && !out->epochs) out->epochs = 10;
+  int ranks;
+  float share;
+  if (*out->shares && strcmp(out->shares, FT_SHARES_AUTO) &&
+      !ft_shares_read(out->shares, 0, &ranks, &share))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"shares\" is \"%s\", accepted are \"" FT_SHARES_AUTO
+                   "\" and a number of each rank, as in \"3:1\"",
+                   context, out->shares);
   if (out->data[0]) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: \"data\" is missing, the path of a file or folder (--data)", context);

@@ -13,8 +13,9 @@ typedef struct ft_run_config {
       warmup_epochs;
   int64_t batch_size, accumulate, loss_chunks, steps, epochs, warmup_steps, eval_every, patience,
       checkpoint_every, log_every, seed;
-  char preset[64]; /* the recipe that the other keys came from; "": none */
-  char data[1024]; /* path */
+  char shares[4096]; /* of several ranks, "3:1"; FT_SHARES_AUTO: by speed; "": equal */
+  char preset[64];   /* the recipe that the other keys came from; "": none */
+  char data[1024];   /* path */
   char text_column[128], target_column[128]; /* of a table; as it calls them where empty */
   char format[32];    /* of the data; found out from its content where empty */
   char tokenizer[64]; /* how text becomes tokens; from the data */

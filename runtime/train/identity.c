@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the data lie and when files are written changes no number. */
-static const char *const FREE_KEYS[] = {"data", "log_every", "checkpoint_every"};
+/* Where the data lie and when files are written changes no number; how ranks share batches changes
+ * none but for rounding, as their number does. */
+static const char *const FREE_KEYS[] = {"data", "log_every", "checkpoint_every", "shares"};
 
 /* NULL when out of memory. */
 static char *text_of(const json_t *value) {

@@ -8,6 +8,7 @@
 #include "train/input.h"
 #include "train/metrics.h"
 #include "train/preset.h"
+#include "train/shares.h"
 #include "train/trainer.h"
 
 #include <stdio.h>
@@ -279,17 +280,38 @@ static filtra_status make_loader(run *r) {
   return FILTRA_OK;
 }
 
+/* What was said at this start goes before what the configuration says. */
+static float share_of(const run *r) {
+  const filtra_transport *t = r->options->transport;
+  const char *shares = r->config.shares;
+  float share = r->options->share;
+  int size;
+  if (share != 0.0f || !t || t->size < 2 || !*shares) return share;
+  if (!strcmp(shares, FT_SHARES_AUTO)) return FILTRA_SHARE_AUTO;
+  if (ft_shares_read(shares, t->rank, &size, &share) && size == t->size) return share;
+  if (t->rank == 0)
+    ft_log(FILTRA_LOG_WARNING, "\"shares\" is \"%s\", for %d ranks: these %d share equally", shares,
+           size, t->size);
+  return 0.0f;
+}
+
 static filtra_status make_trainer(run *r) {
   filtra_train_options options =
       ft_run_train_options(&r->config, r->total, filtra_loader_batches(r->loader));
   options.transport = r->options->transport;
-  options.share = r->options->share;
+  options.share = share_of(r);
   options.deadline = r->options->deadline;
   FT_TRY(ft_model_new(r->device, &r->config.model, (uint64_t)r->config.seed, &r->model));
   FT_TRY(filtra_trainer_create(r->model, &options, &r->trainer));
   r->trainer->finished = step_finished;
   r->trainer->user = r;
-  return prepare_graphs(r);
+  bool measures = r->trainer->measures;
+  FT_TRY(prepare_graphs(r));
+  if (measures)
+    FT_TRY(ft_shares_write(r->trainer, r->config.batch_size, r->config.shares,
+                           sizeof r->config.shares));
+  if (measures || options.share != r->options->share) r->progress.shares = r->config.shares;
+  return FILTRA_OK;
 }
 
 /* A resumed run is cut as it began, whatever was tuned since. */

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "gpu/tuning.h"
+#include "train/shares.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +61,8 @@ static bool in_parts(const filtra_trainer *t) {
 }
 
 /* All of a trainer's graphs are cut as those of its first step, or a checkpoint's. */
-static filtra_status build_graph(filtra_trainer *t, int64_t size, int64_t length,
-                                 ft_batch_graph *b) {
+filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t length,
+                                    ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size, .length = length, .judged = true, .part = in_parts(t)};
   ft_tuning *before = ft_tuning_use(t->model->device, t->tuning);
   filtra_status status = record_graph(t, b);
@@ -71,15 +72,12 @@ static filtra_status build_graph(filtra_trainer *t, int64_t size, int64_t length
 
 /* This rank's samples of a batch. */
 static void own_samples(const filtra_trainer *t, int64_t size, int64_t *first, int64_t *end) {
-  int rank = t->ranks.transport ? t->ranks.transport->rank : 0;
-  if (!t->shares) return;
-  *first = (int64_t)(t->shares[rank] * (double)size + 0.5);
-  *end = (int64_t)(t->shares[rank + 1] * (double)size + 0.5);
+  ft_shares_samples(t, t->ranks.transport ? t->ranks.transport->rank : 0, size, first, end);
 }
 
 /* Samples of a part; the last part of a batch may have fewer. */
 static int64_t part_size(const filtra_trainer *t, int64_t size) {
-  int64_t first = 0, end = size;
+  int64_t first, end;
   own_samples(t, size, &first, &end);
   return (end - first + t->accumulate - 1) / t->accumulate;
 }
@@ -94,6 +92,7 @@ static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
                    "at most %lld tokens (max_length)",
                    (long long)size, (long long)length, (long long)longest);
   int64_t whole = size;
+  if (t->measures) FT_TRY(ft_shares_measure(t, size, length));
   size = part_size(t, size);
   if (size < 1)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -107,7 +106,7 @@ static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
   FT_TRY(FT_GROW(t->graphs, t->graph_count, t->graph_capacity));
   *out = ft_calloc(1, sizeof **out);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = build_graph(t, size, length, *out);
+  filtra_status status = ft_trainer_build_part(t, size, length, *out);
   if (!status) status = filtra_graph_compile((*out)->graph);
   if (status) {
     ft_batch_graph_close(*out);
@@ -127,7 +126,7 @@ filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size, int6
 
 filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length) {
   ft_batch_graph graph;
-  filtra_status status = build_graph(trainer, part_size(trainer, size), length, &graph);
+  filtra_status status = ft_trainer_build_part(trainer, part_size(trainer, size), length, &graph);
   ft_batch_graph_close(&graph);
   return status;
 }
@@ -137,23 +136,16 @@ filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t le
 /* Every rank says how much of a batch it takes. */
 static filtra_status join_ranks(filtra_trainer *t, const filtra_train_options *options) {
   const filtra_transport *transport = options->transport;
-  if (!(options->share >= 0.0f && options->share <= 1e6f))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: share is %g, accepted are 0 to 1000000",
+  if (!(options->share >= 0.0f && options->share <= 1e6f) && options->share != FILTRA_SHARE_AUTO)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "trainer: share is %g, accepted are 0 to 1000000 and FILTRA_SHARE_AUTO",
                    (double)options->share);
   if (!(options->deadline >= 0.0f && options->deadline <= 1e9f))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: deadline is %g, accepted are 0 to 1e9 seconds",
                    (double)options->deadline);
   if (!transport || transport->size < 2) return FILTRA_OK;
   t->ranks = (ft_ranks){transport, options->deadline > 0.0f ? (double)options->deadline : 300.0};
-  t->shares = ft_calloc((size_t)transport->size + 1, sizeof *t->shares);
-  if (!t->shares) return FILTRA_ERROR_HOST_MEMORY;
-  t->shares[transport->rank + 1] = options->share > 0.0f ? (double)options->share : 1.0;
-  FT_TRY(ft_ranks_gather(&t->ranks, t->shares + 1, sizeof *t->shares));
-  for (int i = 0; i < transport->size; i++)
-    t->shares[i + 1] += t->shares[i];
-  for (int i = 0; i <= transport->size; i++)
-    t->shares[i] /= t->shares[transport->size];
-  return FILTRA_OK;
+  return ft_shares_join(t, options->share);
 }
 
 filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_options *options,
@@ -269,7 +261,7 @@ static filtra_status finish_oldest(filtra_trainer *t) {
 static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const filtra_batch *batch) {
   double weight = ft_batch_weight(t->model, batch);
   filtra_optimizer_skip(t->optimizer); /* what a step that failed has left */
-  int64_t first = 0, end = batch->size;
+  int64_t first, end;
   own_samples(t, batch->size, &first, &end);
   for (; first < end; first += b->size) {
     int64_t left = end - first;

@@ -23,6 +23,7 @@ struct filtra_trainer {
   filtra_recompute recompute;
   ft_ranks ranks;           /* transport NULL: alone */
   double *shares;           /* [size + 1]: where each rank's share of a batch begins, 0 to 1 */
+  bool measures;            /* shares are equal till the first graph is wanted */
   bool wants_stop, stopped; /* this rank, for the next step; any rank, at the last one */
   int64_t accumulate;       /* parts of a batch, one run each; 1: batches are whole */
   filtra_optimizer *optimizer;
@@ -37,6 +38,10 @@ struct filtra_trainer {
   void *user;
 };
 
+/** Builds, but does not compile, the graph for parts of a batch; the caller closes it, also on
+ * failure. */
+filtra_status ft_trainer_build_part(filtra_trainer *trainer, int64_t size, int64_t length,
+                                    ft_batch_graph *out);
 /** Builds a step's graph and lets go of it: what ops ask while one is built is all that counts. */
 filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length);
 

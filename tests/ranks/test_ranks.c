@@ -175,12 +175,27 @@ static void levers_and_shares_go_with_ranks(void **state) {
 }
 
 /* The first half of a run, whose configuration then says that it is longer. */
-static const char *half_a_run(int ranks) {
+static const char *half_a_run(int ranks, const char *more) {
   const char *folder = test_new_run();
-  const char *half = test_text("%s --set steps=5 --out %s", options("agf"), folder);
+  const char *half = test_text("%s --set steps=5 --out %s %s", options("agf"), folder, more);
   expect(run(&mpis[0], ranks, half), 0);
   test_patch(test_path(folder, "config.json"), "\"steps\": 5,", "\"steps\":10,");
   return folder;
+}
+
+/* The shares that were measured and noted; they make up the batch of seven. */
+static const char *noted_shares(const char *folder) {
+  size_t size;
+  int first = 0, second = 0;
+  char *text = test_read(test_path(folder, "config.json"), &size);
+  json_t *config = json_loads(text, 0, NULL);
+  const char *shares = test_text("%s", json_string_value(json_object_get(config, "shares")));
+  if (sscanf(shares, "%d:%d", &first, &second) != 2 || first < 1 || second < 1 ||
+      first + second != 7)
+    fail_msg("shares are %s", shares);
+  json_decref(config);
+  free(text);
+  return shares;
 }
 
 /* Bit for bit on as many ranks, and but for rounding on others. */
@@ -188,12 +203,17 @@ static void runs_go_on_with_other_ranks(void **state) {
   (void)state;
   double x[STEPS], y[STEPS];
   if (!mpi_count) return;
-  const char *other = half_a_run(3);
+  const char *other = half_a_run(3, "");
   expect(run(&mpis[0], 2, test_text("--resume %s --allow-changes", other)), 0);
   near_losses(run_of(NULL, 1, "agf"), other, "3 ranks, then 2");
-  const char *same = half_a_run(2);
+  const char *same = half_a_run(2, "--share auto"), *whole = test_new_run();
   expect(run(&mpis[0], 2, test_text("--resume %s --allow-changes", same)), 0);
-  read_losses(run_of(&mpis[0], 2, "agf"), x);
+  const char *shares = noted_shares(same);
+  assert_non_null(strstr(output, test_text("Ranks share each batch as %s", shares)));
+  expect(run(&mpis[0], 2, test_text("%s --set shares=%s --out %s", options("agf"), shares, whole)),
+         0);
+  near_losses(run_of(NULL, 1, "agf"), same, "measured shares");
+  read_losses(whole, x);
   read_losses(same, y);
   assert_memory_equal(x, y, sizeof x);
 }

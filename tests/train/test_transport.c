@@ -28,10 +28,12 @@ typedef struct node {
   bool other, poisoned;
   bool waits; /* for the end of the backward pass */
   const char *caps;
-  uint64_t parts; /* accumulate */
-  size_t buckets; /* that its gradients left in */
-  float hidden;   /* seconds, of all steps */
-  bool early;     /* the first of them was copied in a submission before the last */
+  float share;
+  int64_t samples; /* that it took of a batch */
+  uint64_t parts;  /* accumulate */
+  size_t buckets;  /* that its gradients left in */
+  float hidden;    /* seconds, of all steps */
+  bool early;      /* the first of them was copied in a submission before the last */
 } node;
 
 static int move(int fd, char *data, size_t bytes, double seconds, bool out) {
@@ -96,6 +98,7 @@ static filtra_status train(node *n, filtra_model *model, filtra_trainer *trainer
     n->hidden += m.hidden_seconds;
   }
   n->buckets = trainer->optimizer->shards ? ft_shards_pieces(trainer->optimizer->shards) : 0;
+  n->samples = trainer->graphs[0]->size;
   n->early = ft_graph_readout_ticket(trainer->graphs[0]->graph, 0) <
              ft_graph_readout_ticket(trainer->graphs[0]->graph, n->buckets);
   filtra_parameters *p = filtra_model_parameters(model);
@@ -123,7 +126,7 @@ static filtra_status run(node *n, filtra_model **model, filtra_trainer **trainer
                                         .seed = 9,
                                         .accumulate = n->parts,
                                         .transport = &n->transport,
-                                        .share = (float)(1 + n->transport.rank),
+                                        .share = n->share,
                                         .deadline = 20.0f};
   const float bad[CLASSES] = {NAN, 0, 0};
   FT_TRY(filtra_model_create(n->device, &config, model));
@@ -151,13 +154,14 @@ static void start(node nodes[], int size) {
     for (int k = 0; k < RANKS; k++)
       assert_int_equal(pipe(pipes[i][k]), 0);
   for (int i = 0; i < size; i++)
-    nodes[i].transport = (filtra_transport){.rank = i,
-                                            .size = size,
-                                            .user = &nodes[i],
-                                            .send = send_to,
-                                            .receive = receive,
-                                            .barrier = barrier,
-                                            .abort = end_all};
+    nodes[i] = (node){.share = (float)(1 + i),
+                      .transport = {.rank = i,
+                                    .size = size,
+                                    .user = &nodes[i],
+                                    .send = send_to,
+                                    .receive = receive,
+                                    .barrier = barrier,
+                                    .abort = end_all}};
 }
 
 static void run_all(node nodes[], int size) {
@@ -244,6 +248,26 @@ static void early_buckets_change_no_bit(void **state) {
   free_all(parts, 2);
 }
 
+/* A device without subgroups and with the plainest products takes longer. */
+static void slow_ranks_take_less(void **state) {
+  (void)state;
+  node alone[1], nodes[2];
+  start(alone, 1);
+  run_all(alone, 1);
+  start(nodes, 2);
+  nodes[0].caps = "gemm=naive,attention=tiled,subgroup=0";
+  nodes[0].share = 0.0f;
+  nodes[1].share = FILTRA_SHARE_AUTO;
+  run_all(nodes, 2);
+  same(&nodes[0], &nodes[1]);
+  if (nodes[0].samples + nodes[1].samples != SIZE || nodes[0].samples >= nodes[1].samples)
+    fail_msg("%d and %d samples of %d", (int)nodes[0].samples, (int)nodes[1].samples, SIZE);
+  for (int i = 0; i < STEPS; i++)
+    assert_true(fabsf(nodes[0].losses[i] - alone[0].losses[i]) <= 1e-6f * alone[0].losses[i]);
+  free_all(alone, 1);
+  free_all(nodes, 2);
+}
+
 static void expect(const node *n, filtra_status status, const char *part) {
   if (n->status != status || !strstr(n->message, part))
     fail_msg("status %d, wanted \"%s\" in: %s", n->status, part, n->message);
@@ -283,6 +307,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_end_with_the_same_weights),
       cmocka_unit_test(early_buckets_change_no_bit),
+      cmocka_unit_test(slow_ranks_take_less),
       cmocka_unit_test(faults_end_all),
       cmocka_unit_test(deadlines_end_waiting),
   };

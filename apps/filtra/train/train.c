@@ -19,8 +19,8 @@
 typedef struct train_arguments {
   filtra_device_options device;
   filtra_transport transport;
-  float share, deadline;
-  const char *config, *out, *resume;
+  float deadline;
+  const char *config, *out, *resume, *share;
   json_t *sets; /* [string]: assignments in the order given */
   bool starved; /* one of them could not be kept */
   bool json, list, allow_changes, plan;
@@ -104,6 +104,7 @@ static void begin(display *d, const filtra_run_progress *p) {
   if (p->step == p->steps) return;
   fprintf(stderr, "Training on %s, %llu steps%s; %s\n", d->device,
           (unsigned long long)(p->steps - p->step), d->resumed ? " left" : "", d->folder);
+  if (p->shares) fprintf(stderr, "Ranks share each batch as %s\n", p->shares);
 }
 
 static double smooth(double mean, double value, uint64_t step) {
@@ -298,6 +299,18 @@ static int print_result(const train_arguments *a, const display *d) {
   return COMMAND_DONE;
 }
 
+/* Checked before it is asked for. */
+static float share_of(const train_arguments *a) {
+  if (!a->share) return 0.0f;
+  return strcmp(a->share, "auto") ? (float)ft_strtod(a->share, NULL) : FILTRA_SHARE_AUTO;
+}
+
+static bool is_share(const char *text) {
+  char *end;
+  double value = ft_strtod(text, &end);
+  return !strcmp(text, "auto") || (end != text && !*end && value >= 1e-3 && value <= 1e6);
+}
+
 static int train_on(filtra_device *device, const train_arguments *a, const char *config,
                     const char *folder) {
   display d = {.device = filtra_device_get_info(device)->name,
@@ -311,7 +324,7 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                                       .user = &d,
                                       .allow_changes = a->allow_changes,
                                       .transport = &a->transport,
-                                      .share = a->share,
+                                      .share = share_of(a),
                                       .deadline = a->deadline};
   command_catch_interrupts(); /* the first saves a checkpoint */
   signal(SIGPIPE, SIG_IGN);   /* a reader of the progress that goes away must not end the run */
@@ -454,8 +467,9 @@ static void print_help(void) {
       "  --out DIR          run folder; default runs/MIXER, or runs/PRESET\n"
       "  --resume DIR       continue an interrupted run where its checkpoint is\n"
       "  --allow-changes    also where config.json or the data changed since\n"
-      "  --share X          under mpirun: this rank's share of each batch beside the others' "
-      "(default 1)\n"
+      "  --share X          under mpirun: this rank's share of each batch beside the others'; "
+      "auto: all by\n"
+      "                     how fast they are, measured at the start (default: key shares)\n"
       "  --deadline S       under mpirun: seconds that a rank waits for another (default 300)\n"
       "  --plan             print what it would take of the device's memory, and train nothing\n"
       "  --json             print one JSON object at the end\n%s",
@@ -506,7 +520,7 @@ static const command_option OPTIONS[] = {
     COMMAND_OUT(train_arguments, out),
     COMMAND_TEXT("resume", train_arguments, resume),
     COMMAND_FLAG("allow-changes", train_arguments, allow_changes),
-    COMMAND_REAL("share", train_arguments, share, 1e-3, 1e6),
+    COMMAND_TEXT("share", train_arguments, share),
     COMMAND_REAL("deadline", train_arguments, deadline, 1e-3, 1e9),
     COMMAND_FLAG("plan", train_arguments, plan),
     COMMAND_FLAG("json", train_arguments, json),
@@ -519,6 +533,9 @@ int run_train(int argc, char **argv) {
   if (result < 0 && a.resume && (a.config || a.out || json_array_size(a.sets)))
     result = command_misused(argv[0], "--resume takes the configuration of the run; leave out "
                                       "--config, --out, --preset, --set and its short forms");
+  if (result < 0 && a.share && !is_share(a.share))
+    result =
+        command_misused(argv[0], "--share is %s, accepted are 0.001 to 1000000 and auto", a.share);
   if (result < 0 && a.allow_changes && !a.resume)
     result = command_misused(argv[0], "--allow-changes goes with --resume");
   if (result < 0 && a.out && !*a.out)
