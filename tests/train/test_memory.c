@@ -3,6 +3,7 @@
 #include "support/harness.h"
 #include "support/run.h"
 
+#include "graph/parameters.h"
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
@@ -166,6 +167,49 @@ static void recomputing_changes_no_bit(void **state) {
   }
 }
 
+/* Planned memory of a step of 32 sequences of 1,024 tokens: parameters, gradients, moments and
+ * activations. */
+static uint64_t plan_large(const toy *t, ft_recompute how) {
+  const filtra_model_config config = {.mixer = t->mixer,
+                                      .task = t->task,
+                                      .converter = t->converter,
+                                      .positions = t->converter ? FILTRA_POSITIONS_RECURRENT
+                                                                : FILTRA_POSITIONS_LEARNED,
+                                      .vocabulary = 256,
+                                      .classes = t->task == FILTRA_TASK_CLASSIFICATION ? 2 : 0,
+                                      .max_length = 1024,
+                                      .layers = 12,
+                                      .width = 512,
+                                      .heads = 8,
+                                      .ffn_width = 2048,
+                                      .dropout = 0.1f};
+  ft_model_options options;
+  filtra_model *model;
+  filtra_memory memory;
+  assert_ok(ft_model_options_from_public(&config, &options));
+  assert_ok(ft_model_declare(test_device(), &options, &model));
+  ft_parameters_lay_out(model->params);
+  ft_batch_graph b = {.size = 32, .length = 1024, .judged = true};
+  assert_ok(ft_model_measure(model, &b, true, how, &memory));
+  ft_batch_graph_close(&b);
+  uint64_t bytes = 4 * model->params->bytes + memory.activations;
+  filtra_model_destroy(&model);
+  return bytes;
+}
+
+static void blocks_take_a_third_at_most(void **state) {
+  (void)state;
+  for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
+    if (TOYS[k].task != FILTRA_TASK_CLASSIFICATION && TOYS[k].task != FILTRA_TASK_LANGUAGE_MODEL)
+      continue;
+    uint64_t kept = plan_large(&TOYS[k], FT_RECOMPUTE_NONE);
+    uint64_t again = plan_large(&TOYS[k], FT_RECOMPUTE_BLOCKS);
+    if (3 * again > kept)
+      fail_msg("%s: %llu bytes of %llu", TOYS[k].mixer, (unsigned long long)again,
+               (unsigned long long)kept);
+  }
+}
+
 /* Logits in chunks, also ones that do not divide the rows and of more than eight: the same losses
  * but for rounding, and the checker finds no hazard. */
 static void chunks_of_logits_add_up(void **state) {
@@ -240,6 +284,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_add_up),
       cmocka_unit_test(recomputing_changes_no_bit),
+      cmocka_unit_test(blocks_take_a_third_at_most),
       cmocka_unit_test(chunks_of_logits_add_up),
       cmocka_unit_test(parts_allocate_nothing),
       cmocka_unit_test(bad_step_in_parts_is_recoverable),
