@@ -148,7 +148,8 @@ static void print_help(void) {
          "                     is left out\n"
          "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
          "  --out FILE         write the result as JSON\n"
-         "  --json             print it instead of the table\n%s",
+         "  --json             print it instead of the table\n"
+         "  --ranks            under mpirun: nothing but messages between the ranks\n%s",
          device_options_help);
 }
 
@@ -159,7 +160,7 @@ static bool mixer_exists(const char *name) {
 static const command_option OPTIONS[] = {
     COMMAND_TEXT("ops", bench_arguments, ops),     COMMAND_TEXT("mixers", bench_arguments, mixers),
     COMMAND_FLAG("quick", bench_arguments, quick), COMMAND_OUT(bench_arguments, out),
-    COMMAND_FLAG("json", bench_arguments, json),
+    COMMAND_FLAG("json", bench_arguments, json),   COMMAND_FLAG("ranks", bench_arguments, ranks),
 };
 
 int run_bench(int argc, char **argv) {
@@ -172,6 +173,9 @@ int run_bench(int argc, char **argv) {
     return command_misused(argv[0], "--ops: there is no op \"%s\"", unknown);
   if (!command_all_known(a.mixers, mixer_exists, unknown))
     return command_misused(argv[0], "--mixers: there is no mixer \"%s\"", unknown);
+  if (a.ranks && (a.ops || a.mixers || a.quick || a.out))
+    return command_misused(argv[0], "--ranks goes with --json alone");
+  if (a.ranks) return bench_ranks(a.json);
   if (!a.ops && !a.mixers) a.ops = a.mixers = "all";
   return run_tasks(&a);
 }

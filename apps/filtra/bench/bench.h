@@ -14,7 +14,7 @@
 typedef struct bench_arguments {
   filtra_device_options device;
   const char *ops, *mixers, *out; /* lists; NULL: none of them */
-  bool quick, json;
+  bool quick, json, ranks;
 } bench_arguments;
 
 /** A run of the command. */
@@ -42,6 +42,9 @@ typedef struct bench_plan {
   size_t count, capacity;
   bool failed; /* out of memory */
 } bench_plan;
+
+/** Messages between ranks (ranks.c); the command's exit code. */
+int bench_ranks(bool json);
 
 /** Adds a task and takes its entry over. */
 void bench_plan_add(bench_plan *plan, const bench_task *task);
