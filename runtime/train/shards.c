@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parts begin on whole cache lines. Buckets: so many of a model, within these sizes in floats. */
-enum { PART_ALIGN = 16, BUCKETS = 16, LEAST_BUCKET = 1 << 14, MOST_BUCKET = 1 << 22 };
+/* Parts begin on whole cache lines. Buckets: so many of a model, but of at most so many floats, and
+ * of as many at least that a rank's part takes longer than a message's latency. */
+enum { PART_ALIGN = 16, BUCKETS = 16, LEAST_PART = 1 << 13, MOST_BUCKET = 1 << 22 };
 
 /* What each rank tells all others about a step. */
 typedef struct record {
@@ -113,7 +114,9 @@ static filtra_status lay_out(struct ft_shards *s, const filtra_parameters *param
   const uint64_t ends[] = {params->decay_bytes / sizeof(float),
                            params->trained_bytes / sizeof(float)};
   uint64_t size = (ends[1] / BUCKETS + PART_ALIGN) / PART_ALIGN * PART_ALIGN, at = 0;
-  size = size < LEAST_BUCKET ? LEAST_BUCKET : size > MOST_BUCKET ? MOST_BUCKET : size;
+  uint64_t least = (uint64_t)s->ranks.transport->size * LEAST_PART;
+  if (size > MOST_BUCKET) size = MOST_BUCKET;
+  if (size < least) size = least;
   s->buckets = ft_calloc(ends[1] / size + 2, sizeof *s->buckets);
   if (!s->buckets) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < FT_COUNT(ends); i++)

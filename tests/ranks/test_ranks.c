@@ -290,13 +290,17 @@ static void end_ranks(const char *pids) {
 
 typedef enum outcome { HIT, COMPLETE, LATE } outcome;
 
-/* How a run ended by itself: complete, or, on a machine with other work, beyond its deadline. */
-static outcome own_end(const char *pids, int status) {
+static void read_log(const char *pids) {
   size_t size;
-  int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   char *log = test_read(test_path(pids, "log"), &size);
   snprintf(output, sizeof output, "%s", log);
   free(log);
+}
+
+/* How a run ended by itself: complete, or, on a machine with other work, beyond its deadline. */
+static outcome own_end(const char *pids, int status) {
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  read_log(pids);
   if (code == 5 && strstr(output, " waited ")) return LATE;
   expect(code, 0);
   return COMPLETE;
@@ -315,13 +319,20 @@ static outcome hit_a_rank(const mpi *m, const char *options_of_new, const char *
     ended = ends_within(child, 1, &status);
   if (ended) return own_end(pids, status);
   usleep((useconds_t)ft_rng_below(rng, 300000));
-  pid_t rank = pid_of(pids, (int)ft_rng_below(rng, 2));
-  assert_true(rank > 0);
+  int which = (int)ft_rng_below(rng, 2);
+  pid_t rank = pid_of(pids, which), other = pid_of(pids, 1 - which);
+  assert_true(rank > 0 && other > 0);
   kill(rank, stop ? SIGSTOP : SIGKILL);
-  ended = ends_within(child, 6000, &status);
+  ended = ends_within(child, 3000, &status);
+  bool waits = !ended && !kill(other, 0); /* else it was stopped behind the run's end */
   end_ranks(pids);
+  if (!ended) ended = ends_within(child, 1000, &status);
   if (!ended) kill(child, SIGKILL);
-  if (!ended) fail_msg("%s: rank %s, the others wait", m->name, stop ? "stopped" : "killed");
+  if (!ended || waits) {
+    read_log(pids);
+    fail_msg("%s: rank %d %s, %s waits, output:\n%s", m->name, which, stop ? "stopped" : "killed",
+             waits ? "the other" : "mpirun", output);
+  }
   return HIT;
 }
 
