@@ -134,29 +134,34 @@ static filtra_status time_part(filtra_trainer *t, int64_t size, int64_t length, 
   return status;
 }
 
-/* Whole samples in proportion to speeds, at least one each: what is missing or too much is given to
- * or taken from the rank that is then the least wrong. */
+/* The rank that would take the least time with `more` samples, 1, or, of those with more than one,
+ * takes the most with its own, where it is -1. */
+static int quickest(const double *speeds, const double *samples, int size, double more) {
+  int best = 0;
+  double least = INFINITY;
+  for (int i = 0; i < size; i++) {
+    double seconds = (more > 0.0 ? samples[i] + more : -samples[i]) / speeds[i];
+    if ((more < 0.0 && samples[i] <= 1.0) || seconds >= least) continue;
+    least = seconds;
+    best = i;
+  }
+  return best;
+}
+
+/* Whole samples in proportion to speeds, at least one each; they go behind the speeds. */
 static void share_out(double *speeds, int size, int64_t batch) {
-  double all = 0.0, sum = 0.0;
+  double all = 0.0, *samples = speeds + size;
+  int64_t missing = batch;
   for (int i = 0; i < size; i++)
     all += speeds[i];
-  double *samples = speeds + size;
   for (int i = 0; i < size; i++) {
     samples[i] = fmax(1.0, floor(speeds[i] / all * (double)batch));
-    sum += samples[i];
+    missing -= (int64_t)samples[i];
   }
-  for (double step; sum != (double)batch; sum += step) {
-    int best = -1;
-    double least = INFINITY;
-    step = sum < (double)batch ? 1.0 : -1.0;
-    for (int i = 0; i < size; i++) {
-      double seconds = (step > 0.0 ? samples[i] + 1.0 : -samples[i]) / speeds[i];
-      if ((step < 0.0 && samples[i] <= 1.0) || seconds >= least) continue;
-      least = seconds;
-      best = i;
-    }
-    samples[best] += step;
-  }
+  for (; missing > 0; missing--)
+    samples[quickest(speeds, samples, size, 1.0)] += 1.0;
+  for (; missing < 0; missing++)
+    samples[quickest(speeds, samples, size, -1.0)] -= 1.0;
 }
 
 filtra_status ft_shares_measure(filtra_trainer *t, int64_t batch, int64_t length) {

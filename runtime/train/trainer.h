@@ -40,8 +40,8 @@ struct filtra_trainer {
 
 /** Builds, but does not compile, the graph for parts of a batch; the caller closes it, also on
  * failure. */
-filtra_status ft_trainer_build_part(filtra_trainer *trainer, int64_t size, int64_t length,
-                                    ft_batch_graph *out);
+filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t length,
+                                    ft_batch_graph *b);
 /** Builds a step's graph and lets go of it: what ops ask while one is built is all that counts. */
 filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length);
 

@@ -323,7 +323,9 @@ static outcome hit_a_rank(const mpi *m, const char *options_of_new, const char *
   pid_t rank = pid_of(pids, which), other = pid_of(pids, 1 - which);
   assert_true(rank > 0 && other > 0);
   kill(rank, stop ? SIGSTOP : SIGKILL);
-  ended = ends_within(child, 3000, &status);
+  for (int w = 0; w < 3000 && !kill(other, 0) && !ended; w++)
+    ended = ends_within(child, 1, &status);
+  if (!ended) ended = ends_within(child, 200, &status);
   bool waits = !ended && !kill(other, 0); /* else it was stopped behind the run's end */
   end_ranks(pids);
   if (!ended) ended = ends_within(child, 1000, &status);
