@@ -64,7 +64,8 @@ END {
   while ((getline line <messages) > 0) { split(line, m, " "); L[m[1]] = m[2]; B[m[1]] = m[3] }
   one = median(all[ranks[1], "milliseconds"]); base = median(all[ranks[1], "tokens_per_second"])
   printf "%d parameters; milliseconds of a step, medians\n\n", P
-  print "ranks  tokens/s  speed-up    step  compute  messages  hidden  shown  other  latency us  GB/s"
+  print "ranks  tokens/s  speed-up    step  compute  messages  hidden  shown  other" \
+    "  latency us  GB/s"
   for (i = 1; i <= n; i++) {
     R = ranks[i]; T = median(all[R, "milliseconds"]); tokens = median(all[R, "tokens_per_second"])
     E = median(all[R, "exchange_milliseconds"]) + 0; h = median(all[R, "exchange_hidden"]) + 0

@@ -63,8 +63,8 @@ filtra_status ft_optimizer_create(filtra_parameters *params,
 enum { FT_OPTIMIZER_SUMS_OFFSET = 4 * FT_OPTIMIZER_STATE_WORDS, FT_OPTIMIZER_SUMS_BYTES = 4 * 4 };
 /** From these bytes: loss and score of the last run, or, `summed`, the sums. */
 void ft_optimizer_sums(const void *bytes, bool summed, float sums[2]);
-/** Submits the update of this rank's shard by the gradients, or, `summed`, by their sums, and counts
- * the step. */
+/** Submits the update of this rank's shard by the gradients, or, `summed`, by their sums, and
+ * counts the step. */
 filtra_status ft_optimizer_update_shard(filtra_optimizer *o, bool summed,
                                         const ft_step_metrics *metrics);
 

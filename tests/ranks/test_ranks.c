@@ -306,7 +306,8 @@ static outcome own_end(const char *pids, int status) {
   return COMPLETE;
 }
 
-/* Begins a run or goes on with it, and kills or stops a rank a while after new steps were logged. */
+/* Begins a run or goes on with it, and kills or stops a rank a while after new steps were logged.
+ */
 static outcome hit_a_rank(const mpi *m, const char *options_of_new, const char *folder, bool stop,
                           ft_rng *rng) {
   const char *pids = test_folder(), *metrics = test_path(folder, "metrics.jsonl");

@@ -1,5 +1,5 @@
-/* filtra bench --ranks: what messages between the ranks of a job take, and the latency and bandwidth
- * that docs/scaling.md's model of a step is fitted to. */
+/* filtra bench --ranks: what messages between the ranks of a job take, and the latency and
+ * bandwidth that docs/scaling.md's model of a step is fitted to. */
 #include "train/ranks.h"
 #include "base/file.h"
 #include "base/memory.h"
