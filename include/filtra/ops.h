@@ -40,11 +40,12 @@ typedef enum filtra_activation {
   FILTRA_ACTIVATION_LEAKY_RELU, /**< x, or 0.01 x where x < 0 */
   /* Functions that models' configurations do not name. Outside their domain they give what IEEE
    * arithmetic does: infinities and NaN. */
-  FILTRA_ACTIVATION_SIGMOID,   /**< 1 / (1 + e^-x) */
-  FILTRA_ACTIVATION_EXP,       /**< e^x */
-  FILTRA_ACTIVATION_LOG,       /**< the natural logarithm */
-  FILTRA_ACTIVATION_SQRT,      /**< its slope at 0 is infinite */
-  FILTRA_ACTIVATION_RECIPROCAL /**< 1 / x */
+  FILTRA_ACTIVATION_SIGMOID,    /**< 1 / (1 + e^-x) */
+  FILTRA_ACTIVATION_EXP,        /**< e^x */
+  FILTRA_ACTIVATION_LOG,        /**< the natural logarithm */
+  FILTRA_ACTIVATION_SQRT,       /**< its slope at 0 is infinite */
+  FILTRA_ACTIVATION_RECIPROCAL, /**< 1 / x */
+  FILTRA_ACTIVATION_ELU         /**< x, or e^x - 1 where x < 0; finite everywhere */
 } filtra_activation;
 
 typedef struct filtra_linear_options {

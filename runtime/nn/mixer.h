@@ -1,5 +1,5 @@
-/* Token mixers: what stands where a Transformer has attention. One file per mixer under mixer/, one
- * line in the table of registry.c, behind which are those that applications register. */
+/* Token mixers: what stands where a Transformer has attention. One file per mixer under mixer/ and
+ * one entry in the list below; behind them are those that applications register. */
 #ifndef FT_NN_MIXER_H
 #define FT_NN_MIXER_H
 
@@ -57,8 +57,16 @@ typedef struct ft_mixer {
   _Alignas(8) unsigned char options[FT_MIXER_OPTIONS];
 } ft_mixer;
 
-extern const ft_mixer_class ft_mixer_softmax, ft_mixer_gfsa, ft_mixer_plaplacian, ft_mixer_agf,
-    ft_mixer_synvolution, ft_mixer_kernelution;
+/** Filtra's own, in the order of lists; the first is the default. mixer/NAME.c defines
+ * ft_mixer_NAME. */
+#define FT_OWN_MIXERS(each)                                                                        \
+  each(softmax) each(gfsa) each(plaplacian) each(agf) each(synvolution) each(kernelution)          \
+      each(linear)
+
+#define FT_DECLARE_MIXER(name) extern const ft_mixer_class ft_mixer_##name;
+FT_OWN_MIXERS(FT_DECLARE_MIXER)
+#undef FT_DECLARE_MIXER
+
 /** The i-th of filtra_mixer_count(); the first is the default. */
 const ft_mixer_class *ft_mixer_at(size_t i);
 /** NULL if there is none of that name. */

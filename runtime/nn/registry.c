@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const ft_mixer_class *const own[] = {&ft_mixer_softmax,     &ft_mixer_gfsa,
-                                            &ft_mixer_plaplacian,  &ft_mixer_agf,
-                                            &ft_mixer_synvolution, &ft_mixer_kernelution};
+#define ENTRY(name) &ft_mixer_##name,
+static const ft_mixer_class *const own[] = {FT_OWN_MIXERS(ENTRY)};
+#undef ENTRY
 
 enum { MOST_MIXERS = 64, MOST_REGISTERED = MOST_MIXERS - FT_COUNT(own), LONGEST_NAME = 31 };
 

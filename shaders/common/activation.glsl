@@ -5,7 +5,8 @@
 const uint ACTIVATION_NONE = 0, ACTIVATION_RELU = 1, ACTIVATION_GELU = 2, ACTIVATION_SIN = 3,
            ACTIVATION_TANH = 4, ACTIVATION_SOFTPLUS = 5, ACTIVATION_SOFTPLUS5 = 6,
            ACTIVATION_LEAKY_RELU = 7, ACTIVATION_SIGMOID = 8, ACTIVATION_EXP = 9,
-           ACTIVATION_LOG = 10, ACTIVATION_SQRT = 11, ACTIVATION_RECIPROCAL = 12;
+           ACTIVATION_LOG = 10, ACTIVATION_SQRT = 11, ACTIVATION_RECIPROCAL = 12,
+           ACTIVATION_ELU = 13;
 
 // 0 for negative numbers, infinity included, by their bits.
 float relu(float x) { return floatBitsToUint(x) - 0x80000000u <= 0x7f800000u ? 0.0 : x; }
@@ -51,6 +52,12 @@ float softplus(float x) {
   return relu(x) + 2.0 * (u + u * v * tail);
 }
 
+// e^x - 1 without cancellation near 0.
+float exponential_minus_one(float x) {
+  float t = hyperbolic_tangent(0.5 * x);
+  return 2.0 * t / (1.0 - t);
+}
+
 // GELU(x) = x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (Hendrycks & Gimpel 2016).
 float activate(uint activation, float x) {
   if (activation == ACTIVATION_RELU) return relu(x);
@@ -65,6 +72,7 @@ float activate(uint activation, float x) {
   if (activation == ACTIVATION_LOG) return log(x);
   if (activation == ACTIVATION_SQRT) return sqrt(x);
   if (activation == ACTIVATION_RECIPROCAL) return 1.0 / x;
+  if (activation == ACTIVATION_ELU) return x > 0.0 ? x : exponential_minus_one(x);
   return x;
 }
 
@@ -93,5 +101,6 @@ float activate_derivative(uint activation, float x) {
     float y = 1.0 / x;
     return -y * y;
   }
+  if (activation == ACTIVATION_ELU) return x > 0.0 ? 1.0 : exp(x);
   return 1.0;
 }

@@ -46,7 +46,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"uv\"}",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"svd\"}",
                                      "synvolution",
-                                     "{\"name\": \"kernelution\", \"K\": 1}"};
+                                     "{\"name\": \"kernelution\", \"K\": 1}",
+                                     "linear"};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {

@@ -20,11 +20,12 @@ static const char *const names[] = {[FILTRA_ACTIVATION_NONE] = "none",
                                     [FILTRA_ACTIVATION_EXP] = "exp",
                                     [FILTRA_ACTIVATION_LOG] = "log",
                                     [FILTRA_ACTIVATION_SQRT] = "sqrt",
-                                    [FILTRA_ACTIVATION_RECIPROCAL] = "reciprocal"};
+                                    [FILTRA_ACTIVATION_RECIPROCAL] = "reciprocal",
+                                    [FILTRA_ACTIVATION_ELU] = "elu"};
 
 /* Finite wherever x is; the others are tested where they are smooth. */
 static bool everywhere(filtra_activation kind) {
-  return kind <= FILTRA_ACTIVATION_SIGMOID;
+  return kind <= FILTRA_ACTIVATION_SIGMOID || kind == FILTRA_ACTIVATION_ELU;
 }
 
 /* The second output's gradient is added. */
@@ -114,6 +115,8 @@ static void test_accuracy(void **state) {
       {FILTRA_ACTIVATION_RELU, 20, 1, 0, 0},
       {FILTRA_ACTIVATION_LEAKY_RELU, 20, 1e-9, 1e-7, 1e-8},
       {FILTRA_ACTIVATION_SIGMOID, 20, 1e-6, 2e-6, 4e-7},
+      {FILTRA_ACTIVATION_ELU, 20, 1e-6, 1e-6, 4e-7},
+      {FILTRA_ACTIVATION_ELU, 1e-3, 1e-9, 1e-6, 4e-7},
       {FILTRA_ACTIVATION_EXP, 0.7, 1e-9, 1e-6, 2e-6},
   };
   for (size_t k = 0; k < FT_COUNT(cases); k++) {

@@ -43,6 +43,8 @@ double reference_activation(filtra_activation activation, double x) {
     return sqrt(x);
   case FILTRA_ACTIVATION_RECIPROCAL:
     return 1 / x;
+  case FILTRA_ACTIVATION_ELU:
+    return x > 0 ? x : expm1(x);
   default:
     return x;
   }
@@ -74,6 +76,8 @@ double reference_activation_derivative(filtra_activation activation, double x) {
     return 0.5 / sqrt(x);
   case FILTRA_ACTIVATION_RECIPROCAL:
     return -1 / (x * x);
+  case FILTRA_ACTIVATION_ELU:
+    return x > 0 ? 1 : exp(x);
   default:
     return 1;
   }

@@ -13,10 +13,10 @@
 
 enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 
-/* The last one is the whole Converter, block and positions included. */
+/* CONVERTER is the whole one, block and positions included. */
 static const char CONVERTER[] = "converter";
 static const char *const MIXERS[] = {"softmax",     "gfsa",        "plaplacian", "agf",
-                                     "synvolution", "kernelution", CONVERTER};
+                                     "synvolution", "kernelution", CONVERTER,    "linear"};
 
 typedef struct toy_batch {
   filtra_batch batch;
@@ -174,7 +174,9 @@ static void ten_step_loss_curve(void **state) {
       {1.338401f, 1.543276f, 1.407593f, 1.440600f, 1.414284f, 1.332682f, 1.448328f, 1.346043f,
        1.290775f, 1.267267f},
       {1.440863f, 1.408941f, 1.398431f, 1.446107f, 1.389716f, 1.396517f, 1.395764f, 1.378883f,
-       1.260160f, 1.355206f}};
+       1.260160f, 1.355206f},
+      {1.383484f, 1.448721f, 1.490007f, 1.509082f, 1.490960f, 1.380508f, 1.438125f, 1.358150f,
+       1.338240f, 1.317601f}};
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
     float losses[STEPS];
     filtra_model *model = make_model(MIXERS[k]);

@@ -33,6 +33,18 @@ typedef struct layer {
   filtra_tensor *out[2]; /* the result, and a loss or NULL */
 } layer;
 
+/* No token is padding, and no gradient is asked for. */
+static filtra_tensor *whole_mask(layer *l) {
+  const int64_t shape[] = {l->batch, l->length}, count = l->batch * l->length;
+  float *ones = ft_calloc((size_t)count, sizeof *ones);
+  if (!ones) return ft_graph_fail(l->g.graph, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  for (int64_t i = 0; i < count; i++)
+    ones[i] = 1.0f;
+  filtra_tensor *mask = bench_operand(&l->g, "mask", FILTRA_F32, 2, shape, ones);
+  free(ones);
+  return mask;
+}
+
 static filtra_status build_layer(layer *l) {
   FT_TRY(filtra_graph_create(l->device, &(filtra_graph_options){.slots = 1, .training = true},
                              &l->g.graph));
@@ -40,8 +52,9 @@ static filtra_status build_layer(layer *l) {
   ft_scope scope = {.graph = l->g.graph, .params = l->params};
   /* The gradient reaches the input as in a stack of layers. */
   filtra_mixer_input in = {.x = bench_numbers(&l->g, "x", 0.0f, 3, shape),
-                           .mask = bench_numbers(&l->g, "mask", 1.0f, 2, shape), /* above 0 */
-                           .heads = HEADS};
+                           .mask = whole_mask(l),
+                           .heads = HEADS,
+                           .max_length = l->length};
   l->out[1] = NULL;
   l->out[0] = l->mixer.kind->build(&scope, l->mixer.options, &in, &l->out[1]);
   return ft_graph_status(l->g.graph);

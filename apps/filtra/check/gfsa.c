@@ -31,18 +31,10 @@ static filtra_status build_gfsa(golden *c) {
 }
 
 filtra_status golden_mixer(golden *c, json_t *json, const golden_name_pair *pairs, size_t count) {
-  ft_mixer mixer;
-  if (!json) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  filtra_status status = ft_mixer_read(json, c->path, &mixer);
-  json_decref(json);
-  FT_TRY(status);
-  ft_scope scope = {.graph = c->graph, .params = c->params};
-  filtra_mixer_input in = {.x = golden_input(c, "in.x"),
-                           .mask = golden_mask(c),
-                           .heads = golden_count(c, "heads", 1),
-                           .causal = golden_flag(c, "causal")};
-  filtra_tensor *auxiliary = NULL;
-  golden_output(c, "y", mixer.kind->build(&scope, mixer.options, &in, &auxiliary));
+  filtra_mixer_input in;
+  filtra_tensor *y;
+  FT_TRY(golden_build_mixer(c, json, &in, &y));
+  golden_output(c, "y", y);
   golden_bind_qkv(c);
   golden_bind_pairs(c, "", "", pairs, count);
   return FILTRA_OK;

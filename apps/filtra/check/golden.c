@@ -365,8 +365,9 @@ static filtra_status run_and_compare(golden *c, golden_report *report) {
 
 /* NULL when unknown. */
 static golden_build_fn find_op(const char *name) {
-  static const golden_op *const FAMILIES[] = {golden_attention, golden_plaplacian, golden_gfsa,
-                                              golden_converter, golden_converter_parts};
+  static const golden_op *const FAMILIES[] = {
+      golden_attention, golden_plaplacian,      golden_gfsa,
+      golden_converter, golden_converter_parts, golden_mixers};
   for (size_t i = 0; i < FT_COUNT(FAMILIES); i++)
     for (const golden_op *op = FAMILIES[i]; op->name; op++)
       if (!strcmp(op->name, name)) return op->build;

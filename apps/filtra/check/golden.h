@@ -74,7 +74,7 @@ typedef struct golden_op {
 } golden_op;
 /** The ops of each family; a NULL name ends it. */
 extern const golden_op golden_attention[], golden_plaplacian[], golden_gfsa[], golden_converter[],
-    golden_converter_parts[];
+    golden_converter_parts[], golden_mixers[];
 
 /* What is missing or wrong in the file becomes the graph's sticky error. */
 
@@ -107,8 +107,10 @@ typedef struct golden_name_pair {
 void golden_bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
                        const golden_name_pair *pairs, size_t count);
 
-/** Output y: a mixer as a configuration would name it, which is taken over. Ties attention's packed
- * projection and these pairs. */
+/** A mixer as a configuration would name it, which is taken over: what it is given, and gives. */
+filtra_status golden_build_mixer(golden *c, json_t *json, filtra_mixer_input *in,
+                                 filtra_tensor **y);
+/** The same, as output y; ties attention's packed projection and these pairs. */
 filtra_status golden_mixer(golden *c, json_t *json, const golden_name_pair *pairs, size_t count);
 /** Ties param.wq to param.bv to the packed projection of attention's mixers. */
 void golden_bind_qkv(golden *c);

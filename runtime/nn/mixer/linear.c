@@ -1,0 +1,38 @@
+/* Linear attention (Katharopoulos et al. 2020): the features of queries and keys are elu(x) + 1,
+ * equation 7; O(n d^2). */
+#include "nn/feature_attention.h"
+#include "nn/mixer.h"
+
+struct linear_options {
+  float eps;
+};
+
+static const ft_json_field FIELDS[] = {
+    FT_JSON_FLOAT_FIELD(struct linear_options, eps, "eps", 1e-6, 0.0, 1.0),
+};
+
+static filtra_tensor *features(filtra_graph *g, filtra_tensor *heads) {
+  filtra_tensor *x = filtra_activate(g, ft_dense_heads(g, heads), FILTRA_ACTIVATION_ELU);
+  return filtra_affine(g, x, 1.0f, 1.0f);
+}
+
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  (void)auxiliary;
+  const struct linear_options *o = options;
+  filtra_graph *g = scope->graph;
+  filtra_tensor *qkv[3];
+  filtra_mixer_qkv(scope, in, qkv);
+  filtra_tensor *y =
+      ft_feature_attention(scope, in, features(g, qkv[0]), features(g, qkv[1]), qkv[2], o->eps);
+  return filtra_mixer_output(scope, in, ft_join_heads(g, y));
+}
+
+const ft_mixer_class ft_mixer_linear = {
+    .name = "linear",
+    .description =
+        "attention by features elu + 1, linear in the length (Katharopoulos et al. 2020)",
+    .options_size = sizeof(struct linear_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .build = build};

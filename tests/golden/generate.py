@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Writes the golden files of the mixers that other papers compare with: float64 forward passes,
+written from the papers' equations one number at a time, and gradients by reverse-mode
+differentiation of those numbers. Nothing but Python's own library; knows nothing of Filtra.
+
+    python3 tests/golden/generate.py [FOLDER [CASE]]
+
+Inputs and parameters are rounded to F32 before they are used, results are F64, zeros at
+padding: each sequence is computed alone, from its own tokens. The random numbers
+are those of random.Random, which every version of Python 3 makes alike.
+"""
+import json
+import math
+import random
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+
+# ---- differentiation ---------------------------------------------------------------------------
+
+class Number:
+    """A float with what it was made of: (operand, derivative) pairs."""
+    __slots__ = ("value", "parents", "gradient", "order")
+    count = 0
+
+    def __init__(self, value, parents=()):
+        self.value, self.parents, self.gradient = value, parents, 0.0
+        self.order = Number.count
+        Number.count += 1
+
+    def __add__(self, other):
+        if isinstance(other, Number):
+            return Number(self.value + other.value, ((self, 1.0), (other, 1.0)))
+        return Number(self.value + other, ((self, 1.0),))
+
+    def __mul__(self, other):
+        if isinstance(other, Number):
+            return Number(self.value * other.value, ((self, other.value), (other, self.value)))
+        return Number(self.value * other, ((self, other),))
+
+    def __truediv__(self, other):
+        if isinstance(other, Number):
+            q = self.value / other.value
+            return Number(q, ((self, 1.0 / other.value), (other, -q / other.value)))
+        return self * (1.0 / other)
+
+    def __neg__(self):
+        return self * -1.0
+
+    def __sub__(self, other):
+        return self + -other
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def apply(x, value, slope):
+    return Number(value, ((x, slope),))
+
+
+def exp(x):
+    y = math.exp(x.value)
+    return apply(x, y, y)
+
+
+def sigmoid(x):
+    y = 1.0 / (1.0 + math.exp(-x.value))
+    return apply(x, y, y * (1.0 - y))
+
+
+def relu(x):
+    return apply(x, max(x.value, 0.0), float(x.value > 0.0))
+
+
+def elu(x):
+    return apply(x, x.value if x.value > 0 else math.expm1(x.value),
+                 1.0 if x.value > 0 else math.exp(x.value))
+
+
+def largest(numbers):
+    """The first of several largest, as filtra_max."""
+    best = max(range(len(numbers)), key=lambda i: (numbers[i].value, -i))
+    return numbers[best]
+
+
+def total(numbers):
+    return Number(math.fsum(x.value for x in numbers), tuple((x, 1.0) for x in numbers))
+
+
+def dot(a, b):
+    """Of Numbers with Numbers or floats."""
+    if a and not isinstance(a[0], Number):
+        a, b = b, a
+    if b and isinstance(b[0], Number):
+        parents = tuple((x, y.value) for x, y in zip(a, b)) + \
+                  tuple((y, x.value) for x, y in zip(a, b))
+        return Number(math.fsum(x.value * y.value for x, y in zip(a, b)), parents)
+    return Number(math.fsum(x.value * y for x, y in zip(a, b)),
+                  tuple(zip(a, b)))
+
+
+def softmax(row):
+    """Shifted by the largest, a constant here: the shift changes nothing."""
+    top = max(x.value for x in row)
+    powers = [exp(x + -top) for x in row]
+    below = total(powers)
+    return [p / below for p in powers]
+
+
+def differentiate(pairs):
+    """Gradients of sum upstream * output into every Number before them."""
+    seen, stack = {}, []
+    for output, upstream in pairs:
+        output.gradient += upstream
+        stack.append(output)
+    while stack:
+        x = stack.pop()
+        if id(x) not in seen:
+            seen[id(x)] = x
+            stack.extend(p for p, _ in x.parents)
+    for x in sorted(seen.values(), key=lambda x: x.order, reverse=True):
+        for parent, slope in x.parents:
+            parent.gradient += x.gradient * slope
+
+
+# ---- tensors as nested lists -------------------------------------------------------------------
+
+def columns(matrix):
+    return [list(c) for c in zip(*matrix)]
+
+
+def product(a, b):
+    """Of matrices, rows by columns."""
+    turned = columns(b)
+    return [[dot(row, column) for column in turned] for row in a]
+
+
+def combine(a, b, function):
+    return [[function(x, y) for x, y in zip(r, s)] for r, s in zip(a, b)]
+
+
+def linear(x, weight, bias):
+    """x [N,in] times weight [out,in] transposed."""
+    return [[dot(row, w) + b for w, b in zip(weight, bias)] for row in x]
+
+
+def flat(nested):
+    if not isinstance(nested, list):
+        return [nested]
+    return [x for part in nested for x in flat(part)]
+
+
+# ---- layers around the mixers ------------------------------------------------------------------
+
+def attention_heads(x, p, heads):
+    """Queries, keys and values of each head, from one layer: [head][kind][N][D]."""
+    width = len(x[0])
+    d = width // heads
+    packed = linear(x, p["qkv.weight"], p["qkv.bias"])
+    return [[[row[kind * width + h * d:kind * width + (h + 1) * d] for row in packed]
+             for kind in range(3)] for h in range(heads)]
+
+
+def with_output(mixed, p):
+    """Heads [head][N][D] side by side, then the output layer."""
+    rows = [sum((head[n] for head in mixed), []) for n in range(len(mixed[0]))]
+    return linear(rows, p["out.weight"], p["out.bias"])
+
+
+def attention_shapes(width):
+    return {"qkv.weight": [3 * width, width], "qkv.bias": [3 * width], "out.weight": [width, width],
+            "out.bias": [width]}
+
+
+def weigh_by_features(q, k, v, eps, causal):
+    """sum_m (q_n k_m) v_m / (sum_m q_n k_m + eps), all weights written out."""
+    y, by_column = [], columns(v)
+    for n, query in enumerate(q):
+        seen = n + 1 if causal else len(k)
+        weights = [dot(query, key) for key in k[:seen]]
+        below = total(weights) + eps
+        y.append([dot(weights, column[:seen]) / below for column in by_column])
+    return y
+
+
+# ---- mixers: x [N,C] of one sequence without padding -> [N,C] ----------------------------------
+
+def linear_attention(x, p, case):
+    """Katharopoulos et al. 2020, equations 4 and 7."""
+    mixed = []
+    for q, k, v in attention_heads(x, p, case["heads"]):
+        q, k = ([[elu(e) + 1.0 for e in row] for row in rows] for rows in (q, k))
+        mixed.append(weigh_by_features(q, k, v, case["options"].get("eps", 1e-6), case["causal"]))
+    return with_output(mixed, p)
+
+
+MIXERS = {"linear": (linear_attention, attention_shapes)}
+
+
+# ---- cases and files ---------------------------------------------------------------------------
+
+def case(name, mixer, lengths, width, heads, causal=False, max_length=None, shapes=None, **options):
+    """A batch of sequences of these lengths, padded to the longest or `padded`."""
+    return {"name": name, "mixer": mixer, "lengths": lengths, "width": width, "heads": heads,
+            "causal": causal, "max_length": max_length or max(lengths), "options": options}
+
+
+CASES = [
+    case("linear_n7c6", "linear", [7, 4], 6, 2),
+    case("linear_n33c16_causal", "linear", [33, 20], 16, 2, causal=True),
+    case("linear_n70c4_causal", "linear", [70], 4, 1, causal=True, eps=0.01),
+    case("linear_n1c4", "linear", [1], 4, 2),
+]
+
+
+def rounded(values):
+    return [struct.unpack("<f", struct.pack("<f", v))[0] for v in values]
+
+
+def nested(numbers, shape):
+    if len(shape) == 1:
+        return numbers
+    step = len(numbers) // shape[0]
+    return [nested(numbers[i * step:(i + 1) * step], shape[1:]) for i in range(shape[0])]
+
+
+def elements(shape):
+    return math.prod(shape)
+
+
+def run(c):
+    """Tensors of a case by name: (type, shape, values)."""
+    rng = random.Random(zlib.crc32(c["name"].encode()))
+    function, shapes_of = MIXERS[c["mixer"]]
+    batch, n, width = len(c["lengths"]), max(c["lengths"]), c["width"]
+    tensors, parameters, leaves = {}, {}, {}
+
+    def draw(name, shape, scale, fixed=False):
+        values = rounded([scale * rng.gauss(0, 1) for _ in range(elements(shape))])
+        tensors[name] = ("F32", shape, values)
+        numbers = values if fixed else [Number(v) for v in values]
+        if not fixed:
+            leaves[name] = (shape, numbers)
+        return nested(numbers, shape)
+
+    x = draw("in.x", [batch, n, width], 1.0)
+    shapes = shapes_of(width) if shapes_of.__code__.co_argcount == 1 else shapes_of(width, c)
+    for name, shape in shapes.items():
+        kind, name = ("fixed", name[1:]) if name.startswith("!") else ("", name)
+        scale = 1.0 if kind else 0.3 if len(shape) == 1 else 1.0 / math.sqrt(shape[-1])
+        parameters[name] = draw("param." + name, shape, scale, bool(kind))
+    tensors["fixed.mask"] = ("F32", [batch, n], [float(i < length) for length in c["lengths"]
+                                                 for i in range(n)])
+    up = draw("up.y", [batch, n, width], 1.0, True)
+    outputs, pairs = [], []
+    for b, length in enumerate(c["lengths"]):
+        y = function(x[b][:length], parameters, c)
+        for row, upstream in zip(y, up[b]):
+            pairs.extend(zip(row, upstream))
+        outputs.append(y + [[Number(0.0)] * width] * (n - length))
+    differentiate(pairs)
+    tensors["out.y"] = ("F64", [batch, n, width], [number.value for number in flat(outputs)])
+    for name, (shape, numbers) in leaves.items():
+        tensors["grad." + name] = ("F64", shape, [number.gradient for number in numbers])
+    return tensors
+
+
+def write(path, c, tensors):
+    largest_gradient = max(abs(v) for name, (_, _, values) in tensors.items()
+                           if name.startswith("grad.") for v in values)
+    options = dict(name=c["mixer"], **c["options"])
+    header = {"__metadata__": {
+        "op": "mixer", "case": c["name"], "mixer": json.dumps(options), "heads": str(c["heads"]),
+        "causal": json.dumps(c["causal"]), "max_length": str(c["max_length"]),
+        "grad_scale": repr(largest_gradient)}}
+    data = b""
+    for name in sorted(tensors, key=lambda name: (tensors[name][0] != "F64", name)):
+        kind, shape, values = tensors[name]
+        packed = struct.pack("<%d%s" % (len(values), "d" if kind == "F64" else "f"), *values)
+        header[name] = {"dtype": kind, "shape": shape,
+                        "data_offsets": [len(data), len(data) + len(packed)]}
+        data += packed
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def main():
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    for c in CASES:
+        if len(sys.argv) > 2 and not c["name"].startswith(sys.argv[2]):
+            continue
+        write(folder / (c["name"] + ".safetensors"), c, run(c))
+        print(c["name"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+/* What every mixer promises of a batch: a sequence comes out as it would alone, whatever stands
+ * behind its end and however far the batch is padded, and a causal one looks at no later token. */
+#include "support/harness.h"
+
+#include "nn/mixer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 12, HEADS = 3, MAX_LENGTH = 200 };
+
+typedef struct layer {
+  ft_mixer mixer;
+  filtra_parameters *params;
+  bool causal;
+} layer;
+
+/* One graph over `batch` sequences of up to `tokens` tokens. */
+typedef struct mixing {
+  filtra_graph *graph;
+  filtra_tensor *x, *lengths, *y;
+} mixing;
+
+static void build(layer *l, int64_t batch, int64_t tokens, mixing *m) {
+  assert_ok(filtra_graph_create(test_device(), NULL, &m->graph));
+  filtra_graph *g = m->graph;
+  m->x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){batch, tokens, WIDTH});
+  m->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &batch);
+  const filtra_mixer_input in = {.x = m->x,
+                                 .mask = filtra_length_mask(g, m->lengths, tokens),
+                                 .heads = HEADS,
+                                 .causal = l->causal,
+                                 .max_length = MAX_LENGTH};
+  ft_scope scope = {.graph = g, .params = l->params};
+  filtra_tensor *auxiliary = NULL;
+  m->y = filtra_graph_output(g, l->mixer.kind->build(&scope, l->mixer.options, &in, &auxiliary));
+}
+
+/* Random values for all parameters, those that start at zero too. */
+static void open_layer(const char *mixer, bool causal, layer *l) {
+  *l = (layer){.causal = causal};
+  json_t *json = json_loads(mixer, JSON_DECODE_ANY, NULL);
+  assert_ok(ft_mixer_read(json, "test", &l->mixer));
+  json_decref(json);
+  assert_ok(filtra_parameters_create(test_device(), &l->params));
+  mixing m;
+  build(l, 1, 2, &m);
+  assert_ok(ft_graph_status(m.graph));
+  filtra_graph_destroy(&m.graph);
+  assert_ok(filtra_parameters_commit(l->params, 3, false));
+  for (size_t i = 0; i < filtra_parameters_count(l->params); i++) {
+    int64_t shape[FILTRA_MAX_DIMS], n = 1;
+    for (int k = filtra_parameters_shape(l->params, i, shape); k-- > 0;)
+      n *= shape[k];
+    float *values = malloc((size_t)n * sizeof *values);
+    test_random(100 + i, -0.4, 0.4, values, (size_t)n);
+    assert_ok(
+        filtra_parameters_set(l->params, filtra_parameters_name(l->params, i), values, (size_t)n));
+    free(values);
+  }
+}
+
+/* x [batch, tokens, WIDTH] -> y; freed by the caller. */
+static float *run(layer *l, int64_t batch, int64_t tokens, const int32_t *lengths, const float *x) {
+  mixing m;
+  float *y = malloc((size_t)(batch * tokens * WIDTH) * sizeof *y);
+  build(l, batch, tokens, &m);
+  assert_ok(filtra_graph_compile(m.graph));
+  assert_ok(filtra_graph_set(m.graph, m.x, x));
+  assert_ok(filtra_graph_set(m.graph, m.lengths, lengths));
+  assert_ok(filtra_graph_run(m.graph));
+  assert_ok(filtra_graph_get(m.graph, m.y, y));
+  filtra_graph_destroy(&m.graph);
+  return y;
+}
+
+static float *numbers(uint64_t seed, int64_t tokens) {
+  float *x = malloc((size_t)(tokens * WIDTH) * sizeof *x);
+  test_random(seed, -1, 1, x, (size_t)(tokens * WIDTH));
+  return x;
+}
+
+/* ---- padding ---- */
+
+/* Three sequences of a batch, each against the one that has no padding. */
+static void check_padding(const char *mixer, bool causal) {
+  enum { BATCH = 3, TOKENS = 90 };
+  const int32_t lengths[BATCH] = {TOKENS, 1, 37};
+  layer l;
+  open_layer(mixer, causal, &l);
+  float *x = numbers(5, BATCH * TOKENS), *together = run(&l, BATCH, TOKENS, lengths, x);
+  for (int b = 0; b < BATCH; b++) {
+    size_t count = (size_t)lengths[b] * WIDTH;
+    double *reference = malloc(count * sizeof *reference);
+    float *alone = run(&l, 1, lengths[b], &lengths[b], x + b * TOKENS * WIDTH);
+    for (size_t i = 0; i < count; i++)
+      reference[i] = alone[i];
+    double error = test_relative_error(together + b * TOKENS * WIDTH, reference, count);
+    if (!(error < 2e-6))
+      fail_msg("%s: %d of %d tokens are off by %g", mixer, lengths[b], TOKENS, error);
+    free(alone);
+    free(reference);
+  }
+  free(together);
+  free(x);
+  filtra_parameters_destroy(&l.params);
+}
+
+static void padding_changes_nothing(void **state) {
+  (void)state;
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    char text[64];
+    snprintf(text, sizeof text, "\"%s\"", filtra_mixer_name(i));
+    check_padding(text, false);
+    if (!ft_mixer_at(i)->not_causal) check_padding(text, true);
+  }
+}
+
+/* ---- causality ---- */
+
+/* From token `at` on all is different: what comes out before is the same to the bit, and what comes
+ * out there is not. */
+static void check_causality(const char *mixer, int64_t at) {
+  enum { TOKENS = 150 };
+  const int32_t length = TOKENS;
+  layer l;
+  open_layer(mixer, true, &l);
+  float *x = numbers(5, TOKENS), *other = numbers(6, TOKENS);
+  memcpy(other, x, (size_t)(at * WIDTH) * sizeof *x);
+  float *y = run(&l, 1, TOKENS, &length, x), *changed = run(&l, 1, TOKENS, &length, other);
+  for (int64_t n = 0; n <= at; n++) {
+    bool same = !memcmp(y + n * WIDTH, changed + n * WIDTH, WIDTH * sizeof *y);
+    if (same != (n < at))
+      fail_msg("%s: token %lld %s with token %lld", mixer, (long long)n,
+               same ? "does not change" : "changes", (long long)at);
+  }
+  free(x);
+  free(other);
+  free(y);
+  free(changed);
+  filtra_parameters_destroy(&l.params);
+}
+
+static void no_token_sees_later_ones(void **state) {
+  (void)state;
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    if (ft_mixer_at(i)->not_causal) continue;
+    char text[64];
+    snprintf(text, sizeof text, "\"%s\"", filtra_mixer_name(i));
+    check_causality(text, 1);
+    check_causality(text, 64);
+    check_causality(text, 131);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(padding_changes_nothing),
+      cmocka_unit_test(no_token_sees_later_ones),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
