@@ -47,7 +47,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "{\"name\": \"agf\", \"K\": 1, \"variant\": \"svd\"}",
                                      "synvolution",
                                      "{\"name\": \"kernelution\", \"K\": 1}",
-                                     "linear"};
+                                     "linear",
+                                     "cosformer"};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {

@@ -195,7 +195,24 @@ def linear_attention(x, p, case):
     return with_output(mixed, p)
 
 
-MIXERS = {"linear": (linear_attention, attention_shapes)}
+def cosformer(x, p, case):
+    """Qin et al. 2022, equation 9: all weights with their cosines."""
+    mixed, longest = [], case["max_length"]
+    for q, k, v in attention_heads(x, p, case["heads"]):
+        q, k = ([[relu(e) for e in row] for row in rows] for rows in (q, k))
+        y, by_column = [], columns(v)
+        for n, query in enumerate(q):
+            seen = n + 1 if case["causal"] else len(k)
+            weights = [dot(query, k[m]) * math.cos(math.pi / 2 * (n - m) / longest)
+                       for m in range(seen)]
+            below = total(weights) + case["options"].get("eps", 1e-6)
+            y.append([dot(weights, column[:seen]) / below for column in by_column])
+        mixed.append(y)
+    return with_output(mixed, p)
+
+
+MIXERS = {"linear": (linear_attention, attention_shapes),
+          "cosformer": (cosformer, attention_shapes)}
 
 
 # ---- cases and files ---------------------------------------------------------------------------
@@ -211,6 +228,9 @@ CASES = [
     case("linear_n33c16_causal", "linear", [33, 20], 16, 2, causal=True),
     case("linear_n70c4_causal", "linear", [70], 4, 1, causal=True, eps=0.01),
     case("linear_n1c4", "linear", [1], 4, 2),
+    case("cosformer_n7c6", "cosformer", [7, 4], 6, 2, max_length=11),
+    case("cosformer_n33c16_causal", "cosformer", [33, 20], 16, 2, causal=True, max_length=64),
+    case("cosformer_n70c4_causal", "cosformer", [70], 4, 1, causal=True, eps=0.01),
 ]
 
 

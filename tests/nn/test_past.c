@@ -37,7 +37,8 @@ static filtra_tensor *build(const ft_scope *scope, const ft_mixer *mixer, filtra
                           .heads = HEADS,
                           .ffn_width = WIDTH,
                           .activation = FILTRA_ACTIVATION_GELU,
-                          .causal = true};
+                          .causal = true,
+                          .max_length = CAPACITY};
   for (int i = 0; i < LAYERS; i++) {
     ft_scope layer = ft_scope_enter(scope, "layers.%d", i);
     filtra_tensor *auxiliary;

@@ -1,0 +1,58 @@
+/* cosFormer (Qin et al. 2022): weights max(q, 0) . max(k, 0) cos(pi/2 (n - m)/M), which Ptolemy's
+ * theorem takes apart into features of n and of m (equation 10); O(n d^2). M is the longest
+ * sequence that the model takes, so that a token's weight follows from its distance alone. */
+#include "nn/feature_attention.h"
+#include "nn/mixer.h"
+
+struct cosformer_options {
+  float eps;
+};
+
+static const ft_json_field FIELDS[] = {
+    FT_JSON_FLOAT_FIELD(struct cosformer_options, eps, "eps", 1e-6, 0.0, 1.0),
+};
+
+static const float QUARTER_TURN = 1.57079632679f;
+
+/* pi/2 n/M of the tokens, counted from 1: [1,1,N,1]. In DECODE the new one's, [B,1,1,1]: the mask
+ * is then over the tokens so far. */
+static filtra_tensor *angles(const ft_scope *scope, const filtra_mixer_input *in) {
+  filtra_graph *g = scope->graph;
+  bool decode = filtra_scope_pass(scope) == FILTRA_PASS_DECODE;
+  if (!ft_usable(g, in->x)) return NULL;
+  const int64_t tokens = in->x->shape[1], batch = in->x->shape[0];
+  filtra_tensor *number =
+      decode ? filtra_sum(g, in->mask, 1, false) : ft_counting(g, in->mask, tokens);
+  number = filtra_affine(g, number, QUARTER_TURN / (float)in->max_length, 0.0f);
+  return filtra_reshape(g, number, 4, (int64_t[]){decode ? batch : 1, 1, tokens, 1});
+}
+
+/* [B,H,N,2D]: max(x, 0) times the angles' cosines, and times their sines. */
+static filtra_tensor *features(filtra_graph *g, filtra_tensor *heads, filtra_tensor *angle) {
+  filtra_tensor *x = filtra_activate(g, ft_dense_heads(g, heads), FILTRA_ACTIVATION_RELU);
+  filtra_tensor *cosine =
+      filtra_activate(g, filtra_affine(g, angle, 1.0f, QUARTER_TURN), FILTRA_ACTIVATION_SIN);
+  filtra_tensor *sine = filtra_activate(g, angle, FILTRA_ACTIVATION_SIN);
+  return filtra_concat(
+      g, 3, 2, (filtra_tensor *[]){filtra_multiply(g, x, cosine), filtra_multiply(g, x, sine)});
+}
+
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  (void)auxiliary;
+  const struct cosformer_options *o = options;
+  filtra_graph *g = scope->graph;
+  filtra_tensor *qkv[3], *angle = angles(scope, in);
+  filtra_mixer_qkv(scope, in, qkv);
+  filtra_tensor *q = features(g, qkv[0], angle), *k = features(g, qkv[1], angle);
+  filtra_tensor *y = ft_feature_attention(scope, in, q, k, qkv[2], o->eps);
+  return filtra_mixer_output(scope, in, ft_join_heads(g, y));
+}
+
+const ft_mixer_class ft_mixer_cosformer = {
+    .name = "cosformer",
+    .description = "linear attention weighed by a cosine of distances (Qin et al. 2022)",
+    .options_size = sizeof(struct cosformer_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .build = build};
