@@ -263,6 +263,17 @@ FILTRA_API filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const 
 FILTRA_API filtra_tensor *filtra_concat(filtra_graph *g, int axis, int count,
                                         filtra_tensor *const *x);
 
+/* ---- frequencies (ops/fourier.c) ---------------------------------------------------------- */
+
+/** The discrete Fourier transform along the tokens of each sequence, in real parts: row k of
+ * [B,N,C] is the sum over n < L of cos(2 pi n k / L) cosine_n + sin(2 pi n k / L) sine_n for k < L,
+ * and zeros behind, where nothing is read. `cosine` and `sine` dense [B,N,C], either may be NULL;
+ * `lengths` L: F32 [B], whole numbers, without gradient, or NULL: N. The transform of real x is
+ * filtra_fourier(x, NULL) - i filtra_fourier(NULL, x). Exact angles at any length, O(N^2 C) time,
+ * O(N C) memory. */
+FILTRA_API filtra_tensor *filtra_fourier(filtra_graph *g, filtra_tensor *cosine,
+                                         filtra_tensor *sine, filtra_tensor *lengths);
+
 /* ---- complex tensors (ops/complex.c) ------------------------------------------------------
  * A trailing axis of two holds (re, im). A gradient is (dL/dre, dL/dim). */
 

@@ -48,7 +48,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "synvolution",
                                      "{\"name\": \"kernelution\", \"K\": 1}",
                                      "linear",
-                                     "cosformer"};
+                                     "cosformer",
+                                     "fnet"};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {

@@ -211,8 +211,19 @@ def cosformer(x, p, case):
     return with_output(mixed, p)
 
 
+def fnet(x, p, case):
+    """Lee-Thorp et al. 2021, equation 1: the sum over all tokens and channels, and its real part."""
+    size, width = len(x), len(x[0])
+    scale = 1.0 / math.sqrt(size * width) if case["options"].get("orthonormal", True) else 1.0
+    everything = flat(x)
+    return [[dot(everything, [scale * math.cos(2 * math.pi * (n * k / size + c * j / width))
+                              for n in range(size) for c in range(width)])
+             for j in range(width)] for k in range(size)]
+
+
 MIXERS = {"linear": (linear_attention, attention_shapes),
-          "cosformer": (cosformer, attention_shapes)}
+          "cosformer": (cosformer, attention_shapes),
+          "fnet": (fnet, lambda width: {})}
 
 
 # ---- cases and files ---------------------------------------------------------------------------
@@ -231,6 +242,8 @@ CASES = [
     case("cosformer_n7c6", "cosformer", [7, 4], 6, 2, max_length=11),
     case("cosformer_n33c16_causal", "cosformer", [33, 20], 16, 2, causal=True, max_length=64),
     case("cosformer_n70c4_causal", "cosformer", [70], 4, 1, causal=True, eps=0.01),
+    case("fnet_n7c6", "fnet", [7, 4], 6, 2, orthonormal=False),
+    case("fnet_n33c16", "fnet", [33, 20, 1], 16, 2),
 ]
 
 

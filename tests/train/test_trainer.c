@@ -15,9 +15,9 @@ enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 
 /* CONVERTER is the whole one, block and positions included. */
 static const char CONVERTER[] = "converter";
-static const char *const MIXERS[] = {"softmax", "gfsa",        "plaplacian",
-                                     "agf",     "synvolution", "kernelution",
-                                     CONVERTER, "linear",      "cosformer"};
+static const char *const MIXERS[] = {"softmax",     "gfsa",        "plaplacian", "agf",
+                                     "synvolution", "kernelution", CONVERTER,    "linear",
+                                     "cosformer",   "fnet"};
 
 typedef struct toy_batch {
   filtra_batch batch;
@@ -179,7 +179,9 @@ static void ten_step_loss_curve(void **state) {
       {1.383484f, 1.448721f, 1.490007f, 1.509082f, 1.490960f, 1.380508f, 1.438125f, 1.358150f,
        1.338240f, 1.317601f},
       {1.345343f, 1.447465f, 1.494163f, 1.516279f, 1.545094f, 1.433135f, 1.387898f, 1.314375f,
-       1.292353f, 1.259894f}};
+       1.292353f, 1.259894f},
+      {1.361044f, 1.441738f, 1.442730f, 1.389376f, 1.420140f, 1.351974f, 1.381276f, 1.357858f,
+       1.331566f, 1.292323f}};
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
     float losses[STEPS];
     filtra_model *model = make_model(MIXERS[k]);

@@ -61,6 +61,10 @@ static filtra_tensor *build_cumulative_sum(bench_graph *g, const void *what) {
   return filtra_cumulative_sum(g->graph, features(g, what, "x"), 1, false);
 }
 
+static filtra_tensor *build_fourier(bench_graph *g, const void *what) {
+  return filtra_fourier(g->graph, features(g, what, "cosine"), features(g, what, "sine"), NULL);
+}
+
 static filtra_tensor *build_permute(bench_graph *g, const void *what) {
   return filtra_transpose(g->graph, features(g, what, "x"), 1, 2);
 }
@@ -144,6 +148,10 @@ static const bench_shape FEATURES[] = {
     {"LRA text", 16, 4096, 64, QUICK},
     {"WikiText GPT-2", 4, 1024, 768, QUICK},
 };
+static const bench_shape MIXED[] = {
+    {"LRA text", 4, 4096, 64},
+    {"LRA image", 4, 1024, 64, QUICK},
+};
 /* `out` is the vocabulary. */
 static const bench_shape VOCABULARIES[] = {
     {"LRA text", 32, 4096, 64, .out = 257},
@@ -173,6 +181,7 @@ const bench_family bench_tokens[] = {
     {"softmax", build_softmax, FEATURES, FT_COUNT(FEATURES)},
     {"reduce", build_reduce, FEATURES, FT_COUNT(FEATURES)},
     {"cumulative_sum", build_cumulative_sum, FEATURES, FT_COUNT(FEATURES)},
+    {"fourier", build_fourier, MIXED, FT_COUNT(MIXED)},
     {"permute", build_permute, FEATURES, FT_COUNT(FEATURES)},
     {"gather", build_gather, FEATURES, FT_COUNT(FEATURES)},
     {"dropout", build_dropout, FEATURES, FT_COUNT(FEATURES)},

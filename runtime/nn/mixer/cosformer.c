@@ -9,7 +9,7 @@ struct cosformer_options {
 };
 
 static const ft_json_field FIELDS[] = {
-    FT_JSON_FLOAT_FIELD(struct cosformer_options, eps, "eps", 1e-6, 0.0, 1.0),
+    FT_JSON_FLOAT_FIELD(struct cosformer_options, eps, "eps", 1e-6, 1e-12, 1.0),
 };
 
 static const float QUARTER_TURN = 1.57079632679f;

@@ -8,7 +8,7 @@ struct linear_options {
 };
 
 static const ft_json_field FIELDS[] = {
-    FT_JSON_FLOAT_FIELD(struct linear_options, eps, "eps", 1e-6, 0.0, 1.0),
+    FT_JSON_FLOAT_FIELD(struct linear_options, eps, "eps", 1e-6, 1e-12, 1.0),
 };
 
 static filtra_tensor *features(filtra_graph *g, filtra_tensor *heads) {

@@ -1,0 +1,85 @@
+/* The discrete Fourier transform along an axis, for sequences of any length: as sums, since each
+ * sequence of a batch has a length of its own, which no factorization fits. */
+#include "ops/support.h"
+
+#include <filtra/ops.h>
+
+struct fourier {
+  filtra_tensor *cosine, *sine, *lengths, *table, *y;
+};
+
+static void emit_table(filtra_graph *g, const struct fourier *c) {
+  uint32_t push[] = {(uint32_t)(c->table->shape[0] * c->table->shape[1]),
+                     (uint32_t)c->table->shape[1]};
+  ft_call(g, &(ft_kernel_call){.label = "fourier.table",
+                               .kernel = "fourier/table",
+                               .args = {FT_READ(c->lengths), FT_WRITE(c->table)},
+                               FT_PUSH(push),
+                               FT_FLAT(g, push[0]),
+                               .bytes = 8.0 * push[0]});
+}
+
+static void emit_transform(filtra_graph *g, const char *label, const struct fourier *c,
+                           const filtra_tensor *cosine, const filtra_tensor *sine,
+                           const filtra_tensor *y, bool accumulate) {
+  int64_t n = y->shape[1], quads = (n + 3) / 4, inner = y->shape[2];
+  uint32_t push[] = {(uint32_t)(y->shape[0] * quads * inner), (uint32_t)n, (uint32_t)quads,
+                     (uint32_t)inner};
+  double elements = (double)filtra_tensor_elements(y), terms = (cosine != NULL) + (sine != NULL);
+  ft_call(g, &(ft_kernel_call){.label = label,
+                               .kernel = "fourier/transform",
+                               .args = {FT_READ(cosine), FT_READ(sine), FT_READ(c->lengths),
+                                        FT_READ(c->table), FT_TARGET(y, accumulate)},
+                               FT_PUSH(push),
+                               FT_SPEC(cosine != NULL, sine != NULL, accumulate),
+                               FT_FLAT(g, push[0]),
+                               .flops = 2.0 * terms * (double)n * elements,
+                               .bytes = 4.0 * (terms + 1) * elements});
+}
+
+/* Both matrices are symmetric: each is its own gradient's. */
+static void fourier_backward(filtra_graph *g, const void *context) {
+  const struct fourier *c = context;
+  const filtra_tensor *dy = ft_grad(g, c->y);
+  bool accumulate;
+  filtra_tensor *target = c->cosine ? ft_grad_target(g, c->cosine, &accumulate) : NULL;
+  if (target) emit_transform(g, "fourier.backward", c, dy, NULL, target, accumulate);
+  target = c->sine ? ft_grad_target(g, c->sine, &accumulate) : NULL;
+  if (target) emit_transform(g, "fourier.backward", c, NULL, dy, target, accumulate);
+}
+
+static bool usable(filtra_graph *g, const filtra_tensor *cosine, const filtra_tensor *sine,
+                   const filtra_tensor *lengths) {
+  if (!ft_graph_accept(g, FILTRA_OK)) return false;
+  const filtra_tensor *x = cosine ? cosine : sine;
+  if (!x)
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "fourier: cosine and sine are both NULL");
+  else if (cosine && sine && !ft_same_shape(cosine, sine))
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "fourier: cosine %s and sine %s must have one shape",
+                  ft_shape_text(cosine), ft_shape_text(sine));
+  else if (lengths && lengths->shape[0] != x->shape[0])
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "fourier: lengths %s must be [B] of %s",
+                  ft_shape_text(lengths), ft_shape_text(x));
+  else
+    return true;
+  return false;
+}
+
+filtra_tensor *filtra_fourier(filtra_graph *g, filtra_tensor *cosine, filtra_tensor *sine,
+                              filtra_tensor *lengths) {
+  if ((cosine && !ft_usable_floats(g, cosine, 3, "fourier", "cosine")) ||
+      (sine && !ft_usable_floats(g, sine, 3, "fourier", "sine")) ||
+      (lengths && !ft_usable_floats(g, lengths, 1, "fourier", "lengths")) ||
+      !usable(g, cosine, sine, lengths))
+    return NULL;
+  filtra_tensor *inputs[2] = {cosine ? cosine : sine, cosine ? sine : NULL};
+  const int64_t *shape = inputs[0]->shape, table[] = {shape[0], shape[1], 2};
+  struct fourier call = {cosine, sine, lengths,
+                         ft_tensor_new(g, "fourier table", FILTRA_F32, 3, table),
+                         ft_tensor_new(g, "fourier", FILTRA_F32, 3, shape)};
+  if (!call.table || !call.y) return NULL;
+  emit_table(g, &call);
+  emit_transform(g, "fourier", &call, cosine, sine, call.y, false);
+  return ft_tape(g, "fourier", fourier_backward, &call, sizeof call, inputs[1] ? 2 : 1, inputs, 1,
+                 &call.y);
+}

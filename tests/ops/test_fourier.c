@@ -1,0 +1,115 @@
+/* Fourier transforms of sequences of different lengths, odd, prime and of one token. */
+#include "support/harness.h"
+
+#include <math.h>
+
+static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+  filtra_tensor *lengths = op->inputs > 2 ? in[2] : NULL;
+  out[0] = filtra_fourier(g, in[0], in[1], lengths);
+  out[1] = filtra_fourier(g, in[0], NULL, lengths); /* whose gradient is added */
+  out[2] = filtra_fourier(g, NULL, in[1], lengths);
+}
+
+static void reference(double *const *in, double *const *out, const test_op *op) {
+  const int64_t batch = op->dims[0], n = op->dims[1], columns = op->dims[2];
+  for (int64_t i = 0; i < batch * n * columns; i++) {
+    const int64_t b = i / (n * columns), k = i / columns % n, c = i % columns;
+    const int64_t length = op->inputs > 2 ? (int64_t)in[2][b] : n;
+    double cosine = 0, sine = 0;
+    for (int64_t m = 0; m < length && k < length; m++) {
+      double angle = 2 * M_PI * (double)(m * k % length) / (double)length;
+      cosine += cos(angle) * in[0][(b * n + m) * columns + c];
+      sine += sin(angle) * in[1][(b * n + m) * columns + c];
+    }
+    out[0][i] = cosine + sine;
+    out[1][i] = cosine;
+    out[2][i] = sine;
+  }
+}
+
+static void check(int64_t batch, int64_t n, int64_t columns, const float *lengths) {
+  const int64_t count = batch * n * columns;
+  test_op op = {.name = "fourier",
+                .inputs = lengths ? 3 : 2,
+                .outputs = 3,
+                .in = {{"cosine", FILTRA_F32, 3, {batch, n, columns}, .gradient = true},
+                       {"sine", FILTRA_F32, 3, {batch, n, columns}, .gradient = true},
+                       {"lengths", FILTRA_F32, 1, {batch}, .fixed = lengths}},
+                .build = build,
+                .reference = reference,
+                .dims = {batch, n, columns},
+                .out_elements = {count, count, count}};
+  test_check_op(test_device(), &op);
+}
+
+static void whole_sequences(void **state) {
+  (void)state;
+  check(1, 1, 1, NULL);
+  check(2, 2, 3, NULL);
+  check(1, 7, 5, NULL);
+  check(3, 33, 4, NULL);
+  check(1, 128, 9, NULL);
+  check(2, 131, 17, NULL);
+}
+
+static void lengths_of_their_own(void **state) {
+  (void)state;
+  check(3, 7, 5, (const float[]){7, 0, 4});
+  check(4, 37, 3, (const float[]){1, 37, 36, 2});
+  check(2, 130, 11, (const float[]){127, 64});
+}
+
+/* Angles of a long sequence, whose products n k are beyond what floats count to: a wave gives its
+ * own two frequencies, and nothing else but rounding. */
+static void long_sequence(void **state) {
+  (void)state;
+  enum { N = 8209, WAVE = 4001 }; /* primes */
+  static float x[N], y[N];
+  for (int n = 0; n < N; n++)
+    x[n] = (float)cos(2 * M_PI * (double)((int64_t)n * WAVE % N) / N);
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, 1});
+  filtra_tensor *out = filtra_graph_output(g, filtra_fourier(g, in, NULL, NULL));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(filtra_graph_set(g, in, x));
+  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_get(g, out, y));
+  for (int k = 0; k < N; k++) {
+    float expected = k == WAVE || k == N - WAVE ? 0.5f * N : 0.0f;
+    assert_true(fabsf(y[k] - expected) < 0.02f);
+  }
+  filtra_graph_destroy(&g);
+}
+
+static void refused(void **state) {
+  (void)state;
+  static const struct {
+    int64_t sine[3], length;
+    const char *part;
+  } CASES[] = {{{2, 3, 5}, 2, "must have one shape"}, {{2, 3, 4}, 3, "lengths [3] must be [B]"}};
+  filtra_graph *g;
+  for (size_t i = 0; i < FT_COUNT(CASES); i++) {
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 3, 4});
+    filtra_tensor *sine = filtra_graph_input(g, "sine", FILTRA_F32, 3, CASES[i].sine);
+    filtra_tensor *lengths = filtra_graph_input(g, "lengths", FILTRA_F32, 1, &CASES[i].length);
+    assert_null(filtra_fourier(g, x, sine, lengths));
+    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, CASES[i].part);
+    filtra_graph_destroy(&g);
+  }
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  assert_null(filtra_fourier(g, NULL, NULL, NULL));
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "both NULL");
+  filtra_graph_destroy(&g);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(whole_sequences),
+      cmocka_unit_test(lengths_of_their_own),
+      cmocka_unit_test(long_sequence),
+      cmocka_unit_test(refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
