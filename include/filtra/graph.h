@@ -52,7 +52,10 @@ typedef enum filtra_init_kind {
   FILTRA_INIT_CONSTANT, /**< every entry = value */
   FILTRA_INIT_NORMAL,   /**< N(0, value^2) */
   FILTRA_INIT_UNIFORM,  /**< U(-value, value) */
-  FILTRA_INIT_SERIES    /**< every entry = value but the first, value / 2: a Chebyshev series */
+  FILTRA_INIT_SERIES,   /**< every entry = value but the first, value / 2: a Chebyshev series */
+  /** Rows, as long as the last axis, each in the direction and of the length of a vector of
+   * N(0, value^2); rows 0 to C-1, C to 2C-1 and so on are orthogonal to each other, C columns. */
+  FILTRA_INIT_ORTHOGONAL
 } filtra_init_kind;
 
 /** How a parameter starts and how the optimizer treats it. */

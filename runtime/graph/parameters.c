@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +83,51 @@ static uint64_t place(filtra_parameters *params, int kind, uint64_t offset) {
   return offset;
 }
 
-static void initial_values(const ft_parameter *p, uint64_t seed, float *values) {
+static double draw_row(ft_rng *rng, int64_t columns, double *row) {
+  double square = 0;
+  for (int64_t i = 0; i < columns; i++) {
+    row[i] = (double)ft_rng_normal(rng);
+    square += row[i] * row[i];
+  }
+  return sqrt(square);
+}
+
+/* Takes from the row what it has of `count` orthonormal ones and makes its length 1. */
+static void orthonormalise(double *row, const double *others, int64_t count, int64_t columns) {
+  double square = 0;
+  for (int64_t k = 0; k < count; k++) {
+    double share = 0;
+    for (int64_t i = 0; i < columns; i++)
+      share += row[i] * others[k * columns + i];
+    for (int64_t i = 0; i < columns; i++)
+      row[i] -= share * others[k * columns + i];
+  }
+  for (int64_t i = 0; i < columns; i++)
+    square += row[i] * row[i];
+  for (int64_t i = 0; i < columns; i++)
+    row[i] /= sqrt(square);
+}
+
+/* Blocks of orthogonal rows by Gram-Schmidt, each row of a random length (Yu et al. 2016). */
+static filtra_status orthogonal_rows(const ft_parameter *p, ft_rng *rng, float *values) {
+  int64_t columns = p->shape[p->ndim - 1], rows = p->elements / columns;
+  double *block = ft_calloc((size_t)((columns + 1) * columns), sizeof *block);
+  if (!block) return FILTRA_ERROR_HOST_MEMORY;
+  for (int64_t r = 0; r < rows; r++) {
+    double *row = block + r % columns * columns, *spare = block + columns * columns;
+    draw_row(rng, columns, row);
+    orthonormalise(row, block, r % columns, columns);
+    double length = (double)p->options.value * draw_row(rng, columns, spare);
+    for (int64_t i = 0; i < columns; i++)
+      values[r * columns + i] = (float)(length * row[i]);
+  }
+  free(block);
+  return FILTRA_OK;
+}
+
+static filtra_status initial_values(const ft_parameter *p, uint64_t seed, float *values) {
   ft_rng rng = ft_rng_make(seed, ft_hash_text(p->name));
+  if (p->options.init == FILTRA_INIT_ORTHOGONAL) return orthogonal_rows(p, &rng, values);
   for (int64_t i = 0; i < p->elements; i++) {
     switch (p->options.init) {
     case FILTRA_INIT_ZERO:
@@ -101,8 +145,11 @@ static void initial_values(const ft_parameter *p, uint64_t seed, float *values) 
     case FILTRA_INIT_SERIES:
       values[i] = i ? p->options.value : 0.5f * p->options.value;
       break;
+    case FILTRA_INIT_ORTHOGONAL:
+      break;
     }
   }
+  return FILTRA_OK;
 }
 
 filtra_status ft_parameters_make_trainable(filtra_parameters *params) {
@@ -159,9 +206,9 @@ filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
   if (status) return ft_fail_context(status, "the model's parameters, in one buffer of their own");
   float *flat = ft_calloc(params->bytes / sizeof(float), sizeof(float));
   if (!flat) return FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < params->count; i++)
-    initial_values(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
-  status = ft_upload(dev, &params->values, 0, flat, params->bytes);
+  for (size_t i = 0; i < params->count && !status; i++)
+    status = initial_values(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
+  if (!status) status = ft_upload(dev, &params->values, 0, flat, params->bytes);
   for (size_t i = 0; i < params->count && !status; i++)
     status = upload_copy(params, &params->list[i], flat + params->list[i].offset / sizeof(float));
   free(flat);

@@ -37,7 +37,8 @@ static const struct {
              {8, "max_length + 1"},
              {84, "max_length width"},
              {44, "patch patch features"},
-             {6, "patches"}};
+             {6, "patches"},
+             {13, "random_features"}};
 
 static const char *const MIXERS[] = {"softmax",
                                      "gfsa",
@@ -49,7 +50,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "{\"name\": \"kernelution\", \"K\": 1}",
                                      "linear",
                                      "cosformer",
-                                     "fnet"};
+                                     "fnet",
+                                     "{\"name\": \"performer\", \"random_features\": 13}"};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {

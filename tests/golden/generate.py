@@ -221,9 +221,37 @@ def fnet(x, p, case):
              for j in range(width)] for k in range(size)]
 
 
+def performer(x, p, case):
+    """Choromanski et al. 2021, equation 7, with the authors' shift of queries and their eps."""
+    eps, mixed = case["options"].get("eps", 1e-4), []
+    for q, k, v in attention_heads(x, p, case["heads"]):
+        scale = len(q[0]) ** -0.25
+
+        def logarithms(row):
+            row = [e * scale for e in row]
+            half = dot(row, row) * 0.5
+            return [dot(row, direction) - half for direction in p["directions"]]
+
+        def shifted(row):
+            top = largest(row)
+            return [e - top for e in row]
+
+        q = [[exp(e) + eps for e in shifted(logarithms(row))] for row in q]
+        k = [[exp(e) + eps for e in logarithms(row)] for row in k]
+        mixed.append(weigh_by_features(q, k, v, 0.0, case["causal"]))
+    return with_output(mixed, p)
+
+
+def performer_shapes(width, case):
+    shapes = attention_shapes(width)
+    shapes["!directions"] = [case["options"]["random_features"], width // case["heads"]]
+    return shapes
+
+
 MIXERS = {"linear": (linear_attention, attention_shapes),
           "cosformer": (cosformer, attention_shapes),
-          "fnet": (fnet, lambda width: {})}
+          "fnet": (fnet, lambda width: {}),
+          "performer": (performer, performer_shapes)}
 
 
 # ---- cases and files ---------------------------------------------------------------------------
@@ -244,6 +272,10 @@ CASES = [
     case("cosformer_n70c4_causal", "cosformer", [70], 4, 1, causal=True, eps=0.01),
     case("fnet_n7c6", "fnet", [7, 4], 6, 2, orthonormal=False),
     case("fnet_n33c16", "fnet", [33, 20, 1], 16, 2),
+    case("performer_n7c6", "performer", [7, 4], 6, 2, random_features=5),
+    case("performer_n33c16_causal", "performer", [33, 20], 16, 2, causal=True, random_features=17),
+    case("performer_n70c4_causal", "performer", [70], 4, 1, causal=True, random_features=6,
+         eps=0.01),
 ]
 
 

@@ -200,6 +200,42 @@ static void parameters_and_unreached_gradients(void **state) {
 }
 
 /* Several runs in flight, each with its own inputs and outputs; unset inputs keep their values. */
+/* Rows of a block are orthogonal, those of two blocks are not; lengths are those of random vectors,
+ * on average the root of the columns; another seed draws others. */
+static void orthogonal_rows(void **state) {
+  (void)state;
+  enum { ROWS = 100, COLUMNS = 24 };
+  static float rows[2][ROWS][COLUMNS];
+  const filtra_parameter_options options = {
+      .init = FILTRA_INIT_ORTHOGONAL, .value = 2.0f, .buffer = true};
+  for (int seed = 0; seed < 2; seed++) {
+    filtra_parameters *params;
+    filtra_graph *g;
+    assert_ok(filtra_parameters_create(test_device(), &params));
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_graph_parameter(g, params, "w", 2, (int64_t[]){ROWS, COLUMNS}, &options);
+    filtra_graph_destroy(&g);
+    assert_ok(filtra_parameters_commit(params, (uint64_t)seed, false));
+    assert_ok(filtra_parameters_get(params, "w", rows[seed][0], ROWS * COLUMNS));
+    filtra_parameters_destroy(&params);
+  }
+  double lengths = 0, between = 0;
+  for (int a = 0; a < ROWS; a++)
+    for (int b = 0; b <= a; b++) {
+      double dot = 0;
+      for (int i = 0; i < COLUMNS; i++)
+        dot += (double)rows[0][a][i] * (double)rows[0][b][i];
+      if (a == b)
+        lengths += sqrt(dot) / ROWS;
+      else if (a / COLUMNS == b / COLUMNS)
+        assert_true(fabs(dot) < 1e-4);
+      else
+        between = fmax(between, fabs(dot));
+    }
+  assert_true(fabs(lengths - 2 * sqrt(COLUMNS)) < 0.5 && between > 1);
+  assert_true(memcmp(rows[0], rows[1], sizeof rows[0]) != 0);
+}
+
 static void runs_overlap(void **state) {
   (void)state;
   filtra_graph *g = new_graph();
@@ -336,6 +372,7 @@ int main(void) {
       cmocka_unit_test(split_gradients),
       cmocka_unit_test(split_and_whole_use_is_an_error),
       cmocka_unit_test(parameters_and_unreached_gradients),
+      cmocka_unit_test(orthogonal_rows),
       cmocka_unit_test(runs_overlap),
       cmocka_unit_test(building_errors_are_sticky),
       cmocka_unit_test(one_tensor_over_the_limit),

@@ -17,7 +17,7 @@ enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 static const char CONVERTER[] = "converter";
 static const char *const MIXERS[] = {"softmax",     "gfsa",        "plaplacian", "agf",
                                      "synvolution", "kernelution", CONVERTER,    "linear",
-                                     "cosformer",   "fnet"};
+                                     "cosformer",   "fnet",        "performer"};
 
 typedef struct toy_batch {
   filtra_batch batch;
@@ -181,7 +181,9 @@ static void ten_step_loss_curve(void **state) {
       {1.345343f, 1.447465f, 1.494163f, 1.516279f, 1.545094f, 1.433135f, 1.387898f, 1.314375f,
        1.292353f, 1.259894f},
       {1.361044f, 1.441738f, 1.442730f, 1.389376f, 1.420140f, 1.351974f, 1.381276f, 1.357858f,
-       1.331566f, 1.292323f}};
+       1.331566f, 1.292323f},
+      {1.399018f, 1.485596f, 1.440324f, 1.381710f, 1.362829f, 1.357302f, 1.447089f, 1.300522f,
+       1.391764f, 1.221399f}};
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
     float losses[STEPS];
     filtra_model *model = make_model(MIXERS[k]);
