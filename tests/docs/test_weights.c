@@ -38,7 +38,8 @@ static const struct {
              {84, "max_length width"},
              {44, "patch patch features"},
              {6, "patches"},
-             {13, "random_features"}};
+             {13, "random_features"},
+             {15, "k"}};
 
 static const char *const MIXERS[] = {"softmax",
                                      "gfsa",
@@ -51,7 +52,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "linear",
                                      "cosformer",
                                      "fnet",
-                                     "{\"name\": \"performer\", \"random_features\": 13}"};
+                                     "{\"name\": \"performer\", \"random_features\": 13}",
+                                     "{\"name\": \"linformer\", \"k\": 15}"};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {

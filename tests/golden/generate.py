@@ -248,10 +248,36 @@ def performer_shapes(width, case):
     return shapes
 
 
+def attend(q, k, v):
+    """softmax(q k^T / sqrt(d)) v."""
+    scale, by_column = 1.0 / math.sqrt(len(q[0])), columns(v)
+    weights = [softmax([dot(query, key) * scale for key in k]) for query in q]
+    return [[dot(row, column) for column in by_column] for row in weights]
+
+
+def linformer(x, p, case):
+    """Wang et al. 2020, equation 7."""
+    mixed = []
+    keys, values = ([row[:len(x)] for row in p[name]] for name in
+                    ("key_projection", "key_projection" if case["options"].get("shared")
+                     else "value_projection"))
+    for q, k, v in attention_heads(x, p, case["heads"]):
+        mixed.append(attend(q, product(keys, k), product(values, v)))
+    return with_output(mixed, p)
+
+
+def linformer_shapes(width, case):
+    shapes = attention_shapes(width)
+    for name in ["key_projection"] + ["value_projection"] * (not case["options"].get("shared")):
+        shapes[name] = [case["options"]["k"], case["max_length"]]
+    return shapes
+
+
 MIXERS = {"linear": (linear_attention, attention_shapes),
           "cosformer": (cosformer, attention_shapes),
           "fnet": (fnet, lambda width: {}),
-          "performer": (performer, performer_shapes)}
+          "performer": (performer, performer_shapes),
+          "linformer": (linformer, linformer_shapes)}
 
 
 # ---- cases and files ---------------------------------------------------------------------------
@@ -276,6 +302,8 @@ CASES = [
     case("performer_n33c16_causal", "performer", [33, 20], 16, 2, causal=True, random_features=17),
     case("performer_n70c4_causal", "performer", [70], 4, 1, causal=True, random_features=6,
          eps=0.01),
+    case("linformer_n7c6", "linformer", [7, 4], 6, 2, k=5, shared=True),
+    case("linformer_n33c16", "linformer", [33, 20], 16, 2, max_length=40, k=9),
 ]
 
 

@@ -194,7 +194,7 @@ static void random_features_estimate_softmax(void **state) {
   double few = distance_from_softmax("{\"name\": \"performer\", \"random_features\": 8}"),
          many = distance_from_softmax("{\"name\": \"performer\", \"random_features\": 4096}");
   print_message("performer: off by %.3f with 8 features, %.4f with 4096\n", few, many);
-  assert_true(many < 0.02 && many < few);
+  assert_true(many < 0.03 && many < 0.5 * few);
 }
 
 int main(void) {

@@ -17,7 +17,7 @@ enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 static const char CONVERTER[] = "converter";
 static const char *const MIXERS[] = {"softmax",     "gfsa",        "plaplacian", "agf",
                                      "synvolution", "kernelution", CONVERTER,    "linear",
-                                     "cosformer",   "fnet",        "performer"};
+                                     "cosformer",   "fnet",        "performer",  "linformer"};
 
 typedef struct toy_batch {
   filtra_batch batch;
@@ -183,7 +183,9 @@ static void ten_step_loss_curve(void **state) {
       {1.361044f, 1.441738f, 1.442730f, 1.389376f, 1.420140f, 1.351974f, 1.381276f, 1.357858f,
        1.331566f, 1.292323f},
       {1.399018f, 1.485596f, 1.440324f, 1.381710f, 1.362829f, 1.357302f, 1.447089f, 1.300522f,
-       1.391764f, 1.221399f}};
+       1.391764f, 1.221399f},
+      {1.364922f, 1.583481f, 1.482335f, 1.403464f, 1.419790f, 1.303053f, 1.472896f, 1.374818f,
+       1.308498f, 1.279054f}};
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
     float losses[STEPS];
     filtra_model *model = make_model(MIXERS[k]);
