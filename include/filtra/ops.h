@@ -220,6 +220,10 @@ FILTRA_API filtra_tensor *filtra_divide(filtra_graph *g, filtra_tensor *a, filtr
 /** scale * x + offset. */
 FILTRA_API filtra_tensor *filtra_affine(filtra_graph *g, filtra_tensor *x, float scale,
                                         float offset);
+/** A dense F32 tensor, every element `value`; no gradient. Whole numbers 1 to n are its cumulative
+ * sum. */
+FILTRA_API filtra_tensor *filtra_constant(filtra_graph *g, int ndim, const int64_t *shape,
+                                          float value);
 /** One of the functions above for every element: the activations, and exp, log and so on. */
 FILTRA_API filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x,
                                           filtra_activation activation);

@@ -24,22 +24,14 @@ filtra_tensor *ft_mask_heads(const ft_scope *scope, const filtra_mixer_input *in
   return filtra_multiply(g, x, filtra_reshape(g, in->mask, 4, shape));
 }
 
-/* Of the shape's elements, made from x's first ones, whatever they are. */
-static filtra_tensor *constant(filtra_graph *g, filtra_tensor *x, const int64_t *shape,
-                               float value) {
-  static const int64_t origin[FILTRA_MAX_DIMS];
-  return filtra_affine(g, filtra_slice(g, x, origin, shape), 0.0f, value);
-}
-
-filtra_tensor *ft_counting(filtra_graph *g, filtra_tensor *mask, int64_t count) {
-  filtra_tensor *ones = constant(g, mask, (int64_t[]){1, count}, 1.0f);
-  return filtra_cumulative_sum(g, filtra_reshape(g, ones, 1, &count), 0, false);
+filtra_tensor *ft_counting(filtra_graph *g, int64_t count) {
+  return filtra_cumulative_sum(g, filtra_constant(g, 1, &count, 1.0f), 0, false);
 }
 
 /* [n,n], 1 where the column is not behind the row: with d = row - column, a whole number,
  * max(d + 1, 0) - max(d, 0). */
-static filtra_tensor *lower_triangle(filtra_graph *g, filtra_tensor *mask, int64_t n) {
-  filtra_tensor *number = ft_counting(g, mask, n);
+static filtra_tensor *lower_triangle(filtra_graph *g, int64_t n) {
+  filtra_tensor *number = ft_counting(g, n);
   filtra_tensor *d = filtra_subtract(g, filtra_reshape(g, number, 2, (int64_t[]){n, 1}),
                                      filtra_reshape(g, number, 2, (int64_t[]){1, n}));
   filtra_tensor *next = filtra_activate(g, filtra_affine(g, d, 1, 1), FILTRA_ACTIVATION_RELU);
@@ -50,7 +42,7 @@ static filtra_tensor *lower_triangle(filtra_graph *g, filtra_tensor *mask, int64
 static filtra_tensor *with_ones(filtra_graph *g, filtra_tensor *v) {
   if (!ft_usable(g, v)) return NULL;
   const int64_t column[] = {v->shape[0], v->shape[1], v->shape[2], 1};
-  return filtra_concat(g, 3, 2, (filtra_tensor *[]){v, constant(g, v, column, 1.0f)});
+  return filtra_concat(g, 3, 2, (filtra_tensor *[]){v, filtra_constant(g, 4, column, 1.0f)});
 }
 
 static filtra_tensor *products(filtra_graph *g, filtra_tensor *k, filtra_tensor *v) {
@@ -63,7 +55,8 @@ static filtra_tensor *cut(filtra_graph *g, filtra_tensor *x, int64_t chunks, int
   const int64_t heads = x->shape[0] * x->shape[1], n = x->shape[2], columns = x->shape[3];
   const int64_t rest[] = {heads, chunks * tokens - n, columns};
   x = filtra_reshape(g, x, 3, (int64_t[]){heads, n, columns});
-  if (rest[1]) x = filtra_concat(g, 1, 2, (filtra_tensor *[]){x, constant(g, x, rest, 0.0f)});
+  if (rest[1])
+    x = filtra_concat(g, 1, 2, (filtra_tensor *[]){x, filtra_constant(g, 3, rest, 0.0f)});
   return filtra_reshape(g, x, 4, (int64_t[]){heads, chunks, tokens, columns});
 }
 
@@ -74,12 +67,11 @@ static filtra_tensor *sums_before(filtra_graph *g, filtra_tensor *own) {
   const int64_t *s = own->shape, origin[4] = {0};
   const int64_t first[] = {s[0], 1, s[2], s[3]}, others[] = {s[0], s[1] - 1, s[2], s[3]};
   filtra_tensor *sums = filtra_cumulative_sum(g, filtra_slice(g, own, origin, others), 1, false);
-  return filtra_concat(g, 1, 2, (filtra_tensor *[]){constant(g, own, first, 0.0f), sums});
+  return filtra_concat(g, 1, 2, (filtra_tensor *[]){filtra_constant(g, 4, first, 0.0f), sums});
 }
 
-static filtra_tensor *causal(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *q,
-                             filtra_tensor *k, filtra_tensor *v) {
-  filtra_graph *g = scope->graph;
+static filtra_tensor *causal(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
+                             filtra_tensor *v) {
   if (!ft_usable(g, q) || !ft_usable(g, v)) return NULL;
   const int64_t n = q->shape[2], tokens = n < CHUNK ? n : CHUNK;
   const int64_t chunks = (n + tokens - 1) / tokens, columns = v->shape[3];
@@ -89,7 +81,7 @@ static filtra_tensor *causal(const ft_scope *scope, const filtra_mixer_input *in
   k = cut(g, k, chunks, tokens);
   v = cut(g, v, chunks, tokens);
   filtra_tensor *weights = filtra_matmul(g, q, k, &(filtra_matmul_options){.transpose_b = true});
-  weights = filtra_multiply(g, weights, lower_triangle(g, in->mask, tokens));
+  weights = filtra_multiply(g, weights, lower_triangle(g, tokens));
   filtra_tensor *y = filtra_matmul(g, weights, v, NULL);
   if (chunks > 1)
     y = filtra_add(g, y, filtra_matmul(g, q, sums_before(g, products(g, k, v)), NULL));
@@ -109,8 +101,7 @@ static filtra_tensor *weighed(const ft_scope *scope, const filtra_mixer_input *i
   if (filtra_scope_pass(scope) == FILTRA_PASS_DECODE)
     sums = filtra_add(g, sums, filtra_scope_state(scope, "sums", 4, state));
   filtra_scope_set_state(scope, "sums", sums);
-  if (in->causal && filtra_scope_pass(scope) != FILTRA_PASS_DECODE)
-    return causal(scope, in, q, k, v);
+  if (in->causal && filtra_scope_pass(scope) != FILTRA_PASS_DECODE) return causal(g, q, k, v);
   return filtra_matmul(g, q, sums, NULL);
 }
 

@@ -11,8 +11,8 @@ filtra_tensor *ft_dense_heads(filtra_graph *g, filtra_tensor *heads);
 filtra_tensor *ft_join_heads(filtra_graph *g, filtra_tensor *heads);
 /** x [B,H,N,F] dense, zeros at padding; as it is in a DECODE pass, where no token is padding. */
 filtra_tensor *ft_mask_heads(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *x);
-/** The numbers 1 to `count`, [count], from a mask [B,N], N >= count; no gradient. */
-filtra_tensor *ft_counting(filtra_graph *g, filtra_tensor *mask, int64_t count);
+/** The numbers 1 to `count`, [count]. */
+filtra_tensor *ft_counting(filtra_graph *g, int64_t count);
 
 /** y_n = sum_m w_nm v_m / (sum_m w_nm + eps), w_nm = q_n . k_m, over real tokens m, or those up to
  * n where the input is causal: q, k [B,H,N,F] features, dense; v [B,H,N,D] any view -> [B,H,N,D],

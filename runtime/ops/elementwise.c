@@ -1,4 +1,4 @@
-/* Element by element: affine, activation; sums over the first axis. */
+/* Element by element: constants, affine, activation; sums over the first axis. */
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -60,6 +60,13 @@ filtra_tensor *filtra_affine(filtra_graph *g, filtra_tensor *x, float scale, flo
   emit_affine(g, "affine", x, y, scale, offset, false);
   const struct affine call = {x, y, scale};
   return ft_tape(g, "affine", affine_backward, &call, sizeof call, 1, &x, 1, &y);
+}
+
+filtra_tensor *filtra_constant(filtra_graph *g, int ndim, const int64_t *shape, float value) {
+  if (!ft_graph_accept(g, FILTRA_OK)) return NULL;
+  filtra_tensor *y = ft_tensor_new(g, "constant", FILTRA_F32, ndim, shape);
+  ft_emit_fill(g, y, value);
+  return y;
 }
 
 /* ---- activation ---- */

@@ -53,7 +53,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "cosformer",
                                      "fnet",
                                      "{\"name\": \"performer\", \"random_features\": 13}",
-                                     "{\"name\": \"linformer\", \"k\": 15}"};
+                                     "{\"name\": \"linformer\", \"k\": 15}",
+                                     "nystrom"};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {

@@ -273,11 +273,50 @@ def linformer_shapes(width, case):
     return shapes
 
 
+def segment_means(rows, count):
+    """Over [j n/m, (j+1) n/m), row i covering [i, i+1)."""
+    size, means = len(rows) / count, []
+    for j in range(count):
+        shares = [max(0.0, min(i + 1, (j + 1) * size) - max(i, j * size)) / size
+                  for i in range(len(rows))]
+        means.append([dot(column, shares) for column in columns(rows)])
+    return means
+
+
+def pseudoinverse(a, iterations):
+    """Xiong et al. 2021, equation 11, with |A|_1 and |A|_inf of this matrix."""
+    def identity_minus(factor, matrix):
+        return [[-x + (factor if i == j else 0.0) for j, x in enumerate(row)]
+                for i, row in enumerate(matrix)]
+
+    norms = largest([total(column) for column in columns(a)]) * largest([total(row) for row in a])
+    z = [[x / norms for x in column] for column in columns(a)]
+    for _ in range(iterations):
+        az = product(a, z)
+        inner = identity_minus(15.0, product(az, identity_minus(7.0, az)))
+        z = [[x * 0.25 for x in row]
+             for row in product(z, identity_minus(13.0, product(az, inner)))]
+    return z
+
+
+def nystrom(x, p, case):
+    """Xiong et al. 2021, equation 13, without the convolution."""
+    options, mixed = case["options"], []
+    for q, k, v in attention_heads(x, p, case["heads"]):
+        scale = 1.0 / math.sqrt(len(q[0]))
+        near, far = segment_means(q, options["landmarks"]), segment_means(k, options["landmarks"])
+        between = [softmax([dot(a, b) * scale for b in far]) for a in near]
+        inverse = pseudoinverse(between, options.get("iterations", 6))
+        mixed.append(attend(q, far, product(inverse, attend(near, k, v))))
+    return with_output(mixed, p)
+
+
 MIXERS = {"linear": (linear_attention, attention_shapes),
           "cosformer": (cosformer, attention_shapes),
           "fnet": (fnet, lambda width: {}),
           "performer": (performer, performer_shapes),
-          "linformer": (linformer, linformer_shapes)}
+          "linformer": (linformer, linformer_shapes),
+          "nystrom": (nystrom, attention_shapes)}
 
 
 # ---- cases and files ---------------------------------------------------------------------------
@@ -304,6 +343,8 @@ CASES = [
          eps=0.01),
     case("linformer_n7c6", "linformer", [7, 4], 6, 2, k=5, shared=True),
     case("linformer_n33c16", "linformer", [33, 20], 16, 2, max_length=40, k=9),
+    case("nystrom_n8c6", "nystrom", [8, 5, 3], 6, 2, landmarks=4, iterations=8),
+    case("nystrom_n33c16", "nystrom", [33, 20], 16, 2, landmarks=6),
 ]
 
 

@@ -244,12 +244,47 @@ static void test_errors(void **state) {
   filtra_graph_destroy(&g);
 }
 
+/* Constants of several shapes, and whole numbers as their sums, beside what has a gradient. */
+static void test_constants(void **state) {
+  (void)state;
+  enum { COUNT = 300 };
+  float values[COUNT], ones[2][1][3][5];
+  filtra_graph *g;
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_tensor *one = filtra_constant(g, 4, (int64_t[]){2, 1, 3, 5}, -0.375f);
+  filtra_tensor *numbers = filtra_constant(g, 1, (int64_t[]){COUNT}, 1);
+  numbers = filtra_cumulative_sum(g, numbers, 0, false);
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  filtra_graph_require_gradient(g, x);
+  filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, numbers));
+  filtra_graph_output(g, one);
+  assert_ok(filtra_graph_backward(g, 1, &y, NULL));
+  filtra_tensor *dx = filtra_graph_output(g, filtra_graph_gradient(g, x));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  memset(values, 0, sizeof values);
+  assert_ok(filtra_graph_set(g, x, values));
+  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_get(g, one, ones));
+  assert_ok(filtra_graph_get(g, dx, values));
+  for (int i = 0; i < 30; i++)
+    assert_true(ones[i / 15][0][i / 5 % 3][i % 5] == -0.375f);
+  for (int i = 0; i < COUNT; i++)
+    assert_true(values[i] == (float)(i + 1));
+  filtra_graph_destroy(&g);
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  assert_null(filtra_constant(g, 5, (int64_t[]){1, 1, 1, 1, 1}, 1));
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "5 dimensions");
+  filtra_graph_destroy(&g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_values_and_gradients),
                                      cmocka_unit_test(test_copy_between_layouts),
                                      cmocka_unit_test(test_fill_pieces_and_integers),
                                      cmocka_unit_test(test_large),
                                      cmocka_unit_test(test_scan),
-                                     cmocka_unit_test(test_errors)};
+                                     cmocka_unit_test(test_errors),
+                                     cmocka_unit_test(test_constants)};
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

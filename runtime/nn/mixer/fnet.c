@@ -14,7 +14,7 @@ static const ft_json_field FIELDS[] = {
 /* Where each sequence ends, [B]: the place of its last real token, counted from 1. */
 static filtra_tensor *lengths(filtra_graph *g, filtra_tensor *mask) {
   if (!ft_usable(g, mask)) return NULL;
-  filtra_tensor *places = filtra_multiply(g, mask, ft_counting(g, mask, mask->shape[1]));
+  filtra_tensor *places = filtra_multiply(g, mask, ft_counting(g, mask->shape[1]));
   return filtra_max(g, places, 1, false);
 }
 

@@ -1,0 +1,98 @@
+/* Nyströmformer (Xiong et al. 2021): softmax attention approximated from m landmarks, means of
+ * segments of queries and keys: softmax(Q K~^T) pinv(softmax(Q~ K~^T)) softmax(Q~ K^T) V
+ * (equation 13); O(n m d). */
+#include "nn/feature_attention.h"
+#include "nn/mixer.h"
+
+#include <math.h>
+
+struct nystrom_options {
+  int64_t landmarks, iterations;
+};
+
+static const ft_json_field FIELDS[] = {
+    FT_JSON_INT_FIELD(struct nystrom_options, landmarks, "landmarks", 64, 1, 1024),
+    FT_JSON_INT_FIELD(struct nystrom_options, iterations, "iterations", 6, 1, 32),
+};
+
+static filtra_tensor *relu(filtra_graph *g, filtra_tensor *x, float offset) {
+  return filtra_activate(g, filtra_affine(g, x, 1.0f, offset), FILTRA_ACTIVATION_RELU);
+}
+
+/* The length of a segment, [B,1,1]: an m-th of the real tokens, as if there were one at least. */
+static filtra_tensor *segment_length(filtra_graph *g, filtra_tensor *mask, int64_t landmarks) {
+  const float share = 1.0f / (float)landmarks;
+  filtra_tensor *others = relu(g, filtra_sum(g, mask, 1, false), -1.0f);
+  return filtra_reshape(g, filtra_affine(g, others, share, share), 3,
+                        (int64_t[]){mask->shape[0], 1, 1});
+}
+
+/* [B,m,N] that takes means over m segments of equal length of a sequence's real tokens. Where a
+ * segment ends within a token, the token counts in both by its shares: real token r covers [r, r+1),
+ * of which min(max(t - r, 0), 1) lie before t. */
+static filtra_tensor *segments(filtra_graph *g, filtra_tensor *mask, int64_t landmarks) {
+  if (!ft_usable(g, mask)) return NULL;
+  const int64_t batch = mask->shape[0], n = mask->shape[1], m = landmarks;
+  const int64_t ends[] = {1, m + 1, 1}, rows[] = {batch, 1, n}, size[] = {batch, m, n};
+  filtra_tensor *length = segment_length(g, mask, m);
+  filtra_tensor *rank = filtra_subtract(g, filtra_cumulative_sum(g, mask, 1, false), mask);
+  filtra_tensor *number = filtra_affine(g, ft_counting(g, m + 1), 1.0f, -1.0f);
+  filtra_tensor *t = filtra_multiply(g, filtra_reshape(g, number, 3, ends), length);
+  filtra_tensor *past = filtra_subtract(g, t, filtra_reshape(g, rank, 3, rows));
+  filtra_tensor *before = filtra_subtract(g, relu(g, past, 0.0f), relu(g, past, -1.0f));
+  filtra_tensor *shares = filtra_subtract(g, filtra_slice(g, before, (int64_t[]){0, 1, 0}, size),
+                                          filtra_slice(g, before, (int64_t[]){0, 0, 0}, size));
+  filtra_tensor *real = filtra_divide(g, filtra_reshape(g, mask, 3, rows), length);
+  return filtra_multiply(g, shares, real);
+}
+
+/* Razavi et al. 2014, as in equation 11: Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4, begun with
+ * A^T / (|A|_1 |A|_inf). Rows of A sum to 1, and so |A|_inf is 1. */
+static filtra_tensor *pseudoinverse(filtra_graph *g, filtra_tensor *a, int64_t iterations) {
+  filtra_tensor *norm = filtra_max(g, filtra_sum(g, a, 2, true), 3, true);
+  filtra_tensor *z = filtra_divide(g, filtra_transpose(g, a, 2, 3), norm);
+  for (int64_t i = 0; i < iterations; i++) {
+    filtra_tensor *az = filtra_matmul(g, a, z, NULL), *once = filtra_matmul(g, z, az, NULL);
+    filtra_tensor *twice = filtra_matmul(g, once, az, NULL);
+    filtra_tensor *thrice = filtra_matmul(g, twice, az, NULL);
+    filtra_tensor *odd =
+        filtra_add(g, filtra_affine(g, z, 3.25f, 0.0f), filtra_affine(g, once, -3.75f, 0.0f));
+    filtra_tensor *even = filtra_subtract(g, filtra_affine(g, twice, 1.75f, 0.0f),
+                                          filtra_affine(g, thrice, 0.25f, 0.0f));
+    z = filtra_add(g, odd, even);
+  }
+  return z;
+}
+
+static filtra_tensor *build(const ft_scope *scope, const void *options,
+                            const filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  (void)auxiliary;
+  const struct nystrom_options *o = options;
+  filtra_graph *g = scope->graph;
+  if (!ft_usable(g, in->x)) return NULL;
+  const int64_t width = ft_columns(in->x);
+  const float scale = 1.0f / sqrtf((float)(width / in->heads));
+  filtra_tensor *qkv[3], *marks[2], *means = segments(g, in->mask, o->landmarks);
+  filtra_chunk(g, filtra_scope_linear(scope, "qkv", in->x, 3 * width, NULL), 3, qkv);
+  ft_observe(scope, "value", qkv[2]);
+  for (int i = 0; i < 2; i++)
+    marks[i] = filtra_split_heads(g, filtra_matmul(g, means, qkv[i], NULL), in->heads);
+  for (int i = 0; i < 3; i++)
+    qkv[i] = filtra_split_heads(g, qkv[i], in->heads);
+  filtra_tensor *weights = filtra_matmul(
+      g, marks[0], marks[1], &(filtra_matmul_options){.transpose_b = true, .scale = scale});
+  filtra_tensor *inverse = pseudoinverse(g, filtra_softmax(g, weights, 3), o->iterations);
+  filtra_tensor *gathered =
+      filtra_attention(g, marks[0], qkv[1], qkv[2], &(filtra_attention_options){.mask = in->mask});
+  filtra_tensor *values = filtra_matmul(g, inverse, gathered, NULL);
+  return filtra_mixer_output(scope, in, filtra_attention(g, qkv[0], marks[1], values, NULL));
+}
+
+const ft_mixer_class ft_mixer_nystrom = {
+    .name = "nystrom",
+    .description = "attention by way of landmarks (Xiong et al. 2021)",
+    .options_size = sizeof(struct nystrom_options),
+    .fields = FIELDS,
+    .field_count = FT_COUNT(FIELDS),
+    .not_causal = "its landmarks are means over all tokens of a sequence",
+    .build = build};
