@@ -47,7 +47,8 @@ typedef enum filtra_pooling {
 /** What to build. Zero means the default given with each field. */
 typedef struct filtra_model_config {
   /** A mixer's name ("softmax", "gfsa", "plaplacian", "agf", "synvolution", "kernelution",
-   * "linear", "cosformer", "fnet", "performer", "linformer", "nystrom", or one that the application registered, see mixer.h) or a JSON object with its options, for example
+   * "linear", "cosformer", "fnet", "performer", "linformer", "nystrom", "flowformer", or one that
+   * the application registered, see mixer.h) or a JSON object with its options, for example
    * {"name": "agf", "K": 5, "a": 2, "b": -1}; docs/config.md lists them. NULL: "softmax". */
   const char *mixer;
   filtra_task task;

@@ -1,5 +1,4 @@
-/* Every mixer from the command line: a short run on ListOps whose loss falls, and a model that
- * `filtra eval` takes. */
+/* Every mixer from the command line: a short run on ListOps whose loss falls. */
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/run.h"
@@ -54,7 +53,6 @@ static void every_mixer_learns_listops(void **state) {
                       cache, test_listops(), mixer, folder, STEPS));
     read_losses(folder, STEPS, &first, &last);
     if (!(last < 0.9 * first)) fail_msg("%s: loss %.3f, then %.3f", mixer, first, last);
-    command(test_text("eval --device cpu --cache-dir %s %s", cache, folder));
   }
 }
 

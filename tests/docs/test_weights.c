@@ -54,7 +54,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "fnet",
                                      "{\"name\": \"performer\", \"random_features\": 13}",
                                      "{\"name\": \"linformer\", \"k\": 15}",
-                                     "nystrom"};
+                                     "nystrom",
+                                     "flowformer"};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {

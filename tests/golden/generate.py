@@ -187,7 +187,7 @@ def weigh_by_features(q, k, v, eps, causal):
 # ---- mixers: x [N,C] of one sequence without padding -> [N,C] ----------------------------------
 
 def linear_attention(x, p, case):
-    """Katharopoulos et al. 2020, equations 4 and 7."""
+    """Katharopoulos et al. 2020."""
     mixed = []
     for q, k, v in attention_heads(x, p, case["heads"]):
         q, k = ([[elu(e) + 1.0 for e in row] for row in rows] for rows in (q, k))
@@ -196,7 +196,7 @@ def linear_attention(x, p, case):
 
 
 def cosformer(x, p, case):
-    """Qin et al. 2022, equation 9: all weights with their cosines."""
+    """Qin et al. 2022: all weights with their cosines."""
     mixed, longest = [], case["max_length"]
     for q, k, v in attention_heads(x, p, case["heads"]):
         q, k = ([[relu(e) for e in row] for row in rows] for rows in (q, k))
@@ -212,7 +212,7 @@ def cosformer(x, p, case):
 
 
 def fnet(x, p, case):
-    """Lee-Thorp et al. 2021, equation 1: the sum over all tokens and channels, and its real part."""
+    """Lee-Thorp et al. 2021: the sum over all tokens and channels, and its real part."""
     size, width = len(x), len(x[0])
     scale = 1.0 / math.sqrt(size * width) if case["options"].get("orthonormal", True) else 1.0
     everything = flat(x)
@@ -222,7 +222,7 @@ def fnet(x, p, case):
 
 
 def performer(x, p, case):
-    """Choromanski et al. 2021, equation 7, with the authors' shift of queries and their eps."""
+    """Choromanski et al. 2021, with the authors' shift of queries and their eps."""
     eps, mixed = case["options"].get("eps", 1e-4), []
     for q, k, v in attention_heads(x, p, case["heads"]):
         scale = len(q[0]) ** -0.25
@@ -256,7 +256,7 @@ def attend(q, k, v):
 
 
 def linformer(x, p, case):
-    """Wang et al. 2020, equation 7."""
+    """Wang et al. 2020."""
     mixed = []
     keys, values = ([row[:len(x)] for row in p[name]] for name in
                     ("key_projection", "key_projection" if case["options"].get("shared")
@@ -311,12 +311,36 @@ def nystrom(x, p, case):
     return with_output(mixed, p)
 
 
+def flowformer(x, p, case):
+    """Wu et al. 2022, with eps and the limit of the authors' code."""
+    eps, mixed, size = case["options"].get("eps", 1e-6), [], len(x)
+
+    def flow(row, others):
+        return dot([e + eps for e in row], [total(column) + eps for column in columns(others)])
+
+    def limit(e):
+        return e if -1.0 <= e.value <= 1.0 else Number(math.copysign(1.0, e.value))
+
+    for q, k, v in attention_heads(x, p, case["heads"]):
+        q, k = ([[sigmoid(e) for e in row] for row in rows] for rows in (q, k))
+        incoming, outgoing = [flow(row, k) for row in q], [flow(row, q) for row in k]
+        sinks = [flow(row, [[e / o for e in key] for key, o in zip(k, outgoing)]) for row in q]
+        sources = [flow(row, [[e / i for e in query] for query, i in zip(q, incoming)])
+                   for row in k]
+        shares = [s * float(size) for s in softmax([limit(e) for e in sources])]
+        values = columns([[e * s for e in row] for row, s in zip(v, shares)])
+        mixed.append([[dot([dot(query, key) for key in k], column) / i * sigmoid(sink)
+                       for column in values] for query, i, sink in zip(q, incoming, sinks)])
+    return with_output(mixed, p)
+
+
 MIXERS = {"linear": (linear_attention, attention_shapes),
           "cosformer": (cosformer, attention_shapes),
           "fnet": (fnet, lambda width: {}),
           "performer": (performer, performer_shapes),
           "linformer": (linformer, linformer_shapes),
-          "nystrom": (nystrom, attention_shapes)}
+          "nystrom": (nystrom, attention_shapes),
+          "flowformer": (flowformer, attention_shapes)}
 
 
 # ---- cases and files ---------------------------------------------------------------------------
@@ -345,6 +369,8 @@ CASES = [
     case("linformer_n33c16", "linformer", [33, 20], 16, 2, max_length=40, k=9),
     case("nystrom_n8c6", "nystrom", [8, 5, 3], 6, 2, landmarks=4, iterations=8),
     case("nystrom_n33c16", "nystrom", [33, 20], 16, 2, landmarks=6),
+    case("flowformer_n7c6", "flowformer", [7, 4, 1], 6, 2, eps=0.01),
+    case("flowformer_n33c16", "flowformer", [33, 20], 16, 2),
 ]
 
 

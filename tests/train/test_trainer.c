@@ -17,7 +17,7 @@ enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 static const char CONVERTER[] = "converter";
 static const char *const MIXERS[] = {
     "softmax", "gfsa",      "plaplacian", "agf",       "synvolution", "kernelution", CONVERTER,
-    "linear",  "cosformer", "fnet",       "performer", "linformer",   "nystrom"};
+    "linear",  "cosformer", "fnet",       "performer", "linformer",   "nystrom",     "flowformer"};
 
 typedef struct toy_batch {
   filtra_batch batch;
@@ -187,7 +187,9 @@ static void ten_step_loss_curve(void **state) {
       {1.364922f, 1.583481f, 1.482335f, 1.403464f, 1.419790f, 1.303053f, 1.472896f, 1.374818f,
        1.308498f, 1.279054f},
       {1.392272f, 1.432262f, 1.427055f, 1.488660f, 1.444548f, 1.390336f, 1.367633f, 1.339718f,
-       1.351359f, 1.271194f}};
+       1.351359f, 1.271194f},
+      {1.379169f, 1.461331f, 1.468707f, 1.435274f, 1.437924f, 1.342677f, 1.462427f, 1.309119f,
+       1.319430f, 1.215206f}};
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
     float losses[STEPS];
     filtra_model *model = make_model(MIXERS[k]);

@@ -1,5 +1,5 @@
 /* cosFormer (Qin et al. 2022): weights max(q, 0) . max(k, 0) cos(pi/2 (n - m)/M), which Ptolemy's
- * theorem takes apart into features of n and of m (equation 10); O(n d^2). M is the longest
+ * theorem takes apart into features of n and of m; O(n d^2). M is the longest
  * sequence that the model takes, so that a token's weight follows from its distance alone. */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"

@@ -16,14 +16,14 @@ static const ft_json_field FIELDS[] = {
     FT_JSON_FLOAT_FIELD(struct performer_options, eps, "eps", 1e-4, 1e-12, 1.0),
 };
 
-/* d ln d of them estimate a head's attention well (theorem 4). */
+/* Of the order of d ln d estimate a head's attention well, whatever the length. */
 static int64_t feature_count(const struct performer_options *o, int64_t head_width) {
   double d = (double)head_width;
   if (o->features) return o->features;
   return head_width > 2 ? (int64_t)ceil(d * log(d)) : head_width;
 }
 
-/* w_r . x - |x|^2 / 2 for x / d^(1/4): the logarithms of the features (equation 7). */
+/* w_r . x - |x|^2 / 2 for x / d^(1/4): the logarithms of the features. */
 static filtra_tensor *logarithms(filtra_graph *g, filtra_tensor *heads, filtra_tensor *directions) {
   filtra_tensor *x = ft_dense_heads(g, heads);
   if (!ft_usable(g, x)) return NULL;
