@@ -197,16 +197,39 @@ static filtra_status check_target(const char *context, const ft_model_options *o
                  context, TASKS[o->task]);
 }
 
+static filtra_status refuse_head(const char *context, const char *key, const char *why) {
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" has no effect %s; leave it out, or at its default",
+                 context, key, why);
+}
+
+/* Keys of a head that is not there must have their defaults, which files with all keys give, too. */
+static filtra_status check_head(const char *context, const ft_model_options *o,
+                                const ft_model_options *usual) {
+  bool language = o->task == FT_TASK_LANGUAGE_MODEL;
+  const char *why = language ? "in task \"language_model\", which predicts at every token by one "
+                               "linear layer"
+                             : "with \"head\" linear";
+  if (language && o->pooling != FILTRA_POOLING_MEAN) return refuse_head(context, "pooling", why);
+  if (language && o->head != FT_HEAD_MLP) return refuse_head(context, "head", why);
+  if (!language && o->head == FT_HEAD_MLP) return FILTRA_OK;
+  if (o->head_width != usual->head_width) return refuse_head(context, "head_width", why);
+  if (o->head_activation != usual->head_activation)
+    return refuse_head(context, "head_activation", why);
+  return FILTRA_OK;
+}
+
 filtra_status ft_model_options_finish(const char *context, ft_model_options *o) {
   if (o->task == FT_TASK_AUTO) o->task = FT_TASK_CLASSIFICATION;
   if (!o->max_length) o->max_length = o->patch ? o->image_height * o->image_width : 2048;
   bool converter = o->block == FT_BLOCK_CONVERTER;
   if (!o->ffn_width) o->ffn_width = (converter ? 4 : 2) * o->width;
-  if (!o->head_width) o->head_width = converter ? o->width : o->ffn_width;
+  const ft_model_options usual = {.head_width = converter ? o->width : o->ffn_width,
+                                  .head_activation = converter ? FILTRA_ACTIVATION_LEAKY_RELU
+                                                               : FILTRA_ACTIVATION_RELU};
+  if (!o->head_width) o->head_width = usual.head_width;
   if (o->activation == ACTIVATION_AUTO)
     o->activation = converter ? FILTRA_ACTIVATION_SOFTPLUS : FILTRA_ACTIVATION_GELU;
-  if (o->head_activation == ACTIVATION_AUTO)
-    o->head_activation = converter ? FILTRA_ACTIVATION_LEAKY_RELU : FILTRA_ACTIVATION_RELU;
+  if (o->head_activation == ACTIVATION_AUTO) o->head_activation = usual.head_activation;
   if (o->embedding_init == 0.0f)
     o->embedding_init = converter ? 1.0f / sqrtf((float)o->max_length) : 0.02f;
   if (o->target_scale == 0.0f) o->target_scale = 1.0f;
@@ -214,7 +237,8 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *o) 
   FT_TRY(check_image(context, o));
   FT_TRY(check_block(context, o));
   FT_TRY(check_target(context, o));
-  return check_task(context, o);
+  FT_TRY(check_task(context, o));
+  return check_head(context, o, &usual);
 }
 
 json_t *ft_model_options_write(const ft_model_options *o) {

@@ -36,6 +36,27 @@ static filtra_status read_options(const json_t *object, const char *context, ft_
   return status;
 }
 
+/* An option that has no effect must have its default, which files with all options give, too. */
+static filtra_status refuse_idle(const ft_mixer *mixer, const char *context) {
+  const ft_mixer_class *kind = mixer->kind;
+  filtra_status status = FILTRA_OK;
+  if (!kind->idle) return FILTRA_OK;
+  ft_mixer fallback = {.kind = kind};
+  FT_TRY(read_options(NULL, context, &fallback));
+  json_t *given = ft_mixer_write(mixer), *usual = ft_mixer_write(&fallback);
+  if (!given || !usual) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  for (size_t i = 0; i < kind->field_count && !status; i++) {
+    const char *name = kind->fields[i].name, *reason = kind->idle(mixer->options, name);
+    if (reason && !json_equal(json_object_get(given, name), json_object_get(usual, name)))
+      status = ft_fail(FILTRA_ERROR_INPUT,
+                       "%s: mixer \"%s\": \"%s\" has no effect %s; leave it out, or at its default",
+                       context, kind->name, name, reason);
+  }
+  json_decref(given);
+  json_decref(usual);
+  return status;
+}
+
 filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *out) {
   const json_t *object = json_is_object(json) ? json : NULL;
   const json_t *name = object ? json_object_get(object, "name") : json;
@@ -45,7 +66,8 @@ filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *o
                    context);
   if (json) out->kind = ft_mixer_find(json_string_value(name));
   if (!out->kind) return fail_unknown(json_string_value(name), context);
-  return read_options(object, context, out);
+  FT_TRY(read_options(object, context, out));
+  return refuse_idle(out, context);
 }
 
 void filtra_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *qkv[3]) {

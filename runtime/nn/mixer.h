@@ -35,9 +35,12 @@ typedef struct ft_mixer_class {
   size_t options_size;         /* at most FT_MIXER_OPTIONS */
   const ft_json_field *fields; /* the options in configuration files */
   size_t field_count;          /* below FT_MIXER_FIELDS */
-  const char *not_causal;      /* why it cannot be causal, as a clause; NULL: it can */
-  const char *not_decoded;     /* why it cannot go on token by token; NULL: it can */
-  void *context;               /* for filtra_mixer_input */
+  /* Why the options leave that one without effect, as in "with \"variant\" uv"; NULL: it has one.
+   * NULL: all have. */
+  const char *(*idle)(const void *options, const char *name);
+  const char *not_causal;  /* why it cannot be causal, as a clause; NULL: it can */
+  const char *not_decoded; /* why it cannot go on token by token; NULL: it can */
+  void *context;           /* for filtra_mixer_input */
   const ft_mixer_coefficients *coefficients; /* those that exist with given options */
   size_t coefficient_count;
   const ft_mixer_filter *filter; /* NULL: none */

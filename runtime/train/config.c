@@ -81,6 +81,11 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
   if (out->warmup_steps && out->warmup_epochs > 0.0f)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: give \"warmup_steps\" or \"warmup_epochs\", not both",
                    context);
+  if (out->schedule == FILTRA_SCHEDULE_ONE_CYCLE && out->beta1 != 0.9f)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"beta1\" has no effect with \"schedule\" one_cycle, which moves it; leave "
+                   "it out, or at its default",
+                   context);
   if (!out->steps && !out->epochs) out->epochs = 10;
   int ranks;
   float share;

@@ -11,12 +11,13 @@
 
 enum { MAX_ROWS = 128, MAX_TEXT = 160 };
 
-#define SIZES .layers = 1, .heads = 3, .width = 12, .ffn_width = 10, .head_width = 14, .classes = 5
+#define SIZES .layers = 1, .heads = 3, .width = 12, .ffn_width = 10, .classes = 5
 #define TEXT  .vocabulary = 9, .max_length = 7, SIZES
+#define HEAD  .head_width = 14
 #define IMAGE .features = 11, .image_height = 4, .image_width = 6, .patch = 2, SIZES
 
 /* All different, so that a number in a shape says which key it comes from. */
-static const filtra_model_config BASE = {TEXT};
+static const filtra_model_config BASE = {TEXT, HEAD};
 static const struct {
   int64_t value;
   const char *name;
@@ -45,8 +46,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "gfsa",
                                      "plaplacian",
                                      "{\"name\": \"agf\", \"K\": 1}",
-                                     "{\"name\": \"agf\", \"K\": 1, \"variant\": \"uv\"}",
-                                     "{\"name\": \"agf\", \"K\": 1, \"variant\": \"svd\"}",
+                                     "{\"name\": \"agf\", \"variant\": \"uv\"}",
+                                     "{\"name\": \"agf\", \"variant\": \"svd\"}",
                                      "synvolution",
                                      "{\"name\": \"kernelution\", \"K\": 1}",
                                      "linear",
@@ -59,17 +60,18 @@ static const char *const MIXERS[] = {"softmax",
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {
-    {.task = FILTRA_TASK_PAIR_CLASSIFICATION, TEXT},
-    {.task = FILTRA_TASK_REGRESSION, TEXT},
+    {.task = FILTRA_TASK_PAIR_CLASSIFICATION, TEXT, HEAD},
+    {.task = FILTRA_TASK_REGRESSION, TEXT, HEAD},
     {.task = FILTRA_TASK_LANGUAGE_MODEL, TEXT},
     {.pooling = FILTRA_POOLING_CLASS_TOKEN, .linear_head = true, TEXT},
-    {.pooling = FILTRA_POOLING_FLATTEN, TEXT},
-    {.features = 11, .max_length = 7, SIZES},
-    {IMAGE},
+    {.pooling = FILTRA_POOLING_FLATTEN, TEXT, HEAD},
+    {.features = 11, .max_length = 7, SIZES, HEAD},
+    {IMAGE, HEAD},
     {.mixer = "{\"name\": \"kernelution\", \"K\": 1}",
      .converter = true,
      .positions = FILTRA_POSITIONS_RECURRENT,
-     TEXT},
+     TEXT,
+     HEAD},
 };
 
 /* The start of a parameter's row: | `name` | [shape] | */

@@ -373,6 +373,26 @@ static void models_without_a_meaning(void **state) {
       {{.target_scale = -1.0f, .task = FILTRA_TASK_REGRESSION, TEXT}, "\"target_scale\" is -1"},
       {{.target_mean = 1.0f, SERIES}, "are for task \"regression\", not \"classification\""},
       {{.mixer = "{\"name\": 3}", SERIES}, "\"mixer\""},
+      /* Keys and options without effect. */
+      {{.mixer = "{\"name\": \"agf\", \"variant\": \"uv\", \"K\": 3}", SERIES},
+       "\"K\" has no effect with a \"variant\" other than filter"},
+      {{.mixer = "{\"name\": \"agf\", \"variant\": \"svd\", \"a\": 3}", SERIES},
+       "\"a\" has no effect with a \"variant\""},
+      {{.mixer = "{\"name\": \"agf\", \"basis\": \"legendre\", \"b\": 3}", SERIES},
+       "\"b\" has no effect with a \"basis\" other than jacobi"},
+      {{.mixer = "{\"name\": \"kernelution\", \"lanczos_m\": 5}", SERIES},
+       "\"lanczos_m\" has no effect with a \"kernel\" other than lanczos"},
+      {{.mixer = "{\"name\": \"kernelution\", \"kernel\": \"fejer\", \"wang_a\": 3}", SERIES},
+       "\"wang_a\" has no effect"},
+      {{.linear_head = true, .head_width = 9, SERIES},
+       "\"head_width\" has no effect with \"head\" linear"},
+      {{.linear_head = true, .head_activation = FILTRA_ACTIVATION_TANH, SERIES},
+       "\"head_activation\" has no effect"},
+      {{.task = FILTRA_TASK_LANGUAGE_MODEL, .pooling = FILTRA_POOLING_FIRST, TEXT},
+       "\"pooling\" has no effect in task \"language_model\""},
+      {{.task = FILTRA_TASK_LANGUAGE_MODEL, .linear_head = true, TEXT}, "\"head\" has no effect"},
+      {{.task = FILTRA_TASK_LANGUAGE_MODEL, .head_width = 9, TEXT},
+       "\"head_width\" has no effect in task"},
   };
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {
     filtra_model *model;

@@ -213,6 +213,8 @@ static void test_configurations(void **state) {
       {", \"learning_rate\": -1e-3", "\"learning_rate\" is -0.001"},
       {", \"learning_rate\": true", "\"learning_rate\" must be a number"},
       {", \"beta1\": 0", "\"beta1\" is 0"},
+      {", \"beta1\": 0.8, \"schedule\": \"one_cycle\"",
+       "\"beta1\" has no effect with \"schedule\""},
       {", \"truncate\": 1", "\"truncate\" must be true or false"},
       {", \"norm\": \"middle\"", "\"norm\" must be one of pre, post"},
       {", \"schedule\": 3", "constant, linear, cosine, one_cycle"},

@@ -71,12 +71,15 @@ static filtra_status read_agf_mixer(const golden *c, const char *prefix, double 
   snprintf(theta, sizeof theta, "%stheta_raw", prefix);
   FT_TRY(read_agf(c, &s));
   *variant = s.variant;
-  int order = s.variant == FILTRA_AGF_FILTER ? (int)golden_dim(c, theta, 0) - 1 : 0;
-  json_t *json = json_pack("{ss si sf sf ss ss ss ss sb sf}", "name", "agf", "K", order, "a",
-                           golden_number(c, "a", 1.0), "b", golden_number(c, "b", 1.0), "basis",
-                           BASES[s.basis], "rho", RHOS[s.rho], "theta", MIXER_THETAS[s.theta],
-                           "variant", MIXER_VARIANTS[s.variant], "symmetric_domain", s.domain,
-                           "ortho_weight", ortho_weight);
+  json_t *json = json_pack("{ss ss ss sf}", "name", "agf", "rho", RHOS[s.rho], "variant",
+                           MIXER_VARIANTS[s.variant], "ortho_weight", ortho_weight);
+  if (s.variant == FILTRA_AGF_FILTER)
+    json = ft_json_join(json, json_pack("{si ss ss sb}", "K", (int)golden_dim(c, theta, 0) - 1,
+                                        "basis", BASES[s.basis], "theta", MIXER_THETAS[s.theta],
+                                        "symmetric_domain", s.domain));
+  if (s.variant == FILTRA_AGF_FILTER && s.basis == FILTRA_BASIS_JACOBI)
+    json = ft_json_join(json, json_pack("{sf sf}", "a", golden_number(c, "a", 1.0), "b",
+                                        golden_number(c, "b", 1.0)));
   if (!json) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   filtra_status status = ft_mixer_read(json, c->path, mixer);
   json_decref(json);

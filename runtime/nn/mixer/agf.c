@@ -4,6 +4,7 @@
 #include "nn/mixer.h"
 
 #include <math.h>
+#include <string.h>
 
 struct agf_options {
   int64_t order;
@@ -30,6 +31,18 @@ static const ft_json_field FIELDS[] = {
     FT_JSON_BOOL_FIELD(struct agf_options, symmetric, "symmetric_domain", false),
     FT_JSON_FLOAT_FIELD(struct agf_options, ortho, "ortho_weight", 0.01, 0.0, 1e3),
 };
+
+/* The ablations have no polynomial, and only Jacobi's have parameters. */
+static const char *idle(const void *options, const char *name) {
+  static const char *const FILTERS[] = {"K", "basis", "a", "b", "theta", "symmetric_domain"};
+  const struct agf_options *o = options;
+  const bool of_basis = !strcmp(name, "a") || !strcmp(name, "b");
+  if (of_basis && o->variant == FILTRA_AGF_FILTER && o->basis != FILTRA_BASIS_JACOBI)
+    return "with a \"basis\" other than jacobi";
+  for (size_t i = 0; i < FT_COUNT(FILTERS) && o->variant != FILTRA_AGF_FILTER; i++)
+    if (!strcmp(name, FILTERS[i])) return "with a \"variant\" other than filter";
+  return NULL;
+}
 
 /* Raw theta starts at 0: g = 1 at first with theta_0 fixed, g = 0 otherwise (theta learns first,
  * since its gradient does not vanish there). */
@@ -106,5 +119,6 @@ const ft_mixer_class ft_mixer_agf = {
     .coefficients = COEFFICIENTS,
     .coefficient_count = FT_COUNT(COEFFICIENTS),
     .filter = &FILTER,
+    .idle = idle,
     .not_causal = "its V is normalised over all tokens of a sequence",
     .build = build};

@@ -2,6 +2,8 @@
  * polynomial with damping against Gibbs oscillations (kernel polynomial method); O(n d). */
 #include "nn/converter.h"
 
+#include <string.h>
+
 struct kernelution_options {
   ft_transform_options transform;
   int64_t order; /* K */
@@ -24,6 +26,18 @@ static const ft_json_field FIELDS[] = {
     FT_JSON_FLOAT_FIELD(struct kernelution_options, loss_weight, "kernel_polynomial_weight", 0.001,
                         0.0, 0.999),
     FT_TRANSFORM_FIELDS(struct kernelution_options)};
+
+/* Numbers of one damping among the seven. */
+static const char *idle(const void *options, const char *name) {
+  const struct kernelution_options *o = options;
+  if (!strcmp(name, "lanczos_m") && o->kernel != FILTRA_GIBBS_LANCZOS)
+    return "with a \"kernel\" other than lanczos";
+  if (!strcmp(name, "lorentz_xi") && o->kernel != FILTRA_GIBBS_LORENTZ)
+    return "with a \"kernel\" other than lorentz";
+  if (!strncmp(name, "wang_", 5) && o->kernel != FILTRA_GIBBS_WANG)
+    return "with a \"kernel\" other than wang";
+  return NULL;
+}
 
 static filtra_status damping(const struct kernelution_options *o, float *factors) {
   filtra_gibbs_options options = {.lanczos_m = o->lanczos_m,
@@ -102,6 +116,7 @@ const ft_mixer_class ft_mixer_kernelution = {
     .options_size = sizeof(struct kernelution_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
+    .idle = idle,
     .coefficients = COEFFICIENTS,
     .coefficient_count = FT_COUNT(COEFFICIENTS),
     .filter = &FILTER,

@@ -1,5 +1,5 @@
-/* Linformer (Wang et al. 2020): attention to k mixtures of a sequence's keys and values, learned for
- * each position; O(n k d). */
+/* Linformer (Wang et al. 2020): attention to k mixtures of a sequence's keys and values, learned
+ * for each position; O(n k d). */
 #include "nn/mixer.h"
 
 #include <math.h>

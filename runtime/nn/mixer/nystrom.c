@@ -28,8 +28,8 @@ static filtra_tensor *segment_length(filtra_graph *g, filtra_tensor *mask, int64
 }
 
 /* [B,m,N] that takes means over m segments of equal length of a sequence's real tokens. Where a
- * segment ends within a token, the token counts in both by its shares: real token r covers [r, r+1),
- * of which min(max(t - r, 0), 1) lie before t. */
+ * segment ends within a token, the token counts in both by its shares: real token r covers
+ * [r, r+1), of which min(max(t - r, 0), 1) lie before t. */
 static filtra_tensor *segments(filtra_graph *g, filtra_tensor *mask, int64_t landmarks) {
   if (!ft_usable(g, mask)) return NULL;
   const int64_t batch = mask->shape[0], n = mask->shape[1], m = landmarks;
