@@ -20,6 +20,7 @@
  *                  mean 0 and deviation 1 over all steps of the training split, held-out samples
  *                  not among them. Missing values ('?', NaN) lie on the line between their
  *                  neighbours; a feature that is missing throughout a series is 0 there.
+ *                  Lines that begin with # or % are comments
  *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to _5.bin and
  *                  test_batch.bin (any of them), or one such file. The last tenth of the training
  *                  images is the validation split

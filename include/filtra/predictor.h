@@ -98,10 +98,11 @@ FILTRA_API filtra_status filtra_predictor_run(filtra_predictor *predictor, size_
                                               const filtra_request *requests,
                                               filtra_prediction *predictions);
 /** Answers the samples of a batch, as loaders make them of data that are read as the model's were:
- * predictions [batch->count]; probabilities [batch->count, info.outputs], NULL: not wanted. Fails
- * with ARGUMENT of a language model. Thread-safe. */
+ * predictions [batch->count]; logits and probabilities [batch->count, info.outputs], NULL: not
+ * wanted. Fails with ARGUMENT of a language model. Thread-safe. */
 FILTRA_API filtra_status filtra_predictor_batch(filtra_predictor *predictor,
-                                                const filtra_batch *batch, float *probabilities,
+                                                const filtra_batch *batch, float *logits,
+                                                float *probabilities,
                                                 filtra_prediction *predictions);
 /** Begins to answer and returns while the device works; waits where two batches are under way.
  * *ticket is to be collected, once. Fails with INPUT, naming the request by its index, for one that

@@ -165,7 +165,7 @@ static filtra_status read_sample(ts_reader *r) {
 
 static filtra_status read_line(ts_reader *r) {
   const char *line = r->lines.line;
-  if (*line == '#' || !line[strspn(line, " \t")]) return FILTRA_OK;
+  if (*line == '#' || *line == '%' || !line[strspn(line, " \t")]) return FILTRA_OK;
   if (!r->header.complete) return ft_ts_header_line(&r->header, line, r->labels);
   return read_sample(r);
 }

@@ -493,22 +493,24 @@ filtra_status filtra_predictor_run(filtra_predictor *predictor, size_t count,
 }
 
 filtra_status filtra_predictor_batch(filtra_predictor *predictor, const filtra_batch *batch,
-                                     float *probabilities, filtra_prediction *predictions) {
+                                     float *logits, float *probabilities,
+                                     filtra_prediction *predictions) {
   FT_NEED(predictor, batch, predictions);
   const filtra_predictor *p = predictor;
   size_t outputs = (size_t)p->info.outputs;
   if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: of batches of text, filtra_model_predict "
                                           "gives a language model's logits at every token");
-  float *logits = ft_calloc(batch->size, outputs * sizeof *logits);
-  if (!logits) return FILTRA_ERROR_HOST_MEMORY;
+  float *results = ft_calloc(batch->size, outputs * sizeof *results);
+  if (!results) return FILTRA_ERROR_HOST_MEMORY;
   ft_device_lock(p->model->device);
   if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
-  filtra_status status = filtra_model_predict(p->model, batch, logits);
+  filtra_status status = filtra_model_predict(p->model, batch, results);
   ft_device_unlock(p->model->device);
   for (size_t i = 0; i < batch->count && !status; i++)
     predictions[i] =
-        prediction_of(p, logits + i * outputs, probabilities ? probabilities + i * outputs : NULL);
-  free(logits);
+        prediction_of(p, results + i * outputs, probabilities ? probabilities + i * outputs : NULL);
+  if (logits && !status) memcpy(logits, results, batch->count * outputs * sizeof *logits);
+  free(results);
   return status;
 }

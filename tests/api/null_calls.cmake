@@ -10,6 +10,7 @@ set(optional
     filtra_listops_generate:options filtra_optimizer_create:options
     filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data
     filtra_predictor_create:options filtra_predictor_create_memory:options
+    filtra_predictor_batch:logits
     filtra_predictor_batch:probabilities filtra_run_create_predictor:options
     filtra_run_open_data:path filtra_sample_token:options filtra_trainer_create:options
     filtra_trainer_finish:metrics filtra_trainer_step:metrics)

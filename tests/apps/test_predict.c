@@ -4,6 +4,7 @@
 #include "support/run.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +59,38 @@ static void classes_of_lines(void **state) {
   assert_non_null(strstr(output, "standard input:2: the character '?' U+003F at column 4"));
   assert_non_null(strstr(output, "\tgood\n"));
   assert_non_null(strstr(output, "\tagain\n"));
+}
+
+/* The logits of two classes, from whose difference the probability follows, for lines and samples. */
+static void check_logits(float probability, float first, float second) {
+  assert_true(first != second);
+  assert_float_equal(probability, 1 / (1 + exp(-fabs((double)first - (double)second))), 6e-4);
+}
+
+static void logits(void **state) {
+  (void)state;
+  float probability, first, second;
+  const char *run = make_run("a.csv", CLASSES, "");
+  assert_code(predict(run, "bad words\\n", "--logits"), 0);
+  assert_int_equal(sscanf(output, "%*s\t%f\t%f,%f\tbad words\n", &probability, &first, &second), 3);
+  check_logits(probability, first, second);
+  assert_code(predict(run, "", "--split train --logits"), 0);
+  assert_int_equal(sscanf(output, "0\t%*s\t%f\t%f,%f\t", &probability, &first, &second), 3);
+  check_logits(probability, first, second);
+  assert_code(predict(run, "bad words\\n", "--logits --json"), 0);
+  json_t *root = json_loads(output, 0, NULL);
+  const json_t *entry = json_array_get(json_object_get(root, "predictions"), 0);
+  const json_t *list = json_object_get(entry, "logits");
+  const json_t *chances = json_object_get(entry, "probabilities");
+  int best = (int)json_integer_value(json_object_get(entry, "class"));
+  assert_int_equal(json_array_size(list), 2);
+  check_logits((float)json_real_value(json_array_get(chances, (size_t)best)),
+               (float)json_real_value(json_array_get(list, (size_t)best)),
+               (float)json_real_value(json_array_get(list, (size_t)!best)));
+  json_decref(root);
+  run = make_run("a.csv", "smiles,value\nCC,0.5\nCO,1.5\nOC,-2.5\nCCO,3\n", "");
+  assert_code(predict(run, "CCO\\n", "--logits"), 2);
+  assert_non_null(strstr(output, "--logits is of classes"));
 }
 
 static void longer_texts(void **state) {
@@ -161,7 +194,7 @@ int main(void) {
       cmocka_unit_test(classes_of_lines),   cmocka_unit_test(longer_texts),
       cmocka_unit_test(values_of_lines),    cmocka_unit_test(pairs),
       cmocka_unit_test(runs_without_texts), cmocka_unit_test(samples_of_data),
-      cmocka_unit_test(samples_of_series),
+      cmocka_unit_test(samples_of_series),  cmocka_unit_test(logits),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -195,10 +195,10 @@ static void test_headers(void **state) {
   (void)state;
   static const char *const good[] = {
       "@classLabel true 1 2\n@data\n1,2:1\n3:2\n",
-      "@data\n1,2:yes\n3:no\n", /* classes from the samples */
+      "% comment\n@data\n1,2:yes\n3:no\n", /* classes from the samples */
       "@classlabel TRUE\n@DATA\n1,2:yes\n3:no",
       "@problemName a b c\n@whatever\n@univariate true\n@seriesLength 9\n@classLabel true x\n"
-      "@data\n\n# comment\n1,2: x \n",
+      "@data\n\n# comment\n% another\n1,2: x \n",
       "\xef\xbb\xbf@problemName x\r\n@classLabel true x y\r\n@data\r\n 1, 2:x\r\n1:y\r\n",
       "@equalLength true\n@seriesLength 2\n@univariate false\n@classLabel true "
       "x\n@data\n1,2:3,4:x\n",

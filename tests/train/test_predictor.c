@@ -174,7 +174,9 @@ static void pixels_are_read_as_the_data_are(void **state) {
     assert_memory_equal(got, want, sizeof got);
     filtra_prediction answer;
     float probabilities[10];
-    assert_ok(filtra_predictor_batch(p, &batch, probabilities, &answer));
+    memset(got, 0, sizeof got);
+    assert_ok(filtra_predictor_batch(p, &batch, got, probabilities, &answer));
+    assert_memory_equal(got, want, sizeof got);
     assert_true(answer.probability == probabilities[answer.label]);
     assert_string_equal(answer.name, filtra_dataset_class_name(data, (uint32_t)answer.label));
     assert_int_equal(answer.label, ask(p, request).label);

@@ -14,7 +14,7 @@
 typedef struct predict_arguments {
   filtra_device_options device;
   const char *run, *input, *data, *split;
-  bool json;
+  bool json, logits;
 } predict_arguments;
 
 /* What predictions become: lines, or with --json entries of a list. */
@@ -22,9 +22,10 @@ typedef struct printer {
   filtra_run *run;
   filtra_predictor *predictor;
   const filtra_predictor_info *info;
-  json_t *predictions;  /* NULL: lines */
-  float *probabilities; /* [outputs] of a line */
-  bool bad;             /* a line could not be answered, which was said */
+  json_t *predictions; /* NULL: lines */
+  bool logits;         /* shown, too */
+  float *numbers;      /* of a line: probabilities [outputs], then logits [outputs] */
+  bool bad;            /* a line could not be answered, which was said */
 } printer;
 
 static void print_help(void) {
@@ -38,6 +39,7 @@ static void print_help(void) {
          "  --data PATH        samples of a data set instead: prints the sample's number, what is\n"
          "                     predicted, its probability, and what the data say\n"
          "  --split NAME       of these data, or of the run's own: train, val or test (default)\n"
+         "  --logits           the logits of all classes, too, behind the probability\n"
          "  --json             print one JSON object\n%s",
          device_options_help);
 }
@@ -55,24 +57,36 @@ static bool is_value(const printer *p) {
   return p->info->task == FILTRA_TASK_REGRESSION;
 }
 
-/* Class and probability, or the number. */
-static void print_prediction(const printer *p, const filtra_prediction *made) {
+/* Class, probability and, if they are wanted, the logits with commas between, or the number.
+ * `numbers`: [2, outputs], as a line's. */
+static void print_prediction(const printer *p, const filtra_prediction *made,
+                             const float *numbers) {
+  const int64_t outputs = p->info->outputs;
   if (is_value(p))
     printf("%.6g", (double)made->value);
   else
     printf("%s\t%.3f", class_name(p, made->label), (double)made->probability);
+  for (int64_t i = 0; i < outputs && p->logits; i++)
+    printf("%c%.6g", i ? ',' : '\t', (double)numbers[outputs + i]);
+}
+
+static json_t *list_of(const float *numbers, int64_t count) {
+  json_t *list = json_array();
+  for (int64_t i = 0; i < count && list; i++)
+    json_array_append_new(list, json_real(ft_shortest(numbers[i])));
+  return list;
 }
 
 /* The same into an object, which is taken over. */
 static filtra_status keep_prediction(printer *p, json_t *object, const filtra_prediction *made,
-                                     const float *probabilities) {
-  bool value = is_value(p);
-  json_t *list = value ? NULL : json_array();
-  for (int64_t i = 0; i < p->info->outputs && list; i++)
-    json_array_append_new(list, json_real(ft_shortest(probabilities[i])));
-  json_t *more = value ? json_pack("{sf}", "value", ft_shortest(made->value))
-                       : json_pack("{sI ss so}", "class", (json_int_t)made->label, "name",
-                                   class_name(p, made->label), "probabilities", list);
+                                     const float *numbers) {
+  const int64_t outputs = p->info->outputs;
+  json_t *more = is_value(p) ? json_pack("{sf}", "value", ft_shortest(made->value))
+                             : json_pack("{sI ss so}", "class", (json_int_t)made->label, "name",
+                                         class_name(p, made->label), "probabilities",
+                                         list_of(numbers, outputs));
+  if (p->logits)
+    more = ft_json_join(more, json_pack("{so}", "logits", list_of(numbers + outputs, outputs)));
   if (!json_array_append_new(p->predictions, ft_json_join(object, more))) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
@@ -96,7 +110,8 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
   filtra_request request;
   filtra_prediction made;
   FT_TRY(read_line(p, l, &request));
-  request.probabilities = is_value(p) ? NULL : p->probabilities;
+  request.probabilities = is_value(p) ? NULL : p->numbers;
+  request.logits = p->logits ? p->numbers + p->info->outputs : NULL;
   FT_TRY(filtra_predictor_run(p->predictor, 1, &request, &made));
   if (p->predictions) {
     json_error_t error;
@@ -104,9 +119,9 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
         json_pack_ex(&error, 0, "{sI ss}", "line", (json_int_t)l->number, "text", l->line);
     if (!object && json_error_code(&error) == json_error_invalid_utf8)
       return ft_fail(FILTRA_ERROR_INPUT, "the text is not UTF-8, as JSON has to be");
-    return keep_prediction(p, object, &made, p->probabilities);
+    return keep_prediction(p, object, &made, p->numbers);
   }
-  print_prediction(p, &made);
+  print_prediction(p, &made, p->numbers);
   printf("\t%s\n", l->line);
   fflush(stdout); /* for who asks line by line */
   return FILTRA_OK;
@@ -149,14 +164,15 @@ static filtra_status predict_input(printer *p, const char *path) {
 
 /* ---- samples of a data set ---- */
 
-/* Predictions of the whole split, in file order: batches come by length. */
+/* Predictions of the whole split, in file order: batches come by length. `numbers`: of each sample
+ * [2, outputs], as a line's. */
 static filtra_status predict_split(const printer *p, const filtra_dataset *data, filtra_split split,
-                                   filtra_prediction *made, float *probabilities) {
+                                   filtra_prediction *made, float *numbers) {
   filtra_loader *loader = NULL;
   size_t row = (size_t)p->info->outputs;
   uint32_t size = filtra_run_get_info(p->run)->batch_size;
   filtra_prediction *answers = ft_calloc(size, sizeof *answers);
-  float *rows = ft_calloc(size * row, sizeof *rows);
+  float *rows = ft_calloc(2 * size * row, sizeof *rows); /* probabilities, then logits */
   filtra_status status = answers && rows ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status)
     status = filtra_loader_create(
@@ -165,10 +181,13 @@ static filtra_status predict_split(const printer *p, const filtra_dataset *data,
   for (uint64_t i = 0; i < batches && !status; i++) {
     filtra_batch batch;
     status = filtra_loader_next(loader, &batch);
-    if (!status) status = filtra_predictor_batch(p->predictor, &batch, rows, answers);
+    if (!status)
+      status = filtra_predictor_batch(p->predictor, &batch, rows + size * row, rows, answers);
     for (uint32_t b = 0; b < batch.count && !status; b++) {
       made[batch.indices[b]] = answers[b];
-      memcpy(probabilities + batch.indices[b] * row, rows + b * row, row * sizeof *rows);
+      float *own = numbers + 2 * batch.indices[b] * row;
+      memcpy(own, rows + b * row, row * sizeof *rows);
+      memcpy(own + row, rows + (size + b) * row, row * sizeof *rows);
     }
   }
   filtra_loader_destroy(&loader);
@@ -178,17 +197,17 @@ static filtra_status predict_split(const printer *p, const filtra_dataset *data,
 }
 
 static filtra_status show_sample(printer *p, uint64_t index, const filtra_sample *sample,
-                                 const filtra_prediction *made, const float *probabilities) {
+                                 const filtra_prediction *made, const float *numbers) {
   bool value = is_value(p);
   if (p->predictions) {
     json_t *object = value ? json_pack("{sI sf}", "sample", (json_int_t)index, "target",
                                        ft_shortest(sample->value))
                            : json_pack("{sI sI}", "sample", (json_int_t)index, "target",
                                        (json_int_t)sample->label);
-    return keep_prediction(p, object, made, probabilities);
+    return keep_prediction(p, object, made, numbers);
   }
   printf("%llu\t", (unsigned long long)index);
-  print_prediction(p, made);
+  print_prediction(p, made, numbers);
   if (value)
     printf("\t%.6g\n", (double)sample->value);
   else
@@ -202,16 +221,16 @@ static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_s
   if (!count)
     return ft_fail(FILTRA_ERROR_INPUT, "the data have no %s split", filtra_split_name(split));
   filtra_prediction *made = ft_calloc(count, sizeof *made);
-  float *probabilities = ft_calloc(count, outputs * sizeof *probabilities);
-  filtra_status status = made && probabilities ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = predict_split(p, data, split, made, probabilities);
+  float *numbers = ft_calloc(count, 2 * outputs * sizeof *numbers);
+  filtra_status status = made && numbers ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = predict_split(p, data, split, made, numbers);
   for (uint64_t i = 0; i < count && !status && !ferror(stdout); i++) {
     filtra_sample sample;
     status = filtra_dataset_sample(data, split, i, &sample);
-    if (!status) status = show_sample(p, i, &sample, &made[i], probabilities + i * outputs);
+    if (!status) status = show_sample(p, i, &sample, &made[i], numbers + 2 * i * outputs);
   }
   free(made);
-  free(probabilities);
+  free(numbers);
   return status;
 }
 
@@ -231,8 +250,10 @@ static filtra_status open_printer(printer *p, const char *folder, filtra_device 
   FT_TRY(filtra_run_open(folder, &p->run));
   FT_TRY(filtra_run_create_predictor(p->run, device, NULL, &p->predictor));
   p->info = filtra_predictor_get_info(p->predictor);
-  p->probabilities = ft_calloc((size_t)p->info->outputs, sizeof *p->probabilities);
-  if (!p->probabilities) return FILTRA_ERROR_HOST_MEMORY;
+  p->numbers = ft_calloc((size_t)p->info->outputs, 2 * sizeof *p->numbers);
+  if (!p->numbers) return FILTRA_ERROR_HOST_MEMORY;
+  if (p->logits && is_value(p))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "--logits is of classes; %s predicts a number", folder);
   if (p->info->task != FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "%s is a language model, which predicts no class and no number: see filtra "
@@ -242,7 +263,7 @@ static filtra_status open_printer(printer *p, const char *folder, filtra_device 
 
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
-  printer p = {.predictions = a->json ? json_array() : NULL};
+  printer p = {.predictions = a->json ? json_array() : NULL, .logits = a->logits};
   filtra_status status = filtra_device_open(&a->device, &device);
   if (!status) status = open_printer(&p, a->run, device);
   if (!status)
@@ -253,7 +274,7 @@ static int predict(const predict_arguments *a) {
     code = command_print_json("filtra predict",
                               json_pack("{ss sO}", "run", a->run, "predictions", p.predictions));
   json_decref(p.predictions);
-  free(p.probabilities);
+  free(p.numbers);
   filtra_predictor_destroy(&p.predictor);
   filtra_run_close(&p.run);
   filtra_device_close(&device);
@@ -261,9 +282,12 @@ static int predict(const predict_arguments *a) {
 }
 
 static const command_option OPTIONS[] = {
-    COMMAND_TEXT("run", predict_arguments, run),   COMMAND_TEXT("input", predict_arguments, input),
-    COMMAND_TEXT("data", predict_arguments, data), COMMAND_TEXT("split", predict_arguments, split),
+    COMMAND_TEXT("run", predict_arguments, run),
+    COMMAND_TEXT("input", predict_arguments, input),
+    COMMAND_TEXT("data", predict_arguments, data),
+    COMMAND_TEXT("split", predict_arguments, split),
     COMMAND_FLAG("json", predict_arguments, json),
+    COMMAND_FLAG("logits", predict_arguments, logits),
 };
 
 int run_predict(int argc, char **argv) {
