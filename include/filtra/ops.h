@@ -168,6 +168,7 @@ typedef struct filtra_agf_options {
   filtra_agf_variant variant;
   bool symmetric_domain; /**< basis argument 2 sigmoid(s) - 1 instead of sigmoid(s) */
   filtra_tensor **ortho; /**< receives the orthogonality loss per sample [B]; NULL: not wanted */
+  bool ortho_padding;    /**< rows of U at padding count in it, as in the authors' code */
   uint64_t reserved[4];  /**< 0 */
 } filtra_agf_options;
 
@@ -175,7 +176,7 @@ typedef struct filtra_agf_options {
  * theta_k P_k(x), in O(N D^2). u, s, vv, value: [B,H,N,D] views; `coefficients`: raw theta [K+1],
  * K <= 32 (FILTER), the vector [H,D] (SVD), NULL (UV). s may be NULL unless FILTER.
  * -> [B,H,N,D] stored token by token. A sample without a real token gives zeros. *ortho: mean over
- * heads and D*D entries of |U^T U - I| plus the same of V, per sample. */
+ * heads and D*D entries of |U^T U - I| plus the same of V, per sample, over real tokens. */
 FILTRA_API filtra_tensor *filtra_agf(filtra_graph *g, filtra_tensor *u, filtra_tensor *s,
                                      filtra_tensor *vv, filtra_tensor *value,
                                      filtra_tensor *coefficients,

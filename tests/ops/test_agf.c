@@ -39,7 +39,8 @@ static filtra_tensor *filter(filtra_graph *g, filtra_tensor **view, filtra_tenso
                                 .theta_mode = r->theta_mode,
                                 .variant = r->variant,
                                 .symmetric_domain = r->symmetric,
-                                .ortho = ortho};
+                                .ortho = ortho,
+                                .ortho_padding = r->ortho_padding};
   filtra_tensor *y =
       filtra_agf(g, view[0], r->variant == FILTRA_AGF_FILTER ? view[1] : NULL, view[2], view[3],
                  r->variant == FILTRA_AGF_UV ? NULL : in[INPUT_COEFFICIENTS], &options);
@@ -291,15 +292,18 @@ static void test_variants(void **state) {
     }
 }
 
-/* A loss that depends on U and V alone. */
+/* A loss that depends on U and V alone: of all rows, of the real ones, and with U's at padding. */
 static void test_ortho_alone(void **state) {
   (void)state;
-  for (int variant = FILTRA_AGF_FILTER; variant <= FILTRA_AGF_SVD; variant++) {
-    struct settings s = make(9, 5, 2);
-    s.ref.variant = (filtra_agf_variant)variant;
-    s.ortho = s.only_ortho = true;
-    run(test_device(), &s, 1);
-  }
+  for (int variant = FILTRA_AGF_FILTER; variant <= FILTRA_AGF_SVD; variant++)
+    for (int rows = 0; rows < 3; rows++) {
+      struct settings s = make(9, 5, 2);
+      s.ref.variant = (filtra_agf_variant)variant;
+      s.padding = rows ? SOME_PADDING : NO_MASK;
+      s.ref.ortho_padding = rows == 2;
+      s.ortho = s.only_ortho = true;
+      run(test_device(), &s, 1);
+    }
 }
 
 /* ---- errors ---- */

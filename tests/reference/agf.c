@@ -93,9 +93,14 @@ static void product(const ref_agf_settings *t, const double *a, const double *b,
         out[i * width + j] += a[n * width + i] * b[n * width + j];
 }
 
-static double distance_from_identity(const ref_agf_settings *t, const double *x, double *gram) {
+/* Over the rows that `keep` has, or all. */
+static double distance_from_identity(const ref_agf_settings *t, const double *x, const double *keep,
+                                     double *gram) {
   double sum = 0;
   product(t, x, x, gram);
+  for (int64_t n = 0; n < t->tokens; n++)
+    for (int64_t i = 0; i < t->width * t->width && keep && !(keep[n] > 0); i++)
+      gram[i] -= x[n * t->width + i / t->width] * x[n * t->width + i % t->width];
   for (int64_t i = 0; i < t->width * t->width; i++)
     sum += fabs(gram[i] - (i / t->width == i % t->width));
   return sum / (double)(t->heads * t->width * t->width);
@@ -115,7 +120,8 @@ void ref_agf(const ref_agf_settings *t, const double *u, const double *s, const 
       int64_t at = (b * t->heads + h) * area;
       factors(t, u + at, vv + at, keep, fu, fv);
       if (ortho)
-        ortho[b] += distance_from_identity(t, fu, matrix) + distance_from_identity(t, fv, matrix);
+        ortho[b] += distance_from_identity(t, fu, t->ortho_padding ? NULL : keep, matrix) +
+                    distance_from_identity(t, fv, NULL, matrix);
       product(t, fv, value + at, matrix);
       for (int64_t n = 0; n < t->tokens; n++) {
         double *row = y + ((b * t->tokens + n) * t->heads + h) * width;

@@ -15,6 +15,7 @@ typedef struct ref_agf_settings {
   filtra_theta_mode theta_mode;
   filtra_agf_variant variant;
   bool symmetric;
+  bool ortho_padding; /* U's rows at padding count in the loss */
 } ref_agf_settings;
 
 /** filtra_agf in double precision: u, s, vv, value [B,H,N,D]; coefficients as there; mask [B,N] or

@@ -53,7 +53,8 @@ static filtra_status build_agf(golden *c) {
                                 .theta_mode = (filtra_theta_mode)s.theta,
                                 .variant = (filtra_agf_variant)s.variant,
                                 .symmetric_domain = s.domain == 1,
-                                .ortho = &ortho};
+                                .ortho = &ortho,
+                                .ortho_padding = true};
   filtra_tensor *u = golden_input(c, "in.u"), *sigma = golden_input(c, "in.s"),
                 *vv = golden_input(c, "in.vv"), *value = golden_input(c, "in.val");
   golden_output(c, "y", filtra_agf(c->graph, u, sigma, vv, value, coefficients, &options));
@@ -71,8 +72,9 @@ static filtra_status read_agf_mixer(const golden *c, const char *prefix, double 
   snprintf(theta, sizeof theta, "%stheta_raw", prefix);
   FT_TRY(read_agf(c, &s));
   *variant = s.variant;
-  json_t *json = json_pack("{ss ss ss sf}", "name", "agf", "rho", RHOS[s.rho], "variant",
-                           MIXER_VARIANTS[s.variant], "ortho_weight", ortho_weight);
+  json_t *json =
+      json_pack("{ss ss ss sf sb}", "name", "agf", "rho", RHOS[s.rho], "variant",
+                MIXER_VARIANTS[s.variant], "ortho_weight", ortho_weight, "ortho_padding", true);
   if (s.variant == FILTRA_AGF_FILTER)
     json = ft_json_join(json, json_pack("{si ss ss sb}", "K", (int)golden_dim(c, theta, 0) - 1,
                                         "basis", BASES[s.basis], "theta", MIXER_THETAS[s.theta],

@@ -10,7 +10,7 @@ struct agf_options {
   int64_t order;
   float a, b;
   int basis, rho, theta, variant;
-  bool symmetric;
+  bool symmetric, ortho_padding;
   float ortho;
 };
 
@@ -30,6 +30,7 @@ static const ft_json_field FIELDS[] = {
     FT_JSON_ENUM_FIELD(struct agf_options, variant, "variant", FILTRA_AGF_FILTER, VARIANTS),
     FT_JSON_BOOL_FIELD(struct agf_options, symmetric, "symmetric_domain", false),
     FT_JSON_FLOAT_FIELD(struct agf_options, ortho, "ortho_weight", 0.01, 0.0, 1e3),
+    FT_JSON_BOOL_FIELD(struct agf_options, ortho_padding, "ortho_padding", false),
 };
 
 /* The ablations have no polynomial, and only Jacobi's have parameters. */
@@ -83,7 +84,8 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
                             .theta_mode = (filtra_theta_mode)o->theta,
                             .variant = (filtra_agf_variant)o->variant,
                             .symmetric_domain = o->symmetric,
-                            .ortho = o->ortho > 0.0f ? &ortho : NULL};
+                            .ortho = o->ortho > 0.0f ? &ortho : NULL,
+                            .ortho_padding = o->ortho_padding};
   filtra_tensor *y =
       filtra_agf(g, piece[0], filter ? piece[3] : NULL, piece[1], piece[2], theta, &agf);
   if (ortho) *auxiliary = filtra_affine(g, ortho, o->ortho, 0.0f);
