@@ -193,6 +193,9 @@ typedef struct filtra_dataset_options {
   /** Which columns of a table are meant, by name or number from 1; NULL: those that the table calls
    * so (see "table" above). Other formats refuse them. */
   const char *text_column, *target_column;
+  /** Of the training samples, or text, becomes validation where there is none, below 1; 0: a tenth.
+   * Of each class its part, to a sample; of text and CIFAR-10 the end. */
+  float validation_share;
   uint64_t reserved[8]; /**< 0 */
 } filtra_dataset_options;
 
@@ -231,8 +234,9 @@ FILTRA_API const char *filtra_dataset_format_name(size_t index);
 FILTRA_API const char *filtra_dataset_format_holds(size_t index);
 
 /** Reads a file or a folder. `options` may be NULL. Where a training file but no validation file
- * exists, a tenth of the training samples, drawn by `seed`, becomes the validation split (of a text
- * to model: its last tenth); test data is never used for it. Caller closes. */
+ * exists, a tenth of the training samples, or `validation_share` of them, drawn by `seed`, becomes
+ * the validation split (of a text to model: its end); test data is never used for it. Caller
+ * closes. */
 FILTRA_API filtra_status filtra_dataset_open(const char *path,
                                              const filtra_dataset_options *options,
                                              filtra_dataset **dataset);
@@ -260,10 +264,11 @@ typedef struct filtra_dataset_arrays {
   const char *const *class_names; /**< [classes]; NULL: "0", "1" and so on */
   /** What made the ids, for filtra_dataset_info; must outlive the data set. NULL: not known. */
   const filtra_tokenizer *tokenizer;
-  bool standardise;      /**< features, as "ts" does */
-  bool hold_out;         /**< a tenth of the training samples where there are none for validation */
-  uint64_t seed;         /**< chooses these */
-  uint64_t reserved[16]; /**< 0 */
+  bool standardise; /**< features, as "ts" does */
+  bool hold_out;    /**< validation out of the training samples where there is none of its own */
+  float validation_share; /**< how much, as in filtra_dataset_options */
+  uint64_t seed;          /**< chooses these */
+  uint64_t reserved[16];  /**< 0 */
 } filtra_dataset_arrays;
 
 /** Copies the arrays, which may be freed after the call. Fails with INPUT, naming the sample.

@@ -150,10 +150,11 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
                             .tokenizer = a->tokenizer,
                             .features = a->features};
   FT_TRY(check_arrays(a));
+  FT_TRY(ft_check_share(a->validation_share));
   FT_TRY(name_classes(a, ds));
   for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
     FT_TRY(add_split(a, split, ds));
-  FT_TRY(ft_make_splits(ds, a->hold_out, a->seed));
+  FT_TRY(ft_make_splits(ds, a->hold_out, a->validation_share, a->seed));
   return a->standardise ? ft_standardise(ds, &none) : FILTRA_OK;
 }
 

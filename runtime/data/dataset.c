@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/rng.h"
 #include "base/source.h"
 
 #include <stdio.h>
@@ -139,47 +138,7 @@ static filtra_status find_format(const char *path, const char *name,
 
 /* ---- splits ---- */
 
-/* Marks `wanted` of `count` samples, each set equally likely (selection sampling, Knuth TAOCP 2,
- * 3.4.2, algorithm S), and lists marked and unmarked ones. */
-static void draw_rows(size_t count, size_t wanted, uint64_t seed, uint32_t *drawn,
-                      uint32_t *others) {
-  ft_rng rng = ft_rng_make(seed, ft_hash_text("held-out validation"));
-  for (size_t i = 0; i < count; i++) {
-    if (ft_rng_below(&rng, count - i) < wanted) {
-      *drawn++ = (uint32_t)i;
-      wanted--;
-    } else {
-      *others++ = (uint32_t)i;
-    }
-  }
-}
-
-/* The last ones instead. */
-static void cut_rows(size_t count, size_t wanted, uint32_t *last, uint32_t *others) {
-  for (size_t i = 0; i < count; i++)
-    *(i < count - wanted ? others++ : last++) = (uint32_t)i;
-}
-
-/* Takes a tenth of the training samples, to the nearest and at least one, as validation split. */
-static filtra_status hold_out_validation(filtra_dataset *ds, uint64_t seed) {
-  ft_split *train = &ds->splits[FILTRA_TRAIN], *val = &ds->splits[FILTRA_VAL];
-  size_t count = train->count, wanted = count < 10 ? 1 : (count + 5) / 10;
-  if (count < 2) return FILTRA_OK;
-  val->rows = ft_calloc(wanted, sizeof *val->rows);
-  train->rows = ft_calloc(count - wanted, sizeof *train->rows);
-  if (!val->rows || !train->rows) return FILTRA_ERROR_HOST_MEMORY;
-  if (ds->hold_out_last)
-    cut_rows(count, wanted, val->rows, train->rows);
-  else
-    draw_rows(count, wanted, seed, val->rows, train->rows);
-  val->samples = train->samples;
-  val->count = wanted;
-  train->count = count - wanted;
-  ds->info.validation_held_out = true;
-  return FILTRA_OK;
-}
-
-filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, uint64_t seed) {
+filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uint64_t seed) {
   for (int i = 0; i < FILTRA_SPLITS; i++) {
     const ft_samples *samples = &ds->samples[i];
     if (samples->count > UINT32_MAX)
@@ -191,7 +150,7 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, uint64_t seed) {
       if (length > ds->info.longest) ds->info.longest = length;
     }
   }
-  if (hold_out && ds->splits[FILTRA_VAL].count == 0) FT_TRY(hold_out_validation(ds, seed));
+  if (hold_out && ds->splits[FILTRA_VAL].count == 0) FT_TRY(ft_hold_out(ds, share, seed));
   for (int i = 0; i < FILTRA_SPLITS; i++)
     ds->info.count[i] = ds->splits[i].count;
   return FILTRA_OK;
@@ -273,7 +232,7 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->info.max_length = options->max_length;
   FT_TRY(format->open(path, options, ds));
   FT_TRY(check_use(ds, options));
-  FT_TRY(ft_make_splits(ds, true, options->seed));
+  FT_TRY(ft_make_splits(ds, true, options->validation_share, options->seed));
   FT_TRY(apply_fit(ds, path, fit));
   return ds->standardise ? ft_standardise(ds, fit) : FILTRA_OK;
 }
@@ -300,6 +259,7 @@ filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_opti
     return ft_fail(FILTRA_ERROR_ARGUMENT, "file_split is %d, not a split", options->file_split);
   if ((unsigned)options->pixels > FILTRA_PIXELS_RGB)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is %d, not a filtra_pixels", options->pixels);
+  FT_TRY(ft_check_share(options->validation_share));
   filtra_dataset *ds = ft_calloc(1, sizeof *ds);
   if (!ds) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = read_dataset(path, options, fit, ds);

@@ -44,7 +44,7 @@ struct filtra_dataset {
   double *feature_mean, *feature_factor;
   /* [info.features] each; what is kept stands for scale * x + offset. NULL: for itself. */
   float *feature_scale, *feature_offset;
-  bool hold_out_last;                /* validation is the last tenth of training, not one drawn */
+  bool hold_out_last;                /* validation is the end of training, not drawn */
   bool standardise;                  /* to be done once the splits are known: ft_standardise */
   ft_samples samples[FILTRA_SPLITS]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLITS];
@@ -86,9 +86,15 @@ typedef struct ft_data_fit {
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out);
 
-/** Makes the splits of the samples that were read; a tenth of the training samples becomes the
- * validation split where there is none and `hold_out` is set. */
-filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, uint64_t seed);
+/** Makes the splits of the samples that were read; where there is none for validation and `hold_out`
+ * is set, that share of the training samples becomes it (0: a tenth). */
+filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uint64_t seed);
+/** What that share of `count` is, to the nearest and at least one; 0 of a single one. */
+size_t ft_hold_out_count(size_t count, float share);
+/** Takes that many of the training split as validation split: of each class its part. */
+filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed);
+/** Fails with ARGUMENT where it is not 0 (a tenth) or within (0, 1). */
+filtra_status ft_check_share(float share);
 
 /** Brings each feature to mean 0 and deviation 1 (of samples, n - 1, plus 2.2e-16) over all steps
  * of the training split; without one, of the first split that has samples. Numbers are changed in

@@ -56,6 +56,7 @@ static const ft_json_field RUN_FIELDS[] = {
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
     ENUM(pixels, PIXELS),
     FT_JSON_BOOL_FIELD(ft_run_config, drop_last, "drop_last", false),
+    FLOAT(validation_share, 0.1, 1e-6, 0.9),
 };
 
 /* Both tables as one; nothing at all where they do not fit, which no test passes. */

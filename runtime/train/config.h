@@ -17,13 +17,14 @@ typedef struct ft_run_config {
   char preset[64];   /* the recipe that the other keys came from; "": none */
   char data[1024];   /* path */
   char text_column[128], target_column[128]; /* of a table; as it calls them where empty */
-  char format[32];    /* of the data; found out from its content where empty */
-  char tokenizer[64]; /* how text becomes tokens; from the data */
-  bool truncate;      /* cut sequences longer than max_length instead of refusing them */
-  int pixels;         /* filtra_pixels */
-  bool drop_last;     /* leave out partial batches in training */
-  bool decay_all;     /* weight decay on every parameter */
-  const char *folder; /* the run folder that this was read from; NULL: a new run. Borrowed */
+  char format[32];        /* of the data; found out from its content where empty */
+  char tokenizer[64];     /* how text becomes tokens; from the data */
+  bool truncate;          /* cut sequences longer than max_length instead of refusing them */
+  int pixels;             /* filtra_pixels */
+  bool drop_last;         /* leave out partial batches in training */
+  float validation_share; /* of training data where there is none for validation */
+  bool decay_all;         /* weight decay on every parameter */
+  const char *folder;     /* the run folder that this was read from; NULL: a new run. Borrowed */
 } ft_run_config;
 
 enum { FT_RUN_MAX_FIELDS = 128 };

@@ -232,6 +232,7 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
                                     .text_column = c->text_column[0] ? c->text_column : NULL,
                                     .target_column = c->target_column[0] ? c->target_column : NULL,
                                     .file_split = file_split,
+                                    .validation_share = c->validation_share,
                                     .seed = (uint64_t)c->seed};
   *out = NULL;
   if (!path) path = c->data;

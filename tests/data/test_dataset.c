@@ -225,6 +225,59 @@ static void test_held_out_validation(void **state) {
   assert_memory_not_equal(first, other, sizeof first);
 }
 
+/* Of 120 samples of eight equal classes a tenth is 1.5 each; of unequal ones, what they are. */
+static void check_classes(const int *counts, int classes, float share, int wanted) {
+  enum { MOST = 400 };
+  int32_t labels[MOST], tokens[MOST];
+  uint32_t lengths[MOST];
+  int count = 0, held[8] = {0};
+  for (int c = 0; c < classes; c++)
+    for (int i = 0; i < counts[c]; i++)
+      labels[count++] = c;
+  for (int i = 0; i < count; i++) {
+    tokens[i] = 1;
+    lengths[i] = 1;
+  }
+  filtra_dataset_arrays arrays = {.target = FILTRA_TARGET_CLASS,
+                                  .classes = (uint32_t)classes,
+                                  .hold_out = true,
+                                  .validation_share = share,
+                                  .seed = 3};
+  arrays.splits[FILTRA_TRAIN] = (filtra_samples){
+      .count = (uint64_t)count, .lengths = lengths, .tokens = tokens, .labels = labels};
+  filtra_dataset *ds;
+  assert_ok(filtra_dataset_create(&arrays, &ds));
+  uint64_t val = filtra_dataset_get_info(ds)->count[FILTRA_VAL];
+  assert_int_equal(val, wanted);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], count - wanted);
+  for (uint64_t i = 0; i < val; i++) {
+    filtra_sample s;
+    assert_ok(filtra_dataset_sample(ds, FILTRA_VAL, i, &s));
+    held[s.label]++;
+  }
+  for (int c = 0; c < classes; c++) {
+    double exact = (double)wanted * counts[c] / count;
+    assert_true(held[c] > exact - 1 && held[c] < exact + 1);
+  }
+  filtra_dataset_close(&ds);
+}
+
+static void test_held_out_by_class(void **state) {
+  (void)state;
+  check_classes((const int[]){15, 15, 15, 15, 15, 15, 15, 15}, 8, 0, 12);
+  check_classes((const int[]){15, 15, 15, 15, 15, 15, 15, 15}, 8, 0.25f, 30);
+  check_classes((const int[]){300, 40, 7, 3}, 4, 0.2f, 70);
+  check_classes((const int[]){1, 1, 98}, 3, 0.5f, 50);
+  check_classes((const int[]){2, 1}, 2, 0.9f, 2); /* something stays to be learned from */
+  filtra_dataset *ds = NULL;
+  const char *path = write_numbered(test_folder(), "data.tsv", 20);
+  assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 1}, &ds),
+               FILTRA_ERROR_ARGUMENT, "validation_share is 1");
+  assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 0.3f}, &ds));
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_VAL], 6);
+  filtra_dataset_close(&ds);
+}
+
 static void test_small_sets_keep_training_data(void **state) {
   (void)state;
   const char *folder = test_folder();
@@ -401,6 +454,7 @@ int main(void) {
       cmocka_unit_test(test_shared_files),
       cmocka_unit_test(test_deep_nesting),
       cmocka_unit_test(test_held_out_validation),
+      cmocka_unit_test(test_held_out_by_class),
       cmocka_unit_test(test_small_sets_keep_training_data),
       cmocka_unit_test(test_errors_name_file_and_line),
       cmocka_unit_test(test_overlong_line),

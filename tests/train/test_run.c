@@ -182,7 +182,7 @@ static void test_written_configuration(void **state) {
   test_same_run(reference_run(), folder);
   json_t *object = json_loads(text, 0, NULL);
   assert_true(json_object_size(object) > 40);
-  assert_int_equal(json_object_size(json_object_get(object, "mixer")), 10);
+  assert_int_equal(json_object_size(json_object_get(object, "mixer")), 11);
   assert_int_equal(json_integer_value(json_object_get(object, "max_length")), 32);
   json_decref(object);
   free(text);

@@ -1,0 +1,118 @@
+/* Validation samples out of the training samples: of each class its share, so that a small set
+ * misses none that it has room for. */
+#include "data/dataset.h"
+
+#include "base/memory.h"
+#include "base/rng.h"
+
+#include <stdlib.h>
+
+/* What a draw knows of one class, or of all samples as one. */
+typedef struct group {
+  size_t left;   /* samples not yet decided upon */
+  size_t wanted; /* of these */
+} group;
+
+static uint32_t group_count(const filtra_dataset *ds) {
+  return ds->info.target == FILTRA_TARGET_CLASS && ds->info.classes ? ds->info.classes : 1;
+}
+
+static group *group_of(group *groups, uint32_t count, const ft_sample_row *row) {
+  bool known = count > 1 && row->label >= 0 && (uint32_t)row->label < count;
+  return &groups[known ? row->label : 0];
+}
+
+/* The part of `wanted` that a group of so many of `count` samples has beyond a whole number, in
+ * parts of `count`. */
+static uint64_t remainder_of(const group *g, size_t count, size_t wanted) {
+  return (uint64_t)g->left * wanted % count;
+}
+
+/* Quotas by largest remainders: each group has its proportional part, rounded down or up, and
+ * together they are what is wanted. Of equal remainders the first groups' count as larger. */
+static void allot(group *groups, uint32_t group_count, size_t count, size_t wanted) {
+  size_t given = 0;
+  for (uint32_t i = 0; i < group_count; i++) {
+    groups[i].wanted = (size_t)((uint64_t)groups[i].left * wanted / count);
+    given += groups[i].wanted;
+  }
+  for (uint64_t above = count; given < wanted && above > 0;) {
+    uint64_t next = 0; /* the largest remainder below `above` */
+    for (uint32_t i = 0; i < group_count; i++) {
+      uint64_t r = remainder_of(&groups[i], count, wanted);
+      if (r < above && r > next) next = r;
+    }
+    for (uint32_t i = 0; i < group_count && given < wanted && next; i++)
+      if (remainder_of(&groups[i], count, wanted) == next) {
+        groups[i].wanted++;
+        given++;
+      }
+    above = next;
+  }
+}
+
+/* Marks what each group wants, each choice equally likely (selection sampling, Knuth TAOCP 2,
+ * 3.4.2, algorithm S), and lists marked and unmarked samples in their order. */
+static void draw(const ft_samples *samples, group *groups, uint32_t group_count, uint64_t seed,
+                 uint32_t *drawn, uint32_t *others) {
+  ft_rng rng = ft_rng_make(seed, ft_hash_text("held-out validation"));
+  for (size_t i = 0; i < samples->count; i++) {
+    group *g = group_of(groups, group_count, &samples->rows[i]);
+    if (ft_rng_below(&rng, g->left--) < g->wanted) {
+      *drawn++ = (uint32_t)i;
+      g->wanted--;
+    } else {
+      *others++ = (uint32_t)i;
+    }
+  }
+}
+
+static filtra_status draw_rows(const filtra_dataset *ds, size_t wanted, uint64_t seed,
+                               uint32_t *drawn, uint32_t *others) {
+  const ft_samples *samples = &ds->samples[FILTRA_TRAIN];
+  uint32_t count = group_count(ds);
+  group *groups = ft_calloc(count, sizeof *groups);
+  if (!groups) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < samples->count; i++)
+    group_of(groups, count, &samples->rows[i])->left++;
+  allot(groups, count, samples->count, wanted);
+  draw(samples, groups, count, seed, drawn, others);
+  free(groups);
+  return FILTRA_OK;
+}
+
+/* The last ones instead. */
+static void cut_rows(size_t count, size_t wanted, uint32_t *last, uint32_t *others) {
+  for (size_t i = 0; i < count; i++)
+    *(i < count - wanted ? others++ : last++) = (uint32_t)i;
+}
+
+filtra_status ft_check_share(float share) {
+  if (share >= 0.0f && share < 1.0f) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "validation_share is %g, accepted are 0 to below 1",
+                 (double)share);
+}
+
+size_t ft_hold_out_count(size_t count, float share) {
+  if (count < 2) return 0;
+  size_t wanted = (size_t)((double)count * (double)(share > 0.0f ? share : 0.1f) + 0.5);
+  return wanted < 1 ? 1 : wanted < count ? wanted : count - 1;
+}
+
+filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed) {
+  ft_split *train = &ds->splits[FILTRA_TRAIN], *val = &ds->splits[FILTRA_VAL];
+  size_t count = train->count, wanted = ft_hold_out_count(count, share);
+  if (!wanted) return FILTRA_OK;
+  val->rows = ft_calloc(wanted, sizeof *val->rows);
+  train->rows = ft_calloc(count - wanted, sizeof *train->rows);
+  if (!val->rows || !train->rows) return FILTRA_ERROR_HOST_MEMORY;
+  if (ds->hold_out_last)
+    cut_rows(count, wanted, val->rows, train->rows);
+  else
+    FT_TRY(draw_rows(ds, wanted, seed, val->rows, train->rows));
+  val->samples = train->samples;
+  val->count = wanted;
+  train->count = count - wanted;
+  ds->info.validation_held_out = true;
+  return FILTRA_OK;
+}
