@@ -1,0 +1,11 @@
+# Writes OUTPUT: the first C program of PAGE.
+file(READ ${PAGE} text)
+string(FIND "${text}" "\n```c\n" begin)
+if(begin EQUAL -1)
+  message(FATAL_ERROR "${PAGE} has no C program")
+endif()
+math(EXPR begin "${begin} + 6")
+string(SUBSTRING "${text}" ${begin} -1 program)
+string(FIND "${program}" "\n```" length)
+string(SUBSTRING "${program}" 0 ${length} program)
+file(WRITE ${OUTPUT} "${program}\n")
