@@ -67,15 +67,15 @@ static void draw(const ft_samples *samples, group *groups, uint32_t group_count,
   }
 }
 
-static filtra_status draw_rows(const filtra_dataset *ds, size_t wanted, uint64_t seed,
-                               uint32_t *drawn, uint32_t *others) {
+static filtra_status draw_rows(const filtra_dataset *ds, size_t samples_count, size_t wanted,
+                               uint64_t seed, uint32_t *drawn, uint32_t *others) {
   const ft_samples *samples = &ds->samples[FILTRA_TRAIN];
   uint32_t count = group_count(ds);
   group *groups = ft_calloc(count, sizeof *groups);
   if (!groups) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < samples->count; i++)
     group_of(groups, count, &samples->rows[i])->left++;
-  allot(groups, count, samples->count, wanted);
+  allot(groups, count, samples_count, wanted);
   draw(samples, groups, count, seed, drawn, others);
   free(groups);
   return FILTRA_OK;
@@ -109,7 +109,7 @@ filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed) {
   if (ds->hold_out_last)
     cut_rows(count, wanted, val->rows, train->rows);
   else
-    FT_TRY(draw_rows(ds, wanted, seed, val->rows, train->rows));
+    FT_TRY(draw_rows(ds, count, wanted, seed, val->rows, train->rows));
   val->samples = train->samples;
   val->count = wanted;
   train->count = count - wanted;

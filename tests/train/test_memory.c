@@ -31,6 +31,9 @@ static const toy TOYS[] = {
     {"{\"name\": \"gfsa\", \"attention_dropout\": 0.1}", FILTRA_TASK_PAIR_CLASSIFICATION, false},
     {"kernelution", FILTRA_TASK_PAIR_CLASSIFICATION, false},
     {"agf", FILTRA_TASK_REGRESSION, false},
+    {"cosformer", FILTRA_TASK_LANGUAGE_MODEL, false},
+    {"fnet", FILTRA_TASK_CLASSIFICATION, false},
+    {"{\"name\": \"nystrom\", \"landmarks\": 4}", FILTRA_TASK_PAIR_CLASSIFICATION, false},
 };
 
 typedef struct toy_batch {

@@ -70,8 +70,8 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   const struct nystrom_options *o = options;
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
-  const int64_t width = ft_columns(in->x);
-  const float scale = 1.0f / sqrtf((float)(width / in->heads));
+  const int64_t width = ft_columns(in->x), head_width = width / in->heads;
+  const float scale = 1.0f / sqrtf((float)head_width);
   filtra_tensor *qkv[3], *marks[2], *means = segments(g, in->mask, o->landmarks);
   filtra_chunk(g, filtra_scope_linear(scope, "qkv", in->x, 3 * width, NULL), 3, qkv);
   ft_observe(scope, "value", qkv[2]);
