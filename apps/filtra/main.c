@@ -19,6 +19,7 @@ static const command commands[] = {
     {"data", "generate data sets and look into them", run_data},
     {"devices", "list the Vulkan devices, what they can do, and which one would be used",
      run_devices},
+    {"presets", "list the papers' recipes that can be trained by name", run_presets},
     {"train", "train a model, or resume an interrupted run", run_train},
     {"eval", "evaluate a run's best model", run_eval},
     {"compare", "lay devices side by side, for speed and for agreement", run_compare},

@@ -31,7 +31,7 @@
  *                  imgs/ and metadata/, or one above it. Shuffled, then 80 % train, 10 % val and
  *                  10 % test, the same in every run
  *   "image-folder" PNG and JPEG files of one size: CLASS/FILE, or train, val and test with such
- *                  folders
+ *                  folders. What is transparent in a PNG is laid on black
  *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png
  *   "aan-pairs"    Long Range Arena's retrieval task: a folder with new_aan_pairs.train.tsv,
  *                  .eval.tsv and .test.tsv (any of them), or one such file:

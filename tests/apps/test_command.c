@@ -32,6 +32,9 @@ static void test_usage(void **state) {
                {"analyze nowhere --device cpu 2>&1", "nowhere is not a run folder", 2},
                {"predict nowhere --device cpu 2>&1", "nowhere is not a run folder", 2},
                {"devices --help", "FILTRA_DEVICE", 0},
+               {"presets --help", "Usage: filtra presets", 0},
+               {"presets", "lra-listops-agf", 0},
+               {"presets x 2>&1", "what is \"x\"?", 2},
                {"devices --nothing 2>&1", "filtra devices --help", 2},
                {"devices more 2>&1", "what is \"more\"?", 2},
                {"devices --device 2>&1", "requires an argument", 2},
@@ -54,7 +57,7 @@ static void test_check(void **state) {
   (void)state;
   char output[TEST_OUTPUT_BYTES];
   assert_int_equal(test_run_command("", "check --quiet --device cpu --cache-dir ''", output), 0);
-  const char *parts[] = {"filtra 0.", "22 of 22 golden cases pass on ", "the largest error is "};
+  const char *parts[] = {"filtra 0.", "29 of 29 golden cases pass on ", "the largest error is "};
   for (size_t i = 0; i < FT_COUNT(parts); i++)
     assert_non_null(strstr(output, parts[i]));
   assert_non_null(strchr(output, '\n'));

@@ -78,8 +78,6 @@ bool take_device_option(int code, const char *value, filtra_device_options *opti
 
 /** What a device is and can do (devices.c). */
 json_t *command_device_json(const filtra_device_info *info);
-/** Prints the recipes that `filtra train --preset` knows; returns the exit code (presets.c). */
-int list_presets(bool json);
 /** What --caps takes, its profiles, and that of the chosen device (profiles.c); return the exit
  * code. */
 int list_cap_keys(bool json);
@@ -94,6 +92,7 @@ int run_data_listops(int argc, char **argv);
 int run_data_pathfinder(int argc, char **argv);
 int run_devices(int argc, char **argv);
 int run_train(int argc, char **argv);
+int run_presets(int argc, char **argv);
 int run_eval(int argc, char **argv);
 int run_compare(int argc, char **argv);
 int run_report(int argc, char **argv);

@@ -23,7 +23,7 @@ typedef struct train_arguments {
   const char *config, *out, *resume, *share;
   json_t *sets; /* [string]: assignments in the order given */
   bool starved; /* one of them could not be kept */
-  bool json, list, allow_changes, plan;
+  bool json, allow_changes, plan;
 } train_arguments;
 
 /* What several ranks meet alike is said once: rank 0, which says it first, ends the others. */
@@ -455,8 +455,7 @@ static void print_help(void) {
       "       filtra train --resume DIR\n"
       "Trains a model and keeps configuration, metrics, best model and checkpoints in a run "
       "folder.\n\n"
-      "  --preset NAME      a recipe of the papers (key preset), over which the other options go\n"
-      "  --list-presets     list them; with --json, whole\n"
+      "  --preset NAME      a recipe of 'filtra presets' (key preset), under the other options\n"
       "  --config FILE      JSON object with the keys below\n"
       "  --data PATH        data set: a file or a folder (key data)\n"
       "  --mixer NAME       token mixer (key mixer)\n"
@@ -510,7 +509,6 @@ static void take_key(void *arguments, const char *name, const char *value) {
 static const command_option OPTIONS[] = {
     COMMAND_TEXT("config", train_arguments, config),
     COMMAND_KEY("preset", take_key),
-    COMMAND_FLAG("list-presets", train_arguments, list),
     COMMAND_KEY("data", take_key),
     COMMAND_KEY("mixer", take_key),
     COMMAND_KEY("set", take_key),
@@ -540,7 +538,7 @@ int run_train(int argc, char **argv) {
     result = command_misused(argv[0], "--allow-changes goes with --resume");
   if (result < 0 && a.out && !*a.out)
     result = command_misused(argv[0], "--out is \"\", not the name of a folder");
-  if (result < 0) result = a.list ? list_presets(a.json) : train_ranks(&a);
+  if (result < 0) result = train_ranks(&a);
   json_decref(a.sets);
   return result;
 }

@@ -1,6 +1,6 @@
-/* filtra train --list-presets: the recipes that come with the library. */
+/* filtra presets: the recipes that come with the library. */
 #include "base/json.h"
-#include "common/command.h"
+#include "common/options.h"
 
 #include <filtra/run.h>
 #include <stdio.h>
@@ -34,7 +34,21 @@ static void print_preset(const char *name, const json_t *preset) {
   if (json_object_get(preset, "note")) print_paragraph("note: ", text_of(preset, "note"));
 }
 
-int list_presets(bool json) {
+static void print_help(void) {
+  printf(
+      "Usage: filtra presets [OPTION]...\n"
+      "Lists the papers' recipes that 'filtra train --preset NAME' takes: what each is, the data\n"
+      "that it wants, and where it differs from the paper.\n\n"
+      "  --json             print one JSON object, with all keys of each\n");
+}
+
+typedef struct presets_arguments {
+  bool json;
+} presets_arguments;
+
+static const command_option OPTIONS[] = {COMMAND_FLAG("json", presets_arguments, json)};
+
+static int list_presets(bool json) {
   json_t *list = json_array();
   for (size_t i = 0; filtra_preset_name(i); i++) {
     json_t *preset;
@@ -42,13 +56,20 @@ int list_presets(bool json) {
     filtra_status status = ft_json_parse(text, strlen(text), name, &preset);
     if (status) {
       json_decref(list);
-      return command_fail("filtra train", status);
+      return command_fail("filtra presets", status);
     }
     if (!json) print_preset(name, preset);
     json_object_set_new(preset, "name", json_string(name));
     json_array_append_new(list, preset);
   }
-  if (json) return command_print_json("filtra train", json_pack("{so}", "presets", list));
+  if (json) return command_print_json("filtra presets", json_pack("{so}", "presets", list));
   json_decref(list);
   return COMMAND_DONE;
+}
+
+int run_presets(int argc, char **argv) {
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help};
+  presets_arguments a = {0};
+  int code = command_take(argc, argv, &line, &a);
+  return code >= 0 ? code : list_presets(a.json);
 }
