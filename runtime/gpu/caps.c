@@ -154,6 +154,7 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
   caps->subgroup = (facts->v11.subgroupSupportedOperations & needed) == needed &&
                    (facts->v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
                    info->subgroup_size_min >= 4;
+  caps->full_subgroups = facts->f13.computeFullSubgroups;
   caps->subgroup_size_control =
       facts->f13.subgroupSizeControl && facts->f13.computeFullSubgroups &&
       (facts->v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);

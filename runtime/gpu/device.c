@@ -82,7 +82,7 @@ static filtra_status create_device(filtra_device *dev) {
   VkPhysicalDeviceVulkan13Features f13 = {.sType =
                                               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                           .subgroupSizeControl = dev->caps.subgroup_size_control,
-                                          .computeFullSubgroups = dev->caps.subgroup_size_control,
+                                          .computeFullSubgroups = dev->caps.full_subgroups,
                                           .synchronization2 = VK_TRUE,
                                           .maintenance4 = VK_TRUE};
   VkPhysicalDeviceVulkan12Features f12 = {.sType =

@@ -110,12 +110,12 @@ static bool uses_subgroups(const ft_kernel_source *source) {
 
 /* A required subgroup size is set where the device lets us; where it does not, the size must be the
  * one it has. Subgroups are full where workgroups can be cut into such: Vulkan promises that only
- * to those who ask. */
+ * to those who ask, whether they may choose the size or not. */
 static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
   const ft_caps *caps = &dev->caps;
   uint32_t size = p->key.subgroup;
   if (size == 0) {
-    if (caps->subgroup_size_control && p->key.workgroup % caps->subgroup_most == 0 &&
+    if (caps->full_subgroups && p->key.workgroup % caps->subgroup_most == 0 &&
         uses_subgroups(p->source))
       p->flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     return FILTRA_OK;
@@ -128,9 +128,8 @@ static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
                    caps->subgroup_most,
                    caps->subgroup_size_control ? "" : " and lets nobody choose",
                    caps->max_subgroups);
-  if (!caps->subgroup_size_control) return FILTRA_OK;
-  p->required_subgroup = size;
-  if (p->key.workgroup % size == 0)
+  if (caps->subgroup_size_control) p->required_subgroup = size;
+  if (caps->full_subgroups && p->key.workgroup % size == 0)
     p->flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   return FILTRA_OK;
 }

@@ -1,9 +1,85 @@
 /* Loads and stores, each looked at: is it within what may be touched, was it written, and does
  * another invocation touch it without a barrier between. */
 #include "adversary/machine.h"
-#include "adversary/operations.h"
 
+#include <spirv/unified1/spirv.h>
 #include <string.h>
+
+static const uint64_t WRONG = 0x7ff8dead7fc0dead; /* what a wrong read gives: a NaN */
+
+/* ---- who touched what ---- */
+
+/* What an access conflicts with. */
+typedef enum conflict { NO_CONFLICT, AFTER_WRITE, AFTER_READ } conflict;
+typedef enum access_kind { READS, WRITES, COUNTS /* atomically */ } access_kind;
+
+/* Whether what `before` did may still be under way when `by` comes. */
+static bool unordered(adv_access before, adv_access by, uint32_t stretch) {
+  if (before.group < stretch || !before.group) return false;
+  if (before.group != by.group || before.lane == ADV_GROUPS) return true;
+  if (before.lane == by.lane || before.epoch < by.epoch) return false;
+  return before.subgroup != by.subgroup || before.inner >= by.inner || before.lane >= ADV_ATOMIC;
+}
+
+static conflict note_read(adv_word *w, adv_access by, uint32_t stretch, adv_access *other) {
+  conflict found = NO_CONFLICT;
+  if (unordered(w->write, by, stretch)) {
+    *other = w->write;
+    found = AFTER_WRITE;
+  }
+  const adv_access before = w->read;
+  w->read = by;
+  if (unordered(before, by, stretch))
+    w->read.lane = before.group == by.group && before.lane != ADV_GROUPS ? ADV_SEVERAL : ADV_GROUPS;
+  return found;
+}
+
+static conflict note_write(adv_word *w, adv_access by, uint32_t stretch, bool atomic,
+                           adv_access *other) {
+  conflict found = NO_CONFLICT;
+  if (atomic) by.lane = ADV_ATOMIC;
+  if (unordered(w->write, by, stretch) && !(atomic && w->write.lane == ADV_ATOMIC)) {
+    *other = w->write;
+    found = AFTER_WRITE;
+  } else if (unordered(w->read, by, stretch)) {
+    *other = w->read;
+    found = AFTER_READ;
+  }
+  w->write = by;
+  w->flags |= ADV_WRITTEN;
+  return found;
+}
+
+static conflict note_one(adv_word *w, access_kind how, adv_access by, uint32_t stretch,
+                         adv_access *other, bool *written) {
+  *written = *written && w->flags & ADV_WRITTEN;
+  return how == READS ? note_read(w, by, stretch, other)
+                      : note_write(w, by, stretch, how == COUNTS, other);
+}
+
+/* Notes an access to 1, 2 or 4 bytes within a word. Two of different invocations conflict if one
+ * writes, not both are atomic, and no barrier lies between; invocations of different workgroups
+ * have none before the call's end. Calls of one stretch overlap. `other` gets who it was, *written
+ * whether all had been written. */
+static conflict note_word(adv_region *r, uint64_t offset, uint32_t size, access_kind how,
+                          adv_access by, uint32_t stretch, adv_access *other, bool *written) {
+  adv_word *w = &r->words[offset / 4];
+  *written = true;
+  if (size == 4 && !(w->flags & ADV_SPLIT)) return note_one(w, how, by, stretch, other, written);
+  if (!r->parts) r->parts = adv_list(r->size + 8, sizeof *r->parts);
+  adv_word *parts = r->parts + offset / 4 * 4;
+  for (int k = 0; k < 4 && !(w->flags & ADV_SPLIT); k++)
+    parts[k] = *w;
+  w->flags |= ADV_SPLIT;
+  conflict found = NO_CONFLICT;
+  for (uint64_t k = offset % 4; k < offset % 4 + size; k++) {
+    conflict here = note_one(&parts[k], how, by, stretch, other, written);
+    if (here) found = here;
+  }
+  return found;
+}
+
+/* ---- findings ---- */
 
 static const char *who(const adv_machine *m, uint32_t lane) {
   static _Thread_local char text[80];
@@ -14,60 +90,89 @@ static const char *who(const adv_machine *m, uint32_t lane) {
 
 static void outside(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
                     const char *what) {
-  adv_finding *f = adv_report_note(m->report, m->p, ADV_OUTSIDE, op->at);
-  if (!f) return;
-  bool device = op->space == ADV_DEVICE;
-  snprintf(f->text, sizeof f->text, "%s %s byte %llu %s%s", who(m, lane),
-           op->code == ADV_OP_LOAD || op->code == ADV_OP_MATRIX_LOAD ? "reads" : "writes",
-           (unsigned long long)address, what, device ? adv_report_place(m->report, address) : "");
+  adv_report_note(m->report, m->p, ADV_OUTSIDE, op->at, "%s %s byte %llu %s%s", who(m, lane),
+                  op->code == SpvOpLoad || op->code == ADV_MATRIX_LOAD ? "reads" : "writes",
+                  (unsigned long long)address, what,
+                  op->space == ADV_DEVICE ? adv_report_place(m->report, address) : "");
 }
 
-static void conflict(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                     adv_conflict found, adv_access other, bool write) {
-  bool shared = op->space == ADV_SHARED;
-  adv_finding *f =
-      adv_report_note(m->report, m->p, shared ? ADV_RACE_SHARED : ADV_RACE_DEVICE, op->at);
-  if (!f) return;
+static const char *place_of(const adv_machine *m, const adv_op *op, uint64_t address) {
+  return op->space == ADV_DEVICE   ? adv_report_place(m->report, address)
+         : op->space == ADV_SHARED ? "shared memory"
+                                   : "a variable";
+}
+
+static void note_conflict(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
+                          conflict found, adv_access other, bool write) {
   char them[64];
-  if (other.group != m->number || other.lane == ADV_GROUPS)
-    snprintf(them, sizeof them, "another workgroup");
-  else if (other.lane >= ADV_ATOMIC)
-    snprintf(them, sizeof them, "several others");
-  else
-    snprintf(them, sizeof them, "invocation %u", other.lane);
-  char place[160];
-  if (shared)
-    snprintf(place, sizeof place, "byte %llu of shared memory", (unsigned long long)address);
-  else
-    snprintf(place, sizeof place, "%s", adv_report_place(m->report, address));
-  snprintf(f->text, sizeof f->text, "%s %s %s, which %s %s, with no barrier between", who(m, lane),
-           write ? "writes" : "reads", place, them, found == ADV_AFTER_WRITE ? "wrote" : "read");
+  snprintf(them, sizeof them, "invocation %u", other.lane);
+  adv_report_note(m->report, m->p, op->space == ADV_SHARED ? ADV_RACE_SHARED : ADV_RACE_DEVICE,
+                  op->at, "%s %s %s, at byte %llu, which %s %s, with no barrier between",
+                  who(m, lane), write ? "writes" : "reads", place_of(m, op, address),
+                  (unsigned long long)address,
+                  other.group != m->number || other.lane == ADV_GROUPS ? "another workgroup"
+                  : other.lane >= ADV_ATOMIC                           ? "several others"
+                                                                       : them,
+                  found == AFTER_WRITE ? "wrote" : "read");
 }
 
 static void unwritten(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
-  adv_finding *f = adv_report_note(m->report, m->p, ADV_UNWRITTEN, op->at);
-  if (!f) return;
-  snprintf(f->text, sizeof f->text, "%s reads %s, which nobody wrote", who(m, lane),
-           op->space == ADV_DEVICE   ? adv_report_place(m->report, address)
-           : op->space == ADV_SHARED ? "shared memory"
-                                     : "a variable");
+  adv_report_note(m->report, m->p, ADV_UNWRITTEN, op->at, "%s reads %s, which nobody wrote",
+                  who(m, lane), place_of(m, op, address));
+}
+
+/* ---- numbers in memory and in rows ---- */
+
+static uint64_t get(const uint8_t *from, uint32_t size) {
+  uint32_t word;
+  uint64_t bits = 0;
+  if (size != sizeof word) {
+    memcpy(&bits, from, size);
+    return bits;
+  }
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
+static void put(uint8_t *to, uint64_t bits, uint32_t size) {
+  const uint32_t word = (uint32_t)bits;
+  if (size == sizeof word)
+    memcpy(to, &word, sizeof word);
+  else
+    memcpy(to, &bits, size);
+}
+
+/* A number's bits as they lie in memory, from and to its row. */
+uint64_t adv_get_bits(const adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane) {
+  if (op->bits == 64) return ADV_ROW(m, uint64_t, row)[lane];
+  if (op->bits == 16 && op->is_float) return adv_half_bits(ADV_ROW(m, float, row)[lane]);
+  return ADV_ROW(m, uint32_t, row)[lane];
+}
+
+void adv_put_bits(adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane, uint64_t bits) {
+  if (op->bits == 32)
+    ADV_ROW(m, uint32_t, row)[lane] = (uint32_t)bits;
+  else if (op->bits == 64)
+    ADV_ROW(m, uint64_t, row)[lane] = bits;
+  else if (op->is_float)
+    ADV_ROW(m, float, row)[lane] = adv_half_of((uint16_t)bits);
+  else
+    ADV_ROW(m, uint32_t, row)[lane] = (uint32_t)bits & ((1u << op->bits) - 1);
 }
 
 /* ---- shared and device memory ---- */
 
 /* Where `address` lies, unless it is where the one before was; false after a report. */
 static bool locate(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint32_t size,
-                   adv_bytes **at) {
-  adv_bytes *b = *at;
-  if (!b || address - b->address >= b->size) {
-    adv_region *r = op->space == ADV_SHARED ? NULL : adv_memory_at(m->memory, address);
-    b = op->space == ADV_SHARED ? &m->shared : r ? &r->bytes : NULL;
-  }
+                   adv_region **at) {
+  adv_region *r = *at;
+  if (!r || address - r->address >= r->size)
+    r = op->space == ADV_SHARED ? &m->shared : adv_memory_at(m->memory, address);
   const bool there =
-      b && address >= b->address && b->size >= size && address - b->address <= b->size - size;
+      r && address >= r->address && r->size >= size && address - r->address <= r->size - size;
   if (!there) outside(m, op, lane, address, op->space == ADV_SHARED ? "of shared memory" : "");
   if (there && address % size) outside(m, op, lane, address, "not at a multiple of its size, ");
-  *at = there ? b : NULL;
+  *at = there ? r : NULL;
   return there && address % size == 0;
 }
 
@@ -79,11 +184,10 @@ static bool allowed(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t ad
     outside(m, op, lane, address, "");
     return false;
   }
-  adv_finding *f = adv_report_note(m->report, m->p, ADV_MODE, op->at);
-  if (f)
-    snprintf(f->text, sizeof f->text, "%s %s %s, which the call declares only to be %s",
-             who(m, lane), need == ADV_MAY_READ ? "reads" : "writes",
-             adv_report_place(m->report, address), need == ADV_MAY_READ ? "written" : "read");
+  adv_report_note(m->report, m->p, ADV_MODE, op->at,
+                  "%s %s %s, which the call declares only to be %s", who(m, lane),
+                  need == ADV_MAY_READ ? "reads" : "writes", adv_report_place(m->report, address),
+                  need == ADV_MAY_READ ? "written" : "read");
   return true;
 }
 
@@ -95,64 +199,57 @@ static bool finite(const adv_op *op, uint64_t bits) {
 }
 
 static bool note(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint32_t size,
-                 adv_how how, adv_bytes *b) {
+                 access_kind how, adv_region *r) {
   const bool shared = op->space == ADV_SHARED;
   const adv_access by = {m->number, (uint16_t)lane, shared ? m->shared_epoch : m->device_epoch,
                          m->subgroup_of[lane], m->inner_of[lane]};
-  adv_access other;
+  adv_access other = {0};
   bool written;
-  adv_conflict found = adv_note(b, address - b->address, size, how, by,
-                                shared ? 0 : m->memory->stretch, &other, &written);
-  if (found) conflict(m, op, lane, address, found, other, how != ADV_READS);
-  if (!written && how != ADV_WRITES) unwritten(m, op, lane, address);
+  const conflict found = note_word(r, address - r->address, size, how, by,
+                                   shared ? 0 : m->memory->stretch, &other, &written);
+  if (found) note_conflict(m, op, lane, address, found, other, how != READS);
+  if (!written && how != WRITES) unwritten(m, op, lane, address);
   return written;
 }
 
-static uint32_t flags_at(const adv_bytes *b, uint64_t address) {
-  return b->words[(address - b->address) / 4].flags;
+static uint32_t flags_at(const adv_region *r, uint64_t address) {
+  return r->words[(address - r->address) / 4].flags;
 }
 
 uint64_t adv_read(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                  adv_bytes **at) {
+                  adv_region **at) {
   const uint32_t size = op->bits / 8, step = size < 4 ? size : 4;
   const bool before = m->nonfinite_read;
-  uint64_t bits = UINT64_C(0x7ff8dead7fc0dead); /* a NaN */
-  m->nonfinite_read = true;                     /* unless it is one that was there */
-  if (!locate(m, op, lane, address, size, at)) return bits;
+  m->nonfinite_read = true; /* unless it is one that was there */
+  if (!locate(m, op, lane, address, size, at)) return WRONG;
   bool written = true;
   for (uint32_t k = 0; k < size; k += step) {
-    if (!allowed(m, op, lane, address + k, flags_at(*at, address + k), ADV_MAY_READ)) return bits;
-    written &= note(m, op, lane, address + k, step, ADV_READS, *at);
+    if (!allowed(m, op, lane, address + k, flags_at(*at, address + k), ADV_MAY_READ)) return WRONG;
+    written &= note(m, op, lane, address + k, step, READS, *at);
   }
-  bits = 0;
-  memcpy(&bits, (*at)->data + (address - (*at)->address), size);
+  const uint64_t bits = get((*at)->data + (address - (*at)->address), size);
   if (written) m->nonfinite_read = before || (op->space == ADV_DEVICE && !finite(op, bits));
   return bits;
 }
 
-static void nonfinite(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
-  adv_finding *f = adv_report_note(m->report, m->p, ADV_NONFINITE, op->at);
-  if (f)
-    snprintf(f->text, sizeof f->text,
-             "%s writes a NaN or an infinity to %s; all that the call read was finite",
-             who(m, lane), adv_report_place(m->report, address));
-}
-
 void adv_write(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint64_t bits,
-               adv_bytes **at) {
+               adv_region **at) {
   const uint32_t size = op->bits / 8, step = size < 4 ? size : 4;
   if (!locate(m, op, lane, address, size, at)) return;
   for (uint32_t k = 0; k < size; k += step) {
     if (!allowed(m, op, lane, address + k, flags_at(*at, address + k), ADV_MAY_WRITE)) return;
-    note(m, op, lane, address + k, step, ADV_WRITES, *at);
+    note(m, op, lane, address + k, step, WRITES, *at);
   }
-  memcpy((*at)->data + (address - (*at)->address), &bits, size);
+  put((*at)->data + (address - (*at)->address), bits, size);
   if (op->space == ADV_DEVICE && !finite(op, bits) && !m->nonfinite_read)
-    nonfinite(m, op, lane, address);
+    adv_report_note(m->report, m->p, ADV_NONFINITE, op->at,
+                    "%s writes a NaN or an infinity to %s; all that the call read was finite",
+                    who(m, lane), adv_report_place(m->report, address));
 }
 
 /* ---- variables of one invocation, push constants ---- */
 
+/* A variable's number of all invocations lies side by side, and beside it whether it was written. */
 static uint8_t *private_at(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
                            uint8_t **written) {
   const uint32_t size = op->bits / 8;
@@ -160,35 +257,30 @@ static uint8_t *private_at(adv_machine *m, const adv_op *op, uint32_t lane, uint
     outside(m, op, lane, address, "of its variables");
     return NULL;
   }
-  const size_t at = (size_t)lane * m->p->private_bytes + address;
+  const size_t at = address * m->lanes + lane * size;
   *written = m->private_written + at;
   return m->private_memory + at;
 }
 
 static uint64_t private_load(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
-  uint64_t bits = UINT64_C(0x7ff8dead7fc0dead);
   uint8_t *written, *from = private_at(m, op, lane, address, &written);
-  if (!from) return bits;
+  if (!from) return WRONG;
   if (!*written) unwritten(m, op, lane, address);
-  memcpy(&bits, from, op->bits / 8);
-  return bits;
+  return get(from, op->bits / 8);
 }
 
 static void private_store(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
                           uint64_t bits) {
   uint8_t *written, *to = private_at(m, op, lane, address, &written);
   if (!to) return;
-  memcpy(to, &bits, op->bits / 8);
-  memset(written, 1, op->bits / 8);
+  put(to, bits, op->bits / 8);
+  *written = 1;
 }
 
 static uint64_t push_load(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
-  uint64_t bits = UINT64_C(0x7ff8dead7fc0dead);
-  if (address + op->bits / 8 <= m->push_size)
-    memcpy(&bits, m->push + address, op->bits / 8);
-  else
-    outside(m, op, lane, address, "of the push constants");
-  return bits;
+  if (address + op->bits / 8 <= m->push_size) return get(m->push + address, op->bits / 8);
+  outside(m, op, lane, address, "of the push constants");
+  return WRONG;
 }
 
 /* ---- operations ---- */
@@ -198,7 +290,7 @@ static uint64_t address_of(const adv_machine *m, const adv_op *op, uint32_t lane
 }
 
 void adv_load(adv_machine *m, const adv_op *op) {
-  adv_bytes *at = NULL;
+  adv_region *at = NULL;
   for (uint32_t k = 0; k < m->active_count; k++) {
     const uint32_t i = m->active[k];
     const uint64_t address = address_of(m, op, i);
@@ -210,7 +302,7 @@ void adv_load(adv_machine *m, const adv_op *op) {
 }
 
 void adv_store(adv_machine *m, const adv_op *op) {
-  adv_bytes *at = NULL;
+  adv_region *at = NULL;
   for (uint32_t k = 0; k < m->active_count; k++) {
     const uint32_t i = m->active[k];
     const uint64_t address = address_of(m, op, i), bits = adv_get_bits(m, op, op->d, i);
@@ -221,38 +313,19 @@ void adv_store(adv_machine *m, const adv_op *op) {
   }
 }
 
-/* A number's bits as they lie in memory, from and to its row. */
-uint64_t adv_get_bits(const adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane) {
-  if (op->bits == 64) return ADV_ROW(m, uint64_t, row)[lane];
-  if (op->bits == 16 && op->is_float) return adv_half_bits(ADV_ROW(m, float, row)[lane]);
-  return ADV_ROW(m, uint32_t, row)[lane];
-}
-
-void adv_put_bits(adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane, uint64_t bits) {
-  if (op->bits == 64)
-    ADV_ROW(m, uint64_t, row)[lane] = bits;
-  else if (op->bits == 32)
-    ADV_ROW(m, uint32_t, row)[lane] = (uint32_t)bits;
-  else if (op->is_float)
-    ADV_ROW(m, float, row)[lane] = adv_half_of((uint16_t)bits);
-  else
-    ADV_ROW(m, uint32_t, row)[lane] = (uint32_t)bits & ((1u << op->bits) - 1);
-}
-
 void adv_atomic(adv_machine *m, const adv_op *op) {
   const uint32_t *b = ADV_ROW(m, uint32_t, op->b);
   uint32_t *d = ADV_ROW(m, uint32_t, op->d);
-  adv_bytes *at = NULL;
+  adv_region *at = NULL;
   for (uint32_t k = 0; k < m->active_count; k++) {
     const uint32_t i = m->active[k];
     const uint64_t address = address_of(m, op, i);
     if (!locate(m, op, i, address, 4, &at) ||
         !allowed(m, op, i, address, flags_at(at, address), ADV_MAY_READ | ADV_MAY_WRITE))
       continue;
-    note(m, op, i, address, 4, ADV_COUNTS, at);
+    note(m, op, i, address, 4, COUNTS, at);
     uint8_t *data = at->data + (address - at->address);
-    memcpy(&d[i], data, sizeof *d);
-    const uint32_t after = (uint32_t)adv_combined(op, op->is_float, d[i], b[i]);
-    memcpy(data, &after, sizeof after);
+    d[i] = (uint32_t)get(data, 4);
+    put(data, adv_combined(op, d[i], b[i]), 4);
   }
 }

@@ -74,12 +74,6 @@ static double within_ulps(const adv_machine *m, uint32_t what, uint32_t bits, do
   return exact + side(m, what, a, b) * (ulps - 0.5) * unit;
 }
 
-static double within(const adv_machine *m, uint32_t what, uint32_t bits, double a, double exact,
-                     double error) {
-  if (bits == 64 || !m->manner->loose || !isfinite(exact)) return exact;
-  return exact + side(m, what, a, 0) * error;
-}
-
 double adv_divide(const adv_machine *m, uint32_t bits, double a, double b) {
   enum { DIVISION = 1000 }; /* a number that no function has */
   return within_ulps(m, DIVISION, bits, a, b, a / b, 2.5);
@@ -90,74 +84,59 @@ bool adv_two_roundings(const adv_machine *m) {
   return m->manner->contracts && m->manner->seed & 1;
 }
 
-static double logarithm(const adv_machine *m, uint32_t function, uint32_t bits, double a,
-                        double exact) {
-  if (a >= 0.5 && a <= 2.0)
-    return within(m, function, bits, a, exact, bits == 16 ? 0x1p-7 : 0x1p-21);
-  return within_ulps(m, function, bits, a, 0, exact, 3.0);
+/* ---- functions of one operand ---- */
+
+static double inverse_sqrt(double x) {
+  return 1.0 / sqrt(x);
 }
 
-static double plain(uint32_t function, double a, double b) {
-  switch (function) {
-  case GLSLstd450FAbs:
-    return fabs(a);
-  case GLSLstd450FSign:
-    return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : 0.0;
-  case GLSLstd450Floor:
-    return floor(a);
-  case GLSLstd450Ceil:
-    return ceil(a);
-  case GLSLstd450Fract:
-    return a - floor(a);
-  case GLSLstd450Trunc:
-    return trunc(a);
-  case GLSLstd450Round:
-  case GLSLstd450RoundEven:
-    return a - remainder(a, 1.0);
-  case GLSLstd450Step:
-    return b < a ? 0.0 : 1.0;
-  default:
-    return NAN;
-  }
+static double sign(double x) {
+  return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0;
 }
 
-double adv_math(const adv_machine *m, uint32_t function, uint32_t bits, double a, double b) {
-  const double exponential = (bits == 16 ? 1.0 : 3.0) + 2.0 * fabs(a);
-  const double angle = bits == 16 ? 0x1p-7 : 0x1p-11;
-  switch (function) {
-  case GLSLstd450Exp:
-    return within_ulps(m, function, bits, a, 0, exp(a), exponential);
-  case GLSLstd450Exp2:
-    return within_ulps(m, function, bits, a, 0, exp2(a), exponential);
-  case GLSLstd450Log:
-    return logarithm(m, function, bits, a, log(a));
-  case GLSLstd450Log2:
-    return logarithm(m, function, bits, a, log2(a));
-  case GLSLstd450Pow: /* exp2(b * log2(a)) */
-    a = (float)b * (float)adv_math(m, GLSLstd450Log2, bits, a, a);
-    return adv_math(m, GLSLstd450Exp2, bits, (float)a, a);
-  case GLSLstd450Sqrt: /* 1.0 / inversesqrt(), which has 2 units */
-    return within_ulps(m, function, bits, a, 0, sqrt(a), 4.0);
-  case GLSLstd450InverseSqrt:
-    return within_ulps(m, function, bits, a, 0, 1.0 / sqrt(a), 2.0);
-  case GLSLstd450Sin:
-    return within(m, function, bits, a, sin(a), angle);
-  case GLSLstd450Cos:
-    return within(m, function, bits, a, cos(a), angle);
-  case GLSLstd450Tanh: /* sinh / cosh, which come from exp */
-    return within_ulps(m, function, bits, a, 0, tanh(a), 8.0 + 4.0 * fabs(a));
-  default:
-    return plain(function, a, b);
-  }
+/* Errors are of floats of 32 bits, then of 16: `ulps` and as many more for each 1 of |x|, or what
+ * is absolute, of logarithms for numbers from 0.5 to 2. Exact functions have none. */
+static const struct function {
+  uint32_t number;
+  double (*exact)(double);
+  double ulps[2], more, absolute[2];
+} functions[] = {
+    {GLSLstd450Exp, exp, {3, 1}, 2, {0, 0}},
+    {GLSLstd450Exp2, exp2, {3, 1}, 2, {0, 0}},
+    {GLSLstd450Log, log, {3, 3}, 0, {0x1p-21, 0x1p-7}},
+    {GLSLstd450Log2, log2, {3, 3}, 0, {0x1p-21, 0x1p-7}},
+    {GLSLstd450Sqrt, sqrt, {4, 4}, 0, {0, 0}}, /* 1.0 / inversesqrt(), which has 2 units */
+    {GLSLstd450InverseSqrt, inverse_sqrt, {2, 2}, 0, {0, 0}},
+    {GLSLstd450Sin, sin, {0, 0}, 0, {0x1p-11, 0x1p-7}},
+    {GLSLstd450Cos, cos, {0, 0}, 0, {0x1p-11, 0x1p-7}},
+    {GLSLstd450Tanh, tanh, {8, 8}, 4, {0, 0}}, /* sinh / cosh, which come from exp */
+    {GLSLstd450FAbs, fabs, {0, 0}, 0, {0, 0}},
+    {GLSLstd450FSign, sign, {0, 0}, 0, {0, 0}},
+    {GLSLstd450Floor, floor, {0, 0}, 0, {0, 0}},
+    {GLSLstd450Ceil, ceil, {0, 0}, 0, {0, 0}},
+    {GLSLstd450Trunc, trunc, {0, 0}, 0, {0, 0}},
+};
+
+static const struct function *find(uint32_t number) {
+  for (size_t i = 0; i < FT_COUNT(functions); i++)
+    if (functions[i].number == number) return &functions[i];
+  return NULL;
 }
 
-bool adv_math_known(uint32_t function) {
-  static const uint32_t known[] = {
-      GLSLstd450Exp,   GLSLstd450Exp2,  GLSLstd450Log,   GLSLstd450Log2,     GLSLstd450Pow,
-      GLSLstd450Sqrt,  GLSLstd450Sin,   GLSLstd450Cos,   GLSLstd450Tanh,     GLSLstd450InverseSqrt,
-      GLSLstd450FAbs,  GLSLstd450FSign, GLSLstd450Floor, GLSLstd450Ceil,     GLSLstd450Fract,
-      GLSLstd450Trunc, GLSLstd450Round, GLSLstd450Step,  GLSLstd450RoundEven};
-  for (size_t i = 0; i < FT_COUNT(known); i++)
-    if (known[i] == function) return true;
-  return false;
+double adv_math(const adv_machine *m, uint32_t number, uint32_t bits, double a) {
+  const struct function *f = find(number);
+  const int half = bits == 16;
+  const double exact = f->exact(a), ulps = f->ulps[half] + f->more * fabs(a);
+  const bool is_absolute = f->absolute[half] > 0.0 && (ulps == 0.0 || (a >= 0.5 && a <= 2.0));
+  if (!is_absolute) return ulps > 0.0 ? within_ulps(m, number, bits, a, 0, exact, ulps) : exact;
+  if (bits == 64 || !m->manner->loose || !isfinite(exact)) return exact;
+  return exact + side(m, number, a, 0) * f->absolute[half];
+}
+
+bool adv_math_known(uint32_t number) {
+  static const uint32_t pairs[] = {GLSLstd450FMin, GLSLstd450FMax, GLSLstd450UMin,
+                                   GLSLstd450UMax, GLSLstd450SMin, GLSLstd450SMax};
+  for (size_t i = 0; i < FT_COUNT(pairs); i++)
+    if (pairs[i] == number) return true;
+  return find(number) != NULL;
 }

@@ -120,14 +120,14 @@ static filtra_status download(const filtra_graph *g, const ft_slot *slot,
     const adv_region *r = adv_memory_of(memory, s->buffer);
     if (r && port->bytes)
       memcpy((uint8_t *)slot->readback.mapped + port->offset,
-             r->bytes.data + s->offset + ft_tensor_span(port->tensor).low, port->bytes);
+             r->data + s->offset + ft_tensor_span(port->tensor).low, port->bytes);
   }
   for (size_t i = 0; i < g->call_count; i++)
     for (uint32_t k = 0; k < g->calls[i].arg_count; k++) {
       const ft_arg *a = &g->calls[i].args[k];
       if (!a->tensor || a->tensor->storage->planned || !(a->mode & FT_ACCESS_WRITE)) continue;
       const ft_buffer *b = a->tensor->storage->buffer;
-      FT_TRY(ft_upload(g->device, b, 0, adv_memory_of(memory, b)->bytes.data, b->size));
+      FT_TRY(ft_upload(g->device, b, 0, adv_memory_of(memory, b)->data, b->size));
     }
   return FILTRA_OK;
 }
@@ -148,7 +148,7 @@ static void permit(adv_memory *memory, const filtra_tensor *t, uint32_t flags, b
       for (int64_t c = 0; c < shape[2]; c++)
         for (int64_t d = 0; d < shape[3]; d++) {
           int64_t at = t->offset + a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3];
-          adv_word *w = r->bytes.words + (t->storage->offset + (uint64_t)at * size) / 4;
+          adv_word *w = r->words + (t->storage->offset + (uint64_t)at * size) / 4;
           w->flags = set ? w->flags | flags : w->flags & ~flags;
         }
 }
@@ -181,13 +181,11 @@ static filtra_status run_call(const filtra_graph *g, size_t index, const adv_man
                               adv_memory *memory, adv_report *report) {
   const ft_recorded_call *c = &g->calls[index];
   const adv_program *program;
-  adv_machine *machine;
   adv_tensor tensors[FT_MAX_ARGS];
   uint8_t push[FT_PUSH_BYTES];
   memcpy(push, c->push, c->push_size);
   report->tensors = tensors;
   report->tensor_count = 0;
-  report->call = c->label;
   if (c->barrier) memory->stretch = memory->next_group;
   for (uint32_t i = 0; i < c->arg_count; i++) {
     const filtra_tensor *t = c->args[i].tensor;
@@ -201,13 +199,9 @@ static filtra_status run_call(const filtra_graph *g, size_t index, const adv_man
   }
   begin_lives(g, index, memory, manner->seed);
   FT_TRY(program_of(c->pipeline, manner->contracts ? manner->seed : 0, &program));
-  FT_TRY(
-      adv_machine_create(program, manner, memory, report, push, c->push_size, c->groups, &machine));
   permit_call(memory, c, true);
-  adv_machine_run(machine);
+  FT_TRY(adv_machine_run(program, manner, memory, report, push, c->push_size, c->groups));
   permit_call(memory, c, false);
-  adv_machine_destroy(&machine);
-  report->dispatches++;
   return FILTRA_OK;
 }
 

@@ -3,9 +3,8 @@
  * Nothing in Vulkan says which invocations of a workgroup form a subgroup, nor, unless a pipeline
  * requires full subgroups, that a subgroup is full. Sums may be taken in any order. */
 #include "adversary/machine.h"
-#include "adversary/operations.h"
 
-#include <stdlib.h>
+#include <spirv/unified1/spirv.h>
 #include <string.h>
 
 enum { NOBODY = 0xffff };
@@ -43,9 +42,19 @@ void adv_make_subgroups(adv_machine *m) {
 
 /* ---- operations ---- */
 
-uint64_t adv_combined(const adv_op *op, uint32_t reduction, uint64_t x, uint64_t y) {
-  const bool wide = op->bits == 64,
-             reals = reduction >= ADV_FLOAT_SUM && reduction <= ADV_FLOAT_MAX;
+static double real_combined(uint16_t code, double x, double y) {
+  switch (code) {
+  case SpvOpGroupNonUniformFMin:
+    return y < x ? y : x;
+  case SpvOpGroupNonUniformFMax:
+    return y > x ? y : x;
+  default:
+    return x + y;
+  }
+}
+
+uint64_t adv_combined(const adv_op *op, uint64_t x, uint64_t y) {
+  const bool wide = op->bits == 64;
   const int64_t a = wide ? (int64_t)x : (int32_t)x, b = wide ? (int64_t)y : (int32_t)y;
   float f, g;
   double u, v;
@@ -53,152 +62,90 @@ uint64_t adv_combined(const adv_op *op, uint32_t reduction, uint64_t x, uint64_t
   memcpy(&v, &y, sizeof v);
   memcpy(&f, &x, sizeof f);
   memcpy(&g, &y, sizeof g);
-  if (reals && !wide) u = (double)f, v = (double)g;
-  switch (reduction) {
-  case ADV_FLOAT_SUM:
-    u += v;
-    f += g; /* rounded once */
-    break;
-  case ADV_FLOAT_MIN:
-    u = v < u ? v : u;
-    f = (float)u;
-    break;
-  case ADV_FLOAT_MAX:
-    u = v > u ? v : u;
-    f = (float)u;
-    break;
-  case ADV_SUM:
+  switch (op->code) {
+  case SpvOpAtomicIAdd:
+  case SpvOpGroupNonUniformIAdd:
     return x + y;
-  case ADV_UNSIGNED_MIN:
+  case SpvOpAtomicUMin:
+  case SpvOpGroupNonUniformUMin:
     return x < y ? x : y;
-  case ADV_UNSIGNED_MAX:
+  case SpvOpAtomicUMax:
+  case SpvOpGroupNonUniformUMax:
     return x > y ? x : y;
-  case ADV_SIGNED_MIN:
+  case SpvOpAtomicSMin:
+  case SpvOpGroupNonUniformSMin:
     return a < b ? x : y;
-  case ADV_SIGNED_MAX:
+  case SpvOpAtomicSMax:
+  case SpvOpGroupNonUniformSMax:
     return a > b ? x : y;
-  case ADV_BITS_AND:
+  case SpvOpAtomicAnd:
+  case SpvOpGroupNonUniformBitwiseAnd:
     return x & y;
-  case ADV_BITS_OR:
+  case SpvOpAtomicOr:
+  case SpvOpGroupNonUniformBitwiseOr:
     return x | y;
-  default:
+  case SpvOpAtomicXor:
+  case SpvOpGroupNonUniformBitwiseXor:
     return x ^ y;
-  }
-  if (wide)
+  default: /* a float, rounded once */
+    if (!wide) return adv_float_bits((float)real_combined(op->code, (double)f, (double)g));
+    u = real_combined(op->code, u, v);
     memcpy(&x, &u, sizeof u);
-  else
-    x = adv_float_bits(f);
-  return x;
-}
-
-/* What an exclusive scan begins with. */
-static uint64_t neutral(const adv_op *op) {
-  const bool wide = op->bits == 64;
-  switch (op->c) {
-  case ADV_FLOAT_MIN:
-    return wide ? UINT64_C(0x7ff0000000000000) : 0x7f800000;
-  case ADV_FLOAT_MAX:
-    return wide ? UINT64_C(0xfff0000000000000) : 0xff800000;
-  case ADV_UNSIGNED_MIN:
-  case ADV_BITS_AND:
-    return UINT64_MAX;
-  case ADV_SIGNED_MIN:
-    return wide ? INT64_MAX : INT32_MAX;
-  case ADV_SIGNED_MAX:
-    return wide ? (uint64_t)INT64_MIN : (uint32_t)INT32_MIN;
-  default:
-    return 0;
+    return x;
   }
 }
 
-/* Over all, or over each cluster of places; in an order drawn once for the whole run. */
+/* In an order drawn once for the whole run; all get the same. */
 static void reduce(adv_machine *m, const adv_op *op, const adv_together *t) {
-  const uint32_t cluster = op->b ? op->b : m->subgroup_size;
   uint16_t order[ADV_MAX_LANES];
   shuffle(order, t->count, m->manner->seed);
-  uint64_t sums[ADV_MAX_LANES];
-  for (uint32_t k = 0; k < t->count; k++) {
-    bool any = false;
-    sums[k] = k ? sums[0] : 0;
-    for (uint32_t i = 0; i < t->count && (op->b || !k); i++) { /* else the same for all */
-      const uint32_t lane = t->lanes[m->manner->seed ? order[i] : i];
-      if (m->place_of[lane] / cluster != m->place_of[t->lanes[k]] / cluster) continue;
-      const uint64_t x = adv_get_bits(m, op, op->a, lane);
-      sums[k] = any ? adv_combined(op, op->c, sums[k], x) : x;
-      any = true;
-    }
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < t->count; i++) {
+    const uint64_t x = adv_get_bits(m, op, op->a, t->lanes[m->manner->seed ? order[i] : i]);
+    sum = i ? adv_combined(op, sum, x) : x;
   }
   for (uint32_t k = 0; k < t->count; k++)
-    adv_put_bits(m, op, op->d, t->lanes[k], sums[k]);
-}
-
-static void scan(adv_machine *m, const adv_op *op, const adv_together *t) {
-  uint64_t sum = neutral(op);
-  for (uint32_t k = 0; k < t->count; k++) {
-    const uint64_t x = adv_get_bits(m, op, op->a, t->lanes[k]);
-    const uint64_t next = k ? adv_combined(op, op->c, sum, x) : x;
-    adv_put_bits(m, op, op->d, t->lanes[k], op->code == ADV_OP_SCAN ? next : sum);
-    sum = next;
-  }
+    adv_put_bits(m, op, op->d, t->lanes[k], sum);
 }
 
 static void vote(adv_machine *m, const adv_op *op, const adv_together *t) {
   const uint32_t *a = ADV_ROW(m, uint32_t, op->a);
-  uint32_t *d = ADV_ROW(m, uint32_t, op->d), all = 1, any = 0, ballot = 0;
-  for (uint32_t k = 0; k < t->count && op->code != ADV_OP_ELECT; k++) {
-    uint32_t lane = t->lanes[k], place = m->place_of[lane];
-    all &= a[lane] != 0;
-    any |= a[lane] != 0;
-    if (place / 32 == op->c && a[lane]) ballot |= 1u << place % 32;
+  uint32_t *d = ADV_ROW(m, uint32_t, op->d), all = 1, any = 0;
+  for (uint32_t k = 0; k < t->count; k++) {
+    all &= a[t->lanes[k]] != 0;
+    any |= a[t->lanes[k]] != 0;
   }
   for (uint32_t k = 0; k < t->count; k++)
-    d[t->lanes[k]] = op->code == ADV_OP_ALL     ? all
-                     : op->code == ADV_OP_ANY   ? any
-                     : op->code == ADV_OP_ELECT ? k == 0
-                                                : ballot;
+    d[t->lanes[k]] = op->code == SpvOpGroupNonUniformAll   ? all
+                     : op->code == SpvOpGroupNonUniformAny ? any
+                                                           : k == 0; /* elected */
 }
 
-void adv_who_is_there(adv_machine *m, const adv_op *op, uint32_t lane, const char *format,
+void adv_who_is_there(adv_machine *m, const adv_op *op, uint32_t lane, const char *what,
                       uint32_t number) {
-  adv_finding *f = adv_report_note(m->report, m->p, ADV_WHO_IS_THERE, op->at);
-  if (!f) return;
-  int at = snprintf(f->text, sizeof f->text, "invocation %u of workgroup %u in subgroup %u: ", lane,
-                    m->group[0], m->subgroup_of[lane]);
-  snprintf(f->text + at, sizeof f->text - (size_t)at, format, number);
+  adv_report_note(m->report, m->p, ADV_WHO_IS_THERE, op->at,
+                  "invocation %u of workgroup %u in subgroup %u: %s %u", lane, m->group[0],
+                  m->subgroup_of[lane], what, number);
 }
 
-/* Which place an invocation reads. */
-static uint32_t source_of(const adv_machine *m, const adv_op *op, const adv_together *t,
-                          uint32_t lane, const uint32_t *b) {
-  switch (op->code) {
-  case ADV_OP_BROADCAST_FIRST:
-    return m->place_of[t->lanes[0]];
-  case ADV_OP_SHUFFLE_XOR:
-    return m->place_of[lane] ^ b[lane];
-  case ADV_OP_SHUFFLE_UP:
-    return m->place_of[lane] - b[lane];
-  case ADV_OP_SHUFFLE_DOWN:
-    return m->place_of[lane] + b[lane];
-  default:
-    return b[lane];
-  }
-}
-
+/* Broadcasts and shuffles: op's b is the place that each reads, or what its own differs by. */
 static void exchange(adv_machine *m, const adv_op *op, const adv_together *t) {
+  const bool broadcast = op->code == SpvOpGroupNonUniformBroadcast;
   const uint32_t *b = ADV_ROW(m, uint32_t, op->b);
   uint64_t found[ADV_MAX_LANES];
   for (uint32_t k = 0; k < t->count; k++) {
-    uint32_t lane = t->lanes[k], place = source_of(m, op, t, lane, b);
-    if (op->code == ADV_OP_BROADCAST && b[lane] != b[t->lanes[0]])
-      adv_who_is_there(m, op, lane, "broadcasts from place %u, others from another", b[lane]);
+    const uint32_t lane = t->lanes[k];
+    const uint32_t place =
+        op->code == SpvOpGroupNonUniformShuffleXor ? m->place_of[lane] ^ b[lane] : b[lane];
+    if (broadcast && b[lane] != b[t->lanes[0]])
+      adv_who_is_there(m, op, lane, "others broadcast from another place than", b[lane]);
     uint16_t from = NOBODY;
     if (place < m->subgroup_size)
       from = m->lane_at[m->subgroup_of[lane] * m->subgroup_size + place];
     const bool there = from != NOBODY && t->here[from];
     /* undefined otherwise, which only matters if it is used */
     found[k] = there ? adv_get_bits(m, op, op->a, from) : 0x7fc0beef;
-    if (!there && op->code == ADV_OP_BROADCAST)
-      adv_who_is_there(m, op, lane, "reads place %u, which is not there", place);
+    if (!there && broadcast) adv_who_is_there(m, op, lane, "nobody is at place", place);
   }
   for (uint32_t k = 0; k < t->count; k++)
     adv_put_bits(m, op, op->d, t->lanes[k], found[k]);
@@ -206,26 +153,23 @@ static void exchange(adv_machine *m, const adv_op *op, const adv_together *t) {
 
 static void operate(adv_machine *m, const adv_op *op, const adv_together *t) {
   switch (op->code) {
-  case ADV_OP_REDUCE:
-    reduce(m, op, t);
-    return;
-  case ADV_OP_SCAN:
-  case ADV_OP_SCAN_EXCLUSIVE:
-    scan(m, op, t);
-    return;
-  case ADV_OP_ELECT:
-  case ADV_OP_ALL:
-  case ADV_OP_ANY:
-  case ADV_OP_BALLOT_BIT:
+  case SpvOpGroupNonUniformElect:
+  case SpvOpGroupNonUniformAll:
+  case SpvOpGroupNonUniformAny:
     vote(m, op, t);
     return;
-  case ADV_OP_MATRIX_LOAD:
-  case ADV_OP_MATRIX_STORE:
-  case ADV_OP_MATRIX_MULTIPLY:
+  case SpvOpGroupNonUniformBroadcast:
+  case SpvOpGroupNonUniformShuffle:
+  case SpvOpGroupNonUniformShuffleXor:
+    exchange(m, op, t);
+    return;
+  case ADV_MATRIX_LOAD:
+  case ADV_MATRIX_STORE:
+  case ADV_MATRIX_MULTIPLY:
     adv_matrix(m, op, t);
     return;
   default:
-    exchange(m, op, t);
+    reduce(m, op, t);
   }
 }
 
@@ -248,11 +192,10 @@ static void one_subgroup(adv_machine *m, const adv_op *op, uint32_t subgroup, co
     }
     operate(m, op, &t);
     if (++classes == 2)
-      adv_who_is_there(
-          m, op, head,
-          "control flow has parted, and nothing guarantees that it has met again (%u are "
-          "here by another way)",
-          m->active_count - t.count);
+      adv_who_is_there(m, op, head,
+                       "control flow has parted, and nothing guarantees that it has met again; "
+                       "invocations that are here by another way:",
+                       m->active_count - t.count);
   }
 }
 

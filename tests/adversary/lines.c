@@ -47,15 +47,11 @@ static uint32_t *compile(const char *name, size_t *bytes) {
   return words;
 }
 
-static size_t function_of(const adv_program *p) {
-  return p->instruction_count - p->line_count;
-}
-
 static bool alike(const adv_program *p, const adv_program *other) {
   if (p->line_count != other->line_count) return false;
   for (size_t i = 0; i < p->line_count; i++)
-    if (p->instructions[function_of(p) + i].opcode !=
-        other->instructions[function_of(other) + i].opcode)
+    if (p->instructions[adv_function(p) + i].opcode !=
+        other->instructions[adv_function(other) + i].opcode)
       return false;
   return true;
 }
@@ -68,14 +64,15 @@ static const adv_program *twin_of(const adv_program *p) {
   k->name = p->source.name;
   size_t bytes;
   uint32_t *words = compile(p->source.name, &bytes); /* lives as long as the program */
-  adv_program *twin = words ? ft_calloc(1, sizeof *twin) : NULL;
-  if (!twin) return NULL;
+  if (!words) return NULL;
+  adv_program *twin = adv_list(1, sizeof *twin);
   twin->source = (adv_source){.name = p->source.name, .words = words, .bytes = bytes};
-  if (!adv_parse(twin) && twin->lines && alike(p, twin)) k->with_lines = twin;
+  adv_parse(twin);
+  if (!twin->failed && twin->has_lines && alike(p, twin)) k->with_lines = twin;
   return k->with_lines;
 }
 
 uint32_t adv_line_of(const adv_program *p, uint32_t at) {
-  const adv_program *from = p->lines ? p : twin_of(p);
+  const adv_program *from = p->has_lines ? p : twin_of(p);
   return from && at < from->line_count ? from->lines[at] : 0;
 }

@@ -17,52 +17,24 @@ static const char usage[] =
     "for example: adversary scale_norm/forward workgroup=32 trace=0 seed=1 x:20 gain:5 y:20 norm:4 "
     "4 5 0.00001\n";
 
+/* A number with a point is a float. */
 static uint32_t word_of(const char *text) {
-  if (!strpbrk(text, ".")) return (uint32_t)strtoul(text, NULL, 0);
+  if (text[strcspn(text, "., ")] != '.') return (uint32_t)strtoul(text, NULL, 0);
   float x = strtof(text, NULL);
   uint32_t word;
   memcpy(&word, &x, sizeof word);
   return word;
 }
 
-static uint32_t list_of(char *text, uint32_t *list, uint32_t most) {
+/* The numbers of "key=A,B,..."; as many as there are. */
+static uint32_t list_of(const char *text, const char *key, uint32_t *list, uint32_t most) {
   uint32_t count = 0;
-  for (char *part = strtok(text, ","); part && count < most; part = strtok(NULL, ","))
-    list[count++] = word_of(part);
+  for (const char *at = adv_setting(text, key); at && count < most; count++) {
+    list[count] = word_of(at);
+    at += strcspn(at, ", ");
+    at = *at == ',' ? at + 1 : NULL;
+  }
   return count;
-}
-
-/* The value of "key=value"; NULL if the argument is another. */
-static char *value_of(char *argument, const char *key) {
-  size_t length = strlen(key);
-  return strncmp(argument, key, length) || argument[length] != '=' ? NULL : argument + length + 1;
-}
-
-typedef struct options {
-  uint64_t seed;
-  uint32_t subgroup, trace, spec[16];
-  bool rounding, by_subgroups, traced;
-} options;
-
-static bool option(char *text, adv_single *s, options *o) {
-  char *value;
-  if ((value = value_of(text, "groups")))
-    list_of(value, s->groups, 3);
-  else if ((value = value_of(text, "workgroup")))
-    s->source.workgroup = word_of(value);
-  else if ((value = value_of(text, "spec")))
-    s->source.spec_count = list_of(value, o->spec, 16);
-  else if ((value = value_of(text, "seed")))
-    o->seed = strtoull(value, NULL, 10);
-  else if ((value = value_of(text, "subgroup")))
-    o->subgroup = word_of(value);
-  else if ((value = value_of(text, "rounding")))
-    o->rounding = word_of(value);
-  else if ((value = value_of(text, "uniform")))
-    o->by_subgroups = !strcmp(value, "subgroup");
-  else if ((value = value_of(text, "trace")))
-    o->trace = word_of(value), o->traced = true;
-  return value != NULL;
 }
 
 static bool argument(char *text, adv_single *s) {
@@ -94,24 +66,30 @@ static bool find_kernel(const char *name, adv_source *source) {
 
 int main(int count, char **arguments) {
   adv_single s = {.groups = {1, 1, 1}, .source = {.workgroup = 64}};
-  options o = {0};
-  if (count < 2) {
-    fputs(usage, stderr);
+  char settings[1000] = "";
+  uint32_t spec[16], trace = 0;
+  if (count < 2 || !find_kernel(arguments[1], &s.source)) {
+    fprintf(stderr, "%sadversary: no kernel and no file is called %s\n", usage,
+            count < 2 ? "" : arguments[1]);
     return 2;
   }
-  if (!find_kernel(arguments[1], &s.source)) {
-    fprintf(stderr, "adversary: no kernel and no file is called %s\n", arguments[1]);
-    return 2;
-  }
-  for (int i = 2; i < count; i++)
-    if (!option(arguments[i], &s, &o) && !argument(arguments[i], &s)) {
+  for (int i = 2; i < count; i++) {
+    const size_t end = strlen(settings);
+    if (strchr(arguments[i], '='))
+      snprintf(settings + end, sizeof settings - end, " %s", arguments[i]);
+    else if (!argument(arguments[i], &s)) {
       fprintf(stderr, "adversary: too many arguments at %s\n", arguments[i]);
       return 2;
     }
-  s.source.spec = o.spec;
-  adv_manner manner = adv_manner_of(o.seed, o.subgroup, o.rounding);
-  manner.by_subgroups = o.by_subgroups;
-  adv_report report = {.trace = o.traced ? stdout : NULL, .trace_lane = o.trace, .trace_group = 1};
+  }
+  list_of(settings, "groups=", s.groups, 3);
+  list_of(settings, "workgroup=", &s.source.workgroup, 1);
+  s.source.spec_count = list_of(settings, "spec=", spec, 16);
+  s.source.spec = spec;
+  const adv_manner manner = adv_manner_read(settings);
+  adv_report report = {.trace = list_of(settings, "trace=", &trace, 1) ? stdout : NULL,
+                       .trace_group = 1};
+  report.trace_lane = trace;
   adv_memory memory = {0};
   filtra_status status = adv_single_run(&s, &manner, &memory, &report);
   if (status) fprintf(stderr, "adversary: %s\n", filtra_error_message());

@@ -2,7 +2,6 @@
  * subgroup holds which element is nobody's business: the seed deals them out, differently for each
  * shape and use. What is done element by element is done as on vectors (arithmetic.c). */
 #include "adversary/machine.h"
-#include "adversary/operations.h"
 
 #include "base/memory.h"
 
@@ -12,91 +11,92 @@
 
 /* A matrix in an operation: what it is, and the rows of what each invocation holds. */
 typedef struct matrix {
-  const adv_type *type, *element;
+  const adv_type *type;
   uint32_t *rows;
-  bool is_signed; /* whole numbers of 8 and 16 bits: with their sign */
+  uint32_t kind; /* of its numbers */
 } matrix;
 
 /* A load or store (pointer, layout, stride) of the first, or d = a b + c. */
 typedef struct adv_matrix_op {
   matrix d, a, b, c;
-  uint32_t pointer, offset, layout, stride; /* rows, but the offset; a stride of NO_ROW: none */
-  uint32_t unit;                            /* bytes that the stride counts */
+  uint32_t pointer, layout, stride; /* rows */
+  uint32_t unit;                    /* bytes that the stride counts */
 } adv_matrix_op;
 
 enum { ROW_MAJOR = 0, COLUMN_MAJOR = 1 };
 
 /* ---- lowering ---- */
 
-static filtra_status emit(adv_program *p, const adv_instruction *in, uint16_t code,
-                          const adv_matrix_op *mo, adv_space space) {
-  FT_TRY(FT_GROW(p->matrix_ops, p->matrix_count, p->matrix_capacity));
+static void emit(adv_program *p, const adv_instruction *in, const adv_matrix_op *mo,
+                 adv_space space) {
+  if (FT_GROW(p->matrix_ops, p->matrix_count, p->matrix_capacity)) abort();
   p->matrix_ops[p->matrix_count] = *mo;
-  return adv_emit_op(p, (adv_op){.code = code,
-                                 .space = (uint8_t)space,
-                                 .is_float = mo->d.element->kind == ADV_FLOAT,
-                                 .bits = (uint8_t)mo->d.element->bits,
-                                 .c = (uint32_t)p->matrix_count++,
-                                 .at = in->at});
+  adv_emit_op(p, (adv_op){.code = in->opcode,
+                          .space = (uint8_t)space,
+                          .is_float = (mo->d.kind & ADV_FLOATING) != 0,
+                          .bits = (uint8_t)mo->d.kind,
+                          .c = (uint32_t)p->matrix_count++,
+                          .at = in->at});
 }
 
 static matrix matrix_of(const adv_program *p, uint32_t id, bool is_signed) {
   const adv_value *v = &p->values[id];
-  return (matrix){&p->types[v->type], adv_scalar(p, v->type), v->rows, is_signed};
+  const adv_type *element = adv_scalar(p, v->type);
+  return (matrix){&p->types[v->type], v->rows,
+                  element->bits | (element->kind == ADV_FLOAT ? ADV_FLOATING
+                                   : is_signed                ? ADV_SIGNED
+                                                              : 0)};
 }
 
 /* Words: pointer, layout and stride from `at` on, of which a store has its object behind the
- * first. */
-static filtra_status transfer(adv_program *p, const adv_instruction *in, uint32_t id,
-                              uint32_t pointer, uint32_t at, uint16_t code) {
+ * first. Without a stride it is 0. */
+static void transfer(adv_program *p, const adv_instruction *in, uint32_t id, uint32_t pointer,
+                     uint32_t at) {
   const adv_value *v = &p->values[pointer];
   const adv_type *t = &p->types[v->type];
   const adv_type *to = &p->types[t->element]; /* an array's element is pointed to, or the array */
   if (to->kind == ADV_ARRAY) to = &p->types[to->element];
   const adv_matrix_op mo = {.d = matrix_of(p, id, false),
-                            .pointer = v->rows[0],
-                            .offset = v->offset,
+                            .pointer = adv_address_row(p, v),
                             .layout = p->values[in->words[at]].rows[0],
                             .stride = in->count > at + 1 ? p->values[in->words[at + 1]].rows[0]
-                                                         : ADV_NO_ROW,
+                                                         : adv_constant_row(p, false, 0),
                             .unit = to->size};
-  if (t->space != ADV_DEVICE && t->space != ADV_SHARED) return adv_unknown(p, in);
-  return emit(p, in, code, &mo, t->space);
+  if (t->space == ADV_DEVICE || t->space == ADV_SHARED)
+    emit(p, in, &mo, t->space);
+  else
+    adv_unknown(p, in);
 }
 
-static filtra_status multiply(adv_program *p, const adv_instruction *in) {
+static void multiply(adv_program *p, const adv_instruction *in) {
   const uint32_t *w = in->words, operands = in->count > 6 ? w[6] : 0;
   enum { SIGNED_A = 1, SIGNED_B = 2, SIGNED_C = 4, SIGNED_RESULT = 8 };
-  if (operands & ~(uint32_t)(SIGNED_A | SIGNED_B | SIGNED_C | SIGNED_RESULT))
-    return adv_unknown(p, in); /* saturating sums */
-  FT_TRY(adv_define(p, in->result, in->type));
+  adv_define(p, in);
   const adv_matrix_op mo = {.d = matrix_of(p, in->result, operands & SIGNED_RESULT),
                             .a = matrix_of(p, w[3], operands & SIGNED_A),
                             .b = matrix_of(p, w[4], operands & SIGNED_B),
                             .c = matrix_of(p, w[5], operands & SIGNED_C)};
-  return emit(p, in, ADV_OP_MATRIX_MULTIPLY, &mo, ADV_PRIVATE);
+  if (operands < 2 * SIGNED_RESULT)
+    emit(p, in, &mo, ADV_PRIVATE);
+  else
+    adv_unknown(p, in); /* saturating sums */
 }
 
-static filtra_status length(adv_program *p, const adv_instruction *in) {
-  FT_TRY(adv_define(p, in->result, in->type));
-  p->values[in->result].rows[0] = adv_constant_row(p, false, p->types[in->words[3]].count);
-  return FILTRA_OK;
-}
-
-bool adv_lower_matrix(adv_program *p, const adv_instruction *in, filtra_status *status) {
+bool adv_lower_matrix(adv_program *p, const adv_instruction *in) {
+  const uint32_t *w = in->words;
   switch (in->opcode) {
   case ADV_MATRIX_LOAD:
-    *status = adv_define(p, in->result, in->type);
-    if (!*status) *status = transfer(p, in, in->result, in->words[3], 4, ADV_OP_MATRIX_LOAD);
+    adv_define(p, in);
+    transfer(p, in, in->result, w[3], 4);
     return true;
   case ADV_MATRIX_STORE:
-    *status = transfer(p, in, in->words[2], in->words[1], 3, ADV_OP_MATRIX_STORE);
+    transfer(p, in, w[2], w[1], 3);
     return true;
   case ADV_MATRIX_MULTIPLY:
-    *status = multiply(p, in);
+    multiply(p, in);
     return true;
   case ADV_MATRIX_LENGTH:
-    *status = length(p, in);
+    adv_make_value(p, in)->rows[0] = adv_constant_row(p, false, p->types[w[3]].count);
     return true;
   default:
     return false;
@@ -128,59 +128,32 @@ static uint32_t holder(const adv_machine *m, const adv_together *t, const matrix
   return t->lanes[place % m->subgroup_size];
 }
 
-static double real(const adv_machine *m, const adv_together *t, const matrix *x, uint32_t row,
-                   uint32_t column) {
+static adv_number element(const adv_machine *m, const adv_together *t, const matrix *x,
+                          uint32_t row, uint32_t column) {
   uint32_t cell, lane = holder(m, t, x, row, column, &cell);
-  return x->element->bits == 64 ? ADV_ROW(m, double, cell)[lane]
-                                : (double)ADV_ROW(m, float, cell)[lane];
-}
-
-static uint64_t whole(const adv_machine *m, const adv_together *t, const matrix *x, uint32_t row,
-                      uint32_t column) {
-  uint32_t cell, lane = holder(m, t, x, row, column, &cell);
-  const uint32_t bits = x->element->bits;
-  if (bits == 64) return ADV_ROW(m, uint64_t, cell)[lane];
-  const uint64_t n = ADV_ROW(m, uint32_t, cell)[lane];
-  return x->is_signed ? (uint64_t)((int64_t)(n << (64 - bits)) >> (64 - bits)) : n;
+  return adv_get_number(m, cell, x->kind, lane);
 }
 
 /* ---- operations ---- */
 
-/* A sum in the result's precision or a higher one, in any order. */
-static double real_sum(const adv_machine *m, const adv_together *t, const adv_matrix_op *mo,
-                       uint32_t row, uint32_t column) {
-  const uint32_t count = mo->a.type->columns, bits = mo->d.element->bits;
-  const bool each = m->manner->loose && bits != 64; /* rounded after each step */
-  const bool backwards = m->manner->seed & 1, late = m->manner->seed & 2;
-  double sum = late ? 0.0 : real(m, t, &mo->c, row, column);
-  for (uint32_t i = 0; i < count; i++) {
-    const uint32_t k = backwards ? count - 1 - i : i;
-    sum += real(m, t, &mo->a, row, k) * real(m, t, &mo->b, k, column);
-    if (each) sum = bits == 16 ? (double)adv_round_half(sum, false) : (double)(float)sum;
-  }
-  return late ? sum + real(m, t, &mo->c, row, column) : sum;
-}
-
+/* Real sums in the result's precision or a higher one, in any order. */
 static void multiply_one(adv_machine *m, const adv_together *t, const adv_matrix_op *mo,
                          uint32_t row, uint32_t column) {
-  const uint32_t bits = mo->d.element->bits;
-  uint32_t cell, lane = holder(m, t, &mo->d, row, column, &cell);
-  if (mo->d.element->kind == ADV_FLOAT) {
-    const double sum = real_sum(m, t, mo, row, column);
-    if (bits == 64)
-      ADV_ROW(m, double, cell)[lane] = sum;
-    else
-      ADV_ROW(m, float, cell)
-    [lane] = bits == 16 ? adv_round_half(sum, m->manner->flush) : (float)sum;
-    return;
+  const uint32_t count = mo->a.type->columns, bits = mo->d.kind & ADV_BITS;
+  const bool each = m->manner->loose && bits != 64; /* rounded after each step */
+  const bool backwards = m->manner->seed & 1, late = m->manner->seed & 2;
+  const adv_number first = element(m, t, &mo->c, row, column);
+  adv_number sum = {late ? 0.0 : first.real, first.whole};
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t k = backwards ? count - 1 - i : i;
+    const adv_number a = element(m, t, &mo->a, row, k), b = element(m, t, &mo->b, k, column);
+    sum.whole += a.whole * b.whole;
+    sum.real += a.real * b.real;
+    if (each) sum.real = (double)(bits == 16 ? adv_round_half(sum.real, false) : (float)sum.real);
   }
-  uint64_t sum = whole(m, t, &mo->c, row, column);
-  for (uint32_t k = 0; k < mo->a.type->columns; k++)
-    sum += whole(m, t, &mo->a, row, k) * whole(m, t, &mo->b, k, column);
-  if (bits == 64)
-    ADV_ROW(m, uint64_t, cell)[lane] = sum;
-  else
-    ADV_ROW(m, uint32_t, cell)[lane] = (uint32_t)sum & (uint32_t)((UINT64_C(1) << bits) - 1);
+  if (late) sum.real += first.real;
+  uint32_t cell, lane = holder(m, t, &mo->d, row, column, &cell);
+  adv_put_number(m, cell, mo->d.kind, lane, sum);
 }
 
 /* Whether all say the same; what they say of it must not differ in a subgroup. */
@@ -188,31 +161,28 @@ static bool agree(adv_machine *m, const adv_op *op, const adv_together *t,
                   const adv_matrix_op *mo) {
   for (uint32_t k = 1; k < t->count; k++) {
     const uint32_t a = t->lanes[0], b = t->lanes[k];
-    const bool same = (mo->pointer == ADV_NO_ROW || ADV_ROW(m, uint64_t, mo->pointer)[a] ==
-                                                        ADV_ROW(m, uint64_t, mo->pointer)[b]) &&
-                      ADV_ROW(m, uint32_t, mo->layout)[a] == ADV_ROW(m, uint32_t, mo->layout)[b] &&
-                      (mo->stride == ADV_NO_ROW ||
-                       ADV_ROW(m, uint32_t, mo->stride)[a] == ADV_ROW(m, uint32_t, mo->stride)[b]);
-    if (same) continue;
-    adv_who_is_there(m, op, b, "a matrix elsewhere than invocation %u's", a);
+    const uint64_t *pointer = ADV_ROW(m, uint64_t, mo->pointer);
+    const uint32_t *layout = ADV_ROW(m, uint32_t, mo->layout),
+                   *stride = ADV_ROW(m, uint32_t, mo->stride);
+    if (pointer[a] == pointer[b] && layout[a] == layout[b] && stride[a] == stride[b]) continue;
+    adv_who_is_there(m, op, b, "a matrix elsewhere than invocation", a);
     return false;
   }
   return true;
 }
 
 static void move(adv_machine *m, const adv_op *op, const adv_together *t, const adv_matrix_op *mo) {
-  const uint32_t first = t->lanes[0], columns = mo->d.type->columns;
-  const uint64_t base = mo->pointer == ADV_NO_ROW ? 0 : ADV_ROW(m, uint64_t, mo->pointer)[first];
-  const uint64_t stride =
-      mo->stride == ADV_NO_ROW ? 0 : (uint64_t)ADV_ROW(m, uint32_t, mo->stride)[first] * mo->unit;
-  const bool by_rows = ADV_ROW(m, uint32_t, mo->layout)[first] == ROW_MAJOR;
-  adv_bytes *at = NULL;
+  const uint32_t lane0 = t->lanes[0], columns = mo->d.type->columns;
+  const uint64_t base = ADV_ROW(m, uint64_t, mo->pointer)[lane0];
+  const uint64_t stride = (uint64_t)ADV_ROW(m, uint32_t, mo->stride)[lane0] * mo->unit;
+  const bool by_rows = ADV_ROW(m, uint32_t, mo->layout)[lane0] == ROW_MAJOR;
+  adv_region *at = NULL;
   for (uint32_t i = 0; i < mo->d.type->rows * columns; i++) {
     const uint32_t row = i / columns, column = i % columns;
     const uint64_t line = by_rows ? row : column, along = by_rows ? column : row;
-    const uint64_t address = base + mo->offset + line * stride + along * mo->d.element->size;
+    const uint64_t address = base + line * stride + along * (op->bits / 8);
     uint32_t cell, lane = holder(m, t, &mo->d, row, column, &cell);
-    if (op->code == ADV_OP_MATRIX_LOAD)
+    if (op->code == ADV_MATRIX_LOAD)
       adv_put_bits(m, op, cell, lane, adv_read(m, op, lane, address, &at));
     else
       adv_write(m, op, lane, address, adv_get_bits(m, op, cell, lane), &at);
@@ -221,14 +191,11 @@ static void move(adv_machine *m, const adv_op *op, const adv_together *t, const 
 
 void adv_matrix(adv_machine *m, const adv_op *op, const adv_together *t) {
   const adv_matrix_op *mo = &m->p->matrix_ops[op->c];
-  if (t->count != m->subgroup_size) {
-    adv_who_is_there(m, op, t->lanes[0], "a matrix by %u invocations, which are not all", t->count);
-    return;
-  }
-  if (op->code != ADV_OP_MATRIX_MULTIPLY) {
-    if (agree(m, op, t, mo)) move(m, op, t, mo);
-    return;
-  }
-  for (uint32_t i = 0; i < mo->d.type->rows * mo->d.type->columns; i++)
-    multiply_one(m, t, mo, i / mo->d.type->columns, i % mo->d.type->columns);
+  if (t->count != m->subgroup_size)
+    adv_who_is_there(m, op, t->lanes[0], "not all work on a matrix, but", t->count);
+  else if (op->code == ADV_MATRIX_MULTIPLY)
+    for (uint32_t i = 0; i < mo->d.type->rows * mo->d.type->columns; i++)
+      multiply_one(m, t, mo, i / mo->d.type->columns, i % mo->d.type->columns);
+  else if (agree(m, op, t, mo))
+    move(m, op, t, mo);
 }

@@ -29,20 +29,16 @@ typedef struct adv_word {
 } adv_word;
 
 /** Bytes with a word for each four; where less than four were touched at once, a word for each. */
-typedef struct adv_bytes {
+typedef struct adv_region {
+  const void *key; /* whose it is */
   uint64_t address, size;
   uint8_t *data;
   adv_word *words;
   adv_word *parts; /* NULL before the first such access */
-} adv_bytes;
-
-typedef struct adv_region {
-  const void *key; /* whose it is */
-  adv_bytes bytes;
 } adv_region;
 
-filtra_status adv_bytes_create(uint64_t address, uint64_t size, adv_bytes *out);
-void adv_bytes_destroy(adv_bytes *b);
+filtra_status adv_region_create(const void *key, uint64_t address, uint64_t size, adv_region *out);
+void adv_region_destroy(adv_region *r);
 
 typedef struct adv_memory {
   adv_region *regions;
@@ -60,16 +56,6 @@ void adv_memory_destroy(adv_memory *m);
 void adv_region_fill(adv_region *r, uint64_t offset, const void *data, uint64_t size);
 /** Bytes that nobody wrote: NaNs and large numbers, drawn from the seed. */
 void adv_region_forget(adv_region *r, uint64_t offset, uint64_t size, uint64_t seed);
-
-/** What an access conflicts with; ADV_NO_CONFLICT mostly. */
-typedef enum adv_conflict { ADV_NO_CONFLICT, ADV_AFTER_WRITE, ADV_AFTER_READ } adv_conflict;
-typedef enum adv_how { ADV_READS, ADV_WRITES, ADV_COUNTS /* atomically */ } adv_how;
-/** Notes an access to 1, 2 or 4 bytes within a word. Two of different invocations conflict if one
- * writes, not both are atomic, and no barrier lies between; invocations of different workgroups
- * have none before the call's end. Calls of one stretch overlap. `other` gets who it was, *written
- * whether all had been written. */
-adv_conflict adv_note(adv_bytes *b, uint64_t offset, uint32_t size, adv_how how, adv_access by,
-                      uint32_t stretch, adv_access *other, bool *written);
 
 /** A number from a seed and two words: how every choice here is made. */
 uint64_t adv_mix(uint64_t seed, uint64_t a, uint64_t b);

@@ -10,16 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-filtra_status adv_unknown(const adv_program *p, const adv_instruction *in) {
-  return ft_fail(FILTRA_ERROR_UNSUPPORTED, "kernel %s: the adversary does not know Op%s",
-                 p->source.name, spvOpcodeString(in->opcode));
+void adv_unknown(adv_program *p, const adv_instruction *in) {
+  if (!p->failed)
+    p->failed = ft_fail(FILTRA_ERROR_UNSUPPORTED, "kernel %s: the adversary does not know Op%s",
+                        p->source.name, spvOpcodeString(in->opcode));
+}
+
+size_t adv_function(const adv_program *p) {
+  return p->instruction_count - p->line_count;
 }
 
 const char *adv_opcode_name(const adv_program *p, uint32_t at) {
   static _Thread_local char name[40];
-  const size_t function = p->instruction_count - p->line_count;
-  snprintf(name, sizeof name, "Op%s", spvOpcodeString(p->instructions[function + at].opcode));
+  snprintf(name, sizeof name, "Op%s",
+           spvOpcodeString(p->instructions[adv_function(p) + at].opcode));
   return name;
+}
+
+void *adv_list(size_t count, size_t size) {
+  void *list = ft_calloc(count + 1, size);
+  if (!list) abort();
+  return list;
 }
 
 /* ---- rows ---- */
@@ -40,21 +51,30 @@ uint32_t adv_constant_row(adv_program *p, bool wide, uint64_t bits) {
   return row;
 }
 
-uint64_t adv_constant_bits(const adv_program *p, uint32_t id) {
-  for (size_t i = 0; p->values[id].rows && i < p->constant_count; i++)
-    if (p->constants[i].row == p->values[id].rows[0]) return p->constants[i].bits;
-  return 0;
+const adv_constant *adv_constant_of(const adv_program *p, uint32_t row) {
+  for (size_t i = 0; i < p->constant_count; i++)
+    if (p->constants[i].row == row) return &p->constants[i];
+  return NULL;
 }
 
-filtra_status adv_define(adv_program *p, uint32_t id, uint32_t type) {
-  const adv_cell *cells = adv_cells(p, type);
-  adv_value *v = &p->values[id];
-  v->type = type;
-  v->rows = ft_calloc(p->types[type].cells + 1, sizeof *v->rows);
-  if (!v->rows) return FILTRA_ERROR_HOST_MEMORY;
-  for (uint32_t i = 0; i < p->types[type].cells; i++)
+uint64_t adv_constant_bits(const adv_program *p, uint32_t id) {
+  const adv_constant *c = p->values[id].rows ? adv_constant_of(p, p->values[id].rows[0]) : NULL;
+  return c ? c->bits : 0;
+}
+
+adv_value *adv_make_value(adv_program *p, const adv_instruction *in) {
+  adv_value *v = &p->values[in->result];
+  v->type = in->type;
+  v->rows = adv_list(p->types[in->type].cells, sizeof *v->rows);
+  return v;
+}
+
+adv_value *adv_define(adv_program *p, const adv_instruction *in) {
+  const adv_cell *cells = adv_cells(p, in->type);
+  adv_value *v = adv_make_value(p, in);
+  for (uint32_t i = 0; i < p->types[in->type].cells; i++)
     v->rows[i] = adv_new_row(p, cells[i].type->bits == 64);
-  return FILTRA_OK;
+  return v;
 }
 
 static adv_cell *flatten(const adv_program *p, const adv_type *t, uint32_t offset, adv_cell *to) {
@@ -73,8 +93,7 @@ static adv_cell *flatten(const adv_program *p, const adv_type *t, uint32_t offse
 const adv_cell *adv_cells(const adv_program *p, uint32_t type) {
   adv_type *t = &p->types[type];
   if (t->flat) return t->flat;
-  t->flat = ft_calloc(t->cells + 1, sizeof *t->flat);
-  if (!t->flat) abort();
+  t->flat = adv_list(t->cells, sizeof *t->flat);
   flatten(p, t, 0, t->flat);
   return t->flat;
 }
@@ -90,41 +109,31 @@ const adv_type *adv_type_of(const adv_program *p, uint32_t id) {
 
 /* ---- types ---- */
 
-/* The literal of a decoration of `id`; member -1: of the whole. */
-static bool find_decoration(const adv_program *p, uint32_t id, int member, uint32_t which,
+/* The literal of a decoration of `id`, or of its member if there is one in `what`: OpDecorate or
+ * OpMemberDecorate, id, member, decoration. Otherwise `literal` stays. */
+static void find_decoration(const adv_program *p, const uint32_t *what, uint32_t count,
                             uint32_t *literal) {
-  for (size_t i = 0; i < p->instruction_count; i++) {
-    const adv_instruction *in = &p->instructions[i];
-    const uint32_t *w = in->words;
-    if (in->opcode == SpvOpFunction) return false;
-    if (member < 0 && in->opcode == SpvOpDecorate && w[1] == id && w[2] == which) {
-      *literal = in->count > 3 ? w[3] : 0;
-      return true;
-    }
-    if (member >= 0 && in->opcode == SpvOpMemberDecorate && w[1] == id &&
-        w[2] == (uint32_t)member && w[3] == which) {
-      *literal = w[4];
-      return true;
-    }
-  }
-  return false;
+  const adv_instruction *end = p->instructions + adv_function(p);
+  for (const adv_instruction *in = p->instructions; in < end; in++)
+    if (in->opcode == what[0] && in->count > count &&
+        !memcmp(in->words + 1, what + 1, (count - 1) * sizeof *what))
+      *literal = in->words[count];
 }
 
-static filtra_status make_struct(adv_program *p, const adv_instruction *in, adv_type *t) {
+static void make_struct(adv_program *p, const adv_instruction *in, adv_type *t) {
   t->kind = ADV_STRUCT;
   t->count = in->count - 2u;
-  t->members = ft_calloc(t->count + 1, sizeof *t->members);
-  t->offsets = ft_calloc(t->count + 1, sizeof *t->offsets);
-  if (!t->members || !t->offsets) return FILTRA_ERROR_HOST_MEMORY;
+  t->members = adv_list(t->count, sizeof *t->members);
+  t->offsets = adv_list(t->count, sizeof *t->offsets);
   for (uint32_t i = 0; i < t->count; i++) {
     const adv_type *m = &p->types[in->words[2 + i]];
+    const uint32_t what[] = {SpvOpMemberDecorate, in->result, i, SpvDecorationOffset};
     t->members[i] = in->words[2 + i];
-    if (!find_decoration(p, in->result, (int)i, SpvDecorationOffset, &t->offsets[i]))
-      t->offsets[i] = t->size;
+    t->offsets[i] = t->size;
+    find_decoration(p, what, 4, &t->offsets[i]);
     t->size = t->offsets[i] + m->size;
     t->cells += m->cells;
   }
-  return FILTRA_OK;
 }
 
 static void make_sequence(adv_program *p, const adv_instruction *in, adv_type *t) {
@@ -132,42 +141,43 @@ static void make_sequence(adv_program *p, const adv_instruction *in, adv_type *t
   t->kind = in->opcode == SpvOpTypeVector ? ADV_VECTOR : ADV_ARRAY;
   t->element = in->words[2];
   t->stride = e->size;
-  find_decoration(p, in->result, -1, SpvDecorationArrayStride, &t->stride);
+  const uint32_t what[] = {SpvOpDecorate, in->result, SpvDecorationArrayStride};
+  find_decoration(p, what, 3, &t->stride);
   if (in->opcode == SpvOpTypeVector) t->count = in->words[3];
   if (in->opcode == SpvOpTypeArray) t->count = (uint32_t)adv_constant_bits(p, in->words[3]);
   t->size = t->count * t->stride;
   t->cells = t->count * e->cells;
 }
 
-static filtra_status make_pointer(adv_program *p, const adv_instruction *in, adv_type *t) {
+static void make_pointer(adv_program *p, const adv_instruction *in, adv_type *t) {
+  static const struct {
+    uint32_t class;
+    adv_space space;
+  } spaces[] = {
+      {SpvStorageClassFunction, ADV_PRIVATE},  {SpvStorageClassPrivate, ADV_PRIVATE},
+      {SpvStorageClassInput, ADV_PRIVATE},     {SpvStorageClassWorkgroup, ADV_SHARED},
+      {SpvStorageClassPushConstant, ADV_PUSH}, {SpvStorageClassPhysicalStorageBuffer, ADV_DEVICE}};
+  size_t i = 0;
+  while (i < FT_COUNT(spaces) && spaces[i].class != in->words[2])
+    i++;
+  if (i == FT_COUNT(spaces)) {
+    adv_unknown(p, in);
+    return;
+  }
   *t = (adv_type){.kind = ADV_POINTER, .bits = 64, .size = 8, .cells = 1};
   t->element = in->words[3];
-  switch (in->words[2]) {
-  case SpvStorageClassFunction:
-  case SpvStorageClassPrivate:
-  case SpvStorageClassInput:
-    t->space = ADV_PRIVATE;
-    return FILTRA_OK;
-  case SpvStorageClassWorkgroup:
-    t->space = ADV_SHARED;
-    return FILTRA_OK;
-  case SpvStorageClassPushConstant:
-    t->space = ADV_PUSH;
-    return FILTRA_OK;
-  case SpvStorageClassPhysicalStorageBuffer:
-    t->space = ADV_DEVICE;
-    return FILTRA_OK;
-  default:
-    return adv_unknown(p, in);
-  }
+  t->space = spaces[i].space;
 }
 
 /* Its elements are dealt to a subgroup's invocations; each holds as many as any. */
-static filtra_status make_matrix(adv_program *p, const adv_instruction *in, adv_type *t) {
+static void make_matrix(adv_program *p, const adv_instruction *in, adv_type *t) {
   const uint32_t *w = in->words;
-  const uint32_t subgroup = p->source.subgroup ? p->source.subgroup : p->source.runs;
+  const uint32_t subgroup = p->source.subgroup;
   const adv_type *e = &p->types[w[2]];
-  if (adv_constant_bits(p, w[3]) != SpvScopeSubgroup || !subgroup) return adv_unknown(p, in);
+  if (adv_constant_bits(p, w[3]) != SpvScopeSubgroup || !subgroup) {
+    adv_unknown(p, in);
+    return;
+  }
   *t = (adv_type){.kind = ADV_VECTOR,
                   .element = w[2],
                   .stride = e->size,
@@ -176,43 +186,44 @@ static filtra_status make_matrix(adv_program *p, const adv_instruction *in, adv_
                   .use = (uint32_t)adv_constant_bits(p, w[6])};
   t->cells = t->count = (t->rows * t->columns + subgroup - 1) / subgroup;
   t->size = t->count * t->stride;
-  return FILTRA_OK;
 }
 
-filtra_status adv_make_type(adv_program *p, const adv_instruction *in) {
-  adv_type *t = &p->types[in->result ? in->result : in->words[1]];
+void adv_make_type(adv_program *p, const adv_instruction *in) {
+  const uint32_t *w = in->words;
+  adv_type *t = &p->types[in->result ? in->result : w[1]];
   switch (in->opcode) {
   case SpvOpTypeVoid:
   case SpvOpTypeFunction:
-    *t = (adv_type){.kind = ADV_VOID};
-    return FILTRA_OK;
+    break;
   case SpvOpTypeBool:
     *t = (adv_type){.kind = ADV_BOOL, .bits = 32, .size = 4, .cells = 1};
-    return FILTRA_OK;
+    break;
   case SpvOpTypeInt:
   case SpvOpTypeFloat:
     *t = (adv_type){.kind = in->opcode == SpvOpTypeInt ? ADV_INT : ADV_FLOAT,
-                    .bits = in->words[2],
-                    .size = in->words[2] / 8,
-                    .cells = 1,
-                    .is_signed = in->opcode == SpvOpTypeInt && in->words[3]};
-    return FILTRA_OK;
+                    .bits = w[2],
+                    .size = w[2] / 8,
+                    .cells = 1};
+    break;
   case SpvOpTypeVector:
   case SpvOpTypeArray:
   case SpvOpTypeRuntimeArray:
     make_sequence(p, in, t);
-    return FILTRA_OK;
+    break;
   case SpvOpTypeStruct:
-    return make_struct(p, in, t);
+    make_struct(p, in, t);
+    break;
   case SpvOpTypePointer:
-    return make_pointer(p, in, t);
+    make_pointer(p, in, t);
+    break;
   case ADV_TYPE_MATRIX:
-    return make_matrix(p, in, t);
+    make_matrix(p, in, t);
+    break;
   case SpvOpTypeForwardPointer:
     *t = (adv_type){.kind = ADV_POINTER, .bits = 64, .size = 8, .cells = 1, .space = ADV_DEVICE};
-    return FILTRA_OK;
+    break;
   default:
-    return adv_unknown(p, in);
+    adv_unknown(p, in);
   }
 }
 
@@ -231,19 +242,17 @@ static bool is_newer(const uint32_t *words) {
   }
 }
 
-static filtra_status mask_newer(adv_program *p) {
+static void mask_newer(adv_program *p) {
   enum { HEADER_WORDS = 5, NOTHING = 1 << 16 | SpvOpNop };
   const size_t count = p->source.bytes / sizeof *p->masked;
-  p->masked = ft_calloc(count + 1, sizeof *p->masked);
-  if (!p->masked) return FILTRA_ERROR_HOST_MEMORY;
+  p->masked = adv_list(count, sizeof *p->masked);
   memcpy(p->masked, p->source.words, p->source.bytes);
   for (size_t i = HEADER_WORDS, length; i < count; i += length) {
     length = p->masked[i] >> 16;
-    if (!length || length > count - i) return FILTRA_OK; /* SPIRV-Tools will say so */
+    if (!length || length > count - i) return; /* SPIRV-Tools will say so */
     for (size_t k = 0; is_newer(p->source.words + i) && k < length; k++)
       p->masked[i + k] = NOTHING;
   }
-  return FILTRA_OK;
 }
 
 static spv_result_t keep_header(void *user, spv_endianness_t endian, uint32_t magic,
@@ -252,15 +261,10 @@ static spv_result_t keep_header(void *user, spv_endianness_t endian, uint32_t ma
   (void)endian, (void)magic, (void)version, (void)generator, (void)reserved;
   adv_program *p = user;
   p->bound = bound;
-  p->types = ft_calloc(bound, sizeof *p->types);
-  p->values = ft_calloc(bound, sizeof *p->values);
-  p->block_of = ft_calloc(bound, sizeof *p->block_of);
-  p->spec_id = ft_calloc(bound, sizeof *p->spec_id);
-  p->builtin_id = ft_calloc(bound, sizeof *p->builtin_id);
-  p->no_contraction = ft_calloc(bound, sizeof *p->no_contraction);
-  bool all =
-      p->types && p->values && p->block_of && p->spec_id && p->builtin_id && p->no_contraction;
-  return all ? SPV_SUCCESS : SPV_ERROR_OUT_OF_MEMORY;
+  p->types = adv_list(bound, sizeof *p->types);
+  p->values = adv_list(bound, sizeof *p->values);
+  p->ids = adv_list(bound, sizeof *p->ids);
+  return SPV_SUCCESS;
 }
 
 /* Lines are no instructions here: a module with them numbers the others as one without. */
@@ -295,51 +299,41 @@ static spv_result_t keep_instruction(void *user, const spv_parsed_instruction_t 
 
 static void note_decoration(adv_program *p, const adv_instruction *in) {
   const uint32_t *w = in->words;
-  if (w[2] == SpvDecorationSpecId) p->spec_id[w[1]] = w[3] + 1;
-  if (w[2] == SpvDecorationBuiltIn) p->builtin_id[w[1]] = w[3] + 1;
-  if (w[2] == SpvDecorationNoContraction) p->no_contraction[w[1]] = true;
+  if (w[2] == SpvDecorationSpecId) p->ids[w[1]].spec = w[3] + 1;
+  if (w[2] == SpvDecorationBuiltIn) p->ids[w[1]].builtin = w[3] + 1;
+  if (w[2] == SpvDecorationNoContraction) p->ids[w[1]].no_contraction = true;
 }
 
 /* Lines move into a table by the number of the instruction in its function. */
-static filtra_status number_instructions(adv_program *p, size_t function) {
-  p->line_count = p->instruction_count - function;
-  p->lines = ft_calloc(p->line_count + 1, sizeof *p->lines);
-  if (!p->lines) return FILTRA_ERROR_HOST_MEMORY;
-  bool any = false;
-  for (size_t i = function; i < p->instruction_count; i++) {
-    p->lines[i - function] = p->instructions[i].at;
-    any = any || p->instructions[i].at;
-    p->instructions[i].at = (uint32_t)(i - function);
-  }
-  if (any) return FILTRA_OK;
-  free(p->lines);
-  p->lines = NULL;
-  return FILTRA_OK;
-}
-
-filtra_status adv_parse(adv_program *p) {
-  FT_TRY(mask_newer(p));
-  p->parsed = p->source.words;
-  spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_3);
-  spv_diagnostic diagnostic = NULL;
-  spv_result_t result = spvBinaryParse(context, p, p->masked, p->source.bytes / sizeof *p->masked,
-                                       keep_header, keep_instruction, &diagnostic);
-  filtra_status status = FILTRA_OK;
-  if (result)
-    status = ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: %s", p->source.name,
-                     diagnostic ? diagnostic->error : "SPIRV-Tools cannot parse it");
-  spvDiagnosticDestroy(diagnostic);
-  spvContextDestroy(context);
-  FT_TRY(status);
+static void number_instructions(adv_program *p) {
   size_t function = 0;
   while (function < p->instruction_count && p->instructions[function].opcode != SpvOpFunction)
     function++;
-  FT_TRY(number_instructions(p, function));
-  for (size_t i = 0; i < function; i++) {
+  p->line_count = p->instruction_count - function;
+  p->lines = adv_list(p->line_count, sizeof *p->lines);
+  for (size_t i = function; i < p->instruction_count; i++) {
+    p->lines[i - function] = p->instructions[i].at;
+    p->has_lines |= p->instructions[i].at != 0;
+    p->instructions[i].at = (uint32_t)(i - function);
+  }
+}
+
+void adv_parse(adv_program *p) {
+  mask_newer(p);
+  p->parsed = p->source.words;
+  spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_3);
+  spv_diagnostic diagnostic = NULL;
+  if (spvBinaryParse(context, p, p->masked, p->source.bytes / sizeof *p->masked, keep_header,
+                     keep_instruction, &diagnostic))
+    p->failed = ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: %s", p->source.name,
+                        diagnostic ? diagnostic->error : "SPIRV-Tools cannot parse it");
+  spvDiagnosticDestroy(diagnostic);
+  spvContextDestroy(context);
+  number_instructions(p);
+  for (size_t i = 0; i < adv_function(p); i++) {
     const adv_instruction *in = &p->instructions[i];
     if (in->opcode == SpvOpDecorate) note_decoration(p, in);
     if (in->opcode == SpvOpExtInstImport && !strcmp((const char *)(in->words + 2), "GLSL.std.450"))
       p->glsl = in->result;
   }
-  return FILTRA_OK;
 }

@@ -25,6 +25,31 @@ enum {
   ADV_MATRIX_LENGTH = 4460
 };
 
+/** What an operation does: the opcode of the instruction that does just that for one component, or
+ * ADV_GLSL and the number of a function of GLSL.std.450, or one of these. */
+enum {
+  ADV_MOVE = 0x1000,
+  ADV_JOIN,          /* d from a and, c bits higher, b */
+  ADV_PART,          /* `bits` of a, from bit c on */
+  ADV_SIGN,          /* a, whose bits above the first c become its sign */
+  ADV_HALF_BITS,     /* of a float of 16 bits */
+  ADV_BITS_HALF,     /* and back */
+  ADV_ROUND16,       /* a float as one of 16 bits */
+  ADV_CONVERT,       /* from a number of kind b to one of kind c */
+  ADV_FUSED_ADD,     /* a b + c where the source has a product and a sum, in one rounding */
+  ADV_FUSED_SUB,     /* a b - c */
+  ADV_FUSED_REVERSE, /* c - a b */
+  ADV_INDEX,         /* address d = a + b c; a may be NO_ROW */
+  ADV_BOUND,         /* before an INDEX: a is the index, c the number of elements */
+  ADV_OFFSET,        /* address d = a + c */
+  ADV_GLSL = 0x2000,
+  ADV_WIDE = 0x4000,   /* added to these: on numbers of 64 bits */
+  ADV_CHECKED = 0x8000 /* of numbers that become indices: must not wrap around */
+};
+
+/** Kinds of numbers: the bits, and what they are. */
+enum { ADV_SIGNED = 256, ADV_FLOATING = 512, ADV_BITS = 255 };
+
 /** Where a pointer points to. */
 typedef enum adv_space {
   ADV_PRIVATE, /* of each invocation: variables of functions, and what is built in */
@@ -46,7 +71,6 @@ typedef enum adv_kind {
 
 typedef struct adv_type {
   adv_kind kind;
-  bool is_signed;
   uint32_t bits;    /* of a scalar: 8 to 64; a bool is 32 */
   uint32_t element; /* of vectors and arrays; of pointers what they point to: type ids */
   uint32_t count;   /* elements or members; 0: runtime array */
@@ -73,9 +97,11 @@ typedef struct adv_value {
   bool indexes;    /* an index is computed from it */
 } adv_value;
 
-/** One scalar operation for all active invocations. */
+/** One scalar operation for all active invocations: rows d, a, b and c. A load takes d from a + c, a
+ * store brings it there; an atomic operation finds d at a + c and combines it with b. A barrier has
+ * its memory semantics in a, and in c whether it is one of subgroups. */
 typedef struct adv_op {
-  uint16_t code;    /* ADV_OP_... (operations.h) */
+  uint16_t code;
   uint8_t space;    /* loads and stores: adv_space */
   uint8_t is_float; /* loads and stores */
   uint8_t bits;     /* of what it works on */
@@ -83,35 +109,21 @@ typedef struct adv_op {
   uint32_t at; /* number of the instruction in the function */
 } adv_op;
 
-typedef struct adv_move {
-  uint32_t to, from;
-  bool wide;
-} adv_move;
-
-/** A way from one block to another, with what its phis take. */
+/** A way from one block to another, with the operations by which phis take their values. */
 typedef struct adv_edge {
-  uint32_t target;       /* block number */
-  uint32_t first, count; /* moves */
-  bool overlapping;      /* a move reads what another one writes */
+  uint32_t target, first, count;
 } adv_edge;
-
-typedef enum adv_end {
-  ADV_BRANCH,
-  ADV_CONDITIONAL,
-  ADV_SWITCH,
-  ADV_RETURN,
-  ADV_UNREACHABLE
-} adv_end;
 
 enum { ADV_NO_BLOCK = UINT32_MAX };
 
+/** Ends with a choice: edge 0 unless the selector is one of the literals, which are of edges 1 and
+ * on. A condition is 0 or leads to edge 0; a branch has one edge, a return none. */
 typedef struct adv_block {
   uint32_t id, at;
   uint32_t first, count; /* operations */
-  adv_end end;
-  uint32_t selector;  /* row of the condition */
-  adv_edge *edges;    /* CONDITIONAL: true, false; SWITCH: default, then one per literal */
-  uint32_t *literals; /* SWITCH: of edges 1 and on */
+  uint32_t selector;     /* row */
+  adv_edge *edges;
+  uint32_t *literals;
   uint32_t edge_count;
   uint32_t merge, continues; /* blocks; NO_BLOCK without */
 } adv_block;
@@ -143,13 +155,13 @@ typedef struct adv_source {
   uint32_t spec_count;
   const uint32_t *spec; /* constants 1, 2, ... */
   uint32_t subgroup;    /* required size; 0: any */
-  uint32_t runs;        /* the size where none is required */
   bool full;            /* subgroups are required to be full */
   uint64_t contraction; /* seed: which products are fused with sums; 0: none */
 } adv_source;
 
 typedef struct adv_program {
   adv_source source;
+  filtra_status failed; /* at what is not known; the rest is left out */
   uint32_t *spec_copy;
   uint32_t *masked;       /* the words without what SPIRV-Tools does not know */
   const uint32_t *parsed; /* as far as this */
@@ -158,16 +170,15 @@ typedef struct adv_program {
   uint32_t bound, glsl; /* ids; the set GLSL.std.450 */
   adv_type *types;      /* by id, as the following */
   adv_value *values;
-  uint32_t *block_of;
-  uint32_t *spec_id;    /* + 1 */
-  uint32_t *builtin_id; /* + 1 */
-  bool *no_contraction;
+  struct adv_id {
+    uint32_t block;
+    uint32_t spec, builtin; /* + 1; 0: none */
+    bool no_contraction;
+  } * ids;
   adv_block *blocks;
   size_t block_count, block_capacity;
   adv_op *ops;
   size_t op_count, op_capacity;
-  adv_move *moves;
-  size_t move_count, move_capacity;
   struct adv_matrix_op *matrix_ops;
   size_t matrix_count, matrix_capacity;
   adv_constant *constants;
@@ -179,19 +190,23 @@ typedef struct adv_program {
   uint32_t size[3];      /* of a workgroup */
   bool subgroup_uniform; /* the module declares SPV_KHR_subgroup_uniform_control_flow's mode */
   bool maximal;          /* or SPV_KHR_maximal_reconvergence's */
-  uint32_t *lines;       /* by instruction; NULL: the module has none */
+  uint32_t *lines;       /* by instruction of the function */
   size_t line_count;
+  bool has_lines;
 } adv_program;
 
 /** UNSUPPORTED, with the instruction, where the module has something that is not known here. */
 filtra_status adv_program_create(const adv_source *source, adv_program **out);
 void adv_program_destroy(adv_program **program);
 
-/* ---- what the parts of this share ---- */
+/* ---- what the parts of this share; where memory ends, they abort ---- */
 
+void *adv_list(size_t count, size_t size); /* of zeros */
 /** module.c: types, constants' ids, decorations; fills in instructions. */
-filtra_status adv_parse(adv_program *p);
-filtra_status adv_make_type(adv_program *p, const adv_instruction *in);
+void adv_parse(adv_program *p);
+void adv_make_type(adv_program *p, const adv_instruction *in);
+/** The number of the first instruction of the function. */
+size_t adv_function(const adv_program *p);
 /** The scalars of a type, `cells` of them. */
 const adv_cell *adv_cells(const adv_program *p, uint32_t type);
 /** The type of a vector's components, and of anything else itself. */
@@ -199,20 +214,22 @@ const adv_type *adv_scalar(const adv_program *p, uint32_t type);
 const adv_type *adv_type_of(const adv_program *p, uint32_t id);
 uint32_t adv_new_row(adv_program *p, bool wide);
 uint32_t adv_constant_row(adv_program *p, bool wide, uint64_t bits);
+/** NULL: the row is none of a constant. */
+const adv_constant *adv_constant_of(const adv_program *p, uint32_t row);
 uint64_t adv_constant_bits(const adv_program *p, uint32_t id);
 /** Of the instruction with this number in the function: "OpIAdd". */
 const char *adv_opcode_name(const adv_program *p, uint32_t at);
-filtra_status adv_unknown(const adv_program *p, const adv_instruction *in);
-filtra_status adv_emit_op(adv_program *p, adv_op op);
-filtra_status adv_emit(adv_program *p, const adv_instruction *in, uint32_t code, uint32_t d,
-                       uint32_t a, uint32_t b, uint32_t c);
+/** Ends the lowering with the instruction's name. */
+void adv_unknown(adv_program *p, const adv_instruction *in);
+void adv_emit_op(adv_program *p, adv_op op);
+void adv_emit(adv_program *p, const adv_instruction *in, uint32_t code, uint32_t d, uint32_t a,
+              uint32_t b, uint32_t c);
 /** lower.c: one instruction that computes; `in` may be rewritten from an OpSpecConstantOp. */
-filtra_status adv_lower(adv_program *p, const adv_instruction *in);
-/** arithmetic.c: those that work component by component; *done says whether it was one. */
-filtra_status adv_lower_arithmetic(adv_program *p, const adv_instruction *in, bool *done);
+void adv_lower(adv_program *p, const adv_instruction *in);
+/** arithmetic.c: those that work component by component; false: it is none of these. */
+bool adv_lower_arithmetic(adv_program *p, const adv_instruction *in);
 /** A result of fewer than 32 bits: rounded, or with zeros above. */
-filtra_status adv_narrow(adv_program *p, const adv_instruction *in, const adv_type *t,
-                         uint32_t row);
+void adv_narrow(adv_program *p, const adv_instruction *in, const adv_type *t, uint32_t row);
 /** floats.c: floats of 16 bits. */
 float adv_half_of(uint16_t bits);
 uint16_t adv_half_bits(float x);
@@ -220,11 +237,12 @@ float adv_round_half(double x, bool flush);
 uint32_t adv_float_bits(float x);
 bool adv_builtin_known(uint32_t builtin);
 /** matrix.c: cooperative matrices; false: it is no instruction of theirs. */
-bool adv_lower_matrix(adv_program *p, const adv_instruction *in, filtra_status *status);
+bool adv_lower_matrix(adv_program *p, const adv_instruction *in);
 void adv_matrix_clear(adv_program *p);
-/** One value per cell, with rows of its own. */
-filtra_status adv_define(adv_program *p, uint32_t id, uint32_t type);
+/** One value per cell, with rows of its own, or to be filled with others'. */
+adv_value *adv_define(adv_program *p, const adv_instruction *in);
+adv_value *adv_make_value(adv_program *p, const adv_instruction *in);
 /** An address as one row. */
-filtra_status adv_address_row(adv_program *p, const adv_value *pointer, uint32_t *row);
+uint32_t adv_address_row(adv_program *p, const adv_value *pointer);
 
 #endif

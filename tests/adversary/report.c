@@ -3,6 +3,7 @@
 #include "adversary/program.h"
 #include "base/memory.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,15 +23,15 @@ const char *adv_fault_name(adv_fault fault) {
   return names[fault];
 }
 
-adv_finding *adv_report_note(adv_report *r, const adv_program *p, adv_fault fault, uint32_t at) {
-  for (size_t i = 0; i < r->count; i++) {
-    adv_finding *f = &r->findings[i];
+void adv_report_note(adv_report *r, const adv_program *p, adv_fault fault, uint32_t at,
+                     const char *format, ...) {
+  for (adv_finding *f = r->findings; f < r->findings + r->count; f++) {
     if (f->fault != fault || f->at != at || strcmp(f->kernel, p->source.name)) continue;
     f->count++;
     f->fresh = true;
-    return NULL;
+    return;
   }
-  if (FT_GROW(r->findings, r->count, r->capacity)) return NULL;
+  if (FT_GROW(r->findings, r->count, r->capacity)) abort();
   adv_finding *f = &r->findings[r->count++];
   *f = (adv_finding){.fault = fault,
                      .kernel = p->source.name,
@@ -38,7 +39,10 @@ adv_finding *adv_report_note(adv_report *r, const adv_program *p, adv_fault faul
                      .line = adv_line_of(p, at),
                      .count = 1,
                      .fresh = true};
-  return f;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(f->text, sizeof f->text, format, arguments);
+  va_end(arguments);
 }
 
 const char *adv_report_place(const adv_report *r, uint64_t address) {

@@ -47,7 +47,6 @@ typedef struct adv_report {
   size_t count, capacity;
   unsigned long dispatches, graphs, too_large;
   uint64_t operations; /* of single invocations */
-  const char *call;    /* the present one's label */
   const adv_tensor *tensors;
   uint32_t tensor_count;
   FILE *trace; /* NULL: none */
@@ -55,9 +54,9 @@ typedef struct adv_report {
 } adv_report;
 
 struct adv_program;
-/** Notes a finding at instruction `at`. Returns its text when it is a new one, to be completed. */
-adv_finding *adv_report_note(adv_report *r, const struct adv_program *p, adv_fault fault,
-                             uint32_t at);
+/** Notes a finding at instruction `at`, with a text if it is a new one. */
+void adv_report_note(adv_report *r, const struct adv_program *p, adv_fault fault, uint32_t at,
+                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 /** "v[12] (tensor of 64 elements)"; valid to the next call. */
 const char *adv_report_place(const adv_report *r, uint64_t address);
 void adv_report_print(const adv_report *r, FILE *to);

@@ -16,7 +16,6 @@
  * Where things happen in another order on a GPU, that shows as a race, whatever the order was here
  * (memory.c). */
 #include "adversary/machine.h"
-#include "adversary/operations.h"
 
 #include "base/memory.h"
 
@@ -67,38 +66,35 @@ static bool has(const adv_lanes *l, uint32_t lane) {
   return l->bits[lane / 64] >> lane % 64 & 1;
 }
 
-void adv_set_active(adv_machine *m, const adv_lanes *lanes) {
+static void set_active(adv_machine *m, const adv_lanes *lanes) {
+  m->full = same(m, lanes, &m->all);
+  if (m->full && m->active_count == m->lanes) return;
   m->active_count = 0;
   for (uint32_t i = 0; i < m->lane_words; i++)
     for (uint64_t bits = lanes->bits[i]; bits; bits &= bits - 1)
       m->active[m->active_count++] = 64 * i + (uint32_t)__builtin_ctzll(bits);
-  m->full = m->active_count == m->lanes;
 }
 
 /* ---- classes ---- */
 
-/* Those who go different ways are no longer together. */
+/* Those who go different ways are no longer together: of each class, those of one way get a new
+ * one. */
 static void part(adv_machine *m, const way *ways, uint32_t count) {
   uint32_t before[ADV_MAX_LANES];
   memcpy(before, m->class_of, m->lanes * sizeof *before);
   m->splits++;
   for (uint32_t w = 0; w < count; w++) {
-    uint32_t from = 0, to = 0;
+    uint32_t from[ADV_MAX_LANES], to = m->next_class, known = 0;
     for (uint32_t k = 0; k < m->active_count; k++) {
-      uint32_t lane = m->active[k];
+      const uint32_t lane = m->active[k];
       if (!has(&ways[w].lanes, lane)) continue;
-      if (!to || before[lane] != from) { /* classes alternate rarely: one more does no harm */
-        bool known = false;
-        for (uint32_t e = 0; e < k && !known; e++)
-          if (has(&ways[w].lanes, m->active[e]) && before[m->active[e]] == before[lane]) {
-            known = true;
-            to = m->class_of[m->active[e]];
-          }
-        if (!known) to = m->next_class++;
-        from = before[lane];
-      }
-      m->class_of[lane] = to;
+      uint32_t at = 0;
+      while (at < known && from[at] != before[lane])
+        at++;
+      if (at == known) from[known++] = before[lane];
+      m->class_of[lane] = to + at;
     }
+    m->next_class += known;
   }
 }
 
@@ -138,6 +134,12 @@ static void meet(adv_machine *m, const adv_lanes *came, const adv_lanes *left,
   }
 }
 
+static void report(adv_machine *m, adv_fault fault, uint32_t at, const char *what,
+                   uint32_t number) {
+  adv_report_note(m->report, m->p, fault, at, "workgroup (%u, %u, %u): %s %u", m->group[0],
+                  m->group[1], m->group[2], what, number);
+}
+
 /* A barrier of subgroups: all of each that has one here must be here, in one class. */
 static void subgroup_barrier(adv_machine *m, const adv_op *op, const adv_lanes *here) {
   for (uint32_t k = 0; k < m->active_count; k++) {
@@ -147,12 +149,8 @@ static void subgroup_barrier(adv_machine *m, const adv_op *op, const adv_lanes *
       if (m->subgroup_of[i] == s)
         whole = whole && has(here, i) && m->class_of[i] == m->class_of[m->active[k]];
     m->inner_of[m->active[k]]++;
-    adv_finding *f = whole ? NULL : adv_report_note(m->report, m->p, ADV_BARRIER_LEFT, op->at);
-    if (f)
-      snprintf(f->text, sizeof f->text,
-               "workgroup (%u, %u, %u): nothing guarantees that all of subgroup %u reach it "
-               "together",
-               m->group[0], m->group[1], m->group[2], s);
+    if (!whole)
+      report(m, ADV_BARRIER_LEFT, op->at, "nothing brings all together here of subgroup", s);
   }
 }
 
@@ -164,52 +162,17 @@ void adv_barrier(adv_machine *m, const adv_op *op) {
     subgroup_barrier(m, op, &here);
     return;
   }
-  bool together = one_class(m, &here, m->class_of);
-  if (m->active_count != m->lanes || !together) {
-    adv_finding *f = adv_report_note(m->report, m->p, ADV_BARRIER_LEFT, op->at);
-    if (f && m->active_count != m->lanes)
-      snprintf(f->text, sizeof f->text, "workgroup (%u, %u, %u): %u of %u invocations reach it",
-               m->group[0], m->group[1], m->group[2], m->active_count, m->lanes);
-    else if (f)
-      snprintf(f->text, sizeof f->text,
-               "workgroup (%u, %u, %u): all reach it, but nothing guarantees that they do so "
-               "together",
-               m->group[0], m->group[1], m->group[2]);
-  }
+  if (m->active_count != m->lanes)
+    report(m, ADV_BARRIER_LEFT, op->at,
+           "of the invocations only so many reach it:", m->active_count);
+  else if (!one_class(m, &here, m->class_of))
+    report(m, ADV_BARRIER_LEFT, op->at,
+           "nothing guarantees that they reach it together, although all do:", m->active_count);
   if (op->a & SpvMemorySemanticsWorkgroupMemoryMask) m->shared_epoch++;
   if (op->a & SpvMemorySemanticsUniformMemoryMask) m->device_epoch++;
 }
 
 /* ---- ways ---- */
-
-static void move(adv_machine *m, const adv_edge *edge) {
-  const adv_move *moves = m->p->moves + edge->first;
-  uint64_t kept[64];
-  if (!edge->overlapping || edge->count > 64) {
-    for (uint32_t i = 0; i < edge->count; i++) {
-      adv_op op = {.code = moves[i].wide ? ADV_OP_MOVE64 : ADV_OP_MOVE,
-                   .d = moves[i].to,
-                   .a = moves[i].from};
-      adv_report *report = m->report;
-      m->report = NULL; /* neither counted nor traced */
-      adv_execute(m, &op, 1);
-      m->report = report;
-    }
-    return;
-  }
-  for (uint32_t k = 0; k < m->active_count; k++) {
-    uint32_t lane = m->active[k];
-    for (uint32_t i = 0; i < edge->count; i++)
-      kept[i] = moves[i].wide ? ADV_ROW(m, uint64_t, moves[i].from)[lane]
-                              : ADV_ROW(m, uint32_t, moves[i].from)[lane];
-    for (uint32_t i = 0; i < edge->count; i++) {
-      if (moves[i].wide)
-        ADV_ROW(m, uint64_t, moves[i].to)[lane] = kept[i];
-      else
-        ADV_ROW(m, uint32_t, moves[i].to)[lane] = (uint32_t)kept[i];
-    }
-  }
-}
 
 /* Whether a block is where an enclosing construct waits or goes on; if so they wait there. */
 static bool arrive(adv_machine *m, uint32_t block, const adv_lanes *lanes) {
@@ -225,42 +188,38 @@ static bool arrive(adv_machine *m, uint32_t block, const adv_lanes *lanes) {
   return false;
 }
 
-static uint32_t edge_for(const adv_machine *m, const adv_block *b, uint32_t lane) {
-  if (b->end == ADV_BRANCH) return 0;
-  uint32_t value = ADV_ROW(m, uint32_t, b->selector)[lane];
-  if (b->end == ADV_CONDITIONAL) return value ? 0 : 1;
-  for (uint32_t i = 1; i < b->edge_count; i++)
-    if (b->literals[i] == value) return i;
-  return 0;
+/* Takes those out of `lanes` whose selector is this literal. */
+static adv_lanes take(const adv_machine *m, const adv_block *b, uint32_t literal,
+                      adv_lanes *lanes) {
+  const uint32_t *selector = ADV_ROW(m, uint32_t, b->selector);
+  adv_lanes taken = {0};
+  for (uint32_t i = 0; i < m->lanes; i++)
+    taken.bits[i / 64] |= (uint64_t)(selector[i] == literal) << i % 64;
+  for (uint32_t i = 0; i < m->lane_words; i++) {
+    taken.bits[i] &= lanes->bits[i];
+    lanes->bits[i] &= ~taken.bits[i];
+  }
+  return taken;
 }
 
-/* The ways that the active invocations take behind a block, those of one target together. */
-static uint32_t choose(adv_machine *m, const adv_block *b, way ways[MAX_WAYS],
+/* The ways that these take behind a block, those of one target together. */
+static uint32_t choose(adv_machine *m, const adv_block *b, adv_lanes lanes, way ways[MAX_WAYS],
                        const adv_edge *edges[MAX_WAYS]) {
   uint32_t count = 0;
-  for (uint32_t k = 0; k < m->active_count; k++) {
-    const adv_edge *edge = &b->edges[edge_for(m, b, m->active[k])];
+  for (uint32_t e = b->edge_count; e-- > 0;) {
+    const adv_lanes those = e ? take(m, b, b->literals[e], &lanes) : lanes;
+    if (none(m, &those)) continue;
     uint32_t w = 0;
-    while (w < count && ways[w].block != edge->target)
+    while (w < count && ways[w].block != b->edges[e].target)
       w++;
+    if (w == MAX_WAYS) abort();
     if (w == count) {
-      if (count == MAX_WAYS) abort();
-      ways[count] = (way){.block = edge->target};
-      edges[count++] = edge;
+      ways[count] = (way){.block = b->edges[e].target};
+      edges[count++] = &b->edges[e];
     }
-    put(&ways[w].lanes, m->active[k]);
+    add(m, &ways[w].lanes, &those);
   }
   return count;
-}
-
-static void stop_endless(adv_machine *m, const adv_block *b) {
-  adv_finding *f = adv_report_note(m->report, m->p, ADV_ENDLESS, m->p->instructions[b->at].at);
-  if (f)
-    snprintf(f->text, sizeof f->text,
-             "workgroup (%u, %u, %u): %llu operations, and %u invocations "
-             "are still in this block",
-             m->group[0], m->group[1], m->group[2], (unsigned long long)m->steps, m->active_count);
-  m->stopped = true;
 }
 
 /* Executes a block; what is left in `ways` is within the present construct. */
@@ -268,23 +227,20 @@ static uint32_t execute(adv_machine *m, uint32_t number, const adv_lanes *lanes,
                         way ways[MAX_WAYS]) {
   const adv_block *b = &m->p->blocks[number];
   const adv_edge *edges[MAX_WAYS];
-  adv_set_active(m, lanes);
+  set_active(m, lanes);
   adv_execute(m, m->p->ops + b->first, b->count);
-  if (++m->steps > m->step_limit) stop_endless(m, b);
-  if (m->stopped || b->end == ADV_RETURN || b->end == ADV_UNREACHABLE) return 0;
-  uint32_t count, kept = 0;
-  if (b->end == ADV_BRANCH) {
-    ways[0] = (way){b->edges[0].target, *lanes};
-    edges[0] = &b->edges[0];
-    count = 1;
-  } else {
-    count = choose(m, b, ways, edges);
+  if (++m->steps > m->step_limit) {
+    report(m, ADV_ENDLESS, m->p->instructions[b->at].at,
+           "too many operations; invocations still in this block:", m->active_count);
+    m->stopped = true;
   }
+  if (m->stopped) return 0;
+  uint32_t count = choose(m, b, *lanes, ways, edges), kept = 0;
   if (count > 1) part(m, ways, count);
   for (uint32_t w = 0; w < count; w++) {
     if (edges[w]->count) {
-      adv_set_active(m, &ways[w].lanes);
-      move(m, edges[w]);
+      set_active(m, &ways[w].lanes);
+      adv_execute(m, m->p->ops + edges[w]->first, edges[w]->count);
     }
     if (!arrive(m, ways[w].block, &ways[w].lanes)) ways[kept++] = ways[w];
   }
@@ -357,21 +313,10 @@ static void walk(adv_machine *m, way at) {
 
 /* ---- workgroups ---- */
 
-bool adv_builtin_known(uint32_t builtin) {
-  static const uint32_t known[] = {
-      SpvBuiltInNumWorkgroups,      SpvBuiltInWorkgroupId,
-      SpvBuiltInWorkgroupSize,      SpvBuiltInLocalInvocationId,
-      SpvBuiltInGlobalInvocationId, SpvBuiltInLocalInvocationIndex,
-      SpvBuiltInSubgroupSize,       SpvBuiltInNumSubgroups,
-      SpvBuiltInSubgroupId,         SpvBuiltInSubgroupLocalInvocationId};
-  for (size_t i = 0; i < FT_COUNT(known); i++)
-    if (known[i] == builtin) return true;
-  return false;
-}
-
+/* What is built in, of each axis if it has some; UINT32_MAX: it is not known here. */
 static uint32_t builtin(const adv_machine *m, uint32_t which, uint32_t lane, uint32_t axis) {
-  const uint32_t *size = m->p->size;
-  uint32_t local[3] = {lane % size[0], lane / size[0] % size[1], lane / size[0] / size[1]};
+  const uint32_t *size = m->p->size, row = lane / size[0];
+  const uint32_t local[3] = {lane % size[0], row % size[1], row / size[1]};
   switch (which) {
   case SpvBuiltInNumWorkgroups:
     return m->groups[axis];
@@ -391,9 +336,15 @@ static uint32_t builtin(const adv_machine *m, uint32_t which, uint32_t lane, uin
     return m->subgroup_of[lane];
   case SpvBuiltInSubgroupLocalInvocationId:
     return m->place_of[lane];
-  default: /* the workgroup's size */
-    return size[axis];
+  default:
+    return UINT32_MAX;
   }
+}
+
+bool adv_builtin_known(uint32_t which) {
+  static const adv_program one = {.size = {1, 1, 1}};
+  static const adv_machine any = {.p = &one};
+  return builtin(&any, which, 0, 0) != UINT32_MAX;
 }
 
 static void reset(adv_machine *m) {
@@ -405,10 +356,10 @@ static void reset(adv_machine *m) {
   for (uint32_t lane = 0; lane < m->lanes; lane++)
     for (uint32_t b = 0; b < p->builtin_count; b++)
       for (uint32_t axis = 0; axis < 3; axis++) {
-        size_t at = (size_t)lane * p->private_bytes + p->builtins[b].offset + 4 * axis;
-        uint32_t value = builtin(m, p->builtins[b].builtin, lane, axis);
+        const size_t at = (size_t)(p->builtins[b].offset + 4 * axis) * m->lanes + 4 * lane;
+        const uint32_t value = builtin(m, p->builtins[b].builtin, lane, axis);
         memcpy(m->private_memory + at, &value, sizeof value);
-        memset(m->private_written + at, 1, sizeof value);
+        m->private_written[at] = 1;
         if (p->builtins[b].builtin >= SpvBuiltInLocalInvocationIndex) break;
       }
   m->shared_epoch = m->device_epoch = 0;
@@ -420,7 +371,7 @@ static void reset(adv_machine *m) {
     m->class_of[i] = 1;
 }
 
-void adv_machine_run(adv_machine *m) {
+static void run(adv_machine *m) {
   uint64_t count = (uint64_t)m->groups[0] * m->groups[1] * m->groups[2];
   uint64_t first = adv_mix(m->manner->order, count, 5) % count;
   bool backwards = m->manner->order & 1;
@@ -442,11 +393,20 @@ void adv_machine_run(adv_machine *m) {
   fesetenv(&before);
 }
 
-filtra_status adv_machine_create(const adv_program *p, const adv_manner *manner, adv_memory *memory,
-                                 adv_report *report, const void *push, uint32_t push_size,
-                                 const uint32_t groups[3], adv_machine **out) {
-  adv_machine *m = *out = ft_calloc(1, sizeof *m);
-  if (!m) return FILTRA_ERROR_HOST_MEMORY;
+static void fill_constants(adv_machine *m) {
+  for (const adv_constant *c = m->p->constants; c < m->p->constants + m->p->constant_count; c++)
+    for (uint32_t i = 0; i < m->lanes; i++) {
+      if (c->wide)
+        ADV_ROW(m, uint64_t, c->row)[i] = c->bits;
+      else
+        ADV_ROW(m, uint32_t, c->row)[i] = (uint32_t)c->bits;
+    }
+}
+
+filtra_status adv_machine_run(const adv_program *p, const adv_manner *manner, adv_memory *memory,
+                              adv_report *report, const void *push, uint32_t push_size,
+                              const uint32_t groups[3]) {
+  adv_machine *m = adv_list(1, sizeof *m);
   *m = (adv_machine){.p = p,
                      .manner = manner,
                      .memory = memory,
@@ -454,60 +414,25 @@ filtra_status adv_machine_create(const adv_program *p, const adv_manner *manner,
                      .push = push,
                      .push_size = push_size,
                      .groups = {groups[0], groups[1], groups[2]},
+                     .lanes = p->size[0] * p->size[1] * p->size[2],
                      .step_limit = manner->steps ? manner->steps : 1u << 24};
-  m->lanes = p->size[0] * p->size[1] * p->size[2];
   m->lane_words = (m->lanes + 63) / 64;
   for (uint32_t i = 0; i < m->lanes; i++)
     put(&m->all, i);
-  m->rows = ft_calloc(m->lanes, p->row_bytes + 8u);
-  m->private_memory = ft_calloc(m->lanes, p->private_bytes + 8u);
-  m->private_written = ft_calloc(m->lanes, p->private_bytes + 8u);
-  m->lane_at = ft_calloc(ADV_MAX_LANES * 2, sizeof *m->lane_at);
-  if (adv_bytes_create(0, p->shared_bytes, &m->shared) || !m->rows || !m->private_memory ||
-      !m->private_written || !m->lane_at) {
-    adv_machine_destroy(out);
-    return FILTRA_ERROR_HOST_MEMORY;
+  m->rows = adv_list(m->lanes, p->row_bytes + 8u);
+  m->private_memory = adv_list(m->lanes, p->private_bytes + 8u);
+  m->private_written = adv_list(m->lanes, p->private_bytes + 8u);
+  m->lane_at = adv_list(ADV_MAX_LANES * 2, sizeof *m->lane_at);
+  const filtra_status status = adv_region_create(NULL, 0, p->shared_bytes, &m->shared);
+  if (!status) {
+    fill_constants(m);
+    adv_make_subgroups(m);
+    run(m);
+    report->dispatches++;
   }
-  for (size_t c = 0; c < p->constant_count; c++)
-    for (uint32_t i = 0; i < m->lanes; i++) {
-      const adv_constant *constant = &p->constants[c];
-      if (constant->wide)
-        ADV_ROW(m, uint64_t, constant->row)[i] = constant->bits;
-      else
-        ADV_ROW(m, uint32_t, constant->row)[i] = (uint32_t)constant->bits;
-    }
-  adv_make_subgroups(m);
-  return FILTRA_OK;
-}
-
-void adv_machine_destroy(adv_machine **machine) {
-  adv_machine *m = *machine;
-  if (!m) return;
-  free(m->rows);
-  free(m->private_memory);
-  free(m->private_written);
-  adv_bytes_destroy(&m->shared);
-  free(m->lane_at);
-  free(m);
-  *machine = NULL;
-}
-
-adv_manner adv_manner_of(uint64_t seed, uint32_t subgroup, bool rounds) {
-  static const int roundings[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
-  adv_manner how = {.seed = seed,
-                    .order = seed,
-                    .subgroup = subgroup ? subgroup
-                                : seed   ? 4u << seed % 6
-                                         : 32,
-                    .rounding = FE_TONEAREST};
-  if (!seed) return how;
-  uint64_t drawn = adv_mix(seed, 1, 1);
-  how.scattered = drawn >> 8 & 1;
-  how.ragged = drawn >> 9 & 1;
-  if (!rounds) return how;
-  how.loose = seed % 4 == 1 ? -1 : seed % 4 == 2 ? 1 : 2;
-  how.rounding = roundings[drawn % 4];
-  how.flush = drawn >> 10 & 1;
-  how.contracts = true;
-  return how;
+  adv_region_destroy(&m->shared);
+  void *const lists[] = {m->rows, m->private_memory, m->private_written, m->lane_at, m};
+  for (size_t i = 0; i < FT_COUNT(lists); i++)
+    free(lists[i]);
+  return status;
 }

@@ -17,7 +17,7 @@ static filtra_status add_tensors(const adv_single *s, uint64_t seed, adv_memory 
     for (uint64_t k = 0; k < s->tensors[i].elements; k++) {
       float x = (float)(adv_mix(7, i, k) >> 40) / (float)(1 << 23) - 1.0f;
       if (s->tensors[i].read) adv_region_fill(r, 4 * k, &x, sizeof x);
-      r->bytes.words[k].flags |=
+      r->words[k].flags |=
           (s->tensors[i].read ? ADV_MAY_READ : 0u) | (s->tensors[i].write ? ADV_MAY_WRITE : 0u);
     }
   }
@@ -37,15 +37,8 @@ filtra_status adv_single_run(const adv_single *s, const adv_manner *manner, adv_
   report->tensors = tensors;
   report->tensor_count = s->tensor_count;
   adv_program *program;
-  adv_machine *machine;
   FT_TRY(adv_program_create(&s->source, &program));
-  filtra_status status =
-      adv_machine_create(program, manner, memory, report, push, size, s->groups, &machine);
-  if (!status) {
-    adv_machine_run(machine);
-    adv_machine_destroy(&machine);
-    report->dispatches++;
-  }
+  filtra_status status = adv_machine_run(program, manner, memory, report, push, size, s->groups);
   adv_program_destroy(&program);
   report->tensors = NULL;
   report->tensor_count = 0;

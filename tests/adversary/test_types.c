@@ -11,7 +11,7 @@
 enum { LANES = 32, RESULTS = 26, SEEDS = 12 };
 
 static const float *tensor(const adv_memory *memory, const adv_single *s, int i) {
-  return (const float *)(const void *)adv_memory_of(memory, &s->tensors[i])->bytes.data;
+  return (const float *)(const void *)adv_memory_of(memory, &s->tensors[i])->data;
 }
 
 static bool reports(const adv_report *r, adv_fault fault) {

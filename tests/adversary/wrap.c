@@ -1,20 +1,17 @@
 /* Puts the adversary in the driver's place: a program linked with --wrap=ft_submit_run and
  * --wrap=ft_pipelines_get computes whatever graphs it runs here. The driver holds the buffers and
- * compiles an empty kernel for each. FILTRA_ADVERSARY says how:
+ * compiles an empty kernel for each. FILTRA_ADVERSARY says how, in settings of a manner
+ * (machine.h) and two more; without it the seed is 0:
  *
  *   FILTRA_ADVERSARY="seed=3 subgroup=16 uniform=subgroup limit=4000000 report=FILE"
  *
- * rounding=1: with the errors that Vulkan allows. uniform=subgroup: control flow reconverges in
- * subgroups, as VK_KHR_shader_subgroup_uniform_control_flow has it. linear=1: full subgroups of
- * neighbours, for tests that compare the bits of two kernels. limit: checks of graphs with more
- * work are left out. report: findings go there and a line with what was done is added; the program
- * fails on findings. Without FILTRA_ADVERSARY the seed is 0. */
+ * limit: checks of graphs with more work are left out. report: findings go there and a line with
+ * what was done is added; the program fails on findings. */
 #include "adversary/adversary.h"
 #include "gpu/internal.h"
 #include "support/seen.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 filtra_status __wrap_ft_submit_run(filtra_graph *g, ft_slot *slot);
 filtra_status __real_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
@@ -30,15 +27,9 @@ static const char *setting(void) {
   return text ? text : "";
 }
 
-/* "key=value" in the setting; 0 where it is not there. */
-static uint64_t number_of(const char *key) {
-  const char *at = strstr(setting(), key);
-  return at ? strtoull(at + strlen(key), NULL, 10) : 0;
-}
-
 /* The suite runs them on the driver. */
 bool test_leaves_out(const filtra_graph *g) {
-  const uint64_t limit = number_of("limit=");
+  const uint64_t limit = adv_setting_number(setting(), "limit=");
   const bool out = limit && adv_graph_size(g) > limit;
   report.too_large += out;
   return out;
@@ -48,8 +39,8 @@ bool test_leaves_out(const filtra_graph *g) {
 
 static FILE *open_report(void) {
   char path[512];
-  const char *at = strstr(setting(), "report=");
-  if (!at || sscanf(at + strlen("report="), "%511s", path) != 1) return NULL;
+  const char *at = adv_setting(setting(), "report=");
+  if (!at || sscanf(at, "%511s", path) != 1) return NULL;
   return fopen(path, "a");
 }
 
@@ -115,10 +106,7 @@ filtra_status __wrap_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *k
 }
 
 filtra_status __wrap_ft_submit_run(filtra_graph *g, ft_slot *slot) {
-  adv_manner manner =
-      adv_manner_of(number_of("seed="), (uint32_t)number_of("subgroup="), number_of("rounding="));
-  manner.by_subgroups = strstr(setting(), "uniform=subgroup") != NULL;
-  if (number_of("linear=")) manner.scattered = manner.ragged = false;
+  adv_manner manner = adv_manner_read(setting());
   manner.order += runs++; /* another order each time: a second run has to give the same bits */
   if (runs == 1) atexit(finish);
   adv_memory memory = {0};
