@@ -162,18 +162,21 @@ void adv_put_bits(adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane,
 
 /* ---- shared and device memory ---- */
 
-/* Where `address` lies, unless it is where the one before was; false after a report. */
-static bool locate(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint32_t size,
-                   adv_region **at) {
-  adv_region *r = *at;
-  if (!r || address - r->address >= r->size)
-    r = op->space == ADV_SHARED ? &m->shared : adv_memory_at(m->memory, address);
+/* Where `address` lies, mostly where the one before it did; NULL after a report. */
+static adv_region *locate(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
+                          uint32_t size) {
+  const bool shared = op->space == ADV_SHARED;
+  adv_region *r = shared ? &m->shared : m->last;
+  if (!shared && (!r || address - r->address >= r->size))
+    r = m->last = adv_memory_at(m->memory, address);
   const bool there =
       r && address >= r->address && r->size >= size && address - r->address <= r->size - size;
-  if (!there) outside(m, op, lane, address, op->space == ADV_SHARED ? "of shared memory" : "");
-  if (there && address % size) outside(m, op, lane, address, "not at a multiple of its size, ");
-  *at = there ? r : NULL;
-  return there && address % size == 0;
+  if (there && (address & (size - 1)) == 0) return r;
+  outside(m, op, lane, address,
+          there    ? "not at a multiple of its size, "
+          : shared ? "of shared memory"
+                   : "");
+  return NULL;
 }
 
 /* Whether the call may do this with the word; a report otherwise. */
@@ -216,32 +219,31 @@ static uint32_t flags_at(const adv_region *r, uint64_t address) {
   return r->words[(address - r->address) / 4].flags;
 }
 
-uint64_t adv_read(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                  adv_region **at) {
+uint64_t adv_read(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
   const uint32_t size = op->bits / 8, step = size < 4 ? size : 4;
   const bool before = m->nonfinite_read;
   m->nonfinite_read = true; /* unless it is one that was there */
-  if (!locate(m, op, lane, address, size, at)) return WRONG;
+  adv_region *r = locate(m, op, lane, address, size);
+  if (!r) return WRONG;
   bool written = true;
   for (uint32_t k = 0; k < size; k += step) {
-    if (!allowed(m, op, lane, address + k, flags_at(*at, address + k), ADV_MAY_READ)) return WRONG;
-    written &= note(m, op, lane, address + k, step, READS, *at);
+    if (!allowed(m, op, lane, address + k, flags_at(r, address + k), ADV_MAY_READ)) return WRONG;
+    written &= note(m, op, lane, address + k, step, READS, r);
   }
-  const uint64_t bits = get((*at)->data + (address - (*at)->address), size);
+  const uint64_t bits = get(r->data + (address - r->address), size);
   if (written) m->nonfinite_read = before || (op->space == ADV_DEVICE && !finite(op, bits));
   return bits;
 }
 
-void adv_write(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint64_t bits,
-               adv_region **at) {
+void adv_write(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint64_t bits) {
   const uint32_t size = op->bits / 8, step = size < 4 ? size : 4;
-  if (!locate(m, op, lane, address, size, at)) return;
-  for (uint32_t k = 0; k < size; k += step) {
-    if (!allowed(m, op, lane, address + k, flags_at(*at, address + k), ADV_MAY_WRITE)) return;
-    note(m, op, lane, address + k, step, WRITES, *at);
+  adv_region *r = locate(m, op, lane, address, size);
+  for (uint32_t k = 0; r && k < size; k += step) {
+    if (!allowed(m, op, lane, address + k, flags_at(r, address + k), ADV_MAY_WRITE)) return;
+    note(m, op, lane, address + k, step, WRITES, r);
   }
-  put((*at)->data + (address - (*at)->address), bits, size);
-  if (op->space == ADV_DEVICE && !finite(op, bits) && !m->nonfinite_read)
+  if (r) put(r->data + (address - r->address), bits, size);
+  if (r && op->space == ADV_DEVICE && !finite(op, bits) && !m->nonfinite_read)
     adv_report_note(m->report, m->p, ADV_NONFINITE, op->at,
                     "%s writes a NaN or an infinity to %s; all that the call read was finite",
                     who(m, lane), adv_report_place(m->report, address));
@@ -257,9 +259,8 @@ static uint8_t *private_at(adv_machine *m, const adv_op *op, uint32_t lane, uint
     outside(m, op, lane, address, "of its variables");
     return NULL;
   }
-  const size_t at = address * m->lanes + lane * size;
-  *written = m->private_written + at;
-  return m->private_memory + at;
+  *written = m->private_written + address * m->lanes + lane;
+  return m->private_memory + address * m->lanes + lane * size;
 }
 
 static uint64_t private_load(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address) {
@@ -289,42 +290,63 @@ static uint64_t address_of(const adv_machine *m, const adv_op *op, uint32_t lane
   return (op->a == ADV_NO_ROW ? 0 : ADV_ROW(m, uint64_t, op->a)[lane]) + op->c;
 }
 
+/* Most accesses to variables are those of all to one number of 32 bits: these are moved at once.
+ * NULL: it is not such a one, or has something to report. */
+static uint8_t *whole_row(adv_machine *m, const adv_op *op, uint8_t **written) {
+  const uint64_t *a = op->a == ADV_NO_ROW ? NULL : ADV_ROW(m, uint64_t, op->a);
+  const uint64_t address = address_of(m, op, 0);
+  uint64_t differ = 0;
+  if (op->space != ADV_PRIVATE || op->bits != 32 || !m->full) return NULL;
+  for (uint32_t i = 0; a && i < m->lanes; i++)
+    differ |= a[i] ^ a[0];
+  return differ || address + 4 > m->p->private_bytes ? NULL
+                                                     : private_at(m, op, 0, address, written);
+}
+
 void adv_load(adv_machine *m, const adv_op *op) {
-  adv_region *at = NULL;
+  uint8_t *written, *row = whole_row(m, op, &written);
+  if (row && !memchr(written, 0, m->lanes)) {
+    memcpy(ADV_ROW(m, uint8_t, op->d), row, 4 * m->lanes);
+    return;
+  }
   for (uint32_t k = 0; k < m->active_count; k++) {
     const uint32_t i = m->active[k];
     const uint64_t address = address_of(m, op, i);
     const uint64_t bits = op->space == ADV_PRIVATE ? private_load(m, op, i, address)
                           : op->space == ADV_PUSH  ? push_load(m, op, i, address)
-                                                   : adv_read(m, op, i, address, &at);
+                                                   : adv_read(m, op, i, address);
     adv_put_bits(m, op, op->d, i, bits);
   }
 }
 
 void adv_store(adv_machine *m, const adv_op *op) {
-  adv_region *at = NULL;
+  uint8_t *written, *row = whole_row(m, op, &written);
+  if (row) {
+    memcpy(row, ADV_ROW(m, uint8_t, op->d), 4 * m->lanes);
+    memset(written, 1, m->lanes);
+    return;
+  }
   for (uint32_t k = 0; k < m->active_count; k++) {
     const uint32_t i = m->active[k];
     const uint64_t address = address_of(m, op, i), bits = adv_get_bits(m, op, op->d, i);
     if (op->space == ADV_PRIVATE)
       private_store(m, op, i, address, bits);
     else
-      adv_write(m, op, i, address, bits, &at);
+      adv_write(m, op, i, address, bits);
   }
 }
 
 void adv_atomic(adv_machine *m, const adv_op *op) {
   const uint32_t *b = ADV_ROW(m, uint32_t, op->b);
   uint32_t *d = ADV_ROW(m, uint32_t, op->d);
-  adv_region *at = NULL;
   for (uint32_t k = 0; k < m->active_count; k++) {
     const uint32_t i = m->active[k];
     const uint64_t address = address_of(m, op, i);
-    if (!locate(m, op, i, address, 4, &at) ||
-        !allowed(m, op, i, address, flags_at(at, address), ADV_MAY_READ | ADV_MAY_WRITE))
+    adv_region *r = locate(m, op, i, address, 4);
+    if (!r || !allowed(m, op, i, address, flags_at(r, address), ADV_MAY_READ | ADV_MAY_WRITE))
       continue;
-    note(m, op, i, address, 4, COUNTS, at);
-    uint8_t *data = at->data + (address - at->address);
+    note(m, op, i, address, 4, COUNTS, r);
+    uint8_t *data = r->data + (address - r->address);
     d[i] = (uint32_t)get(data, 4);
     put(data, adv_combined(op, d[i], b[i]), 4);
   }

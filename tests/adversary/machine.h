@@ -52,7 +52,7 @@ typedef struct adv_machine {
   bool full; /* all are active */
   adv_lanes all;
   uint8_t *private_memory, *private_written;
-  adv_region shared;
+  adv_region shared, *last; /* of the device, where the last access was */
   const uint8_t *push;
   uint32_t push_size;
   uint32_t group[3], groups[3], number; /* this workgroup, how many, its number in the run */
@@ -94,11 +94,9 @@ void adv_put_number(adv_machine *m, uint32_t row, uint32_t kind, uint32_t lane, 
 void adv_load(adv_machine *m, const adv_op *op);
 void adv_store(adv_machine *m, const adv_op *op);
 void adv_atomic(adv_machine *m, const adv_op *op);
-/** An access of op's `space`, `bits` and `is_float`; *at is what the one before it met, or NULL. */
-uint64_t adv_read(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
-                  adv_region **at);
-void adv_write(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint64_t bits,
-               adv_region **at);
+/** An access of op's `space`, `bits` and `is_float`. */
+uint64_t adv_read(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address);
+void adv_write(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address, uint64_t bits);
 uint64_t adv_get_bits(const adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane);
 void adv_put_bits(adv_machine *m, const adv_op *op, uint32_t row, uint32_t lane, uint64_t bits);
 /** groups.c: two numbers by an operation of subgroups, or by an atomic one. */

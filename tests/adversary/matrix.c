@@ -176,16 +176,15 @@ static void move(adv_machine *m, const adv_op *op, const adv_together *t, const 
   const uint64_t base = ADV_ROW(m, uint64_t, mo->pointer)[lane0];
   const uint64_t stride = (uint64_t)ADV_ROW(m, uint32_t, mo->stride)[lane0] * mo->unit;
   const bool by_rows = ADV_ROW(m, uint32_t, mo->layout)[lane0] == ROW_MAJOR;
-  adv_region *at = NULL;
   for (uint32_t i = 0; i < mo->d.type->rows * columns; i++) {
     const uint32_t row = i / columns, column = i % columns;
     const uint64_t line = by_rows ? row : column, along = by_rows ? column : row;
     const uint64_t address = base + line * stride + along * (op->bits / 8);
     uint32_t cell, lane = holder(m, t, &mo->d, row, column, &cell);
     if (op->code == ADV_MATRIX_LOAD)
-      adv_put_bits(m, op, cell, lane, adv_read(m, op, lane, address, &at));
+      adv_put_bits(m, op, cell, lane, adv_read(m, op, lane, address));
     else
-      adv_write(m, op, lane, address, adv_get_bits(m, op, cell, lane), &at);
+      adv_write(m, op, lane, address, adv_get_bits(m, op, cell, lane));
   }
 }
 

@@ -202,10 +202,28 @@ static adv_lanes take(const adv_machine *m, const adv_block *b, uint32_t literal
   return taken;
 }
 
+/* Whether the selector is the same for all active ones, as it mostly is. */
+static bool agree(const adv_machine *m, const adv_block *b) {
+  const uint32_t *selector = ADV_ROW(m, uint32_t, b->selector);
+  uint32_t differ = 0;
+  for (uint32_t k = 0; k < m->active_count; k++)
+    differ |= selector[m->active[k]] ^ selector[m->active[0]];
+  return !differ;
+}
+
 /* The ways that these take behind a block, those of one target together. */
 static uint32_t choose(adv_machine *m, const adv_block *b, adv_lanes lanes, way ways[MAX_WAYS],
                        const adv_edge *edges[MAX_WAYS]) {
   uint32_t count = 0;
+  if (b->edge_count == 1 || (b->edge_count && agree(m, b))) {
+    const uint32_t value = ADV_ROW(m, uint32_t, b->selector)[m->active[0]];
+    uint32_t e = b->edge_count - 1;
+    while (e && b->literals[e] != value)
+      e--;
+    ways[0] = (way){b->edges[e].target, lanes};
+    edges[0] = &b->edges[e];
+    return 1;
+  }
   for (uint32_t e = b->edge_count; e-- > 0;) {
     const adv_lanes those = e ? take(m, b, b->literals[e], &lanes) : lanes;
     if (none(m, &those)) continue;
@@ -356,10 +374,10 @@ static void reset(adv_machine *m) {
   for (uint32_t lane = 0; lane < m->lanes; lane++)
     for (uint32_t b = 0; b < p->builtin_count; b++)
       for (uint32_t axis = 0; axis < 3; axis++) {
-        const size_t at = (size_t)(p->builtins[b].offset + 4 * axis) * m->lanes + 4 * lane;
+        const size_t row = (size_t)(p->builtins[b].offset + 4 * axis) * m->lanes;
         const uint32_t value = builtin(m, p->builtins[b].builtin, lane, axis);
-        memcpy(m->private_memory + at, &value, sizeof value);
-        m->private_written[at] = 1;
+        memcpy(m->private_memory + row + 4 * lane, &value, sizeof value);
+        m->private_written[row + lane] = 1;
         if (p->builtins[b].builtin >= SpvBuiltInLocalInvocationIndex) break;
       }
   m->shared_epoch = m->device_epoch = 0;
