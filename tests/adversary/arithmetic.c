@@ -16,19 +16,12 @@ void adv_narrow(adv_program *p, const adv_instruction *in, const adv_type *t, ui
 }
 
 static bool reads_signs(uint32_t code) {
-  static const uint32_t those[] = {SpvOpSDiv,
-                                   SpvOpSRem,
-                                   SpvOpSMod,
-                                   SpvOpShiftRightArithmetic,
-                                   SpvOpSLessThan,
-                                   SpvOpSLessThanEqual,
-                                   SpvOpSGreaterThan,
-                                   SpvOpSGreaterThanEqual,
-                                   ADV_GLSL | GLSLstd450SMin,
-                                   ADV_GLSL | GLSLstd450SMax};
+  static const uint16_t those[] = {
+      SpvOpSDiv,      SpvOpSRem,           SpvOpSMod,         SpvOpShiftRightArithmetic,
+      SpvOpSLessThan, SpvOpSLessThanEqual, SpvOpSGreaterThan, SpvOpSGreaterThanEqual};
   for (size_t i = 0; i < FT_COUNT(those); i++)
     if (those[i] == code) return true;
-  return false;
+  return code == (ADV_GLSL | GLSLstd450SMin) || code == (ADV_GLSL | GLSLstd450SMax);
 }
 
 /* A row of the number with its sign above it. */
@@ -83,23 +76,26 @@ static void compute(adv_program *p, const adv_instruction *in, uint32_t code, co
   if (result->kind == t->kind) adv_narrow(p, in, result, d);
 }
 
-/* `code` of the components of two operands, or of one (b 0). */
-static void apply(adv_program *p, const adv_instruction *in, uint32_t code, uint32_t a,
-                  uint32_t b) {
+/* `code` of the components of up to three operands. */
+static void apply(adv_program *p, const adv_instruction *in, uint32_t code, const uint32_t *ids,
+                  uint32_t count) {
   const adv_value *d = adv_define(p, in);
-  const adv_type *t = adv_type_of(p, a);
-  const bool widens = b && t->bits == 64 && adv_type_of(p, b)->bits != 64; /* a shift's count */
+  const adv_type *t = adv_type_of(p, ids[0]);
+  const bool widens =
+      count > 1 && t->bits == 64 && adv_type_of(p, ids[1])->bits != 64; /* a shift's count */
   const bool can_wrap = code == SpvOpIAdd || code == SpvOpIMul || code == SpvOpShiftLeftLogical;
+  const bool fuses = code == SpvOpFMul && !p->ids[in->result].no_contraction;
   if (d->indexes && t->bits == 32 && can_wrap) code |= ADV_CHECKED;
   for (uint32_t i = 0; i < p->types[in->type].cells; i++) {
-    uint32_t right = b ? p->values[b].rows[i] : 0;
+    uint32_t rows[3] = {0, 0, fuses};
+    for (uint32_t k = 0; k < count; k++)
+      rows[k] = p->values[ids[k]].rows[i];
     if (widens) {
-      const uint32_t narrow = right;
-      right = adv_new_row(p, true);
-      adv_emit(p, in, ADV_JOIN | ADV_WIDE, right, narrow, adv_constant_row(p, false, 0), 32);
+      const uint32_t narrow = rows[1];
+      rows[1] = adv_new_row(p, true);
+      adv_emit(p, in, ADV_JOIN | ADV_WIDE, rows[1], narrow, adv_constant_row(p, false, 0), 32);
     }
-    compute(p, in, code, t, d->rows[i], p->values[a].rows[i], right,
-            code == SpvOpFMul && !p->ids[in->result].no_contraction);
+    compute(p, in, code, t, d->rows[i], rows[0], rows[1], rows[2]);
   }
 }
 
@@ -155,64 +151,31 @@ static void convert(adv_program *p, const adv_instruction *in) {
     adv_emit(p, in, ADV_CONVERT, d->rows[i], p->values[a].rows[i], from, to);
 }
 
-/* min(max(x, low), high), or a fused product and sum. */
-static void glsl_three(adv_program *p, const adv_instruction *in, uint32_t function) {
-  const uint32_t *w = in->words;
-  const adv_type *t = adv_scalar(p, in->type);
-  const adv_value *d = adv_define(p, in);
-  const uint32_t lower = ADV_GLSL | (function == GLSLstd450UClamp   ? GLSLstd450UMax
-                                     : function == GLSLstd450SClamp ? GLSLstd450SMax
-                                                                    : GLSLstd450FMax);
-  const uint32_t upper = ADV_GLSL | (function == GLSLstd450UClamp   ? GLSLstd450UMin
-                                     : function == GLSLstd450SClamp ? GLSLstd450SMin
-                                                                    : GLSLstd450FMin);
-  for (uint32_t i = 0; i < p->types[in->type].cells; i++) {
-    uint32_t a = p->values[w[5]].rows[i], b = p->values[w[6]].rows[i], c = p->values[w[7]].rows[i];
-    if (function == GLSLstd450Fma) {
-      compute(p, in, ADV_GLSL | function, t, d->rows[i], a, b, c);
-      continue;
-    }
-    uint32_t between = adv_new_row(p, t->bits == 64);
-    compute(p, in, lower, t, between, a, b, 0);
-    compute(p, in, upper, t, d->rows[i], between, c, 0);
-  }
-}
-
 static void glsl(adv_program *p, const adv_instruction *in) {
   const uint32_t *w = in->words, function = w[4];
   if (w[3] != p->glsl) {
     adv_unknown(p, in);
     return;
   }
-  switch (function) {
-  case GLSLstd450UnpackDouble2x32: { /* other names for the same bits */
+  const bool known = function == GLSLstd450Fma || adv_math_known(function);
+  if (function == GLSLstd450UnpackDouble2x32) { /* another name for the same bits */
     const uint32_t words[] = {w[0], in->type, in->result, w[5]};
     adv_instruction cast = *in;
     cast.opcode = SpvOpBitcast;
     cast.words = words;
     adv_lower(p, &cast);
-    return;
-  }
-  case GLSLstd450Fma:
-  case GLSLstd450FClamp:
-  case GLSLstd450NClamp:
-  case GLSLstd450UClamp:
-  case GLSLstd450SClamp:
-    glsl_three(p, in, function);
-    return;
-  default:
-    if (adv_math_known(function))
-      apply(p, in, ADV_GLSL | function, w[5], in->count > 6 ? w[6] : 0);
-    else
-      p->failed = ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                          "kernel %s: the adversary does not know GLSL.std.450's function %u",
-                          p->source.name, function);
+  } else if (known) {
+    apply(p, in, ADV_GLSL | function, w + 5, in->count - 5u);
+  } else {
+    p->failed = ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                        "kernel %s: the adversary does not know GLSL.std.450's function %u",
+                        p->source.name, function);
   }
 }
 
 bool adv_lower_arithmetic(adv_program *p, const adv_instruction *in) {
   if (adv_computes(in->opcode)) { /* the operation is the opcode */
-    apply(p, in, in->opcode, in->words[3], in->count > 4 ? in->words[4] : 0);
+    apply(p, in, in->opcode, in->words + 3, in->count - 3u);
     return true;
   }
   switch (in->opcode) {

@@ -70,44 +70,37 @@ static void lower_globals(adv_program *p, size_t end) {
 
 /* ---- which numbers become indices ---- */
 
-static bool mark(adv_program *p, uint32_t id) {
-  bool new = !p->values[id].indexes;
-  p->values[id].indexes = true;
-  return new;
-}
+/* Instructions through which an index is followed back, since they keep its size: their operands
+ * from word `first` on, `last` at most (0: all), each `step`. A remainder, say, hides that of its
+ * operand. */
+static const struct {
+  uint16_t opcode;
+  uint8_t first, last, step;
+} followed[] = {{SpvOpIAdd, 3, 4, 1},
+                {SpvOpISub, 3, 4, 1},
+                {SpvOpIMul, 3, 4, 1},
+                {SpvOpUDiv, 3, 4, 1},
+                {SpvOpShiftLeftLogical, 3, 3, 1},
+                {SpvOpCompositeExtract, 3, 3, 1},
+                {SpvOpSelect, 4, 5, 1},
+                {SpvOpCompositeConstruct, 3, 0, 1},
+                {SpvOpPhi, 3, 0, 2},
+                {SpvOpAccessChain, 4, 0, 1},
+                {SpvOpInBoundsAccessChain, 4, 0, 1}};
 
-/* Follows an index back through what keeps its size; a remainder, say, hides that of its operand.
- */
+/* Whether that is new of one of them. */
 static bool mark_sources(adv_program *p, const adv_instruction *in) {
-  const uint32_t *w = in->words;
+  const bool uses = in->opcode == SpvOpAccessChain || in->opcode == SpvOpInBoundsAccessChain;
   bool new = false;
-  if (in->opcode == SpvOpAccessChain || in->opcode == SpvOpInBoundsAccessChain)
-    for (uint32_t i = 4; i < in->count; i++)
-      new |= mark(p, w[i]);
-  if (!in->result || !p->values[in->result].indexes) return new;
-  switch (in->opcode) {
-  case SpvOpIAdd:
-  case SpvOpISub:
-  case SpvOpIMul:
-  case SpvOpUDiv:
-    return mark(p, w[3]) | mark(p, w[4]) | new;
-  case SpvOpShiftLeftLogical:
-  case SpvOpCompositeExtract:
-  case SpvOpCopyObject:
-    return mark(p, w[3]) | new;
-  case SpvOpSelect:
-    return mark(p, w[4]) | mark(p, w[5]) | new;
-  case SpvOpCompositeConstruct:
-    for (uint32_t i = 3; i < in->count; i++)
-      new |= mark(p, w[i]);
-    return new;
-  case SpvOpPhi:
-    for (uint32_t i = 3; i < in->count; i += 2)
-      new |= mark(p, w[i]);
-    return new;
-  default:
-    return new;
-  }
+  if (!uses && !(in->result && p->values[in->result].indexes)) return false;
+  for (size_t k = 0; k < FT_COUNT(followed); k++)
+    for (uint32_t i = followed[k].first; in->opcode == followed[k].opcode && i < in->count &&
+                                         (!followed[k].last || i <= followed[k].last);
+         i += followed[k].step) {
+      new |= !p->values[in->words[i]].indexes;
+      p->values[in->words[i]].indexes = true;
+    }
+  return new;
 }
 
 static void mark_indices(adv_program *p, size_t first) {

@@ -133,10 +133,7 @@ double adv_math(const adv_machine *m, uint32_t number, uint32_t bits, double a) 
   return exact + side(m, number, a, 0) * f->absolute[half];
 }
 
+/* Minima and maxima, too, which have two operands. */
 bool adv_math_known(uint32_t number) {
-  static const uint32_t pairs[] = {GLSLstd450FMin, GLSLstd450FMax, GLSLstd450UMin,
-                                   GLSLstd450UMax, GLSLstd450SMin, GLSLstd450SMax};
-  for (size_t i = 0; i < FT_COUNT(pairs); i++)
-    if (pairs[i] == number) return true;
-  return find(number) != NULL;
+  return (number >= GLSLstd450FMin && number <= GLSLstd450SMax) || find(number);
 }

@@ -73,11 +73,9 @@ void adv_programs_clear(void) {
 static filtra_status add_storage(adv_memory *memory, filtra_device *dev, const ft_storage *s) {
   const ft_buffer *b = s->buffer;
   if (!b || adv_memory_of(memory, b)) return FILTRA_OK;
-  FT_TRY(adv_memory_add(memory, b, b->address, b->size));
-  adv_region *r = adv_memory_of(memory, b);
+  adv_region *r = adv_memory_add(memory, b, b->address, b->size);
   if (s->planned) return FILTRA_OK;
-  uint8_t *content = ft_calloc(b->size + 1, 1);
-  if (!content) return FILTRA_ERROR_HOST_MEMORY;
+  uint8_t *content = adv_list(b->size, 1);
   filtra_status status = ft_download(dev, b, 0, content, b->size);
   if (!status) adv_region_fill(r, 0, content, b->size);
   free(content);
@@ -200,7 +198,7 @@ static filtra_status run_call(const filtra_graph *g, size_t index, const adv_man
   begin_lives(g, index, memory, manner->seed);
   FT_TRY(program_of(c->pipeline, manner->contracts ? manner->seed : 0, &program));
   permit_call(memory, c, true);
-  FT_TRY(adv_machine_run(program, manner, memory, report, push, c->push_size, c->groups));
+  adv_machine_run(program, manner, memory, report, push, c->push_size, c->groups);
   permit_call(memory, c, false);
   return FILTRA_OK;
 }

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_KEPT = 64, COMMAND_BYTES = 2048 };
 
@@ -34,16 +33,12 @@ static bool find_arguments(const char *name, char arguments[COMMAND_BYTES]) {
 }
 
 static uint32_t *compile(const char *name, size_t *bytes) {
-  char arguments[COMMAND_BYTES], command[3 * COMMAND_BYTES], path[512];
-  const char *folder = getenv("TMPDIR");
+  char arguments[COMMAND_BYTES], command[2 * COMMAND_BYTES];
   if (!find_arguments(name, arguments)) return NULL;
-  snprintf(path, sizeof path, "%s/filtra-lines-XXXXXX", folder && *folder ? folder : P_tmpdir);
-  int descriptor = mkstemp(path);
-  if (descriptor < 0) return NULL;
-  close(descriptor);
-  snprintf(command, sizeof command, "%s -g %s -o '%s'", ADVERSARY_GLSLC, arguments, path);
-  uint32_t *words = system(command) ? NULL : adv_read_words(path, bytes);
-  unlink(path);
+  snprintf(command, sizeof command, "%s -g %s -o -", ADVERSARY_GLSLC, arguments);
+  FILE *from = popen(command, "r");
+  uint32_t *words = adv_read_words(from, bytes);
+  if (from) pclose(from);
   return words;
 }
 

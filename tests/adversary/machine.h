@@ -69,9 +69,9 @@ typedef struct adv_machine {
 } adv_machine;
 
 /** Runs all workgroups of one call. */
-filtra_status adv_machine_run(const adv_program *p, const adv_manner *manner, adv_memory *memory,
-                              adv_report *report, const void *push, uint32_t push_size,
-                              const uint32_t groups[3]);
+void adv_machine_run(const adv_program *p, const adv_manner *manner, adv_memory *memory,
+                     adv_report *report, const void *push, uint32_t push_size,
+                     const uint32_t groups[3]);
 
 /* ---- what the parts of it share ---- */
 

@@ -61,7 +61,7 @@ static bool find_kernel(const char *name, adv_source *source) {
       source->bytes = k->bytes;
       return true;
     }
-  return (source->words = adv_read_words(name, &source->bytes)) != NULL;
+  return (source->words = adv_read_file(name, &source->bytes)) != NULL;
 }
 
 int main(int count, char **arguments) {

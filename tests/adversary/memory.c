@@ -12,13 +12,18 @@ uint64_t adv_mix(uint64_t seed, uint64_t a, uint64_t b) { /* splitmix64's finish
   return x ^ x >> 31;
 }
 
-filtra_status adv_region_create(const void *key, uint64_t address, uint64_t size, adv_region *out) {
-  *out = (adv_region){.key = key,
+void *adv_list(size_t count, size_t size) {
+  void *list = ft_calloc(count + 1, size);
+  if (!list) abort();
+  return list;
+}
+
+adv_region adv_region_create(const void *key, uint64_t address, uint64_t size) {
+  return (adv_region){.key = key,
                       .address = address,
                       .size = size,
-                      .data = ft_calloc(size / 4 + 2, 4),
-                      .words = ft_calloc(size / 4 + 2, sizeof *out->words)};
-  return out->data && out->words ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+                      .data = adv_list(size / 4 + 1, 4),
+                      .words = adv_list(size / 4 + 1, sizeof(adv_word))};
 }
 
 void adv_region_destroy(adv_region *r) {
@@ -27,16 +32,18 @@ void adv_region_destroy(adv_region *r) {
   free(r->parts);
 }
 
-filtra_status adv_memory_add(adv_memory *m, const void *key, uint64_t address, uint64_t size) {
-  if (adv_memory_of(m, key)) return FILTRA_OK;
-  FT_TRY(FT_GROW(m->regions, m->count, m->capacity));
-  return adv_region_create(key, address, size, &m->regions[m->count++]);
-}
-
 adv_region *adv_memory_of(const adv_memory *m, const void *key) {
   for (size_t i = 0; i < m->count; i++)
     if (m->regions[i].key == key) return &m->regions[i];
   return NULL;
+}
+
+adv_region *adv_memory_add(adv_memory *m, const void *key, uint64_t address, uint64_t size) {
+  adv_region *there = adv_memory_of(m, key);
+  if (there) return there;
+  if (FT_GROW(m->regions, m->count, m->capacity)) abort();
+  m->regions[m->count] = adv_region_create(key, address, size);
+  return &m->regions[m->count++];
 }
 
 adv_region *adv_memory_at(const adv_memory *m, uint64_t address) {

@@ -3,8 +3,7 @@
 #ifndef ADVERSARY_MEMORY_H
 #define ADVERSARY_MEMORY_H
 
-#include "base/status.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,7 +36,7 @@ typedef struct adv_region {
   adv_word *parts; /* NULL before the first such access */
 } adv_region;
 
-filtra_status adv_region_create(const void *key, uint64_t address, uint64_t size, adv_region *out);
+adv_region adv_region_create(const void *key, uint64_t address, uint64_t size);
 void adv_region_destroy(adv_region *r);
 
 typedef struct adv_memory {
@@ -47,7 +46,8 @@ typedef struct adv_memory {
   uint32_t next_group; /* workgroups so far + 1 */
 } adv_memory;
 
-filtra_status adv_memory_add(adv_memory *m, const void *key, uint64_t address, uint64_t size);
+/** The region with this key, which is made unless it is there. */
+adv_region *adv_memory_add(adv_memory *m, const void *key, uint64_t address, uint64_t size);
 adv_region *adv_memory_of(const adv_memory *m, const void *key);
 /** The region that an address lies in; NULL: none. */
 adv_region *adv_memory_at(const adv_memory *m, uint64_t address);
@@ -57,6 +57,7 @@ void adv_region_fill(adv_region *r, uint64_t offset, const void *data, uint64_t 
 /** Bytes that nobody wrote: NaNs and large numbers, drawn from the seed. */
 void adv_region_forget(adv_region *r, uint64_t offset, uint64_t size, uint64_t seed);
 
+void *adv_list(size_t count, size_t size); /* of zeros; where memory ends, it aborts */
 /** A number from a seed and two words: how every choice here is made. */
 uint64_t adv_mix(uint64_t seed, uint64_t a, uint64_t b);
 

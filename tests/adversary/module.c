@@ -27,12 +27,6 @@ const char *adv_opcode_name(const adv_program *p, uint32_t at) {
   return name;
 }
 
-void *adv_list(size_t count, size_t size) {
-  void *list = ft_calloc(count + 1, size);
-  if (!list) abort();
-  return list;
-}
-
 /* ---- rows ---- */
 
 uint32_t adv_new_row(adv_program *p, bool wide) {

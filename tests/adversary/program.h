@@ -9,6 +9,7 @@
 #ifndef ADVERSARY_PROGRAM_H
 #define ADVERSARY_PROGRAM_H
 
+#include "adversary/memory.h"
 #include "base/status.h"
 
 #include <stddef.h>
@@ -201,7 +202,6 @@ void adv_program_destroy(adv_program **program);
 
 /* ---- what the parts of this share; where memory ends, they abort ---- */
 
-void *adv_list(size_t count, size_t size); /* of zeros */
 /** module.c: types, constants' ids, decorations; fills in instructions. */
 void adv_parse(adv_program *p);
 void adv_make_type(adv_program *p, const adv_instruction *in);

@@ -98,6 +98,13 @@ static void part(adv_machine *m, const way *ways, uint32_t count) {
   }
 }
 
+/* Whether all of `group` are in `lanes`. */
+static bool within(const adv_machine *m, const adv_lanes *group, const adv_lanes *lanes) {
+  for (uint32_t i = 0; i < m->lane_words; i++)
+    if (group->bits[i] & ~lanes->bits[i]) return false;
+  return true;
+}
+
 static bool one_class(const adv_machine *m, const adv_lanes *lanes, const uint32_t *class_of) {
   uint32_t found = 0;
   for (uint32_t i = 0; i < m->lanes; i++) {
@@ -108,29 +115,32 @@ static bool one_class(const adv_machine *m, const adv_lanes *lanes, const uint32
   return true;
 }
 
+static adv_lanes subgroup(const adv_machine *m, uint32_t number) {
+  adv_lanes members = {0};
+  for (uint32_t i = 0; i < m->lanes; i++)
+    if (m->subgroup_of[i] == number) put(&members, i);
+  return members;
+}
+
 /* At a merge block: those whom something guarantees to be together again get the class back that
- * they came to the header with. */
+ * they came to the header with. That is a group all of which came together and left here, or, with
+ * `maximal`, whoever left here. */
+static void meet_in(adv_machine *m, const adv_lanes *group, const adv_lanes *came,
+                    const adv_lanes *left, const uint32_t *class_then, bool maximal) {
+  if (!maximal &&
+      !(within(m, group, came) && within(m, group, left) && one_class(m, group, class_then)))
+    return;
+  for (uint32_t i = 0; i < m->lanes; i++)
+    if (has(group, i) && has(left, i)) m->class_of[i] = class_then[i];
+}
+
 static void meet(adv_machine *m, const adv_lanes *came, const adv_lanes *left,
                  const uint32_t *class_then) {
-  const bool everybody =
-      same(m, came, &m->all) && same(m, left, &m->all) && one_class(m, came, class_then);
-  if (everybody || m->p->maximal) {
-    for (uint32_t i = 0; i < m->lanes; i++)
-      if (has(left, i)) m->class_of[i] = class_then[i];
-    return;
-  }
-  if (!m->p->subgroup_uniform && !m->manner->by_subgroups) return;
-  for (uint32_t s = 0; s < m->subgroups; s++) {
-    adv_lanes members = {0};
-    bool whole = true;
-    for (uint32_t i = 0; i < m->lanes; i++) {
-      if (m->subgroup_of[i] != s) continue;
-      put(&members, i);
-      whole = whole && has(came, i) && has(left, i);
-    }
-    if (!whole || !one_class(m, &members, class_then)) continue;
-    for (uint32_t i = 0; i < m->lanes; i++)
-      if (m->subgroup_of[i] == s) m->class_of[i] = class_then[i];
+  const bool by_subgroups = m->p->subgroup_uniform || m->manner->by_subgroups;
+  meet_in(m, &m->all, came, left, class_then, m->p->maximal);
+  for (uint32_t s = 0; by_subgroups && s < m->subgroups; s++) {
+    const adv_lanes members = subgroup(m, s);
+    meet_in(m, &members, came, left, class_then, false);
   }
 }
 
@@ -140,36 +150,29 @@ static void report(adv_machine *m, adv_fault fault, uint32_t at, const char *wha
                   m->group[1], m->group[2], what, number);
 }
 
-/* A barrier of subgroups: all of each that has one here must be here, in one class. */
-static void subgroup_barrier(adv_machine *m, const adv_op *op, const adv_lanes *here) {
-  for (uint32_t k = 0; k < m->active_count; k++) {
-    uint32_t s = m->subgroup_of[m->active[k]];
-    bool whole = true;
-    for (uint32_t i = 0; i < m->lanes; i++)
-      if (m->subgroup_of[i] == s)
-        whole = whole && has(here, i) && m->class_of[i] == m->class_of[m->active[k]];
-    m->inner_of[m->active[k]]++;
-    if (!whole)
-      report(m, ADV_BARRIER_LEFT, op->at, "nothing brings all together here of subgroup", s);
-  }
-}
-
+/* All of the workgroup must be here, in one class. Of a subgroup's barrier: all of each subgroup
+ * that has one here. */
 void adv_barrier(adv_machine *m, const adv_op *op) {
   adv_lanes here = {0};
   for (uint32_t k = 0; k < m->active_count; k++)
     put(&here, m->active[k]);
-  if (op->c) {
-    subgroup_barrier(m, op, &here);
-    return;
+  for (uint32_t s = 0; s < (op->c ? m->subgroups : 1); s++) {
+    const adv_lanes group = op->c ? subgroup(m, s) : m->all;
+    bool none_of_it = true;
+    for (uint32_t i = 0; i < m->lane_words; i++)
+      none_of_it = none_of_it && !(group.bits[i] & here.bits[i]);
+    if (none_of_it) continue;
+    if (!within(m, &group, &here))
+      report(m, ADV_BARRIER_LEFT, op->at,
+             "invocations that reach it, which are not all:", m->active_count);
+    else if (!one_class(m, &group, m->class_of))
+      report(m, ADV_BARRIER_LEFT, op->at,
+             "nothing guarantees that they reach it together, although all do:", m->active_count);
   }
-  if (m->active_count != m->lanes)
-    report(m, ADV_BARRIER_LEFT, op->at,
-           "of the invocations only so many reach it:", m->active_count);
-  else if (!one_class(m, &here, m->class_of))
-    report(m, ADV_BARRIER_LEFT, op->at,
-           "nothing guarantees that they reach it together, although all do:", m->active_count);
-  if (op->a & SpvMemorySemanticsWorkgroupMemoryMask) m->shared_epoch++;
-  if (op->a & SpvMemorySemanticsUniformMemoryMask) m->device_epoch++;
+  for (uint32_t k = 0; op->c && k < m->active_count; k++)
+    m->inner_of[m->active[k]]++;
+  if (!op->c && op->a & SpvMemorySemanticsWorkgroupMemoryMask) m->shared_epoch++;
+  if (!op->c && op->a & SpvMemorySemanticsUniformMemoryMask) m->device_epoch++;
 }
 
 /* ---- ways ---- */
@@ -421,9 +424,9 @@ static void fill_constants(adv_machine *m) {
     }
 }
 
-filtra_status adv_machine_run(const adv_program *p, const adv_manner *manner, adv_memory *memory,
-                              adv_report *report, const void *push, uint32_t push_size,
-                              const uint32_t groups[3]) {
+void adv_machine_run(const adv_program *p, const adv_manner *manner, adv_memory *memory,
+                     adv_report *report, const void *push, uint32_t push_size,
+                     const uint32_t groups[3]) {
   adv_machine *m = adv_list(1, sizeof *m);
   *m = (adv_machine){.p = p,
                      .manner = manner,
@@ -441,16 +444,13 @@ filtra_status adv_machine_run(const adv_program *p, const adv_manner *manner, ad
   m->private_memory = adv_list(m->lanes, p->private_bytes + 8u);
   m->private_written = adv_list(m->lanes, p->private_bytes + 8u);
   m->lane_at = adv_list(ADV_MAX_LANES * 2, sizeof *m->lane_at);
-  const filtra_status status = adv_region_create(NULL, 0, p->shared_bytes, &m->shared);
-  if (!status) {
-    fill_constants(m);
-    adv_make_subgroups(m);
-    run(m);
-    report->dispatches++;
-  }
+  m->shared = adv_region_create(NULL, 0, p->shared_bytes);
+  fill_constants(m);
+  adv_make_subgroups(m);
+  run(m);
+  report->dispatches++;
   adv_region_destroy(&m->shared);
   void *const lists[] = {m->rows, m->private_memory, m->private_written, m->lane_at, m};
   for (size_t i = 0; i < FT_COUNT(lists); i++)
     free(lists[i]);
-  return status;
 }

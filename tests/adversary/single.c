@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static filtra_status add_tensors(const adv_single *s, uint64_t seed, adv_memory *memory,
-                                 adv_tensor *tensors) {
+static void add_tensors(const adv_single *s, uint64_t seed, adv_memory *memory,
+                        adv_tensor *tensors) {
   memory->next_group = memory->stretch = 1;
   for (uint32_t i = 0; i < s->tensor_count; i++) {
     uint64_t bytes = 4 * s->tensors[i].elements, address = (uint64_t)(i + 1) << 32;
-    FT_TRY(adv_memory_add(memory, &s->tensors[i], address, bytes));
-    adv_region *r = adv_memory_of(memory, &s->tensors[i]);
+    adv_region *r = adv_memory_add(memory, &s->tensors[i], address, bytes);
     tensors[i] = (adv_tensor){s->tensors[i].name, address, address + bytes, 4};
     adv_region_forget(r, 0, bytes, seed);
     for (uint64_t k = 0; k < s->tensors[i].elements; k++) {
@@ -21,7 +20,6 @@ static filtra_status add_tensors(const adv_single *s, uint64_t seed, adv_memory 
           (s->tensors[i].read ? ADV_MAY_READ : 0u) | (s->tensors[i].write ? ADV_MAY_WRITE : 0u);
     }
   }
-  return FILTRA_OK;
 }
 
 filtra_status adv_single_run(const adv_single *s, const adv_manner *manner, adv_memory *memory,
@@ -29,7 +27,7 @@ filtra_status adv_single_run(const adv_single *s, const adv_manner *manner, adv_
   adv_tensor tensors[ADV_MAX_TENSORS];
   uint8_t push[8 * ADV_MAX_TENSORS + 4 * ADV_MAX_SCALARS];
   uint32_t size = 0;
-  FT_TRY(add_tensors(s, manner->seed, memory, tensors));
+  add_tensors(s, manner->seed, memory, tensors);
   for (uint32_t i = 0; i < s->tensor_count; i++, size += 8)
     memcpy(push + size, &tensors[i].low, 8);
   memcpy(push + size, s->scalars, 4 * s->scalar_count);
@@ -38,20 +36,27 @@ filtra_status adv_single_run(const adv_single *s, const adv_manner *manner, adv_
   report->tensor_count = s->tensor_count;
   adv_program *program;
   FT_TRY(adv_program_create(&s->source, &program));
-  filtra_status status = adv_machine_run(program, manner, memory, report, push, size, s->groups);
+  adv_machine_run(program, manner, memory, report, push, size, s->groups);
   adv_program_destroy(&program);
   report->tensors = NULL;
   report->tensor_count = 0;
-  return status;
+  return FILTRA_OK;
 }
 
-uint32_t *adv_read_words(const char *path, size_t *bytes) {
+uint32_t *adv_read_words(FILE *from, size_t *bytes) {
+  uint32_t *words = NULL, word;
+  size_t count = 0, capacity = 0;
+  while (from && fread(&word, sizeof word, 1, from) == 1) {
+    if (FT_GROW(words, count, capacity)) abort();
+    words[count++] = word;
+  }
+  *bytes = count * sizeof word;
+  return words;
+}
+
+uint32_t *adv_read_file(const char *path, size_t *bytes) {
   FILE *file = fopen(path, "rb");
-  uint32_t *words = NULL;
-  long size = file && !fseek(file, 0, SEEK_END) ? ftell(file) : 0;
-  if (size > 0) words = malloc((size_t)size);
-  if (file) rewind(file);
-  *bytes = words ? fread(words, 1, (size_t)size, file) : 0;
+  uint32_t *words = adv_read_words(file, bytes);
   if (file) fclose(file);
   return words;
 }

@@ -22,7 +22,8 @@ typedef struct adv_single {
 /** `memory` begins empty; afterwards region i, by the key &single->tensors[i], holds tensor i. */
 filtra_status adv_single_run(const adv_single *single, const adv_manner *manner, adv_memory *memory,
                              adv_report *report);
-/** A whole file of words; NULL if it cannot be read. The caller frees. */
-uint32_t *adv_read_words(const char *path, size_t *bytes);
+/** All words of a file; NULL if there is none. The caller frees. */
+uint32_t *adv_read_words(FILE *from, size_t *bytes);
+uint32_t *adv_read_file(const char *path, size_t *bytes);
 
 #endif

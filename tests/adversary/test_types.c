@@ -87,7 +87,7 @@ static adv_single numbers(const char *path) {
                   {"y", LANES * RESULTS, false, true},
                   {"halves", LANES / 2, false, true},
                   {"bytes", LANES / 4, false, true}}};
-  s.source.words = adv_read_words(path, &s.source.bytes);
+  s.source.words = adv_read_file(path, &s.source.bytes);
   assert_non_null(s.source.words);
   return s;
 }
