@@ -34,14 +34,11 @@ void main() {
     float largest = lowest_float, scale = 1;
     if (rho == rho_softmax) {
       float sum = 0; // of exp(u - largest), by online softmax
-      if (!idle) {
-        uint d = lane;
-        do {
-          const float x = p.u.v[u + d], e = exp(-abs(x - largest));
-          sum = x > largest ? sum * e + 1 : sum + e;
-          largest = max(largest, x);
-          d += lanes;
-        } while (d < p.width);
+      for (uint first = 0; first < p.width; first += lanes) {
+        if (idle || first + lane >= p.width) continue;
+        const float x = p.u.v[u + first + lane], e = exp(-abs(x - largest));
+        sum = x > largest ? sum * e + 1 : sum + e;
+        largest = max(largest, x);
       }
       const float mine = largest;
       largest = row_max(mine);

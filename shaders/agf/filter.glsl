@@ -11,7 +11,9 @@ layout(constant_id = 5) const bool symmetric = false; // basis argument 2 sigmoi
 
 uint first_row() { return alone ? gl_GlobalInvocationID.x : team_index(); }
 uint row_step() { return alone ? gl_NumWorkGroups.x * gl_WorkGroupSize.x : team_count(); }
-bool row_goes_on(uint row, uint rows) { return alone ? row < rows : team_goes_on(row, rows); }
+bool row_goes_on(uint row, uint rows) {
+  return alone ? row - gl_LocalInvocationID.x < rows : team_goes_on(row, rows);
+}
 uint row_lane() { return alone ? 0 : team_lane(); }
 uint row_lanes() { return alone ? 1 : team_lanes(); }
 float row_sum(float x) {

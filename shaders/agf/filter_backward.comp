@@ -34,17 +34,15 @@ void main() {
     float largest = lowest_float, scale = 1, mean = 0;
     if (rho == rho_softmax) {
       float sum = 0, product = 0, weighted = 0; // of exp, W dW, exp * dfactor
-      if (!idle) {
-        uint d = lane;
-        do {
-          const float x = p.u.v[u + d], e = exp(-abs(x - largest));
-          const float old = x > largest ? e : 1, new = x > largest ? 1 : e;
-          sum = sum * old + new;
-          if (factored) weighted = weighted * old + new * p.factor_grad.v[dense + d];
-          product += p.w.v[dense + d] * p.w_grad.v[dense + d];
-          largest = max(largest, x);
-          d += lanes;
-        } while (d < p.width);
+      for (uint first = 0; first < p.width; first += lanes) {
+        const uint d = first + lane;
+        if (idle || d >= p.width) continue;
+        const float x = p.u.v[u + d], e = exp(-abs(x - largest));
+        const float old = x > largest ? e : 1, new = x > largest ? 1 : e;
+        sum = sum * old + new;
+        if (factored) weighted = weighted * old + new * p.factor_grad.v[dense + d];
+        product += p.w.v[dense + d] * p.w_grad.v[dense + d];
+        largest = max(largest, x);
       }
       const float mine = largest;
       largest = row_max(mine);
@@ -52,48 +50,46 @@ void main() {
       scale = 1 / row_sum(sum * shift);
       mean = row_sum(product + weighted * shift * scale);
     }
-    if (!idle) {
-      uint d = lane;
-      do {
-        const float x = p.u.v[u + d], up = p.w_grad.v[dense + d];
-        const float value =
-            rho == rho_softmax ? exp(x - largest) * scale : elementwise_rho(rho, x);
-        float g = 1;
-        if (filtered) {
-          const float unit = sigmoid(p.s.v[s + d]);
-          const float argument = symmetric ? 2 * unit - 1 : unit;
-          const float g_grad = up * value;
-          float before = 0, now = 1, before_slope = 0, slope = 0, g_slope = 0;
-          g = table[0].x;
-          theta_grad[0] += g_grad;
-          [[unroll]] for (uint k = 1; k <= order; ++k) {
-            const float a = table[k].y, line = a * argument + table[k].z, c = table[k].w;
-            const float next = line * now - c * before;
-            const float next_slope = a * now + line * slope - c * before_slope;
-            g += table[k].x * next;
-            g_slope += table[k].x * next_slope;
-            theta_grad[k] += g_grad * next;
-            before = now;
-            now = next;
-            before_slope = slope;
-            slope = next_slope;
-          }
-          if (present(p.s_grad)) {
-            float grad = g_grad * g_slope * unit * (1 - unit) * (symmetric ? 2 : 1);
-            if (accumulate_s) grad += p.s_grad.v[s + d];
-            p.s_grad.v[s + d] = grad;
-          }
+    for (uint first = 0; first < p.width; first += lanes) {
+      const uint d = first + lane;
+      if (idle || d >= p.width) continue;
+      const float x = p.u.v[u + d], up = p.w_grad.v[dense + d];
+      const float value =
+          rho == rho_softmax ? exp(x - largest) * scale : elementwise_rho(rho, x);
+      float g = 1;
+      if (filtered) {
+        const float unit = sigmoid(p.s.v[s + d]);
+        const float argument = symmetric ? 2 * unit - 1 : unit;
+        const float g_grad = up * value;
+        float before = 0, now = 1, before_slope = 0, slope = 0, g_slope = 0;
+        g = table[0].x;
+        theta_grad[0] += g_grad;
+        [[unroll]] for (uint k = 1; k <= order; ++k) {
+          const float a = table[k].y, line = a * argument + table[k].z, c = table[k].w;
+          const float next = line * now - c * before;
+          const float next_slope = a * now + line * slope - c * before_slope;
+          g += table[k].x * next;
+          g_slope += table[k].x * next_slope;
+          theta_grad[k] += g_grad * next;
+          before = now;
+          now = next;
+          before_slope = slope;
+          slope = next_slope;
         }
-        if (present(p.u_grad)) {
-          float grad = up * g;
-          if (factored) grad += p.factor_grad.v[dense + d];
-          grad = rho == rho_softmax ? value * (grad - mean)
-                                    : grad * elementwise_rho_slope(rho, value);
-          if (accumulate_u) grad += p.u_grad.v[u + d];
-          p.u_grad.v[u + d] = grad;
+        if (present(p.s_grad)) {
+          float grad = g_grad * g_slope * unit * (1 - unit) * (symmetric ? 2 : 1);
+          if (accumulate_s) grad += p.s_grad.v[s + d];
+          p.s_grad.v[s + d] = grad;
         }
-        d += lanes;
-      } while (d < p.width);
+      }
+      if (present(p.u_grad)) {
+        float grad = up * g;
+        if (factored) grad += p.factor_grad.v[dense + d];
+        grad = rho == rho_softmax ? value * (grad - mean)
+                                  : grad * elementwise_rho_slope(rho, value);
+        if (accumulate_u) grad += p.u_grad.v[u + d];
+        p.u_grad.v[u + d] = grad;
+      }
     }
   }
 

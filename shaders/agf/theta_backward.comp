@@ -17,12 +17,9 @@ layout(push_constant) uniform Push {
 void main() {
   const uint k = gl_WorkGroupID.x, count = gl_NumWorkGroups.x;
   float sum = 0;
-  uint part = gl_LocalInvocationID.x;
-  if (part < p.parts) {
-    do {
-      sum += p.sums.v[part * count + k];
-      part += gl_WorkGroupSize.x;
-    } while (part < p.parts);
+  for (uint first = 0; first < p.parts; first += gl_WorkGroupSize.x) {
+    const uint part = first + gl_LocalInvocationID.x;
+    if (part < p.parts) sum += p.sums.v[part * count + k];
   }
   sum = wg_sum(sum);
   if (gl_LocalInvocationID.x > 0) return;

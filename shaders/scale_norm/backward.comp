@@ -29,17 +29,15 @@ void main() {
     const uint start = row * p.columns;
     const bool idle = lane >= p.columns || row >= p.rows;
     float product = 0;
-    uint c = lane;
-    if (!idle) {
-      do {
-        product += upstream(start, c) * p.x.v[start + c];
-        c += lanes;
-      } while (c < p.columns);
+    for (uint first = 0; first < p.columns; first += lanes) {
+      const uint c = first + lane;
+      if (idle || c >= p.columns) continue;
+      product += upstream(start, c) * p.x.v[start + c];
     }
     product = team_sum(product);
     const float norm = p.norm.v[min(row, p.rows - 1)], r = 1.0 / (norm + p.eps);
     const float along = norm > 0 ? product * r * r / norm : 0.0;
-    c = lane;
+    uint c = lane;
     if (!idle) {
       do {
         float grad = upstream(start, c) * r - p.x.v[start + c] * along;

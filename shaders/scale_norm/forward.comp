@@ -22,17 +22,14 @@ void main() {
     const uint start = row * p.columns;
     const bool idle = lane >= p.columns || row >= p.rows;
     float squares = 0;
-    uint c = lane;
-    if (!idle) {
-      do {
-        const float x = p.x.v[start + c];
-        squares += x * x;
-        c += lanes;
-      } while (c < p.columns);
+    for (uint first = 0; first < p.columns; first += lanes) {
+      if (idle || first + lane >= p.columns) continue;
+      const float x = p.x.v[start + first + lane];
+      squares += x * x;
     }
     const float norm = sqrt(team_sum(squares));
     const float scale = 1.0 / (norm + p.eps);
-    c = lane;
+    uint c = lane;
     if (!idle) {
       do {
         float y = p.x.v[start + c] * scale;
