@@ -18,8 +18,11 @@ void main() {
     const uint row = i / bins, bin = i - row * bins;
     const uint begin = bin_begin(bin), end = bin_end(bin);
     float sum = 0;
-    for (uint k = 0; k < most_channels; ++k)
-      if (begin + k < end) sum += p.x.v[row * channels + begin + k];
+    uint c = begin;
+    do {
+      sum += p.x.v[row * channels + c];
+      ++c;
+    } while (c < end);
     float y = sum / float(end - begin);
     if (accumulate) y += p.y.v[i];
     p.y.v[i] = y;

@@ -6,8 +6,3 @@ layout(constant_id = 3) const bool accumulate = false;
 
 uint bin_begin(uint i) { return i * channels / bins; }
 uint bin_end(uint i) { return ((i + 1) * channels + bins - 1) / bins; }
-
-// The most that a bin has, and that have a channel: neighbours have one more or less, and go through
-// their loops equally often.
-const uint most_channels = (channels + bins - 1) / bins + (channels % bins == 0 ? 0 : 1);
-const uint most_bins = (bins + channels - 1) / channels + (bins % channels == 0 ? 0 : 1);

@@ -16,10 +16,13 @@ void main() {
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const uint row = i / channels, c = i - row * channels;
-    const uint begin = c * bins / channels, end = ((c + 1) * bins + channels - 1) / channels;
+    const uint end = ((c + 1) * bins + channels - 1) / channels;
     float sum = 0;
-    for (uint bin = begin; bin < begin + most_bins; ++bin)
-      if (bin < end) sum += p.dy.v[row * bins + bin] / float(bin_end(bin) - bin_begin(bin));
+    uint bin = c * bins / channels;
+    do {
+      sum += p.dy.v[row * bins + bin] / float(bin_end(bin) - bin_begin(bin));
+      ++bin;
+    } while (bin < end);
     if (accumulate) sum += p.dx.v[i];
     p.dx.v[i] = sum;
     i += step;

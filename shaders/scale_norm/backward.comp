@@ -26,13 +26,12 @@ float upstream(uint start, uint c) {
 void main() {
   const uint lane = team_lane(), lanes = team_lanes();
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
-    const uint start = row * p.columns;
-    const bool idle = lane >= p.columns || row >= p.rows;
+    const uint start = row * p.columns, end = row < p.rows ? p.columns : 0;
+    const bool idle = lane >= end;
     float product = 0;
     for (uint first = 0; first < p.columns; first += lanes) {
       const uint c = first + lane;
-      if (idle || c >= p.columns) continue;
-      product += upstream(start, c) * p.x.v[start + c];
+      if (c < end) product += upstream(start, c) * p.x.v[start + c];
     }
     product = team_sum(product);
     const float norm = p.norm.v[min(row, p.rows - 1)], r = 1.0 / (norm + p.eps);

@@ -19,12 +19,12 @@ layout(push_constant) uniform Push {
 void main() {
   const uint lane = team_lane(), lanes = team_lanes();
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
-    const uint start = row * p.columns;
-    const bool idle = lane >= p.columns || row >= p.rows;
+    const uint start = row * p.columns, end = row < p.rows ? p.columns : 0;
+    const bool idle = lane >= end;
     float squares = 0;
     for (uint first = 0; first < p.columns; first += lanes) {
-      if (idle || first + lane >= p.columns) continue;
-      const float x = p.x.v[start + first + lane];
+      const uint c = first + lane;
+      const float x = c < end ? p.x.v[start + c] : 0;
       squares += x * x;
     }
     const float norm = sqrt(team_sum(squares));
