@@ -26,6 +26,20 @@ if [ "$seen" != - ]; then
   export FILTRA_TEST_SEEN="$seen"
 fi
 mkdir -p "${report%/*}"
+
+# With the errors that Vulkan allows, tests of exact bits or of how close a driver comes are left
+# out: docs/adversary.md has them one by one.
+choose_exact() {
+  case $program in
+    *_activation) choice=tests=test_gradients ;;
+    *_broadcast) choice=skip=with_itself ;;
+    *_layer_norm) choice=skip=test_one_column ;;
+    *_loss) choice='skip=test_cross_entropy*' ;;
+    *_optimizer) choice=tests=test_training ;;
+    *_reduce) choice=tests=sum_of_nothing ;;
+  esac
+}
+
 failed=
 for program; do
   # These compare the bits of two kernels, whose sums an arbitrary device may take in two orders.
@@ -33,7 +47,9 @@ for program; do
     *_gfsa | *_plaplacian) linear=1 ;;
     *) linear=0 ;;
   esac
-  export FILTRA_ADVERSARY="seed=$seed limit=$limit linear=$linear report=$report"
+  choice=
+  case $seed in *rounding=1) choose_exact ;; esac
+  export FILTRA_ADVERSARY="seed=$seed limit=$limit linear=$linear report=$report $choice"
   log=$("$program" 2>&1) || {
     printf '%s\n' "$log"
     failed="$failed ${program##*/}"

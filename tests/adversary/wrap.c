@@ -6,12 +6,14 @@
  *   FILTRA_ADVERSARY="seed=3 subgroup=16 uniform=subgroup limit=4000000 report=FILE"
  *
  * limit: checks of graphs with more work are left out. report: findings go there and a line with
- * what was done is added; the program fails on findings. */
+ * what was done is added; the program fails on findings. tests, skip: patterns of the tests to run
+ * and of those to leave out. */
 #include "adversary/adversary.h"
 #include "gpu/internal.h"
 #include "support/seen.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 filtra_status __wrap_ft_submit_run(filtra_graph *g, ft_slot *slot);
 filtra_status __real_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
@@ -27,6 +29,25 @@ static const char *setting(void) {
   return text ? text : "";
 }
 
+/* A word of the setting; it lives on. NULL: it is not there. */
+static char *word_of(const char *key) {
+  char word[512];
+  const char *at = adv_setting(setting(), key);
+  return at && sscanf(at, "%511s", word) == 1 ? strdup(word) : NULL;
+}
+
+/* Where a program is a test, and not the command. */
+void cmocka_set_test_filter(const char *pattern) __attribute__((weak));
+void cmocka_set_skip_filter(const char *pattern) __attribute__((weak));
+
+__attribute__((constructor)) static void choose_tests(void) {
+  static char *tests, *skip;
+  tests = word_of("tests=");
+  skip = word_of("skip=");
+  if (tests && cmocka_set_test_filter) cmocka_set_test_filter(tests);
+  if (skip && cmocka_set_skip_filter) cmocka_set_skip_filter(skip);
+}
+
 /* The suite runs them on the driver. */
 bool test_leaves_out(const filtra_graph *g) {
   const uint64_t limit = adv_setting_number(setting(), "limit=");
@@ -37,15 +58,10 @@ bool test_leaves_out(const filtra_graph *g) {
 
 /* ---- the report ---- */
 
-static FILE *open_report(void) {
-  char path[512];
-  const char *at = adv_setting(setting(), "report=");
-  if (!at || sscanf(at, "%511s", path) != 1) return NULL;
-  return fopen(path, "a");
-}
-
 static void finish(void) {
-  FILE *to = open_report();
+  char *path = word_of("report=");
+  FILE *to = path ? fopen(path, "a") : NULL;
+  free(path);
   const size_t sure = adv_report_sure(&report);
   if (to) {
     fprintf(to, "done: %lu graphs, %lu dispatches, %llu operations, %lu too large, %zu findings\n",
