@@ -251,7 +251,8 @@ void adv_write(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address
 
 /* ---- variables of one invocation, push constants ---- */
 
-/* A variable's number of all invocations lies side by side, and beside it whether it was written. */
+/* A variable's number of all invocations lies side by side; another list has whether it was
+ * written. */
 static uint8_t *private_at(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t address,
                            uint8_t **written) {
   const uint32_t size = op->bits / 8;

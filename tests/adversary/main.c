@@ -69,8 +69,8 @@ int main(int count, char **arguments) {
   char settings[1000] = "";
   uint32_t spec[16], trace = 0;
   if (count < 2 || !find_kernel(arguments[1], &s.source)) {
-    fprintf(stderr, "%sadversary: no kernel and no file is called %s\n", usage,
-            count < 2 ? "" : arguments[1]);
+    fputs(usage, stderr);
+    if (count > 1) fprintf(stderr, "adversary: no kernel and no file is called %s\n", arguments[1]);
     return 2;
   }
   for (int i = 2; i < count; i++) {

@@ -98,9 +98,9 @@ typedef struct adv_value {
   bool indexes;    /* an index is computed from it */
 } adv_value;
 
-/** One scalar operation for all active invocations: rows d, a, b and c. A load takes d from a + c, a
- * store brings it there; an atomic operation finds d at a + c and combines it with b. A barrier has
- * its memory semantics in a, and in c whether it is one of subgroups. */
+/** One scalar operation for all active invocations: rows d, a, b and c. A load takes d from a + c,
+ * a store brings it there; an atomic operation finds d at a + c and combines it with b. A barrier
+ * has its memory semantics in a, and in c whether it is one of subgroups. */
 typedef struct adv_op {
   uint16_t code;
   uint8_t space;    /* loads and stores: adv_space */

@@ -165,6 +165,34 @@ static void test_fixed_subgroup(void **state) {
   test_close_device(&dev);
 }
 
+/* Full subgroups are asked for where workgroups can be cut into such, choice of the size or not. */
+static void test_full_subgroups(void **state) {
+  (void)state;
+  filtra_device *dev = test_open_device(NULL);
+  if (!dev->caps.subgroup || !dev->caps.full_subgroups) {
+    test_close_device(&dev);
+    skip();
+  }
+  for (int choice = 0; choice < 2; choice++) {
+    dev->caps.subgroup_size_control &= choice == 0;
+    const uint32_t most = dev->caps.subgroup_most;
+    const uint32_t workgroups[] = {2 * most, 2 * most + most / 2};
+    for (size_t i = 0; i < FT_COUNT(workgroups); i++) {
+      /* a size of its own for each choice: pipelines are kept */
+      const ft_kernel_key key = {.kernel = "scale_norm/forward",
+                                 .workgroup = workgroups[i] + (uint32_t)choice * most,
+                                 .spec_count = 1,
+                                 .spec = {1}};
+      ft_pipeline *pipeline;
+      assert_ok(ft_pipelines_get(dev, &key, 1, &pipeline));
+      assert_int_equal(
+          pipeline->flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT ? 1 : 0,
+          i == 0);
+    }
+  }
+  test_close_device(&dev);
+}
+
 static void test_faults(void **state) {
   (void)state;
   filtra_device *dev = test_open_device(NULL);
@@ -341,6 +369,7 @@ int main(void) {
       cmocka_unit_test(test_kernel_names),
       cmocka_unit_test(test_wrong_keys),
       cmocka_unit_test(test_fixed_subgroup),
+      cmocka_unit_test(test_full_subgroups),
       cmocka_unit_test(test_faults),
       cmocka_unit_test(test_cache),
       cmocka_unit_test(test_damaged_cache),
