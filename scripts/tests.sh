@@ -5,7 +5,8 @@
 device_tests='^(gpu|graph|ops)$'
 # What SwiftShader's faults leave (docs/devices.md).
 swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(elements|graph))$'
-swiftshader_ops='^ops/(broadcast|cache|dropout|elementwise|fourier|kernel|kernel_polynomial|linear|slice)$'
+swiftshader_ops='agf|broadcast|cache|dropout|elementwise|fourier|kernel|kernel_polynomial|linear'
+swiftshader_ops="^ops/($swiftshader_ops|scale_norm|slice)\$"
 # What ./run test leaves to ./run test --all.
 only_all='^(profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all)$'
 
