@@ -35,8 +35,7 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
   return dz;
 }
 
-/* dx = dz W, dW = dz^T x, db = column sums of dz; the residual's gradient is dy. dx comes last:
- * where nothing else needs x, it can then have its bytes. */
+/* dx = dz W, dW = dz^T x, db = column sums of dz; the residual's gradient is dy. */
 static void linear_backward(filtra_graph *g, const void *context) {
   const struct linear *s = context;
   filtra_tensor *dy = ft_grad(g, s->y), *target;
@@ -44,6 +43,16 @@ static void linear_backward(filtra_graph *g, const void *context) {
   bool accumulate;
   bool inner = s->x->requires_grad || s->w->requires_grad || (s->b && s->b->requires_grad);
   filtra_tensor *dz = inner ? epilogue_backward(g, s, dy) : NULL;
+  target = ft_grad_target(g, s->x, &accumulate);
+  if (target)
+    ft_emit_gemm(g, &(ft_gemm){.label = "linear.backward",
+                               .a = ft_matrix_rows(dz, false),
+                               .b = ft_matrix_rows(s->w, false),
+                               .c = ft_matrix_rows(target, false),
+                               .m = rows,
+                               .n = in,
+                               .k = out,
+                               .accumulate = accumulate});
   target = ft_grad_target(g, s->w, &accumulate);
   if (target)
     ft_emit_gemm(g, &(ft_gemm){.label = "linear.backward",
@@ -56,16 +65,6 @@ static void linear_backward(filtra_graph *g, const void *context) {
                                .accumulate = accumulate});
   target = ft_grad_target(g, s->b, &accumulate);
   if (target) ft_emit_column_sum(g, "linear.backward", dz, target, accumulate);
-  target = ft_grad_target(g, s->x, &accumulate);
-  if (target)
-    ft_emit_gemm(g, &(ft_gemm){.label = "linear.backward",
-                               .a = ft_matrix_rows(dz, false),
-                               .b = ft_matrix_rows(s->w, false),
-                               .c = ft_matrix_rows(target, false),
-                               .m = rows,
-                               .n = in,
-                               .k = out,
-                               .accumulate = accumulate});
   ft_grad_give(g, s->residual, dy);
 }
 

@@ -34,10 +34,25 @@ void weights_keys_across(out float p[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, fl
   }
 }
 
-// The same, keys down and queries across; a bit of `kept` says that a key is no padding. delta: per
-// query, as above.
+// Which rows of a tile of keys are no padding. PAIRED's rows leave few registers, and a bit for each
+// key takes the least; elsewhere compilers wait less often with what is told already.
+const bool BITS = PAIRED && OWN_ROWS < 4;
+struct Keys {
+  bool kept[OWN_ROWS];
+  uint bits;
+};
+void find_keys(out Keys keys, uint b, uint key) {
+  keys.bits = 0;
+  for_rows(r) {
+    keys.kept[r] = key_kept(b, key + tile_row(r));
+    keys.bits |= uint(keys.kept[r]) << r;
+  }
+}
+bool row_kept(Keys keys, uint r) { return BITS ? (keys.bits >> r & 1) != 0 : keys.kept[r]; }
+
+// The same, keys down and queries across. delta: per query, as above.
 void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS], Matrix q,
-                       Matrix k, uint kept, uint head, uint origin, uint query, uint key) {
+                       Matrix k, Keys keys, uint head, uint origin, uint query, uint key) {
   dot_tile(p, k, key, q, query);
   for_cols(c) {
     const uint i = query + tile_col(c), row = head * args.queries + min(i, args.queries - 1);
@@ -45,7 +60,7 @@ void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS
     delta[c] = args.delta.v[row];
     for_rows(r) {
       const uint j = key + tile_row(r);
-      const bool seen = (kept >> r & 1) != 0 && i < args.queries && causally_seen(i, j);
+      const bool seen = row_kept(keys, r) && i < args.queries && causally_seen(i, j);
       p[r][c] = weight(score(seen, p[r][c], origin, i, j), lse);
     }
   }

@@ -17,14 +17,14 @@ void main() {
   const uint origin = bias_origin(b, h);
 
   float dk[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH];
-  uint kept = 0;  // a bit for each row
+  Keys keys;
   clear(dk);
   clear(dv);
-  for_rows(r) kept |= uint(key_kept(b, key + tile_row(r))) << r;
+  find_keys(keys, b, key);
   uint query = first_query_seeing(key);
   if (query < args.queries) do {
       float p[OWN_ROWS][OWN_COLS], ds[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS], delta[OWN_COLS];
-      weights_keys_down(p, delta, q, k, kept, head, origin, query, key);
+      weights_keys_down(p, delta, q, k, keys, head, origin, query, key);
       factors_keys_down(f, head, key, query);
       if (WANT_0) {
         dot_tile(ds, v, key, dy, query);
