@@ -86,8 +86,8 @@ typedef struct ft_data_fit {
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out);
 
-/** Makes the splits of the samples that were read; where there is none for validation and `hold_out`
- * is set, that share of the training samples becomes it (0: a tenth). */
+/** Makes the splits of the samples that were read; where there is none for validation and
+ * `hold_out` is set, that share of the training samples becomes it (0: a tenth). */
 filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uint64_t seed);
 /** What that share of `count` is, to the nearest and at least one; 0 of a single one. */
 size_t ft_hold_out_count(size_t count, float share);

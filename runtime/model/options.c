@@ -202,7 +202,7 @@ static filtra_status refuse_head(const char *context, const char *key, const cha
                  context, key, why);
 }
 
-/* Keys of a head that is not there must have their defaults, which files with all keys give, too. */
+/* Keys of a head that is not there must have their defaults, as files with all keys have. */
 static filtra_status check_head(const char *context, const ft_model_options *o,
                                 const ft_model_options *usual) {
   bool language = o->task == FT_TASK_LANGUAGE_MODEL;

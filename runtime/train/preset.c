@@ -21,8 +21,7 @@ const char *filtra_preset_json(const char *name) {
     if (!strcmp(p->name, name)) return p->json;
   const char *near =
       name ? ft_nearest_name(name, ft_presets, count_presets(), sizeof *ft_presets) : NULL;
-  ft_fail(FILTRA_ERROR_INPUT,
-          "there is no preset \"%.64s\"%s%s%s; `filtra presets` lists them",
+  ft_fail(FILTRA_ERROR_INPUT, "there is no preset \"%.64s\"%s%s%s; `filtra presets` lists them",
           name ? name : "", near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
   return NULL;
 }

@@ -3,10 +3,10 @@
 #include "common/types.glsl"
 #include "fourier/length.glsl"
 
-// y[k] = sum over n < L of cos(2 pi n k / L) a[n] + sin(2 pi n k / L) b[n], along the middle axis of
-// [batch, n, inner], L = lengths[batch]; zeros from k = L on. The angle of n k parts in L of a turn
-// is that of n k modulo L, kept as a whole number: exact for any length. An invocation makes four
-// neighbouring k of one column, which share what they read.
+// y[k] = sum over n < L of cos(2 pi n k / L) a[n] + sin(2 pi n k / L) b[n], along the middle axis
+// of [batch, n, inner], L = lengths[batch]; zeros from k = L on. The angle of n k parts in L of a
+// turn is that of n k modulo L, kept as a whole number: exact for any length. An invocation makes
+// four neighbouring k of one column, which share what they read.
 layout(constant_id = 1) const bool has_a = true;
 layout(constant_id = 2) const bool has_b = true;
 layout(constant_id = 3) const bool accumulate = false;

@@ -61,7 +61,7 @@ static void classes_of_lines(void **state) {
   assert_non_null(strstr(output, "\tagain\n"));
 }
 
-/* The logits of two classes, from whose difference the probability follows, for lines and samples. */
+/* Logits of two classes, from whose difference the probability follows, for lines and samples. */
 static void check_logits(float probability, float first, float second) {
   assert_true(first != second);
   assert_float_equal(probability, 1 / (1 + exp(-fabs((double)first - (double)second))), 6e-4);

@@ -216,8 +216,7 @@ static void test_command(void **state) {
     count++;
   assert_int_equal(test_run_command("", "presets", output), 0);
   assert_non_null(strstr(output, "uea-japanesevowels-agf\n"));
-  assert_int_equal(
-      test_run_command("", "presets --json | grep -c '\"paper\":'", output), 0);
+  assert_int_equal(test_run_command("", "presets --json | grep -c '\"paper\":'", output), 0);
   assert_int_equal((size_t)atol(output), count);
   assert_int_equal(test_run_command("", "train --preset nothing --data x 2>&1", output), 2);
   assert_non_null(strstr(output, "there is no preset \"nothing\""));

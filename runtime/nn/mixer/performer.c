@@ -37,9 +37,9 @@ static filtra_tensor *features(filtra_graph *g, filtra_tensor *logarithms, float
   return filtra_affine(g, filtra_activate(g, logarithms, FILTRA_ACTIVATION_EXP), 1.0f, eps);
 }
 
-/* A query's logarithms can be shifted as suits it, since its features count above and below. A shift
- * of keys would have to be that of all keys, later ones included; they do without, and are at most
- * e^(|w|^2 / 2). */
+/* A query's logarithms can be shifted as suits it, since its features count above and below. A
+ * shift of keys would have to be that of all keys, later ones included; they do without, and are at
+ * most e^(|w|^2 / 2). */
 static filtra_tensor *build(const ft_scope *scope, const void *options,
                             const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;
