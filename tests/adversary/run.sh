@@ -29,7 +29,7 @@ mkdir -p "${report%/*}"
 
 # With the errors that Vulkan allows, tests of exact bits or of how close a driver comes are left
 # out: docs/adversary.md has them one by one.
-choose_exact() {
+choose_tests() {
   case $program in
     *_activation) choice=tests=test_gradients ;;
     *_broadcast) choice=skip=with_itself ;;
@@ -48,7 +48,7 @@ for program; do
     *) linear=0 ;;
   esac
   choice=
-  case $seed in *rounding=1) choose_exact ;; esac
+  case $seed in *rounding=1) choose_tests ;; esac
   export FILTRA_ADVERSARY="seed=$seed limit=$limit linear=$linear report=$report $choice"
   log=$("$program" 2>&1) || {
     printf '%s\n' "$log"
