@@ -34,8 +34,8 @@ void weights_keys_across(out float p[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, fl
   }
 }
 
-// Which rows of a tile of keys are no padding. PAIRED's rows leave few registers, and a bit for each
-// key takes the least; elsewhere compilers wait less often with what is told already.
+// Which rows of a tile of keys are no padding. PAIRED rows leave few registers, of which a bit for
+// each key takes the least; elsewhere compilers wait less often with what is told already.
 const bool BITS = PAIRED && OWN_ROWS < 4;
 struct Keys {
   bool kept[OWN_ROWS];

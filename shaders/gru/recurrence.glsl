@@ -3,8 +3,8 @@
 // Before including this, a kernel defines LENGTH and OUTPUTS: the matrix is [LENGTH, OUTPUTS].
 //
 // LANES: for CPU drivers. The workgroup is one subgroup, whose lanes hold the vector and hand it
-// around; elsewhere it is read from shared memory, four numbers at a time. Weights that do not stay in
-// registers are loaded a block at a time, all before the first is used: too few invocations are
+// around; elsewhere it is read from shared memory, four numbers at a time. Weights that do not stay
+// in registers are loaded a block at a time, all before the first is used: too few invocations are
 // there to hide each other's latency.
 layout(constant_id = 1) const uint hidden = 1;
 layout(constant_id = 2) const uint rows = 1;
