@@ -276,7 +276,7 @@ static filtra_status check_records(const struct ft_shards *s) {
 
 /* In order of ranks, so that all come to the same numbers. */
 static ft_step_metrics add_records(const filtra_optimizer *o, bool *stop) {
-  const struct ft_shards *s = o->shards;
+  struct ft_shards *s = o->shards;
   double squares = 0.0, loss = 0.0, score = 0.0;
   *stop = false;
   for (int i = 0; i < s->ranks.transport->size; i++) {
@@ -290,7 +290,7 @@ static ft_step_metrics add_records(const filtra_optimizer *o, bool *stop) {
   if (clip > 0.0f && norm > clip) m.clip_scale = clip / norm;
   m.halt = (isfinite(m.loss) ? 0u : (uint32_t)FT_HALT_LOSS) |
            (isfinite(norm) ? 0u : (uint32_t)FT_HALT_GRADIENT);
-  ((struct ft_shards *)s)->records[0].score = (float)score;
+  s->records[0].score = (float)score;
   return m;
 }
 
