@@ -127,8 +127,8 @@ more_passes() {
   threads_pass
   pass "the adversary, every kernel" build -C all -L '^adversary-all$'
   quick_pass "under each device's profile" build -L '^profiles$'
-  pass "ranks, every mixer and many faults" build -C all -L '^ranks-all$'
   pass "readers under libFuzzer, failing calls" build -L '^(fuzzing|faults-all)$'
+  pass "ranks, every mixer and many faults" build -C all -L '^ranks-all$'
 }
 
 lavapipe_passes() {
