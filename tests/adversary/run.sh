@@ -33,7 +33,6 @@ choose_tests() {
   case $program in
     *_activation) choice=tests=test_gradients ;;
     *_broadcast) choice=skip=with_itself ;;
-    *_fourier) choice=skip=long_sequence ;;
     *_layer_norm) choice=skip=test_one_column ;;
     *_loss) choice='skip=test_cross_entropy*' ;;
     *_optimizer) choice=tests=test_training ;;
