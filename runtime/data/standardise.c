@@ -1,6 +1,7 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,11 @@ static double scale_of(const moments *m) {
   return deviation > 1e-9 * fabs(m->mean) ? 1.0 / (deviation + 2.2e-16) : 0.0;
 }
 
+/* Far from all that was measured, the largest float, since an infinity would end training. */
 float ft_standard(double mean, double factor, float x) {
-  return isnan(x) ? 0.0f : (float)(((double)x - mean) * factor);
+  if (isnan(x)) return 0.0f;
+  double y = ((double)x - mean) * factor;
+  return (float)(y > FLT_MAX ? FLT_MAX : y < -FLT_MAX ? -FLT_MAX : y);
 }
 
 float ft_standard_byte(double mean, double factor, uint8_t x) {
