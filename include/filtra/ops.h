@@ -51,8 +51,11 @@ typedef enum filtra_activation {
 typedef struct filtra_linear_options {
   filtra_activation activation; /**< applied to x W^T + b */
   float dropout;                /**< rate in [0,1), applied after the activation; training only */
-  filtra_tensor *residual;      /**< dense [.., out], added last */
-  uint64_t reserved[4];         /**< 0 */
+  filtra_tensor *residual;      /**< F32 dense [.., out], added last */
+  /** Of the result: F32, or the type of the operands where they have 16 bits, without a
+   * residual. */
+  filtra_dtype dtype;
+  uint64_t reserved[3]; /**< 0 */
 } filtra_linear_options;
 
 /** residual + dropout(activation(x W^T + b)) in one kernel: x [.., in] dense, w [out, in],

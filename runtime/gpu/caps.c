@@ -265,7 +265,8 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   caps->submission_seconds = ft_submission_seconds(caps->cpu);
   info->subgroup_arithmetic = caps->subgroup;
   info->int64 = facts.features.features.shaderInt64;
-  info->fp16 = facts.f12.shaderFloat16 && facts.f11.storageBuffer16BitAccess;
+  caps->storage16 = facts.f11.storageBuffer16BitAccess;
+  info->fp16 = facts.f12.shaderFloat16 && caps->storage16;
   info->timestamps = caps->timestamp_ns > 0;
   info->memory_budget = has_extension(&facts, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   info->pipeline_statistics =

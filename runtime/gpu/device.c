@@ -77,6 +77,14 @@ static filtra_status choose(const ft_candidate *list, uint32_t count, const char
 
 /* ---- opening ---- */
 
+filtra_status ft_check_precision(const filtra_device *dev, filtra_dtype dtype) {
+  if (dtype == FILTRA_F32 || dev->caps.storage16) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                 "%s: computing in %s needs 16-bit storage (storageBuffer16BitAccess), which this "
+                 "device or its driver lacks; F32 runs everywhere",
+                 dev->caps.info.name, filtra_dtype_name(dtype));
+}
+
 static filtra_status create_device(filtra_device *dev) {
   const filtra_device_info *info = &dev->caps.info;
   VkPhysicalDeviceVulkan13Features f13 = {.sType =
@@ -94,7 +102,8 @@ static filtra_status create_device(filtra_device *dev) {
   VkPhysicalDeviceVulkan11Features f11 = {.sType =
                                               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
                                           .pNext = &f12,
-                                          .storageBuffer16BitAccess = info->fp16};
+                                          .storageBuffer16BitAccess =
+                                              dev->caps.storage16};
   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                         .pNext = &f11,
                                         .features = {.shaderInt64 = info->int64}};

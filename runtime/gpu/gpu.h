@@ -27,6 +27,7 @@ typedef struct ft_caps {
   bool for_cpu;            /* kernels are compiled for a CPU, whatever device is planned for */
   bool subgroup;           /* subgroup arithmetic, ballot and shuffle usable in compute */
   bool subgroup_size_control;             /* a required subgroup size may be set */
+  bool storage16;          /* kernels may read and write single 16-bit elements of buffers */
   bool full_subgroups;                    /* and full ones be asked for, as Vulkan 1.3 demands */
   uint32_t subgroup_least, subgroup_most; /* sizes that really run */
   uint32_t max_subgroups;                 /* per workgroup, when a required size is set */
@@ -106,6 +107,8 @@ typedef enum ft_memory_kind {
 
 /** What was decided about an open device. Valid while it is open. */
 const ft_caps *ft_caps_of(const filtra_device *dev);
+/** Whether kernels compute with operands of that float type here: UNSUPPORTED otherwise. */
+filtra_status ft_check_precision(const filtra_device *dev, filtra_dtype dtype);
 /** Which configurations ops take; NULL: what they choose themselves. */
 struct ft_tuning *ft_tuning_of(const filtra_device *dev);
 /** Where the tuning of this device is kept; NULL: nowhere. */

@@ -34,9 +34,10 @@ static bool capable(const ft_caps *caps, uint32_t capability) {
     return true;
   case 11: /* Int64 */
     return caps->info.int64;
-  case 9:    /* Float16 */
-  case 4433: /* StorageBuffer16BitAccess */
+  case 9: /* Float16 */
     return caps->info.fp16;
+  case 4433: /* StorageBuffer16BitAccess */
+    return caps->storage16;
   case 61: /* GroupNonUniform, and of those Vote, Arithmetic, Ballot, Shuffle, ShuffleRelative */
   case 62:
   case 63:

@@ -14,6 +14,7 @@
 typedef enum key_index {
   INT64,
   FP16,
+  STORAGE16,
   SUBGROUP,
   SUBGROUP_SIZE,
   SUBGROUP_SIZE_CONTROL,
@@ -48,6 +49,7 @@ typedef enum key_index {
 const ft_cap_key ft_cap_keys[KEYS] = {
     [INT64] = SWITCH("int64", info.int64, "64-bit integers in kernels"),
     [FP16] = SWITCH("fp16", info.fp16, "16-bit floats in kernels and storage"),
+    [STORAGE16] = SWITCH("storage16", storage16, "single 16-bit elements of buffers in kernels"),
     [SUBGROUP] = SWITCH("subgroup", subgroup, "sums, ballots and shuffles within a subgroup"),
     [SUBGROUP_SIZE] = {.name = "subgroup_size",
                        .kind = FT_CAP_POWER,

@@ -135,6 +135,10 @@ filtra_status ft_graph_status(const filtra_graph *g);
 bool ft_usable(filtra_graph *g, const filtra_tensor *t);
 /** As ft_usable, and t must be dense F32: error naming op and argument otherwise. */
 bool ft_usable_dense(filtra_graph *g, const filtra_tensor *t, const char *op, const char *argument);
+/** As ft_usable, and t must be F32, or F16 or BF16 on a device whose kernels can compute with these:
+ * error naming op and argument otherwise. Dense or not. */
+bool ft_usable_elements(filtra_graph *g, const filtra_tensor *t, const char *op,
+                        const char *argument);
 /** "[2, 7, 16]" in a buffer that the next 7 calls on this thread leave alone. */
 const char *ft_shape_text(const filtra_tensor *t);
 filtra_device *ft_graph_device(const filtra_graph *g);
