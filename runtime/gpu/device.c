@@ -102,8 +102,7 @@ static filtra_status create_device(filtra_device *dev) {
   VkPhysicalDeviceVulkan11Features f11 = {.sType =
                                               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
                                           .pNext = &f12,
-                                          .storageBuffer16BitAccess =
-                                              dev->caps.storage16};
+                                          .storageBuffer16BitAccess = dev->caps.storage16};
   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                         .pNext = &f11,
                                         .features = {.shaderInt64 = info->int64}};

@@ -26,9 +26,9 @@ typedef struct ft_caps {
   bool cpu;                /* a CPU driver: wants barrier-free, one-subgroup workgroups */
   bool for_cpu;            /* kernels are compiled for a CPU, whatever device is planned for */
   bool subgroup;           /* subgroup arithmetic, ballot and shuffle usable in compute */
-  bool subgroup_size_control;             /* a required subgroup size may be set */
-  bool storage16;          /* kernels may read and write single 16-bit elements of buffers */
-  bool full_subgroups;                    /* and full ones be asked for, as Vulkan 1.3 demands */
+  bool subgroup_size_control; /* a required subgroup size may be set */
+  bool storage16;             /* kernels may read and write single 16-bit elements of buffers */
+  bool full_subgroups;        /* and full ones be asked for, as Vulkan 1.3 demands */
   uint32_t subgroup_least, subgroup_most; /* sizes that really run */
   uint32_t max_subgroups;                 /* per workgroup, when a required size is set */
   bool subgroup_uniform;      /* VK_KHR_shader_subgroup_uniform_control_flow may be asked for */

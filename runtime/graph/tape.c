@@ -140,9 +140,8 @@ bool ft_usable_elements(filtra_graph *g, const filtra_tensor *t, const char *op,
   filtra_dtype dtype = filtra_tensor_dtype(t);
   if (dtype == FILTRA_F32) return true;
   if (!ft_dtype_is_float(dtype)) {
-    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                  "%s: %s (%s %s) is %s; accepted are F32, F16 and BF16", op, argument, t->name,
-                  ft_shape_text(t), filtra_dtype_name(dtype));
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s) is %s; accepted are F32, F16 and BF16",
+                  op, argument, t->name, ft_shape_text(t), filtra_dtype_name(dtype));
     return false;
   }
   return ft_graph_accept(g, ft_check_precision(g->device, dtype));

@@ -124,6 +124,19 @@ static size_t element_count(int ndim, const int64_t *shape) {
   return count;
 }
 
+static bool has_16_bits(filtra_dtype dtype) {
+  return dtype == FILTRA_F16 || dtype == FILTRA_BF16;
+}
+
+/* To numbers that the type has. */
+static void round_to(filtra_dtype dtype, float *values, size_t count) {
+  for (size_t k = 0; k < count; k++) {
+    uint16_t bits;
+    ft_element_set(dtype, &bits, 0, values[k]);
+    values[k] = (float)ft_element_get(dtype, &bits, 0);
+  }
+}
+
 static void make_input(check *c, int i) {
   const test_tensor *t = &c->op->in[i];
   value *v = &c->in[i];
@@ -134,14 +147,16 @@ static void make_input(check *c, int i) {
   v->got = zeros(c, v->count, sizeof *v->got);
   v->ref = zeros(c, v->count, sizeof *v->ref);
   if (failed(c)) return;
-  bool whole_range = t->low == 0 && t->high == 0 && t->dtype == FILTRA_F32;
+  bool half = has_16_bits(t->dtype);
+  bool whole_range = t->low == 0 && t->high == 0 && t->dtype != FILTRA_I32;
   double low = whole_range ? -1 : t->low, high = whole_range ? 1 : t->high;
   uint64_t seed = c->seed + (uint64_t)i;
   ft_rng rng = ft_rng_make(seed, 0);
   if (t->fixed)
     memcpy(v->got, t->fixed, v->count * sizeof *v->got);
-  else if (t->dtype == FILTRA_F32)
+  else if (t->dtype != FILTRA_I32)
     test_random(seed, low, high, v->got, v->count);
+  if (half) round_to(t->dtype, v->got, v->count);
   for (size_t k = 0; k < v->count; k++) {
     if (t->dtype == FILTRA_I32) {
       int32_t whole = (int32_t)(low + (double)ft_rng_below(&rng, (uint64_t)(high - low) + 1));
@@ -152,12 +167,15 @@ static void make_input(check *c, int i) {
     }
   }
   c->in_ref[i] = v->ref;
-  v->tensor = filtra_graph_input(c->graph, v->name, t->dtype, t->ndim, t->shape);
+  v->tensor =
+      filtra_graph_input(c->graph, v->name, half ? FILTRA_F32 : t->dtype, t->ndim, t->shape);
   if (t->gradient) filtra_graph_require_gradient(c->graph, v->tensor);
 }
 
 static void make_output(check *c, int i, filtra_tensor *tensor) {
   value *v = &c->out[i];
+  const filtra_dtype dtype = filtra_tensor_dtype(tensor);
+  if (tensor && has_16_bits(dtype)) tensor = filtra_cast(c->graph, tensor, FILTRA_F32);
   if (!tensor) { /* the graph's sticky error says why */
     ok(c, filtra_graph_compile(c->graph));
     complain(c, "build left output %d empty", i);
@@ -180,6 +198,7 @@ static void make_output(check *c, int i, filtra_tensor *tensor) {
   v->upstream = zeros(c, v->count, sizeof *v->upstream);
   if (!v->upstream) return;
   test_random(c->seed + 100 + (uint64_t)i, -1, 1, v->upstream, v->count);
+  if (has_16_bits(dtype)) round_to(dtype, v->upstream, v->count);
   v->upstream_tensor = filtra_graph_input(c->graph, "upstream", FILTRA_F32, v->ndim, v->shape);
 }
 
@@ -217,6 +236,7 @@ static void build(check *c, filtra_device *device) {
   for (int i = 0; i < op->inputs; i++) {
     make_input(c, i);
     in[i] = c->in[i].tensor;
+    if (has_16_bits(op->in[i].dtype)) in[i] = filtra_cast(c->graph, in[i], op->in[i].dtype);
   }
   if (failed(c)) return;
   op->build(c->graph, in, out, op);
@@ -269,9 +289,20 @@ static void check_replay(check *c) {
 
 /* ---- comparing ---- */
 
+/* What the type of the inputs allows, or the op where that is more. */
+static double tolerance_of(const check *c, double own, double usual, double ulps) {
+  double allowed = own > 0 ? own : usual;
+  for (int i = 0; i < c->op->inputs; i++) {
+    const filtra_dtype dtype = c->op->in[i].dtype;
+    const double half_ulp = dtype == FILTRA_F16 ? 0x1p-11 : dtype == FILTRA_BF16 ? 0x1p-8 : 0;
+    allowed = fmax(allowed, ulps * half_ulp);
+  }
+  return allowed;
+}
+
 static void check_forward(check *c) {
   c->op->reference(c->in_ref, c->out_ref, c->op);
-  double tolerance = c->op->forward_tolerance > 0 ? c->op->forward_tolerance : 2e-5;
+  double tolerance = tolerance_of(c, c->op->forward_tolerance, 2e-5, 2);
   for (int i = 0; i < c->op->outputs; i++) {
     const value *v = &c->out[i];
     bool whole = filtra_tensor_dtype(v->tensor) == FILTRA_I32;
@@ -369,7 +400,7 @@ static double noise_level(const check *c) {
 }
 
 static void check_gradients(check *c) {
-  double tolerance = c->op->gradient_tolerance > 0 ? c->op->gradient_tolerance : 2e-4;
+  double tolerance = tolerance_of(c, c->op->gradient_tolerance, 2e-4, 4);
   slope entries[TEST_MAX_TENSORS][FULL_CHECK];
   size_t counts[TEST_MAX_TENSORS] = {0};
   double scale[TEST_MAX_TENSORS] = {0}, largest = 0, floor = noise_level(c);

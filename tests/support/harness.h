@@ -49,7 +49,7 @@ enum { TEST_MAX_TENSORS = 10 };
 /** One tensor of an op under test. */
 typedef struct test_tensor {
   const char *name;
-  filtra_dtype dtype;
+  filtra_dtype dtype; /* F16, BF16: build gets F32 numbers that the type has, cast to it */
   int ndim;
   int64_t shape[FILTRA_MAX_DIMS];
   double low, high;   /* uniform range; both 0: -1 to 1 (F32). I32: low..high inclusive */
@@ -73,7 +73,8 @@ struct test_op {
   /** Training graph (dropout active), with this step. */
   bool training;
   uint64_t seed, step;
-  /** 0: forward 2e-5, gradient 2e-4, of the largest absolute reference value. */
+  /** 0: forward 2e-5, gradient 2e-4, of the largest absolute reference value. With 16-bit inputs at
+   * least 2 and 4 times their rounding. */
   double forward_tolerance, gradient_tolerance;
 };
 
