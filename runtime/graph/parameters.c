@@ -192,6 +192,11 @@ void ft_parameters_lay_out(filtra_parameters *params) {
   params->bytes = place(params, BUFFER, params->trained_bytes);
 }
 
+uint64_t ft_parameters_extent(const filtra_parameters *params) {
+  return ft_buffer_extent(params->bytes) +
+         (has_copies(params) ? ft_buffer_extent(params->bytes / 2) : 0);
+}
+
 filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed, bool trainable) {
   FT_NEED(params);
   if (params->committed)

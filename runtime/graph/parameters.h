@@ -36,6 +36,8 @@ filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter 
 /** Declares a parameter; it must be new. */
 filtra_status ft_parameters_add(filtra_parameters *params, const char *name, int ndim,
                                 const int64_t *shape, const filtra_parameter_options *options);
+/** Bytes on the device of values and copies, once they are laid out. */
+uint64_t ft_parameters_extent(const filtra_parameters *params);
 /** Gives the parameters their places in the flat buffers, without making these. */
 void ft_parameters_lay_out(filtra_parameters *params);
 

@@ -191,6 +191,7 @@ static filtra_status keep_mixer(filtra_model *model) {
 filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options,
                                filtra_model **out) {
   *out = NULL;
+  FT_TRY(ft_check_precision(device, ft_precision_dtype(options->precision)));
   filtra_model *model = ft_calloc(1, sizeof *model);
   if (!model) return FILTRA_ERROR_HOST_MEMORY;
   model->device = device;
@@ -278,7 +279,7 @@ filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool trai
     filtra_graph_output(b->graph, b->loss);
   FT_TRY(ft_graph_measure(b->graph, &memory->activations, &memory->transfers));
   if (!model->params->committed) ft_parameters_lay_out(model->params);
-  memory->parameters = ft_buffer_extent(model->params->bytes);
+  memory->parameters = ft_parameters_extent(model->params);
   memory->training = training ? 3 * ft_buffer_extent(model->params->trained_bytes) : 0;
   memory->total = memory->parameters + memory->training + memory->activations + memory->transfers;
   return FILTRA_OK;

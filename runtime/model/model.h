@@ -24,7 +24,7 @@ enum { FT_BLOCK_TRANSFORMER = 0, FT_BLOCK_CONVERTER };
 typedef struct ft_model_options {
   ft_mixer mixer;
   /* enums, see options.c */
-  int task, block, norm, positions, pooling, activation, head, head_activation;
+  int task, block, norm, positions, pooling, activation, head, head_activation, precision;
   int64_t vocabulary, features, classes, max_length, image_height, image_width, patch;
   int64_t layers, heads, width, ffn_width, head_width;
   float dropout, embedding_init, target_mean, target_scale;
@@ -37,6 +37,8 @@ int64_t ft_model_tokens(const ft_model_options *options);
 int64_t ft_model_outputs(const ft_model_options *options);
 /** Sequences of a sample. */
 int64_t ft_model_sequences(const ft_model_options *options);
+/** The element type of a filtra_precision. */
+filtra_dtype ft_precision_dtype(int precision);
 /** "auto" is classification. */
 filtra_task ft_task_public(const ft_model_options *options);
 /** "classification" and so on. */

@@ -9,7 +9,9 @@
 /* ---- input: [B,N] ids or [B,N,F] numbers -> [B,N,width] ---- */
 
 static filtra_tensor *embedding_table(const ft_scope *scope, const ft_model_options *o) {
-  const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
+  const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL,
+                                         .value = o->embedding_init,
+                                         .copy = o->tie_embeddings ? scope->precision : FILTRA_F32};
   return filtra_scope_parameter(scope, "embedding.weight", 2, (int64_t[]){o->vocabulary, o->width},
                                 &init);
 }
@@ -127,7 +129,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
     if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
   }
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)o->layers, 0.0f);
-  return encoder.converter ? x : ft_norm_layer(scope, "norm", x);
+  return encoder.converter ? x : ft_norm_layer(scope, "norm", x, FILTRA_F32);
 }
 
 /* ---- output ---- */
@@ -167,7 +169,7 @@ static void declare_normal(const ft_scope *scope, const char *name, int64_t in, 
   ft_scope inner = ft_scope_enter(scope, "%s", name);
   const filtra_parameter_options weight = {
       .init = FILTRA_INIT_NORMAL, .value = spread, .decay = true};
-  filtra_scope_parameter(&inner, "weight", 2, (int64_t[]){out, in}, &weight);
+  ft_scope_weight(&inner, "weight", (int64_t[]){out, in}, &weight);
   filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
 }
 
@@ -212,6 +214,8 @@ filtra_tensor *ft_network_predict(const ft_scope *scope, const ft_model_options 
                                   filtra_tensor *x) {
   if (!o->tie_embeddings) return filtra_scope_linear(scope, "head", x, o->vocabulary, NULL);
   filtra_tensor *table = embedding_table(scope, o);
+  if (scope->precision != FILTRA_F32)
+    table = filtra_graph_parameter_copy(scope->graph, scope->params, "embedding.weight");
   filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &o->vocabulary, NULL);
   return filtra_linear(scope->graph, x, table, bias, NULL);
 }

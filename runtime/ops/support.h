@@ -37,6 +37,9 @@ bool ft_begins_quad(const filtra_tensor *t);
 bool ft_whole_quads(const filtra_tensor *t);
 bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b);
 
+/** filtra_layer_norm with a result of that type, rounded once (ops/layer_norm.c). */
+filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain,
+                             filtra_tensor *bias, float eps, filtra_dtype dtype);
 /** y = x or y += x between F32 and a 16-bit type, or within one type; dense (ops/cast.c). NULL for
  * either does nothing. */
 void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
