@@ -43,8 +43,8 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
 /** y = x or y += x between F32 and a 16-bit type, or within one type; dense (ops/cast.c). NULL for
  * either does nothing. */
 void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
-/** y = sum over the first axis of x, in order, or y += it. Dense; y may be longer than one slice of
- * x, and gets zeros there (ops/elementwise.c). */
+/** y = sum over the first axis of x, in order, or y += it. x F32; both dense; y, F32 or of 16 bits,
+ * may be longer than one slice of x, and gets zeros there (ops/elementwise.c). */
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,
                          const filtra_tensor *y, bool accumulate);
 /** y = the sum over all axes of x but the last, in a fixed order, or y += it. x dense and not empty

@@ -21,6 +21,7 @@ struct product {
   int64_t m, n, k;
   bool transpose_a, transpose_b;
   float scale;
+  filtra_dtype type, result;
 };
 
 static filtra_tensor *third(filtra_graph *g, filtra_tensor *packed, int64_t heads,
@@ -40,7 +41,8 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
   filtra_matmul_options options = {.transpose_a = p->transpose_a,
                                    .transpose_b = p->transpose_b,
                                    .scale = p->scale,
-                                   .token_major = p->layout == MIXED};
+                                   .token_major = p->layout == MIXED,
+                                   .dtype = p->result};
   out[0] = filtra_matmul(g, a, b, &options);
   if (p->layout == MIXED) out[0] = filtra_merge_heads(g, out[0]);
 }
@@ -73,7 +75,7 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 
 static test_tensor input(const char *name, enum layout layout, const struct product *p,
                          int64_t rows, int64_t columns) {
-  test_tensor t = {.name = name, .dtype = FILTRA_F32, .gradient = true};
+  test_tensor t = {.name = name, .dtype = p->type, .gradient = true};
   if (layout == HEADS || layout == PACKED) {
     t.shape[t.ndim++] = p->outer;
     t.shape[t.ndim++] = rows;
@@ -138,10 +140,48 @@ static void check_all(filtra_device *device) {
     check(device, &other_products[i]);
 }
 
+/* Wide and narrow loads, all transpositions, both types of the result in turns. */
+static const struct product narrow_products[] = {
+    {.m = 33, .n = 7, .k = 65},
+    {.m = 32, .n = 24, .k = 64},
+};
+
+static const struct product other_narrow_products[] = {
+    {.m = 1, .n = 1, .k = 1},
+    {.inner = 3, .m = 7, .n = 5, .k = 33, .transpose_b = true, .scale = -0.5f},
+    {.outer = 2, .inner = 3, .m = 20, .n = 18, .k = 32, .transpose_a = true},
+    {.m = 6, .n = 9, .k = 4100, .transpose_a = true}, /* K in parts */
+    {HEADS, 2, 3, .m = 9, .n = 9, .k = 7, .transpose_b = true, .scale = 0.25f},
+    {HEADS, 2, 2, .m = 16, .n = 16, .k = 33, .transpose_a = true},
+    {TWICE, .m = 13, .n = 13, .k = 21, .transpose_b = true},
+    {.m = 131, .n = 33, .k = 512}, /* lines a multiple of 1 KiB apart: panels on CPU drivers */
+};
+
+static void check_narrow(filtra_device *device) {
+  static const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
+  for (int i = 0; i < 2; i++) {
+    for (int t = 0; t < 8; t++) {
+      struct product p = narrow_products[t / 4];
+      p.transpose_a = t & 1;
+      p.transpose_b = t & 2;
+      p.type = types[i];
+      p.result = (t + i) % 2 ? p.type : FILTRA_F32;
+      check(device, &p);
+    }
+    for (size_t t = 0; t < FT_COUNT(other_narrow_products); t++) {
+      struct product p = other_narrow_products[t];
+      p.type = types[i];
+      p.result = (t + (size_t)i) % 2 ? p.type : FILTRA_F32;
+      check(device, &p);
+    }
+  }
+}
+
 static void check_variant(const char *caps) {
   filtra_device *device = test_open_variant(caps);
   if (!device) skip();
   check_all(device);
+  if (ft_caps_of(device)->storage16) check_narrow(device);
   test_close_device(&device);
 }
 
