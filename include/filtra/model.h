@@ -121,6 +121,11 @@ FILTRA_API void filtra_model_destroy(filtra_model **model);
 /** Writes weights and configuration atomically: either the old file or the whole new one. */
 FILTRA_API filtra_status filtra_model_save(filtra_model *model, const char *path);
 
+/** Writes the model file `from` once more as `to`, atomically, its weights as F32, F16 or BF16,
+ * rounded to nearest, and its precision fp32, fp16 or bf16. Needs no device. Fails with NONFINITE,
+ * naming the tensor, for a number beyond the new type's range. Thread-safe. */
+FILTRA_API filtra_status filtra_model_convert(const char *from, const char *to, filtra_dtype dtype);
+
 /** The same content in memory; caller frees with filtra_memory_free. */
 FILTRA_API filtra_status filtra_model_save_memory(filtra_model *model, void **bytes, size_t *size);
 /** Frees what the library gave away in memory; NULL is fine. Thread-safe. */

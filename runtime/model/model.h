@@ -111,6 +111,10 @@ typedef struct ft_batch_graph {
 
 /** Metadata that says how samples become what the model reads: JSON (train/input.h). */
 #define FT_INPUT_KEY "filtra.input"
+/** And the run that checkpoint or model came from: a JSON object (train/identity.h). */
+#define FT_RUN_KEY "filtra.run"
+/** And the model itself, its options as JSON. */
+#define FT_MODEL_CONFIG_KEY "filtra.config"
 
 struct filtra_model {
   filtra_device *device;
@@ -176,6 +180,10 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
                                    bool labelled);
 
 /* ---- weights on disk (model/weights.c) ---- */
+
+/** The options in a model file's metadata; `path` is for errors. */
+filtra_status ft_model_file_options(const ft_safetensors *file, const char *path,
+                                    ft_model_options *options);
 
 /** As filtra_model_save, with a string of the caller's (NULL: none) in the metadata. */
 filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
