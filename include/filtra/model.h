@@ -118,6 +118,13 @@ FILTRA_API filtra_status filtra_model_load_memory(filtra_device *device, const v
 /** Frees everything; sets *model to NULL. */
 FILTRA_API void filtra_model_destroy(filtra_model **model);
 
+/** Has the model compute in another precision from now on; its weights stay, as F32 again where they
+ * were there in 16 bits alone, which models are that were loaded from a file of 16-bit weights
+ * (filtra_model_convert) and cannot be trained. Fails with ARGUMENT once a trainer was made, and
+ * leaves the model as it was. */
+FILTRA_API filtra_status filtra_model_set_precision(filtra_model *model,
+                                                    filtra_precision precision);
+
 /** Writes weights and configuration atomically: either the old file or the whole new one. */
 FILTRA_API filtra_status filtra_model_save(filtra_model *model, const char *path);
 

@@ -128,8 +128,9 @@ struct filtra_model {
   char *input;         /* as FT_INPUT_KEY has it; NULL: nothing is known */
 };
 
-/** The model of complete options with its parameters declared; commit them to use it. */
-filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options,
+/** The model of complete options with its parameters declared; commit them to use it. Narrow: those
+ * that products and lookups read are to be there in the precision's 16 bits alone. */
+filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options, bool narrow,
                                filtra_model **out);
 /** The same with initial values drawn by `seed`. */
 filtra_status ft_model_new(filtra_device *device, const ft_model_options *options, uint64_t seed,

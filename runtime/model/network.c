@@ -1,4 +1,5 @@
 /* The network of every task: input, blocks around a mixer, norm, and what the task makes of it. */
+#include "graph/parameters.h"
 #include "model/model.h"
 #include "nn/converter.h"
 #include "nn/past.h"
@@ -6,15 +7,21 @@
 
 #include <math.h>
 
-/* ---- input: [B,N] ids or [B,N,F] numbers -> [B,N,width] ---- */
-
+/* The table that tokens are looked up in: its F32 master where there is one. A tied head multiplies
+ * by the copy. */
 static filtra_tensor *embedding_table(const ft_scope *scope, const ft_model_options *o) {
+  const char *const name = "embedding.weight";
+  const bool narrow = scope->params->narrow;
   const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL,
                                          .value = o->embedding_init,
-                                         .copy = o->tie_embeddings ? scope->precision : FILTRA_F32};
-  return filtra_scope_parameter(scope, "embedding.weight", 2, (int64_t[]){o->vocabulary, o->width},
-                                &init);
+                                         .copy = o->tie_embeddings || narrow ? scope->precision
+                                                                             : FILTRA_F32};
+  if (narrow && scope->params->committed)
+    return filtra_graph_parameter_copy(scope->graph, scope->params, name);
+  return filtra_scope_parameter(scope, name, 2, (int64_t[]){o->vocabulary, o->width}, &init);
 }
+
+/* ---- input: [B,N] ids or [B,N,F] numbers -> [B,N,width] ---- */
 
 /* Pixels row by row [B, h w, F] -> patches row by row [B, h w / P^2, P P F]; a patch holds its
  * pixels row by row. Rows of patches are to their pixels' rows what batches are to tokens, and
@@ -214,7 +221,7 @@ filtra_tensor *ft_network_predict(const ft_scope *scope, const ft_model_options 
                                   filtra_tensor *x) {
   if (!o->tie_embeddings) return filtra_scope_linear(scope, "head", x, o->vocabulary, NULL);
   filtra_tensor *table = embedding_table(scope, o);
-  if (scope->precision != FILTRA_F32)
+  if (scope->precision != FILTRA_F32 && filtra_tensor_dtype(table) == FILTRA_F32)
     table = filtra_graph_parameter_copy(scope->graph, scope->params, "embedding.weight");
   filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &o->vocabulary, NULL);
   return filtra_linear(scope->graph, x, table, bias, NULL);

@@ -53,13 +53,23 @@ filtra_status ft_model_file_options(const ft_safetensors *file, const char *path
   return status;
 }
 
+/* Whether all of a file's weights have the precision's own type, so that nothing is lost where the
+ * device has no others. */
+static bool all_have(const ft_safetensors *file, filtra_dtype dtype) {
+  for (size_t i = 0; i < ft_safetensors_count(file); i++)
+    if (ft_safetensors_at(file, i)->dtype != dtype) return false;
+  return true;
+}
+
 /* The model that a file holds; closes it. */
 static filtra_status take_file(filtra_device *device, ft_safetensors *file, const char *path,
                                filtra_model **out) {
   ft_model_options options;
   const char *input = ft_safetensors_meta(file, FT_INPUT_KEY);
   filtra_status status = ft_model_file_options(file, path, &options);
-  if (!status) status = ft_model_declare(device, &options, out);
+  const filtra_dtype dtype = status ? FILTRA_F32 : ft_precision_dtype(options.precision);
+  if (!status)
+    status = ft_model_declare(device, &options, dtype != FILTRA_F32 && all_have(file, dtype), out);
   /* Before memory is asked for: a damaged configuration may want any amount. */
   if (!status) status = ft_weights_check((*out)->params, file, path, "", false);
   if (!status) status = filtra_parameters_commit((*out)->params, 0, false);

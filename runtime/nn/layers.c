@@ -1,6 +1,7 @@
 #include "nn/layers.h"
 
 #include "base/memory.h"
+#include "graph/parameters.h"
 #include "ops/support.h"
 
 #include <math.h>
@@ -70,18 +71,21 @@ filtra_tensor *ft_scope_weight(const ft_scope *scope, const char *name, const in
   char full[FT_NAME_TEXT];
   filtra_parameter_options o = *options;
   o.copy = scope->precision;
-  filtra_tensor *weight = filtra_scope_parameter(scope, name, 2, shape, &o);
-  if (o.copy == FILTRA_F32 || !ft_scope_name(scope, "", name, full)) return weight;
+  if (o.copy == FILTRA_F32) return filtra_scope_parameter(scope, name, 2, shape, &o);
+  if (!ft_scope_name(scope, "", name, full)) return NULL;
+  if (!scope->params->committed)
+    filtra_graph_parameter(scope->graph, scope->params, full, 2, shape, &o);
   return filtra_graph_parameter_copy(scope->graph, scope->params, full);
 }
 
-/* The first columns of a weight whose other inputs are not there. */
-static filtra_tensor *first_columns(const ft_scope *scope, const int64_t shape[2],
-                                    int64_t columns) {
-  filtra_tensor *w =
-      filtra_slice(scope->graph, filtra_scope_parameter(scope, "weight", 2, shape, NULL),
-                   (int64_t[]){0, 0}, (int64_t[]){shape[0], columns});
-  return scope->precision == FILTRA_F32 ? w : filtra_cast(scope->graph, w, scope->precision);
+/* The first columns of a weight [out, in] whose other inputs are not there. */
+static filtra_tensor *first_columns(const ft_scope *scope, filtra_tensor *w, int64_t columns) {
+  filtra_graph *g = scope->graph;
+  const bool cast = scope->precision != FILTRA_F32; /* pieces are cut in F32 */
+  if (!ft_usable(g, w)) return NULL;
+  const int64_t box[] = {w->shape[0], columns};
+  w = filtra_slice(g, cast ? filtra_cast(g, w, FILTRA_F32) : w, (int64_t[]){0, 0}, box);
+  return cast ? filtra_cast(g, w, scope->precision) : w;
 }
 
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
@@ -96,7 +100,7 @@ filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_
   filtra_tensor *b = filtra_scope_parameter(
       &inner, "bias", 1, &out,
       &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound});
-  if (ft_columns(x) < in) w = first_columns(&inner, shape, ft_columns(x));
+  if (ft_columns(x) < in) w = first_columns(scope, w, ft_columns(x));
   return filtra_linear(scope->graph, x, w, b, options);
 }
 

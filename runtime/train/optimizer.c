@@ -210,7 +210,7 @@ static void emit_copies(filtra_graph *g, const filtra_optimizer *o, const ft_par
       continue;
     ft_emit_cast(g, flat(g, p->name, &params->values, at, at + (uint64_t)p->elements),
                  ft_tensor_external(g, p->name, p->options.copy, 1, &p->elements, &params->copies,
-                                    p->offset / 2),
+                                    p->copy_offset),
                  false);
   }
 }

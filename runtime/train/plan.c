@@ -49,7 +49,7 @@ static filtra_status plan_once(const planning *p, filtra_run_plan *plan) {
   filtra_model *model;
   *plan = (filtra_run_plan){.available =
                                 caps->memory_limit ? caps->memory_limit : caps->info.memory_bytes};
-  FT_TRY(ft_model_declare(p->device, &p->config.model, &model));
+  FT_TRY(ft_model_declare(p->device, &p->config.model, false, &model));
   ft_parameters_lay_out(model->params);
   uint64_t trained = ft_buffer_extent(model->params->trained_bytes);
   plan->parameters = ft_parameters_extent(model->params);
