@@ -24,6 +24,9 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows);
  * enough that adding those up costs little. */
 int64_t ft_chunk_rows(int64_t rows);
 
+/** Whether t has exactly `ndim` dimensions: error naming op and argument otherwise. */
+bool ft_has_dims(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
+                 const char *argument);
 /** As ft_usable_dense for I32 tensors, and with exactly `ndim` dimensions. */
 bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
                         const char *argument);
@@ -47,8 +50,8 @@ void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accu
  * may be longer than one slice of x, and gets zeros there (ops/elementwise.c). */
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,
                          const filtra_tensor *y, bool accumulate);
-/** y = the sum over all axes of x but the last, in a fixed order, or y += it. x dense and not empty
- * (ops/column_sum.c). */
+/** y = the sum over all axes of x but the last, in a fixed order, or y += it. x of floats, dense and
+ * not empty; y F32 (ops/column_sum.c). */
 void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, bool accumulate);
 
