@@ -209,9 +209,10 @@ FILTRA_API filtra_status filtra_evaluate(filtra_model *model, const filtra_datas
                                          filtra_split split, uint32_t batch_size,
                                          filtra_evaluation *result);
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data, or of the data
- * at `data` when not NULL. */
+ * at `data` when not NULL; computes in `precision`, or where that is NULL in the model's. */
 FILTRA_API filtra_status filtra_run_evaluate(filtra_device *device, const char *folder,
                                              const char *split, const char *data,
+                                             const filtra_precision *precision,
                                              filtra_evaluation *result);
 
 #ifdef __cplusplus
