@@ -107,7 +107,8 @@ filtra_tensor *ft_tensor_new(filtra_graph *g, const char *name, filtra_dtype dty
 /** As `t`: type, shape and strides (a view's piece becomes dense, token-major order is kept). */
 filtra_tensor *ft_tensor_like(filtra_graph *g, const filtra_tensor *t, const char *name);
 /** [B,H,N,D] stored [B,N,H,D]. */
-filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, const int64_t shape[4]);
+filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, filtra_dtype dtype,
+                                     const int64_t shape[4]);
 /** A tensor at a fixed place in a buffer that outlives the graph. */
 filtra_tensor *ft_tensor_external(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape, const ft_buffer *buffer, uint64_t offset);

@@ -49,3 +49,5 @@ void store_elements4(Elements t, uint i, vec4 x) {
 float rounded_element(float x) { return x; }
 
 #endif
+
+bool present_elements(Elements t) { return any(notEqual(uvec2(t), uvec2(0))); }
