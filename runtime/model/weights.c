@@ -53,12 +53,23 @@ filtra_status ft_model_file_options(const ft_safetensors *file, const char *path
   return status;
 }
 
-/* Whether all of a file's weights have the precision's own type, so that nothing is lost where the
- * device has no others. */
-static bool all_have(const ft_safetensors *file, filtra_dtype dtype) {
-  for (size_t i = 0; i < ft_safetensors_count(file); i++)
-    if (ft_safetensors_at(file, i)->dtype != dtype) return false;
+/* Whether the file has what would be kept in 16 bits in just these, so that nothing is rounded. */
+static bool is_narrow(const filtra_parameters *params, const ft_safetensors *file) {
+  for (size_t i = 0; i < params->count; i++) {
+    const ft_parameter *p = &params->list[i];
+    const ft_safetensor *t = ft_safetensors_find(file, p->name);
+    if (ft_parameter_is_narrow(params, p) && t && t->dtype != p->options.copy) return false;
+  }
   return true;
+}
+
+static filtra_status declare(filtra_device *device, const ft_model_options *options,
+                             const ft_safetensors *file, filtra_model **out) {
+  bool narrow = ft_precision_dtype(options->precision) != FILTRA_F32;
+  FT_TRY(ft_model_declare(device, options, narrow, out));
+  if (!narrow || is_narrow((*out)->params, file)) return FILTRA_OK;
+  filtra_model_destroy(out);
+  return ft_model_declare(device, options, false, out);
 }
 
 /* The model that a file holds; closes it. */
@@ -67,9 +78,7 @@ static filtra_status take_file(filtra_device *device, ft_safetensors *file, cons
   ft_model_options options;
   const char *input = ft_safetensors_meta(file, FT_INPUT_KEY);
   filtra_status status = ft_model_file_options(file, path, &options);
-  const filtra_dtype dtype = status ? FILTRA_F32 : ft_precision_dtype(options.precision);
-  if (!status)
-    status = ft_model_declare(device, &options, dtype != FILTRA_F32 && all_have(file, dtype), out);
+  if (!status) status = declare(device, &options, file, out);
   /* Before memory is asked for: a damaged configuration may want any amount. */
   if (!status) status = ft_weights_check((*out)->params, file, path, "", false);
   if (!status) status = filtra_parameters_commit((*out)->params, 0, false);

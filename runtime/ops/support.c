@@ -65,7 +65,7 @@ bool ft_known_activation(filtra_graph *g, filtra_activation activation, const ch
 
 bool ft_begins_quad(const filtra_tensor *t) {
   const ft_storage *s = t->storage;
-  return t->offset % 4 == 0 && (s->planned || s->offset % sizeof(float[4]) == 0);
+  return t->offset % 4 == 0 && (s->planned || s->offset % (4 * filtra_dtype_bytes(s->dtype)) == 0);
 }
 
 bool ft_whole_quads(const filtra_tensor *t) {

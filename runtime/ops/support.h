@@ -34,7 +34,7 @@ bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const
 bool ft_usable_floats(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
                       const char *argument);
 bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op);
-/** Whether a tensor's first element lies at a whole vec4. */
+/** Whether a tensor's first element lies at a whole group of four. */
 bool ft_begins_quad(const filtra_tensor *t);
 /** Whether shaders/common/quads.glsl may take a dense tensor's elements by four; true for NULL. */
 bool ft_whole_quads(const filtra_tensor *t);

@@ -77,3 +77,5 @@ void store_four(const bool narrow, F32 t, uint i, vec4 x) {
   else
     fours.v[i] = x;
 }
+
+bool present_elements(Elements t) { return any(notEqual(uvec2(t), uvec2(0))); }
