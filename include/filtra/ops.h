@@ -17,15 +17,17 @@ extern "C" {
 /* ---- matrix products (ops/matmul.c, ops/linear.c) ---------------------------------------- */
 
 typedef struct filtra_matmul_options {
-  bool transpose_a; /**< a is [.., K, M] */
-  bool transpose_b; /**< b is [.., N, K] */
-  float scale;      /**< result times scale; 0: 1 */
-  bool token_major; /**< 4-D result [B,H,M,N] is stored [B,M,H,N], ready for filtra_merge_heads */
+  bool transpose_a;   /**< a is [.., K, M] */
+  bool transpose_b;   /**< b is [.., N, K] */
+  float scale;        /**< result times scale; 0: 1 */
+  bool token_major;   /**< 4-D result [B,H,M,N] is stored [B,M,H,N], ready for filtra_merge_heads */
+  filtra_dtype dtype; /**< of the result: F32, or the operands' type */
   uint64_t reserved[4]; /**< 0 */
 } filtra_matmul_options;
 
-/** [.., M, K] x [.., K, N] -> [.., M, N]; 2 to 4 dimensions, equal batch dimensions. Takes views
- * whose last axis is dense. fp32 accumulation. */
+/** [.., M, K] x [.., K, N] -> [.., M, N]; 2 to 4 dimensions, equal batch dimensions. Both operands
+ * F32, F16 or BF16. Takes views whose last axis is dense. fp32 accumulation; a result of 16 bits is
+ * rounded once. */
 FILTRA_API filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
                                         const filtra_matmul_options *options);
 
@@ -59,7 +61,9 @@ typedef struct filtra_linear_options {
 } filtra_linear_options;
 
 /** residual + dropout(activation(x W^T + b)) in one kernel: x [.., in] dense, w [out, in],
- * b [out] or NULL -> [.., out]. */
+ * b [out] F32 or NULL -> [.., out]. x and w may be F16 or BF16, one of them or both of one type:
+ * where one is F32 it is rounded to the other's type first, and its gradient is F32. fp32
+ * accumulation. */
 FILTRA_API filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w,
                                         filtra_tensor *b, const filtra_linear_options *options);
 

@@ -88,7 +88,7 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
 static filtra_tensor *heads_input(ft_trial *t, const char *name, const attention_problem *p,
                                   int64_t tokens, int64_t columns) {
   filtra_tensor *x =
-      ft_trial_input(t, name, 3, (int64_t[]){p->batches, tokens, p->heads * columns});
+      ft_trial_input(t, name, FILTRA_F32, 3, (int64_t[]){p->batches, tokens, p->heads * columns});
   if (!x) return NULL;
   filtra_graph_require_gradient(t->graph, x);
   return x;
@@ -110,8 +110,8 @@ static void build_trial(ft_trial *t, const ft_tuning_question *question, bool od
   filtra_tensor *k = heads_input(t, "k", &p, p.keys, p.columns);
   filtra_tensor *v = heads_input(t, "v", &p, p.keys, p.value_columns);
   filtra_attention_options o = {.causal = p.causal, .dropout = (float)p.dropout * 1e-6f};
-  if (p.masked) o.mask = ft_trial_input(t, "mask", 2, (int64_t[]){p.batches, p.keys});
-  if (p.biased) o.bias = ft_trial_input(t, "bias", 2, (int64_t[]){p.queries, p.keys});
+  if (p.masked) o.mask = ft_trial_input(t, "mask", FILTRA_F32, 2, (int64_t[]){p.batches, p.keys});
+  if (p.biased) o.bias = ft_trial_input(t, "bias", FILTRA_F32, 2, (int64_t[]){p.queries, p.keys});
   const filtra_gfsa_options filter = {.attention = o, .w0 = 0.5f, .wK = 0.5f};
   const filtra_plaplacian_options norms = {.attention = o};
   filtra_tensor *heads[] = {filtra_split_heads(g, q, p.heads), filtra_split_heads(g, k, p.heads),
@@ -121,8 +121,8 @@ static void build_trial(ft_trial *t, const ft_tuning_question *question, bool od
       : p.op == PLAPLACIAN ? filtra_plaplacian(g, heads[0], heads[1], heads[2], &norms)
                            : filtra_attention(g, heads[0], heads[1], heads[2], &o);
   y = filtra_merge_heads(g, y);
-  filtra_tensor *dy =
-      ft_trial_input(t, "dy", 3, (int64_t[]){p.batches, p.queries, p.heads * p.value_columns});
+  filtra_tensor *dy = ft_trial_input(t, "dy", FILTRA_F32, 3,
+                                     (int64_t[]){p.batches, p.queries, p.heads * p.value_columns});
   if (!y || !dy || filtra_graph_backward(g, 1, &y, &dy)) return;
   ft_trial_output(t, y);
   filtra_tensor *const wanted[] = {q, k, v};

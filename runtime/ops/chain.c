@@ -111,12 +111,12 @@ static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
                 .vectors = (int)p.vectors};
   /* In [-1,1) a step would multiply the carry by up to sqrt(2): half of that keeps it small. */
   filtra_tensor *given =
-      ft_trial_input(t, "coefficients", p.affine ? 3 : 4, p.affine ? rows : rotations);
+      ft_trial_input(t, "coefficients", FILTRA_F32, p.affine ? 3 : 4, p.affine ? rows : rotations);
   if (!given) return;
   c.coefficients = filtra_affine(t->graph, given, 0.5f, 0.0f);
-  if (p.phased) c.phases = ft_trial_input(t, "phases", 3, rows);
+  if (p.phased) c.phases = ft_trial_input(t, "phases", FILTRA_F32, 3, rows);
   for (int i = 0; i < c.vectors; i++) {
-    c.in[i] = ft_trial_input(t, "in", 4, shape);
+    c.in[i] = ft_trial_input(t, "in", FILTRA_F32, 4, shape);
     filtra_tensor *out = ft_tensor_new(t->graph, "out", FILTRA_F32, 4, shape);
     c.out[i] = out;
     ft_trial_output(t, out);

@@ -12,15 +12,17 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), slices ? elements / slices : 0, slices};
   /* As much work as in a flat range, but for one element of y in an invocation at least. */
   uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(push[0], FT_FLAT_WORKGROUP);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "elementwise/sum_leading",
-                               .args = {FT_READ(x), FT_TARGET(y, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC(accumulate),
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .groups = {groups < most ? groups : most},
-                               .flops = elements,
-                               .bytes = 4.0 * elements});
+  ft_call(g,
+          &(ft_kernel_call){.label = label,
+                            .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
+                                                      filtra_tensor_dtype(y)),
+                            .args = {FT_READ(x), FT_TARGET(y, accumulate)},
+                            FT_PUSH(push),
+                            FT_SPEC(accumulate),
+                            .workgroup = FT_FLAT_WORKGROUP,
+                            .groups = {groups < most ? groups : most},
+                            .flops = elements,
+                            .bytes = 4.0 * elements});
 }
 
 /* ---- affine ---- */

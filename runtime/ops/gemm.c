@@ -17,7 +17,8 @@ enum {
   BATCHED = 32,
   K_TAIL = 64,
   PACKED_A = 128,
-  PACKED_B = 256
+  PACKED_B = 256,
+  NARROW_C = 512
 };
 enum { ACCUMULATE = 1, BIAS = 2, STORE_Z = 4, DROPOUT = 8, RESIDUAL = 16, ACTIVATION_SHIFT = 5 };
 
@@ -30,7 +31,7 @@ struct gemm_push {
 
 /* How a product is computed. */
 typedef struct gemm_plan {
-  const char *kernel;
+  const char *kernel; /* without the operands' type */
   uint32_t workgroup, subgroup;
   uint32_t spec[4]; /* from constant_id 3 */
   uint32_t spec_count;
@@ -43,6 +44,14 @@ typedef struct gemm_plan {
 
 static int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
+}
+
+static filtra_dtype type_of(const ft_gemm *p) {
+  return filtra_tensor_dtype(p->a.tensor);
+}
+
+static int64_t bytes_of(const filtra_tensor *t) {
+  return (int64_t)filtra_dtype_bytes(filtra_tensor_dtype(t));
 }
 
 static int64_t batches(const ft_gemm *p) {
@@ -71,7 +80,7 @@ typedef struct operand {
 static bool aligned(const filtra_tensor *t, int64_t elements) {
   const ft_storage *s = t->storage;
   return t->offset % elements == 0 &&
-         (s->planned || s->offset % ((uint64_t)elements * sizeof(float)) == 0);
+         (s->planned || s->offset % (uint64_t)(elements * bytes_of(t)) == 0);
 }
 
 static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int64_t columns,
@@ -106,7 +115,7 @@ static int64_t chunk_of(int64_t k, int64_t parts) {
 /* Whether an operand's lines, which a tile goes through along k, push each other out of the cache:
  * those a multiple of 1 KiB apart share few of its sets. */
 static bool aliases(const ft_gemm *p, int64_t stride) {
-  return stride % 256 == 0 && p->k >= 64 && batches(p) == 1;
+  return stride * bytes_of(p->a.tensor) % 1024 == 0 && p->k >= 64 && batches(p) == 1;
 }
 
 static bool a_aliases(const ft_gemm *p) {
@@ -229,6 +238,7 @@ typedef struct gemm_problem {
   int64_t m, n, k, outer, inner;
   int64_t a_row, a_column, a_outer, a_inner, b_row, b_column, b_outer, b_inner;
   int64_t bias, activation, splittable, pack; /* pack: which operands' lines alias */
+  int64_t type;                               /* of the operands */
 } gemm_problem;
 
 static gemm_problem problem_of(const ft_tuning_question *q) {
@@ -260,7 +270,8 @@ static int64_t at_most(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* The product alone, its operands where they would lie; of the epilogue what costs most. */
+/* The product alone, its operands where they would lie; of the epilogue what costs most. C is F32,
+ * which shows the sums as they are. */
 static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   gemm_problem p = problem_of(q);
   if (odd) {
@@ -273,8 +284,10 @@ static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   int64_t size_a = extent(p.m, p.a_row, p.k, p.a_column, p.outer, p.a_outer, p.inner, p.a_inner);
   int64_t size_b = extent(p.k, p.b_row, p.n, p.b_column, p.outer, p.b_outer, p.inner, p.b_inner);
   int64_t size_c = p.outer * p.inner * p.m * p.n;
-  filtra_tensor *a = ft_trial_input(t, "a", 1, &size_a), *b = ft_trial_input(t, "b", 1, &size_b);
-  filtra_tensor *bias = p.bias ? ft_trial_input(t, "bias", 1, &p.n) : NULL;
+  const filtra_dtype type = (filtra_dtype)p.type;
+  filtra_tensor *a = ft_trial_input(t, "a", type, 1, &size_a);
+  filtra_tensor *b = ft_trial_input(t, "b", type, 1, &size_b);
+  filtra_tensor *bias = p.bias ? ft_trial_input(t, "bias", FILTRA_F32, 1, &p.n) : NULL;
   filtra_tensor *c = ft_tensor_new(t->graph, "c", FILTRA_F32, 1, &size_c);
   if (!a || !b || !c || (p.bias && !bias)) return;
   ft_emit_gemm(t->graph, &(ft_gemm){.label = "gemm",
@@ -292,6 +305,10 @@ static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
 }
 
 static const ft_tunable tunable = {usable, build_trial};
+
+static const char *type_suffix(filtra_dtype type) {
+  return type == FILTRA_F16 ? " f16" : type == FILTRA_BF16 ? " bf16" : "";
+}
 
 static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
   const bool s64 = ft_caps_of(dev)->gemm == FT_GEMM_S64;
@@ -311,7 +328,8 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
                                 p->bias != NULL,
                                 (int64_t)p->activation,
                                 splittable(p),
-                                (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0)};
+                                (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0),
+                                (int64_t)type_of(p)};
   ft_tuning_question q = {.family = s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED,
                           .standard = s64 ? standard_s64(dev, p) : standard_tiled(dev, p),
                           .op = &tunable};
@@ -319,12 +337,12 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
   const int64_t wide = s64 ? 2 : 4;
   const bool wide_a = describe(p, &p->a, p->m, p->k, wide).wide;
   const bool wide_b = describe(p, &p->b, p->k, p->n, wide).wide;
-  snprintf(q.key, sizeof q.key, "%s w%u %c%c %c%c m%lld n%lld k%lld b%lld%s%s",
+  snprintf(q.key, sizeof q.key, "%s w%u %c%c %c%c m%lld n%lld k%lld b%lld%s%s%s",
            ft_configurations(q.family)->name, ft_caps_of(dev)->info.subgroup_size,
            p->a.column == 1 ? 'n' : 't', p->b.column == 1 ? 'n' : 't', wide_a ? 'w' : 'u',
            wide_b ? 'w' : 'u', (long long)ft_tuning_bucket(p->m), (long long)ft_tuning_bucket(p->n),
            (long long)ft_tuning_bucket(p->k), (long long)ft_tuning_bucket(batches(p)),
-           splittable(p) ? "" : " whole", numbers.pack ? " alias" : "");
+           splittable(p) ? "" : " whole", numbers.pack ? " alias" : "", type_suffix(type_of(p)));
   return q;
 }
 
@@ -356,7 +374,7 @@ ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose) {
       .tensor = t, .row = transpose ? 1 : columns, .column = transpose ? columns : 1};
 }
 
-/* The operand as panels of `width` columns, each with its k lines one behind the other. */
+/* The operand as F32 panels of `width` columns, each with its k lines one behind the other. */
 static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64_t line,
                       int64_t column, int64_t columns, int64_t width) {
   int64_t panels = ceil_div(columns, width);
@@ -364,17 +382,18 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
   if (!y) return (ft_matrix){0};
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), (uint32_t)p->k, (uint32_t)columns,
                      (uint32_t)line, (uint32_t)column};
-  ft_call(g, &(ft_kernel_call){.label = p->label,
-                               .kernel = "gemm/pack",
-                               .args = {FT_READ(x), FT_WRITE(y)},
-                               FT_PUSH(push),
-                               FT_SPEC((uint32_t)width),
-                               FT_FLAT(g, push[0]),
-                               .bytes = 8.0 * push[0]});
+  ft_call(g, &(ft_kernel_call){
+                 .label = p->label,
+                 .kernel = ft_kernel_typed(ft_graph_device(g), "gemm/pack", filtra_tensor_dtype(x)),
+                 .args = {FT_READ(x), FT_WRITE(y)},
+                 FT_PUSH(push),
+                 FT_SPEC((uint32_t)width),
+                 FT_FLAT(g, push[0]),
+                 .bytes = (double)(4 + bytes_of(x)) * push[0]});
   return (ft_matrix){.tensor = y, .row = width, .column = 1};
 }
 
-static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) {
+static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan, filtra_dtype type) {
   int64_t chunk = chunk_of(p->k, plan->parts), parts = ceil_div(p->k, chunk);
   int64_t count = batches(p) * p->m * p->n;
   filtra_tensor *target = p->c.tensor;
@@ -390,7 +409,8 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) 
   uint32_t shape = (a.transposed ? TRANSPOSED_A : 0) | (b.transposed ? TRANSPOSED_B : 0) |
                    (a.wide ? WIDE_A : 0) | (b.wide ? WIDE_B : 0) | (wide_c ? WIDE_C : 0) |
                    (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0) |
-                   (plan->pack_a ? PACKED_A : 0) | (plan->pack_b ? PACKED_B : 0);
+                   (plan->pack_a ? PACKED_A : 0) | (plan->pack_b ? PACKED_B : 0) |
+                   (filtra_tensor_dtype(target) != FILTRA_F32 ? NARROW_C : 0);
   uint32_t epilogue = (accumulate ? ACCUMULATE : 0) | (p->bias ? BIAS : 0) | (p->z ? STORE_Z : 0) |
                       (random ? DROPOUT : 0) | (p->residual ? RESIDUAL : 0) |
                       ((uint32_t)p->activation << ACTIVATION_SHIFT);
@@ -415,11 +435,13 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) 
   uint32_t down = (uint32_t)ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ceil_div(p->n, plan->tile_n);
   double cells = (double)count, terms = cells * (double)p->k;
-  int64_t touched = batches(p) * (p->m * p->k + p->k * p->n) +
-                    count * (parts + accumulate + !!p->z + !!p->residual);
+  int64_t touched =
+      batches(p) * (p->m * p->k * bytes_of(p->a.tensor) + p->k * p->n * bytes_of(p->b.tensor)) +
+      count * ((parts + accumulate + !!p->z) * bytes_of(target) +
+               (p->residual ? bytes_of(p->residual) : 0));
   ft_kernel_call call = {
       .label = p->label,
-      .kernel = plan->kernel,
+      .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
       .args = {FT_READ(p->a.tensor), FT_READ(p->b.tensor), FT_TARGET(target, accumulate),
                FT_READ(p->bias), FT_WRITE(p->z), FT_READ(p->residual),
                FT_READ(random ? ft_graph_random_state(g) : NULL)},
@@ -430,15 +452,30 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan) 
       .spec_count = 2 + plan->spec_count,
       .groups = {down, across, (uint32_t)(batches(p) * parts)},
       .flops = 2 * terms,
-      .bytes = (double)touched * sizeof(float)};
+      .bytes = (double)touched};
   if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, target));
   ft_call(g, &call);
   if (parts > 1) ft_emit_sum_leading(g, p->label, target, p->c.tensor, p->accumulate);
 }
 
+/* Ops are to have cast what does not fit. */
+static bool types_fit(filtra_graph *g, const ft_gemm *p) {
+  const filtra_dtype type = type_of(p), b = filtra_tensor_dtype(p->b.tensor);
+  const filtra_dtype c = filtra_tensor_dtype(p->c.tensor);
+  if (type == b && (c == type || c == FILTRA_F32) && (!p->z || filtra_tensor_dtype(p->z) == c) &&
+      (!p->residual || c == FILTRA_F32))
+    return true;
+  ft_graph_fail(g, FILTRA_ERROR_UNSUPPORTED,
+                "%s: no kernel multiplies %s by %s and gives %s%s; accepted are operands of one "
+                "type and a result of that type or F32, with a residual F32",
+                p->label, filtra_dtype_name(type), filtra_dtype_name(b), filtra_dtype_name(c),
+                p->residual ? ", with a residual" : "");
+  return false;
+}
+
 void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   if (!ft_usable(g, gemm->a.tensor) || !ft_usable(g, gemm->b.tensor) ||
-      !ft_usable(g, gemm->c.tensor))
+      !ft_usable(g, gemm->c.tensor) || !types_fit(g, gemm))
     return;
   ft_gemm p = *gemm;
   if (!p.outer) p.outer = 1;
@@ -451,6 +488,7 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
     p.m = gemm->n;
     p.n = gemm->m;
   }
+  const filtra_dtype type = type_of(&p);
   gemm_plan chosen = choose(ft_graph_device(g), &p);
   if (chosen.pack_a) {
     ft_matrix a = pack(g, &p, p.a.tensor, p.a.column, p.a.row, p.m, chosen.tile_m);
@@ -458,5 +496,5 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   }
   if (chosen.pack_b) p.b = pack(g, &p, p.b.tensor, p.b.row, p.b.column, p.n, chosen.tile_n);
   if (!p.a.tensor || !p.b.tensor) return;
-  emit_gemm(g, &p, &chosen);
+  emit_gemm(g, &p, &chosen, type);
 }

@@ -20,8 +20,9 @@ ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose);
 ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose);
 
 /** C[b,m,n] (+)= residual + dropout(activation(scale * sum_k A[b,m,k] B[b,k,n] + bias[n])), for
- * `outer` x `inner` batch entries. fp32 throughout, sums in an order that depends on shape and
- * device only. k is at least 1. */
+ * `outer` x `inner` batch entries. A and B are of one type, F32, F16 or BF16; C is F32 or of that
+ * type. Sums and epilogue are fp32, in an order that depends on shape and device only; C and z are
+ * rounded once. k is at least 1. */
 typedef struct ft_gemm {
   const char *label;
   ft_matrix a, b, c;
@@ -30,9 +31,9 @@ typedef struct ft_gemm {
   float scale;          /* 0: 1 */
   bool accumulate;      /* add to C */
   /* Epilogue; with any of these C's columns must be dense. */
-  filtra_tensor *bias;     /* [n] */
-  filtra_tensor *z;        /* C's geometry: receives what the activation is applied to; or NULL */
-  filtra_tensor *residual; /* C's geometry, or NULL */
+  filtra_tensor *bias;     /* F32 [n] */
+  filtra_tensor *z;        /* as C: receives what the activation is applied to; or NULL */
+  filtra_tensor *residual; /* as C, which is F32; or NULL */
   filtra_activation activation;
   float dropout;      /* rate; element index: that of a dense [outer, inner, m, n] */
   uint32_t random_id; /* ft_graph_random_id */

@@ -1,5 +1,6 @@
 /* Batched matrix product of tensors. */
 #include "ops/gemm.h"
+#include "ops/support.h"
 
 #include <string.h>
 
@@ -9,13 +10,26 @@ struct matmul {
   int64_t m, n, k, outer, inner;
 };
 
+/* dC in the operands' type. */
+static filtra_tensor *upstream(filtra_graph *g, const struct matmul *s) {
+  filtra_tensor *dc = ft_grad(g, s->c);
+  const filtra_dtype dtype = filtra_tensor_dtype(s->a);
+  if (filtra_tensor_dtype(dc) == dtype || !(s->a->requires_grad || s->b->requires_grad)) return dc;
+  filtra_tensor *narrow = s->options.token_major
+                              ? ft_tensor_token_major(g, "matmul.dc", dtype, dc->shape)
+                              : ft_tensor_new(g, "matmul.dc", dtype, dc->ndim, dc->shape);
+  ft_emit_cast(g, dc, narrow, false);
+  return narrow;
+}
+
 /* With op(A) = A or A^T: dop(A) = scale dC op(B)^T, dop(B) = scale op(A)^T dC; the target is
  * viewed through the operand's own transposition, so that what is written is dA and dB. */
 static void matmul_backward(filtra_graph *g, const void *context) {
   const struct matmul *s = context;
   const filtra_matmul_options *o = &s->options;
   ft_gemm p = {.label = "matmul.backward", .outer = s->outer, .inner = s->inner, .scale = o->scale};
-  filtra_tensor *dc = ft_grad(g, s->c), *target;
+  filtra_tensor *dc = upstream(g, s), *target;
+  if (!dc) return;
   target = ft_grad_target(g, s->a, &p.accumulate);
   if (target) {
     p.a = ft_matrix_of(dc, false);
@@ -39,14 +53,26 @@ static void matmul_backward(filtra_graph *g, const void *context) {
 }
 
 static bool usable(filtra_graph *g, const filtra_tensor *t, const char *argument) {
-  if (!ft_usable(g, t)) return false;
-  if (filtra_tensor_dtype(t) == FILTRA_F32 && t->ndim >= 2 && filtra_tensor_elements(t) > 0 &&
+  if (!ft_usable_elements(g, t, "matmul", argument)) return false;
+  if (t->ndim >= 2 && filtra_tensor_elements(t) > 0 &&
       (t->stride[t->ndim - 1] == 1 || t->shape[t->ndim - 1] == 1))
     return true;
+  ft_graph_fail(
+      g, FILTRA_ERROR_ARGUMENT,
+      "matmul: %s (%s %s) must have 2 to 4 dimensions, none of them 0, and a dense last axis",
+      argument, t->name, ft_shape_text(t));
+  return false;
+}
+
+static bool types_fit(filtra_graph *g, const struct matmul *s) {
+  const filtra_dtype a = filtra_tensor_dtype(s->a), b = filtra_tensor_dtype(s->b);
+  const filtra_dtype c = s->options.dtype;
+  if (a == b && (c == FILTRA_F32 || c == a)) return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                "matmul: %s (%s %s) must be F32 with 2 to 4 dimensions, none of them 0, and a "
-                "dense last axis",
-                argument, t->name, ft_shape_text(t));
+                "matmul: a %s is %s, b %s is %s, the result %s; both operands must have one type, "
+                "and the result that or F32",
+                s->a->name, filtra_dtype_name(a), s->b->name, filtra_dtype_name(b),
+                filtra_dtype_name(c));
   return false;
 }
 
@@ -57,6 +83,7 @@ filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
     return NULL;
   struct matmul s = {.a = a, .b = b};
   if (options) s.options = *options;
+  if (!types_fit(g, &s)) return NULL;
   const filtra_matmul_options *o = &s.options;
   int last = a->ndim - 1;
   size_t batch_bytes = (size_t)(last - 1) * sizeof *a->shape;
@@ -79,8 +106,8 @@ filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
   memcpy(shape, a->shape, sizeof shape);
   shape[last - 1] = s.m;
   shape[last] = s.n;
-  s.c = o->token_major ? ft_tensor_token_major(g, "matmul", FILTRA_F32, shape)
-                       : ft_tensor_new(g, "matmul", FILTRA_F32, a->ndim, shape);
+  s.c = o->token_major ? ft_tensor_token_major(g, "matmul", o->dtype, shape)
+                       : ft_tensor_new(g, "matmul", o->dtype, a->ndim, shape);
   if (!s.c) return NULL;
   ft_emit_gemm(g, &(ft_gemm){.label = "matmul",
                              .a = ft_matrix_of(a, o->transpose_a),

@@ -24,6 +24,9 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows);
  * enough that adding those up costs little. */
 int64_t ft_chunk_rows(int64_t rows);
 
+/** Whether t has exactly `ndim` dimensions: error naming op and argument otherwise. */
+bool ft_has_dims(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
+                 const char *argument);
 /** As ft_usable_dense for I32 tensors, and with exactly `ndim` dimensions. */
 bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
                         const char *argument);
@@ -40,12 +43,12 @@ bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b);
 /** y = x or y += x between F32 and a 16-bit type, or within one type; dense (ops/cast.c). NULL for
  * either does nothing. */
 void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
-/** y = sum over the first axis of x, in order, or y += it. Dense; y may be longer than one slice of
- * x, and gets zeros there (ops/elementwise.c). */
+/** y = sum over the first axis of x, in order, or y += it. x F32; both dense; y, F32 or of 16 bits,
+ * may be longer than one slice of x, and gets zeros there (ops/elementwise.c). */
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,
                          const filtra_tensor *y, bool accumulate);
-/** y = the sum over all axes of x but the last, in a fixed order, or y += it. x dense and not empty
- * (ops/column_sum.c). */
+/** y = the sum over all axes of x but the last, in a fixed order, or y += it. x of floats, dense and
+ * not empty; y F32 (ops/column_sum.c). */
 void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, bool accumulate);
 

@@ -34,8 +34,9 @@ typedef struct tuner {
 
 /* ---- trials ---- */
 
-filtra_tensor *ft_trial_input(ft_trial *t, const char *name, int ndim, const int64_t *shape) {
-  filtra_tensor *x = filtra_graph_input(t->graph, name, FILTRA_F32, ndim, shape);
+filtra_tensor *ft_trial_input(ft_trial *t, const char *name, filtra_dtype dtype, int ndim,
+                              const int64_t *shape) {
+  filtra_tensor *x = filtra_graph_input(t->graph, name, dtype, ndim, shape);
   if (x) t->in[t->inputs++] = x;
   return x;
 }
@@ -45,12 +46,13 @@ void ft_trial_output(ft_trial *t, filtra_tensor *x) {
 }
 
 static filtra_status fill_input(ft_trial *t, int i) {
+  const filtra_dtype dtype = filtra_tensor_dtype(t->in[i]);
   size_t count = (size_t)filtra_tensor_elements(t->in[i]);
   ft_rng rng = ft_rng_make(1, (uint64_t)i);
-  float *values = ft_calloc(count, sizeof *values);
+  void *values = ft_calloc(count, filtra_dtype_bytes(dtype));
   if (!values) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t k = 0; k < count; k++)
-    values[k] = 2.0f * ft_rng_float(&rng) - 1.0f;
+    ft_element_set(dtype, values, k, 2.0f * ft_rng_float(&rng) - 1.0f);
   filtra_status status = filtra_graph_set(t->graph, t->in[i], values);
   free(values);
   return status;

@@ -15,8 +15,9 @@ typedef struct ft_trial {
   int inputs, outputs;
 } ft_trial;
 
-/** F32, uniform in [-1,1). NULL after an error. */
-filtra_tensor *ft_trial_input(ft_trial *trial, const char *name, int ndim, const int64_t *shape);
+/** Of floats, uniform in [-1,1). NULL after an error. */
+filtra_tensor *ft_trial_input(ft_trial *trial, const char *name, filtra_dtype dtype, int ndim,
+                              const int64_t *shape);
 /** What is compared with the reference. */
 void ft_trial_output(ft_trial *trial, filtra_tensor *x);
 

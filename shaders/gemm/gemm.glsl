@@ -6,7 +6,8 @@
 // TRANSPOSED_A; (k,n) of B at k*ldb + n, or at n*ldb + k when TRANSPOSED_B; (m,n) of C at
 // m*ldc + n. A batch entry is a pair (outer, inner) with a stride each. K may be split in parts,
 // whose sums go to dense slices of C, [part, batch, m, n]. Indices fit in 31 bits (checked on the
-// host).
+// host). A and B have the kernel's element type, C and z that or F32, all else is F32.
+#include "common/elements.glsl"
 #include "common/activation.glsl"
 #include "common/philox.glsl"
 
@@ -20,6 +21,7 @@ const uint K_TAIL = 64;  // some part of K is no multiple of the kernel's step
 // s64: the operand was copied into panels (pack.comp), as wide as a tile of C: element (k,i) of
 // panel j lies at (j*K + k)*width + i. It counts as TRANSPOSED_A, or as not TRANSPOSED_B.
 const uint PACKED_A = 128, PACKED_B = 256;
+const uint NARROW_C = 512; // C and z have A's 16-bit type
 const uint ACCUMULATE = 1, BIAS = 2, STORE_Z = 4, DROPOUT = 8, RESIDUAL = 16, ACTIVATION_SHIFT = 5;
 
 layout(constant_id = 1) const uint SHAPE = 0;
@@ -31,6 +33,12 @@ const uint ACTIVATION = EPILOGUE >> ACTIVATION_SHIFT;
 
 bool shape(uint bit) { return (SHAPE & bit) != 0; }
 bool epilogue(uint bit) { return (EPILOGUE & bit) != 0; }
+
+#if FT_F16 || FT_BF16
+const bool narrow_c = (SHAPE & NARROW_C) != 0;
+#else
+const bool narrow_c = false;
+#endif
 
 layout(push_constant, std430) uniform Arguments {
   F32 a, b, c, bias, z, residual; // z: what the activation is applied to, kept for backward
@@ -49,6 +57,9 @@ struct Place {
   uint k_first, k_end; // the part of K
   uint dense;          // first element in a dense [batch, m, n], for dropout
 };
+
+// Element i of A or B.
+float load_operand(F32 t, uint i) { return load_one(NARROW_ELEMENTS, t, i); }
 
 // x / y for x < 2^16, by floats: vector integer division is slow on CPU drivers. The quotient of
 // x + 1/2 keeps farther from whole numbers than rounding reaches.
@@ -86,13 +97,13 @@ float bias(uint n) { return epilogue(BIAS) ? p.bias.v[n] : 0.0; }
 void store(Place at, uvec4 random, uint m, uint n, float sum, float bias) {
   uint i = at.c + m * p.ldc + n;
   float x = p.scale * sum + bias;
-  if (epilogue(STORE_Z)) p.z.v[i] = x;
+  if (epilogue(STORE_Z)) store_one(narrow_c, p.z, i, x);
   x = activate(ACTIVATION, x);
   if (epilogue(DROPOUT)) {
     uint element = dropout_element(at, m, n);
     x *= dropout_factor(dropout_words(random, p.op_id, element / 4)[element % 4], p.rate);
   }
   if (epilogue(RESIDUAL)) x += p.residual.v[i];
-  if (epilogue(ACCUMULATE)) x += p.c.v[i];
-  p.c.v[i] = x;
+  if (epilogue(ACCUMULATE)) x += load_one(narrow_c, p.c, i);
+  store_one(narrow_c, p.c, i, x);
 }

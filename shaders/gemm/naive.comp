@@ -1,6 +1,7 @@
 // C = A B, one invocation per element: the oracle for the fast variants.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
 #include "gemm/gemm.glsl"
 
@@ -15,7 +16,7 @@ void main() {
   float sum = 0;
   uint k = at.k_first;
   do {
-    sum += p.a.v[a] * p.b.v[b];
+    sum += load_operand(p.a, a) * load_operand(p.b, b);
     a += a_step;
     b += b_step;
     k++;

@@ -7,6 +7,7 @@
 // after whole steps is added one k at a time.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -20,6 +21,11 @@ const uint WIDTH = gl_WorkGroupSize.x; // lanes
 const uint STEP = 2 * WIDTH;           // of K: one pair per lane
 const uint A_LOADS = (ROWS + STEP - 1) / STEP; // pairs of rows per lane and k, A transposed
 const bool wide_a = (SHAPE & WIDE_A) != 0, wide_b = (SHAPE & WIDE_B) != 0;
+#if FT_F16 || FT_BF16
+const bool narrow_a = (SHAPE & PACKED_A) == 0, narrow_b = (SHAPE & PACKED_B) == 0; // panels are F32
+#else
+const bool narrow_a = false, narrow_b = false;
+#endif
 // Pairs of A per lane in one step: one for each row, or (transposed) A_LOADS for each k.
 const uint A_PAIRS = (SHAPE & TRANSPOSED_A) != 0 ? A_LOADS * STEP : ROWS;
 
@@ -32,10 +38,27 @@ float from_lane(float x, uint lane) {
 // Wide operands are indexed in pairs, others in elements: unit(wide, i) is element i's index.
 uint unit(bool wide, uint i) { return wide ? i >> 1 : i; }
 
+vec2 read_pair(const bool narrow, F32 from, uint i) {
+#if FT_F16 || FT_BF16
+  if (narrow) return element_pair(U32(uvec2(from)).v[i]);
+#endif
+  return uintBitsToFloat(unpack32(Pairs(from).v[i]));
+}
+
+void write_pair(const bool narrow, F32 to, uint i, vec2 x) {
+#if FT_F16 || FT_BF16
+  if (narrow) {
+    U32(uvec2(to)).v[i] = half_pack(x);
+    return;
+  }
+#endif
+  Pairs(to).v[i] = pack64(floatBitsToUint(x));
+}
+
 // Element i, given as unit(wide, i), and the one `next` units further, if the operand is not wide.
-vec2 load_pair(F32 from, bool wide, uint i, uint next) {
-  if (wide) return uintBitsToFloat(unpack32(Pairs(from).v[i]));
-  return vec2(from.v[i], from.v[i + next]);
+vec2 load_pair(const bool narrow, F32 from, bool wide, uint i, uint next) {
+  if (wide) return read_pair(narrow, from, i);
+  return vec2(load_one(narrow, from, i), load_one(narrow, from, i + next));
 }
 
 // Index along an axis of `count` elements that is loaded in pairs: what lies behind the end is
@@ -45,13 +68,11 @@ uint clamp_pair(bool wide, uint i, uint count, out uint next) {
   return min(i, wide ? count - 2 : count - 1);
 }
 
-void write_pair(F32 to, uint i, vec2 x) { Pairs(to).v[i >> 1] = pack64(floatBitsToUint(x)); }
-
 // As store, for columns n and n + 1; N is even, so one block of random words covers both.
 void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
   uint i = at.c + m * p.ldc + n;
   vec2 x = p.scale * sum + bias;
-  if (epilogue(STORE_Z)) write_pair(p.z, i, x);
+  if (epilogue(STORE_Z)) write_pair(narrow_c, p.z, i >> 1, x);
   x = vec2(activate(ACTIVATION, x.x), activate(ACTIVATION, x.y));
   if (epilogue(DROPOUT)) {
     uint element = dropout_element(at, m, n);
@@ -59,9 +80,9 @@ void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
     uvec2 word = (element & 2) == 0 ? words.xy : words.zw;
     x *= vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));
   }
-  if (epilogue(RESIDUAL)) x += load_pair(p.residual, true, i >> 1, 0);
-  if (epilogue(ACCUMULATE)) x += load_pair(p.c, true, i >> 1, 0);
-  write_pair(p.c, i, x);
+  if (epilogue(RESIDUAL)) x += read_pair(false, p.residual, i >> 1);
+  if (epilogue(ACCUMULATE)) x += read_pair(narrow_c, p.c, i >> 1);
+  write_pair(narrow_c, p.c, i >> 1, x);
 }
 
 // What a lane keeps: its sums, and the indices of what it loads next.
@@ -107,16 +128,16 @@ void add_step(F32 a_from, F32 b_from, uint a_stride, uint b_stride) {
   vec2 a[A_PAIRS], b, b_odd;
   [[unroll]] for (uint i = 0; i < A_PAIRS; i++) {
     uint j = shape(TRANSPOSED_A) ? i % A_LOADS : i;
-    a[i] = load_pair(a_from, wide_a, a_index[j], a_next[j]);
+    a[i] = load_pair(narrow_a, a_from, wide_a, a_index[j], a_next[j]);
     a_index[j] += shape(TRANSPOSED_A) ? a_stride : unit(wide_a, STEP);
   }
   [[unroll]] for (uint kk = 0; kk < STEP; kk++) {
     if (!shape(TRANSPOSED_B)) {
-      b = load_pair(b_from, wide_b, b_index, b_next);
+      b = load_pair(narrow_b, b_from, wide_b, b_index, b_next);
       b_index += b_stride;
     } else if ((kk & 1) == 0) {
-      vec2 even = load_pair(b_from, wide_b, b_index, 1);
-      vec2 odd = load_pair(b_from, wide_b, b_index_odd, 1);
+      vec2 even = load_pair(narrow_b, b_from, wide_b, b_index, 1);
+      vec2 odd = load_pair(narrow_b, b_from, wide_b, b_index_odd, 1);
       b = vec2(even.x, odd.x);
       b_odd = vec2(even.y, odd.y);
       b_index += unit(wide_b, 2);
@@ -151,9 +172,10 @@ void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint k) {
   }
   k = min(k, at.k_end - 1); // where a skipped branch is run all the same, loads stay inside
   do {
-    vec2 b = vec2(b_from.v[b0 + k * b_step], b_from.v[b1 + k * b_step]);
+    vec2 b = vec2(load_one(narrow_b, b_from, b0 + k * b_step),
+                  load_one(narrow_b, b_from, b1 + k * b_step));
     [[unroll]] for (uint i = 0; i < ROWS; i++)
-      sum[i] += a_from.v[a0 + min(first + i, last) * row_step + k * a_step] * b;
+      sum[i] += load_one(narrow_a, a_from, a0 + min(first + i, last) * row_step + k * a_step) * b;
     k++;
   } while (k < at.k_end);
 }

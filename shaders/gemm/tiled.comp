@@ -3,6 +3,7 @@
 // slice is on its way to registers while the present one is used.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
 #include "gemm/gemm.glsl"
 
@@ -40,22 +41,44 @@ void locate(Operand o, uint i, out uint line, out uint k) {
   }
 }
 
+// Four elements of an operand as memory has them: they become floats when they go to shared memory,
+// so that nothing waits for them before.
+#if FT_F16 || FT_BF16
+#define Quad uvec2
+vec4 floats(Quad x) { return vec4(element_pair(x.x), element_pair(x.y)); }
+Quad load_wide(F32 t, uint i) { return Elements4(uvec2(t)).v[i]; }
+Quad load_some(F32 t, uint at, uint count) {
+  Elements from = Elements(uvec2(t));
+  Quad x = Quad(uint(from.v[at]), 0);
+  if (count > 1) x.x |= uint(from.v[at + 1]) << 16;
+  if (count > 2) x.y = uint(from.v[at + 2]);
+  if (count > 3) x.y |= uint(from.v[at + 3]) << 16;
+  return x;
+}
+#else
+#define Quad vec4
+vec4 floats(Quad x) { return x; }
+Quad load_wide(F32 t, uint i) { return by_fours(t).v[i]; }
+Quad load_some(F32 t, uint at, uint count) {
+  Quad x = Quad(0);
+  x.x = t.v[at];
+  if (count > 1) x.y = t.v[at + 1];
+  if (count > 2) x.z = t.v[at + 2];
+  if (count > 3) x.w = t.v[at + 3];
+  return x;
+}
+#endif
+
 // Quad i of the slice that begins at `k_base`, zero outside the operand.
-vec4 load_quad(Operand o, uint i, uint k_base, uint k_end) {
+Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
   uint line, k;
   locate(o, i, line, k);
   line += o.first;
   k += k_base;
-  vec4 x = vec4(0);
-  if (i >= o.quads * TILE_K || line >= o.lines || k >= k_end) return x;
+  if (i >= o.quads * TILE_K || line >= o.lines || k >= k_end) return Quad(0);
   uint at = o.base + (o.along_k ? line * o.stride + k : k * o.stride + line);
-  if (o.wide) return by_fours(o.from).v[at / 4];
-  uint count = min(4, o.along_k ? k_end - k : o.lines - line);
-  x.x = o.from.v[at];
-  if (count > 1) x.y = o.from.v[at + 1];
-  if (count > 2) x.z = o.from.v[at + 2];
-  if (count > 3) x.w = o.from.v[at + 3];
-  return x;
+  if (o.wide) return load_wide(o.from, at / 4);
+  return load_some(o.from, at, min(4, o.along_k ? k_end - k : o.lines - line));
 }
 
 void keep_a(Operand o, uint i, vec4 x) {
@@ -84,15 +107,15 @@ void keep_b(Operand o, uint i, vec4 x) {
 void store_quad(Place at, uvec4 random, uint m, uint n, vec4 sum, vec4 bias) {
   uint i = at.c + m * p.ldc + n;
   vec4 x = p.scale * sum + bias;
-  if (epilogue(STORE_Z)) by_fours(p.z).v[i / 4] = x;
+  if (epilogue(STORE_Z)) store_four(narrow_c, p.z, i / 4, x);
   [[unroll]] for (uint j = 0; j < 4; j++) x[j] = activate(ACTIVATION, x[j]);
   if (epilogue(DROPOUT)) {
     uvec4 words = dropout_words(random, p.op_id, dropout_element(at, m, n) / 4);
     [[unroll]] for (uint j = 0; j < 4; j++) x[j] *= dropout_factor(words[j], p.rate);
   }
   if (epilogue(RESIDUAL)) x += by_fours(p.residual).v[i / 4];
-  if (epilogue(ACCUMULATE)) x += by_fours(p.c).v[i / 4];
-  by_fours(p.c).v[i / 4] = x;
+  if (epilogue(ACCUMULATE)) x += load_four(narrow_c, p.c, i / 4);
+  store_four(narrow_c, p.c, i / 4, x);
 }
 
 void main() {
@@ -102,7 +125,8 @@ void main() {
   Operand a = Operand(p.a, at.a, p.lda, m0, p.m, QUADS_M, !shape(TRANSPOSED_A), shape(WIDE_A));
   Operand b = Operand(p.b, at.b, p.ldb, n0, p.n, QUADS_N, shape(TRANSPOSED_B), shape(WIDE_B));
 
-  vec4 sum[ROWS][COLUMNS / 4], next_a[LOADS_A], next_b[LOADS_B];
+  vec4 sum[ROWS][COLUMNS / 4];
+  Quad next_a[LOADS_A], next_b[LOADS_B];
   [[unroll]] for (uint i = 0; i < ROWS; i++)
     [[unroll]] for (uint j = 0; j < COLUMNS / 4; j++) sum[i][j] = vec4(0);
   uint k = at.k_first;
@@ -112,8 +136,8 @@ void main() {
     next_b[i] = load_quad(b, t + i * INVOCATIONS, k, at.k_end);
   do {
     barrier();
-    [[unroll]] for (uint i = 0; i < LOADS_A; i++) keep_a(a, t + i * INVOCATIONS, next_a[i]);
-    [[unroll]] for (uint i = 0; i < LOADS_B; i++) keep_b(b, t + i * INVOCATIONS, next_b[i]);
+    [[unroll]] for (uint i = 0; i < LOADS_A; i++) keep_a(a, t + i * INVOCATIONS, floats(next_a[i]));
+    [[unroll]] for (uint i = 0; i < LOADS_B; i++) keep_b(b, t + i * INVOCATIONS, floats(next_b[i]));
     barrier();
     k += TILE_K;
     [[unroll]] for (uint i = 0; i < LOADS_A; i++)

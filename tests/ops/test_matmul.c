@@ -21,6 +21,7 @@ struct product {
   int64_t m, n, k;
   bool transpose_a, transpose_b;
   float scale;
+  filtra_dtype type, result;
 };
 
 static filtra_tensor *third(filtra_graph *g, filtra_tensor *packed, int64_t heads,
@@ -40,7 +41,8 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
   filtra_matmul_options options = {.transpose_a = p->transpose_a,
                                    .transpose_b = p->transpose_b,
                                    .scale = p->scale,
-                                   .token_major = p->layout == MIXED};
+                                   .token_major = p->layout == MIXED,
+                                   .dtype = p->result};
   out[0] = filtra_matmul(g, a, b, &options);
   if (p->layout == MIXED) out[0] = filtra_merge_heads(g, out[0]);
 }
@@ -73,7 +75,7 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 
 static test_tensor input(const char *name, enum layout layout, const struct product *p,
                          int64_t rows, int64_t columns) {
-  test_tensor t = {.name = name, .dtype = FILTRA_F32, .gradient = true};
+  test_tensor t = {.name = name, .dtype = p->type, .gradient = true};
   if (layout == HEADS || layout == PACKED) {
     t.shape[t.ndim++] = p->outer;
     t.shape[t.ndim++] = rows;
@@ -138,21 +140,60 @@ static void check_all(filtra_device *device) {
     check(device, &other_products[i]);
 }
 
-static void check_variant(const char *caps) {
+/* In all four transpositions. */
+static const struct product narrow_products[] = {
+    {.m = 33, .n = 7, .k = 65},
+    {.m = 32, .n = 24, .k = 64},
+};
+
+static const struct product other_narrow_products[] = {
+    {.m = 1, .n = 1, .k = 1},
+    {.inner = 3, .m = 7, .n = 5, .k = 33, .transpose_b = true, .scale = -0.5f},
+    {MIXED, 2, 3, .m = 9, .n = 7, .k = 5},
+    {.outer = 2, .inner = 3, .m = 20, .n = 18, .k = 32, .transpose_a = true},
+    {.m = 6, .n = 9, .k = 4100, .transpose_a = true}, /* K in parts */
+    {HEADS, 2, 3, .m = 9, .n = 9, .k = 7, .transpose_b = true, .scale = 0.25f},
+    {HEADS, 2, 2, .m = 16, .n = 16, .k = 33, .transpose_a = true},
+    {TWICE, .m = 13, .n = 13, .k = 21, .transpose_b = true},
+    {.m = 131, .n = 33, .k = 512}, /* lines a multiple of 1 KiB apart: panels on CPU drivers */
+    {MIXED, 2, 3, .m = 9, .n = 7, .k = 5},
+};
+
+/* Each product has one type in one variant of the kernels and the other in the next. */
+static void check_narrow(filtra_device *device, int turn) {
+  static const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
+  for (int i = 0; i < 8; i++) {
+    struct product p = narrow_products[i / 4];
+    p.transpose_a = i & 1;
+    p.transpose_b = i & 2;
+    p.type = types[(i + turn) % 2];
+    p.result = i & 1 ? p.type : FILTRA_F32;
+    check(device, &p);
+  }
+  for (size_t i = 0; i < FT_COUNT(other_narrow_products); i++) {
+    struct product p = other_narrow_products[i];
+    p.type = types[(i + (size_t)turn) % 2];
+    p.result = i % 4 < 2 ? p.type : FILTRA_F32;
+    check(device, &p);
+  }
+}
+
+static void check_variant(const char *caps, int turn) {
   filtra_device *device = test_open_variant(caps);
   if (!device) skip();
   check_all(device);
+  if (ft_caps_of(device)->storage16) check_narrow(device, turn);
   test_close_device(&device);
 }
 
 static void test_naive(void **state) {
   (void)state;
-  check_variant("gemm=naive");
+  check_variant("gemm=naive", 0);
 }
 
 static void test_tiled(void **state) {
   (void)state;
-  check_variant("gemm=tiled");
+  check_variant("gemm=tiled", 1);
 }
 
 static void test_tiled_small(void **state) {
@@ -165,7 +206,7 @@ static void test_tiled_small(void **state) {
 
 static void test_s64(void **state) {
   (void)state;
-  check_variant("gemm=s64");
+  check_variant("gemm=s64", 0);
 }
 
 /* The device's own choice, on a shape that GPUs give their largest tiles. CPU drivers have tiles of
@@ -222,6 +263,31 @@ static void test_variants_agree(void **state) {
   free(oracle);
 }
 
+static void expect_types(filtra_device *device, filtra_dtype a_type, filtra_dtype b_type,
+                         filtra_dtype result, filtra_status status, const char *part) {
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_tensor *a = filtra_graph_input(g, "left", a_type, 2, (int64_t[]){4, 4});
+  filtra_tensor *b = filtra_graph_input(g, "right", b_type, 2, (int64_t[]){4, 4});
+  assert_null(filtra_matmul(g, a, b, &(filtra_matmul_options){.dtype = result}));
+  assert_fails(filtra_graph_compile(g), status, part);
+  filtra_graph_destroy(&g);
+}
+
+static void test_types(void **state) {
+  (void)state;
+  filtra_device *device = test_device();
+  expect_types(device, FILTRA_F32, FILTRA_F32, FILTRA_F16, FILTRA_ERROR_ARGUMENT,
+               "a left is F32, b right is F32, the result F16; both operands must have one type");
+  if (ft_caps_of(device)->storage16)
+    expect_types(device, FILTRA_F16, FILTRA_F32, FILTRA_F32, FILTRA_ERROR_ARGUMENT,
+                 "a left is F16, b right is F32, the result F32");
+  device = test_open_device("storage16=0");
+  expect_types(device, FILTRA_BF16, FILTRA_BF16, FILTRA_F32, FILTRA_ERROR_UNSUPPORTED,
+               "computing in BF16 needs 16-bit storage (storageBuffer16BitAccess)");
+  test_close_device(&device);
+}
+
 static void expect_error(int64_t k, bool transpose_b, bool token_major, const char *part) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -246,7 +312,7 @@ int main(void) {
       cmocka_unit_test(test_naive),       cmocka_unit_test(test_tiled),
       cmocka_unit_test(test_tiled_small), cmocka_unit_test(test_s64),
       cmocka_unit_test(test_default),     cmocka_unit_test(test_variants_agree),
-      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_types),       cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
