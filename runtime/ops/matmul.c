@@ -15,7 +15,9 @@ static filtra_tensor *upstream(filtra_graph *g, const struct matmul *s) {
   filtra_tensor *dc = ft_grad(g, s->c);
   const filtra_dtype dtype = filtra_tensor_dtype(s->a);
   if (filtra_tensor_dtype(dc) == dtype || !(s->a->requires_grad || s->b->requires_grad)) return dc;
-  filtra_tensor *narrow = ft_tensor_new(g, "matmul.dc", dtype, dc->ndim, dc->shape);
+  filtra_tensor *narrow = s->options.token_major
+                              ? ft_tensor_token_major(g, "matmul.dc", dtype, dc->shape)
+                              : ft_tensor_new(g, "matmul.dc", dtype, dc->ndim, dc->shape);
   ft_emit_cast(g, dc, narrow, false);
   return narrow;
 }
@@ -100,15 +102,11 @@ filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
                          "matmul: token_major needs 4 dimensions, a is %s %s", a->name,
                          ft_shape_text(a));
 
-  if (o->token_major && filtra_tensor_dtype(a) != FILTRA_F32)
-    return ft_graph_fail(g, FILTRA_ERROR_UNSUPPORTED, "matmul: token_major takes F32, a %s is %s",
-                         a->name, filtra_dtype_name(filtra_tensor_dtype(a)));
-
   int64_t shape[FILTRA_MAX_DIMS];
   memcpy(shape, a->shape, sizeof shape);
   shape[last - 1] = s.m;
   shape[last] = s.n;
-  s.c = o->token_major ? ft_tensor_token_major(g, "matmul", FILTRA_F32, shape)
+  s.c = o->token_major ? ft_tensor_token_major(g, "matmul", o->dtype, shape)
                        : ft_tensor_new(g, "matmul", o->dtype, a->ndim, shape);
   if (!s.c) return NULL;
   ft_emit_gemm(g, &(ft_gemm){.label = "matmul",

@@ -50,6 +50,8 @@ float rounded_element(float x) { return x; }
 
 #endif
 
+bool present_elements(Elements t) { return any(notEqual(uvec2(t), uvec2(0))); }
+
 // A tensor that has the kernel's type where it is `narrow`, and is F32 where it is not.
 const bool NARROW_ELEMENTS = ELEMENT_BYTES == 2;
 
@@ -77,5 +79,3 @@ void store_four(const bool narrow, F32 t, uint i, vec4 x) {
   else
     fours.v[i] = x;
 }
-
-bool present_elements(Elements t) { return any(notEqual(uvec2(t), uvec2(0))); }

@@ -149,12 +149,14 @@ static const struct product narrow_products[] = {
 static const struct product other_narrow_products[] = {
     {.m = 1, .n = 1, .k = 1},
     {.inner = 3, .m = 7, .n = 5, .k = 33, .transpose_b = true, .scale = -0.5f},
+    {MIXED, 2, 3, .m = 9, .n = 7, .k = 5},
     {.outer = 2, .inner = 3, .m = 20, .n = 18, .k = 32, .transpose_a = true},
     {.m = 6, .n = 9, .k = 4100, .transpose_a = true}, /* K in parts */
     {HEADS, 2, 3, .m = 9, .n = 9, .k = 7, .transpose_b = true, .scale = 0.25f},
     {HEADS, 2, 2, .m = 16, .n = 16, .k = 33, .transpose_a = true},
     {TWICE, .m = 13, .n = 13, .k = 21, .transpose_b = true},
     {.m = 131, .n = 33, .k = 512}, /* lines a multiple of 1 KiB apart: panels on CPU drivers */
+    {MIXED, 2, 3, .m = 9, .n = 7, .k = 5},
 };
 
 /* Each product has one type in one variant of the kernels and the other in the next. */
