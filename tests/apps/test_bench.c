@@ -104,7 +104,7 @@ static void check_names(const json_t *results) {
   json_array_foreach(results, i, a) {
     json_array_foreach(results, k, b) {
       bool same = i != k;
-      static const char *const KEYS[] = {"op", "case", "variant", "pass"};
+      static const char *const KEYS[] = {"op", "case", "variant", "precision", "pass"};
       for (size_t n = 0; n < FT_COUNT(KEYS); n++) {
         const json_t *x = json_object_get(a, KEYS[n]), *y = json_object_get(b, KEYS[n]);
         same = same && (x == y || json_equal(x, y));
@@ -133,6 +133,30 @@ static void test_ops(void **state) {
               number(find(results, "layer_norm", 0), "flops"));
   assert_true(number(find(results, "optimizer", 0), "parameters") > 0.0);
   assert_int_equal(json_array_size(json_object_get(root, "losses")), 0);
+  json_decref(root);
+}
+
+/* In 16 bits only what has them is measured; where the device has none, the reason stands there. */
+static void test_precision(void **state) {
+  (void)state;
+  enum { PRODUCTS = 9 };
+  json_t *root = bench("", "--ops gemm,layer_norm --precision bf16,fp16 --caps storage16=0");
+  const json_t *results = json_object_get(root, "results");
+  check_names(results);
+  assert_int_equal(json_array_size(results), 2 * PRODUCTS);
+  for (int i = 0; i < 2 * PRODUCTS; i++)
+    assert_non_null(strstr(text(find(results, "gemm", i), "error"),
+                           i / 3 % 2 ? "F16 needs 16-bit storage" : "BF16 needs 16-bit storage"));
+  json_decref(root);
+  if (!test_has_variant("storage16=1")) return;
+  root = bench("", "--ops gemm --precision bf16");
+  results = json_object_get(root, "results");
+  assert_int_equal(json_array_size(results), PRODUCTS);
+  for (int i = 0; i < PRODUCTS; i++) {
+    const json_t *entry = find(results, "gemm", i);
+    assert_string_equal(text(entry, "precision"), "bf16");
+    if (!json_object_get(entry, "error")) check_measured(entry, NULL);
+  }
   json_decref(root);
 }
 
@@ -195,6 +219,8 @@ static void test_misuse(void **state) {
                {"bench --mixers '' 2>&1", "no mixer \"\""},
                {"bench --ops gemm,nothing 2>&1", "no op \"nothing\""},
                {"bench --ops '' 2>&1", "no op \"\""},
+               {"bench --precision bf16,fp8 2>&1", "\"fp8\" is none of fp32, bf16 and fp16"},
+               {"bench --ops agf --precision bf16 2>&1", "gemm alone is measured in 16 bits"},
                {"bench --caps nothing=1 2>&1", "nothing"},
                {"bench more 2>&1", "\"more\""}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
@@ -250,9 +276,9 @@ static void test_interrupt(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ops),       cmocka_unit_test(test_mixer),
-      cmocka_unit_test(test_again),     cmocka_unit_test(test_misuse),
-      cmocka_unit_test(test_no_folder), cmocka_unit_test(test_failed_part),
-      cmocka_unit_test(test_interrupt)};
+      cmocka_unit_test(test_ops),         cmocka_unit_test(test_precision),
+      cmocka_unit_test(test_mixer),       cmocka_unit_test(test_again),
+      cmocka_unit_test(test_misuse),      cmocka_unit_test(test_no_folder),
+      cmocka_unit_test(test_failed_part), cmocka_unit_test(test_interrupt)};
   return cmocka_run_group_tests_name("apps/bench", tests, NULL, test_teardown);
 }

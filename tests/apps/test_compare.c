@@ -115,6 +115,19 @@ static void test_table(void **state) {
   assert_null(strstr(output, "Beware"));
 }
 
+/* A case in bf16 is none in fp32, which is what a file means that names no precision. */
+static void test_precisions(void **state) {
+  (void)state;
+  json_t *b = file_b();
+  json_t *narrow = json_deep_copy(result(b, 0));
+  json_object_set_new(result(b, 0), "precision", json_string("fp32"));
+  json_object_set_new(narrow, "precision", json_string("bf16"));
+  json_array_append_new(json_object_get(b, "results"), narrow);
+  compare(0, test_text("%s %s", write_a(), write_file(b)));
+  assert_printed("| square (tiled) | 4.00 ms | 2.00 ms | 2.00 × |\n");
+  assert_printed("| square (tiled, bf16) | not in this file | 2.00 ms | – |\n");
+}
+
 static json_t *compared(const char *arguments) {
   compare(0, test_text("%s --json", arguments));
   json_t *root = json_loads(output, 0, NULL);
@@ -523,13 +536,14 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_table),         cmocka_unit_test(test_agreement),
-      cmocka_unit_test(test_first_lacks),   cmocka_unit_test(test_warnings),
-      cmocka_unit_test(test_page),          cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_wrong),
-      cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_outputs),
-      cmocka_unit_test(test_true_files),    cmocka_unit_test(test_cut),
-      cmocka_unit_test(test_types),         cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_table),         cmocka_unit_test(test_precisions),
+      cmocka_unit_test(test_agreement),     cmocka_unit_test(test_first_lacks),
+      cmocka_unit_test(test_warnings),      cmocka_unit_test(test_page),
+      cmocka_unit_test(test_extremes),      cmocka_unit_test(test_hostile_names),
+      cmocka_unit_test(test_wrong),         cmocka_unit_test(test_bad_files),
+      cmocka_unit_test(test_outputs),       cmocka_unit_test(test_true_files),
+      cmocka_unit_test(test_cut),           cmocka_unit_test(test_types),
+      cmocka_unit_test(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -27,16 +27,22 @@ static void free_plan(bench_plan *plan) {
   free(plan->tasks);
 }
 
-/* Peaks first, between and last: the others are held against the highest. */
-static filtra_status make_plan(const bench *b, bench_plan *plan) {
+/* All that is measured in fp32 alone. */
+static void plan_others(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
-  bench_plan_peaks(plan, false);
-  if (command_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
   bench_plan_ops(a, plan);
   if (a->ops && a->mixers) bench_plan_peaks(plan, true);
   bench_plan_layers(b, plan);
   bench_plan_steps(a, plan);
   bench_plan_losses(a, plan);
+}
+
+/* Peaks first, between and last: the others are held against the highest. */
+static filtra_status make_plan(const bench *b, bench_plan *plan) {
+  const bench_arguments *a = b->arguments;
+  bench_plan_peaks(plan, false);
+  if (command_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
+  if (command_listed(a->precisions, "fp32")) plan_others(b, plan);
   bench_plan_peaks(plan, true);
   return plan->failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
 }
@@ -146,6 +152,8 @@ static void print_help(void) {
   printf("\n"
          "  --mixers LIST      only these mixers, or all. Where one of both is given, the other\n"
          "                     is left out\n"
+         "  --precision LIST   of matrix products, fp32 (default), bf16, fp16 or all; all else is\n"
+         "                     measured in fp32, if that is listed\n"
          "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
          "  --out FILE         write the result as JSON\n"
          "  --json             print it instead of the table\n"
@@ -158,9 +166,13 @@ static bool mixer_exists(const char *name) {
 }
 
 static const command_option OPTIONS[] = {
-    COMMAND_TEXT("ops", bench_arguments, ops),     COMMAND_TEXT("mixers", bench_arguments, mixers),
-    COMMAND_FLAG("quick", bench_arguments, quick), COMMAND_OUT(bench_arguments, out),
-    COMMAND_FLAG("json", bench_arguments, json),   COMMAND_FLAG("ranks", bench_arguments, ranks),
+    COMMAND_TEXT("ops", bench_arguments, ops),
+    COMMAND_TEXT("mixers", bench_arguments, mixers),
+    COMMAND_TEXT("precision", bench_arguments, precisions),
+    COMMAND_FLAG("quick", bench_arguments, quick),
+    COMMAND_OUT(bench_arguments, out),
+    COMMAND_FLAG("json", bench_arguments, json),
+    COMMAND_FLAG("ranks", bench_arguments, ranks),
 };
 
 int run_bench(int argc, char **argv) {
@@ -173,9 +185,15 @@ int run_bench(int argc, char **argv) {
     return command_misused(argv[0], "--ops: there is no op \"%s\"", unknown);
   if (!command_all_known(a.mixers, mixer_exists, unknown))
     return command_misused(argv[0], "--mixers: there is no mixer \"%s\"", unknown);
-  if (a.ranks && (a.ops || a.mixers || a.quick || a.out))
+  if (!command_all_known(a.precisions, bench_precision_exists, unknown))
+    return command_misused(argv[0], "--precision: \"%s\" is none of fp32, bf16 and fp16", unknown);
+  if (a.ranks && (a.ops || a.mixers || a.precisions || a.quick || a.out))
     return command_misused(argv[0], "--ranks goes with --json alone");
   if (a.ranks) return bench_ranks(a.json);
   if (!a.ops && !a.mixers) a.ops = a.mixers = "all";
+  if (!a.precisions) a.precisions = "fp32";
+  if (!command_listed(a.precisions, "fp32") && !command_listed(a.ops, "gemm"))
+    return command_misused(argv[0], "--precision %s: of the ops, gemm alone is measured in 16 bits",
+                           a.precisions);
   return run_tasks(&a);
 }

@@ -13,7 +13,7 @@
 
 typedef struct bench_arguments {
   filtra_device_options device;
-  const char *ops, *mixers, *out; /* lists; NULL: none of them */
+  const char *ops, *mixers, *precisions, *out; /* lists; NULL: none of them */
   bool quick, json, ranks;
 } bench_arguments;
 
@@ -52,8 +52,10 @@ void bench_plan_add(bench_plan *plan, const bench_task *task);
 /** Multiply-adds, copies, an empty dispatch; `again`: the first two once more, since what disturbs
  * a moment shall not decide (peaks.c). */
 void bench_plan_peaks(bench_plan *plan, bool again);
-/** Matrix products in each kernel variant (gemm.c). */
+/** Matrix products in each kernel variant and precision (gemm.c). */
 void bench_plan_gemm(const bench_arguments *a, bench_plan *plan);
+/** Whether there is a precision of that name. */
+bool bench_precision_exists(const char *name);
 /** The other ops (ops.c). */
 void bench_plan_ops(const bench_arguments *a, bench_plan *plan);
 /** One layer of each mixer at growing lengths (layers.c). */
@@ -121,7 +123,10 @@ typedef struct bench_graph {
 /** An operand with the content of `words`; NULL: zeros. */
 filtra_tensor *bench_operand(bench_graph *g, const char *name, filtra_dtype dtype, int ndim,
                              const int64_t *shape, const void *words);
-/** One of numbers between -0.5 and 0.5, the same ones each time, plus `offset`. */
+/** One of numbers between -0.5 and 0.5, the same ones each time, of a type of floats. */
+filtra_tensor *bench_floats(bench_graph *g, const char *name, filtra_dtype dtype, int ndim,
+                            const int64_t *shape);
+/** The same in F32, plus `offset`. */
 filtra_tensor *bench_numbers(bench_graph *g, const char *name, float offset, int ndim,
                              const int64_t *shape);
 /** One of whole numbers from 0 to below `bound`. */

@@ -3,7 +3,10 @@
 
 #include "base/memory.h"
 
+#include "common/options.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct gemm_case {
   const char *name;
@@ -29,13 +32,32 @@ static const gemm_case QUICK_CASES[] = {
 /* By the caps override's value. */
 static const char *const VARIANTS[] = {"naive", "tiled", "s64"};
 
+static const struct {
+  const char *name;
+  filtra_dtype dtype; /* of operands and result */
+} PRECISIONS[] = {{"fp32", FILTRA_F32}, {"bf16", FILTRA_BF16}, {"fp16", FILTRA_F16}};
+
+bool bench_precision_exists(const char *name) {
+  for (size_t i = 0; i < FT_COUNT(PRECISIONS); i++)
+    if (!strcmp(PRECISIONS[i].name, name)) return true;
+  return false;
+}
+
+/* What a task's `number` stands for. */
+typedef struct product {
+  const gemm_case *shape;
+  filtra_dtype dtype;
+} product;
+
 static filtra_tensor *build(bench_graph *g, const void *what) {
-  const gemm_case *c = what;
+  const product *p = what;
+  const gemm_case *c = p->shape;
   const int64_t a[] = {c->batch, c->transpose_a ? c->k : c->m, c->transpose_a ? c->m : c->k};
   const int64_t b[] = {c->batch, c->transpose_b ? c->n : c->k, c->transpose_b ? c->k : c->n};
   return filtra_matmul(
-      g->graph, bench_numbers(g, "a", 0.0f, 3, a), bench_numbers(g, "b", 0.0f, 3, b),
-      &(filtra_matmul_options){.transpose_a = c->transpose_a, .transpose_b = c->transpose_b});
+      g->graph, bench_floats(g, "a", p->dtype, 3, a), bench_floats(g, "b", p->dtype, 3, b),
+      &(filtra_matmul_options){
+          .transpose_a = c->transpose_a, .transpose_b = c->transpose_b, .dtype = p->dtype});
 }
 
 /* A device handle of its own, on which the caps override forces the variant. */
@@ -53,29 +75,33 @@ static filtra_status open_variant(const bench_arguments *a, const char *variant,
 
 static filtra_status run_product(bench *b, const bench_task *task) {
   const gemm_case *cases = b->arguments->quick ? QUICK_CASES : CASES;
+  const int64_t count = (int64_t)FT_COUNT(PRECISIONS);
+  const product p = {&cases[task->number / count], PRECISIONS[task->number % count].dtype};
   filtra_device *device;
   FT_TRY(open_variant(b->arguments, task->what, &device));
-  filtra_status status = bench_op(b, device, task->entry, build, &cases[task->number], false);
+  filtra_status status = bench_op(b, device, task->entry, build, &p, false);
   filtra_device_close(&device);
   return status;
 }
 
-static json_t *entry(const gemm_case *c, const char *variant) {
-  return json_pack("{ss ss ss ss sI sI sI sI sb sb}", "op", "gemm", "case", c->name, "variant",
-                   variant, "pass", "forward", "batch", (json_int_t)c->batch, "m", (json_int_t)c->m,
-                   "n", (json_int_t)c->n, "k", (json_int_t)c->k, "transpose_a", c->transpose_a,
-                   "transpose_b", c->transpose_b);
+static json_t *entry(const gemm_case *c, const char *variant, const char *precision) {
+  return json_pack("{ss ss ss ss ss sI sI sI sI sb sb}", "op", "gemm", "case", c->name, "variant",
+                   variant, "precision", precision, "pass", "forward", "batch",
+                   (json_int_t)c->batch, "m", (json_int_t)c->m, "n", (json_int_t)c->n, "k",
+                   (json_int_t)c->k, "transpose_a", c->transpose_a, "transpose_b", c->transpose_b);
 }
 
 void bench_plan_gemm(const bench_arguments *a, bench_plan *plan) {
   const gemm_case *cases = a->quick ? QUICK_CASES : CASES;
   size_t count = a->quick ? FT_COUNT(QUICK_CASES) : FT_COUNT(CASES);
   for (size_t v = 0; v < FT_COUNT(VARIANTS); v++)
-    for (size_t i = 0; i < count; i++)
-      bench_plan_add(plan, &(bench_task){.entry = entry(&cases[i], VARIANTS[v]),
-                                         .part = BENCH_RESULT,
-                                         .run = run_product,
-                                         .what = VARIANTS[v],
-                                         .number = (int64_t)i,
-                                         .weight = 0.5});
+    for (size_t t = 0; t < FT_COUNT(PRECISIONS); t++)
+      for (size_t i = 0; i < count && command_listed(a->precisions, PRECISIONS[t].name); i++)
+        bench_plan_add(plan,
+                       &(bench_task){.entry = entry(&cases[i], VARIANTS[v], PRECISIONS[t].name),
+                                     .part = BENCH_RESULT,
+                                     .run = run_product,
+                                     .what = VARIANTS[v],
+                                     .number = (int64_t)(i * FT_COUNT(PRECISIONS) + t),
+                                     .weight = 0.5});
 }

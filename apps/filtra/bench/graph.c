@@ -26,7 +26,7 @@ static ft_buffer *add_buffer(bench_graph *g, const char *name, uint64_t bytes) {
 
 filtra_tensor *bench_operand(bench_graph *g, const char *name, filtra_dtype dtype, int ndim,
                              const int64_t *shape, const void *words) {
-  uint64_t bytes = (uint64_t)elements(ndim, shape) * sizeof(uint32_t);
+  uint64_t bytes = ft_dtype_extent(dtype, elements(ndim, shape));
   ft_buffer *buffer = add_buffer(g, name, bytes);
   if (!buffer) return NULL;
   filtra_status status = words ? ft_upload(g->device, buffer, 0, words, bytes)
@@ -40,17 +40,27 @@ static uint32_t scatter(int64_t i) {
   return (uint32_t)i * 2654435761u >> 8;
 }
 
-filtra_tensor *bench_numbers(bench_graph *g, const char *name, float offset, int ndim,
-                             const int64_t *shape) {
+static filtra_tensor *numbers(bench_graph *g, const char *name, filtra_dtype dtype, float offset,
+                              int ndim, const int64_t *shape) {
   int64_t count = elements(ndim, shape);
-  float *values = ft_calloc((size_t)count, sizeof *values);
+  void *values = ft_calloc(1, ft_dtype_extent(dtype, count));
   if (!values) return ft_graph_fail(g->graph, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   for (int64_t i = 0; i < count; i++)
-    values[i] = offset + (float)(scatter(i) & 1023) / 1024.0f - 0.5f;
-  filtra_tensor *t = bench_operand(g, name, FILTRA_F32, ndim, shape, values);
+    ft_element_set(dtype, values, (size_t)i, offset + (float)(scatter(i) & 1023) / 1024.0f - 0.5f);
+  filtra_tensor *t = bench_operand(g, name, dtype, ndim, shape, values);
   if (t) t->requires_grad = g->backward;
   free(values);
   return t;
+}
+
+filtra_tensor *bench_floats(bench_graph *g, const char *name, filtra_dtype dtype, int ndim,
+                            const int64_t *shape) {
+  return numbers(g, name, dtype, 0.0f, ndim, shape);
+}
+
+filtra_tensor *bench_numbers(bench_graph *g, const char *name, float offset, int ndim,
+                             const int64_t *shape) {
+  return numbers(g, name, FILTRA_F32, offset, ndim, shape);
 }
 
 filtra_tensor *bench_integers(bench_graph *g, const char *name, int64_t bound, int ndim,

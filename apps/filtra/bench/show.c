@@ -86,13 +86,14 @@ static void show_scaling(const json_t *e) {
          number(e, "time_exponent"), number(e, "memory_exponent"));
 }
 
-/* "case, variant, +grad" within the column. */
+/* "case, variant, bf16, +grad" within the column. */
 static void label_of(const json_t *e, char label[128]) {
-  const char *variant = text(e, "variant");
+  const char *variant = text(e, "variant"), *precision = text(e, "precision");
+  if (!strcmp(precision, "fp32")) precision = "";
   bool gradients =
       !strcmp(text(e, "pass"), "forward+backward") && strcmp(text(e, "op"), "train_step");
-  snprintf(label, 128, "%s%s%s%s", text(e, "case"), *variant ? ", " : "", variant,
-           gradients ? ", +grad" : "");
+  snprintf(label, 128, "%s%s%s%s%s%s", text(e, "case"), *variant ? ", " : "", variant,
+           *precision ? ", " : "", precision, gradients ? ", +grad" : "");
 }
 
 static void show_result(const json_t *e) {

@@ -13,9 +13,10 @@ enum { COMPARE_MOST_FILES = 8 }; /* as many as charts have colours */
  * nothing. */
 typedef struct compare_entry {
   const char *op, *name, *variant, *pass, *mixer;
-  const char *error; /* why it was not measured; "": it was */
-  char *shape;       /* "batch 4, length 1024": all whole numbers that describe the case; owned */
-  uint64_t hash;     /* of all that tells cases apart */
+  const char *precision; /* "" for fp32, as files of older versions have it */
+  const char *error;     /* why it was not measured; "": it was */
+  char *shape;   /* "batch 4, length 1024": all whole numbers that describe the case; owned */
+  uint64_t hash; /* of all that tells cases apart */
   double best, median, worst;          /* seconds */
   double flops, bytes, gflops, gbytes; /* of one run; per second */
   double fraction;                     /* of what the peaks would allow */
@@ -54,7 +55,7 @@ typedef struct compare_machine {
 typedef struct compare_row {
   const compare_entry *cells[COMPARE_MOST_FILES];
   const compare_entry *any; /* the first there is */
-  char *name;               /* for people, unlike all others of its op, variant and pass; owned */
+  char *name; /* for people, unlike all others of its op, variant, precision and pass; owned */
 } compare_row;
 
 /** How a file's losses differ from those of the file that is compared with. */
@@ -113,7 +114,7 @@ enum { COMPARE_TEXT = 1200 };
 
 /** The name of the i-th thing that is told of a machine, and what it is; NULL: no more. */
 const char *compare_property(size_t i, const compare_machine *m, char out[COMPARE_TEXT]);
-/** "tiled, forward"; "" where a case has neither variant nor pass. */
+/** "tiled, bf16, forward"; "" where a case has no variant or pass and is in fp32. */
 const char *compare_kind(const compare_entry *e, char out[COMPARE_TEXT]);
 /** "1.25 ×". */
 const char *compare_speed_text(double speed, char out[COMPARE_TEXT]);

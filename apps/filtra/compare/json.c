@@ -40,9 +40,10 @@ static json_t *cases(const comparison *c) {
     for (size_t k = 0; k < c->machine_count; k++)
       json_array_append_new(cells, cell(row, k));
     json_array_append_new(list,
-                          json_pack("{ss ss ss ss ss so}", "op", row->any->op, "case", row->name,
-                                    "variant", row->any->variant, "pass", row->any->pass, "shape",
-                                    row->any->shape, "machines", cells));
+                          json_pack("{ss ss ss ss ss ss so}", "op", row->any->op, "case", row->name,
+                                    "variant", row->any->variant, "precision",
+                                    *row->any->precision ? row->any->precision : "fp32", "pass",
+                                    row->any->pass, "shape", row->any->shape, "machines", cells));
   }
   return list;
 }

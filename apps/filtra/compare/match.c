@@ -73,7 +73,7 @@ size_t compare_op_first(const comparison *c, const char *op) {
 
 static bool is_same_family(const compare_entry *a, const compare_entry *b) {
   return !strcmp(a->op, b->op) && !strcmp(a->mixer, b->mixer) && !strcmp(a->variant, b->variant) &&
-         !strcmp(a->pass, b->pass);
+         !strcmp(a->precision, b->precision) && !strcmp(a->pass, b->pass);
 }
 
 /* Where a case that is new belongs: among its family, by length if they have one; else behind the

@@ -124,7 +124,7 @@ static void write_head(FILE *to, const comparison *c, const columns *shown) {
   fprintf(to,
           "<thead><tr><th>Case</th>%s%s<th>Median</th><th>Best</th><th>Worst</th>%s<th>GFLOP/s"
           "</th><th>GB/s</th><th>Of roofline</th><th>Memory</th>%s</tr></thead>\n<tbody>\n",
-          shown->kind ? "<th class=\"text\">Variant, pass</th>" : "",
+          shown->kind ? "<th class=\"text\">Variant, precision, pass</th>" : "",
           c->machine_count > 1 ? "<th class=\"text\">Machine</th>" : "",
           shown->tokens ? "<th>Tokens/s</th>" : "", shown->speed ? "<th>Over A</th>" : "");
 }
@@ -180,9 +180,10 @@ static void write_row(FILE *to, const comparison *c, const compare_row *row, con
 void compare_page_table(FILE *to, const comparison *c, size_t first, size_t end) {
   columns shown = {.tokens = by_tokens(c->rows[first].any), .speed = c->machine_count > 1};
   size_t failed = 0, missing = 0;
+  char kind[COMPARE_TEXT];
   for (size_t i = first; i < end; i++) {
     const compare_row *row = &c->rows[i];
-    shown.kind = shown.kind || *row->any->variant || *row->any->pass;
+    shown.kind = shown.kind || *compare_kind(row->any, kind);
     for (size_t k = 0; k < c->machine_count; k++) {
       missing += !row->cells[k];
       failed += row->cells[k] && !compare_measured(row->cells[k]);

@@ -139,8 +139,8 @@ static filtra_status describe_shape(const json_t *object, bool layer, char **out
 
 /* FNV-1a over all texts with their ends. */
 static uint64_t hash_of(const compare_entry *e) {
-  const char *const texts[] = {e->op,   is_layer(e) ? "" : e->name, e->variant, e->pass, e->mixer,
-                               e->shape};
+  const char *const texts[] = {
+      e->op, is_layer(e) ? "" : e->name, e->variant, e->pass, e->mixer, e->shape, e->precision};
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < FT_COUNT(texts); i++)
     for (const char *at = texts[i];; at++) {
@@ -167,6 +167,7 @@ static const field ENTRY_FIELDS[] = {
     {"op", offsetof(compare_entry, op), FIELD_TEXT, true},
     {"case", offsetof(compare_entry, name), FIELD_TEXT, true},
     {"variant", offsetof(compare_entry, variant), FIELD_TEXT, false},
+    {"precision", offsetof(compare_entry, precision), FIELD_TEXT, false},
     {"pass", offsetof(compare_entry, pass), FIELD_TEXT, false},
     {"mixer", offsetof(compare_entry, mixer), FIELD_TEXT, false},
     {"error", offsetof(compare_entry, error), FIELD_TEXT, false},
@@ -191,6 +192,7 @@ static filtra_status read_entry(const json_t *object, const char *where, compare
     return ft_fail(FILTRA_ERROR_INPUT, "%s must be an object, not %s", where, type_name(object));
   FT_TRY(read_fields(object, ENTRY_FIELDS, FT_COUNT(ENTRY_FIELDS), where, e));
   FT_TRY(describe_shape(object, is_layer(e), &e->shape));
+  if (!strcmp(e->precision, "fp32")) e->precision = "";
   e->sequences = is_layer(e) && e->batch > 0.0 ? e->batch : 1.0;
   e->hash = hash_of(e);
   return check_times(e, where);

@@ -119,8 +119,13 @@ const char *compare_property(size_t i, const compare_machine *m, char out[COMPAR
 /* ---- cases ---- */
 
 const char *compare_kind(const compare_entry *e, char out[COMPARE_TEXT]) {
-  snprintf(out, COMPARE_TEXT, "%.500s%s%.500s", e->variant, *e->variant && *e->pass ? ", " : "",
-           e->pass);
+  const char *const parts[] = {e->variant, e->precision, e->pass};
+  int used = 0;
+  *out = '\0';
+  for (size_t i = 0; i < FT_COUNT(parts); i++)
+    if (*parts[i])
+      used += snprintf(out + used, (size_t)(COMPARE_TEXT - used), "%s%.380s", used ? ", " : "",
+                       parts[i]);
   return out;
 }
 

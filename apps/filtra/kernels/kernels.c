@@ -165,6 +165,32 @@ static filtra_status ask_for_ops(survey *s) {
   return status;
 }
 
+/* Products of 16-bit operands, of sizes that take large tiles and small ones, with results of both
+ * types. */
+static filtra_status ask_for_products(survey *s, filtra_dtype type) {
+  static const int64_t shapes[][3] = {{16, 1024, 512}, {3, 77, 30}}; /* batch, tokens, width */
+  filtra_tensor *y[3 * FT_COUNT(shapes)];
+  size_t count = 0;
+  filtra_graph *g = NULL;
+  FT_TRY(filtra_graph_create(s->device, &(filtra_graph_options){.slots = 1, .training = true}, &g));
+  for (size_t i = 0; i < FT_COUNT(shapes); i++) {
+    const int64_t *shape = shapes[i], width = shape[2], square[] = {width, width};
+    filtra_tensor *x = filtra_cast(g, numbers(g, 3, shape), type);
+    filtra_tensor *w = filtra_cast(g, numbers(g, 2, square), type), *b = numbers(g, 1, &width);
+    y[count++] =
+        filtra_linear(g, x, w, b,
+                      &(filtra_linear_options){
+                          .activation = FILTRA_ACTIVATION_GELU, .dropout = 0.1f, .dtype = type});
+    y[count++] = filtra_linear(
+        g, x, w, b, &(filtra_linear_options){.dropout = 0.1f, .residual = numbers(g, 3, shape)});
+    y[count++] = filtra_matmul(g, x, x, &(filtra_matmul_options){.transpose_b = true});
+  }
+  filtra_status status = filtra_graph_backward(g, count, y, NULL);
+  if (!status) status = filtra_graph_compile(g);
+  filtra_graph_destroy(&g);
+  return status;
+}
+
 static filtra_status ask_for_all(survey *s) {
   for (size_t m = 0; m < filtra_mixer_count(); m++)
     for (size_t i = 0; i < FT_COUNT(MODELS); i++) {
@@ -172,6 +198,10 @@ static filtra_status ask_for_all(survey *s) {
       if (status)
         return ft_fail_context(status, "model %zu with mixer %s", i, ft_mixer_at(m)->name);
     }
+  if (ft_caps_of(s->device)->storage16) {
+    FT_TRY(ask_for_products(s, FILTRA_F16));
+    FT_TRY(ask_for_products(s, FILTRA_BF16));
+  }
   return ask_for_ops(s);
 }
 
