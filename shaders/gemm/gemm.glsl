@@ -4,16 +4,16 @@
 //
 // One stride of A and of B is 1: element (m,k) of A lies at m*lda + k, or at k*lda + m when
 // TRANSPOSED_A; (k,n) of B at k*ldb + n, or at n*ldb + k when TRANSPOSED_B; (m,n) of C at
-// m*ldc + n. A and B have the kernel's element type, C and z that or F32, all else F32. A batch entry is a pair (outer, inner) with a stride each. K may be split in parts,
-// whose sums go to dense slices of C, [part, batch, m, n]. Indices fit in 31 bits (checked on the
-// host).
+// m*ldc + n. A and B have the kernel's element type, C and z that or F32, all else F32. A batch
+// entry is a pair (outer, inner) with a stride each. K may be split in parts, whose sums go to dense
+// slices of C, [part, batch, m, n]. Indices fit in 31 bits (checked on the host).
 #include "common/elements.glsl"
 #include "common/activation.glsl"
 #include "common/philox.glsl"
 
 // Bits of SHAPE and EPILOGUE, as in runtime/ops/gemm.c.
 const uint TRANSPOSED_A = 1, TRANSPOSED_B = 2;
-// Rows can be read in aligned groups of 2 (s64) or 4 (tiled) elements that end inside the row; of
+// Rows can be read in aligned groups of 2 (s64), 4 (tiled) or 8 (matrix) elements that end inside the row; of
 // C: columns, and in z and the residual as well.
 const uint WIDE_A = 4, WIDE_B = 8, WIDE_C = 16;
 const uint BATCHED = 32; // several batch entries or parts of K
