@@ -25,6 +25,7 @@ static const command commands[] = {
     {"compare", "lay devices side by side, for speed and for agreement", run_compare},
     {"report", "make one table of runs, with learning curves", run_report},
     {"predict", "predict classes or values of texts", run_predict},
+    {"convert", "write a model with weights of another type", run_convert},
     {"generate", "go on with a text by a language model", run_generate},
     {"analyze", "show what a run's mixers do to their tokens", run_analyze},
     {"bench", "time kernels on the device", run_bench},

@@ -44,6 +44,19 @@ typedef enum filtra_pooling {
                               max_length * width numbers (Zerveas et al. 2021) */
 } filtra_pooling;
 
+/** What products and attention multiply, and what the forward pass keeps for the backward one.
+ * Sums, softmax, norms, the residual stream, parameters, their gradients and the optimizer's moments
+ * are F32 in all of them (Micikevicius et al. 2018); docs/precision.md says what is rounded where.
+ * With 16 bits, devices need 16-bit storage: UNSUPPORTED elsewhere. */
+typedef enum filtra_precision {
+  FILTRA_PRECISION_FP32 = 0,
+  FILTRA_PRECISION_BF16, /**< 8 bits of mantissa, the range of F32 */
+  FILTRA_PRECISION_FP16  /**< 11 bits of mantissa, up to 65504; gradients are scaled in training */
+} filtra_precision;
+
+/** "fp32" and so on; "unknown" for a number that is no precision. Thread-safe. */
+FILTRA_API const char *filtra_precision_name(filtra_precision precision);
+
 /** What to build. Zero means the default given with each field. */
 typedef struct filtra_model_config {
   /** A mixer's name ("softmax", "gfsa", "plaplacian", "agf", "synvolution", "kernelution",
@@ -85,8 +98,9 @@ typedef struct filtra_model_config {
   float embedding_init;
   /** Regression: the head gives (value - target_mean) / target_scale; scale 0: 1. Else 0, 0. */
   float target_mean, target_scale;
-  uint64_t seed;         /**< of the initial values */
-  uint64_t reserved[16]; /**< 0 */
+  uint64_t seed; /**< of the initial values */
+  filtra_precision precision;
+  uint64_t reserved[15]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT naming the field and its
@@ -104,8 +118,20 @@ FILTRA_API filtra_status filtra_model_load_memory(filtra_device *device, const v
 /** Frees everything; sets *model to NULL. */
 FILTRA_API void filtra_model_destroy(filtra_model **model);
 
+/** Has the model compute in another precision from now on; its weights stay, as F32 again where they
+ * were there in 16 bits alone, which models are that were loaded from a file of 16-bit weights
+ * (filtra_model_convert) and cannot be trained. Fails with ARGUMENT once a trainer was made, and
+ * leaves the model as it was. */
+FILTRA_API filtra_status filtra_model_set_precision(filtra_model *model,
+                                                    filtra_precision precision);
+
 /** Writes weights and configuration atomically: either the old file or the whole new one. */
 FILTRA_API filtra_status filtra_model_save(filtra_model *model, const char *path);
+
+/** Writes the model file `from` once more as `to`, atomically, its weights as F32, F16 or BF16,
+ * rounded to nearest, and its precision fp32, fp16 or bf16. Needs no device. Fails with NONFINITE,
+ * naming the tensor, for a number beyond the new type's range. Thread-safe. */
+FILTRA_API filtra_status filtra_model_convert(const char *from, const char *to, filtra_dtype dtype);
 
 /** The same content in memory; caller frees with filtra_memory_free. */
 FILTRA_API filtra_status filtra_model_save_memory(filtra_model *model, void **bytes, size_t *size);

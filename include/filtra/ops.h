@@ -61,7 +61,9 @@ typedef struct filtra_linear_options {
 } filtra_linear_options;
 
 /** residual + dropout(activation(x W^T + b)) in one kernel: x [.., in] dense, w [out, in],
- * b [out] or NULL -> [.., out]. */
+ * b [out] F32 or NULL -> [.., out]. x and w may be F16 or BF16, one of them or both of one type:
+ * where one is F32 it is rounded to the other's type first, and its gradient is F32. fp32
+ * accumulation. */
 FILTRA_API filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w,
                                         filtra_tensor *b, const filtra_linear_options *options);
 

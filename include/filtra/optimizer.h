@@ -75,16 +75,23 @@ typedef struct filtra_optimizer_options {
   uint64_t warmup_steps;                /**< linear from 0 (one-cycle: from lr/25) */
   const filtra_parameter_group *groups; /**< copied; NULL: none */
   size_t group_count;
-  uint64_t reserved[8]; /**< zero; later versions' fields */
+  /** For graphs that compute in F16: what filtra_optimizer_loss_scale gives at first, a power of two
+   * up to 2^40. 0: gradients are not scaled. */
+  float loss_scale;
+  /** Steps without an overflow after which it doubles, up to 2^24; 0: 2000. */
+  uint32_t loss_scale_window;
+  uint64_t reserved[7]; /**< zero; later versions' fields */
 } filtra_optimizer_options;
 
 /** What a step came to. */
 typedef struct filtra_optimizer_result {
   uint64_t step;       /**< counts from 1; 0: none is finished yet */
   float loss;          /**< of the watched graphs, scaled and added as their gradients were */
-  float gradient_norm; /**< before clipping */
+  float gradient_norm; /**< before clipping; 0 in a step that was skipped */
   float learning_rate; /**< without groups' scales */
-  uint64_t reserved[4];
+  float loss_scale;    /**< of the step; 0 without one */
+  uint64_t skipped, skipped_step; /**< steps that overflowed so far, and the last of them */
+  uint64_t reserved[1];
 } filtra_optimizer_result;
 
 /** An optimizer over committed parameters; makes them trainable if they are not yet. Fails with
@@ -100,6 +107,12 @@ FILTRA_API void filtra_optimizer_destroy(filtra_optimizer **optimizer);
  */
 FILTRA_API filtra_status filtra_optimizer_watch(filtra_optimizer *optimizer, filtra_graph *g,
                                                 filtra_tensor *loss);
+
+/** The present loss scale [1], to be handed to filtra_graph_backward as the loss's upstream: so all
+ * gradients are that many times larger, and small ones do not vanish in F16. An update divides by
+ * it. Where gradients overflow, that step is skipped and the scale is halved; below 2^-14 it fails
+ * with NONFINITE. NULL without a loss scale. */
+FILTRA_API filtra_tensor *filtra_optimizer_loss_scale(filtra_optimizer *optimizer, filtra_graph *g);
 
 /** Submits: adds `scale` times the gradients (and loss) of the last run to what the next step
  * takes. Takes memory for the sums on first use. Returns while the device works. */

@@ -32,7 +32,8 @@ typedef struct filtra_predictor_options {
    * batch_size, so that no request has to wait for it. NULL: as they are needed. */
   const uint32_t *lengths;
   size_t length_count;
-  uint64_t reserved[8]; /**< 0 */
+  const filtra_precision *precision; /**< to compute in; NULL: what the model says */
+  uint64_t reserved[7];              /**< 0 */
 } filtra_predictor_options;
 
 typedef struct filtra_predictor_info {

@@ -52,9 +52,12 @@ typedef struct filtra_train_options {
    * clipping and dropout are the whole batch's; weights are the same on all ranks, bit for bit.
    * Lives longer than the trainer. NULL, or of size 1: alone. */
   const filtra_transport *transport;
-  float share;           /**< of this rank, beside the others'; 0: 1; or FILTRA_SHARE_AUTO */
-  float deadline;        /**< seconds that a rank waits for another; 0: 300 */
-  uint64_t reserved[11]; /**< 0 */
+  float share;    /**< of this rank, beside the others'; 0: 1; or FILTRA_SHARE_AUTO */
+  float deadline; /**< seconds that a rank waits for another; 0: 300 */
+  /** Of a model in fp16, as in filtra_optimizer_options; 0: 65536. */
+  float loss_scale;
+  uint32_t loss_scale_window; /**< 0: 2000 */
+  uint64_t reserved[10];      /**< 0 */
 } filtra_train_options;
 
 /** As a rank's share: before the first step all ranks measure a forward and backward pass of their
@@ -67,12 +70,16 @@ typedef struct filtra_step_metrics {
   float loss;           /**< as filtra_model_evaluate's, but smoothed and with auxiliary losses */
   float accuracy;       /**< fraction of samples, or of predicted tokens; 0 in regression */
   float absolute_error; /**< mean, in regression, in the values' own units; else 0 */
-  float gradient_norm;  /**< before clipping */
+  float gradient_norm;  /**< before clipping; 0 in a step that was skipped */
   float learning_rate;
   /** Of several ranks: what this one spent in messages, waiting for others included, and how much
    * of that while its device was still at the backward pass. Alone 0. */
   float exchange_seconds, hidden_seconds;
-  uint64_t reserved[7]; /**< 0 */
+  /** In fp16: what the step's gradients were scaled by, how many steps have overflowed and so were
+   * skipped since training began, and the last of them. Else 0. */
+  float loss_scale;
+  uint64_t skipped, skipped_step;
+  uint64_t reserved[4]; /**< 0 */
 } filtra_step_metrics;
 
 FILTRA_API filtra_status filtra_trainer_create(filtra_model *model,
@@ -202,9 +209,10 @@ FILTRA_API filtra_status filtra_evaluate(filtra_model *model, const filtra_datas
                                          filtra_split split, uint32_t batch_size,
                                          filtra_evaluation *result);
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data, or of the data
- * at `data` when not NULL. */
+ * at `data` when not NULL; computes in `precision`, or where that is NULL in the model's. */
 FILTRA_API filtra_status filtra_run_evaluate(filtra_device *device, const char *folder,
                                              const char *split, const char *data,
+                                             const filtra_precision *precision,
                                              filtra_evaluation *result);
 
 #ifdef __cplusplus

@@ -179,6 +179,9 @@ const char *ft_kernel_name(const filtra_device *dev, const char *name);
  * kernel.
  */
 const char *ft_kernel_typed(const filtra_device *dev, const char *name, filtra_dtype dtype);
+/** "NAME.f16.VARIANT" for F16, "NAME.VARIANT" for F32; a VARIANT of "" adds nothing. NULL where the
+ * build has no such kernel. */
+const char *ft_kernel_variant(const char *name, filtra_dtype dtype, const char *variant);
 /** The application's module of that name and content: copied when it is new, and refused when it is
  * no SPIR-V, has no compute entry point "main", has descriptors, or asks for what the device cannot
  * do (gpu/module.c). */

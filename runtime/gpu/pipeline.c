@@ -6,20 +6,30 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- kernels ---- */
 
-static const ft_kernel_source *find_source(const char *name, const char *suffix) {
-  size_t length = strlen(name);
+static const ft_kernel_source *find_source(const char *name) {
   for (const ft_kernel_source *s = ft_kernel_sources; s->name; s++)
-    if (!strncmp(s->name, name, length) && !strcmp(s->name + length, suffix)) return s;
+    if (!strcmp(s->name, name)) return s;
   return NULL;
 }
 
 bool ft_kernel_exists(const char *name) {
-  return find_source(name, "") != NULL;
+  return find_source(name) != NULL;
+}
+
+const char *ft_kernel_variant(const char *name, filtra_dtype dtype, const char *variant) {
+  static const char *const types[] = {
+      [FILTRA_F32] = "", [FILTRA_I32] = "", [FILTRA_F16] = ".f16", [FILTRA_BF16] = ".bf16"};
+  char whole[96];
+  if ((size_t)dtype >= FT_COUNT(types)) return NULL;
+  snprintf(whole, sizeof whole, "%s%s%s%s", name, types[dtype], *variant ? "." : "", variant);
+  const ft_kernel_source *found = find_source(whole);
+  return found ? found->name : NULL;
 }
 
 const char *ft_kernel_name(const filtra_device *dev, const char *name) {
@@ -28,18 +38,8 @@ const char *ft_kernel_name(const filtra_device *dev, const char *name) {
 }
 
 const char *ft_kernel_typed(const filtra_device *dev, const char *name, filtra_dtype dtype) {
-  static const char *const suffixes[][2] = {
-      [FILTRA_F32] = {"", ".nosub"},
-      [FILTRA_I32] = {"", ".nosub"},
-      [FILTRA_F16] = {".f16", ".f16.nosub"},
-      [FILTRA_BF16] = {".bf16", ".bf16.nosub"},
-  };
-  if ((size_t)dtype >= FT_COUNT(suffixes)) return NULL;
-  const ft_kernel_source *plain = find_source(name, suffixes[dtype][0]);
-  const ft_kernel_source *without =
-      dev->caps.subgroup ? NULL : find_source(name, suffixes[dtype][1]);
-  const ft_kernel_source *found = without ? without : plain;
-  return found ? found->name : NULL;
+  const char *without = dev->caps.subgroup ? NULL : ft_kernel_variant(name, dtype, "nosub");
+  return without ? without : ft_kernel_variant(name, dtype, "");
 }
 
 /* ---- the store ---- */
@@ -152,7 +152,7 @@ static ft_convergence convergence_of(const ft_caps *caps, const ft_kernel_source
 
 static filtra_status check_key(const filtra_device *dev, const ft_kernel_key *key,
                                const ft_kernel_source **source) {
-  *source = key->module ? key->module : key->kernel ? find_source(key->kernel, "") : NULL;
+  *source = key->module ? key->module : key->kernel ? find_source(key->kernel) : NULL;
   if (!*source) {
     return ft_fail(FILTRA_ERROR_ARGUMENT, "there is no kernel \"%s\" in this build",
                    key->kernel ? key->kernel : "(null)");

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 4 }; /* bytes; two 16-bit elements share one, as kernels write them in pairs */
-
 typedef struct word_state {
   uint32_t content;             /* storage number + 1; 0: nobody's */
   uint32_t written_in, read_in; /* stretch number; 0: never */
@@ -22,6 +20,7 @@ typedef struct simulation {
   filtra_graph *g;
   memory_map *maps;
   size_t map_count, map_capacity;
+  uint64_t word; /* bytes; 2 where tensors have 16-bit elements, which kernels write one by one */
   uint32_t stretch;
 } simulation;
 
@@ -32,7 +31,7 @@ static filtra_status words_of(simulation *sim, const ft_buffer *buffer, word_sta
     return FILTRA_OK;
   }
   FT_TRY(FT_GROW(sim->maps, sim->map_count, sim->map_capacity));
-  *out = ft_calloc(buffer->size / WORD + 1, sizeof **out);
+  *out = ft_calloc(buffer->size / sim->word + 1, sizeof **out);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
   sim->maps[sim->map_count++] = (memory_map){buffer, *out};
   return FILTRA_OK;
@@ -81,11 +80,12 @@ static filtra_status visit(simulation *sim, const filtra_tensor *t, int mode, co
       for (int64_t c = 0; c < shape[2]; c++)
         for (int64_t d = 0; d < shape[3]; d++) {
           int64_t at = a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3];
-          word_state *w = words + (begin + (uint64_t)at * size) / WORD;
-          if (commit)
-            commit_word(sim, w, content, mode);
-          else
-            FT_TRY(touch_word(sim, w, content, t->storage->planned, mode, label, t->name));
+          word_state *w = words + (begin + (uint64_t)at * size) / sim->word;
+          for (uint64_t i = 0; i < size / sim->word; i++, w++)
+            if (commit)
+              commit_word(sim, w, content, mode);
+            else
+              FT_TRY(touch_word(sim, w, content, t->storage->planned, mode, label, t->name));
         }
   return FILTRA_OK;
 }
@@ -112,7 +112,9 @@ static filtra_status simulate(simulation *sim) {
 
 filtra_status ft_graph_check(filtra_graph *g) {
   if (!g->compiled) return ft_fail(FILTRA_ERROR_ARGUMENT, "check: compile the graph first");
-  simulation sim = {.g = g};
+  simulation sim = {.g = g, .word = 4};
+  for (size_t i = 0; i < g->storage_count; i++)
+    if (filtra_dtype_bytes(g->storages[i]->dtype) == 2) sim.word = 2;
   filtra_status status = simulate(&sim);
   for (size_t i = 0; i < sim.map_count; i++)
     free(sim.maps[i].words);

@@ -13,7 +13,7 @@ uint32_t ft_flat_groups(const filtra_graph *g, int64_t count) {
                        FT_FLAT_WORKGROUP * ft_constants_of(ft_caps_of(g->device))->flat_elements);
 }
 
-/* As in shaders/copy/copy.comp. */
+/* As in shaders/copy/copy.glsl. */
 enum { COPY = 0, ADD = 1, FILL = 2 };
 
 struct copy_push {
@@ -43,19 +43,22 @@ static void strides4(const filtra_tensor *t, uint32_t stride[4]) {
     stride[FILTRA_MAX_DIMS - t->ndim + i] = (uint32_t)t->stride[i];
 }
 
-/* Kernels move words. */
 static uint32_t words_of(const filtra_tensor *t) {
   return (uint32_t)(ft_dtype_extent(filtra_tensor_dtype(t), filtra_tensor_elements(t)) / 4);
 }
 
-bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op) {
+static bool in_words(const filtra_tensor *t) {
   size_t bytes = filtra_dtype_bytes(filtra_tensor_dtype(t));
   uint64_t extent = ft_dtype_extent(filtra_tensor_dtype(t), filtra_tensor_elements(t));
   uint64_t begin = (uint64_t)t->offset * bytes;
   bool odd =
       extent > (uint64_t)filtra_tensor_elements(t) * bytes; /* its last word is half filled */
   if (bytes == 4) return true;
-  if (packed(t) && begin % 4 == 0 && !(odd && begin + extent != t->storage->bytes)) return true;
+  return packed(t) && begin % 4 == 0 && !(odd && begin + extent != t->storage->bytes);
+}
+
+bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op) {
+  if (in_words(t)) return true;
   ft_graph_fail(g, FILTRA_ERROR_UNSUPPORTED,
                 "%s: %s %s is a part of a tensor of 16-bit elements; cast the whole to F32 first",
                 op, t->name, ft_shape_text(t));
@@ -71,15 +74,14 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
     return;
   }
   filtra_dtype dtype = filtra_tensor_dtype(y);
-  if (filtra_dtype_bytes(dtype) != 4 && strided) {
-    ft_graph_fail(
-        g, FILTRA_ERROR_UNSUPPORTED,
-        "copy: %s %s has 16-bit elements that do not lie side by side; cast it to F32 first",
-        y->name, ft_shape_text(y));
-    return;
-  }
-  if ((x && !ft_in_words(g, x, "copy")) || !ft_in_words(g, y, "copy")) return;
-  struct copy_push push = {.count = words_of(y), .value = value};
+  /* Words are moved where they can be, which needs nothing of the device; else 16-bit elements. */
+  bool words = filtra_dtype_bytes(dtype) == 4 || (!strided && in_words(y) && (!x || in_words(x)));
+  if (!words && !ft_graph_accept(g, ft_check_precision(g->device, dtype))) return;
+  const char *kernel =
+      words ? ft_kernel_typed(g->device, "copy/copy", mode == ADD ? dtype : FILTRA_F32)
+            : ft_kernel_typed(g->device, "copy/elements", dtype);
+  struct copy_push push = {.count = words ? words_of(y) : (uint32_t)filtra_tensor_elements(y),
+                           .value = value};
   if (x) strides4(x, push.x_stride);
   strides4(y, push.y_stride);
   for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
@@ -87,13 +89,12 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
     push.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
   }
   ft_call(g, &(ft_kernel_call){.label = mode == FILL ? "fill" : "copy",
-                               .kernel = ft_kernel_typed(g->device, "copy/copy",
-                                                         mode == ADD ? dtype : FILTRA_F32),
+                               .kernel = kernel,
                                .args = {FT_READ(x), FT_TARGET(y, mode == ADD)},
                                FT_PUSH(push),
                                FT_SPEC(mode, strided),
                                FT_FLAT(g, push.count),
-                               .bytes = 4.0 * push.count *
+                               .bytes = (words ? 4.0 : 2.0) * push.count *
                                         (mode == FILL  ? 1
                                          : mode == ADD ? 3
                                                        : 2)});

@@ -107,7 +107,8 @@ filtra_tensor *ft_tensor_new(filtra_graph *g, const char *name, filtra_dtype dty
 /** As `t`: type, shape and strides (a view's piece becomes dense, token-major order is kept). */
 filtra_tensor *ft_tensor_like(filtra_graph *g, const filtra_tensor *t, const char *name);
 /** [B,H,N,D] stored [B,N,H,D]. */
-filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, const int64_t shape[4]);
+filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, filtra_dtype dtype,
+                                     const int64_t shape[4]);
 /** A tensor at a fixed place in a buffer that outlives the graph. */
 filtra_tensor *ft_tensor_external(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape, const ft_buffer *buffer, uint64_t offset);
@@ -135,8 +136,8 @@ filtra_status ft_graph_status(const filtra_graph *g);
 bool ft_usable(filtra_graph *g, const filtra_tensor *t);
 /** As ft_usable, and t must be dense F32: error naming op and argument otherwise. */
 bool ft_usable_dense(filtra_graph *g, const filtra_tensor *t, const char *op, const char *argument);
-/** As ft_usable, and t must be F32, or F16 or BF16 on a device whose kernels can compute with these:
- * error naming op and argument otherwise. Dense or not. */
+/** As ft_usable, and t must be F32, or F16 or BF16 on a device whose kernels can compute with
+ * these: error naming op and argument otherwise. Dense or not. */
 bool ft_usable_elements(filtra_graph *g, const filtra_tensor *t, const char *op,
                         const char *argument);
 /** "[2, 7, 16]" in a buffer that the next 7 calls on this thread leave alone. */
@@ -230,7 +231,7 @@ uint32_t ft_groups_for(int64_t count, int64_t per_group);
 bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
 
 /** y = x, or y += x. One type and number of elements; dense, or both of one shape. 16-bit elements
- * must be dense. */
+ * that are not whole words side by side need a device whose kernels can take them one by one. */
 void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
 void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value);
 

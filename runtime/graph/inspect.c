@@ -60,10 +60,11 @@ filtra_status ft_graph_seconds(filtra_graph *g, double *seconds) {
 
 /* ---- the first value that is not finite ---- */
 
-/* Elements row * row_stride + column, row < rows, column < columns (shaders/sentinel). */
+/* Elements row * row_stride + column, row < rows, column < columns, from `first` on, since x is at
+ * a whole word (shaders/sentinel). */
 struct nonfinite_push {
   uint64_t x, flag;
-  uint32_t columns, row_stride, count, index;
+  uint32_t first, columns, row_stride, count, index;
 };
 
 enum { NONFINITE_WORKGROUP = 64, NONFINITE_GROUPS = 1024 }; /* the kernel strides over the rest */
@@ -89,8 +90,10 @@ static void record_search(filtra_graph *g, ft_commands commands, const search *s
   const uint64_t size = filtra_dtype_bytes(dtype);
   const ft_span span = ft_tensor_span(t);
   const uint32_t columns = (uint32_t)(span.window / size);
-  const struct nonfinite_push push = {.x = ft_tensor_address(t),
+  const uint64_t address = ft_tensor_address(t), beyond = address % 4;
+  const struct nonfinite_push push = {.x = address - beyond,
                                       .flag = s->flag.address,
+                                      .first = (uint32_t)(beyond / size),
                                       .columns = columns,
                                       .row_stride =
                                           span.period ? (uint32_t)(span.period / size) : columns,

@@ -72,13 +72,33 @@ static int kind_of(const ft_parameter *p) {
   return p->options.buffer ? BUFFER : p->options.decay ? DECAYED : TRAINED;
 }
 
+bool ft_parameter_is_narrow(const filtra_parameters *params, const ft_parameter *p) {
+  return params->narrow && p->options.copy != FILTRA_F32;
+}
+
+static uint64_t aligned(uint64_t offset) {
+  return (offset + PARAMETER_ALIGN - 1) / PARAMETER_ALIGN * PARAMETER_ALIGN;
+}
+
 static uint64_t place(filtra_parameters *params, int kind, uint64_t offset) {
   for (size_t i = 0; i < params->count; i++) {
     ft_parameter *p = &params->list[i];
-    if (kind_of(p) != kind) continue;
+    if (kind_of(p) != kind || ft_parameter_is_narrow(params, p)) continue;
     p->offset = offset;
-    offset += (uint64_t)p->elements * sizeof(float);
-    offset = (offset + PARAMETER_ALIGN - 1) / PARAMETER_ALIGN * PARAMETER_ALIGN;
+    p->copy_offset = offset / 2;
+    offset = aligned(offset + (uint64_t)p->elements * sizeof(float));
+  }
+  return offset;
+}
+
+/* Copies without masters, one behind the other. */
+static uint64_t place_narrow(filtra_parameters *params) {
+  uint64_t offset = 0;
+  for (size_t i = 0; i < params->count; i++) {
+    ft_parameter *p = &params->list[i];
+    if (!ft_parameter_is_narrow(params, p)) continue;
+    p->copy_offset = offset;
+    offset = aligned(offset + ft_dtype_extent(p->options.copy, p->elements));
   }
   return offset;
 }
@@ -154,6 +174,11 @@ static filtra_status initial_values(const ft_parameter *p, uint64_t seed, float 
 
 filtra_status ft_parameters_make_trainable(filtra_parameters *params) {
   if (params->trainable) return FILTRA_OK;
+  if (params->narrow)
+    return ft_fail(
+        FILTRA_ERROR_UNSUPPORTED,
+        "the parameters are there in 16 bits alone and cannot be trained; take the model "
+        "to fp32 first (filtra_model_set_precision), or its file (filtra convert)");
   uint64_t bytes = params->trained_bytes ? params->trained_bytes : PARAMETER_ALIGN;
   FT_TRY(ft_buffer_zeroed(params->device, bytes, &params->gradients));
   params->trainable = true;
@@ -174,22 +199,77 @@ static filtra_status upload_copy(filtra_parameters *params, const ft_parameter *
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;
   for (int64_t i = 0; i < p->elements; i++)
     ft_element_set(p->options.copy, copy, (size_t)i, values[i]);
-  filtra_status status = ft_upload(params->device, &params->copies, p->offset / 2, copy, bytes);
+  filtra_status status = ft_upload(params->device, &params->copies, p->copy_offset, copy, bytes);
   free(copy);
   return status;
 }
 
 filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter *p,
                                   const float *values) {
-  FT_TRY(ft_upload(params->device, &params->values, p->offset, values,
-                   (uint64_t)p->elements * sizeof *values));
+  if (!ft_parameter_is_narrow(params, p))
+    FT_TRY(ft_upload(params->device, &params->values, p->offset, values,
+                     (uint64_t)p->elements * sizeof *values));
   return upload_copy(params, p, values);
+}
+
+static filtra_status download_copy(filtra_parameters *params, const ft_parameter *p,
+                                   float *values) {
+  uint64_t bytes = ft_dtype_extent(p->options.copy, p->elements);
+  void *copy = ft_calloc(bytes, 1);
+  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_download(params->device, &params->copies, p->copy_offset, copy, bytes);
+  for (int64_t i = 0; i < p->elements && !status; i++)
+    values[i] = (float)ft_element_get(p->options.copy, copy, (size_t)i);
+  free(copy);
+  return status;
+}
+
+filtra_status ft_parameter_download(filtra_parameters *params, const ft_parameter *p,
+                                    float *values) {
+  if (ft_parameter_is_narrow(params, p)) return download_copy(params, p, values);
+  return ft_download(params->device, &params->values, p->offset, values,
+                     (uint64_t)p->elements * sizeof *values);
 }
 
 void ft_parameters_lay_out(filtra_parameters *params) {
   params->decay_bytes = place(params, DECAYED, 0);
   params->trained_bytes = place(params, TRAINED, params->decay_bytes);
   params->bytes = place(params, BUFFER, params->trained_bytes);
+  params->copies_bytes = params->narrow ? place_narrow(params) : params->bytes / 2;
+  if (!params->bytes) params->bytes = PARAMETER_ALIGN; /* no buffer is empty */
+}
+
+uint64_t ft_parameters_extent(const filtra_parameters *params) {
+  return ft_buffer_extent(params->bytes) +
+         (has_copies(params) ? ft_buffer_extent(params->copies_bytes) : 0);
+}
+
+/* Initial values of all masters in one upload, then the copies. */
+static filtra_status begin_at_once(filtra_parameters *params, uint64_t seed) {
+  float *flat = ft_calloc(params->bytes / sizeof(float), sizeof(float));
+  if (!flat) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < params->count && !status; i++)
+    status = initial_values(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
+  if (!status) status = ft_upload(params->device, &params->values, 0, flat, params->bytes);
+  for (size_t i = 0; i < params->count && !status; i++)
+    status = upload_copy(params, &params->list[i], flat + params->list[i].offset / sizeof(float));
+  free(flat);
+  return status;
+}
+
+/* Where not all of them are to be in host memory in F32 together. */
+static filtra_status begin_one_by_one(filtra_parameters *params, uint64_t seed) {
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < params->count && !status; i++) {
+    const ft_parameter *p = &params->list[i];
+    float *values = ft_calloc((size_t)p->elements, sizeof *values);
+    if (!values) return FILTRA_ERROR_HOST_MEMORY;
+    status = initial_values(p, seed, values);
+    if (!status) status = ft_parameter_upload(params, p, values);
+    free(values);
+  }
+  return status;
 }
 
 filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed, bool trainable) {
@@ -201,17 +281,10 @@ filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
   ft_parameters_lay_out(params);
   filtra_status status = ft_buffer_create(dev, params->bytes, FT_MEMORY_DEVICE, &params->values);
   if (!status && has_copies(params))
-    status = ft_buffer_create(dev, params->bytes / 2, FT_MEMORY_DEVICE, &params->copies);
+    status = ft_buffer_create(dev, params->copies_bytes, FT_MEMORY_DEVICE, &params->copies);
   if (!status && trainable) status = ft_parameters_make_trainable(params);
   if (status) return ft_fail_context(status, "the model's parameters, in one buffer of their own");
-  float *flat = ft_calloc(params->bytes / sizeof(float), sizeof(float));
-  if (!flat) return FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < params->count && !status; i++)
-    status = initial_values(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
-  if (!status) status = ft_upload(dev, &params->values, 0, flat, params->bytes);
-  for (size_t i = 0; i < params->count && !status; i++)
-    status = upload_copy(params, &params->list[i], flat + params->list[i].offset / sizeof(float));
-  free(flat);
+  status = params->narrow ? begin_one_by_one(params, seed) : begin_at_once(params, seed);
   params->committed = !status;
   return status;
 }
@@ -257,7 +330,7 @@ filtra_status filtra_parameters_get(filtra_parameters *params, const char *name,
   FT_NEED(params, name, values);
   ft_parameter *p;
   FT_TRY(look_up(params, name, count, &p));
-  return ft_download(params->device, &params->values, p->offset, values, count * sizeof *values);
+  return ft_parameter_download(params, p, values);
 }
 
 filtra_status filtra_parameters_set(filtra_parameters *params, const char *name,

@@ -10,7 +10,8 @@ typedef struct ft_parameter {
   int64_t shape[FILTRA_MAX_DIMS];
   int64_t elements;
   filtra_parameter_options options;
-  uint64_t offset; /* bytes into the flat buffers, once committed; half as many into the copies */
+  uint64_t offset;      /* bytes into the flat buffers, once committed, */
+  uint64_t copy_offset; /* and into the copies */
 } ft_parameter;
 
 struct filtra_parameters {
@@ -23,19 +24,30 @@ struct filtra_parameters {
   ft_buffer values, gradients;
   uint64_t decay_bytes, trained_bytes, bytes;
   ft_buffer copies; /* 16 bits for 32 of values, where a parameter has a copy; else none */
+  uint64_t copies_bytes;
+  bool narrow; /* set before commit: parameters with a copy have that alone, and none is trained */
 };
+
+/** Whether there is a copy and no F32 master. */
+bool ft_parameter_is_narrow(const filtra_parameters *params, const ft_parameter *p);
 
 /** NULL if there is none of that name. */
 ft_parameter *ft_parameters_find(const filtra_parameters *params, const char *name);
 
-/** Allocates gradients if committed without; graphs built from now on can be differentiated. */
+/** Allocates gradients if committed without; graphs built from now on can be differentiated. Fails
+ * with UNSUPPORTED where parameters have no masters. */
 filtra_status ft_parameters_make_trainable(filtra_parameters *params);
 /** Writes one parameter's values, and its copy. */
 filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter *p,
                                   const float *values);
+/** Reads one parameter's values, where there is no master those of the copy. */
+filtra_status ft_parameter_download(filtra_parameters *params, const ft_parameter *p,
+                                    float *values);
 /** Declares a parameter; it must be new. */
 filtra_status ft_parameters_add(filtra_parameters *params, const char *name, int ndim,
                                 const int64_t *shape, const filtra_parameter_options *options);
+/** Bytes on the device of values and copies, once they are laid out. */
+uint64_t ft_parameters_extent(const filtra_parameters *params);
 /** Gives the parameters their places in the flat buffers, without making these. */
 void ft_parameters_lay_out(filtra_parameters *params);
 

@@ -50,16 +50,18 @@ filtra_status ft_weight_list_add(const filtra_parameters *params, const ft_buffe
     const ft_parameter *p = &params->list[i];
     if (trained && p->options.buffer) continue;
     struct ft_weight_source *s = &list->sources[list->count];
-    *s = (struct ft_weight_source){params->device, flat, p->offset,
+    const bool narrow = ft_parameter_is_narrow(params, p);
+    *s = (struct ft_weight_source){params->device, narrow ? &params->copies : flat,
+                                   narrow ? p->copy_offset : p->offset,
                                    ft_format("%s%s", prefix, p->name)};
     if (!s->name) return FILTRA_ERROR_HOST_MEMORY;
     ft_safetensor *t = &list->tensors[list->count++];
     *t = (ft_safetensor){.name = s->name,
-                         .dtype = FILTRA_F32,
+                         .dtype = narrow ? p->options.copy : FILTRA_F32,
                          .ndim = p->ndim,
-                         .bytes = ft_dtype_extent(FILTRA_F32, p->elements),
                          .fill = fill_from_device,
                          .user = s};
+    t->bytes = (uint64_t)p->elements * filtra_dtype_bytes(t->dtype);
     memcpy(t->shape, p->shape, sizeof p->shape);
   }
   return FILTRA_OK;

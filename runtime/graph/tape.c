@@ -276,6 +276,10 @@ filtra_tensor *filtra_graph_parameter(filtra_graph *g, filtra_parameters *params
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                          "parameter %s is used with a shape that differs from its declaration",
                          name);
+  if (params->committed && ft_parameter_is_narrow(params, p))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "parameter %s is there in %s alone; filtra_graph_parameter_copy has it",
+                         name, filtra_dtype_name(p->options.copy));
   size_t index = (size_t)(p - params->list);
   if (index >= g->parameter_count) {
     size_t count = params->count > index ? params->count : index + 1;
@@ -304,11 +308,13 @@ filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *p
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                          "parameter %s was not declared, or not with a copy",
                          name ? name : "(NULL)");
-  filtra_tensor *master = filtra_graph_parameter(g, params, name, p->ndim, p->shape, NULL);
-  if (!master) return NULL;
+  const bool narrow = ft_parameter_is_narrow(params, p);
+  filtra_tensor *master =
+      narrow ? NULL : filtra_graph_parameter(g, params, name, p->ndim, p->shape, NULL);
+  if (!master && !narrow) return NULL;
   filtra_tensor *t = ft_tensor_external(g, name, p->options.copy, p->ndim, p->shape,
-                                        &params->copies, p->offset / 2);
-  if (!t) return NULL;
+                                        &params->copies, p->copy_offset);
+  if (!t || narrow) return t;
   t->requires_grad = master->requires_grad;
   t->owner = master; /* whose gradient it shares */
   return t;

@@ -100,8 +100,9 @@ filtra_tensor *ft_tensor_external(filtra_graph *g, const char *name, filtra_dtyp
   return ft_tensor_struct(g, name, ndim, shape, s);
 }
 
-filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, const int64_t shape[4]) {
-  filtra_tensor *t = ft_tensor_new(g, name, FILTRA_F32, 4, shape);
+filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, filtra_dtype dtype,
+                                     const int64_t shape[4]) {
+  filtra_tensor *t = ft_tensor_new(g, name, dtype, 4, shape);
   if (!t) return NULL;
   t->stride[0] = shape[1] * shape[2] * shape[3];
   t->stride[1] = shape[3];
@@ -135,9 +136,9 @@ bool ft_dense(const filtra_tensor *t) {
 
 filtra_tensor *ft_tensor_like(filtra_graph *g, const filtra_tensor *t, const char *name) {
   if (g->status || !t) return NULL;
-  if (!ft_dense(t) && token_major(t) && t->storage->dtype == FILTRA_F32)
-    return ft_tensor_token_major(g, name, t->shape);
-  return ft_tensor_new(g, name, t->storage->dtype, t->ndim, t->shape);
+  const filtra_dtype dtype = t->storage->dtype;
+  if (!ft_dense(t) && token_major(t)) return ft_tensor_token_major(g, name, dtype, t->shape);
+  return ft_tensor_new(g, name, dtype, t->ndim, t->shape);
 }
 
 filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape,

@@ -188,14 +188,16 @@ static filtra_status keep_mixer(filtra_model *model) {
   return model->mixer ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options,
+filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options, bool narrow,
                                filtra_model **out) {
   *out = NULL;
+  FT_TRY(ft_check_precision(device, ft_precision_dtype(options->precision)));
   filtra_model *model = ft_calloc(1, sizeof *model);
   if (!model) return FILTRA_ERROR_HOST_MEMORY;
   model->device = device;
   model->options = *options;
   filtra_status status = filtra_parameters_create(device, &model->params);
+  if (!status) model->params->narrow = narrow;
   if (!status) status = filtra_arena_create(device, &model->arena);
   if (!status) status = declare_parameters(model);
   if (!status) status = keep_mixer(model);
@@ -206,7 +208,7 @@ filtra_status ft_model_declare(filtra_device *device, const ft_model_options *op
 
 filtra_status ft_model_new(filtra_device *device, const ft_model_options *options, uint64_t seed,
                            filtra_model **out) {
-  FT_TRY(ft_model_declare(device, options, out));
+  FT_TRY(ft_model_declare(device, options, false, out));
   filtra_status status = filtra_parameters_commit((*out)->params, seed, false);
   if (status) filtra_model_destroy(out);
   return status;
@@ -235,6 +237,48 @@ filtra_status filtra_model_create(filtra_device *device, const filtra_model_conf
   ft_model_options options;
   FT_TRY(ft_model_options_from_public(config, &options));
   return ft_model_new(device, &options, config->seed, out);
+}
+
+/* The values of one set of parameters into another with the same names. */
+static filtra_status copy_values(filtra_parameters *from, filtra_parameters *to) {
+  for (size_t i = 0; i < from->count; i++) {
+    const ft_parameter *source = &from->list[i];
+    const ft_parameter *target = ft_parameters_find(to, source->name);
+    float *values = ft_calloc((size_t)source->elements, sizeof *values);
+    if (!values) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = ft_parameter_download(from, source, values);
+    if (!status) status = ft_parameter_upload(to, target, values);
+    free(values);
+    FT_TRY(status);
+  }
+  return FILTRA_OK;
+}
+
+/* What was made for the other's precision and parameters goes with it. */
+static void exchange(filtra_model *a, filtra_model *b) {
+  filtra_model kept = *a;
+  *a = *b;
+  *b = kept;
+  b->input = a->input;
+  a->input = kept.input;
+}
+
+filtra_status filtra_model_set_precision(filtra_model *model, filtra_precision precision) {
+  FT_NEED(model);
+  ft_model_options options = model->options;
+  filtra_model *other;
+  if ((unsigned)precision > FILTRA_PRECISION_FP16)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "model: there is no precision %d", (int)precision);
+  if (options.precision == (int)precision && !model->params->narrow) return FILTRA_OK;
+  if (model->params->trainable)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "model: the precision of a model that a trainer has cannot change");
+  options.precision = (int)precision;
+  FT_TRY(ft_model_new(model->device, &options, 0, &other));
+  filtra_status status = copy_values(model->params, other->params);
+  if (!status) exchange(model, other);
+  filtra_model_destroy(&other);
+  return status;
 }
 
 filtra_task filtra_model_task(const filtra_model *model) {
@@ -278,7 +322,7 @@ filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool trai
     filtra_graph_output(b->graph, b->loss);
   FT_TRY(ft_graph_measure(b->graph, &memory->activations, &memory->transfers));
   if (!model->params->committed) ft_parameters_lay_out(model->params);
-  memory->parameters = ft_buffer_extent(model->params->bytes);
+  memory->parameters = ft_parameters_extent(model->params);
   memory->training = training ? 3 * ft_buffer_extent(model->params->trained_bytes) : 0;
   memory->total = memory->parameters + memory->training + memory->activations + memory->transfers;
   return FILTRA_OK;
@@ -298,7 +342,7 @@ filtra_status filtra_model_memory(filtra_device *device, const filtra_model_conf
                    "model: %lld samples of %lld tokens; accepted are at least 1 and at most %lld "
                    "tokens (max_length)",
                    (long long)size, (long long)length, (long long)options.max_length);
-  FT_TRY(ft_model_declare(device, &options, &model));
+  FT_TRY(ft_model_declare(device, &options, false, &model));
   ft_batch_graph b = {.size = size, .length = length, .judged = training};
   filtra_status status = ft_model_measure(model, &b, training, FT_RECOMPUTE_NONE, memory);
   ft_batch_graph_close(&b);

@@ -24,7 +24,7 @@ enum { FT_BLOCK_TRANSFORMER = 0, FT_BLOCK_CONVERTER };
 typedef struct ft_model_options {
   ft_mixer mixer;
   /* enums, see options.c */
-  int task, block, norm, positions, pooling, activation, head, head_activation;
+  int task, block, norm, positions, pooling, activation, head, head_activation, precision;
   int64_t vocabulary, features, classes, max_length, image_height, image_width, patch;
   int64_t layers, heads, width, ffn_width, head_width;
   float dropout, embedding_init, target_mean, target_scale;
@@ -37,6 +37,8 @@ int64_t ft_model_tokens(const ft_model_options *options);
 int64_t ft_model_outputs(const ft_model_options *options);
 /** Sequences of a sample. */
 int64_t ft_model_sequences(const ft_model_options *options);
+/** The element type of a filtra_precision. */
+filtra_dtype ft_precision_dtype(int precision);
 /** "auto" is classification. */
 filtra_task ft_task_public(const ft_model_options *options);
 /** "classification" and so on. */
@@ -109,6 +111,10 @@ typedef struct ft_batch_graph {
 
 /** Metadata that says how samples become what the model reads: JSON (train/input.h). */
 #define FT_INPUT_KEY "filtra.input"
+/** And the run that checkpoint or model came from: a JSON object (train/identity.h). */
+#define FT_RUN_KEY "filtra.run"
+/** And the model itself, its options as JSON. */
+#define FT_MODEL_CONFIG_KEY "filtra.config"
 
 struct filtra_model {
   filtra_device *device;
@@ -122,8 +128,9 @@ struct filtra_model {
   char *input;         /* as FT_INPUT_KEY has it; NULL: nothing is known */
 };
 
-/** The model of complete options with its parameters declared; commit them to use it. */
-filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options,
+/** The model of complete options with its parameters declared; commit them to use it. Narrow: those
+ * that products and lookups read are to be there in the precision's 16 bits alone. */
+filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options, bool narrow,
                                filtra_model **out);
 /** The same with initial values drawn by `seed`. */
 filtra_status ft_model_new(filtra_device *device, const ft_model_options *options, uint64_t seed,
@@ -174,6 +181,10 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
                                    bool labelled);
 
 /* ---- weights on disk (model/weights.c) ---- */
+
+/** The options in a model file's metadata; `path` is for errors. */
+filtra_status ft_model_file_options(const ft_safetensors *file, const char *path,
+                                    ft_model_options *options);
 
 /** As filtra_model_save, with a string of the caller's (NULL: none) in the metadata. */
 filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,

@@ -1,4 +1,5 @@
 /* The network of every task: input, blocks around a mixer, norm, and what the task makes of it. */
+#include "graph/parameters.h"
 #include "model/model.h"
 #include "nn/converter.h"
 #include "nn/past.h"
@@ -6,13 +7,21 @@
 
 #include <math.h>
 
-/* ---- input: [B,N] ids or [B,N,F] numbers -> [B,N,width] ---- */
-
+/* The table that tokens are looked up in: its F32 master where there is one. A tied head multiplies
+ * by the copy. */
 static filtra_tensor *embedding_table(const ft_scope *scope, const ft_model_options *o) {
-  const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
-  return filtra_scope_parameter(scope, "embedding.weight", 2, (int64_t[]){o->vocabulary, o->width},
-                                &init);
+  const char *const name = "embedding.weight";
+  const bool narrow = scope->params->narrow;
+  const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL,
+                                         .value = o->embedding_init,
+                                         .copy = o->tie_embeddings || narrow ? scope->precision
+                                                                             : FILTRA_F32};
+  if (narrow && scope->params->committed)
+    return filtra_graph_parameter_copy(scope->graph, scope->params, name);
+  return filtra_scope_parameter(scope, name, 2, (int64_t[]){o->vocabulary, o->width}, &init);
 }
+
+/* ---- input: [B,N] ids or [B,N,F] numbers -> [B,N,width] ---- */
 
 /* Pixels row by row [B, h w, F] -> patches row by row [B, h w / P^2, P P F]; a patch holds its
  * pixels row by row. Rows of patches are to their pixels' rows what batches are to tokens, and
@@ -127,7 +136,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
     if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
   }
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)o->layers, 0.0f);
-  return encoder.converter ? x : ft_norm_layer(scope, "norm", x);
+  return encoder.converter ? x : ft_norm_layer(scope, "norm", x, FILTRA_F32);
 }
 
 /* ---- output ---- */
@@ -167,7 +176,7 @@ static void declare_normal(const ft_scope *scope, const char *name, int64_t in, 
   ft_scope inner = ft_scope_enter(scope, "%s", name);
   const filtra_parameter_options weight = {
       .init = FILTRA_INIT_NORMAL, .value = spread, .decay = true};
-  filtra_scope_parameter(&inner, "weight", 2, (int64_t[]){out, in}, &weight);
+  ft_scope_weight(&inner, "weight", (int64_t[]){out, in}, &weight);
   filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
 }
 
@@ -212,6 +221,8 @@ filtra_tensor *ft_network_predict(const ft_scope *scope, const ft_model_options 
                                   filtra_tensor *x) {
   if (!o->tie_embeddings) return filtra_scope_linear(scope, "head", x, o->vocabulary, NULL);
   filtra_tensor *table = embedding_table(scope, o);
+  if (scope->precision != FILTRA_F32 && filtra_tensor_dtype(table) == FILTRA_F32)
+    table = filtra_graph_parameter_copy(scope->graph, scope->params, "embedding.weight");
   filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &o->vocabulary, NULL);
   return filtra_linear(scope->graph, x, table, bias, NULL);
 }

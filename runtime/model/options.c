@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+static const char *const PRECISIONS[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const TASKS[] = {"auto",       "classification", "pair_classification",
                                     "regression", "language_model", NULL};
 static const char *const HEADS[] = {"mlp", "linear", NULL};
@@ -37,6 +38,7 @@ const ft_json_field ft_model_fields[] = {
     INT(image_height, 0, 0, 65536),
     INT(image_width, 0, 0, 65536),
     INT(patch, 0, 0, 1024),
+    ENUM(precision, 0, PRECISIONS),
     INT(layers, 2, 1, 256),
     INT(heads, 2, 1, 256),
     INT(width, 64, 1, 16384),
@@ -72,6 +74,17 @@ filtra_task ft_task_public(const ft_model_options *o) {
 
 const char *ft_task_name(ft_task task) {
   return TASKS[task];
+}
+
+filtra_dtype ft_precision_dtype(int precision) {
+  static const filtra_dtype dtypes[] = {[FILTRA_PRECISION_FP32] = FILTRA_F32,
+                                        [FILTRA_PRECISION_BF16] = FILTRA_BF16,
+                                        [FILTRA_PRECISION_FP16] = FILTRA_F16};
+  return dtypes[precision];
+}
+
+const char *filtra_precision_name(filtra_precision precision) {
+  return (unsigned)precision <= FILTRA_PRECISION_FP16 ? PRECISIONS[precision] : "unknown";
 }
 
 int64_t ft_model_tokens(const ft_model_options *o) {
@@ -298,6 +311,7 @@ static bool set_choices(json_t *object, const filtra_model_config *c) {
          set_name(object, "norm", NORMS, c->post_norm, 2) &&
          set_name(object, "positions", POSITIONS, (int)c->positions, FT_COUNT(POSITIONS) - 1) &&
          set_name(object, "pooling", POOLINGS, (int)c->pooling, FT_COUNT(POOLINGS) - 1) &&
+         set_name(object, "precision", PRECISIONS, (int)c->precision, FT_COUNT(PRECISIONS) - 1) &&
          set_name(object, "head", HEADS, c->linear_head, 2) &&
          set_activation(object, "activation", c->activation) &&
          set_activation(object, "head_activation", c->head_activation) &&
@@ -351,6 +365,7 @@ void ft_model_options_to_public(const ft_model_options *o, filtra_model_config *
                              .pooling = (filtra_pooling)o->pooling,
                              .activation = (filtra_activation)o->activation,
                              .head_activation = (filtra_activation)o->head_activation,
+                             .precision = (filtra_precision)o->precision,
                              .embedding_init = o->embedding_init,
                              .target_mean = o->target_mean,
                              .target_scale = o->target_scale};

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char CONFIG_KEY[] = "filtra.config";
-
 /* To a file, or to memory where `path` is NULL. */
 static filtra_status write_model(filtra_model *model, const char *path, const char *key,
                                  const char *value, void **bytes, size_t *size) {
@@ -15,7 +13,7 @@ static filtra_status write_model(filtra_model *model, const char *path, const ch
   size_t count = 0;
   char *config = ft_json_text(ft_model_options_write(&model->options), JSON_COMPACT);
   if (!config) return FILTRA_ERROR_HOST_MEMORY;
-  meta[count++] = (ft_safetensors_meta_pair){CONFIG_KEY, config};
+  meta[count++] = (ft_safetensors_meta_pair){FT_MODEL_CONFIG_KEY, config};
   if (model->input) meta[count++] = (ft_safetensors_meta_pair){FT_INPUT_KEY, model->input};
   if (key) meta[count++] = (ft_safetensors_meta_pair){key, value};
   filtra_status status = ft_parameters_write(model->params, path, meta, count, bytes, size);
@@ -42,12 +40,12 @@ void filtra_memory_free(void *bytes) {
   free(bytes);
 }
 
-static filtra_status read_options(const ft_safetensors *file, const char *path,
-                                  ft_model_options *options) {
-  const char *text = ft_safetensors_meta(file, CONFIG_KEY);
+filtra_status ft_model_file_options(const ft_safetensors *file, const char *path,
+                                    ft_model_options *options) {
+  const char *text = ft_safetensors_meta(file, FT_MODEL_CONFIG_KEY);
   if (!text)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"%s\" is missing; not a Filtra model", path,
-                   CONFIG_KEY);
+                   FT_MODEL_CONFIG_KEY);
   json_t *object;
   FT_TRY(ft_json_parse(text, strlen(text), path, &object));
   filtra_status status = ft_model_options_read(object, path, options);
@@ -55,13 +53,32 @@ static filtra_status read_options(const ft_safetensors *file, const char *path,
   return status;
 }
 
+/* Whether the file has what would be kept in 16 bits in just these, so that nothing is rounded. */
+static bool is_narrow(const filtra_parameters *params, const ft_safetensors *file) {
+  for (size_t i = 0; i < params->count; i++) {
+    const ft_parameter *p = &params->list[i];
+    const ft_safetensor *t = ft_safetensors_find(file, p->name);
+    if (ft_parameter_is_narrow(params, p) && t && t->dtype != p->options.copy) return false;
+  }
+  return true;
+}
+
+static filtra_status declare(filtra_device *device, const ft_model_options *options,
+                             const ft_safetensors *file, filtra_model **out) {
+  bool narrow = ft_precision_dtype(options->precision) != FILTRA_F32;
+  FT_TRY(ft_model_declare(device, options, narrow, out));
+  if (!narrow || is_narrow((*out)->params, file)) return FILTRA_OK;
+  filtra_model_destroy(out);
+  return ft_model_declare(device, options, false, out);
+}
+
 /* The model that a file holds; closes it. */
 static filtra_status take_file(filtra_device *device, ft_safetensors *file, const char *path,
                                filtra_model **out) {
   ft_model_options options;
   const char *input = ft_safetensors_meta(file, FT_INPUT_KEY);
-  filtra_status status = read_options(file, path, &options);
-  if (!status) status = ft_model_declare(device, &options, out);
+  filtra_status status = ft_model_file_options(file, path, &options);
+  if (!status) status = declare(device, &options, file, out);
   /* Before memory is asked for: a damaged configuration may want any amount. */
   if (!status) status = ft_weights_check((*out)->params, file, path, "", false);
   if (!status) status = filtra_parameters_commit((*out)->params, 0, false);

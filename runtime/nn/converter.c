@@ -21,8 +21,8 @@ static filtra_tensor *linear(const ft_scope *scope, const char *name, filtra_ten
                              float bound, const filtra_linear_options *options) {
   if (!ft_usable(scope->graph, x)) return NULL;
   ft_scope inner = ft_scope_enter(scope, "%s", name);
-  filtra_tensor *w = filtra_scope_parameter(
-      &inner, "weight", 2, (int64_t[]){out, ft_columns(x)},
+  filtra_tensor *w = ft_scope_weight(
+      &inner, "weight", (int64_t[]){out, ft_columns(x)},
       &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound, .decay = true});
   filtra_tensor *b = filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
   return filtra_linear(scope->graph, x, w, b, options);
@@ -30,14 +30,18 @@ static filtra_tensor *linear(const ft_scope *scope, const char *name, filtra_ten
 
 /* ---- SIREN (Sitzmann et al. 2020, without omega_0) and what the mixers make of it ---- */
 
+/* Products in F32 whatever the precision: what they give are phases, where an error of 1 % of a
+ * number above 2 pi is a large one. */
 filtra_tensor *ft_siren(const ft_scope *scope, filtra_tensor *x, float dropout) {
   if (!ft_usable(scope->graph, x)) return NULL;
+  ft_scope exact = *scope;
+  exact.precision = FILTRA_F32;
   int64_t width = ft_columns(x);
   float bound = sqrtf(6.0f / (float)width);
   filtra_linear_options sine = {.activation = FILTRA_ACTIVATION_SIN};
   filtra_tensor *h =
-      ft_scale_norm_layer(scope, "norm", linear(scope, "1", x, width, bound, &sine), false);
-  return linear(scope, "2", filtra_dropout(scope->graph, h, dropout), width, bound, &sine);
+      ft_scale_norm_layer(&exact, "norm", linear(&exact, "1", x, width, bound, &sine), false);
+  return linear(&exact, "2", filtra_dropout(scope->graph, h, dropout), width, bound, &sine);
 }
 
 filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, float dropout) {
@@ -98,8 +102,8 @@ static void factors(const ft_scope *scope, const ft_transform_options *o,
 static filtra_tensor *value(const ft_scope *scope, const filtra_mixer_input *in, bool unit_rows) {
   int64_t batch = in->x->shape[0], n = in->x->shape[1], width = ft_columns(in->x);
   float spread = sqrtf(0.5f / (unit_rows ? 1.0f : (float)width));
-  filtra_tensor *w = filtra_scope_parameter(
-      scope, "value.weight", 2, (int64_t[]){2 * width, width},
+  filtra_tensor *w = ft_scope_weight(
+      scope, "value.weight", (int64_t[]){2 * width, width},
       &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = spread, .decay = true});
   filtra_tensor *y =
       filtra_linear(scope->graph, in->x, w, NULL, &(filtra_linear_options){.dropout = in->dropout});

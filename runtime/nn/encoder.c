@@ -27,9 +27,10 @@ static filtra_tensor *feed_forward(const ft_scope *scope, const ft_encoder_optio
                                    filtra_tensor *x, filtra_tensor *residual) {
   if (!ft_usable(scope->graph, x)) return NULL;
   ft_scope inner = ft_scope_enter(scope, "ffn");
-  filtra_tensor *h = filtra_scope_linear(
-      &inner, "1", x, o->ffn_width,
-      &(filtra_linear_options){.activation = o->activation, .dropout = o->dropout});
+  filtra_tensor *h = filtra_scope_linear(&inner, "1", x, o->ffn_width,
+                                         &(filtra_linear_options){.activation = o->activation,
+                                                                  .dropout = o->dropout,
+                                                                  .dtype = scope->precision});
   return filtra_scope_linear(&inner, "2", h, ft_columns(x),
                              &(filtra_linear_options){.dropout = o->dropout, .residual = residual});
 }
@@ -52,12 +53,14 @@ static filtra_tensor *converter_block(const ft_scope *scope, const ft_encoder_op
 static filtra_tensor *block(const ft_scope *scope, const ft_encoder_options *o, filtra_tensor *x,
                             filtra_tensor *mask, filtra_tensor **auxiliary) {
   if (o->converter) return converter_block(scope, o, x, mask, auxiliary);
-  if (o->post_norm) {
-    x = ft_norm_layer(scope, "norm1", mix(scope, o, x, x, mask, auxiliary));
-    return ft_norm_layer(scope, "norm2", feed_forward(scope, o, x, x));
+  const filtra_dtype narrow = scope->precision,
+                     mixed = o->mixer->kind->narrow ? narrow : FILTRA_F32;
+  if (o->post_norm) { /* the norms' results are the residual stream */
+    x = ft_norm_layer(scope, "norm1", mix(scope, o, x, x, mask, auxiliary), FILTRA_F32);
+    return ft_norm_layer(scope, "norm2", feed_forward(scope, o, x, x), FILTRA_F32);
   }
-  x = mix(scope, o, ft_norm_layer(scope, "norm1", x), x, mask, auxiliary);
-  return feed_forward(scope, o, ft_norm_layer(scope, "norm2", x), x);
+  x = mix(scope, o, ft_norm_layer(scope, "norm1", x, mixed), x, mask, auxiliary);
+  return feed_forward(scope, o, ft_norm_layer(scope, "norm2", x, narrow), x);
 }
 
 filtra_tensor *ft_encoder_block(const ft_scope *scope, const ft_encoder_options *o,

@@ -1,6 +1,8 @@
 #include "nn/layers.h"
 
 #include "base/memory.h"
+#include "graph/parameters.h"
+#include "ops/support.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,19 +66,41 @@ filtra_tensor *filtra_scope_parameter(const ft_scope *scope, const char *name, i
   return filtra_graph_parameter(scope->graph, scope->params, full, ndim, shape, options);
 }
 
+filtra_tensor *ft_scope_weight(const ft_scope *scope, const char *name, const int64_t shape[2],
+                               const filtra_parameter_options *options) {
+  char full[FT_NAME_TEXT];
+  filtra_parameter_options o = *options;
+  o.copy = scope->precision;
+  if (o.copy == FILTRA_F32) return filtra_scope_parameter(scope, name, 2, shape, &o);
+  if (!ft_scope_name(scope, "", name, full)) return NULL;
+  if (!scope->params->committed)
+    filtra_graph_parameter(scope->graph, scope->params, full, 2, shape, &o);
+  return filtra_graph_parameter_copy(scope->graph, scope->params, full);
+}
+
+/* The first columns of a weight [out, in] whose other inputs are not there. */
+static filtra_tensor *first_columns(const ft_scope *scope, filtra_tensor *w, int64_t columns) {
+  filtra_graph *g = scope->graph;
+  const bool cast = scope->precision != FILTRA_F32; /* pieces are cut in F32 */
+  if (!ft_usable(g, w)) return NULL;
+  const int64_t box[] = {w->shape[0], columns};
+  w = filtra_slice(g, cast ? filtra_cast(g, w, FILTRA_F32) : w, (int64_t[]){0, 0}, box);
+  return cast ? filtra_cast(g, w, scope->precision) : w;
+}
+
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options) {
   if (!ft_usable(scope->graph, x)) return NULL;
   float bound = 1.0f / sqrtf((float)in);
   ft_scope inner = ft_scope_enter(scope, "%s", name);
-  filtra_tensor *w = filtra_scope_parameter(
-      &inner, "weight", 2, (int64_t[]){out, in},
+  const int64_t shape[] = {out, in};
+  filtra_tensor *w = ft_scope_weight(
+      &inner, "weight", shape,
       &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound, .decay = true});
   filtra_tensor *b = filtra_scope_parameter(
       &inner, "bias", 1, &out,
       &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound});
-  if (ft_columns(x) < in)
-    w = filtra_slice(scope->graph, w, (int64_t[]){0, 0}, (int64_t[]){out, ft_columns(x)});
+  if (ft_columns(x) < in) w = first_columns(scope, w, ft_columns(x));
   return filtra_linear(scope->graph, x, w, b, options);
 }
 
@@ -89,7 +113,8 @@ filtra_tensor *filtra_scope_linear(const ft_scope *scope, const char *name, filt
   return ft_linear_prefix(scope, name, x, ft_columns(x), out, options);
 }
 
-filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x) {
+filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
+                             filtra_dtype dtype) {
   if (!ft_usable(scope->graph, x)) return NULL;
   int64_t c = ft_columns(x);
   ft_scope inner = ft_scope_enter(scope, "%s", name);
@@ -97,5 +122,5 @@ filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_ten
       &inner, "weight", 1, &c,
       &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
   filtra_tensor *bias = filtra_scope_parameter(&inner, "bias", 1, &c, NULL);
-  return filtra_layer_norm(scope->graph, x, gain, bias, 0.0f);
+  return ft_layer_norm(scope->graph, x, gain, bias, 0.0f, dtype);
 }

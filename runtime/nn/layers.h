@@ -28,6 +28,7 @@ struct filtra_scope {
   filtra_parameters *params;
   ft_observer *observer;     /* NULL: nobody looks */
   const ft_past_use *past;   /* NULL: sequences are whole */
+  filtra_dtype precision;    /* of products' operands; F32, or 16 bits */
   char prefix[FT_NAME_TEXT]; /* ends with a dot, or empty */
 };
 typedef struct filtra_scope ft_scope;
@@ -47,11 +48,16 @@ bool ft_scope_name(const ft_scope *scope, const char *kind, const char *name,
  * projection, and "x" [B,N,C], the features that a block hands on. */
 void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t);
 
+/** A matrix that products multiply by, in the scope's precision: the parameter of that name, or its
+ * 16-bit copy. */
+filtra_tensor *ft_scope_weight(const ft_scope *scope, const char *name, const int64_t shape[2],
+                               const filtra_parameter_options *options);
 /** filtra_scope_linear with weights for `in` inputs, of which x has the first. */
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options);
 
-/** "NAME.weight" [C] (ones) and "NAME.bias" [C] (zeros). */
-filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x);
+/** "NAME.weight" [C] (ones) and "NAME.bias" [C] (zeros); a result of that type. */
+filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
+                             filtra_dtype dtype);
 
 #endif

@@ -38,6 +38,7 @@ typedef struct ft_mixer_class {
   /* Why the options leave that one without effect, as in "with \"variant\" uv"; NULL: it has one.
    * NULL: all have. */
   const char *(*idle)(const void *options, const char *name);
+  bool narrow;             /* takes x in the scope's precision; else in F32 */
   const char *not_causal;  /* why it cannot be causal, as a clause; NULL: it can */
   const char *not_decoded; /* why it cannot go on token by token; NULL: it can */
   void *context;           /* for filtra_mixer_input */
@@ -53,6 +54,13 @@ typedef struct ft_mixer_class {
   /** What the auxiliary loss takes from the task's: their weights add up to 1. NULL: nothing. */
   float (*auxiliary_share)(const void *options);
 } ft_mixer_class;
+
+/** filtra_mixer_qkv in that type. */
+void ft_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_dtype dtype,
+                  filtra_tensor *qkv[3]);
+/** What attention's operands are stored in: the scope's precision, but F32 where keys and values
+ * are kept from run to run. */
+filtra_dtype ft_mixer_precision(const ft_scope *scope);
 
 /** A configured mixer. */
 typedef struct ft_mixer {

@@ -96,7 +96,7 @@ static void columns_backward(filtra_graph *g, const void *context) {
 
 filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *mask,
                               filtra_rho rho) {
-  filtra_tensor *factor = ft_tensor_token_major(g, "agf V", v->shape);
+  filtra_tensor *factor = ft_tensor_token_major(g, "agf V", FILTRA_F32, v->shape);
   const struct columns call = {v, mask, factor, rho};
   if (!ft_tape(g, "agf.columns", columns_backward, &call, sizeof call, 1, &v, 1, &factor))
     return NULL;

@@ -182,8 +182,9 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
                              filtra_tensor *raw, const filtra_agf_options *options,
                              filtra_tensor **factor) {
   filtra_device *dev = ft_graph_device(g);
-  filtra_tensor *w = ft_tensor_token_major(g, "agf W", u->shape);
-  filtra_tensor *apart = raw && factor ? ft_tensor_token_major(g, "agf U", u->shape) : NULL;
+  filtra_tensor *w = ft_tensor_token_major(g, "agf W", FILTRA_F32, u->shape);
+  filtra_tensor *apart =
+      raw && factor ? ft_tensor_token_major(g, "agf U", FILTRA_F32, u->shape) : NULL;
   filtra_tensor *table = raw ? emit_table(g, raw, options) : NULL;
   uint32_t order = raw ? (uint32_t)raw->shape[0] - 1 : 0;
   const struct filter call = {u,

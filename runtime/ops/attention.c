@@ -9,9 +9,6 @@ enum { MOST_COLUMNS = 128 };
 
 enum { MAX_SCALARS = 10 };
 
-#define KERNEL(name)                                                                               \
-  { "attention/" name, "attention/" name ".lanes" }
-
 /* ---- dispatches ---- */
 
 uint32_t ft_attention_blocks(int64_t count, uint32_t size) {
@@ -59,7 +56,7 @@ static uint32_t fill_push(const ft_attention *c, uint32_t push[MAX_SCALARS]) {
   return n * (uint32_t)sizeof *push;
 }
 
-/* Whether a tensor of [B,H,N,D] begins each of its rows of tokens with a whole vec4. */
+/* Whether a tensor of [B,H,N,D] begins each of its rows of tokens with a whole group of four. */
 static bool in_fours(const filtra_tensor *t) {
   bool whole = ft_begins_quad(t);
   for (int i = 0; i + 1 < t->ndim; i++)
@@ -67,11 +64,11 @@ static bool in_fours(const filtra_tensor *t) {
   return whole && t->shape[t->ndim - 1] % 4 == 0;
 }
 
-/* GPUs' kernels stage tiles by vec4 where they can: as in shaders/attention/problem.glsl. */
+/* GPUs' kernels stage tiles by four elements where they can (shaders/attention/problem.glsl). */
 static uint32_t wide_flag(const filtra_graph *g, const ft_attention *c, const filtra_tensor *dy) {
   const uint32_t wide = 1u << 31;
   if (ft_caps_of(ft_graph_device(g))->cpu) return 0;
-  /* dy is dense, and so are its heads' rows where v's are of whole vec4. */
+  /* dy is dense, and so are its heads' rows where v's are of whole fours. */
   bool whole = in_fours(c->q) && in_fours(c->k) && in_fours(c->v) && (!dy || in_fours(dy));
   return whole ? wide : 0;
 }
@@ -94,13 +91,15 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
                                   d->delta.tensor,
                                   d->result[0].tensor,
                                   d->result[1].tensor};
-  int64_t words = 0;
+  double bytes = 0;
   for (size_t i = 0; i < FT_COUNT(moved); i++)
-    words += moved[i] ? filtra_tensor_elements(moved[i]) : 0;
+    bytes += (double)filtra_tensor_elements(moved[i]) *
+             (double)filtra_dtype_bytes(filtra_tensor_dtype(moved[i]));
   ft_call(g,
           &(ft_kernel_call){
               .label = d->label,
-              .kernel = d->kernel[t->lanes],
+              .kernel = ft_kernel_variant(d->kernel, filtra_tensor_dtype(q),
+                                          t->lanes && !d->workgroup ? "lanes" : ""),
               .args = {FT_READ(q),
                        FT_READ(k),
                        FT_READ(v),
@@ -125,7 +124,7 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
               .spec_count = c->heads ? 13 : 12,
               .groups = {d->groups[0], d->groups[1], d->groups[2]},
               .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
-              .bytes = 4.0 * (double)words});
+              .bytes = bytes});
 }
 
 /* ---- gradients ---- */
@@ -135,7 +134,7 @@ static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_
   ft_attention_emit(
       g, c,
       &(ft_attention_dispatch){.label = "attention.delta",
-                               .kernel = {"attention/delta", "attention/delta"},
+                               .kernel = "attention/delta",
                                .groups = {ft_flat_groups(g, filtra_tensor_elements(c->lse))},
                                .workgroup = FT_FLAT_WORKGROUP,
                                .lse = FT_READ(NULL),
@@ -159,7 +158,7 @@ static void emit_query(filtra_graph *g, const ft_attention *c, filtra_tensor *dy
       g, c,
       &(ft_attention_dispatch){
           .label = "attention.backward_query",
-          .kernel = KERNEL("backward_query"),
+          .kernel = "attention/backward_query",
           .tile = FT_TILE_QUERY,
           .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
           .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows[FT_TILE_QUERY]),
@@ -183,7 +182,7 @@ static void emit_key(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
   ft_attention_emit(g, c,
                     &(ft_attention_dispatch){
                         .label = "attention.backward_key",
-                        .kernel = KERNEL("backward_key"),
+                        .kernel = "attention/backward_key",
                         .tile = FT_TILE_KEY,
                         .flags = flags,
                         .groups = {ft_attention_blocks(c->k->shape[2], c->tiling.rows[FT_TILE_KEY]),
@@ -220,7 +219,7 @@ static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
       g, c,
       &(ft_attention_dispatch){
           .label = "attention.backward_bias",
-          .kernel = KERNEL("backward_bias"),
+          .kernel = "attention/backward_bias",
           .tile = FT_TILE_QUERY,
           .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
           .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows[FT_TILE_QUERY]),
@@ -268,12 +267,11 @@ static bool addressable(filtra_graph *g, const char *op, const filtra_tensor *t,
 
 static bool check_heads(filtra_graph *g, const char *op, const filtra_tensor *t,
                         const char *argument) {
-  if (!ft_usable(g, t)) return false;
-  if (filtra_tensor_dtype(t) != FILTRA_F32 || t->ndim != 4 ||
-      (t->stride[3] != 1 && t->shape[3] != 1)) {
+  if (!ft_usable_elements(g, t, op, argument)) return false;
+  if (t->ndim != 4 || (t->stride[3] != 1 && t->shape[3] != 1)) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                  "%s: %s (%s %s) must be F32 [B,H,N,D] with a dense last axis", op, argument,
-                  t->name, ft_shape_text(t));
+                  "%s: %s (%s %s) must be [B,H,N,D] with a dense last axis", op, argument, t->name,
+                  ft_shape_text(t));
     return false;
   }
   if (filtra_tensor_elements(t) == 0 || t->shape[3] > MOST_COLUMNS) {
@@ -294,6 +292,17 @@ static bool check_shapes(filtra_graph *g, const char *op, const filtra_tensor *q
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                 "%s: q %s, k %s and v %s must be [B,H,Nq,D], [B,H,Nk,D] and [B,H,Nk,Dv]", op,
                 ft_shape_text(q), ft_shape_text(k), ft_shape_text(v));
+  return false;
+}
+
+static bool check_types(filtra_graph *g, const char *op, const filtra_tensor *q,
+                        const filtra_tensor *k, const filtra_tensor *v) {
+  const filtra_dtype type[3] = {filtra_tensor_dtype(q), filtra_tensor_dtype(k),
+                                filtra_tensor_dtype(v)};
+  if (type[0] == type[1] && type[1] == type[2]) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: q is %s, k %s and v %s; they must be of one type",
+                op, filtra_dtype_name(type[0]), filtra_dtype_name(type[1]),
+                filtra_dtype_name(type[2]));
   return false;
 }
 
@@ -350,10 +359,11 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
   static const filtra_attention_options defaults;
   const filtra_attention_options *o = options ? options : &defaults;
   if (!check_heads(g, op, q, "q") || !check_heads(g, op, k, "k") || !check_heads(g, op, v, "v") ||
-      !check_shapes(g, op, q, k, v) || !check_options(g, op, o, q, k))
+      !check_types(g, op, q, k, v) || !check_shapes(g, op, q, k, v) ||
+      !check_options(g, op, o, q, k))
     return false;
   const int64_t shape[4] = {q->shape[0], q->shape[1], q->shape[2], v->shape[3]};
-  filtra_tensor *y = ft_tensor_token_major(g, op, shape);
+  filtra_tensor *y = ft_tensor_token_major(g, op, filtra_tensor_dtype(q), shape);
   filtra_tensor *lse = ft_tensor_new(g, "log-sum-exp", FILTRA_F32, 3, shape);
   if (!y || !lse || !addressable(g, op, y, "the result")) return false;
   float dropout = ft_graph_training(g) ? o->dropout : 0;
@@ -378,7 +388,7 @@ void ft_attention_emit_forward(filtra_graph *g, const char *label, const ft_atte
       g, c,
       &(ft_attention_dispatch){
           .label = label,
-          .kernel = KERNEL("forward"),
+          .kernel = "attention/forward",
           .tile = FT_TILE_FORWARD,
           .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows[FT_TILE_FORWARD]),
                      ft_attention_heads(c)},

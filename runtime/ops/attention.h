@@ -41,8 +41,8 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
 
 typedef struct ft_attention {
   filtra_tensor *q, *k, *v, *mask, *bias;
-  filtra_tensor *y;   /* [B,H,Nq,Dv], token by token */
-  filtra_tensor *lse; /* [B,H,Nq]: log-sum-exp of each query's scores */
+  filtra_tensor *y;   /* [B,H,Nq,Dv], token by token; of the type of q, k and v */
+  filtra_tensor *lse; /* F32 [B,H,Nq]: log-sum-exp of each query's scores */
   ft_tiling tiling;
   uint32_t flags, op_id;
   float scale, dropout;
@@ -60,11 +60,11 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
 /** What differs from kernel to kernel. */
 typedef struct ft_attention_dispatch {
   const char *label;
-  const char *kernel[2]; /* tiled, lanes */
+  const char *kernel; /* of the type of q; by tiles, with a variant for lanes, */
   ft_tile tile;
   uint32_t flags; /* besides the op's */
   uint32_t groups[3];
-  uint32_t workgroup; /* 0: the tiling's */
+  uint32_t workgroup; /* unless this is not 0, but the workgroup of a kernel without tiles */
   const filtra_tensor *dy;
   ft_arg lse, delta, result[2];
   int64_t columns; /* of the products of all queries with all keys */

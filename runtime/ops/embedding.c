@@ -105,24 +105,32 @@ static void embedding_backward(filtra_graph *g, const void *context) {
   const struct embedding *c = context;
   bool accumulate;
   filtra_tensor *table = ft_grad_target(g, c->table, &accumulate);
-  if (table)
-    ft_emit_rows_gradient(g, "embedding.backward", c->tokens, ft_grad(g, c->y), table,
-                          table->shape[0], accumulate);
+  if (!table) return;
+  const bool narrow = filtra_tensor_dtype(table) != FILTRA_F32;
+  filtra_tensor *sums =
+      narrow ? ft_tensor_new(g, "table gradient", FILTRA_F32, 2, table->shape) : table;
+  if (!sums) return;
+  ft_emit_rows_gradient(g, "embedding.backward", c->tokens, ft_grad(g, c->y), sums, table->shape[0],
+                        accumulate && !narrow);
+  if (narrow) ft_emit_cast(g, sums, table, accumulate);
 }
 
 filtra_tensor *filtra_embedding(filtra_graph *g, filtra_tensor *table, filtra_tensor *tokens) {
-  if (!ft_usable_floats(g, table, 2, "embedding", "table") ||
+  if (!ft_usable_elements(g, table, "embedding", "table") ||
       !ft_usable_integers(g, tokens, 2, "embedding", "tokens"))
     return NULL;
-  if (!filtra_tensor_elements(table))
-    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "embedding: table %s %s is empty", table->name,
-                         ft_shape_text(table));
+  if (!ft_dense(table) || table->ndim != 2 || !filtra_tensor_elements(table))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "embedding: table (%s %s) must be dense, have 2 dimensions and not be "
+                         "empty",
+                         table->name, ft_shape_text(table));
   int64_t shape[] = {tokens->shape[0], tokens->shape[1], table->shape[1]};
   filtra_tensor *y = ft_tensor_new(g, "embedding", FILTRA_F32, 3, shape);
   if (!y) return NULL;
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), (uint32_t)table->shape[0]};
   ft_call(g, &(ft_kernel_call){.label = "embedding",
-                               .kernel = "embedding/embedding",
+                               .kernel = ft_kernel_typed(ft_graph_device(g), "embedding/embedding",
+                                                         filtra_tensor_dtype(table)),
                                .args = {FT_READ(table), FT_READ(tokens), FT_WRITE(y)},
                                FT_PUSH(push),
                                FT_SPEC((uint32_t)shape[2]),

@@ -1,6 +1,7 @@
 /* Graph-filter self-attention (Choi et al. 2024): attention applied twice in place of the square of
  * its matrix. Both uses share the kernels, log-sum-exp and dropout mask of softmax attention; the
- * second takes the first's log-sum-exp. Their gradients reach the scores in one pass over pairs. */
+ * second takes the first's log-sum-exp. Their gradients reach the scores in one pass over pairs.
+ * u = A v, A u, A^T dy and the pairs have the type of v: passes of attention read or write them. */
 #include "ops/attention.h"
 #include "ops/decoding.h"
 
@@ -38,6 +39,15 @@ static int64_t rows_of(const struct gfsa *c) {
   return ft_rows(c->first.y);
 }
 
+static const char *kernel_of(filtra_graph *g, const struct gfsa *c, const char *name) {
+  return ft_kernel_typed(ft_graph_device(g), name, filtra_tensor_dtype(c->first.v));
+}
+
+/* Bytes that reading or writing so many of v's elements takes. */
+static double bytes_of(const struct gfsa *c, double elements) {
+  return elements * (double)filtra_dtype_bytes(filtra_tensor_dtype(c->first.v));
+}
+
 /* ---- forward ---- */
 
 static void emit_combine(filtra_graph *g, const struct gfsa *c) {
@@ -45,7 +55,7 @@ static void emit_combine(filtra_graph *g, const struct gfsa *c) {
   int64_t count = filtra_tensor_elements(c->y);
   struct filter_push push = make_push(c, count);
   ft_call(g, &(ft_kernel_call){.label = "gfsa.combine",
-                               .kernel = "gfsa/combine",
+                               .kernel = kernel_of(g, c, "gfsa/combine"),
                                .args = {FT_READ(v), FT_READ(c->first.y), FT_READ(c->second.y),
                                         FT_WRITE(c->y), FT_READ(c->w[0]), FT_READ(c->w[1]),
                                         FT_READ(c->w[2])},
@@ -53,7 +63,7 @@ static void emit_combine(filtra_graph *g, const struct gfsa *c) {
                                FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
                                FT_FLAT(g, count),
                                .flops = 6.0 * (double)count,
-                               .bytes = 16.0 * (double)count});
+                               .bytes = bytes_of(c, 4 * (double)count)});
 }
 
 /* ---- gradients ---- */
@@ -65,7 +75,7 @@ static bool wants(const filtra_tensor *t) {
 /* [2,B,N,H,2D]: what backward kernels read under FT_ATTENTION_PAIRED. */
 static filtra_tensor *make_pairs(filtra_graph *g, const filtra_tensor *v) {
   const int64_t shape[] = {2 * v->shape[0], v->shape[2], v->shape[1], 2 * v->shape[3]};
-  return ft_tensor_new(g, "pairs", FILTRA_F32, 4, shape);
+  return ft_tensor_new(g, "pairs", filtra_tensor_dtype(v), 4, shape);
 }
 
 /* The gradients of q, k, bias and v. */
@@ -82,7 +92,7 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
   ft_team_grid grid = ft_teams(dev, rows_of(c));
   double elements = (double)filtra_tensor_elements(dy);
   ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
-                               .kernel = ft_kernel_name(dev, "gfsa/upstream"),
+                               .kernel = kernel_of(g, c, "gfsa/upstream"),
                                .args = {FT_READ(dy), FT_READ(ady), FT_READ(a->v), FT_READ(a->y),
                                         FT_READ(c->second.y), FT_READ(c->w[0]), FT_READ(c->w[1]),
                                         FT_READ(c->w[2]), FT_WRITE(pairs), FT_WRITE(delta),
@@ -92,7 +102,7 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
                                FT_SPEC((uint32_t)a->v->shape[1], (uint32_t)a->v->shape[3], add),
                                .groups = {grid.groups},
                                .flops = 9 * elements,
-                               .bytes = 40 * elements});
+                               .bytes = bytes_of(c, 10 * elements)});
   ft_attention both = *a;
   both.flags |= FT_ATTENTION_PAIRED;
   ft_attention_emit_backward(g, &both, pairs, delta);
@@ -111,7 +121,7 @@ static filtra_tensor *emit_products(filtra_graph *g, const struct gfsa *c, filtr
   ft_team_grid grid = ft_teams(dev, rows_of(c));
   double elements = (double)filtra_tensor_elements(dy);
   ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
-                               .kernel = ft_kernel_name(dev, "gfsa/products"),
+                               .kernel = kernel_of(g, c, "gfsa/products"),
                                .args = {FT_READ(dy), FT_READ(v), FT_READ(c->first.y),
                                         FT_READ(c->second.y), FT_WRITE(products)},
                                FT_PUSH(push),
@@ -119,7 +129,7 @@ static filtra_tensor *emit_products(filtra_graph *g, const struct gfsa *c, filtr
                                FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
                                .groups = {grid.groups},
                                .flops = 7 * elements,
-                               .bytes = 16 * elements});
+                               .bytes = bytes_of(c, 4 * elements)});
   return products;
 }
 
@@ -201,9 +211,9 @@ filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, 
                          ft_shape_text(q), ft_shape_text(k));
   call.second = call.first;
   call.second.v = call.first.y;
-  call.second.y = ft_tensor_token_major(g, "gfsa", call.first.y->shape);
+  call.second.y = ft_tensor_token_major(g, "gfsa", filtra_tensor_dtype(v), v->shape);
   call.second.flags |= FT_ATTENTION_KNOWN;
-  call.y = ft_tensor_token_major(g, "gfsa", call.first.y->shape);
+  call.y = ft_tensor_token_major(g, "gfsa", filtra_tensor_dtype(v), v->shape);
   if (!call.second.y || !call.y) return NULL;
   if (!ft_tape(g, "gfsa", gfsa_backward, &call, sizeof call, 7,
                (filtra_tensor *[]){q, k, v, call.first.bias, w0, w1, wK}, 1, &call.y))
@@ -217,10 +227,13 @@ filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, 
 filtra_tensor *ft_gfsa_combine(filtra_graph *g, filtra_tensor *v, filtra_tensor *u,
                                filtra_tensor *au, filtra_tensor *w0, filtra_tensor *w1,
                                filtra_tensor *wK, const filtra_gfsa_options *o) {
-  if (!ft_usable(g, v) || !ft_usable(g, u) || !ft_usable(g, au)) return NULL;
+  if (!ft_usable_elements(g, v, "gfsa", "v") || !ft_usable(g, u) || !ft_usable(g, au)) return NULL;
+  if (filtra_tensor_dtype(v) != filtra_tensor_dtype(u) ||
+      filtra_tensor_dtype(v) != filtra_tensor_dtype(au))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "gfsa: v, A v and A A v must be of one type");
   struct gfsa call = {.first = {.v = v, .y = u}, .second = {.y = au}};
   if (!take_filter(g, (filtra_tensor *const[]){w0, w1, wK}, o, v->shape[1], &call)) return NULL;
-  call.y = ft_tensor_token_major(g, "gfsa", v->shape);
+  call.y = ft_tensor_token_major(g, "gfsa", filtra_tensor_dtype(v), v->shape);
   if (!call.y) return NULL;
   emit_combine(g, &call);
   return call.y;

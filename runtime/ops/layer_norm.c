@@ -16,17 +16,17 @@ static void emit_x_gradient(filtra_graph *g, const struct layer_norm *c, filtra_
   ft_team_grid grid = ft_teams(dev, ft_rows(c->x));
   uint32_t push[] = {(uint32_t)ft_rows(c->x), (uint32_t)ft_columns(c->x)};
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(g,
-          &(ft_kernel_call){.label = "layer_norm.backward",
-                            .kernel = ft_kernel_name(dev, "layer_norm/backward"),
-                            .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->mean),
-                                     FT_READ(c->rstd), FT_TARGET(dx, accumulate)},
-                            FT_PUSH(push),
-                            .workgroup = grid.workgroup,
-                            .groups = {grid.groups},
-                            FT_SPEC(accumulate),
-                            .flops = 14 * elements,
-                            .bytes = 12 * elements});
+  ft_call(g, &(ft_kernel_call){
+                 .label = "layer_norm.backward",
+                 .kernel = ft_kernel_typed(dev, "layer_norm/backward", filtra_tensor_dtype(dy)),
+                 .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->mean),
+                          FT_READ(c->rstd), FT_TARGET(dx, accumulate)},
+                 FT_PUSH(push),
+                 .workgroup = grid.workgroup,
+                 .groups = {grid.groups},
+                 FT_SPEC(accumulate),
+                 .flops = 14 * elements,
+                 .bytes = 12 * elements});
 }
 
 /* The gradients of gain and bias: sums over chunks of rows, then over chunks, in order. */
@@ -47,7 +47,8 @@ static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, f
   double elements = (double)filtra_tensor_elements(c->x);
   ft_call(g, &(ft_kernel_call){
                  .label = "layer_norm.backward",
-                 .kernel = "layer_norm/columns",
+                 .kernel = ft_kernel_typed(ft_graph_device(g), "layer_norm/columns",
+                                           filtra_tensor_dtype(dy)),
                  .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->mean), FT_READ(c->rstd),
                           FT_WRITE(gain_sums), FT_WRITE(bias_sums)},
                  FT_PUSH(push),
@@ -79,6 +80,11 @@ static bool check_vector(filtra_graph *g, const filtra_tensor *x, const filtra_t
 
 filtra_tensor *filtra_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain,
                                  filtra_tensor *bias, float eps) {
+  return ft_layer_norm(g, x, gain, bias, eps, FILTRA_F32);
+}
+
+filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain,
+                             filtra_tensor *bias, float eps, filtra_dtype dtype) {
   const float default_eps = 1e-5f;
   if (!ft_usable_dense(g, x, "layer_norm", "x") || !check_vector(g, x, gain, "gain") ||
       !check_vector(g, x, bias, "bias"))
@@ -91,7 +97,8 @@ filtra_tensor *filtra_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
                          (double)eps);
   if (eps == 0) eps = default_eps;
   int64_t rows = ft_rows(x);
-  filtra_tensor *y = ft_tensor_like(g, x, "layer_norm");
+  filtra_tensor *y = ft_tensor_new(g, "layer_norm", dtype, x->ndim, x->shape);
+  if (!ft_usable_elements(g, y, "layer_norm", "y")) return NULL;
   filtra_tensor *mean = ft_tensor_new(g, "mean", FILTRA_F32, 1, &rows);
   filtra_tensor *rstd = ft_tensor_new(g, "rstd", FILTRA_F32, 1, &rows);
   const struct layer_norm call = {x, gain, bias, mean, rstd, y};
@@ -107,7 +114,7 @@ filtra_tensor *filtra_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
   } push = {(uint32_t)rows, (uint32_t)ft_columns(x), eps};
   double elements = (double)filtra_tensor_elements(x);
   ft_call(g, &(ft_kernel_call){.label = "layer_norm",
-                               .kernel = ft_kernel_name(dev, "layer_norm/forward"),
+                               .kernel = ft_kernel_typed(dev, "layer_norm/forward", dtype),
                                .args = {FT_READ(x), FT_READ(gain), FT_READ(bias), FT_WRITE(y),
                                         FT_WRITE(mean), FT_WRITE(rstd)},
                                FT_PUSH(push),

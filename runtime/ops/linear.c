@@ -4,17 +4,32 @@
 
 struct linear {
   filtra_tensor *x, *w, *b, *residual, *y;
-  filtra_tensor *z; /* what tells the activation's derivative; NULL without activation */
+  filtra_tensor *left, *right; /* x and w as the product reads them, both of one type */
+  filtra_tensor *z; /* as y: what tells the activation's derivative; NULL without activation */
   filtra_activation activation;
   float dropout;
   uint32_t random_id;
 };
 
-/* dz = dy * dropout factor * activation'(z); dy itself where both are 1. */
+static double bytes_of(const filtra_tensor *t) {
+  return (double)filtra_dtype_bytes(filtra_tensor_dtype(t));
+}
+
+/* t itself where it has the type, else what it becomes in that type. */
+static filtra_tensor *in_type(filtra_graph *g, filtra_tensor *t, filtra_dtype type,
+                              const char *name) {
+  if (filtra_tensor_dtype(t) == type) return t;
+  filtra_tensor *cast = ft_tensor_new(g, name, type, t->ndim, t->shape);
+  ft_emit_cast(g, t, cast, false);
+  return cast;
+}
+
+/* dz = dy * dropout factor * activation'(z) in the product's type; dy where both factors are 1. */
 static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
                                         filtra_tensor *dy) {
-  if (!s->activation && s->dropout == 0) return dy;
-  filtra_tensor *dz = ft_tensor_new(g, "linear.dz", FILTRA_F32, dy->ndim, dy->shape);
+  const filtra_dtype type = filtra_tensor_dtype(s->left);
+  if (!s->activation && s->dropout == 0) return in_type(g, dy, type, "linear.dz");
+  filtra_tensor *dz = ft_tensor_new(g, "linear.dz", type, dy->ndim, dy->shape);
   if (!dz) return NULL;
   struct {
     uint32_t count, op_id;
@@ -22,14 +37,15 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
   } push = {(uint32_t)filtra_tensor_elements(dz), s->random_id, s->dropout};
   bool random = s->dropout > 0;
   bool whole = ft_whole_quads(dy) && ft_whole_quads(s->z) && ft_whole_quads(dz);
-  ft_kernel_call call = {.label = "linear.backward",
-                         .kernel = "linear/backward",
-                         .args = {FT_READ(dy), FT_READ(s->z), FT_WRITE(dz),
-                                  FT_READ(random ? ft_graph_random_state(g) : NULL)},
-                         FT_PUSH(push),
-                         FT_SPEC((uint32_t)s->activation, random, whole),
-                         FT_FLAT(g, push.count),
-                         .bytes = (s->z ? 12.0 : 8.0) * push.count};
+  ft_kernel_call call = {
+      .label = "linear.backward",
+      .kernel = ft_kernel_typed(ft_graph_device(g), "linear/backward", type),
+      .args = {FT_READ(dy), FT_READ(s->z), FT_WRITE(dz),
+               FT_READ(random ? ft_graph_random_state(g) : NULL)},
+      FT_PUSH(push),
+      FT_SPEC((uint32_t)s->activation, random, whole, filtra_tensor_dtype(dy) != FILTRA_F32),
+      FT_FLAT(g, push.count),
+      .bytes = (bytes_of(dz) + (s->z ? 2 : 1) * bytes_of(dy)) * push.count};
   if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, dz));
   ft_call(g, &call);
   return dz;
@@ -47,7 +63,7 @@ static void linear_backward(filtra_graph *g, const void *context) {
   if (target)
     ft_emit_gemm(g, &(ft_gemm){.label = "linear.backward",
                                .a = ft_matrix_rows(dz, false),
-                               .b = ft_matrix_rows(s->w, false),
+                               .b = ft_matrix_rows(s->right, false),
                                .c = ft_matrix_rows(target, false),
                                .m = rows,
                                .n = in,
@@ -57,7 +73,7 @@ static void linear_backward(filtra_graph *g, const void *context) {
   if (target)
     ft_emit_gemm(g, &(ft_gemm){.label = "linear.backward",
                                .a = ft_matrix_rows(dz, true),
-                               .b = ft_matrix_rows(s->x, false),
+                               .b = ft_matrix_rows(s->left, false),
                                .c = ft_matrix_rows(target, false),
                                .m = out,
                                .n = in,
@@ -68,8 +84,44 @@ static void linear_backward(filtra_graph *g, const void *context) {
   ft_grad_give(g, s->residual, dy);
 }
 
+static bool usable_operand(filtra_graph *g, const filtra_tensor *t, const char *argument) {
+  if (!ft_usable_elements(g, t, "linear", argument)) return false;
+  if (ft_dense(t)) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "linear: %s (%s %s) must be dense", argument, t->name,
+                ft_shape_text(t));
+  return false;
+}
+
+/* The weight's type where that has 16 bits, else x's. */
+static filtra_dtype product_type(const struct linear *s) {
+  const filtra_dtype w = filtra_tensor_dtype(s->w);
+  return w != FILTRA_F32 ? w : filtra_tensor_dtype(s->x);
+}
+
+static bool check_types(filtra_graph *g, const struct linear *s, filtra_dtype result) {
+  const filtra_dtype x = filtra_tensor_dtype(s->x), product = product_type(s);
+  if (x != FILTRA_F32 && x != product)
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                  "linear: x (%s) is %s and w (%s) is %s; one of them must be F32, or both of one "
+                  "type",
+                  s->x->name, filtra_dtype_name(x), s->w->name, filtra_dtype_name(product));
+  else if (result != FILTRA_F32 && result != product)
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                  "linear: the result cannot be %s: the product of x (%s) and w (%s) is one of %s, "
+                  "and gives that or F32",
+                  filtra_dtype_name(result), s->x->name, s->w->name, filtra_dtype_name(product));
+  else if (result != FILTRA_F32 && s->residual)
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                  "linear: with a residual (%s) the result is F32 and cannot be %s",
+                  s->residual->name, filtra_dtype_name(result));
+  else
+    return true;
+  return false;
+}
+
 static bool check_linear(filtra_graph *g, const struct linear *s) {
-  if (!ft_usable_dense(g, s->x, "linear", "x") || !ft_usable_floats(g, s->w, 2, "linear", "w") ||
+  if (!usable_operand(g, s->x, "x") || !usable_operand(g, s->w, "w") ||
+      !ft_has_dims(g, s->w, 2, "linear", "w") ||
       (s->b && !ft_usable_floats(g, s->b, 1, "linear", "b")))
     return false;
   int64_t in = ft_columns(s->x), out = s->w->shape[0];
@@ -95,8 +147,8 @@ static bool check_linear(filtra_graph *g, const struct linear *s) {
 
 static void emit_forward(filtra_graph *g, const struct linear *s, filtra_tensor *stored_z) {
   ft_emit_gemm(g, &(ft_gemm){.label = "linear",
-                             .a = ft_matrix_rows(s->x, false),
-                             .b = ft_matrix_rows(s->w, true),
+                             .a = ft_matrix_rows(s->left, false),
+                             .b = ft_matrix_rows(s->right, true),
                              .c = ft_matrix_rows(s->y, false),
                              .m = ft_rows(s->x),
                              .n = ft_columns(s->y),
@@ -112,19 +164,23 @@ static void emit_forward(filtra_graph *g, const struct linear *s, filtra_tensor 
 filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w, filtra_tensor *b,
                              const filtra_linear_options *options) {
   struct linear s = {.x = x, .w = w, .b = b};
+  filtra_dtype result = FILTRA_F32;
   if (options) {
+    result = options->dtype;
     s.residual = options->residual;
     s.activation = options->activation;
     s.dropout = options->dropout;
   }
-  if (!check_linear(g, &s) ||
+  if (!check_linear(g, &s) || !check_types(g, &s, result) ||
       !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_linear_options, options)))
     return NULL;
   int64_t shape[FILTRA_MAX_DIMS];
   int ndim = filtra_tensor_shape(x, shape);
   shape[ndim - 1] = w->shape[0];
-  s.y = ft_tensor_new(g, "linear", FILTRA_F32, ndim, shape);
-  if (!s.y) return NULL;
+  s.y = ft_tensor_new(g, "linear", result, ndim, shape);
+  s.left = in_type(g, x, product_type(&s), "linear.x");
+  s.right = in_type(g, w, product_type(&s), "linear.w");
+  if (!s.y || !s.left || !s.right) return NULL;
   if (s.residual) {
     if (!ft_usable_dense(g, s.residual, "linear", "residual")) return NULL;
     if (!ft_same_shape(s.residual, s.y))
@@ -139,9 +195,9 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
   bool piecewise =
       s.activation == FILTRA_ACTIVATION_RELU || s.activation == FILTRA_ACTIVATION_LEAKY_RELU;
   if (piecewise && s.dropout == 0 && !s.residual) {
-    s.z = s.y; /* y > 0 where z > 0 */
+    s.z = s.y; /* y > 0 where z > 0, but for what F16 rounds to 0 */
   } else if (s.activation && differentiable) {
-    s.z = stored_z = ft_tensor_new(g, "linear.z", FILTRA_F32, ndim, shape);
+    s.z = stored_z = ft_tensor_new(g, "linear.z", result, ndim, shape);
     if (!s.z) return NULL;
   }
   emit_forward(g, &s, stored_z);

@@ -108,7 +108,7 @@ filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
   memcpy(shape, a->shape, sizeof shape);
   shape[last - 1] = s.m;
   shape[last] = s.n;
-  s.c = o->token_major ? ft_tensor_token_major(g, "matmul", shape)
+  s.c = o->token_major ? ft_tensor_token_major(g, "matmul", FILTRA_F32, shape)
                        : ft_tensor_new(g, "matmul", o->dtype, a->ndim, shape);
   if (!s.c) return NULL;
   ft_emit_gemm(g, &(ft_gemm){.label = "matmul",

@@ -113,7 +113,7 @@ static filtra_tensor *emit_all_square_sums(filtra_graph *g, size_t count,
 
 filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tensor *const *gradients,
                                      filtra_tensor *loss, filtra_tensor *inputs,
-                                     filtra_tensor *state) {
+                                     filtra_tensor *state, filtra_tensor *scaling) {
   if (!ft_usable_floats(g, loss, 1, "gradient_norm", "loss") || !ft_usable(g, inputs) ||
       !ft_usable(g, state))
     return NULL;
@@ -126,7 +126,7 @@ filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tenso
   ft_call(g, &(ft_kernel_call){.label = "gradient_norm",
                                .kernel = ft_kernel_name(dev, "optimizer/watch"),
                                .args = {FT_READ(sums), FT_READ(loss), FT_READ(inputs),
-                                        FT_UPDATE(state), FT_WRITE(metrics)},
+                                        FT_UPDATE(state), FT_WRITE(metrics), FT_UPDATE(scaling)},
                                FT_PUSH(push),
                                .workgroup = ft_caps_of(dev)->row_workgroup});
   return metrics;

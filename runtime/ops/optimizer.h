@@ -34,16 +34,28 @@ void ft_optimizer_prepare(const ft_optimizer_settings *settings, uint64_t step,
 /** The graph input for them. */
 filtra_tensor *ft_optimizer_input(filtra_graph *g);
 
-enum { FT_HALT_LOSS = 1, FT_HALT_GRADIENT = 2 };
+/** Skipped: by a loss scale; nothing is wrong then. */
+enum { FT_HALT_LOSS = 1, FT_HALT_GRADIENT = 2, FT_HALT_SKIPPED = 4 };
 
 /** Result of a step. */
 typedef struct ft_step_metrics {
   float loss;
   float gradient_norm;                    /* before clipping */
-  float clip_scale;                       /* what gradients are multiplied by, at most 1 */
+  float clip_scale;                       /* what gradients are multiplied by */
   uint32_t halt;                          /* 0, or what was not finite (FT_HALT_*) */
   uint32_t halt_step_low, halt_step_high; /* the first step in which that happened */
+  float loss_scale;                       /* of this step; here and below 0 without one */
+  uint32_t skipped;                       /* steps so far, and the last of them */
+  uint32_t skipped_step_low, skipped_step_high;
 } ft_step_metrics;
+
+/** A dynamic loss scale (Micikevicius et al. 2018), in a buffer that outlives the graph; the layout
+ * is that of shaders/optimizer/watch.comp. */
+typedef struct ft_loss_scale {
+  float scale;             /* a power of two */
+  uint32_t steady, window; /* steps since it changed; after so many it doubles */
+  uint32_t skipped, step_low, step_high;
+} ft_loss_scale;
 
 /** Words of the halt state: a buffer that outlives the graph, zeroed before training starts. Once a
  * loss or a gradient was not finite the state stays set, and no update writes anything. */
@@ -54,10 +66,11 @@ void ft_emit_accumulate(filtra_graph *g, filtra_tensor *x, filtra_tensor *scale,
                         bool more);
 
 /** Norm of `count` tensors of gradients as if they were one, and a look at loss [1] and norm, which
- * is not finite either when squares overflow (gradients above 1e19). Returns the metrics tensor. */
+ * is not finite either when squares overflow (gradients above 1e19). `scaling`: the ft_loss_scale
+ * that gradients are multiplied by, or NULL. Returns the metrics tensor. */
 filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tensor *const *gradients,
                                      filtra_tensor *loss, filtra_tensor *inputs,
-                                     filtra_tensor *state);
+                                     filtra_tensor *state, filtra_tensor *scaling);
 
 typedef struct ft_adam_tensors {
   filtra_tensor *values, *gradients;

@@ -18,9 +18,6 @@ enum {
 static const double P_LOWEST = 1, P_HIGHEST = 10;
 static const double EPS_DEFAULT = 1e-3, EPS_LOWEST = 1e-12, EPS_HIGHEST = 1e6;
 
-#define KERNEL(name)                                                                               \
-  { "plaplacian/" name, "plaplacian/" name ".lanes" }
-
 /* ---- gradients ---- */
 
 /* [2,B,H,Nq] with `euler`, else [1,B,H,Nq]: see shaders/plaplacian/delta.comp. */
@@ -31,7 +28,7 @@ static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_
   ft_attention_emit(
       g, c,
       &(ft_attention_dispatch){.label = "plaplacian.delta",
-                               .kernel = {"plaplacian/delta", "plaplacian/delta"},
+                               .kernel = "plaplacian/delta",
                                .groups = {ft_flat_groups(g, filtra_tensor_elements(c->lse))},
                                .workgroup = FT_FLAT_WORKGROUP,
                                .lse = FT_READ(NULL),
@@ -45,7 +42,7 @@ static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_
  * dv; either target may be NULL. */
 typedef struct pass {
   const char *label;
-  const char *kernel[2];
+  const char *kernel;
   ft_tile tile;
   int64_t rows;
   filtra_tensor *dx, *dv;
@@ -62,7 +59,7 @@ static void emit_pass(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
       g, c,
       &(ft_attention_dispatch){
           .label = p->label,
-          .kernel = {p->kernel[0], p->kernel[1]},
+          .kernel = p->kernel,
           .tile = p->tile,
           .flags = flags,
           .groups = {ft_attention_blocks(p->rows, c->tiling.rows[p->tile]), ft_attention_heads(c)},
@@ -96,7 +93,7 @@ static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
   ft_attention_emit(g, c,
                     &(ft_attention_dispatch){
                         .label = "plaplacian.backward_bias",
-                        .kernel = KERNEL("backward_bias"),
+                        .kernel = "plaplacian/backward_bias",
                         .tile = FT_TILE_QUERY,
                         .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
                         .groups = {ft_attention_blocks(queries, c->tiling.rows[FT_TILE_QUERY]),
@@ -115,11 +112,12 @@ static void plaplacian_backward(filtra_graph *g, const void *context) {
   const ft_attention *c = context;
   filtra_tensor *dy = ft_grad(g, c->y);
   filtra_tensor *delta = emit_delta(g, c, dy);
-  emit_rows(g, c, dy, delta, c->k,
-            (pass){"plaplacian.backward_key", KERNEL("backward_key"), FT_TILE_KEY, c->k->shape[2]});
   emit_rows(
-      g, c, dy, delta, c->q,
-      (pass){"plaplacian.backward_query", KERNEL("backward_query"), FT_TILE_QUERY, c->q->shape[2]});
+      g, c, dy, delta, c->k,
+      (pass){"plaplacian.backward_key", "plaplacian/backward_key", FT_TILE_KEY, c->k->shape[2]});
+  emit_rows(g, c, dy, delta, c->q,
+            (pass){"plaplacian.backward_query", "plaplacian/backward_query", FT_TILE_QUERY,
+                   c->q->shape[2]});
   emit_bias(g, c, dy, delta);
 }
 
@@ -191,7 +189,7 @@ filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tenso
       g, &call,
       &(ft_attention_dispatch){
           .label = "plaplacian",
-          .kernel = KERNEL("forward"),
+          .kernel = "plaplacian/forward",
           .tile = FT_TILE_FORWARD,
           .groups = {ft_attention_blocks(q->shape[2], call.tiling.rows[FT_TILE_FORWARD]),
                      ft_attention_heads(&call)},

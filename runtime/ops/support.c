@@ -34,8 +34,8 @@ int64_t ft_chunk_rows(int64_t rows) {
   return balanced > shortest ? balanced : shortest;
 }
 
-static bool has_dims(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
-                     const char *argument) {
+bool ft_has_dims(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
+                 const char *argument) {
   if (t->ndim == ndim) return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s) must have %d dimension%s", op, argument,
                 t->name, ft_shape_text(t), ndim, ndim == 1 ? "" : "s");
@@ -46,7 +46,7 @@ bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const
                         const char *argument) {
   if (!ft_usable(g, t)) return false;
   if (filtra_tensor_dtype(t) == FILTRA_I32 && ft_dense(t))
-    return has_dims(g, t, ndim, op, argument);
+    return ft_has_dims(g, t, ndim, op, argument);
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s) must be dense I32", op, argument, t->name,
                 ft_shape_text(t));
   return false;
@@ -54,7 +54,7 @@ bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const
 
 bool ft_usable_floats(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
                       const char *argument) {
-  return ft_usable_dense(g, t, op, argument) && has_dims(g, t, ndim, op, argument);
+  return ft_usable_dense(g, t, op, argument) && ft_has_dims(g, t, ndim, op, argument);
 }
 
 bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op) {
@@ -65,7 +65,7 @@ bool ft_known_activation(filtra_graph *g, filtra_activation activation, const ch
 
 bool ft_begins_quad(const filtra_tensor *t) {
   const ft_storage *s = t->storage;
-  return t->offset % 4 == 0 && (s->planned || s->offset % sizeof(float[4]) == 0);
+  return t->offset % 4 == 0 && (s->planned || s->offset % (4 * filtra_dtype_bytes(s->dtype)) == 0);
 }
 
 bool ft_whole_quads(const filtra_tensor *t) {

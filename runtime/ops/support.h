@@ -24,6 +24,9 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows);
  * enough that adding those up costs little. */
 int64_t ft_chunk_rows(int64_t rows);
 
+/** Whether t has exactly `ndim` dimensions: error naming op and argument otherwise. */
+bool ft_has_dims(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
+                 const char *argument);
 /** As ft_usable_dense for I32 tensors, and with exactly `ndim` dimensions. */
 bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
                         const char *argument);
@@ -31,12 +34,15 @@ bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const
 bool ft_usable_floats(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
                       const char *argument);
 bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op);
-/** Whether a tensor's first element lies at a whole vec4. */
+/** Whether a tensor's first element lies at a whole group of four. */
 bool ft_begins_quad(const filtra_tensor *t);
 /** Whether shaders/common/quads.glsl may take a dense tensor's elements by four; true for NULL. */
 bool ft_whole_quads(const filtra_tensor *t);
 bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b);
 
+/** filtra_layer_norm with a result of that type, rounded once (ops/layer_norm.c). */
+filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain,
+                             filtra_tensor *bias, float eps, filtra_dtype dtype);
 /** y = x or y += x between F32 and a 16-bit type, or within one type; dense (ops/cast.c). NULL for
  * either does nothing. */
 void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
@@ -44,8 +50,8 @@ void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accu
  * may be longer than one slice of x, and gets zeros there (ops/elementwise.c). */
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,
                          const filtra_tensor *y, bool accumulate);
-/** y = the sum over all axes of x but the last, in a fixed order, or y += it. x dense and not empty
- * (ops/column_sum.c). */
+/** y = the sum over all axes of x but the last, in a fixed order, or y += it. x of floats, dense and
+ * not empty; y F32 (ops/column_sum.c). */
 void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, bool accumulate);
 

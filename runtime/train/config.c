@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const PRECISIONS[] = {"fp32", NULL};
 static const char *const OPTIMIZERS[] = {"adamw", "adam", "radam", NULL};
 static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL}; /* filtra_pixels */
 static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cycle", NULL};
@@ -22,7 +21,6 @@ static const char *const RECOMPUTE[] = {"none", "cheap", "blocks", NULL}; /* fil
 #define ENUM(member, names) FT_JSON_ENUM_FIELD(ft_run_config, member, #member, 0, names)
 
 static const ft_json_field RUN_FIELDS[] = {
-    ENUM(precision, PRECISIONS),
     ENUM(optimizer, OPTIMIZERS),
     ENUM(schedule, SCHEDULES),
     FLOAT(learning_rate, 1e-3, 1e-12, 10.0),
@@ -33,6 +31,8 @@ static const ft_json_field RUN_FIELDS[] = {
     FLOAT(epsilon, 1e-8, 1e-30, 1.0),
     FLOAT(clip_norm, 0.0, 0.0, 1e9),
     FLOAT(label_smoothing, 0.0, 0.0, 0.999),
+    FLOAT(loss_scale, 0.0, 0.0, 1e12),
+    INT(loss_scale_window, 0, 0, 1000000000),
     INT(batch_size, 32, 1, 65535), /* workgroups that every device takes along a dimension */
     INT(accumulate, 1, 1, 65535),
     ENUM(recompute, RECOMPUTE),
@@ -242,6 +242,8 @@ filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps
                                 .epsilon = c->epsilon,
                                 .clip_norm = c->clip_norm,
                                 .label_smoothing = c->label_smoothing,
+                                .loss_scale = c->loss_scale,
+                                .loss_scale_window = (uint32_t)c->loss_scale_window,
                                 .steps = steps,
                                 .warmup_steps = warmup_steps(c, steps, batches),
                                 .accumulate = (uint64_t)c->accumulate,

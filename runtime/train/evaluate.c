@@ -160,7 +160,8 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
 /* ---- runs ---- */
 
 filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, const char *split,
-                                  const char *data, filtra_evaluation *result) {
+                                  const char *data, const filtra_precision *precision,
+                                  filtra_evaluation *result) {
   FT_NEED(device, folder, split, result);
   filtra_run *run;
   filtra_split which;
@@ -170,6 +171,7 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   FT_TRY(filtra_run_open(folder, &run));
   const filtra_run_info *info = filtra_run_get_info(run);
   filtra_status status = filtra_run_load_model(run, device, &model);
+  if (!status && precision) status = filtra_model_set_precision(model, *precision);
   if (!status) status = filtra_run_open_data(run, data, data ? which : FILTRA_TRAIN, &set);
   if (!status && !filtra_dataset_get_info(set)->count[which])
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : info->data, split);

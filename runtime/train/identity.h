@@ -5,8 +5,6 @@
 
 #include "train/config.h"
 
-#define FT_RUN_KEY "filtra.run" /* of the metadata of checkpoints and models: a JSON object */
-
 /** Of what a run writes. A folder of a later one is refused. */
 enum { FT_RUN_FORMAT = 1 };
 

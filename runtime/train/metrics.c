@@ -115,6 +115,15 @@ static json_t *score(const char *prefix, filtra_task task, double loss, double a
   return json_pack("{sf sf}", key, value, more, rounded(ft_perplexity(loss)));
 }
 
+/* What a loss scale does; an empty object without one. */
+static json_t *scaling(const filtra_step_metrics *s) {
+  if (s->loss_scale == 0.0f) return json_object();
+  json_t *object =
+      json_pack("{sf sI}", "loss_scale", rounded(s->loss_scale), "skipped", (json_int_t)s->skipped);
+  if (!s->skipped) return object;
+  return ft_json_join(object, json_pack("{sI}", "skipped_step", (json_int_t)s->skipped_step));
+}
+
 /* What several ranks say besides; an empty object where there is one. */
 static json_t *take_exchange(ft_metrics *m) {
   if (m->exchange <= 0.0) return json_object();
@@ -140,6 +149,7 @@ filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint6
                            "grad_norm", rounded(s->gradient_norm), "tokens_per_second",
                            rounded(p->tokens_per_second), "milliseconds", rounded(p->milliseconds),
                            "device_memory_bytes", (json_int_t)p->device_memory_bytes);
+  rest = ft_json_join(rest, scaling(s));
   return write_line(m, ft_json_join(ft_json_join(object, rest), take_exchange(m)));
 }
 

@@ -6,6 +6,7 @@
 #include "ops/support.h"
 #include "train/schedule.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,15 @@ static filtra_status check_range(const char *name, double value, double high, bo
   return fail_range(name, value, text);
 }
 
+static filtra_status check_loss_scale(filtra_optimizer_options *o) {
+  int exponent;
+  if (!o->loss_scale_window) o->loss_scale_window = 2000;
+  if (o->loss_scale == 0.0f || (o->loss_scale >= 1.0f && o->loss_scale <= 0x1p40f &&
+                                frexpf(o->loss_scale, &exponent) == 0.5f))
+    return FILTRA_OK;
+  return fail_range("loss_scale", (double)o->loss_scale, "0 and powers of two from 1 to 2^40");
+}
+
 static filtra_status complete(const filtra_optimizer_options *given, filtra_optimizer_options *o) {
   static const filtra_optimizer_options defaults;
   *o = given ? *given : defaults;
@@ -54,6 +64,7 @@ static filtra_status complete(const filtra_optimizer_options *given, filtra_opti
   FT_TRY(check_range("beta2", (double)o->beta2, 1, true));
   FT_TRY(check_range("epsilon", (double)o->epsilon, 1, false));
   FT_TRY(check_range("clip_norm", (double)o->clip_norm, 1e30, false));
+  FT_TRY(check_loss_scale(o));
   if (o->schedule != FILTRA_SCHEDULE_CONSTANT && (!o->steps || o->warmup_steps > o->steps))
     return ft_fail(
         FILTRA_ERROR_ARGUMENT,
@@ -179,6 +190,11 @@ filtra_status filtra_optimizer_watch(filtra_optimizer *optimizer, filtra_graph *
   return ft_graph_status(g);
 }
 
+filtra_tensor *filtra_optimizer_loss_scale(filtra_optimizer *optimizer, filtra_graph *g) {
+  return optimizer && optimizer->scaling.size ? flat(g, "loss scale", &optimizer->scaling, 0, 1)
+                                              : NULL;
+}
+
 filtra_status ft_optimizer_watch_score(filtra_optimizer *o, filtra_graph *g, filtra_tensor *score) {
   ft_emit_copy(g, score, flat(g, "score", &o->state, SCORE_WORD, SCORE_WORD + 1), false);
   return ft_graph_status(g);
@@ -194,7 +210,7 @@ static void emit_copies(filtra_graph *g, const filtra_optimizer *o, const ft_par
       continue;
     ft_emit_cast(g, flat(g, p->name, &params->values, at, at + (uint64_t)p->elements),
                  ft_tensor_external(g, p->name, p->options.copy, 1, &p->elements, &params->copies,
-                                    p->offset / 2),
+                                    p->copy_offset),
                  false);
   }
 }
@@ -232,6 +248,13 @@ static const ft_buffer *gradients_of(const filtra_optimizer *o, bool sums) {
   return sums ? &o->sums : &o->params->gradients;
 }
 
+static filtra_tensor *scaling_of(filtra_graph *g, const filtra_optimizer *o) {
+  enum { WORDS = sizeof(ft_loss_scale) / sizeof(uint32_t) };
+  return o->scaling.size ? ft_tensor_external(g, "loss scale", FILTRA_I32, 1, (int64_t[]){WORDS},
+                                              &o->scaling, 0)
+                         : NULL;
+}
+
 static filtra_status record_update(filtra_optimizer *o, bool sums, ft_update *u) {
   filtra_graph *g = u->graph;
   const ft_buffer *gradients = gradients_of(o, sums);
@@ -253,8 +276,9 @@ static filtra_status record_update(filtra_optimizer *o, bool sums, ft_update *u)
   if (o->shards)
     u->metrics = given_metrics(g);
   else
-    u->metrics = filtra_graph_output(
-        g, ft_emit_gradient_norm(g, count, list, loss_of(g, o, sums), u->inputs[0], state));
+    u->metrics =
+        filtra_graph_output(g, ft_emit_gradient_norm(g, count, list, loss_of(g, o, sums),
+                                                     u->inputs[0], state, scaling_of(g, o)));
   if (sums)
     u->score =
         filtra_graph_output(g, flat(g, "score", &o->state, SCORE_SUM_WORD, SCORE_SUM_WORD + 1));
@@ -303,6 +327,16 @@ static filtra_status make_shards(filtra_optimizer *o, const ft_ranks *ranks, uin
   return FILTRA_OK;
 }
 
+static filtra_status make_scaling(filtra_optimizer *o) {
+  const ft_loss_scale first = {.scale = o->options.loss_scale,
+                               .window = o->options.loss_scale_window};
+  if (o->shards)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "optimizer: a loss_scale is for one rank; several ranks train in fp32");
+  FT_TRY(ft_buffer_zeroed(o->params->device, sizeof first, &o->scaling));
+  return ft_upload(o->params->device, &o->scaling, 0, &first, sizeof first);
+}
+
 filtra_status ft_optimizer_create(filtra_parameters *params,
                                   const filtra_optimizer_options *options, const ft_ranks *ranks,
                                   filtra_optimizer **out) {
@@ -326,6 +360,7 @@ filtra_status ft_optimizer_create(filtra_parameters *params,
   if (!status) status = ft_buffer_zeroed(dev, bytes, &o->first);
   if (!status) status = ft_buffer_zeroed(dev, bytes, &o->second);
   if (!status) status = ft_buffer_zeroed(dev, STATE_WORDS * sizeof(uint32_t), &o->state);
+  if (!status && o->options.loss_scale > 0.0f) status = make_scaling(o);
   if (status) filtra_optimizer_destroy(&o);
   *out = o;
   return status;
@@ -347,6 +382,7 @@ void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
   ft_buffer_destroy(dev, &o->first);
   ft_buffer_destroy(dev, &o->second);
   ft_buffer_destroy(dev, &o->state);
+  ft_buffer_destroy(dev, &o->scaling);
   ft_buffer_destroy(dev, &o->sums);
   free(o);
   *optimizer = NULL;
@@ -421,13 +457,17 @@ filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt) {
   FT_TRY(filtra_graph_wait(p.graph, p.ticket));
   FT_TRY(filtra_graph_get(p.graph, p.metrics, &m));
   if (p.score) FT_TRY(filtra_graph_get(p.graph, p.score, &o->last_score));
-  *halt = m.halt;
-  if (m.halt) return FILTRA_OK;
+  *halt = m.halt & ~(uint32_t)FT_HALT_SKIPPED;
+  if (*halt) return FILTRA_OK;
   memmove(o->pending, o->pending + 1, --o->pending_count * sizeof p);
   o->last = (filtra_optimizer_result){.step = p.step,
                                       .loss = m.loss,
                                       .gradient_norm = m.gradient_norm,
                                       .learning_rate = p.learning_rate};
+  if (!o->scaling.size) return FILTRA_OK;
+  o->last.loss_scale = m.loss_scale;
+  o->last.skipped = m.skipped;
+  o->last.skipped_step = (uint64_t)m.skipped_step_high << 32 | m.skipped_step_low;
   return FILTRA_OK;
 }
 

@@ -40,6 +40,7 @@ struct filtra_optimizer {
   size_t range_count;
   ft_buffer first, second;  /* moments, parallel to the gradients */
   ft_buffer state;          /* halt state, the last run's loss, the sum of losses */
+  ft_buffer scaling;        /* ft_loss_scale; of size 0 without one */
   ft_buffer sums;           /* of gradients; made on first use */
   struct ft_shards *shards; /* over several ranks: moments are this one's shard; NULL: alone */
   ft_update by_gradients, by_sums;

@@ -2,12 +2,14 @@
 #include "train/optimizer.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char STEP_KEY[] = "filtra.step";
+static const char STEP_KEY[] = "filtra.step", SCALE_KEY[] = "filtra.loss_scale";
 
-enum { GROUPS = 3, MOST_META = 8 };
+enum { GROUPS = 3, MOST_META = 8, SCALE_TEXT = 96 };
 
 typedef struct group {
   const char *prefix;
@@ -21,22 +23,35 @@ static void list_groups(const filtra_optimizer *o, group groups[GROUPS]) {
   groups[2] = (group){"second_moment.", &o->second, true};
 }
 
+/* "SCALE STEADY SKIPPED STEP", as ft_loss_scale has them; "" without one. */
+static filtra_status describe_scaling(const filtra_optimizer *o, char text[SCALE_TEXT]) {
+  ft_loss_scale s;
+  *text = '\0';
+  if (!o->scaling.size) return FILTRA_OK;
+  FT_TRY(ft_download(o->params->device, &o->scaling, 0, &s, sizeof s));
+  snprintf(text, SCALE_TEXT, "%a %u %u %llu", (double)s.scale, s.steady, s.skipped,
+           (unsigned long long)((uint64_t)s.step_high << 32 | s.step_low));
+  return FILTRA_OK;
+}
+
 filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
                                  const ft_safetensors_meta_pair *meta, size_t count) {
   group groups[GROUPS];
   ft_weight_list list;
-  char step[32];
+  char step[32], scale[SCALE_TEXT];
   ft_safetensors_meta_pair all[MOST_META] = {{STEP_KEY, step}};
-  if (count >= MOST_META) return ft_fail(FILTRA_ERROR_ARGUMENT, "%zu metadata strings", count);
+  size_t own = 1;
+  if (count + 2 > MOST_META) return ft_fail(FILTRA_ERROR_ARGUMENT, "%zu metadata strings", count);
   FT_TRY(filtra_optimizer_finish(o, NULL));
   if (o->shards) FT_TRY(ft_shards_compare(o));
   FT_TRY(ft_weight_list_open(o->params, GROUPS, &list));
   list_groups(o, groups);
   snprintf(step, sizeof step, "%llu", (unsigned long long)o->steps);
+  filtra_status status = describe_scaling(o, scale);
+  if (*scale) all[own++] = (ft_safetensors_meta_pair){SCALE_KEY, scale};
   for (size_t i = 0; i < count; i++)
-    all[i + 1] = meta[i];
+    all[own + i] = meta[i];
   ft_buffer whole[GROUPS] = {{0}};
-  filtra_status status = FILTRA_OK;
   for (int i = 0; i < GROUPS && !status; i++) {
     if (o->shards && groups[i].trained) {
       status = ft_shards_collect(o, groups[i].flat, &whole[i]);
@@ -47,7 +62,7 @@ filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
           ft_weight_list_add(o->params, groups[i].flat, groups[i].prefix, groups[i].trained, &list);
   }
   if (!status && ft_shards_writes(o))
-    status = ft_safetensors_write(path, list.tensors, list.count, all, count + 1);
+    status = ft_safetensors_write(path, list.tensors, list.count, all, own + count);
   for (int i = 0; i < GROUPS; i++)
     ft_buffer_destroy(o->params->device, &whole[i]);
   ft_weight_list_close(&list);
@@ -62,6 +77,25 @@ static filtra_status read_step(const ft_safetensors *file, const char *path, uin
   if (end && !*end && !errno) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"%s\" is missing or damaged; not a checkpoint",
                  path, STEP_KEY);
+}
+
+/* Of a file without one, as a run in another precision leaves it: as at first. */
+static filtra_status read_scaling(const filtra_optimizer *o, const ft_safetensors *file,
+                                  const char *path, ft_loss_scale *s) {
+  const char *text = ft_safetensors_meta(file, SCALE_KEY);
+  unsigned long long step = 0;
+  double scale = (double)o->options.loss_scale;
+  int exponent, end = 0;
+  *s = (ft_loss_scale){.window = o->options.loss_scale_window};
+  bool good = !text ||
+              (sscanf(text, "%la %" SCNu32 " %" SCNu32 " %llu%n", &scale, &s->steady, &s->skipped,
+                      &step, &end) == 4 &&
+               !text[end] && scale >= 0x1p-14 && scale <= 0x1p40 && frexp(scale, &exponent) == 0.5);
+  if (!good) return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"%s\" is damaged", path, SCALE_KEY);
+  s->scale = (float)scale;
+  s->step_low = (uint32_t)step;
+  s->step_high = (uint32_t)(step >> 32);
+  return FILTRA_OK;
 }
 
 /* Of a moment over several ranks this one's shard. */
@@ -79,14 +113,18 @@ static filtra_status upload_group(filtra_optimizer *o, const ft_safetensors *fil
 
 filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file, const char *path) {
   group groups[GROUPS];
+  ft_loss_scale scaling;
   uint64_t step = 0;
   list_groups(o, groups);
   FT_TRY(read_step(file, path, &step));
+  if (o->scaling.size) FT_TRY(read_scaling(o, file, path, &scaling));
   for (int i = 0; i < GROUPS; i++)
     FT_TRY(ft_weights_check(o->params, file, path, groups[i].prefix, groups[i].trained));
   FT_TRY(ft_optimizer_recover(o));
   for (int i = 0; i < GROUPS; i++)
     FT_TRY(upload_group(o, file, &groups[i]));
+  if (o->scaling.size)
+    FT_TRY(ft_upload(o->params->device, &o->scaling, 0, &scaling, sizeof scaling));
   o->steps = step;
   o->last = (filtra_optimizer_result){0};
   return FILTRA_OK;

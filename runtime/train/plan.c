@@ -49,10 +49,10 @@ static filtra_status plan_once(const planning *p, filtra_run_plan *plan) {
   filtra_model *model;
   *plan = (filtra_run_plan){.available =
                                 caps->memory_limit ? caps->memory_limit : caps->info.memory_bytes};
-  FT_TRY(ft_model_declare(p->device, &p->config.model, &model));
+  FT_TRY(ft_model_declare(p->device, &p->config.model, false, &model));
   ft_parameters_lay_out(model->params);
   uint64_t trained = ft_buffer_extent(model->params->trained_bytes);
-  plan->parameters = ft_buffer_extent(model->params->bytes);
+  plan->parameters = ft_parameters_extent(model->params);
   plan->gradients = p->config.accumulate > 1 ? 2 * trained : trained;
   plan->moments = 2 * trained;
   plan->fits = model->params->bytes <= ft_buffer_limit(p->device);

@@ -346,7 +346,10 @@ static filtra_status make_predictor(filtra_model *model, const filtra_predictor_
     return FILTRA_ERROR_HOST_MEMORY;
   }
   p->model = model;
-  filtra_status status = open_predictor(p, options ? options : &defaults);
+  if (!options) options = &defaults;
+  filtra_status status =
+      options->precision ? filtra_model_set_precision(model, *options->precision) : FILTRA_OK;
+  if (!status) status = open_predictor(p, options);
   if (status) filtra_predictor_destroy(&p);
   *out = p;
   return status;

@@ -10,7 +10,12 @@
 
 /* ---- options ---- */
 
-static filtra_optimizer_options optimizer_options(const filtra_train_options *o) {
+/* Where fp16 begins: what is too large is halved within a few steps. */
+static const float FIRST_LOSS_SCALE = 65536.0f;
+
+static filtra_optimizer_options optimizer_options(const filtra_model *model,
+                                                  const filtra_train_options *o) {
+  const bool scaled = model->options.precision == FILTRA_PRECISION_FP16;
   return (filtra_optimizer_options){.kind = o->optimizer,
                                     .schedule = o->schedule,
                                     .learning_rate = o->learning_rate,
@@ -23,7 +28,20 @@ static filtra_optimizer_options optimizer_options(const filtra_train_options *o)
                                     .steps = o->steps,
                                     .warmup_steps = o->warmup_steps,
                                     .groups = o->groups,
-                                    .group_count = o->group_count};
+                                    .group_count = o->group_count,
+                                    .loss_scale = scaled && o->loss_scale == 0.0f ? FIRST_LOSS_SCALE
+                                                                                  : o->loss_scale,
+                                    .loss_scale_window = o->loss_scale_window};
+}
+
+static filtra_status check_loss_scale(const filtra_model *model, const filtra_train_options *o) {
+  if (model->options.precision == FILTRA_PRECISION_FP16 ||
+      (o->loss_scale == 0.0f && !o->loss_scale_window))
+    return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "trainer: loss_scale and loss_scale_window are for precision fp16; the model's is "
+                 "%s",
+                 filtra_precision_name((filtra_precision)model->options.precision));
 }
 
 static filtra_status check_smoothing(const filtra_model *model, float smoothing) {
@@ -48,7 +66,8 @@ static filtra_status record_graph(filtra_trainer *t, ft_batch_graph *b) {
   ft_graph_set_recompute(b->graph, (ft_recompute)t->recompute);
   ft_batch_graph_open(t->model, b, &auxiliary);
   FT_TRY(ft_batch_graph_judge(t->model, b, t->label_smoothing, auxiliary));
-  FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, NULL));
+  filtra_tensor *scale = filtra_optimizer_loss_scale(t->optimizer, b->graph);
+  FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, &scale));
   if (b->part) FT_TRY(ft_optimizer_watch_score(t->optimizer, b->graph, b->score));
   FT_TRY(filtra_optimizer_watch(t->optimizer, b->graph, b->loss));
   bool whole = t->ranks.transport && t->accumulate == 1;
@@ -157,6 +176,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   if (!options) options = &defaults;
   FT_TRY(FT_CHECK_RESERVED(filtra_train_options, options));
   FT_TRY(check_smoothing(model, options->label_smoothing));
+  FT_TRY(check_loss_scale(model, options));
   if (options->accumulate > FT_MOST_PARTS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: accumulate is %llu, accepted are 0 to %d",
                    (unsigned long long)options->accumulate, FT_MOST_PARTS);
@@ -175,7 +195,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   model->loss_chunks = (int64_t)options->loss_chunks;
   t->accumulate = options->accumulate > 1 ? (int64_t)options->accumulate : 1;
   t->tuning = ft_tuning_hold(ft_tuning_of(model->device));
-  const filtra_optimizer_options o = optimizer_options(options);
+  const filtra_optimizer_options o = optimizer_options(model, options);
   filtra_status status = join_ranks(t, options);
   const ft_ranks *ranks = t->ranks.transport ? &t->ranks : NULL;
   if (!status) status = ft_optimizer_create(model->params, &o, ranks, &t->optimizer);
@@ -237,7 +257,10 @@ static void take_result(filtra_trainer *t, float score) {
                                   .accuracy = regression ? 0.0f : score,
                                   .absolute_error = regression ? score : 0.0f,
                                   .gradient_norm = r->gradient_norm,
-                                  .learning_rate = r->learning_rate};
+                                  .learning_rate = r->learning_rate,
+                                  .loss_scale = r->loss_scale,
+                                  .skipped = r->skipped,
+                                  .skipped_step = r->skipped_step};
 }
 
 /* Waits for the oldest step and takes its metrics. */

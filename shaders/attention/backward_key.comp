@@ -1,4 +1,5 @@
 #version 450
+//@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 // dk = scale dS^T q and dv = (dropout * P)^T dy: a workgroup takes TILE_ROWS keys and walks over
 // the queries that see them, computing the scores again (Dao et al. 2022). result_0: dk, result_1:

@@ -1,4 +1,5 @@
 #version 450
+//@types f32 f16 bf16
 // delta[b,h,i] = <dy_i, y_i>, which is sum_j P_ij dP_ij (Dao et al. 2022, appendix B). result_0: y,
 // read only. One invocation per row of [B,Nq,H], whose neighbours' rows follow in memory.
 #extension GL_GOOGLE_include_directive : require
@@ -14,12 +15,13 @@ void main() {
     uint quad = row * ((VALUE + 3) / 4), c = 0;
     do {
       if (WIDE) {
-        const vec4 y = by_fours(args.result_0).v[quad], dy = by_fours(args.dy).v[quad];
+        const vec4 y = load_elements4(args.result_0, quad), dy = load_elements4(args.dy, quad);
         [[unroll]] for (uint k = 0; k < 4; ++k) sum += y[k] * dy[k];
         c += 4;
         quad++;
       } else {
-        sum += args.result_0.v[row * VALUE + c] * args.dy.v[row * VALUE + c];
+        const uint at = row * VALUE + c;
+        sum += load_element(args.result_0, at) * load_element(args.dy, at);
         c++;
       }
     } while (c < VALUE);

@@ -42,13 +42,13 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, 
     const uint column = first + gl_SubgroupInvocationID;
     float x[OWN_ROWS];
     [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-      x[r] = a.base.v[a_row[r] + min(column, a.width - 1)];
+      x[r] = load_element(a.base, a_row[r] + min(column, a.width - 1));
       if (column >= a.width) x[r] = 0;
     }
     [[unroll]] for (uint n = 0; n < LANES; ++n) {
       float y[OWN_COLS];
       [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
-        y[c] = b.base.v[b_row[c] + min(first + n, b.width - 1)];
+        y[c] = load_element(b.base, b_row[c] + min(first + n, b.width - 1));
         if (distances && first + n >= b.width) y[c] = 0;
       }
       [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
@@ -70,8 +70,8 @@ struct OwnRows {
 void own_rows(out OwnRows own, Matrix m, uint first) {
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
     [[unroll]] for (uint n = 0; n < OWN_WIDTH; ++n)
-      own.x[r][n] = m.base.v[min(first + r, m.count - 1) * m.stride +
-                             min(sum_column(n), m.width - 1)];
+      own.x[r][n] = load_element(m.base, min(first + r, m.count - 1) * m.stride +
+                                             min(sum_column(n), m.width - 1));
 }
 
 // add_weighted, or add_weighted_from.
@@ -87,7 +87,7 @@ void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows
       [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
         f[r] = subgroupShuffle(t[r][i % OWN_COLS], from);
       [[unroll]] for (uint n = 0; n < own_width(b.width); ++n) {
-        const float y = b.base.v[row + min(sum_column(n), b.width - 1)];
+        const float y = load_element(b.base, row + min(sum_column(n), b.width - 1));
         [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
           sum[r][n] += f[r] * (from_own ? y - own.x[r][n] : y);
       }

@@ -1,6 +1,8 @@
 // softmax(scale q k^T + bias) v: sizes, arguments, and what a score is. Every kernel of the family
 // takes the same arguments; runtime/ops/attention.c fills them in. FILTRA_HEADS: a table says what
-// differs from head to head.
+// differs from head to head. FILTRA_RESULT: results are of another type than q, k, v and dy, which
+// have the kernel's.
+#include "common/elements.glsl"
 #include "common/philox.glsl"
 
 layout(constant_id = 1) const uint HEAD = 1;   // D, columns of q and k
@@ -26,7 +28,7 @@ const bool WANT_1 = (FLAGS & 256) != 0;
 const bool PAIRED = (FLAGS & 512) != 0;
 const bool KNOWN = (FLAGS & 1024) != 0;  // forward: the log-sum-exp is given
 const bool PART = (FLAGS & 0x40000000u) != 0;  // of a batch: see whole_element
-const bool WIDE = (FLAGS & 0x80000000u) != 0;  // rows of q, k, v and dy are whole vec4
+const bool WIDE = (FLAGS & 0x80000000u) != 0;  // rows of q, k, v and dy are whole fours
 
 #ifdef FILTRA_HEADS
 // Where q, k and v of a head begin, in elements, and the bits of a number of the op's.
@@ -35,8 +37,16 @@ layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly 
 };
 #endif
 
+#ifndef FILTRA_RESULT
+#define FILTRA_RESULT Elements
+#endif
+
 layout(push_constant, std430) uniform Arguments {
-  F32 q, k, v, lse, mask, bias, dy, delta, result_0, result_1;
+  Elements q, k, v;
+  F32 lse, mask, bias;
+  Elements dy;
+  F32 delta;
+  FILTRA_RESULT result_0, result_1;
   U32 random;
 #ifdef FILTRA_HEADS
   HeadTable heads;  // [HEADS]
@@ -63,28 +73,29 @@ uint v_origin(uint b, uint h) { return b * args.v_batch + h * args.v_head; }
 
 // [count, width] in memory, rows `stride` elements apart.
 struct Matrix {
-  F32 base;
+  Elements base;
   uint count, width, stride;
 };
 
-F32 advance(F32 base, uint elements) {
+Elements advance(Elements base, uint elements) {
+  const uint SHIFT = ELEMENT_BYTES / 2;  // 2 for 4 bytes, 1 for 2
   const uvec2 address = uvec2(base);
   uint carry;
-  const uint low = uaddCarry(address.x, elements << 2, carry);
-  return F32(uvec2(low, address.y + (elements >> 30) + carry));
+  const uint low = uaddCarry(address.x, elements << SHIFT, carry);
+  return Elements(uvec2(low, address.y + (elements >> (32 - SHIFT)) + carry));
 }
 
 // One head's matrix in a tensor that is stored like q, k, v or the output.
-Matrix like_q(F32 t, uint b, uint h) {
+Matrix like_q(Elements t, uint b, uint h) {
   return Matrix(advance(t, q_origin(b, h)), args.queries, HEAD, Q_STRIDE);
 }
-Matrix like_k(F32 t, uint b, uint h) {
+Matrix like_k(Elements t, uint b, uint h) {
   return Matrix(advance(t, k_origin(b, h)), args.keys, HEAD, K_STRIDE);
 }
-Matrix like_v(F32 t, uint b, uint h) {
+Matrix like_v(Elements t, uint b, uint h) {
   return Matrix(advance(t, v_origin(b, h)), args.keys, VALUE, V_STRIDE);
 }
-Matrix like_y(F32 t, uint b, uint h) {
+Matrix like_y(Elements t, uint b, uint h) {
   return Matrix(advance(t, (b * args.queries * HEADS + h) * VALUE), args.queries, VALUE,
                 HEADS * VALUE);
 }

@@ -37,7 +37,8 @@ void add_weighted(inout float sum[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_CO
 // Rows `first` + r of m; beyond its ends some other element.
 void load_rows(out float x[OWN_ROWS][OWN_WIDTH], Matrix m, uint first) {
   for_rows(r) for_width(n) x[r][n] =
-      m.base.v[min(first + tile_row(r), m.count - 1) * m.stride + min(sum_column(n), m.width - 1)];
+      load_element(m.base, min(first + tile_row(r), m.count - 1) * m.stride +
+                               min(sum_column(n), m.width - 1));
 }
 
 // sum[r] += sum over c of t[r][c] times (row b_first + c of b - own row r). Rows close to one's own
@@ -55,8 +56,8 @@ void store_rows(Matrix m, uint first, float sum[OWN_ROWS][OWN_WIDTH], float fact
     if (row < m.count && column < m.width) {
       const uint i = row * m.stride + column;
       float x = factor[r] * sum[r][n];
-      if (add) x += m.base.v[i];
-      m.base.v[i] = x;
+      if (add) x += load_element(m.base, i);
+      store_element(m.base, i, x);
     }
   }
 }

@@ -65,9 +65,10 @@ void rows_sum(inout float x[OWN_ROWS]) { combine_rows(false, x); }
 // some others beyond its last column.
 vec4 load_four(Matrix m, uint row, uint column) {
   const uint at = min(row, m.count - 1) * m.stride;
-  if (WIDE) return by_fours(m.base).v[(at + min(column, m.width - 4)) / 4];
+  if (WIDE) return load_elements4(m.base, (at + min(column, m.width - 4)) / 4);
   vec4 x;
-  [[unroll]] for (uint k = 0; k < 4; ++k) x[k] = m.base.v[at + min(column + k, m.width - 1)];
+  [[unroll]] for (uint k = 0; k < 4; ++k)
+    x[k] = load_element(m.base, at + min(column + k, m.width - 1));
   return x;
 }
 

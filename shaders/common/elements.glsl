@@ -49,3 +49,33 @@ void store_elements4(Elements t, uint i, vec4 x) {
 float rounded_element(float x) { return x; }
 
 #endif
+
+// A tensor that has the kernel's type where it is `narrow`, and is F32 where it is not.
+const bool NARROW_ELEMENTS = ELEMENT_BYTES == 2;
+
+float load_one(const bool narrow, F32 t, uint i) {
+  if (narrow) return load_element(Elements(uvec2(t)), i);
+  return t.v[i];
+}
+
+void store_one(const bool narrow, F32 t, uint i, float x) {
+  if (narrow)
+    store_element(Elements(uvec2(t)), i, x);
+  else
+    t.v[i] = x;
+}
+
+vec4 load_four(const bool narrow, F32 t, uint i) {
+  if (narrow) return load_elements4(Elements(uvec2(t)), i);
+  return by_fours(t).v[i];
+}
+
+void store_four(const bool narrow, F32 t, uint i, vec4 x) {
+  F32x4 fours = by_fours(t);
+  if (narrow)
+    store_elements4(Elements(uvec2(t)), i, x);
+  else
+    fours.v[i] = x;
+}
+
+bool present_elements(Elements t) { return any(notEqual(uvec2(t), uvec2(0))); }

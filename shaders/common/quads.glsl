@@ -1,21 +1,21 @@
-// Four elements at once of dense tensors. `whole`: the tensor begins at a whole vec4 and ends with
-// one (ft_whole_quads), so that one access takes them. Include common/types.glsl first.
+// Four elements at once of dense tensors, which are F32 or, where `narrow`, of the kernel's type.
+// `whole`: the tensor begins at a whole group of four and ends with one (ft_whole_quads), so that
+// one access takes them. Include common/types.glsl and common/elements.glsl first.
 
 // Elements 4 quad .. + 3 of the `count` of t, 0 beyond its end.
-vec4 load_quad(const bool whole, F32 t, uint quad, uint count) {
-  if (whole) return by_fours(t).v[quad];
+vec4 load_quad(const bool whole, const bool narrow, F32 t, uint quad, uint count) {
+  if (whole) return load_four(narrow, t, quad);
   vec4 x = vec4(0);
   [[unroll]] for (uint k = 0; k < 4; ++k)
-    if (4 * quad + k < count) x[k] = t.v[4 * quad + k];
+    if (4 * quad + k < count) x[k] = load_one(narrow, t, 4 * quad + k);
   return x;
 }
 
-void store_quad(const bool whole, F32 t, uint quad, uint count, vec4 x) {
+void store_quad(const bool whole, const bool narrow, F32 t, uint quad, uint count, vec4 x) {
   if (whole) {
-    F32x4 fours = by_fours(t);
-    fours.v[quad] = x;
+    store_four(narrow, t, quad, x);
     return;
   }
   [[unroll]] for (uint k = 0; k < 4; ++k)
-    if (4 * quad + k < count) t.v[4 * quad + k] = x[k];
+    if (4 * quad + k < count) store_one(narrow, t, 4 * quad + k, x[k]);
 }

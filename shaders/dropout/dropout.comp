@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "common/philox.glsl"
+#include "common/elements.glsl"
 #include "common/quads.glsl"
 
 // y = x where kept, scaled by 1/(1-rate), else 0; y += the same when accumulating. One draw of four
@@ -34,15 +35,15 @@ void main() {
         const uint whole = whole_element(p.state, sequence, 4 * quad + k);
         words[k] = philox(uvec4(whole / 4, p.op_id, now), key)[whole % 4];
       }
-    const vec4 x = load_quad(WHOLE, p.x, quad, p.count);
+    const vec4 x = load_quad(WHOLE, false, p.x, quad, p.count);
     vec4 y = vec4(0);
-    if (accumulate) y = load_quad(WHOLE, p.y, quad, p.count);
+    if (accumulate) y = load_quad(WHOLE, false, p.y, quad, p.count);
     [[unroll]] for (uint k = 0; k < 4; ++k) {
       const float u = float(words[k] >> 8) * (1.0 / 16777216.0);
       const float r = u >= p.rate ? kept * x[k] : 0.0;
       y[k] = accumulate ? r + y[k] : r;
     }
-    store_quad(WHOLE, p.y, quad, p.count, y);
+    store_quad(WHOLE, false, p.y, quad, p.count, y);
     quad += step;
   } while (quad < quads);
 }

@@ -21,7 +21,7 @@ void main() {
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     float sum = 0;
-    if (i < p.slice) sum = sum_down(p.x, i, p.slice, p.slices);
+    if (i < p.slice) sum = sum_down(false, p.x, i, p.slice, p.slices);
     if (accumulate) sum += load_element(p.y, i);
     store_element(p.y, i, sum);
     i += step;

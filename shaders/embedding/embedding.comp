@@ -1,12 +1,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
+#include "common/elements.glsl"
 
 // y[t] = table[token[t]], zeros for tokens outside the vocabulary.
 layout(constant_id = 1) const uint columns = 1;
 
 layout(push_constant) uniform Push {
-  F32 table; // [vocabulary, columns]
+  Elements table; // [vocabulary, columns]
   I32 tokens;
   F32 y; // [tokens, columns]
   uint count; // elements of y
@@ -21,7 +23,9 @@ void main() {
     const uint row = i / columns;
     const uint token = uint(p.tokens.v[row]); // a negative one becomes too large
     float value = 0;
-    if (token < p.vocabulary) value = p.table.v[token * columns + (i - row * columns)];
+    if (token < p.vocabulary) {
+      value = load_element(p.table, token * columns + (i - row * columns));
+    }
     p.y.v[i] = value;
     i += step;
   } while (i < p.count);

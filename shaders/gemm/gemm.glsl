@@ -4,17 +4,17 @@
 //
 // One stride of A and of B is 1: element (m,k) of A lies at m*lda + k, or at k*lda + m when
 // TRANSPOSED_A; (k,n) of B at k*ldb + n, or at n*ldb + k when TRANSPOSED_B; (m,n) of C at
-// m*ldc + n. A and B have the kernel's element type, C and z that or F32, all else F32. A batch
-// entry is a pair (outer, inner) with a stride each. K may be split in parts, whose sums go to dense
-// slices of C, [part, batch, m, n]. Indices fit in 31 bits (checked on the host).
+// m*ldc + n. A batch entry is a pair (outer, inner) with a stride each. K may be split in parts,
+// whose sums go to dense slices of C, [part, batch, m, n]. Indices fit in 31 bits (checked on the
+// host). A and B have the kernel's element type, C and z that or F32, all else is F32.
 #include "common/elements.glsl"
 #include "common/activation.glsl"
 #include "common/philox.glsl"
 
 // Bits of SHAPE and EPILOGUE, as in runtime/ops/gemm.c.
 const uint TRANSPOSED_A = 1, TRANSPOSED_B = 2;
-// Rows can be read in aligned groups of 2 (s64), 4 (tiled) or 8 (matrix) elements that end inside the row; of
-// C: columns, and in z and the residual as well.
+// Rows can be read in aligned groups of 2 (s64), 4 (tiled) or 8 (matrix) elements that end inside the
+// row; of C: columns, and in z and the residual as well.
 const uint WIDE_A = 4, WIDE_B = 8, WIDE_C = 16;
 const uint BATCHED = 32; // several batch entries or parts of K
 const uint K_TAIL = 64;  // some part of K is no multiple of the kernel's step
@@ -40,19 +40,6 @@ const bool narrow_c = (SHAPE & NARROW_C) != 0;
 const bool narrow_c = false;
 #endif
 
-// Elements of a tensor, which is F32 unless `narrow`: then it has the kernel's type.
-float load_one(const bool narrow, F32 t, uint i) {
-  if (narrow) return load_element(Elements(uvec2(t)), i);
-  return t.v[i];
-}
-
-void store_one(const bool narrow, F32 t, uint i, float x) {
-  if (narrow)
-    store_element(Elements(uvec2(t)), i, x);
-  else
-    t.v[i] = x;
-}
-
 layout(push_constant, std430) uniform Arguments {
   F32 a, b, c, bias, z, residual; // z: what the activation is applied to, kept for backward
   U32 random;                     // ft_graph_random_state
@@ -72,7 +59,7 @@ struct Place {
 };
 
 // Element i of A or B.
-float load_operand(F32 t, uint i) { return load_one(ELEMENT_BYTES == 2, t, i); }
+float load_operand(F32 t, uint i) { return load_one(NARROW_ELEMENTS, t, i); }
 
 // x / y for x < 2^16, by floats: vector integer division is slow on CPU drivers. The quotient of
 // x + 1/2 keeps farther from whole numbers than rounding reaches.

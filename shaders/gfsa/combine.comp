@@ -1,13 +1,15 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "gfsa/filter.glsl"
 
 // y from v and from u = A v, au = A u.
 layout(push_constant, std430) uniform Arguments {
-  F32 v;           // [B,H,N,D], any view with a dense last axis
-  F32 u, au, y;    // [B,N,H,D]
-  F32 w0, w1, wK;  // [H], or absent
+  Elements v;         // [B,H,N,D], any view with a dense last axis
+  Elements u, au, y;  // [B,N,H,D]
+  F32 w0, w1, wK;     // [H], or absent
   float fixed_w0, fixed_w1, fixed_wK;
   uint order, count, tokens;
   uint v_batch, v_head, v_token;  // strides in elements
@@ -23,10 +25,10 @@ void main() {
     const float w0 = coefficient(args.w0, args.fixed_w0, h);
     const float w1 = coefficient(args.w1, args.fixed_w1, h);
     const float wK = coefficient(args.wK, args.fixed_wK, h);
-    const float v = args.v.v[token / args.tokens * args.v_batch + h * args.v_head +
-                             token % args.tokens * args.v_token + i % WIDTH];
-    const float u = args.u.v[i];
-    args.y.v[i] = w0 * v + (w1 + wK) * u + float(args.order - 1) * wK * (args.au.v[i] - u);
+    const float v = load_element(args.v, token / args.tokens * args.v_batch + h * args.v_head +
+                                             token % args.tokens * args.v_token + i % WIDTH);
+    const float u = load_element(args.u, i), more = load_element(args.au, i) - u;
+    store_element(args.y, i, w0 * v + (w1 + wK) * u + float(args.order - 1) * wK * more);
     i += step;
   } while (i < args.count);
 }

@@ -1,17 +1,19 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "common/reduce.glsl"
 #include "gfsa/filter.glsl"
 
 // What each row adds to the gradients of its head's coefficients: <dy, v>, <dy, u> and
 // <dy, A u - u>. One team per row of [B,N,H].
 layout(push_constant, std430) uniform Arguments {
-  F32 dy;        // [B,N,H,D]
-  F32 v;         // [B,H,N,D], any view with a dense last axis
-  F32 u, au;     // [B,N,H,D]
-  F32 products;  // [B,N,H,3]
+  Elements dy;     // [B,N,H,D]
+  Elements v;      // [B,H,N,D], any view with a dense last axis
+  Elements u, au;  // [B,N,H,D]
+  F32 products;    // [B,N,H,3]
   uint rows, tokens;
   uint v_batch, v_head, v_token;  // strides in elements
 }
@@ -25,8 +27,9 @@ void main() {
     vec3 sum = vec3(0);
     uint c = team_lane();
     if (c < WIDTH && row < args.rows) do {
-        const float dy = args.dy.v[first + c], u = args.u.v[first + c];
-        sum += dy * vec3(args.v.v[v_first + c], u, args.au.v[first + c] - u);
+        const float dy = load_element(args.dy, first + c), u = load_element(args.u, first + c);
+        const float v = load_element(args.v, v_first + c);
+        sum += dy * vec3(v, u, load_element(args.au, first + c) - u);
         c += team_lanes();
       } while (c < WIDTH);
     sum = vec3(team_sum(sum.x), team_sum(sum.y), team_sum(sum.z));

@@ -1,14 +1,17 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "common/reduce.glsl"
 
 // dx = rstd (a - mean(a) - z mean(a z)) per row, a = dy gain, z = (x - mean) rstd; a team per row.
 layout(constant_id = 1) const bool accumulate = false;
 
 layout(push_constant) uniform Push {
-  F32 x, y_grad;   // [rows, columns]
+  F32 x;           // [rows, columns]
+  Elements y_grad; // [rows, columns]
   F32 gain;        // [columns]
   F32 mean, rstd;  // [rows]
   F32 x_grad;      // [rows, columns]
@@ -26,7 +29,7 @@ void main() {
     uint c = lane;
     if (!idle) {
       do {
-        const float a = p.y_grad.v[start + c] * p.gain.v[c];
+        const float a = load_element(p.y_grad, start + c) * p.gain.v[c];
         sum += a;
         product += a * (p.x.v[start + c] - mean) * rstd;
         c += lanes;
@@ -37,7 +40,7 @@ void main() {
     c = lane;
     if (!idle) {
       do {
-        const float a = p.y_grad.v[start + c] * p.gain.v[c];
+        const float a = load_element(p.y_grad, start + c) * p.gain.v[c];
         float grad = rstd * (a - sum - (p.x.v[start + c] - mean) * rstd * product);
         if (accumulate) grad += p.x_grad.v[start + c];
         p.x_grad.v[start + c] = grad;

@@ -1,6 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
+#include "common/elements.glsl"
 
 // Sums over chunks of rows, per column: of dy z (for the gain) and of dy (for the bias),
 // z = (x - mean) rstd. Workgroup (x, y) = (columns, chunk of rows); a lane has `held` columns, one
@@ -9,8 +11,9 @@ layout(constant_id = 1) const uint held = 1;
 const uint AHEAD = held == 1 ? 4 : 1;
 
 layout(push_constant) uniform Push {
-  F32 x, y_grad;  // [rows, columns]
-  F32 mean, rstd; // [rows]
+  F32 x;           // [rows, columns]
+  Elements y_grad; // [rows, columns]
+  F32 mean, rstd;  // [rows]
   F32 gain_sums, bias_sums; // [chunks, columns]; either may be absent
   uint rows, columns, chunk;
 } p;
@@ -32,7 +35,7 @@ void main() {
       [[unroll]] for (uint i = 0; i < held; ++i) {
         const uint at = r * p.columns + min(column + i * gl_WorkGroupSize.x, p.columns - 1);
         x[k][i] = p.x.v[at];
-        up[k][i] = p.y_grad.v[at];
+        up[k][i] = load_element(p.y_grad, at);
       }
     }
     [[unroll]] for (uint k = 0; k < AHEAD; ++k)

@@ -1,14 +1,17 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "common/reduce.glsl"
 
 // y = (x - mean) rstd gain + bias per row, rstd = 1 / sqrt(variance + eps); a team per row.
 layout(push_constant) uniform Push {
   F32 x;          // [rows, columns]
   F32 gain, bias; // [columns]
-  F32 y, mean, rstd;
+  Elements y;
+  F32 mean, rstd;
   uint rows, columns;
   float eps;
 } p;
@@ -40,7 +43,8 @@ void main() {
     c = lane;
     if (!idle) {
       do {
-        p.y.v[start + c] = (p.x.v[start + c] - mean) * rstd * p.gain.v[c] + p.bias.v[c];
+        store_element(p.y, start + c,
+                      (p.x.v[start + c] - mean) * rstd * p.gain.v[c] + p.bias.v[c]);
         c += lanes;
       } while (c < p.columns);
     }

@@ -11,4 +11,6 @@ layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Inp
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Metrics {
   float loss, gradient_norm, clip_scale;
   uint halt, halt_step_low, halt_step_high;
+  float loss_scale;
+  uint skipped, skipped_step_low, skipped_step_high;
 };

@@ -6,18 +6,49 @@
 #include "optimizer/inputs.glsl"
 
 // Gradient norm and clipping factor; the halt state is set once, by the first step whose loss or
-// norm is not finite. One workgroup.
+// norm is not finite. With a loss scale, gradients are that many times too large, and a norm that
+// is not finite means that they have left the range of 16 bits: then the step is skipped and the
+// scale halved. It doubles after as many steps without that as `window` says. One workgroup.
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer Scaling {
+  float scale;
+  uint steady, window; // steps since the scale changed, and until it grows
+  uint skipped, step_low, step_high; // so many steps; the last of them
+};
+
 layout(push_constant) uniform Push {
   F32 sums; // of squares
   F32 loss; // [1]
   Inputs inputs;
   U32 state; // {halt, step low, step high}
   Metrics metrics;
+  Scaling scaling; // may be absent
   uint count;
 } p;
 
+const uint LOSS = 1u, GRADIENT = 2u, SKIPPED = 4u;
+const float LEAST_SCALE = 6.103515625e-5, LARGEST_SCALE = 16777216.0;
+
+
 // By bits: compilers may take isnan() of a float they believe finite for false.
 bool finite(float x) { return (floatBitsToUint(x) & 0x7f800000u) != 0x7f800000u; }
+
+// What a step that met `halt` makes of the scale; what is left of `halt`, or SKIPPED.
+uint rescale(uint halt, float scale) {
+  if (halt == GRADIENT && scale > LEAST_SCALE) {
+    p.scaling.scale = 0.5 * scale;
+    p.scaling.steady = 0;
+    p.scaling.skipped++;
+    p.scaling.step_low = p.inputs.step_low;
+    p.scaling.step_high = p.inputs.step_high;
+    return SKIPPED;
+  }
+  if (halt != 0) return halt;
+  const uint steady = p.scaling.steady + 1;
+  const bool grows = steady >= p.scaling.window;
+  p.scaling.steady = grows ? 0 : steady;
+  if (grows && scale < LARGEST_SCALE) p.scaling.scale = 2.0 * scale;
+  return 0;
+}
 
 void main() {
   float sum = 0;
@@ -30,20 +61,34 @@ void main() {
   }
   sum = wg_sum(sum);
   if (gl_LocalInvocationID.x != 0) return;
-  const float norm = sqrt(sum), loss = p.loss.v[0], clip = p.inputs.clip_norm;
+  const bool scaled = any(notEqual(uvec2(p.scaling), uvec2(0)));
+  float scale = 1.0;
+  if (scaled) scale = p.scaling.scale;
+  const float norm = sqrt(sum) / scale, loss = p.loss.v[0], clip = p.inputs.clip_norm;
   uint halt = p.state.v[0];
   if (halt == 0) {
-    halt = (finite(loss) ? 0u : 1u) | (finite(sum) ? 0u : 2u);
-    if (halt != 0) {
+    halt = (finite(loss) ? 0u : LOSS) | (finite(sum) ? 0u : GRADIENT);
+    if (scaled) halt = rescale(halt, scale);
+    if ((halt & (LOSS | GRADIENT)) != 0) {
       p.state.v[0] = halt;
       p.state.v[1] = p.inputs.step_low;
       p.state.v[2] = p.inputs.step_high;
     }
   }
   p.metrics.loss = loss;
-  p.metrics.gradient_norm = norm;
-  p.metrics.clip_scale = clip > 0 && norm > clip ? clip / norm : 1.0;
+  p.metrics.gradient_norm = halt == SKIPPED ? 0.0 : norm;
+  p.metrics.clip_scale = (clip > 0 && norm > clip ? clip / norm : 1.0) / scale;
   p.metrics.halt = halt;
   p.metrics.halt_step_low = p.state.v[1];
   p.metrics.halt_step_high = p.state.v[2];
+  p.metrics.loss_scale = scaled ? scale : 0.0;
+  uint skipped = 0, step_low = 0, step_high = 0;
+  if (scaled) {
+    skipped = p.scaling.skipped;
+    step_low = p.scaling.step_low;
+    step_high = p.scaling.step_high;
+  }
+  p.metrics.skipped = skipped;
+  p.metrics.skipped_step_low = step_low;
+  p.metrics.skipped_step_high = step_high;
 }

@@ -1,8 +1,10 @@
 #version 450
+//@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 // The bias's gradient.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#define FILTRA_RESULT F32
 #include "plaplacian/norms.glsl"
 #include "plaplacian/backward.glsl"
 

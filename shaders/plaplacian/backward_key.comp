@@ -1,4 +1,5 @@
 #version 450
+//@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 // dk = scale dS^T q, and what v_y as the key's token adds to dv: (A P)^T dy and
 // sum_x pull (v_x - v_y). A workgroup takes TILE_ROWS keys and walks over the queries that see

@@ -1,4 +1,5 @@
 #version 450
+//@types f32 f16 bf16
 // delta[0,b,h,x] = <dy_x, y_x>, which is the sum over y of A_xy dA_xy; with `euler`
 // <dy_x, y_x - v_x>, and delta[1,b,h,x] = <dy_x, v_x>. result_0: y, read only. One invocation per
 // row of [B,Nq,H], whose neighbours' rows follow in memory.
@@ -19,13 +20,13 @@ void main() {
     float sum = 0, base = 0;
     uint c = 0;
     do {
-      const float slope = args.dy.v[first + c];
+      const float slope = load_element(args.dy, first + c);
       if (euler) {
-        const float from = v.base.v[own + c];
+        const float from = load_element(v.base, own + c);
         base += from * slope;
-        sum += (args.result_0.v[first + c] - from) * slope;
+        sum += (load_element(args.result_0, first + c) - from) * slope;
       } else {
-        sum += args.result_0.v[first + c] * slope;
+        sum += load_element(args.result_0, first + c) * slope;
       }
       c++;
     } while (c < VALUE);

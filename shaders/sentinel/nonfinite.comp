@@ -3,9 +3,9 @@
 //@types f32 f16 bf16
 #include "common/types.glsl"
 
-// Lowers flag[0] to `index` when x, `count` elements in rows of `columns` that lie `row_stride`
-// apart, holds a NaN or an infinity. Looks at bits, because compilers may take isnan() of a float
-// they believe finite for false. A word holds two 16-bit floats.
+// Lowers flag[0] to `index` when x, `count` elements from `first` on in rows of `columns` that lie
+// `row_stride` apart, holds a NaN or an infinity. Looks at bits, because compilers may take isnan()
+// of a float they believe finite for false. A word holds two 16-bit floats.
 #if FT_F16
 const uint PER_WORD = 2, BITS = 16, EXPONENT = 0x7c00u;
 #elif FT_BF16
@@ -17,6 +17,7 @@ const uint PER_WORD = 1, BITS = 0, EXPONENT = 0x7f800000u;
 layout(push_constant) uniform Push {
   U32 x;
   U32 flag;
+  uint first;
   uint columns;
   uint row_stride;
   uint count;
@@ -29,7 +30,7 @@ void main() {
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   bool found = false;
   do {
-    const uint at = i / p.columns * p.row_stride + i % p.columns;
+    const uint at = p.first + i / p.columns * p.row_stride + i % p.columns;
     const uint bits = p.x.v[at / PER_WORD] >> at % PER_WORD * BITS;
     found = found || (bits & EXPONENT) == EXPONENT;
     i += step;

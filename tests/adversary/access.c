@@ -66,11 +66,7 @@ static conflict note_word(adv_region *r, uint64_t offset, uint32_t size, access_
   adv_word *w = &r->words[offset / 4];
   *written = true;
   if (size == 4 && !(w->flags & ADV_SPLIT)) return note_one(w, how, by, stretch, other, written);
-  if (!r->parts) r->parts = adv_list(r->size + 8, sizeof *r->parts);
-  adv_word *parts = r->parts + offset / 4 * 4;
-  for (int k = 0; k < 4 && !(w->flags & ADV_SPLIT); k++)
-    parts[k] = *w;
-  w->flags |= ADV_SPLIT;
+  adv_word *parts = adv_region_parts(r, offset);
   conflict found = NO_CONFLICT;
   for (uint64_t k = offset % 4; k < offset % 4 + size; k++) {
     conflict here = note_one(&parts[k], how, by, stretch, other, written);

@@ -151,6 +151,20 @@ static void convert(adv_program *p, const adv_instruction *in) {
     adv_emit(p, in, ADV_CONVERT, d->rows[i], p->values[a].rows[i], from, to);
 }
 
+/* The two floats of 16 bits in a word. */
+static void unpack_halves(adv_program *p, const adv_instruction *in) {
+  enum { BITS = 16 };
+  const uint32_t word = p->values[in->words[5]].rows[0], part = adv_new_row(p, false);
+  const adv_value *d = adv_define(p, in);
+  for (uint32_t i = 0; i < 2; i++) {
+    adv_emit_op(
+        p, (adv_op){
+               .code = ADV_PART, .bits = BITS, .d = part, .a = word, .c = i * BITS, .at = in->at});
+    adv_emit(p, in, ADV_BITS_HALF, d->rows[i], part, 0, 0);
+    adv_emit(p, in, ADV_ROUND16, d->rows[i], d->rows[i], 0, 0); /* denormals may become 0 */
+  }
+}
+
 static void glsl(adv_program *p, const adv_instruction *in) {
   const uint32_t *w = in->words, function = w[4];
   if (w[3] != p->glsl) {
@@ -164,6 +178,8 @@ static void glsl(adv_program *p, const adv_instruction *in) {
     cast.opcode = SpvOpBitcast;
     cast.words = words;
     adv_lower(p, &cast);
+  } else if (function == GLSLstd450UnpackHalf2x16) {
+    unpack_halves(p, in);
   } else if (known) {
     apply(p, in, ADV_GLSL | function, w + 5, in->count - 5u);
   } else {

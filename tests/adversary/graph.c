@@ -160,6 +160,14 @@ static void permit_call(adv_memory *memory, const ft_recorded_call *c, bool set)
   }
 }
 
+/* Kernels that move words take the half word behind an odd number of 16-bit elements along. */
+static void pad(adv_memory *memory, const filtra_tensor *t) {
+  const filtra_tensor *all = t->owner->whole ? t->owner->whole : t->owner;
+  const ft_storage *s = all->storage;
+  if (s == t->storage && filtra_dtype_bytes(s->dtype) == 2 && filtra_tensor_elements(all) % 2)
+    adv_region_pad(adv_memory_of(memory, s->buffer), s->offset + s->bytes - 4);
+}
+
 /* Storages that live from this call on hold nothing yet, whatever lay there before. */
 static void begin_lives(const filtra_graph *g, size_t call, adv_memory *memory, uint64_t seed) {
   const ft_recorded_call *c = &g->calls[call];
@@ -168,8 +176,9 @@ static void begin_lives(const filtra_graph *g, size_t call, adv_memory *memory, 
     bool input = false;
     for (size_t i = 0; s && i < g->input_count; i++)
       input = input || g->inputs[i].tensor->storage == s;
-    if (s && s->planned && !input && s->first == (int32_t)call)
-      adv_region_forget(adv_memory_of(memory, s->buffer), s->offset, s->bytes, seed);
+    if (!s || !s->planned || input || s->first != (int32_t)call) continue;
+    adv_region_forget(adv_memory_of(memory, s->buffer), s->offset, s->bytes, seed);
+    pad(memory, c->args[k].tensor);
   }
 }
 

@@ -32,6 +32,22 @@ void adv_region_destroy(adv_region *r) {
   free(r->parts);
 }
 
+adv_word *adv_region_parts(adv_region *r, uint64_t offset) {
+  adv_word *w = &r->words[offset / 4];
+  if (!r->parts) r->parts = adv_list(r->size + 8, sizeof *r->parts);
+  adv_word *parts = r->parts + offset / 4 * 4;
+  for (int k = 0; k < 4 && !(w->flags & ADV_SPLIT); k++)
+    parts[k] = *w;
+  w->flags |= ADV_SPLIT;
+  return parts;
+}
+
+void adv_region_pad(adv_region *r, uint64_t offset) {
+  adv_word *parts = adv_region_parts(r, offset);
+  parts[2].flags |= ADV_WRITTEN;
+  parts[3].flags |= ADV_WRITTEN;
+}
+
 adv_region *adv_memory_of(const adv_memory *m, const void *key) {
   for (size_t i = 0; i < m->count; i++)
     if (m->regions[i].key == key) return &m->regions[i];

@@ -38,6 +38,8 @@ typedef struct adv_region {
 
 adv_region adv_region_create(const void *key, uint64_t address, uint64_t size);
 void adv_region_destroy(adv_region *r);
+/** A word for each byte of the word at `offset`; from then on these say what was done. */
+adv_word *adv_region_parts(adv_region *r, uint64_t offset);
 
 typedef struct adv_memory {
   adv_region *regions;
@@ -56,6 +58,9 @@ void adv_memory_destroy(adv_memory *m);
 void adv_region_fill(adv_region *r, uint64_t offset, const void *data, uint64_t size);
 /** Bytes that nobody wrote: NaNs and large numbers, drawn from the seed. */
 void adv_region_forget(adv_region *r, uint64_t offset, uint64_t size, uint64_t seed);
+
+/** The upper half of the word at `offset` holds what it does: nobody has to have written it. */
+void adv_region_pad(adv_region *r, uint64_t offset);
 
 void *adv_list(size_t count, size_t size); /* of zeros; where memory ends, it aborts */
 /** A number from a seed and two words: how every choice here is made. */

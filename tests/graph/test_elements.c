@@ -159,6 +159,48 @@ static void test_parameter_copy(void **state) {
   filtra_parameters_destroy(&params);
 }
 
+/* Pieces that begin and end within words: copied, added, and filled where nothing reaches them. */
+static void test_pieces(void **state) {
+  (void)state;
+  enum { ROWS = 3, WIDTH = 5, PARTS = 3, COUNT = ROWS * WIDTH * PARTS };
+  static const int from[PARTS] = {2, 0, 2};
+  for (int k = 0; ft_caps_of(test_device())->storage16 && k < TYPES; k++) {
+    filtra_graph *g;
+    float in[COUNT], up[COUNT], y[COUNT], slope[COUNT];
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    const int64_t shape[] = {ROWS, PARTS * WIDTH};
+    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, shape), *part[PARTS];
+    filtra_tensor *dy = filtra_graph_input(g, "dy", FILTRA_F32, 2, shape);
+    filtra_graph_require_gradient(g, x);
+    filtra_chunk(g, filtra_cast(g, x, HALVES[k]), PARTS, part);
+    filtra_tensor *joined = filtra_concat(
+        g, 1, PARTS, (filtra_tensor *[]){part[from[0]], part[from[1]], part[from[2]]});
+    filtra_tensor *out = filtra_graph_output(g, filtra_cast(g, joined, FILTRA_F32));
+    assert_ok(filtra_graph_backward(g, 1, &out, &dy));
+    filtra_tensor *dx = filtra_graph_output(g, filtra_graph_gradient(g, x));
+    assert_ok(filtra_graph_compile(g));
+    assert_ok(ft_graph_check(g));
+    for (int i = 0; i < COUNT; i++) {
+      in[i] = (float)(i + 1);
+      up[i] = (float)(i - COUNT / 2);
+    }
+    assert_ok(filtra_graph_set(g, x, in));
+    assert_ok(filtra_graph_set(g, dy, up));
+    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_get(g, out, y));
+    assert_ok(filtra_graph_get(g, dx, slope));
+    for (int i = 0; i < COUNT; i++) {
+      int row = i / WIDTH / PARTS * WIDTH * PARTS, piece = i / WIDTH % PARTS, column = i % WIDTH;
+      float want = 0;
+      for (int j = 0; j < PARTS; j++)
+        if (from[j] == piece) want += up[row + j * WIDTH + column];
+      assert_true(y[i] == in[row + from[piece] * WIDTH + column]);
+      assert_true(slope[i] == want);
+    }
+    filtra_graph_destroy(&g);
+  }
+}
+
 /* The kind of use that is refused: types that files only have, pieces of half words. */
 static void test_refused(void **state) {
   (void)state;
@@ -178,11 +220,13 @@ static void test_refused(void **state) {
     filtra_graph_destroy(&g);
   }
   filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_device *device = test_open_device("storage16=0");
+  assert_ok(filtra_graph_create(device, NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 2, (int64_t[]){2, ODD});
   filtra_slice(g, x, (int64_t[]){0, 1}, (int64_t[]){2, 3});
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_UNSUPPORTED, "16-bit elements");
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_UNSUPPORTED, "needs 16-bit storage");
   filtra_graph_destroy(&g);
+  test_close_device(&device);
 }
 
 /* A zero among the dimensions hides no overflow of the others. */
@@ -250,8 +294,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cast),      cmocka_unit_test(test_ports),
       cmocka_unit_test(test_gradients), cmocka_unit_test(test_parameter_copy),
-      cmocka_unit_test(test_refused),   cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_search),
+      cmocka_unit_test(test_pieces),    cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_shapes),    cmocka_unit_test(test_search),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

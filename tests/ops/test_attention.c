@@ -17,6 +17,7 @@ typedef struct settings {
   bool causal, mask;
   int bias_dims; /* 0: no bias */
   float scale, dropout;
+  filtra_dtype dtype; /* of q, k and v */
 } settings;
 
 /* ---- against the float64 reference ---- */
@@ -27,7 +28,7 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
   filtra_attention_options o = {.causal = s->causal, .scale = s->scale, .dropout = s->dropout};
   if (s->mask) o.mask = in[next++];
   if (s->bias_dims) o.bias = in[next];
-  out[0] = filtra_attention(g, in[0], in[1], in[2], &o);
+  out[0] = test_heads_as_floats(g, filtra_attention(g, in[0], in[1], in[2], &o));
 }
 
 static reference_attention_problem problem_of(const test_op *op) {
@@ -68,8 +69,11 @@ static test_op make(const settings *s) {
                 .training = s->dropout > 0,
                 .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)n->queries,
                 .step = UINT64_C(0x200000007)};
-  test_add_qkv(&op, n);
+  test_add_qkv(&op, n, s->dtype);
   test_add_mask_and_bias(&op, n, s->mask, s->bias_dims);
+  /* A score's gradient is the difference of <dy, v> and <dy, y>, which cancels where a query sees
+   * few keys, and y is rounded. */
+  op.gradient_tolerance = 12 * test_half_ulp(s->dtype);
   return op;
 }
 
@@ -130,6 +134,34 @@ static void test_dropout(void **state) {
       {{2, 1, 70, 33, 65, 70}, .dropout = 0.9f},
   };
   test_attention_each_way(check, cases, FT_COUNT(cases));
+}
+
+/* Each case in both 16-bit types. */
+static void check_halves(filtra_device *device, const void *list, size_t count) {
+  const settings *cases = list;
+  for (size_t i = 0; ft_caps_of(device)->storage16 && i < count * TEST_HALVES; i++) {
+    settings s = cases[i / TEST_HALVES];
+    s.dtype = test_halves[i % TEST_HALVES];
+    check(device, &s, 1);
+  }
+}
+
+static void test_16_bits(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {{2, 2, 37, 41, 5, 7}, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f},
+      {{2, 2, 9, 9, 5, 7}, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f},
+  };
+  test_attention_each_way(check_halves, cases, FT_COUNT(cases));
+}
+
+/* GPUs' kernels take four elements at a time where heads are of whole fours. */
+static void test_16_bits_by_fours(void **state) {
+  (void)state;
+  static const settings cases[] = {{{1, 2, 19, 33, 8, 12}}};
+  filtra_device *device = test_open_device("class=discrete,attention=tiled");
+  check_halves(device, cases, FT_COUNT(cases));
+  test_close_device(&device);
 }
 
 /* What the device chooses by itself, larger than every tile. */
@@ -222,16 +254,25 @@ static void reference_views(double *const *in, double *const *out, const test_op
 static void test_views(void **state) {
   (void)state;
   static const settings packed = {{2, 2, 33, 33, 16, 16}},
-                        tied = {{2, 3, 21, 21, 5, 5}, .causal = true};
-  for (size_t i = 0; i < 2 * TEST_ATTENTION_WAYS; i++) {
-    const settings *s = i % 2 ? &tied : &packed;
-    filtra_device *device = test_open_variant(test_attention_ways[i / 2]);
+                        tied = {{2, 3, 21, 21, 5, 5}, .causal = true},
+                        halves[] = {{{2, 3, 21, 21, 5, 5}, .dtype = FILTRA_F16},
+                                    {{2, 3, 21, 21, 5, 5}, .dtype = FILTRA_BF16}},
+                        tied_half = {{2, 3, 21, 21, 5, 5}, .causal = true, .dtype = FILTRA_BF16};
+  static const struct {
+    const settings *settings;
+    int64_t parts;
+  } cases[] = {{&packed, 3}, {&tied, 1}, {&halves[0], 3}, {&halves[1], 3}, {&tied_half, 1}};
+  for (size_t i = 0; i < FT_COUNT(cases) * TEST_ATTENTION_WAYS; i++) {
+    const settings *s = cases[i / TEST_ATTENTION_WAYS].settings;
+    filtra_device *device = test_open_variant(test_attention_ways[i % TEST_ATTENTION_WAYS]);
     if (!device) continue;
-    int64_t parts = s == &tied ? 1 : 3, width = parts * s->shape.heads * s->shape.columns;
+    int64_t parts = cases[i / TEST_ATTENTION_WAYS].parts;
+    int64_t width = parts * s->shape.heads * s->shape.columns;
     test_op op = {.name = parts == 1 ? "tied attention" : "packed attention",
                   .inputs = 1,
                   .outputs = 1,
                   .in = {{.name = "x",
+                          .dtype = s->dtype,
                           .ndim = 3,
                           .shape = {s->shape.batches, s->shape.queries, width},
                           .low = -2,
@@ -241,7 +282,7 @@ static void test_views(void **state) {
                   .reference = reference_views,
                   .settings = s,
                   .dims = {parts}};
-    test_check_op(device, &op);
+    if (s->dtype == FILTRA_F32 || ft_caps_of(device)->storage16) test_check_op(device, &op);
     test_close_device(&device);
   }
 }
@@ -430,14 +471,15 @@ typedef struct arguments {
   int64_t q[4], k[4], v[4], mask[2], bias[4];
   int bias_dims;
   float scale, dropout;
+  filtra_dtype dtype[3]; /* of q, k and v */
 } arguments;
 
-static filtra_status compile(const arguments *a) {
+static filtra_status compile(filtra_device *device, const arguments *a) {
   filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *q = filtra_graph_input(g, "q", FILTRA_F32, 4, a->q);
-  filtra_tensor *k = filtra_graph_input(g, "k", FILTRA_F32, 4, a->k);
-  filtra_tensor *v = filtra_graph_input(g, "v", FILTRA_F32, 4, a->v);
+  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_tensor *q = filtra_graph_input(g, "q", a->dtype[0], 4, a->q);
+  filtra_tensor *k = filtra_graph_input(g, "k", a->dtype[1], 4, a->k);
+  filtra_tensor *v = filtra_graph_input(g, "v", a->dtype[2], 4, a->v);
   filtra_attention_options o = {.scale = a->scale, .dropout = a->dropout};
   if (a->mask[0]) o.mask = filtra_graph_input(g, "mask", FILTRA_F32, 2, a->mask);
   if (a->bias_dims) o.bias = filtra_graph_input(g, "bias", FILTRA_F32, a->bias_dims, a->bias);
@@ -451,32 +493,47 @@ static void test_errors(void **state) {
   (void)state;
   const arguments good = {{2, 2, 5, 8}, {2, 2, 7, 8}, {2, 2, 7, 6}};
   arguments a = good;
-  assert_ok(compile(&a));
+  assert_ok(compile(test_device(), &a));
   a.k[3] = 9;
-  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "[2, 2, 7, 9]");
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "[2, 2, 7, 9]");
   a = good;
   a.v[2] = 6;
-  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "[2, 2, 7, 8]");
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "[2, 2, 7, 8]");
   a = good;
   a.v[1] = 1;
-  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "Dv");
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "Dv");
   a = good;
   a.q[3] = a.k[3] = 129;
-  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "128");
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "128");
   a = good;
   a.mask[0] = 2;
   a.mask[1] = 5;
-  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "mask");
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "mask");
   a = good;
   a.bias_dims = 3;
   memcpy(a.bias, (int64_t[]){1, 5, 7}, 3 * sizeof *a.bias);
-  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "bias [1, 5, 7]");
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "bias [1, 5, 7]");
   a = good;
   a.dropout = 1;
-  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "dropout 1");
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "dropout 1");
   a = good;
   a.scale = NAN;
-  assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "scale");
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "scale");
+  a = good;
+  a.dtype[1] = FILTRA_I32;
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "k (k [2, 2, 7, 8]) is I32");
+}
+
+static void test_type_errors(void **state) {
+  (void)state;
+  arguments a = {{2, 2, 5, 8}, {2, 2, 7, 8}, {2, 2, 7, 6}, .dtype = {FILTRA_F16, FILTRA_F16}};
+  filtra_device *device = test_open_device("storage16=0");
+  assert_fails(compile(device, &a), FILTRA_ERROR_UNSUPPORTED,
+               "computing in F16 needs 16-bit storage");
+  test_close_device(&device);
+  if (!ft_caps_of(test_device())->storage16) return;
+  assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT,
+               "q is F16, k F16 and v F32; they must be of one type");
 }
 
 int main(void) {
@@ -485,6 +542,8 @@ int main(void) {
       cmocka_unit_test(test_causal_and_mask),
       cmocka_unit_test(test_bias),
       cmocka_unit_test(test_dropout),
+      cmocka_unit_test(test_16_bits),
+      cmocka_unit_test(test_16_bits_by_fours),
       cmocka_unit_test(test_long),
       cmocka_unit_test(test_without_subgroups),
       cmocka_unit_test(test_single_gradients),
@@ -493,6 +552,7 @@ int main(void) {
       cmocka_unit_test(test_linear_memory),
       cmocka_unit_test(test_extremes),
       cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_type_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

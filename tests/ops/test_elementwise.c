@@ -87,7 +87,7 @@ static void test_copy_between_layouts(void **state) {
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, H * D});
   filtra_tensor *heads = filtra_split_heads(g, x, H);
   filtra_tensor *dense = ft_tensor_new(g, "dense", FILTRA_F32, 4, (int64_t[]){B, H, N, D});
-  filtra_tensor *back = ft_tensor_token_major(g, "back", (int64_t[]){B, H, N, D});
+  filtra_tensor *back = ft_tensor_token_major(g, "back", FILTRA_F32, (int64_t[]){B, H, N, D});
   ft_emit_copy(g, heads, dense, false);
   ft_emit_copy(g, heads, back, false); /* the same layout */
   ft_emit_copy(g, dense, back, true);

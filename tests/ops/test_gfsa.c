@@ -15,7 +15,8 @@ typedef struct settings {
   bool causal, mask;
   int bias_dims; /* 0: no bias */
   float dropout;
-  bool fixed; /* w0, w1, wK are the constants below */
+  bool fixed;         /* w0, w1, wK are the constants below */
+  filtra_dtype dtype; /* of q, k and v */
 } settings;
 
 static const float CONSTANTS[] = {-0.3f, 0.8f, 0.25f};
@@ -35,7 +36,7 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
                            .wK = CONSTANTS[2]};
   if (s->mask) o.attention.mask = in[next++];
   if (s->bias_dims) o.attention.bias = in[next];
-  out[0] = filtra_gfsa(g, in[0], in[1], in[2], w[0], w[1], w[2], &o);
+  out[0] = test_heads_as_floats(g, filtra_gfsa(g, in[0], in[1], in[2], w[0], w[1], w[2], &o));
 }
 
 static void reference(double *const *in, double *const *out, const test_op *op) {
@@ -79,11 +80,15 @@ static test_op make(const settings *s) {
                 .training = s->dropout > 0,
                 .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)s->tokens,
                 .step = UINT64_C(0x200000007)};
-  test_add_qkv(&op, &n);
+  test_add_qkv(&op, &n, s->dtype);
   for (int i = 0; i < 3 && !s->fixed; i++)
     op.in[op.inputs++] =
         (test_tensor){.name = names[i], .ndim = 1, .shape = {s->heads}, .gradient = true};
   test_add_mask_and_bias(&op, &n, s->mask, s->bias_dims);
+  /* u and A u are rounded as y is; their difference, which cancels, is multiplied by (K-1) wK, and
+   * its products with dy are the gradient of wK. */
+  op.forward_tolerance = 6 * test_half_ulp(s->dtype);
+  op.gradient_tolerance = 24 * test_half_ulp(s->dtype);
   return op;
 }
 
@@ -114,6 +119,29 @@ static void test_options(void **state) {
       {2, 2, 70, 8, 12, .bias_dims = 3, .mask = true, .causal = true, .dropout = 0.3f},
   };
   test_attention_each_way(check, cases, FT_COUNT(cases));
+}
+
+/* Each case in both 16-bit types. */
+static void check_halves(filtra_device *device, const void *list, size_t count) {
+  const settings *cases = list;
+  for (size_t i = 0; ft_caps_of(device)->storage16 && i < count * TEST_HALVES; i++) {
+    settings s = cases[i / TEST_HALVES];
+    s.dtype = test_halves[i % TEST_HALVES];
+    check(device, &s, 1);
+  }
+}
+
+static void test_16_bits(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {2, 2, 37, 5, 7, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f},
+      {2, 2, 9, 5, 7, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f},
+  };
+  test_attention_each_way(check_halves, cases, FT_COUNT(cases));
+  filtra_device *device = test_open_variant("subgroup=0");
+  if (!device) return;
+  check_halves(device, cases, 1);
+  test_close_device(&device);
 }
 
 /* Without subgroup operations there is one way left. */
@@ -302,13 +330,10 @@ static void test_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_options),
-      cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_shared_inputs),
-      cmocka_unit_test(test_softmax_at_start),
-      cmocka_unit_test(test_linear_memory),
+      cmocka_unit_test(test_shapes),           cmocka_unit_test(test_options),
+      cmocka_unit_test(test_16_bits),          cmocka_unit_test(test_without_subgroups),
+      cmocka_unit_test(test_single_gradients), cmocka_unit_test(test_shared_inputs),
+      cmocka_unit_test(test_softmax_at_start), cmocka_unit_test(test_linear_memory),
       cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

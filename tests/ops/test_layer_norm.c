@@ -1,6 +1,8 @@
 #include "reference/layer_norm.h"
 #include "support/harness.h"
 
+#include "ops/support.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,6 +19,15 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
 static void reference(double *const *in, double *const *out, const test_op *op) {
   const struct settings *s = op->settings;
   ref_layer_norm(in[0], in[1], in[2], op->dims[0], op->dims[1], s->reference_eps, out[0]);
+}
+
+static void build_narrow(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
+                         const test_op *op) {
+  out[0] = ft_layer_norm(g, in[0], in[1], in[2], 0, *(const filtra_dtype *)op->settings);
+}
+
+static void reference_narrow(double *const *in, double *const *out, const test_op *op) {
+  ref_layer_norm(in[0], in[1], in[2], op->dims[0], op->dims[1], 1e-5, out[0]);
 }
 
 static test_op make(int64_t rows, int64_t columns) {
@@ -59,6 +70,28 @@ static void test_without_subgroups(void **state) {
   (void)state;
   filtra_device *device = test_open_device("subgroup=0");
   check_shapes(device);
+  test_close_device(&device);
+}
+
+/* Results of 16 bits, of F32 numbers. */
+static void check_narrow(filtra_device *device) {
+  static const filtra_dtype dtypes[] = {FILTRA_F16, FILTRA_BF16};
+  static const double rounding[] = {0x1p-11, 0x1p-8};
+  for (size_t i = 0; i < FT_COUNT(shapes); i++) {
+    test_op op = make(shapes[i][0], shapes[i][1]);
+    op.settings = &dtypes[i % 2];
+    op.build = build_narrow;
+    op.reference = reference_narrow;
+    op.forward_tolerance = rounding[i % 2];
+    test_check_op(device, &op);
+  }
+}
+
+static void test_narrow(void **state) {
+  (void)state;
+  check_narrow(test_device());
+  filtra_device *device = test_open_device("subgroup=0");
+  check_narrow(device);
   test_close_device(&device);
 }
 
@@ -150,10 +183,11 @@ static void test_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),           cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_one_column),       cmocka_unit_test(test_eps),
-      cmocka_unit_test(test_single_gradients), cmocka_unit_test(test_accumulation),
-      cmocka_unit_test(test_offset),           cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_shapes),       cmocka_unit_test(test_without_subgroups),
+      cmocka_unit_test(test_narrow),       cmocka_unit_test(test_one_column),
+      cmocka_unit_test(test_eps),          cmocka_unit_test(test_single_gradients),
+      cmocka_unit_test(test_accumulation), cmocka_unit_test(test_offset),
+      cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -19,17 +19,27 @@ struct layer {
   float dropout;
   bool bias, residual;
   enum reuse reuse;
+  unsigned narrow; /* which have 16 bits */
+  filtra_dtype half;
 };
+
+enum { X = 1, W = 2, Y = 4 };
+
+static filtra_dtype type_of(const struct layer *s, unsigned which) {
+  return s->narrow & which ? s->half : FILTRA_F32;
+}
 
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
   const struct layer *s = op->settings;
   int next = 2;
   filtra_tensor *bias = s->bias ? in[next++] : NULL;
-  filtra_linear_options options = {.activation = s->activation, .dropout = s->dropout};
+  filtra_linear_options options = {
+      .activation = s->activation, .dropout = s->dropout, .dtype = type_of(s, Y)};
   if (s->residual) options.residual = in[next++];
   if (s->reuse == X_RESIDUAL) options.residual = in[0];
   out[0] = filtra_linear(g, in[0], in[1], bias, &options);
-  if (s->reuse == SHARED) out[0] = filtra_linear(g, out[0], in[1], bias, NULL);
+  options = (filtra_linear_options){.dtype = type_of(s, Y)};
+  if (s->reuse == SHARED) out[0] = filtra_linear(g, out[0], in[1], bias, &options);
 }
 
 static int64_t rows_of(const struct layer *s) {
@@ -76,7 +86,8 @@ static void check(filtra_device *device, const struct layer *s) {
                 .seed = UINT64_C(0xfeedface12345678),
                 .step = UINT64_C(0x300000007)};
   op.in[0] = like_x("x", s, s->in);
-  op.in[1] = (test_tensor){"w", FILTRA_F32, 2, {s->out, s->in}, .gradient = true};
+  op.in[0].dtype = type_of(s, X);
+  op.in[1] = (test_tensor){"w", type_of(s, W), 2, {s->out, s->in}, .gradient = true};
   if (s->bias) op.in[2] = (test_tensor){"b", FILTRA_F32, 1, {s->out}, .gradient = true};
   if (s->residual) op.in[2 + s->bias] = like_x("residual", s, s->out);
   test_check_op(device, &op);
@@ -115,27 +126,89 @@ static const struct layer layers[] = {
     {0, 129, 2048, 3, NONE, 0}, /* and K is cut into parts */
 };
 
-static void check_variant(const char *caps) {
+static const struct layer narrow_layers[] = {
+    {0, 1, 1, 1, NONE, 0, .narrow = X | W},
+    {3, 11, 7, 5, RELU, 0, .bias = true, .narrow = X | W | Y},
+    {2, 9, 13, 21, GELU, 0.5f, .bias = true, .residual = true, .narrow = X | W},
+    {2, 16, 32, 48, GELU, 0.5f, .bias = true, .narrow = X | W | Y},
+    {2, 16, 32, 48, RELU, 0, .bias = true, .narrow = W | Y},
+    {2, 17, 32, 34, GELU, 0.25f, .bias = true, .narrow = X | Y},
+    {3, 5, 24, 24, GELU, 0.1f, .bias = true, .reuse = SHARED, .narrow = X | W | Y},
+    {3, 5, 25, 25, NONE, 0, .reuse = X_RESIDUAL, .narrow = W},
+    {0, 4500, 6, 5, NONE, 0, .bias = true, .narrow = X | W | Y}, /* dW in parts of K */
+    {0, 131, 512, 75, RELU, 0, .bias = true, .narrow = X | W},   /* panels, on CPU drivers */
+};
+
+/* Each of these has one type in one variant of the kernels, `turn`, and the other in the next. */
+static void check_variant(const char *caps, int turn) {
+  static const filtra_dtype halves[] = {FILTRA_F16, FILTRA_BF16};
   filtra_device *device = test_open_variant(caps);
   if (!device) skip();
   for (size_t i = 0; i < FT_COUNT(layers); i++)
     check(device, &layers[i]);
+  for (size_t i = 0; i < FT_COUNT(narrow_layers) && ft_caps_of(device)->storage16; i++) {
+    struct layer s = narrow_layers[i];
+    s.half = halves[(i + (size_t)turn) % 2];
+    check(device, &s);
+  }
   test_close_device(&device);
 }
 
 static void test_naive(void **state) {
   (void)state;
-  check_variant("gemm=naive");
+  check_variant("gemm=naive", 0);
 }
 
 static void test_tiled(void **state) {
   (void)state;
-  check_variant("gemm=tiled");
+  check_variant("gemm=tiled", 1);
 }
 
 static void test_s64(void **state) {
   (void)state;
-  check_variant("gemm=s64");
+  check_variant("gemm=s64", 0);
+}
+
+/* The gradient of a parameter's 16-bit copy is its master's, in F32: two layers add to it what no
+ * 16-bit type could hold. */
+static void test_copy(void **state) {
+  (void)state;
+  enum { ROWS = 3, IN = 5, OUT = 2, TURNS = 2 };
+  const filtra_parameter_options options = {
+      .init = FILTRA_INIT_UNIFORM, .value = 1, .copy = FILTRA_BF16};
+  filtra_parameters *params;
+  float x[ROWS * IN], dw[OUT * IN];
+  if (!ft_caps_of(test_device())->storage16) skip();
+  for (int i = 0; i < ROWS * IN; i++)
+    x[i] = 1 + (float)i / 128; /* BF16 has all of them */
+  assert_ok(filtra_parameters_create(test_device(), &params));
+  for (int pass = 0; pass < TURNS; pass++) {
+    filtra_graph *g;
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){ROWS, IN});
+    filtra_graph_parameter(g, params, "w", 2, (int64_t[]){OUT, IN}, &options);
+    filtra_tensor *w = filtra_graph_parameter_copy(g, params, "w");
+    filtra_tensor *y[] = {filtra_linear(g, in, w, NULL, NULL), filtra_linear(g, in, w, NULL, NULL)};
+    if (pass == 0) {
+      filtra_graph_destroy(&g);
+      assert_ok(filtra_parameters_commit(params, 7, true));
+      continue;
+    }
+    assert_ok(filtra_graph_backward(g, 2, y, NULL));
+    assert_ok(filtra_graph_compile(g));
+    assert_ok(ft_graph_check(g));
+    assert_ok(filtra_graph_set(g, in, x));
+    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_parameters_get_gradient(params, "w", dw, OUT * IN));
+    for (int i = 0; i < OUT * IN; i++) {
+      float sum = 0;
+      for (int r = 0; r < ROWS; r++)
+        sum += 2 * x[r * IN + i % IN];
+      assert_true(dw[i] == sum);
+    }
+    filtra_graph_destroy(&g);
+  }
+  filtra_parameters_destroy(&params);
 }
 
 /* How many are kept, that steps differ and one step repeats, that the gradient has the same mask,
@@ -215,10 +288,47 @@ static void test_errors(void **state) {
   expect_error(&(filtra_linear_options){.residual = any}, 4, 5, "must be [2, 3, 5]");
 }
 
+static void expect_refusal(filtra_device *device, filtra_dtype x_type, filtra_dtype w_type,
+                           filtra_dtype result, bool residual, filtra_status status,
+                           const char *part) {
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_tensor *x = filtra_graph_input(g, "x", x_type, 2, (int64_t[]){3, 4});
+  filtra_tensor *w = filtra_graph_input(g, "w", w_type, 2, (int64_t[]){4, 4});
+  filtra_linear_options options = {.dtype = result};
+  if (residual) options.residual = filtra_graph_input(g, "r", FILTRA_F32, 2, (int64_t[]){3, 4});
+  assert_null(filtra_linear(g, x, w, NULL, &options));
+  assert_fails(filtra_graph_compile(g), status, part);
+  filtra_graph_destroy(&g);
+}
+
+static void test_types(void **state) {
+  (void)state;
+  const filtra_status wrong = FILTRA_ERROR_ARGUMENT;
+  filtra_device *device = test_device();
+  expect_refusal(device, FILTRA_I32, FILTRA_F32, FILTRA_F32, false, wrong, "x (x [3, 4]) is I32");
+  if (ft_caps_of(device)->storage16) {
+    expect_refusal(device, FILTRA_F16, FILTRA_BF16, FILTRA_F32, false, wrong,
+                   "x (x) is F16 and w (w) is BF16; one of them must be F32");
+    expect_refusal(device, FILTRA_F32, FILTRA_BF16, FILTRA_F16, false, wrong,
+                   "the result cannot be F16: the product of x (x) and w (w) is one of BF16");
+    expect_refusal(device, FILTRA_F32, FILTRA_BF16, FILTRA_BF16, true, wrong,
+                   "with a residual (r) the result is F32 and cannot be BF16");
+  }
+  expect_refusal(device, FILTRA_F32, FILTRA_F32, FILTRA_F16, false, wrong, "cannot be F16");
+  device = test_open_device("storage16=0");
+  expect_refusal(device, FILTRA_F32, FILTRA_F16, FILTRA_F32, false, FILTRA_ERROR_UNSUPPORTED,
+                 "computing in F16 needs 16-bit storage (storageBuffer16BitAccess)");
+  expect_refusal(device, FILTRA_BF16, FILTRA_F32, FILTRA_F32, false, FILTRA_ERROR_UNSUPPORTED,
+                 "computing in BF16 needs 16-bit storage");
+  test_close_device(&device);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_naive),   cmocka_unit_test(test_tiled),  cmocka_unit_test(test_s64),
-      cmocka_unit_test(test_dropout), cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_naive),   cmocka_unit_test(test_tiled), cmocka_unit_test(test_s64),
+      cmocka_unit_test(test_dropout), cmocka_unit_test(test_copy),  cmocka_unit_test(test_types),
+      cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

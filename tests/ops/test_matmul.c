@@ -140,7 +140,7 @@ static void check_all(filtra_device *device) {
     check(device, &other_products[i]);
 }
 
-/* Wide and narrow loads, all transpositions, both types of the result in turns. */
+/* In all four transpositions. */
 static const struct product narrow_products[] = {
     {.m = 33, .n = 7, .k = 65},
     {.m = 32, .n = 24, .k = 64},
@@ -157,42 +157,41 @@ static const struct product other_narrow_products[] = {
     {.m = 131, .n = 33, .k = 512}, /* lines a multiple of 1 KiB apart: panels on CPU drivers */
 };
 
-static void check_narrow(filtra_device *device) {
+/* Each product has one type in one variant of the kernels and the other in the next. */
+static void check_narrow(filtra_device *device, int turn) {
   static const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
-  for (int i = 0; i < 2; i++) {
-    for (int t = 0; t < 8; t++) {
-      struct product p = narrow_products[t / 4];
-      p.transpose_a = t & 1;
-      p.transpose_b = t & 2;
-      p.type = types[i];
-      p.result = (t + i) % 2 ? p.type : FILTRA_F32;
-      check(device, &p);
-    }
-    for (size_t t = 0; t < FT_COUNT(other_narrow_products); t++) {
-      struct product p = other_narrow_products[t];
-      p.type = types[i];
-      p.result = (t + (size_t)i) % 2 ? p.type : FILTRA_F32;
-      check(device, &p);
-    }
+  for (int i = 0; i < 8; i++) {
+    struct product p = narrow_products[i / 4];
+    p.transpose_a = i & 1;
+    p.transpose_b = i & 2;
+    p.type = types[(i + turn) % 2];
+    p.result = i & 1 ? p.type : FILTRA_F32;
+    check(device, &p);
+  }
+  for (size_t i = 0; i < FT_COUNT(other_narrow_products); i++) {
+    struct product p = other_narrow_products[i];
+    p.type = types[(i + (size_t)turn) % 2];
+    p.result = i % 4 < 2 ? p.type : FILTRA_F32;
+    check(device, &p);
   }
 }
 
-static void check_variant(const char *caps) {
+static void check_variant(const char *caps, int turn) {
   filtra_device *device = test_open_variant(caps);
   if (!device) skip();
   check_all(device);
-  if (ft_caps_of(device)->storage16) check_narrow(device);
+  if (ft_caps_of(device)->storage16) check_narrow(device, turn);
   test_close_device(&device);
 }
 
 static void test_naive(void **state) {
   (void)state;
-  check_variant("gemm=naive");
+  check_variant("gemm=naive", 0);
 }
 
 static void test_tiled(void **state) {
   (void)state;
-  check_variant("gemm=tiled");
+  check_variant("gemm=tiled", 1);
 }
 
 static void test_tiled_small(void **state) {
@@ -205,7 +204,7 @@ static void test_tiled_small(void **state) {
 
 static void test_s64(void **state) {
   (void)state;
-  check_variant("gemm=s64");
+  check_variant("gemm=s64", 0);
 }
 
 /* The device's own choice, on a shape that GPUs give their largest tiles. CPU drivers have tiles of
@@ -262,6 +261,31 @@ static void test_variants_agree(void **state) {
   free(oracle);
 }
 
+static void expect_types(filtra_device *device, filtra_dtype a_type, filtra_dtype b_type,
+                         filtra_dtype result, filtra_status status, const char *part) {
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_tensor *a = filtra_graph_input(g, "left", a_type, 2, (int64_t[]){4, 4});
+  filtra_tensor *b = filtra_graph_input(g, "right", b_type, 2, (int64_t[]){4, 4});
+  assert_null(filtra_matmul(g, a, b, &(filtra_matmul_options){.dtype = result}));
+  assert_fails(filtra_graph_compile(g), status, part);
+  filtra_graph_destroy(&g);
+}
+
+static void test_types(void **state) {
+  (void)state;
+  filtra_device *device = test_device();
+  expect_types(device, FILTRA_F32, FILTRA_F32, FILTRA_F16, FILTRA_ERROR_ARGUMENT,
+               "a left is F32, b right is F32, the result F16; both operands must have one type");
+  if (ft_caps_of(device)->storage16)
+    expect_types(device, FILTRA_F16, FILTRA_F32, FILTRA_F32, FILTRA_ERROR_ARGUMENT,
+                 "a left is F16, b right is F32, the result F32");
+  device = test_open_device("storage16=0");
+  expect_types(device, FILTRA_BF16, FILTRA_BF16, FILTRA_F32, FILTRA_ERROR_UNSUPPORTED,
+               "computing in BF16 needs 16-bit storage (storageBuffer16BitAccess)");
+  test_close_device(&device);
+}
+
 static void expect_error(int64_t k, bool transpose_b, bool token_major, const char *part) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -286,7 +310,7 @@ int main(void) {
       cmocka_unit_test(test_naive),       cmocka_unit_test(test_tiled),
       cmocka_unit_test(test_tiled_small), cmocka_unit_test(test_s64),
       cmocka_unit_test(test_default),     cmocka_unit_test(test_variants_agree),
-      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_types),       cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

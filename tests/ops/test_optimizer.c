@@ -47,7 +47,7 @@ static void build_bench(bench *b, int64_t decayed) {
   b->inputs = ft_optimizer_input(b->g);
   filtra_tensor *state = ft_tensor_external(b->g, "state", FILTRA_I32, 1,
                                             (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &b->state, 0);
-  b->metrics = ft_emit_gradient_norm(b->g, 1, &b->gradients, b->loss, b->inputs, state);
+  b->metrics = ft_emit_gradient_norm(b->g, 1, &b->gradients, b->loss, b->inputs, state, NULL);
   ft_adam_tensors tensors = {flat(b, "values", &b->values), b->gradients,
                              flat(b, "first", &b->first), flat(b, "second", &b->second)};
   ft_emit_adam(b->g, &tensors, decayed, b->inputs, b->metrics);
@@ -290,7 +290,7 @@ static void test_training(void **state) {
   r.inputs = ft_optimizer_input(r.g);
   filtra_tensor *halt = ft_tensor_external(r.g, "state", FILTRA_I32, 1,
                                            (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &r.state, 0);
-  r.metrics = filtra_graph_output(r.g, ft_emit_gradient_norm(r.g, 1, &t[1], loss, r.inputs, halt));
+  r.metrics = filtra_graph_output(r.g, ft_emit_gradient_norm(r.g, 1, &t[1], loss, r.inputs, halt, NULL));
   ft_emit_adam(r.g, &(ft_adam_tensors){t[0], t[1], t[2], t[3]},
                (int64_t)(params->decay_bytes / sizeof(float)), r.inputs, r.metrics);
   assert_ok(filtra_graph_compile(r.g));

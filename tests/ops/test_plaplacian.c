@@ -23,6 +23,7 @@ typedef struct settings {
   filtra_diagonal diagonal;
   int bias_dims; /* 0: no bias */
   float dropout;
+  filtra_dtype dtype; /* of q, k and v */
 } settings;
 
 static filtra_plaplacian_options options_of(const settings *s, filtra_tensor *mask,
@@ -41,7 +42,7 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
   const settings *s = op->settings;
   filtra_plaplacian_options o =
       options_of(s, s->mask ? in[3] : NULL, s->bias_dims ? in[3 + s->mask] : NULL);
-  out[0] = filtra_plaplacian(g, in[0], in[1], in[2], &o);
+  out[0] = test_heads_as_floats(g, filtra_plaplacian(g, in[0], in[1], in[2], &o));
 }
 
 static reference_attention_problem problem_of(const test_op *op) {
@@ -100,7 +101,7 @@ static test_op make(const settings *s) {
                 .step = UINT64_C(0x300000005)};
   const test_attention_shape all = {n->batches, HEADS,      n->queries,
                                     n->keys,    n->columns, n->value_columns};
-  test_add_qkv(&op, &all);
+  test_add_qkv(&op, &all, s->dtype);
   if (s->duplicates) op.in[2].fixed = duplicated(n);
   test_add_mask_and_bias(&op, &all, s->mask, s->bias_dims);
   return op;
@@ -124,6 +125,31 @@ static void test_shapes(void **state) {
       {{1, 35, 35, 70, 33}, LARGE_P},
   };
   test_attention_each_way(check, cases, FT_COUNT(cases));
+}
+
+/* Each case in both 16-bit types. */
+static void check_halves(filtra_device *device, const void *list, size_t count) {
+  const settings *cases = list;
+  for (size_t i = 0; ft_caps_of(device)->storage16 && i < count * TEST_HALVES; i++) {
+    settings s = cases[i / TEST_HALVES];
+    s.dtype = test_halves[i % TEST_HALVES];
+    check(device, &s, 1);
+  }
+}
+
+static void test_16_bits(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {{2, 37, 41, 5, 7},
+       SMALL_P,
+       .eps = 0.02f,
+       .causal = true,
+       .mask = true,
+       .bias_dims = 3,
+       .dropout = 0.2f},
+      {{2, 9, 9, 5, 7}, LARGE_P, .euler = true, .duplicates = true},
+  };
+  test_attention_each_way(check_halves, cases, FT_COUNT(cases));
 }
 
 /* Where registers are few, tiles are cut to single rows. */
@@ -371,11 +397,17 @@ static void test_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),        cmocka_unit_test(test_few_registers),
-      cmocka_unit_test(test_duplicates),    cmocka_unit_test(test_causal_mask_bias_dropout),
-      cmocka_unit_test(test_euler),         cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_tied),          cmocka_unit_test(test_p_two_is_attention),
-      cmocka_unit_test(test_linear_memory), cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_16_bits),
+      cmocka_unit_test(test_few_registers),
+      cmocka_unit_test(test_duplicates),
+      cmocka_unit_test(test_causal_mask_bias_dropout),
+      cmocka_unit_test(test_euler),
+      cmocka_unit_test(test_single_gradients),
+      cmocka_unit_test(test_tied),
+      cmocka_unit_test(test_p_two_is_attention),
+      cmocka_unit_test(test_linear_memory),
+      cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-void test_add_qkv(test_op *op, const test_attention_shape *n) {
+void test_add_qkv(test_op *op, const test_attention_shape *n, filtra_dtype dtype) {
   const test_tensor qkv[] = {{.name = "q",
                               .ndim = 4,
                               .shape = {n->batches, n->heads, n->queries, n->columns},
@@ -19,8 +19,17 @@ void test_add_qkv(test_op *op, const test_attention_shape *n) {
                               .ndim = 4,
                               .shape = {n->batches, n->heads, n->keys, n->value_columns},
                               .gradient = true}};
-  for (size_t i = 0; i < FT_COUNT(qkv); i++)
-    op->in[op->inputs++] = qkv[i];
+  for (size_t i = 0; i < FT_COUNT(qkv); i++) {
+    op->in[op->inputs] = qkv[i];
+    op->in[op->inputs++].dtype = dtype;
+  }
+}
+
+filtra_tensor *test_heads_as_floats(filtra_graph *g, filtra_tensor *y) {
+  if (filtra_tensor_dtype(y) == FILTRA_F32) return y;
+  int64_t shape[FILTRA_MAX_DIMS];
+  filtra_tensor_shape(y, shape);
+  return filtra_split_heads(g, filtra_cast(g, filtra_merge_heads(g, y), FILTRA_F32), shape[1]);
 }
 
 void test_add_mask_and_bias(test_op *op, const test_attention_shape *n, bool mask, int bias_dims) {
@@ -32,6 +41,12 @@ void test_add_mask_and_bias(test_op *op, const test_attention_shape *n, bool mas
     memcpy(bias.shape, whole + 4 - bias_dims, (size_t)bias_dims * sizeof *whole);
     op->in[op->inputs++] = bias;
   }
+}
+
+const filtra_dtype test_halves[TEST_HALVES] = {FILTRA_F16, FILTRA_BF16};
+
+double test_half_ulp(filtra_dtype dtype) {
+  return dtype == FILTRA_F16 ? 0x1p-11 : dtype == FILTRA_BF16 ? 0x1p-8 : 0;
 }
 
 const char *const test_attention_ways[TEST_ATTENTION_WAYS] = {"attention=tiled", "attention=lanes"};

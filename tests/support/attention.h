@@ -8,16 +8,24 @@ typedef struct test_attention_shape {
   int64_t batches, heads, queries, keys, columns, value_columns;
 } test_attention_shape;
 
-/** Adds q, k and v, each with a gradient. */
-void test_add_qkv(test_op *op, const test_attention_shape *n);
+/** Adds q, k and v of that type, each with a gradient. */
+void test_add_qkv(test_op *op, const test_attention_shape *n, filtra_dtype dtype);
 /** Adds a mask [B,M], if wanted, and a bias of the last `bias_dims` of [B,H,N,M]; 0: none. */
 void test_add_mask_and_bias(test_op *op, const test_attention_shape *n, bool mask, int bias_dims);
+
+/** What an op stored token by token [B,H,N,D], as F32. */
+filtra_tensor *test_heads_as_floats(filtra_graph *g, filtra_tensor *y);
 
 /** Caps for the two ways to make tiles: a device that prefers one can be made to take the other.
  * Cases of one head width and one set of options share pipelines, which take CPU drivers long to
  * make. */
 enum { TEST_ATTENTION_WAYS = 2 };
 extern const char *const test_attention_ways[TEST_ATTENTION_WAYS];
+/** What q, k and v may be besides F32. */
+enum { TEST_HALVES = 2 };
+extern const filtra_dtype test_halves[TEST_HALVES];
+/** How far a number of size 1 is rounded; 0 for F32. */
+double test_half_ulp(filtra_dtype dtype);
 /** Calls `check` with a device for each way that is within reach. */
 void test_attention_each_way(void (*check)(filtra_device *device, const void *cases, size_t count),
                              const void *cases, size_t count);

@@ -190,7 +190,7 @@ static uint64_t plan_large(const toy *t, ft_recompute how) {
   filtra_model *model;
   filtra_memory memory;
   assert_ok(ft_model_options_from_public(&config, &options));
-  assert_ok(ft_model_declare(test_device(), &options, &model));
+  assert_ok(ft_model_declare(test_device(), &options, false, &model));
   ft_parameters_lay_out(model->params);
   ft_batch_graph b = {.size = 32, .length = 1024, .judged = true};
   assert_ok(ft_model_measure(model, &b, true, how, &memory));

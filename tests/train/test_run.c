@@ -220,7 +220,8 @@ static void test_configurations(void **state) {
       {", \"schedule\": 3", "constant, linear, cosine, one_cycle"},
       {", \"optimizer\": \"sgd\"", "adamw, adam, radam"},
       {", \"task\": \"regression\"", "\"task\" is regression, but the data are for classification"},
-      {", \"precision\": \"fp16\"", "\"precision\" must be one of fp32"},
+      {", \"precision\": \"fp8\"", "\"precision\" must be one of fp32, bf16, fp16"},
+      {", \"loss_scale\": 1024", "loss_scale and loss_scale_window are for precision fp16"},
       {", \"epochs\": 1", "not both"},
       {", \"batch_size\": 65536", "\"batch_size\" is 65536, accepted are 1 to 65535"},
       {", \"steps\": 9223372036854775807", "\"steps\" is"},
@@ -372,22 +373,22 @@ static void test_damaged_models(void **state) {
   };
   filtra_evaluation e;
   const char *folder = copied_run();
-  assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, &e));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e));
   assert_int_equal(e.samples, 16);
   assert_float_equal(e.chance, 0.1, 1e-12);
   assert_true(e.majority >= 0.1 && e.majority < 1);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "tests", NULL, &e), FILTRA_ERROR_ARGUMENT,
-               "train, val and test");
-  assert_fails(filtra_run_evaluate(test_device(), folder, "val", "nowhere", &e), FILTRA_ERROR_PATH,
-               "nowhere");
+  assert_fails(filtra_run_evaluate(test_device(), folder, "tests", NULL, NULL, &e),
+               FILTRA_ERROR_ARGUMENT, "train, val and test");
+  assert_fails(filtra_run_evaluate(test_device(), folder, "val", "nowhere", NULL, &e),
+               FILTRA_ERROR_PATH, "nowhere");
   truncate_file(test_path(folder, "model.safetensors"), 0.9);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, &e), FILTRA_ERROR_INPUT,
-               "model.safetensors");
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e),
+               FILTRA_ERROR_INPUT, "model.safetensors");
   for (size_t i = 0; i < FT_COUNT(patches); i++) {
     folder = copied_run();
     test_patch(test_path(folder, "model.safetensors"), patches[i].from, patches[i].to);
-    assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, &e), FILTRA_ERROR_INPUT,
-                 patches[i].part);
+    assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e),
+                 FILTRA_ERROR_INPUT, patches[i].part);
     assert_non_null(strstr(filtra_error_message(), "model.safetensors"));
   }
 }
@@ -419,7 +420,7 @@ static void test_options_train_and_infer(void **state) {
     watch w = {.stop_after = -1};
     const char *more = test_text("%s, \"steps\": 3, \"eval_every\": 3", cases[i]);
     filtra_status status = run(config_text(more), folder, &w);
-    if (!status) status = filtra_run_evaluate(test_device(), folder, "val", NULL, &e);
+    if (!status) status = filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e);
     if (status) fail_msg("%s: %s", cases[i], filtra_error_message());
     assert_int_equal(w.last.step, 3);
     assert_true(isfinite(w.last.last.loss) && w.last.last.gradient_norm > 0);

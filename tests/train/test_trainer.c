@@ -2,6 +2,7 @@
  * ten-step loss curve; a NaN is named and changes nothing; steps allocate nothing on the device. */
 #include "support/harness.h"
 #include "support/run.h"
+#include "support/toy.h"
 
 #include "train/trainer.h"
 
@@ -11,121 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
-
-/* CONVERTER is the whole one, block and positions included. */
-static const char CONVERTER[] = "converter";
-static const char *const MIXERS[] = {
-    "softmax", "gfsa",      "plaplacian", "agf",       "synvolution", "kernelution", CONVERTER,
-    "linear",  "cosformer", "fnet",       "performer", "linformer",   "nystrom",     "flowformer"};
-
-typedef struct toy_batch {
-  filtra_batch batch;
-  int32_t tokens[SIZE * LENGTH], lengths[SIZE], labels[SIZE];
-  float weights[SIZE];
-} toy_batch;
-
-/* The label is the first token's class: easy to learn, and position matters. */
-static void make_batch(uint64_t seed, toy_batch *b) {
-  float noise[SIZE * LENGTH + SIZE];
-  test_random(seed, 0, 1, noise, SIZE * LENGTH + SIZE);
-  memset(b, 0, sizeof *b);
-  for (int i = 0; i < SIZE; i++) {
-    b->lengths[i] = 3 + (int32_t)(noise[SIZE * LENGTH + i] * (LENGTH - 3));
-    for (int n = 0; n < b->lengths[i]; n++)
-      b->tokens[i * LENGTH + n] = 1 + (int32_t)(noise[i * LENGTH + n] * (VOCABULARY - 1));
-    b->labels[i] = b->tokens[i * LENGTH] % CLASSES;
-    b->weights[i] = i == SIZE - 1 && seed % 3 == 0 ? 0.0f : 1.0f;
-  }
-  b->batch = (filtra_batch){.size = SIZE,
-                            .length = LENGTH,
-                            .count = SIZE,
-                            .tokens = b->tokens,
-                            .lengths = b->lengths,
-                            .labels = b->labels,
-                            .weights = b->weights};
-}
-
-static filtra_model *make_model(const char *mixer) {
-  filtra_model *model;
-  bool converter = !strcmp(mixer, CONVERTER);
-  filtra_positions positions = converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED;
-  assert_ok(filtra_model_create(test_device(),
-                                &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
-                                                       .converter = converter,
-                                                       .positions = positions,
-                                                       .vocabulary = VOCABULARY,
-                                                       .classes = CLASSES,
-                                                       .max_length = LENGTH,
-                                                       .width = 20,
-                                                       .dropout = 0.1f,
-                                                       .seed = 5},
-                                &model));
-  return model;
-}
-
-static filtra_trainer *make_trainer(filtra_model *model) {
-  filtra_trainer *trainer;
-  assert_ok(filtra_trainer_create(model,
-                                  &(filtra_train_options){.learning_rate = 3e-3f,
-                                                          .weight_decay = 0.01f,
-                                                          .clip_norm = 1.0f,
-                                                          .schedule = FILTRA_SCHEDULE_COSINE,
-                                                          .steps = 40,
-                                                          .seed = 11},
-                                  &trainer));
-  return trainer;
-}
-
-static void train(filtra_trainer *trainer, int from, int to, float *losses) {
-  toy_batch b;
-  filtra_step_metrics m;
-  for (int i = from; i < to; i++) {
-    make_batch((uint64_t)i, &b);
-    assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
-    if (!losses) continue;
-    assert_ok(filtra_trainer_finish(trainer, &m));
-    assert_int_equal(m.step, i + 1);
-    losses[i] = m.loss;
-  }
-  assert_ok(filtra_trainer_finish(trainer, NULL));
-}
-
-/* All parameters, one after the other; freed by the caller. */
-static float *weights_of(filtra_model *model, size_t *count) {
-  filtra_parameters *p = filtra_model_parameters(model);
-  float *all = malloc(filtra_parameters_scalars(p) * sizeof *all);
-  *count = 0;
-  for (size_t i = 0; i < filtra_parameters_count(p); i++) {
-    int64_t shape[FILTRA_MAX_DIMS], n = 1;
-    for (int k = filtra_parameters_shape(p, i, shape); k-- > 0;)
-      n *= shape[k];
-    assert_ok(filtra_parameters_get(p, filtra_parameters_name(p, i), all + *count, (size_t)n));
-    *count += (size_t)n;
-  }
-  return all;
-}
-
-static void same_bits(filtra_model *a, filtra_model *b) {
-  size_t na, nb;
-  float *wa = weights_of(a, &na), *wb = weights_of(b, &nb);
-  assert_int_equal(na, nb);
-  assert_memory_equal(wa, wb, na * sizeof *wa);
-  free(wa);
-  free(wb);
-}
+enum { STEPS = 10 };
 
 static void seed_decides_every_bit(void **state) {
   (void)state;
-  for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
+  for (size_t k = 0; k < TOY_MIXERS; k++) {
     filtra_model *model[2];
     for (int i = 0; i < 2; i++) {
-      model[i] = make_model(MIXERS[k]);
-      filtra_trainer *trainer = make_trainer(model[i]);
-      train(trainer, 0, STEPS, NULL);
+      model[i] = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+      filtra_trainer *trainer = toy_trainer(model[i]);
+      toy_train(trainer, 0, STEPS, NULL);
       filtra_trainer_destroy(&trainer);
     }
-    same_bits(model[0], model[1]);
+    toy_same_bits(model[0], model[1]);
     filtra_model_destroy(&model[0]);
     filtra_model_destroy(&model[1]);
   }
@@ -135,23 +34,24 @@ static void restored_run_continues_bit_for_bit(void **state) {
   (void)state;
   char path[512];
   snprintf(path, sizeof path, "%s/state.safetensors", test_folder());
-  for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
-    filtra_model *whole = make_model(MIXERS[k]), *first = make_model(MIXERS[k]),
-                 *second = make_model(MIXERS[k]);
-    filtra_trainer *t = make_trainer(whole);
-    train(t, 0, STEPS, NULL);
+  for (size_t k = 0; k < TOY_MIXERS; k++) {
+    filtra_model *whole = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32),
+                 *first = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32),
+                 *second = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+    filtra_trainer *t = toy_trainer(whole);
+    toy_train(t, 0, STEPS, NULL);
     filtra_trainer_destroy(&t);
-    t = make_trainer(first);
-    train(t, 0, 7, NULL);
+    t = toy_trainer(first);
+    toy_train(t, 0, 7, NULL);
     assert_ok(filtra_trainer_save(t, path));
     filtra_trainer_destroy(&t);
-    t = make_trainer(second);
-    train(t, 0, 2, NULL); /* a past that restoring must wipe out */
+    t = toy_trainer(second);
+    toy_train(t, 0, 2, NULL); /* a past that restoring must wipe out */
     assert_ok(filtra_trainer_restore(t, path));
     assert_int_equal(filtra_trainer_steps(t), 7);
-    train(t, 7, STEPS, NULL);
+    toy_train(t, 7, STEPS, NULL);
     filtra_trainer_destroy(&t);
-    same_bits(whole, second);
+    toy_same_bits(whole, second);
     filtra_model_destroy(&whole);
     filtra_model_destroy(&first);
     filtra_model_destroy(&second);
@@ -161,7 +61,7 @@ static void restored_run_continues_bit_for_bit(void **state) {
 /* Drivers, subgroup sizes and kernel variants differ in the last bit of ten steps' losses. */
 static void ten_step_loss_curve(void **state) {
   (void)state;
-  static const float CURVES[FT_COUNT(MIXERS)][STEPS] = {
+  static const float CURVES[TOY_MIXERS][STEPS] = {
       {1.392279f, 1.431828f, 1.427565f, 1.488592f, 1.444709f, 1.390543f, 1.368523f, 1.340949f,
        1.348380f, 1.270485f},
       {1.392279f, 1.430731f, 1.426944f, 1.490648f, 1.446085f, 1.391324f, 1.367588f, 1.339835f,
@@ -190,14 +90,15 @@ static void ten_step_loss_curve(void **state) {
        1.351359f, 1.271194f},
       {1.379169f, 1.461331f, 1.468707f, 1.435274f, 1.437924f, 1.342677f, 1.462427f, 1.309119f,
        1.319430f, 1.215206f}};
-  for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
+  for (size_t k = 0; k < TOY_MIXERS; k++) {
     float losses[STEPS];
-    filtra_model *model = make_model(MIXERS[k]);
-    filtra_trainer *trainer = make_trainer(model);
-    train(trainer, 0, STEPS, losses);
+    filtra_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+    filtra_trainer *trainer = toy_trainer(model);
+    toy_train(trainer, 0, STEPS, losses);
     for (int i = 0; i < STEPS; i++)
       if (!(fabsf(losses[i] - CURVES[k][i]) <= 1e-4f))
-        fail_msg("%s, step %d: loss %.6f, pinned %.6f", MIXERS[k], i + 1, losses[i], CURVES[k][i]);
+        fail_msg("%s, step %d: loss %.6f, pinned %.6f", toy_mixers[k], i + 1, losses[i],
+                 CURVES[k][i]);
     filtra_trainer_destroy(&trainer);
     filtra_model_destroy(&model);
   }
@@ -205,15 +106,17 @@ static void ten_step_loss_curve(void **state) {
 
 static void nan_is_named_and_changes_nothing(void **state) {
   (void)state;
-  filtra_model *model = make_model("softmax"), *before = make_model("softmax");
+  filtra_model *model = toy_model("softmax", FILTRA_PRECISION_FP32),
+               *before = toy_model("softmax", FILTRA_PRECISION_FP32);
   filtra_parameters *p = filtra_model_parameters(model);
-  float bias[CLASSES] = {0};
+  float bias[TOY_CLASSES] = {0};
   bias[2] = NAN;
-  assert_ok(filtra_parameters_set(p, "head.2.bias", bias, CLASSES));
-  assert_ok(filtra_parameters_set(filtra_model_parameters(before), "head.2.bias", bias, CLASSES));
-  filtra_trainer *trainer = make_trainer(model);
+  assert_ok(filtra_parameters_set(p, "head.2.bias", bias, TOY_CLASSES));
+  assert_ok(
+      filtra_parameters_set(filtra_model_parameters(before), "head.2.bias", bias, TOY_CLASSES));
+  filtra_trainer *trainer = toy_trainer(model);
   toy_batch b;
-  make_batch(1, &b);
+  toy_make_batch(1, &b);
   filtra_status status = FILTRA_OK;
   for (int i = 0; i < 4 && !status; i++)
     status = filtra_trainer_step(trainer, &b.batch, NULL);
@@ -222,15 +125,16 @@ static void nan_is_named_and_changes_nothing(void **state) {
   assert_non_null(strstr(filtra_error_message(), "step 1:"));
   assert_non_null(strstr(filtra_error_message(), "linear"));
   filtra_trainer_destroy(&trainer);
-  same_bits(model, before);
+  toy_same_bits(model, before);
   filtra_model_destroy(&model);
   filtra_model_destroy(&before);
 }
 
 static void set_bias(filtra_model *model, float value) {
-  float bias[CLASSES] = {0};
+  float bias[TOY_CLASSES] = {0};
   bias[2] = value;
-  assert_ok(filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, CLASSES));
+  assert_ok(
+      filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, TOY_CLASSES));
 }
 
 /* What led to the NaN is taken away, and training goes on from where it was: weights, moments, step
@@ -238,17 +142,18 @@ static void set_bias(filtra_model *model, float value) {
  * between. */
 static void bad_step_is_recoverable(void **state) {
   (void)state;
-  for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
-    filtra_model *model = make_model(MIXERS[k]), *plain = make_model(MIXERS[k]);
-    filtra_trainer *trainer = make_trainer(model), *other = make_trainer(plain);
+  for (size_t k = 0; k < TOY_MIXERS; k++) {
+    filtra_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32),
+                 *plain = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+    filtra_trainer *trainer = toy_trainer(model), *other = toy_trainer(plain);
     const char *path = test_path(test_folder(), "state.safetensors");
     filtra_step_metrics m;
     toy_batch b;
-    train(trainer, 0, 3, NULL);
-    train(other, 0, 3, NULL);
+    toy_train(trainer, 0, 3, NULL);
+    toy_train(other, 0, 3, NULL);
     set_bias(plain, 0.25f);
     set_bias(model, INFINITY);
-    make_batch(3, &b);
+    toy_make_batch(3, &b);
     assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
     assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
     assert_fails(filtra_trainer_step(trainer, &b.batch, NULL), FILTRA_ERROR_NONFINITE, "step 4:");
@@ -258,12 +163,12 @@ static void bad_step_is_recoverable(void **state) {
     assert_ok(filtra_trainer_finish(trainer, &m));
     assert_int_equal(m.step, 3);
     assert_ok(filtra_trainer_save(trainer, path));
-    train(trainer, 3, 6, NULL);
-    train(other, 3, 6, NULL);
-    same_bits(model, plain);
+    toy_train(trainer, 3, 6, NULL);
+    toy_train(other, 3, 6, NULL);
+    toy_same_bits(model, plain);
     assert_ok(filtra_trainer_restore(trainer, path));
-    train(trainer, 3, 6, NULL);
-    same_bits(model, plain);
+    toy_train(trainer, 3, 6, NULL);
+    toy_same_bits(model, plain);
     filtra_trainer_destroy(&trainer);
     filtra_trainer_destroy(&other);
     filtra_model_destroy(&model);
@@ -274,10 +179,10 @@ static void bad_step_is_recoverable(void **state) {
 /* The checker over forward, backward and update of a whole model. */
 static void whole_step_has_no_hazard(void **state) {
   (void)state;
-  for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
-    filtra_model *model = make_model(MIXERS[k]);
-    filtra_trainer *trainer = make_trainer(model);
-    assert_ok(filtra_trainer_prepare(trainer, SIZE, LENGTH));
+  for (size_t k = 0; k < TOY_MIXERS; k++) {
+    filtra_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+    filtra_trainer *trainer = toy_trainer(model);
+    assert_ok(filtra_trainer_prepare(trainer, TOY_SIZE, TOY_LENGTH));
     assert_ok(ft_graph_check(trainer->graphs[0]->graph));
     assert_ok(ft_graph_check(trainer->optimizer->by_gradients.graph));
     filtra_trainer_destroy(&trainer);
@@ -287,12 +192,12 @@ static void whole_step_has_no_hazard(void **state) {
 
 static void steps_allocate_nothing(void **state) {
   (void)state;
-  filtra_model *model = make_model("agf");
-  filtra_trainer *trainer = make_trainer(model);
-  assert_ok(filtra_trainer_prepare(trainer, SIZE, LENGTH));
+  filtra_model *model = toy_model("agf", FILTRA_PRECISION_FP32);
+  filtra_trainer *trainer = toy_trainer(model);
+  assert_ok(filtra_trainer_prepare(trainer, TOY_SIZE, TOY_LENGTH));
   uint64_t used = filtra_device_memory_used(test_device());
   toy_batch b;
-  make_batch(3, &b);
+  toy_make_batch(3, &b);
   /* On a device with a watchdog the first step of a shape is measured. */
   assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
   ft_memory_fail_after(1); /* the next host allocation would fail */
@@ -311,17 +216,17 @@ static void steps_allocate_nothing(void **state) {
 
 static void bad_batches_are_refused(void **state) {
   (void)state;
-  filtra_model *model = make_model("softmax");
-  filtra_trainer *trainer = make_trainer(model);
+  filtra_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
+  filtra_trainer *trainer = toy_trainer(model);
   toy_batch b;
-  make_batch(3, &b);
-  b.tokens[1] = VOCABULARY;
+  toy_make_batch(3, &b);
+  b.tokens[1] = TOY_VOCABULARY;
   assert_fails(filtra_trainer_step(trainer, &b.batch, NULL), FILTRA_ERROR_INPUT, "token 9");
-  make_batch(3, &b);
-  b.labels[2] = CLASSES;
+  toy_make_batch(3, &b);
+  b.labels[2] = TOY_CLASSES;
   assert_fails(filtra_trainer_step(trainer, &b.batch, NULL), FILTRA_ERROR_INPUT, "label 4");
-  make_batch(3, &b);
-  b.lengths[0] = LENGTH + 1;
+  toy_make_batch(3, &b);
+  b.lengths[0] = TOY_LENGTH + 1;
   assert_fails(filtra_trainer_step(trainer, &b.batch, NULL), FILTRA_ERROR_INPUT, "max_length");
   assert_int_equal(filtra_trainer_steps(trainer), 0);
   assert_fails(filtra_trainer_restore(trainer, "nowhere/state"), FILTRA_ERROR_PATH,

@@ -7,6 +7,21 @@
 
 enum { MOST_OPTIONS = 32, FIRST_CODE = OPTION_FIRST_FREE };
 
+const char precision_option_help[] =
+    "  --precision P      compute in fp32, bf16 or fp16 instead of what the model says\n";
+
+static bool take_precision(const char *command, const char *value, const filtra_precision **out) {
+  static const filtra_precision all[] = {FILTRA_PRECISION_FP32, FILTRA_PRECISION_BF16,
+                                         FILTRA_PRECISION_FP16};
+  for (size_t i = 0; i < FT_COUNT(all); i++)
+    if (!strcmp(value, filtra_precision_name(all[i]))) {
+      *out = &all[i];
+      return true;
+    }
+  command_misused(command, "--precision is %s, accepted are fp32, bf16 and fp16", value);
+  return false;
+}
+
 static bool take(const char *command, const command_option *o, const char *value, char *arguments) {
   char name[64];
   snprintf(name, sizeof name, "--%s", o->name);
@@ -22,6 +37,8 @@ static bool take(const char *command, const command_option *o, const char *value
                           (uint64_t *)(arguments + o->offset));
   case OPTION_REAL:
     return command_real(command, name, value, o->least, o->most, (float *)(arguments + o->offset));
+  case OPTION_PRECISION:
+    return take_precision(command, value, (const filtra_precision **)(arguments + o->offset));
   default:
     o->take(arguments, o->name, value);
     return true;

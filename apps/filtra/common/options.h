@@ -5,14 +5,19 @@
 
 #include "common/command.h"
 
+#include <filtra/model.h>
 #include <stddef.h>
 
+/** What --help says of --precision. */
+extern const char precision_option_help[];
+
 typedef enum command_option_kind {
-  OPTION_FLAG,   /* no value; a bool becomes true */
-  OPTION_TEXT,   /* const char * */
-  OPTION_NUMBER, /* uint64_t or int64_t from `low` to `high` */
-  OPTION_REAL,   /* float from `least` to `most` */
-  OPTION_KEY     /* handed to `take` */
+  OPTION_FLAG,      /* no value; a bool becomes true */
+  OPTION_TEXT,      /* const char * */
+  OPTION_NUMBER,    /* uint64_t or int64_t from `low` to `high` */
+  OPTION_REAL,      /* float from `least` to `most` */
+  OPTION_PRECISION, /* const filtra_precision *; stays NULL where it is not given */
+  OPTION_KEY        /* handed to `take` */
 } command_option_kind;
 
 typedef struct command_option {
@@ -37,6 +42,9 @@ typedef struct command_option {
   { name, offsetof(type, member), low, high, 0, 0, NULL, OPTION_NUMBER, 0 }
 #define COMMAND_REAL(name, type, member, least, most)                                              \
   { name, offsetof(type, member), 0, 0, least, most, NULL, OPTION_REAL, 0 }
+/** --precision */
+#define COMMAND_PRECISION(type, member)                                                            \
+  { "precision", offsetof(type, member), 0, 0, 0, 0, NULL, OPTION_PRECISION, 0 }
 #define COMMAND_KEY(name, take)                                                                    \
   { name, 0, 0, 0, 0, 0, take, OPTION_KEY, 0 }
 

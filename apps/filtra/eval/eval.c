@@ -12,6 +12,7 @@
 typedef struct eval_arguments {
   filtra_device_options device;
   const char *run, *split, *data;
+  const filtra_precision *precision;
   bool json;
 } eval_arguments;
 
@@ -21,8 +22,9 @@ static void print_help(void) {
          "  --run DIR          the run folder, too\n"
          "  --split NAME       train, val or test (default)\n"
          "  --data PATH        other data than the run's\n"
+         "%s"
          "  --json             print one JSON object\n%s",
-         device_options_help);
+         precision_option_help, device_options_help);
 }
 
 /* NULL when out of memory, or for a path that is not UTF-8. */
@@ -74,7 +76,8 @@ static int evaluate(const eval_arguments *a) {
   filtra_device *device = NULL;
   filtra_evaluation result = {0};
   filtra_status status = filtra_device_open(&a->device, &device);
-  if (!status) status = filtra_run_evaluate(device, a->run, a->split, a->data, &result);
+  if (!status)
+    status = filtra_run_evaluate(device, a->run, a->split, a->data, a->precision, &result);
   filtra_device_close(&device);
   if (status) return command_fail("filtra eval", status);
   keep_result(a, &result);
@@ -82,9 +85,8 @@ static int evaluate(const eval_arguments *a) {
 }
 
 static const command_option OPTIONS[] = {
-    COMMAND_TEXT("run", eval_arguments, run),
-    COMMAND_TEXT("split", eval_arguments, split),
-    COMMAND_TEXT("data", eval_arguments, data),
+    COMMAND_TEXT("run", eval_arguments, run),   COMMAND_TEXT("split", eval_arguments, split),
+    COMMAND_TEXT("data", eval_arguments, data), COMMAND_PRECISION(eval_arguments, precision),
     COMMAND_FLAG("json", eval_arguments, json),
 };
 

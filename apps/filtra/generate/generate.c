@@ -15,6 +15,7 @@
 typedef struct generate_arguments {
   filtra_device_options device;
   const char *run, *prompt;
+  const filtra_precision *precision;
   uint64_t tokens;
   filtra_sampling sampling;
   bool json;
@@ -51,8 +52,9 @@ static void print_help(void) {
          "  --top-p P          choose among the most probable tokens that together have the\n"
          "                     probability P, in (0,1]; 1\n"
          "  --seed S           the same seed gives the same text on the same device; 0\n"
+         "%s"
          "  --json             print one JSON object\n%s",
-         device_options_help);
+         precision_option_help, device_options_help);
 }
 
 /* ---- text ---- */
@@ -145,7 +147,8 @@ static filtra_status write_text(writer *w, const generate_arguments *a) {
 
 /* ---- the command ---- */
 
-static filtra_status open_writer(writer *w, filtra_device *device, const char *run) {
+static filtra_status open_writer(writer *w, filtra_device *device, const char *run,
+                                 const filtra_precision *precision) {
   FT_TRY(filtra_run_open(run, &w->run));
   if (filtra_run_get_info(w->run)->task != FILTRA_TASK_LANGUAGE_MODEL)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: only language models generate, and its model is none",
@@ -154,6 +157,7 @@ static filtra_status open_writer(writer *w, filtra_device *device, const char *r
   filtra_status status = encode_prompt(w);
   if (status) return ft_fail_context(status, "prompt");
   FT_TRY(filtra_run_load_model(w->run, device, &w->model));
+  if (precision) FT_TRY(filtra_model_set_precision(w->model, *precision));
   w->logits = ft_calloc((size_t)filtra_model_outputs(w->model), sizeof *w->logits);
   if (!w->logits) return FILTRA_ERROR_HOST_MEMORY;
   return filtra_generator_create(w->model, &(filtra_generator_options){.slide = true},
@@ -172,7 +176,7 @@ static int generate(const generate_arguments *a) {
   writer w = {0};
   filtra_status status = read_prompt(a->prompt, &w.prompt);
   if (!status) status = filtra_device_open(&a->device, &device);
-  if (!status) status = open_writer(&w, device, a->run);
+  if (!status) status = open_writer(&w, device, a->run, a->precision);
   if (!status) status = write_text(&w, a);
   int code = status ? command_fail("filtra generate", status) : COMMAND_DONE;
   if (a->json && !status) code = command_print_json("filtra generate", result(&w, a));
@@ -195,6 +199,7 @@ static const command_option OPTIONS[] = {
     COMMAND_NUMBER("top-k", generate_arguments, sampling.top_k, 0, INT32_MAX),
     COMMAND_REAL("top-p", generate_arguments, sampling.top_p, 1e-9, 1.0),
     COMMAND_NUMBER("seed", generate_arguments, sampling.seed, 0, INT64_MAX),
+    COMMAND_PRECISION(generate_arguments, precision),
     COMMAND_FLAG("json", generate_arguments, json),
 };
 

@@ -14,6 +14,7 @@
 typedef struct predict_arguments {
   filtra_device_options device;
   const char *run, *input, *data, *split;
+  const filtra_precision *precision;
   bool json, logits;
 } predict_arguments;
 
@@ -34,14 +35,15 @@ static void print_help(void) {
          "Prints class, probability and text, or number and text, separated by tabs. Of pairs, a\n"
          "line holds both texts with a tab between. Empty lines are skipped; a line that cannot\n"
          "be read is said with its number, and the exit code is 2 at the end.\n\n"
-         "  --run DIR          the run folder, too\n"
+         "  --run DIR          the run folder, too; or a model file, for lines of text\n"
          "  --input FILE       one text a line; - (default) is standard input\n"
          "  --data PATH        samples of a data set instead: prints the sample's number, what is\n"
          "                     predicted, its probability, and what the data say\n"
          "  --split NAME       of these data, or of the run's own: train, val or test (default)\n"
          "  --logits           the logits of all classes, too, behind the probability\n"
+         "%s"
          "  --json             print one JSON object\n%s",
-         device_options_help);
+         precision_option_help, device_options_help);
 }
 
 /* ---- what a prediction is ---- */
@@ -246,9 +248,21 @@ static filtra_status predict_data(printer *p, const char *path, const char *name
 
 /* ---- the command ---- */
 
-static filtra_status open_printer(printer *p, const char *folder, filtra_device *device) {
-  FT_TRY(filtra_run_open(folder, &p->run));
-  FT_TRY(filtra_run_create_predictor(p->run, device, NULL, &p->predictor));
+/* A run, or a model file. */
+static filtra_status open_predictor(printer *p, const predict_arguments *a, filtra_device *device) {
+  const filtra_predictor_options options = {.precision = a->precision};
+  const bool file = ft_file_exists(a->run) && !ft_is_directory(a->run);
+  if (file && (a->data || a->split))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: --data and --split go with a run, not a model file",
+                   a->run);
+  if (file) return filtra_predictor_create(device, a->run, &options, &p->predictor);
+  FT_TRY(filtra_run_open(a->run, &p->run));
+  return filtra_run_create_predictor(p->run, device, &options, &p->predictor);
+}
+
+static filtra_status open_printer(printer *p, const predict_arguments *a, filtra_device *device) {
+  const char *folder = a->run;
+  FT_TRY(open_predictor(p, a, device));
   p->info = filtra_predictor_get_info(p->predictor);
   p->numbers = ft_calloc((size_t)p->info->outputs, 2 * sizeof *p->numbers);
   if (!p->numbers) return FILTRA_ERROR_HOST_MEMORY;
@@ -265,7 +279,7 @@ static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
   printer p = {.predictions = a->json ? json_array() : NULL, .logits = a->logits};
   filtra_status status = filtra_device_open(&a->device, &device);
-  if (!status) status = open_printer(&p, a->run, device);
+  if (!status) status = open_printer(&p, a, device);
   if (!status)
     status =
         a->data || a->split ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
@@ -287,6 +301,7 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("data", predict_arguments, data),
     COMMAND_TEXT("split", predict_arguments, split),
     COMMAND_FLAG("json", predict_arguments, json),
+    COMMAND_PRECISION(predict_arguments, precision),
     COMMAND_FLAG("logits", predict_arguments, logits),
 };
 

@@ -462,6 +462,7 @@ static void print_help(void) {
       "  --set KEY=VALUE    any key, over what the file says; mixer.K=5 for the mixer's options\n"
       "  --steps N          optimizer steps, or\n"
       "  --epochs N         passes over the training data\n"
+      "  --precision P      fp32, bf16 or fp16 (key precision)\n"
       "  --seed S           of initial values, shuffling and dropout\n"
       "  --out DIR          run folder; default runs/MIXER, or runs/PRESET\n"
       "  --resume DIR       continue an interrupted run where its checkpoint is\n"
@@ -515,6 +516,7 @@ static const command_option OPTIONS[] = {
     COMMAND_KEY("steps", take_key),
     COMMAND_KEY("epochs", take_key),
     COMMAND_KEY("seed", take_key),
+    COMMAND_KEY("precision", take_key),
     COMMAND_OUT(train_arguments, out),
     COMMAND_TEXT("resume", train_arguments, resume),
     COMMAND_FLAG("allow-changes", train_arguments, allow_changes),

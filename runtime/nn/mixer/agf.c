@@ -123,4 +123,5 @@ const ft_mixer_class ft_mixer_agf = {
     .filter = &FILTER,
     .idle = idle,
     .not_causal = "its V is normalised over all tokens of a sequence",
+    .narrow = true,
     .build = build};

@@ -54,4 +54,5 @@ const ft_mixer_class ft_mixer_cosformer = {
     .options_size = sizeof(struct cosformer_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
+    .narrow = true,
     .build = build};

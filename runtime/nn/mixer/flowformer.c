@@ -75,4 +75,5 @@ const ft_mixer_class ft_mixer_flowformer = {
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
     .not_causal = "its values compete over all tokens of a sequence",
+    .narrow = true,
     .build = build};

@@ -52,7 +52,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
   filtra_tensor *qkv[3];
-  filtra_mixer_qkv(scope, in, qkv);
+  ft_mixer_qkv(scope, in, ft_mixer_precision(scope), qkv);
   filtra_tensor *w[] = {coefficient(scope, "w0", o->learn_w0, o->w0, in->heads),
                         coefficient(scope, "w1", o->learn_w1, o->w1, in->heads),
                         coefficient(scope, "wK", o->learn_wK, o->wK, in->heads)};
@@ -76,4 +76,5 @@ const ft_mixer_class ft_mixer_gfsa = {
     .field_count = FT_COUNT(FIELDS),
     .coefficients = COEFFICIENTS,
     .coefficient_count = FT_COUNT(COEFFICIENTS),
+    .narrow = true,
     .build = build};

@@ -35,4 +35,5 @@ const ft_mixer_class ft_mixer_linear = {
     .options_size = sizeof(struct linear_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
+    .narrow = true,
     .build = build};

@@ -63,4 +63,5 @@ const ft_mixer_class ft_mixer_linformer = {
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
     .not_causal = "its keys and values are mixtures of all tokens of a sequence",
+    .narrow = true,
     .build = build};

@@ -95,4 +95,5 @@ const ft_mixer_class ft_mixer_nystrom = {
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
     .not_causal = "its landmarks are means over all tokens of a sequence",
+    .narrow = true,
     .build = build};

@@ -65,4 +65,5 @@ const ft_mixer_class ft_mixer_performer = {
     .options_size = sizeof(struct performer_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
+    .narrow = true,
     .build = build};

@@ -48,7 +48,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   float p[FT_JSON_MAX_FLOATS];
   if (!ft_usable(g, in->x) || !spread(g, &o->p, in->heads, p)) return NULL;
   filtra_tensor *qkv[3];
-  filtra_mixer_qkv(scope, in, qkv);
+  ft_mixer_qkv(scope, in, ft_mixer_precision(scope), qkv);
   filtra_plaplacian_options norms = {
       .attention = {.mask = in->mask, .dropout = o->dropout, .causal = in->causal},
       .p = p,
@@ -66,4 +66,5 @@ const ft_mixer_class ft_mixer_plaplacian = {
     .options_size = sizeof(struct plaplacian_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
+    .narrow = true,
     .build = build};

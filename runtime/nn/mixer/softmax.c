@@ -17,7 +17,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
   filtra_tensor *qkv[3];
-  filtra_mixer_qkv(scope, in, qkv);
+  ft_mixer_qkv(scope, in, ft_mixer_precision(scope), qkv);
   filtra_tensor *y = filtra_attention(
       g, qkv[0], filtra_scope_keep(scope, "k", qkv[1]), filtra_scope_keep(scope, "v", qkv[2]),
       &(filtra_attention_options){.mask = in->mask, .dropout = o->dropout, .causal = in->causal});
@@ -30,4 +30,5 @@ const ft_mixer_class ft_mixer_softmax = {
     .options_size = sizeof(struct softmax_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
+    .narrow = true,
     .build = build};

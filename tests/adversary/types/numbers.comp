@@ -17,7 +17,7 @@ layout(push_constant) uniform Push { F32 x; U32 y; F16 halves; I8 bytes; } p;
 
 shared float16_t halves[32];
 shared int8_t bytes[32];
-const uint RESULTS = 26;
+const uint RESULTS = 28;
 uint at = 0;
 
 void give(uint word) {
@@ -44,7 +44,11 @@ void main() {
   give(float16_t(100000.0 * a));
   give(float16_t(1.0e-5 * a));                                 // a denormal number
   give(float16_t(1.0LF + 0.00048828125LF + 9.31322574615e-10LF * double(i))); // rounded once
-  give(packFloat2x16(f16vec2(h, g)));
+  const uint packed = packFloat2x16(f16vec2(h, g));
+  give(packed);
+  const vec2 unpacked = unpackHalf2x16(packed);
+  give(floatBitsToUint(unpacked.x));
+  give(floatBitsToUint(unpacked.y));
 
   const int16_t s = int16_t(a * 20000.0), t = int16_t(b * 20000.0);
   give(uint(int(s * t)));

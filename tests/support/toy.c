@@ -1,0 +1,98 @@
+#include "support/toy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const toy_mixers[TOY_MIXERS] = {
+    "softmax", "gfsa",      "plaplacian", "agf",       "synvolution", "kernelution", TOY_CONVERTER,
+    "linear",  "cosformer", "fnet",       "performer", "linformer",   "nystrom",     "flowformer"};
+
+void toy_make_batch(uint64_t seed, toy_batch *b) {
+  float noise[TOY_SIZE * TOY_LENGTH + TOY_SIZE];
+  test_random(seed, 0, 1, noise, TOY_SIZE * TOY_LENGTH + TOY_SIZE);
+  memset(b, 0, sizeof *b);
+  for (int i = 0; i < TOY_SIZE; i++) {
+    b->lengths[i] = 3 + (int32_t)(noise[TOY_SIZE * TOY_LENGTH + i] * (TOY_LENGTH - 3));
+    for (int n = 0; n < b->lengths[i]; n++)
+      b->tokens[i * TOY_LENGTH + n] =
+          1 + (int32_t)(noise[i * TOY_LENGTH + n] * (TOY_VOCABULARY - 1));
+    b->labels[i] = b->tokens[i * TOY_LENGTH] % TOY_CLASSES;
+    b->weights[i] = i == TOY_SIZE - 1 && seed % 3 == 0 ? 0.0f : 1.0f;
+  }
+  b->batch = (filtra_batch){.size = TOY_SIZE,
+                            .length = TOY_LENGTH,
+                            .count = TOY_SIZE,
+                            .tokens = b->tokens,
+                            .lengths = b->lengths,
+                            .labels = b->labels,
+                            .weights = b->weights};
+}
+
+filtra_model *toy_model(const char *mixer, filtra_precision precision) {
+  filtra_model *model;
+  bool converter = !strcmp(mixer, TOY_CONVERTER);
+  filtra_positions positions = converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED;
+  assert_ok(filtra_model_create(test_device(),
+                                &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
+                                                       .converter = converter,
+                                                       .positions = positions,
+                                                       .vocabulary = TOY_VOCABULARY,
+                                                       .classes = TOY_CLASSES,
+                                                       .max_length = TOY_LENGTH,
+                                                       .width = 20,
+                                                       .dropout = 0.1f,
+                                                       .precision = precision,
+                                                       .seed = 5},
+                                &model));
+  return model;
+}
+
+filtra_trainer *toy_trainer(filtra_model *model) {
+  filtra_trainer *trainer;
+  assert_ok(filtra_trainer_create(model,
+                                  &(filtra_train_options){.learning_rate = 3e-3f,
+                                                          .weight_decay = 0.01f,
+                                                          .clip_norm = 1.0f,
+                                                          .schedule = FILTRA_SCHEDULE_COSINE,
+                                                          .steps = 40,
+                                                          .seed = 11},
+                                  &trainer));
+  return trainer;
+}
+
+void toy_train(filtra_trainer *trainer, int from, int to, float *losses) {
+  toy_batch b;
+  filtra_step_metrics m;
+  for (int i = from; i < to; i++) {
+    toy_make_batch((uint64_t)i, &b);
+    assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
+    if (!losses) continue;
+    assert_ok(filtra_trainer_finish(trainer, &m));
+    assert_int_equal(m.step, i + 1);
+    losses[i] = m.loss;
+  }
+  assert_ok(filtra_trainer_finish(trainer, NULL));
+}
+
+float *toy_weights(filtra_model *model, size_t *count) {
+  filtra_parameters *p = filtra_model_parameters(model);
+  float *all = malloc(filtra_parameters_scalars(p) * sizeof *all);
+  *count = 0;
+  for (size_t i = 0; i < filtra_parameters_count(p); i++) {
+    int64_t shape[FILTRA_MAX_DIMS], n = 1;
+    for (int k = filtra_parameters_shape(p, i, shape); k-- > 0;)
+      n *= shape[k];
+    assert_ok(filtra_parameters_get(p, filtra_parameters_name(p, i), all + *count, (size_t)n));
+    *count += (size_t)n;
+  }
+  return all;
+}
+
+void toy_same_bits(filtra_model *a, filtra_model *b) {
+  size_t na, nb;
+  float *wa = toy_weights(a, &na), *wb = toy_weights(b, &nb);
+  assert_int_equal(na, nb);
+  assert_memory_equal(wa, wb, na * sizeof *wa);
+  free(wa);
+  free(wb);
+}

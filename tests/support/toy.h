@@ -1,0 +1,36 @@
+/* What tests of training share: small models of every mixer, batches to learn from, weights to compare.
+ */
+#ifndef TEST_SUPPORT_TOY_H
+#define TEST_SUPPORT_TOY_H
+
+#include "support/harness.h"
+
+#include <filtra/filtra.h>
+
+enum { TOY_SIZE = 6, TOY_LENGTH = 12, TOY_CLASSES = 4, TOY_VOCABULARY = 9 };
+
+/** The whole Converter, block and positions included, among the mixers' names. */
+#define TOY_CONVERTER "converter"
+enum { TOY_MIXERS = 14 };
+extern const char *const toy_mixers[TOY_MIXERS];
+
+typedef struct toy_batch {
+  filtra_batch batch;
+  int32_t tokens[TOY_SIZE * TOY_LENGTH], lengths[TOY_SIZE], labels[TOY_SIZE];
+  float weights[TOY_SIZE];
+} toy_batch;
+
+/** The label is the first token's class: easy to learn, and position matters. */
+void toy_make_batch(uint64_t seed, toy_batch *b);
+filtra_model *toy_model(const char *mixer, filtra_precision precision);
+/** A cosine schedule over 40 steps, weight decay, clipping, dropout. */
+filtra_trainer *toy_trainer(filtra_model *model);
+/** Steps `from` to below `to`, batch by number; losses [to], or NULL. */
+void toy_train(filtra_trainer *trainer, int from, int to, float *losses);
+
+/** All parameters, one after the other; freed by the caller. */
+float *toy_weights(filtra_model *model, size_t *count);
+/** Fails the test unless both have the same weights, bit for bit. */
+void toy_same_bits(filtra_model *a, filtra_model *b);
+
+#endif
