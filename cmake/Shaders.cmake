@@ -1,63 +1,70 @@
-# Compiles every shaders/FOLDER/FILE.comp to SPIR-V and embeds it under the name "FOLDER/FILE".
-# A source may ask for further variants, one comment line each near its top:
-#   //@variant NAME -DMACRO=VALUE ...
-# which are embedded as "FOLDER/FILE.NAME", and name the element types that it is compiled for, f32
-# where it says nothing:
-#   //@types f32 f16 bf16
-# f16 defines FT_F16=1 and is embedded as "FOLDER/FILE.f16", with a variant "FOLDER/FILE.f16.NAME".
+# Compiles every shaders/FOLDER/FILE.comp to SPIR-V and embeds it; ShaderVariants.cmake says under
+# which names.
+include(${CMAKE_CURRENT_LIST_DIR}/ShaderVariants.cmake)
+
+# Whether glslc knows the extensions of the kernels that are kept compiled.
+function(filtra_check_glslc out)
+  if(NOT DEFINED FILTRA_GLSLC_KNOWS_MATRICES)
+    set(probe ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/matrices.comp)
+    file(WRITE ${probe} "#version 450\n#extension GL_KHR_cooperative_matrix : require\n"
+                        "#extension GL_EXT_bfloat16 : require\nvoid main() {}\n")
+    execute_process(COMMAND ${Vulkan_GLSLC_EXECUTABLE} ${FILTRA_SHADER_OPTIONS} -o ${probe}.spv
+                            ${probe} RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+    if(code EQUAL 0)
+      set(knows TRUE)
+    else()
+      set(knows FALSE)
+      message(STATUS "Shaders: this glslc knows no matrix units, so kernels for them are taken as "
+                     "kept in shaders/kept")
+    endif()
+    set(FILTRA_GLSLC_KNOWS_MATRICES ${knows} CACHE INTERNAL "glslc knows matrix units")
+  endif()
+  set(${out} ${FILTRA_GLSLC_KNOWS_MATRICES} PARENT_SCOPE)
+endfunction()
+
 function(filtra_embed_shaders root out_sources)
   file(GLOB sources CONFIGURE_DEPENDS ${root}/*/*.comp)
   file(GLOB headers CONFIGURE_DEPENDS ${root}/*/*.glsl)
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/shaders)
-  set(options -O --target-env=vulkan1.3 -Werror -fshader-stage=compute)
+  set(scripts ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+  filtra_check_glslc(knows_all)
   set(includes "")
   set(rows "")
   set(arguments "")
   set(outputs "")
   foreach(source IN LISTS sources)
-    file(RELATIVE_PATH name ${root} ${source})
-    string(REGEX REPLACE "\\.comp$" "" name ${name})
-    get_filename_component(folder ${name} DIRECTORY)
-    file(MAKE_DIRECTORY ${dir}/${folder})
-    set(variants "=")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-    file(STRINGS ${source} lines REGEX "^//@variant ")
-    foreach(line IN LISTS lines)
-      string(REGEX REPLACE "^//@variant ([A-Za-z0-9_]+) *(.*)$" "\\1=\\2" variant "${line}")
-      list(APPEND variants "${variant}")
-    endforeach()
-    set(types f32)
-    file(STRINGS ${source} line REGEX "^//@types ")
-    if(line)
-      string(REGEX REPLACE "^//@types +" "" line "${line}")
-      separate_arguments(types UNIX_COMMAND "${line}")
-    endif()
-    foreach(type IN LISTS types)
-      foreach(variant IN LISTS variants)
-        string(REGEX MATCH "^([^=]*)=(.*)$" matched "${variant}")
-        set(full ${name})
-        separate_arguments(defines UNIX_COMMAND "${CMAKE_MATCH_2}")
-        set(suffix "${CMAKE_MATCH_1}")
-        if(NOT type STREQUAL f32)
-          string(APPEND full .${type})
-          string(TOUPPER ${type} upper)
-          list(APPEND defines -DFT_${upper}=1)
-        endif()
-        if(suffix)
-          string(APPEND full .${suffix})
-        endif()
-        set(output ${dir}/${full}.inc)
+    filtra_shader_is_kept(${source} kept)
+    filtra_shader_variants(${root} ${source} variants)
+    foreach(variant IN LISTS variants)
+      string(REGEX MATCH "^([^=]*)=(.*)$" matched "${variant}")
+      set(full ${CMAKE_MATCH_1})
+      set(text "${CMAKE_MATCH_2}")
+      separate_arguments(defines UNIX_COMMAND "${text}")
+      set(output ${dir}/${full}.inc)
+      get_filename_component(folder ${output} DIRECTORY)
+      file(MAKE_DIRECTORY ${folder})
+      if(kept AND NOT knows_all)
         add_custom_command(OUTPUT ${output}
-          COMMAND Vulkan::glslc ${options} -mfmt=c -I ${root} ${defines} -o ${output} ${source}
+          COMMAND ${CMAKE_COMMAND} -DMODE=embed -DROOT=${root} -DNAME=${full} -DOUT=${output}
+                  -P ${scripts}/KeptShaders.cmake
+          DEPENDS ${source} ${headers} ${root}/kept/${full}.spv ${root}/kept/sources.txt
+                  ${scripts}/KeptShaders.cmake ${scripts}/ShaderVariants.cmake
+          COMMENT "kept ${full}" VERBATIM)
+      else()
+        add_custom_command(OUTPUT ${output}
+          COMMAND Vulkan::glslc ${FILTRA_SHADER_OPTIONS} -mfmt=c -I ${root} ${defines} -o ${output}
+                  ${source}
           DEPENDS ${source} ${headers} COMMENT "glslc ${full}" VERBATIM)
-        list(APPEND outputs ${output})
-        string(MAKE_C_IDENTIFIER ${full} id)
-        string(APPEND includes
-               "static const uint32_t ${id}[] =\n#include \"shaders/${full}.inc\"\n;\n")
-        string(APPEND rows "  {\"${full}\", ${id}, sizeof ${id}},\n")
         list(JOIN defines " " defines)
-        string(APPEND arguments "${full} ${options} -I ${root} ${defines} ${source}\n")
-      endforeach()
+        string(APPEND arguments
+               "${full} ${FILTRA_SHADER_OPTIONS} -I ${root} ${defines} ${source}\n")
+      endif()
+      list(APPEND outputs ${output})
+      string(MAKE_C_IDENTIFIER ${full} id)
+      string(APPEND includes
+             "static const uint32_t ${id}[] =\n#include \"shaders/${full}.inc\"\n;\n")
+      string(APPEND rows "  {\"${full}\", ${id}, sizeof ${id}},\n")
     endforeach()
   endforeach()
   string(CONCAT text "/* Generated by cmake/Shaders.cmake. */\n#include \"gpu/kernels.h\"\n\n"

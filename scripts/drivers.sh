@@ -122,25 +122,27 @@ find_newer_driver() {
   newer_driver=$folder/lvp.json
 }
 
-# Drivers whose compilers tests/vendors asks on Mesa's no-op devices, NVK, Honeykrisp and Turnip,
-# from Debian unstable with everything they need (70 MB). Sets shims to their folder or to nothing.
+# From Debian unstable, with everything they need (80 MB): drivers whose compilers tests/vendors asks
+# on Mesa's no-op devices, NVK, Honeykrisp and Turnip, the newest lavapipe, which runs matrix units,
+# and a glslc that knows them. Sets shims to their folder or to nothing.
 find_shims() {
   shims=
   folder=$PWD/build/mesa-shims part=$PWD/build/mesa-shims.part
-  if [ ! -r "$folder/nouveau.json" ] && has apt-get && has dpkg-deb; then
+  if [ ! -r "$folder/lvp.json" ] && has apt-get && has dpkg-deb; then
     mirror=$(debian_mirror)
     [ -n "$mirror" ] || return 0
-    if ! closure=1 unpack sid "$mirror" mesa-vulkan-drivers mesa-drm-shim; then
+    if ! closure=1 unpack sid "$mirror" mesa-vulkan-drivers mesa-drm-shim glslc; then
       say "Debian unstable could not be reached (see build/mesa-shims.part.log)"
       rm -rf "$part"
       return 0
     fi
-    for driver in asahi freedreno nouveau; do
+    for driver in asahi freedreno nouveau lvp; do
       write_manifest "$folder" $driver $driver.json || return 0
     done
+    rm -rf "$folder"
     mv "$part" "$folder"
   fi
-  [ ! -r "$folder/nouveau.json" ] || shims=$folder
+  [ ! -r "$folder/lvp.json" ] || shims=$folder
 }
 
 # SwiftShader, a CPU driver by others than Mesa's, which Debian's chromium-common brings along

@@ -20,6 +20,8 @@ typedef struct device_facts {
   VkPhysicalDeviceVulkan13Features f13;
   VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR uniform;
   VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR maximal;
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix;
+  VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16;
   VkPhysicalDeviceMemoryProperties memory;
   VkExtensionProperties *extensions;
   uint32_t extension_count;
@@ -53,6 +55,16 @@ static void chain_extensions(device_facts *facts) {
     facts->maximal.sType =
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR;
     *end = &facts->maximal;
+    end = &facts->maximal.pNext;
+  }
+  if (has_extension(facts, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME)) {
+    facts->matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
+    *end = &facts->matrix;
+    end = &facts->matrix.pNext;
+  }
+  if (has_extension(facts, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME)) {
+    facts->bfloat16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
+    *end = &facts->bfloat16;
   }
 }
 
@@ -163,6 +175,13 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
   caps->maximal_reconvergence = facts->maximal.shaderMaximalReconvergence;
 }
 
+/* Which shapes there are is asked later, where a crash of the driver does no harm (matrix.c). */
+static void measure_matrices(const device_facts *facts, ft_caps *caps) {
+  caps->matrix = facts->matrix.cooperativeMatrix && facts->f12.vulkanMemoryModel;
+  caps->bfloat16 =
+      facts->bfloat16.shaderBFloat16Type && facts->bfloat16.shaderBFloat16CooperativeMatrix;
+}
+
 /* A family that only computes is served beside the desktop's work rather than in turn with it. */
 static bool choose_queue(VkPhysicalDevice physical, ft_caps *caps, double timestamp_period) {
   VkQueueFamilyProperties families[16];
@@ -271,7 +290,7 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   info->memory_budget = has_extension(&facts, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   info->pipeline_statistics =
       has_extension(&facts, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
-  info->cooperative_matrix = has_extension(&facts, "VK_KHR_cooperative_matrix");
+  measure_matrices(&facts, caps);
   const char *missing = what_is_missing(&facts, queue);
   info->usable = missing == NULL;
   snprintf(info->reason, sizeof info->reason, "%s",

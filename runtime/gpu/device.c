@@ -115,7 +115,14 @@ static filtra_status create_device(filtra_device *dev) {
   VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR maximal = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR,
       .shaderMaximalReconvergence = VK_TRUE};
-  const char *extensions[4];
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrix = VK_TRUE};
+  VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
+      .shaderBFloat16Type = VK_TRUE,
+      .shaderBFloat16CooperativeMatrix = VK_TRUE};
+  const char *extensions[6];
   uint32_t extension_count = 0;
   if (dev->caps.subgroup_uniform) {
     extensions[extension_count++] = VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME;
@@ -126,6 +133,18 @@ static filtra_status create_device(filtra_device *dev) {
     extensions[extension_count++] = VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME;
     maximal.pNext = f13.pNext;
     f13.pNext = &maximal;
+  }
+  const bool matrices = dev->caps.matrix && dev->caps.matrix_use != FT_MATRIX_OFF;
+  if (matrices) {
+    extensions[extension_count++] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
+    f12.vulkanMemoryModel = VK_TRUE; /* their modules use it */
+    matrix.pNext = f13.pNext;
+    f13.pNext = &matrix;
+  }
+  if (matrices && dev->caps.bfloat16) {
+    extensions[extension_count++] = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
+    bfloat16.pNext = f13.pNext;
+    f13.pNext = &bfloat16;
   }
   if (dev->caps.portability) extensions[extension_count++] = "VK_KHR_portability_subset";
   if (dev->compiler) {
@@ -186,6 +205,30 @@ static filtra_status open_cache(filtra_device *dev, const filtra_device_options 
   return status;
 }
 
+/* A validation layer from before matrix units takes their modules for invalid. */
+static filtra_status check_matrices(filtra_device *dev) {
+  if (!dev->instance->layer || dev->instance->layer >= VK_MAKE_API_VERSION(0, 1, 3, 255))
+    return FILTRA_OK;
+  if (dev->caps.matrix_use == FT_MATRIX_FORCE)
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                   "capability matrix=force: the validation layer here does not know matrix units, "
+                   "its version 1.3.255 is the first that does; go without validation");
+  dev->caps.matrix = dev->caps.bfloat16 = false;
+  return FILTRA_OK;
+}
+
+/* Which shapes matrix units have is asked here only if somebody insists on using them. */
+static filtra_status open_matrices(filtra_device *dev) {
+  ft_caps *caps = &dev->caps;
+  if (caps->matrix_use != FT_MATRIX_FORCE || caps->matrix_f16.m) return FILTRA_OK;
+  FT_TRY(ft_matrix_ask(dev->instance, dev->physical, caps));
+  if (caps->matrix_f16.m || caps->matrix_bf16.m) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                 "capability matrix=force: the matrix units of %s have no shape for F16 or BF16 "
+                 "operands and F32 sums; matrix=tuned runs everywhere",
+                 caps->info.name);
+}
+
 static filtra_status choose_physical(ft_instance *instance, const filtra_device_options *options,
                                      ft_candidate *out) {
   const char *select = option_or_environment(options->select, "FILTRA_DEVICE");
@@ -224,12 +267,14 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
   /* A validation layer from before maximal reconvergence takes it for an error. */
   if (dev->instance->layer && dev->instance->layer < VK_MAKE_API_VERSION(0, 1, 3, 276))
     dev->caps.maximal_reconvergence = false;
+  FT_TRY(check_matrices(dev));
   if (dev->compiler && !dev->caps.info.pipeline_statistics)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "%s, %s: the driver has no VK_KHR_pipeline_executable_properties",
                    dev->caps.info.name, dev->caps.info.driver);
   FT_TRY(create_device(dev));
   FT_TRY(create_objects(dev));
+  FT_TRY(open_matrices(dev));
   FT_TRY(open_cache(dev, options));
   ft_log(FILTRA_LOG_INFO, "device %u: %s, %s", dev->caps.info.index, dev->caps.info.name,
          dev->caps.info.driver);

@@ -19,6 +19,14 @@ typedef enum ft_gemm_variant { FT_GEMM_NAIVE, FT_GEMM_TILED, FT_GEMM_S64 } ft_ge
 /** Tiles of scores through shared memory, or in one subgroup. */
 typedef enum ft_attention_variant { FT_ATTENTION_TILED, FT_ATTENTION_LANES } ft_attention_variant;
 
+/** When products take matrix units: never, where they passed the self-test on this device and
+ * driver and were measured to be faster, or wherever they can. */
+typedef enum ft_matrix_use { FT_MATRIX_OFF, FT_MATRIX_TUNED, FT_MATRIX_FORCE } ft_matrix_use;
+/** Rows and columns of C and the inner dimension of one operation of a matrix unit; 0: none. */
+typedef struct ft_matrix_shape {
+  uint32_t m, n, k;
+} ft_matrix_shape;
+
 /** Decisions that follow from the device; the only places where they are made are gpu/caps.c and
  * gpu/plan.c. */
 typedef struct ft_caps {
@@ -33,8 +41,11 @@ typedef struct ft_caps {
   uint32_t max_subgroups;                 /* per workgroup, when a required size is set */
   bool subgroup_uniform;      /* VK_KHR_shader_subgroup_uniform_control_flow may be asked for */
   bool maximal_reconvergence; /* VK_KHR_shader_maximal_reconvergence may */
-  bool pipeline_cache;        /* may be kept on disk */
-  bool portability;           /* VK_KHR_portability_subset is there and must be enabled */
+  bool matrix, bfloat16;      /* VK_KHR_cooperative_matrix; matrices of BF16 besides F16 */
+  ft_matrix_use matrix_use;
+  ft_matrix_shape matrix_f16, matrix_bf16; /* of operands of that type; see ft_matrix_shape_of */
+  bool pipeline_cache;                     /* may be kept on disk */
+  bool portability; /* VK_KHR_portability_subset is there and must be enabled */
   uint32_t max_groups[3];
   uint32_t max_push_bytes;
   uint64_t memory_limit; /* bytes that one handle may hold; 0: what there is */
@@ -71,6 +82,12 @@ const ft_constants *ft_constants_of(const ft_caps *caps);
 /** Whether kernels in workgroups of this many invocations run in subgroups of exactly `size` when
  * they require it. */
 bool ft_caps_runs(const ft_caps *caps, uint32_t size, uint32_t workgroup);
+
+/** The shape of matrix units for operands of that type and sums in F32; 0: there are none, or none
+ * that may be used. */
+ft_matrix_shape ft_matrix_shape_of(const ft_caps *caps, filtra_dtype type);
+/** The size of subgroups whose matrix units these are. */
+uint32_t ft_matrix_lanes(const ft_caps *caps);
 
 /** A module that an application brought along; lives as long as the device. */
 typedef struct ft_kernel_source ft_module;

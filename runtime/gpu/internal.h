@@ -6,20 +6,9 @@
 #include "gpu/gpu.h"
 #include "gpu/kernels.h"
 #include "gpu/plan.h"
+#include "gpu/vulkan_newer.h"
 
 #include <stdatomic.h>
-#include <volk.h>
-
-#ifndef VK_KHR_shader_maximal_reconvergence /* headers before 1.3.276 */
-#define VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME "VK_KHR_shader_maximal_reconvergence"
-#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR                \
-  ((VkStructureType)1000434000)
-typedef struct VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR {
-  VkStructureType sType;
-  void *pNext;
-  VkBool32 shaderMaximalReconvergence;
-} VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR;
-#endif
 
 struct filtra_device {
   struct ft_instance *instance;
@@ -94,6 +83,11 @@ filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t 
 /** That one submission should take at most, if nobody says otherwise; 0: no limit. */
 double ft_submission_seconds(bool cpu);
 
+/* ---- matrix.c ---- */
+
+/** Asks the driver for the shapes of its matrix units, which is known to crash some. */
+filtra_status ft_matrix_ask(ft_instance *instance, VkPhysicalDevice physical, ft_caps *caps);
+
 /* ---- pipeline.c, pipeline_cache.c ---- */
 
 /** What a module can ask for beyond SPIR-V's own rule, by which control flow that has parted is
@@ -130,6 +124,11 @@ void ft_modules_destroy(struct ft_pipeline_store *store);
 /** The module with its extension and the execution mode on main; *bytes becomes its size. The
  * caller frees; NULL without memory. */
 uint32_t *ft_module_converging(const uint32_t *words, size_t *bytes, ft_convergence mode);
+
+/** The module without what it says at each access to shared memory of who shall see it. glslang says
+ * so in modules with matrices, whose barriers say it as well (shaders/gemm/matrix.comp), and drivers
+ * then wait for each access alone. *bytes becomes its size. The caller frees; NULL without memory. */
+uint32_t *ft_module_relaxed(const uint32_t *words, size_t *bytes);
 
 /* ---- pipeline.c, pipeline_cache.c ---- */
 

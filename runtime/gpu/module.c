@@ -127,6 +127,47 @@ void ft_modules_destroy(struct ft_pipeline_store *store) {
 /* ---- convergence ---- */
 
 /* Where what is said behind the capabilities, and behind the entry points, goes. */
+/* The place of an instruction's memory operands, 0 where it can have none. Matrices come with a
+ * stride. */
+static size_t memory_operands(uint32_t opcode) {
+  enum { OP_LOAD = 61, OP_STORE = 62, OP_MATRIX_LOAD = 4457, OP_MATRIX_STORE = 4458 };
+  switch (opcode) {
+  case OP_LOAD:
+    return 4;
+  case OP_STORE:
+    return 3;
+  case OP_MATRIX_LOAD:
+    return 6;
+  case OP_MATRIX_STORE:
+    return 5;
+  default:
+    return 0;
+  }
+}
+
+uint32_t *ft_module_relaxed(const uint32_t *words, size_t *bytes) {
+  enum { MAKE_AVAILABLE = 8, MAKE_VISIBLE = 16 };
+  const size_t count = *bytes / sizeof *words;
+  uint32_t *copy = ft_calloc(count, sizeof *copy), *to = copy;
+  if (!copy) return NULL;
+  memcpy(copy, words, HEADER_WORDS * sizeof *words);
+  to += HEADER_WORDS;
+  for (size_t i = HEADER_WORDS, length; i < count && words[i] >> 16; i += length) {
+    length = words[i] >> 16;
+    const size_t at = memory_operands(words[i] & 0xffff);
+    const uint32_t mask = at && at < length ? words[i + at] : 0;
+    const uint32_t made = mask & (MAKE_AVAILABLE | MAKE_VISIBLE);
+    memcpy(to, words + i, length * sizeof *words);
+    if (made) { /* the one scope is the last operand */
+      to[0] -= 1u << 16;
+      to[at] = mask & ~made;
+    }
+    to += length - (made ? 1 : 0);
+  }
+  *bytes = (size_t)(to - copy) * sizeof *copy;
+  return copy;
+}
+
 typedef struct places {
   size_t extension, mode; /* words */
   uint32_t main;          /* the entry point's id */

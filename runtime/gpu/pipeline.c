@@ -97,15 +97,22 @@ static ft_pipeline *find(const struct ft_pipeline_store *store, const ft_kernel_
   return NULL;
 }
 
-/* Whether a module has operations of subgroups. */
-static bool uses_subgroups(const ft_kernel_source *source) {
-  enum { HEADER_WORDS = 5, OP_CAPABILITY = 17, GROUP_NON_UNIFORM = 61 };
+/* What modules declare, as SPIR-V numbers it. */
+enum { CAPABILITY_SUBGROUPS = 61, CAPABILITY_MATRICES = 6022 };
+
+static bool declares(const ft_kernel_source *source, uint32_t capability) {
+  enum { HEADER_WORDS = 5, OP_CAPABILITY = 17 };
   const uint32_t *words = source->words, *end = words + source->bytes / sizeof *words;
   for (const uint32_t *at = words + HEADER_WORDS; at + 1 < end; at += at[0] >> 16) {
     if ((at[0] & 0xffff) != OP_CAPABILITY) return false; /* they come first */
-    if (at[1] == GROUP_NON_UNIFORM) return true;
+    if (at[1] == capability) return true;
   }
   return false;
+}
+
+/* Whether a module has operations of subgroups. */
+static bool uses_subgroups(const ft_kernel_source *source) {
+  return declares(source, CAPABILITY_SUBGROUPS);
 }
 
 /* A required subgroup size is set where the device lets us; where it does not, the size must be the
@@ -155,6 +162,13 @@ static filtra_status check_key(const filtra_device *dev, const ft_kernel_key *ke
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "kernel %s: a workgroup of %u is outside of 1 to %u, what %s can do",
                    key->kernel, key->workgroup, most, dev->caps.info.name);
+  }
+  if (declares(*source, CAPABILITY_MATRICES) &&
+      (!dev->caps.matrix || dev->caps.matrix_use == FT_MATRIX_OFF)) {
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                   "kernel %s: needs matrix units (VK_KHR_cooperative_matrix), which %s does not "
+                   "have or a capability masks",
+                   key->kernel, dev->caps.info.name);
   }
   if (key->spec_count > FT_MAX_SPEC) {
     return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: %u constants, at most %d are possible",
@@ -215,19 +229,29 @@ static VkResult create_pipeline(filtra_device *dev, VkShaderModule module, ft_pi
                                                        NULL, &p->handle));
 }
 
+/* The source's words as the driver gets them; the caller frees; NULL without memory. */
+static uint32_t *adapted(const ft_pipeline *p, size_t *bytes) {
+  *bytes = p->source->bytes;
+  uint32_t *words = declares(p->source, CAPABILITY_MATRICES)
+                        ? ft_module_relaxed(p->source->words, bytes)
+                        : ft_calloc(1, *bytes);
+  if (!words) return NULL;
+  if (!declares(p->source, CAPABILITY_MATRICES)) memcpy(words, p->source->words, *bytes);
+  if (p->convergence == FT_CONVERGENCE_PLAIN) return words;
+  uint32_t *asking = ft_module_converging(words, bytes, p->convergence);
+  free(words);
+  return asking;
+}
+
 static void create_one(filtra_device *dev, ft_pipeline *p) {
-  VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                   .codeSize = p->source->bytes,
-                                   .pCode = p->source->words};
-  uint32_t *asking = NULL;
-  if (p->convergence != FT_CONVERGENCE_PLAIN) {
-    info.pCode = asking = ft_module_converging(info.pCode, &info.codeSize, p->convergence);
-    p->result = VK_ERROR_OUT_OF_HOST_MEMORY;
-    if (!asking) return;
-  }
+  VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  uint32_t *words = adapted(p, &info.codeSize);
+  info.pCode = words;
+  p->result = VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (!words) return;
   VkShaderModule module = VK_NULL_HANDLE;
   p->result = FT_VK_RESULT(dev->vk.vkCreateShaderModule(dev->device, &info, NULL, &module));
-  free(asking);
+  free(words);
   if (p->result) return;
   p->result = create_pipeline(dev, module, p);
   dev->vk.vkDestroyShaderModule(dev->device, module, NULL);

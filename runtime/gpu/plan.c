@@ -34,6 +34,8 @@ typedef enum key_index {
   SUBMISSION_MS,
   GEMM,
   ATTENTION,
+  MATRIX,
+  MATRIX_SHAPE,
   KEYS
 } key_index;
 
@@ -88,6 +90,11 @@ const ft_cap_key ft_cap_keys[KEYS] = {
     [ATTENTION] = NAMES(
         "attention",
         "kernels of attention", [FT_ATTENTION_TILED] = "tiled", [FT_ATTENTION_LANES] = "lanes"),
+    [MATRIX] = NAMES("matrix", "when 16-bit products take matrix units", [FT_MATRIX_OFF] = "off",
+                     [FT_MATRIX_TUNED] = "tuned", [FT_MATRIX_FORCE] = "force"),
+    [MATRIX_SHAPE] =
+        NAMES("matrix_shape", "plan as for matrix units of this shape, M x N x K", "8x8x8",
+              "8x8x16", "8x16x16", "16x8x8", "16x8x16", "16x16x8", "16x16x16"),
 };
 const size_t ft_cap_key_count = KEYS;
 
@@ -296,7 +303,26 @@ static void apply(ft_caps *caps, const setting *s) {
   if (s[REGISTERS].set) caps->few_registers = s[REGISTERS].value == FEW;
   if (s[SUBMISSION_MS].set) caps->submission_seconds = (double)s[SUBMISSION_MS].value * 1e-3;
   info->subgroup_arithmetic = caps->subgroup;
+  caps->matrix = caps->matrix && info->fp16 && caps->storage16 &&
+                 ft_caps_runs(caps, ft_matrix_lanes(caps), ft_matrix_lanes(caps));
+  caps->bfloat16 = caps->bfloat16 && caps->matrix;
+  info->cooperative_matrix = caps->matrix;
   if (!info->timestamps) caps->timestamp_ns = 0;
+}
+
+static filtra_status choose_matrices(ft_caps *caps, const setting *use, const setting *shape) {
+  caps->matrix_use = use->set ? (ft_matrix_use)use->value : FT_MATRIX_TUNED;
+  if (shape->set) {
+    ft_matrix_shape s = {0};
+    sscanf(ft_cap_keys[MATRIX_SHAPE].names[shape->value], "%ux%ux%u", &s.m, &s.n, &s.k);
+    caps->matrix_f16 = caps->matrix_bf16 = s;
+  }
+  if (caps->matrix_use == FT_MATRIX_FORCE && !caps->matrix && !shape->set)
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                   "capability matrix=force needs matrix units (VK_KHR_cooperative_matrix), 16-bit "
+                   "floats and a choice of subgroup size, which this device or its driver lacks or "
+                   "another capability masks; matrix=tuned runs everywhere");
+  return FILTRA_OK;
 }
 
 /* Both need one subgroup per workgroup, of a size known when kernels are chosen; S64 also shares
@@ -329,6 +355,7 @@ filtra_status ft_caps_override(ft_caps *caps, const char *text) {
   if (text) FT_TRY(read_settings(&s, text));
   apply(caps, s.of);
   FT_TRY(choose_kernels(caps, &s.of[GEMM], &s.of[ATTENTION]));
+  FT_TRY(choose_matrices(caps, &s.of[MATRIX], &s.of[MATRIX_SHAPE]));
   /* A GPU wants enough invocations to hide latency, a CPU driver runs subgroups one by one. */
   uint32_t row = caps->info.subgroup_size, most = caps->info.max_workgroup_invocations;
   if (!caps->cpu && row < 64) row = 64;

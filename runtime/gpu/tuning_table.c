@@ -25,6 +25,23 @@ static const ft_configuration gemm_s64[] = {
     {{4, 2}}, {{8, 2}}, {{12, 2}}, {{16, 2}}, {{4, 3}}, {{8, 3}}, {{12, 3}}, {{16, 3}},
 };
 
+/* shaders/gemm/matrix.comp: rows and columns of C of a subgroup, k step, subgroups, and how many of
+ * them side by side. Zeros: no matrix units. Of two that cost gemm_matrix.c the same it takes the
+ * first. */
+static const char *const gemm_matrix_fields[] = {"rows",      "columns", "step",
+                                                 "subgroups", "across",  "parts"};
+static const ft_configuration gemm_matrix[] = {
+    {{0}},
+    {{64, 32, 32, 8, 4}},
+    {{32, 64, 32, 8, 2}},
+    {{32, 32, 32, 8, 4}},
+    {{64, 32, 32, 4, 2}},
+    {{32, 32, 32, 4, 2}},
+    {{32, 32, 64, 4, 2}},
+    {{16, 32, 32, 4, 2}},
+    {{16, 16, 32, 4, 2}},
+};
+
 /* shaders/attention/tiled.glsl: invocations, rows of each in forward and both backward kernels,
  * invocations side by side, steps of unrolled loops. */
 static const char *const attention_tiled_fields[] = {"workgroup",  "rows",   "key_rows",
@@ -52,6 +69,7 @@ static const ft_configuration chain[] = {
 static const ft_configuration_table tables[FT_TUNING_FAMILIES] = {
     [FT_TUNE_GEMM_TILED] = TABLE("gemm.tiled", gemm_tiled, 64),
     [FT_TUNE_GEMM_S64] = TABLE("gemm.s64", gemm_s64, 64),
+    [FT_TUNE_GEMM_MATRIX] = TABLE("gemm.matrix", gemm_matrix, 64),
     [FT_TUNE_ATTENTION_TILED] = TABLE("attention.tiled", attention_tiled, 0),
     [FT_TUNE_ATTENTION_LANES] = TABLE("attention.lanes", attention_lanes, 0),
     [FT_TUNE_CHAIN] = TABLE("chain", chain, 256),

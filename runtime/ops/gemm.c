@@ -1,5 +1,5 @@
 /* Matrix products: which kernel, which tiles, and the arguments. */
-#include "ops/gemm.h"
+#include "ops/gemm_matrix.h"
 #include "ops/support.h"
 #include "ops/tuner.h"
 
@@ -29,24 +29,11 @@ struct gemm_push {
   uint32_t op_id, chunk;
 };
 
-/* How a product is computed. */
-typedef struct gemm_plan {
-  const char *kernel; /* without the operands' type */
-  uint32_t workgroup, subgroup;
-  uint32_t spec[4]; /* from constant_id 3 */
-  uint32_t spec_count;
-  uint32_t tile_m, tile_n; /* per workgroup */
-  uint32_t step;           /* of K per iteration */
-  uint32_t wide;           /* elements of an aligned load */
-  int64_t parts;           /* of K */
-  bool pack_a, pack_b;     /* copy it into panels first */
-} gemm_plan;
-
 static int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-static filtra_dtype type_of(const ft_gemm *p) {
+filtra_dtype ft_gemm_type(const ft_gemm *p) {
   return filtra_tensor_dtype(p->a.tensor);
 }
 
@@ -58,12 +45,11 @@ static int64_t batches(const ft_gemm *p) {
   return p->outer * p->inner;
 }
 
-static int64_t workgroups(const ft_gemm *p, const gemm_plan *plan) {
+int64_t ft_gemm_tiles(const ft_gemm *p, const ft_gemm_plan *plan) {
   return ceil_div(p->m, plan->tile_m) * ceil_div(p->n, plan->tile_n) * batches(p);
 }
 
-/* Whether C is nothing but the sums, in one dense piece: then parts of K can be summed apart. */
-static bool splittable(const ft_gemm *p) {
+bool ft_gemm_splittable(const ft_gemm *p) {
   const ft_matrix *c = &p->c;
   return !p->bias && !p->z && !p->residual && !p->activation && p->dropout == 0 &&
          ft_dense(c->tensor) && filtra_tensor_elements(c->tensor) == batches(p) * p->m * p->n &&
@@ -97,14 +83,12 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
   return o;
 }
 
-/* Cuts K where the tiles of C alone do not fill the device: parts of at least so many steps of k
- * that there are enough workgroups. */
-static int64_t standard_parts(const filtra_device *dev, const ft_gemm *p, const gemm_plan *plan) {
+int64_t ft_gemm_parts(const filtra_device *dev, const ft_gemm *p, const ft_gemm_plan *plan) {
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
-  int64_t parts = ceil_div(constants->product_groups, workgroups(p, plan));
+  int64_t parts = ceil_div(constants->product_groups, ft_gemm_tiles(p, plan));
   int64_t most = p->k / constants->product_chunk;
   if (parts > most) parts = most;
-  return parts < 2 || !splittable(p) ? 1 : parts;
+  return parts < 2 || !ft_gemm_splittable(p) ? 1 : parts;
 }
 
 /* Of K per part; k: not split. */
@@ -126,14 +110,14 @@ static bool b_aliases(const ft_gemm *p) {
   return aliases(p, p->b.column != 1 ? p->b.column : p->b.row);
 }
 
-static gemm_plan plan_naive(const filtra_device *dev) {
-  return (gemm_plan){.kernel = "gemm/naive",
-                     .workgroup = ft_caps_of(dev)->row_workgroup,
-                     .tile_m = 1,
-                     .tile_n = ft_caps_of(dev)->row_workgroup,
-                     .step = 1,
-                     .wide = 1,
-                     .parts = 1};
+static ft_gemm_plan plan_naive(const filtra_device *dev) {
+  return (ft_gemm_plan){.kernel = "gemm/naive",
+                        .workgroup = ft_caps_of(dev)->row_workgroup,
+                        .tile_m = 1,
+                        .tile_n = ft_caps_of(dev)->row_workgroup,
+                        .step = 1,
+                        .wide = 1,
+                        .parts = 1};
 }
 
 /* ---- configurations: the tables are in gpu/tuning_table.c ---- */
@@ -142,31 +126,31 @@ enum { S64_ROWS, S64_PACK, S64_PARTS };
 enum { PACK_A = 1, PACK_B = 2 };
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
-static gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c) {
+static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c) {
   const uint32_t width = ft_caps_of(dev)->info.subgroup_size, *v = c->value;
-  return (gemm_plan){.kernel = "gemm/s64",
-                     .workgroup = width,
-                     .subgroup = width,
-                     FT_SPEC(v[S64_ROWS]),
-                     .tile_m = v[S64_ROWS],
-                     .tile_n = 2 * width,
-                     .step = 2 * width,
-                     .wide = 2,
-                     .parts = v[S64_PARTS],
-                     .pack_a = v[S64_PACK] & PACK_A,
-                     .pack_b = v[S64_PACK] & PACK_B};
+  return (ft_gemm_plan){.kernel = "gemm/s64",
+                        .workgroup = width,
+                        .subgroup = width,
+                        FT_SPEC(v[S64_ROWS]),
+                        .tile_m = v[S64_ROWS],
+                        .tile_n = 2 * width,
+                        .step = 2 * width,
+                        .wide = 2,
+                        .parts = v[S64_PARTS],
+                        .pack_a = v[S64_PACK] & PACK_A,
+                        .pack_b = v[S64_PACK] & PACK_B};
 }
 
-static gemm_plan plan_tiled(const ft_configuration *c) {
+static ft_gemm_plan plan_tiled(const ft_configuration *c) {
   const uint32_t *v = c->value;
-  return (gemm_plan){.kernel = "gemm/tiled",
-                     .workgroup = v[TILED_WORKGROUP],
-                     FT_SPEC(v[TILED_ROWS], v[TILED_COLUMNS], v[TILED_STEP], v[TILED_ACROSS]),
-                     .tile_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS],
-                     .tile_n = v[TILED_ACROSS] * v[TILED_COLUMNS],
-                     .step = 1,
-                     .wide = 4,
-                     .parts = v[TILED_PARTS]};
+  return (ft_gemm_plan){.kernel = "gemm/tiled",
+                        .workgroup = v[TILED_WORKGROUP],
+                        FT_SPEC(v[TILED_ROWS], v[TILED_COLUMNS], v[TILED_STEP], v[TILED_ACROSS]),
+                        .tile_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS],
+                        .tile_n = v[TILED_ACROSS] * v[TILED_COLUMNS],
+                        .step = 1,
+                        .wide = 4,
+                        .parts = v[TILED_PARTS]};
 }
 
 /* Measured on lavapipe, Mesa 25.0, K = 128: 4, 8 and 16 rows per lane reach 16, 20 and 22 GFLOP/s
@@ -179,8 +163,8 @@ static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p)
   uint32_t pack =
       (a_aliases(p) && p->n >= REUSE ? PACK_A : 0) | (b_aliases(p) && p->m >= REUSE ? PACK_B : 0);
   ft_configuration c = {{rows, pack, 1}};
-  gemm_plan plan = plan_s64(dev, &c);
-  c.value[S64_PARTS] = (uint32_t)standard_parts(dev, p, &plan);
+  ft_gemm_plan plan = plan_s64(dev, &c);
+  c.value[S64_PARTS] = (uint32_t)ft_gemm_parts(dev, p, &plan);
   return c;
 }
 
@@ -199,10 +183,10 @@ static bool usable_tiled(const filtra_device *dev, const uint32_t *v) {
 static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_configuration *c) {
   enum { FULL_WORKGROUP = 256 };
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
-  const gemm_plan plan = plan_tiled(c);
+  const ft_gemm_plan plan = plan_tiled(c);
   const double rows = c->value[TILED_ROWS], columns = c->value[TILED_COLUMNS];
-  const int64_t tiles = workgroups(p, &plan);
-  const int64_t most = splittable(p) ? p->k / constants->product_chunk : 1;
+  const int64_t tiles = ft_gemm_tiles(p, &plan);
+  const int64_t most = ft_gemm_splittable(p) ? p->k / constants->product_chunk : 1;
   const double full = (double)constants->product_groups * FULL_WORKGROUP;
   const double lanes = (double)tiles * (double)(most > 1 ? most : 1) * plan.workgroup;
   const double loads =
@@ -226,8 +210,8 @@ static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *
     least = cost;
     best = c;
   }
-  gemm_plan plan = plan_tiled(&best);
-  best.value[TILED_PARTS] = (uint32_t)standard_parts(dev, p, &plan);
+  ft_gemm_plan plan = plan_tiled(&best);
+  best.value[TILED_PARTS] = (uint32_t)ft_gemm_parts(dev, p, &plan);
   return best;
 }
 
@@ -250,10 +234,13 @@ static gemm_problem problem_of(const ft_tuning_question *q) {
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
                    const ft_configuration *c) {
   enum { LEAST_CHUNK = 64, MOST_SUMS = 64 << 20 }; /* of k; bytes of the parts' sums */
-  const bool s64 = q->family == FT_TUNE_GEMM_S64;
-  const int64_t parts = c->value[s64 ? S64_PARTS : TILED_PARTS];
   const gemm_problem p = problem_of(q);
-  if (s64 ? (c->value[S64_PACK] & ~p.pack) != 0 : !usable_tiled(dev, c->value)) return false;
+  const int64_t parts = c->value[ft_configurations(q->family)->field_count - 1];
+  const bool fits = q->family == FT_TUNE_GEMM_S64 ? (c->value[S64_PACK] & ~p.pack) == 0
+                    : q->family == FT_TUNE_GEMM_TILED
+                        ? usable_tiled(dev, c->value)
+                        : ft_gemm_matrix_usable(dev, (filtra_dtype)p.type, c);
+  if (!fits) return false;
   if (parts == 1) return true;
   return p.splittable && ceil_div(p.k, parts) >= LEAST_CHUNK &&
          parts * p.m * p.n * p.outer * p.inner * (int64_t)sizeof(float) <= MOST_SUMS;
@@ -310,8 +297,15 @@ static const char *type_suffix(filtra_dtype type) {
   return type == FILTRA_F16 ? " f16" : type == FILTRA_BF16 ? " bf16" : "";
 }
 
-static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
-  const bool s64 = ft_caps_of(dev)->gemm == FT_GEMM_S64;
+static ft_configuration standard(const filtra_device *dev, const ft_gemm *p,
+                                 ft_tuning_family family) {
+  return family == FT_TUNE_GEMM_S64     ? standard_s64(dev, p)
+         : family == FT_TUNE_GEMM_TILED ? standard_tiled(dev, p)
+                                        : ft_gemm_matrix_standard(dev, p);
+}
+
+static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p,
+                                   ft_tuning_family family) {
   const gemm_problem numbers = {p->m,
                                 p->n,
                                 p->k,
@@ -327,14 +321,12 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
                                 p->b.inner,
                                 p->bias != NULL,
                                 (int64_t)p->activation,
-                                splittable(p),
+                                ft_gemm_splittable(p),
                                 (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0),
-                                (int64_t)type_of(p)};
-  ft_tuning_question q = {.family = s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED,
-                          .standard = s64 ? standard_s64(dev, p) : standard_tiled(dev, p),
-                          .op = &tunable};
+                                (int64_t)ft_gemm_type(p)};
+  ft_tuning_question q = {.family = family, .standard = standard(dev, p, family), .op = &tunable};
   memcpy(q.number, &numbers, sizeof numbers);
-  const int64_t wide = s64 ? 2 : 4;
+  const int64_t wide = family == FT_TUNE_GEMM_S64 ? 2 : family == FT_TUNE_GEMM_TILED ? 4 : 8;
   const bool wide_a = describe(p, &p->a, p->m, p->k, wide).wide;
   const bool wide_b = describe(p, &p->b, p->k, p->n, wide).wide;
   snprintf(q.key, sizeof q.key, "%s w%u %c%c %c%c m%lld n%lld k%lld b%lld%s%s%s",
@@ -342,21 +334,32 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p) {
            p->a.column == 1 ? 'n' : 't', p->b.column == 1 ? 'n' : 't', wide_a ? 'w' : 'u',
            wide_b ? 'w' : 'u', (long long)ft_tuning_bucket(p->m), (long long)ft_tuning_bucket(p->n),
            (long long)ft_tuning_bucket(p->k), (long long)ft_tuning_bucket(batches(p)),
-           splittable(p) ? "" : " whole", numbers.pack ? " alias" : "", type_suffix(type_of(p)));
+           ft_gemm_splittable(p) ? "" : " whole", numbers.pack ? " alias" : "",
+           type_suffix(ft_gemm_type(p)));
   return q;
 }
 
+static ft_configuration answer(const filtra_device *dev, const ft_gemm *p,
+                               ft_tuning_family family) {
+  const ft_tuning_question q = question(dev, p, family);
+  return ft_tuning_choose(dev, &q);
+}
+
 /* The only place that chooses a kernel. */
-static gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
+static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
   if (ft_tuning_reference(dev)) return plan_naive(dev);
   if (ft_caps_of(dev)->gemm == FT_GEMM_NAIVE) {
-    gemm_plan plan = plan_naive(dev);
-    plan.parts = standard_parts(dev, p, &plan);
+    ft_gemm_plan plan = plan_naive(dev);
+    plan.parts = ft_gemm_parts(dev, p, &plan);
     return plan;
   }
-  ft_tuning_question q = question(dev, p);
-  ft_configuration c = ft_tuning_choose(dev, &q);
-  return ft_caps_of(dev)->gemm == FT_GEMM_S64 ? plan_s64(dev, &c) : plan_tiled(&c);
+  if (ft_gemm_matrix_there(dev, ft_gemm_type(p))) {
+    const ft_configuration c = answer(dev, p, FT_TUNE_GEMM_MATRIX);
+    if (ft_gemm_matrix_taken(&c)) return ft_gemm_matrix_plan(dev, ft_gemm_type(p), &c);
+  }
+  const bool s64 = ft_caps_of(dev)->gemm == FT_GEMM_S64;
+  const ft_configuration c = answer(dev, p, s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED);
+  return s64 ? plan_s64(dev, &c) : plan_tiled(&c);
 }
 
 ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose) {
@@ -393,7 +396,8 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
   return (ft_matrix){.tensor = y, .row = width, .column = 1};
 }
 
-static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan, filtra_dtype type) {
+static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *plan,
+                      filtra_dtype type) {
   int64_t chunk = chunk_of(p->k, plan->parts), parts = ceil_div(p->k, chunk);
   int64_t count = batches(p) * p->m * p->n;
   filtra_tensor *target = p->c.tensor;
@@ -439,20 +443,21 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan, 
       batches(p) * (p->m * p->k * bytes_of(p->a.tensor) + p->k * p->n * bytes_of(p->b.tensor)) +
       count * ((parts + accumulate + !!p->z) * bytes_of(target) +
                (p->residual ? bytes_of(p->residual) : 0));
-  ft_kernel_call call = {
-      .label = p->label,
-      .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
-      .args = {FT_READ(p->a.tensor), FT_READ(p->b.tensor), FT_TARGET(target, accumulate),
-               FT_READ(p->bias), FT_WRITE(p->z), FT_READ(p->residual),
-               FT_READ(random ? ft_graph_random_state(g) : NULL)},
-      FT_PUSH(push),
-      .workgroup = plan->workgroup,
-      .subgroup = plan->subgroup,
-      .spec = {shape, epilogue, plan->spec[0], plan->spec[1], plan->spec[2], plan->spec[3]},
-      .spec_count = 2 + plan->spec_count,
-      .groups = {down, across, (uint32_t)(batches(p) * parts)},
-      .flops = 2 * terms,
-      .bytes = (double)touched};
+  ft_kernel_call call = {.label = p->label,
+                         .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
+                         .args = {FT_READ(p->a.tensor), FT_READ(p->b.tensor),
+                                  FT_TARGET(target, accumulate), FT_READ(p->bias), FT_WRITE(p->z),
+                                  FT_READ(p->residual),
+                                  FT_READ(random ? ft_graph_random_state(g) : NULL)},
+                         FT_PUSH(push),
+                         .workgroup = plan->workgroup,
+                         .subgroup = plan->subgroup,
+                         .spec = {shape, epilogue},
+                         .spec_count = 2 + plan->spec_count,
+                         .groups = {down, across, (uint32_t)(batches(p) * parts)},
+                         .flops = 2 * terms,
+                         .bytes = (double)touched};
+  memcpy(call.spec + 2, plan->spec, sizeof plan->spec);
   if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, target));
   ft_call(g, &call);
   if (parts > 1) ft_emit_sum_leading(g, p->label, target, p->c.tensor, p->accumulate);
@@ -460,7 +465,7 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const gemm_plan *plan, 
 
 /* Ops are to have cast what does not fit. */
 static bool types_fit(filtra_graph *g, const ft_gemm *p) {
-  const filtra_dtype type = type_of(p), b = filtra_tensor_dtype(p->b.tensor);
+  const filtra_dtype type = ft_gemm_type(p), b = filtra_tensor_dtype(p->b.tensor);
   const filtra_dtype c = filtra_tensor_dtype(p->c.tensor);
   if (type == b && (c == type || c == FILTRA_F32) && (!p->z || filtra_tensor_dtype(p->z) == c) &&
       (!p->residual || c == FILTRA_F32))
@@ -488,8 +493,8 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
     p.m = gemm->n;
     p.n = gemm->m;
   }
-  const filtra_dtype type = type_of(&p);
-  gemm_plan chosen = choose(ft_graph_device(g), &p);
+  const filtra_dtype type = ft_gemm_type(&p);
+  ft_gemm_plan chosen = choose(ft_graph_device(g), &p);
   if (chosen.pack_a) {
     ft_matrix a = pack(g, &p, p.a.tensor, p.a.column, p.a.row, p.m, chosen.tile_m);
     p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};

@@ -6,6 +6,7 @@
 //@types f32 f16 bf16
 #include "common/types.glsl"
 #include "gemm/gemm.glsl"
+#include "gemm/quad.glsl"
 
 layout(constant_id = 4) const uint COLUMNS = 4; // per invocation; as ROWS a multiple of 4
 layout(constant_id = 5) const uint TILE_K = 16; // a multiple of 4
@@ -101,21 +102,6 @@ void keep_b(Operand o, uint i, vec4 x) {
     [[unroll]] for (uint j = 0; j < 4; j++) slice_b[to + j * (QUADS_N + 1)][line % 4] = x[j];
   else
     slice_b[to] = x;
-}
-
-// As store, for columns n .. n+3; N is a multiple of 4.
-void store_quad(Place at, uvec4 random, uint m, uint n, vec4 sum, vec4 bias) {
-  uint i = at.c + m * p.ldc + n;
-  vec4 x = p.scale * sum + bias;
-  if (epilogue(STORE_Z)) store_four(narrow_c, p.z, i / 4, x);
-  [[unroll]] for (uint j = 0; j < 4; j++) x[j] = activate(ACTIVATION, x[j]);
-  if (epilogue(DROPOUT)) {
-    uvec4 words = dropout_words(random, p.op_id, dropout_element(at, m, n) / 4);
-    [[unroll]] for (uint j = 0; j < 4; j++) x[j] *= dropout_factor(words[j], p.rate);
-  }
-  if (epilogue(RESIDUAL)) x += by_fours(p.residual).v[i / 4];
-  if (epilogue(ACCUMULATE)) x += load_four(narrow_c, p.c, i / 4);
-  store_four(narrow_c, p.c, i / 4, x);
 }
 
 void main() {

@@ -48,6 +48,10 @@ __attribute__((constructor)) static void choose_tests(void) {
   if (skip && cmocka_set_skip_filter) cmocka_set_skip_filter(skip);
 }
 
+bool test_interprets(void) {
+  return true;
+}
+
 /* The suite runs them on the driver. */
 bool test_leaves_out(const filtra_graph *g) {
   const uint64_t limit = adv_setting_number(setting(), "limit=");
@@ -118,6 +122,7 @@ filtra_status __wrap_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *k
                                       ft_pipeline **out) {
   if (dev->vk.vkCreateComputePipelines != create_empty) driver = dev->vk;
   dev->vk.vkCreateComputePipelines = create_empty;
+  dev->caps.matrix = true; /* interpreted: the driver needs none */
   return __real_ft_pipelines_get(dev, keys, count, out);
 }
 

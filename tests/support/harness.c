@@ -55,7 +55,9 @@ static filtra_device *open_device(const char *caps) {
   filtra_status status = filtra_device_open(&options, &device);
   if (status == FILTRA_ERROR_UNSUPPORTED) {
     static bool said;
-    if (!said) print_message("NOTE: validation layer not installed; tests run without it\n");
+    if (!said)
+      print_message("NOTE: the validation layer is not installed, or does not know what is tested; "
+                    "tests run without it\n");
     said = true;
     options.validation = false;
     status = filtra_device_open(&options, &device);

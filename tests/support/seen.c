@@ -114,6 +114,10 @@ bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char pat
   return seen;
 }
 
+__attribute__((weak)) bool test_interprets(void) {
+  return false;
+}
+
 __attribute__((weak)) bool test_leaves_out(const filtra_graph *g) {
   (void)g;
   return false;

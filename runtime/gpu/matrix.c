@@ -1,0 +1,60 @@
+/* Matrix units (VK_KHR_cooperative_matrix): which shapes a device has. */
+#include "gpu/internal.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+/* Kernels pin the subgroup's size to the least one: on Intel's devices matrix units know no other,
+ * on all others any will do. */
+uint32_t ft_matrix_lanes(const ft_caps *caps) {
+  return caps->subgroup_least;
+}
+
+ft_matrix_shape ft_matrix_shape_of(const ft_caps *caps, filtra_dtype type) {
+  const ft_matrix_shape none = {0};
+  if (caps->matrix_use == FT_MATRIX_OFF) return none;
+  return type == FILTRA_F16 ? caps->matrix_f16 : type == FILTRA_BF16 ? caps->matrix_bf16 : none;
+}
+
+/* Of those that kernels can cut tiles into the deepest, and of these the smallest: larger ones are
+ * made of it. */
+static ft_matrix_shape choose(const VkCooperativeMatrixPropertiesKHR *list, uint32_t count,
+                              VkComponentTypeKHR type) {
+  enum { MOST = 16, UNIT = 8 };
+  ft_matrix_shape best = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    const VkCooperativeMatrixPropertiesKHR *p = &list[i];
+    if (p->AType != type || p->BType != type || p->CType != VK_COMPONENT_TYPE_FLOAT32_KHR ||
+        p->ResultType != VK_COMPONENT_TYPE_FLOAT32_KHR || p->scope != VK_SCOPE_SUBGROUP_KHR ||
+        p->saturatingAccumulation)
+      continue;
+    if (p->MSize > MOST || p->NSize > MOST || p->KSize > MOST || p->MSize % UNIT ||
+        p->NSize % UNIT || p->KSize % UNIT)
+      continue;
+    if (p->KSize > best.k || (p->KSize == best.k && p->MSize * p->NSize < best.m * best.n))
+      best = (ft_matrix_shape){p->MSize, p->NSize, p->KSize};
+  }
+  return best;
+}
+
+filtra_status ft_matrix_ask(ft_instance *instance, VkPhysicalDevice physical, ft_caps *caps) {
+  PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR ask =
+      (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(void (*)(void))vkGetInstanceProcAddr(
+          instance->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+  uint32_t count = 0;
+  caps->matrix_f16 = caps->matrix_bf16 = (ft_matrix_shape){0};
+  if (!caps->matrix || !ask) return FILTRA_OK;
+  FT_TRY(FT_VK(NULL, ask(physical, &count, NULL)));
+  VkCooperativeMatrixPropertiesKHR *list = ft_calloc(count + 1, sizeof *list);
+  if (!list) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint32_t i = 0; i < count; i++)
+    list[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+  filtra_status status = FT_VK(NULL, ask(physical, &count, list));
+  if (!status) {
+    caps->matrix_f16 = choose(list, count, VK_COMPONENT_TYPE_FLOAT16_KHR);
+    if (caps->bfloat16) caps->matrix_bf16 = choose(list, count, VK_COMPONENT_TYPE_BFLOAT16_KHR);
+  }
+  free(list);
+  return status;
+}

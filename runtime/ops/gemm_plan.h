@@ -1,0 +1,31 @@
+/* How a product is computed: what gemm.c and the variants in files of their own share. */
+#ifndef FT_OPS_GEMM_PLAN_H
+#define FT_OPS_GEMM_PLAN_H
+
+#include "gpu/tuning.h"
+#include "ops/gemm.h"
+
+enum { FT_GEMM_CONSTANTS = 8 };
+
+typedef struct ft_gemm_plan {
+  const char *kernel; /* without the operands' type */
+  uint32_t workgroup, subgroup;
+  uint32_t spec[FT_GEMM_CONSTANTS]; /* from constant_id 3 */
+  uint32_t spec_count;
+  uint32_t tile_m, tile_n; /* per workgroup */
+  uint32_t step;           /* of K per iteration */
+  uint32_t wide;           /* elements of an aligned load */
+  int64_t parts;           /* of K */
+  bool pack_a, pack_b;     /* copy it into panels first */
+} ft_gemm_plan;
+
+filtra_dtype ft_gemm_type(const ft_gemm *p);
+/** Tiles of C. */
+int64_t ft_gemm_tiles(const ft_gemm *p, const ft_gemm_plan *plan);
+/** Whether C is nothing but the sums, in one dense piece: then parts of K can be summed apart. */
+bool ft_gemm_splittable(const ft_gemm *p);
+/** Cuts K where the tiles of C alone do not fill the device: parts of at least so many steps of k
+ * that there are enough workgroups. */
+int64_t ft_gemm_parts(const filtra_device *dev, const ft_gemm *p, const ft_gemm_plan *plan);
+
+#endif

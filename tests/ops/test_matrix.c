@@ -1,0 +1,278 @@
+/* Products on matrix units, in every configuration: the same numbers as the plainest kernel's, for
+ * all transpositions, alignments, edges and epilogues, and the same NaN and infinities. They run
+ * where the driver has matrix units (lavapipe 26) and in the adversary, which needs none. */
+#include "gpu/plan.h"
+#include "gpu/tuning.h"
+#include "graph/internal.h"
+#include "ops/gemm_matrix.h"
+#include "support/harness.h"
+#include "support/seen.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct product {
+  int64_t m, n, k, outer, inner;
+  bool transpose_a, transpose_b, narrow; /* narrow: C has the operands' type */
+  int64_t skip;                          /* elements of A and B before their first */
+  bool bias, z, residual, accumulate;
+  filtra_activation activation;
+  float dropout, scale;
+} product;
+
+static const product products[] = {
+    {.m = 64, .n = 64, .k = 64},
+    {.m = 72, .n = 40, .k = 96, .narrow = true},
+    {.m = 33, .n = 70, .k = 45, .scale = -0.5f},
+    {.m = 1, .n = 1, .k = 1},
+    {.m = 40, .n = 24, .k = 72, .outer = 2, .inner = 3, .bias = true},
+    {.m = 17, .n = 24, .k = 40, .bias = true, .z = true, .activation = FILTRA_ACTIVATION_GELU},
+    {.m = 24,
+     .n = 31,
+     .k = 33,
+     .bias = true,
+     .z = true,
+     .activation = FILTRA_ACTIVATION_RELU,
+     .narrow = true},
+    {.m = 40, .n = 32, .k = 32, .residual = true, .dropout = 0.25f},
+    {.m = 9, .n = 35, .k = 64, .residual = true, .dropout = 0.5f, .bias = true},
+    {.m = 32, .n = 16, .k = 80, .accumulate = true},
+    {.m = 30, .n = 18, .k = 50, .accumulate = true, .narrow = true},
+    {.m = 24, .n = 24, .k = 64, .skip = 3},
+    {.m = 8, .n = 8, .k = 1100}, /* K in parts */
+    {.m = 7, .n = 9, .k = 1043},
+};
+
+static int64_t at_least_1(int64_t x) {
+  return x ? x : 1;
+}
+
+/* `count` numbers of an operand, from `skip` on in a tensor of its own. */
+static ft_matrix operand(filtra_graph *g, const char *name, filtra_dtype type, const product *p,
+                         int64_t rows, int64_t columns, bool transposed, filtra_tensor **input) {
+  const int64_t each = rows * columns, outer = at_least_1(p->outer), inner = at_least_1(p->inner);
+  const int64_t all = p->skip + outer * inner * each;
+  *input = filtra_graph_input(g, name, FILTRA_F32, 1, &all);
+  filtra_tensor *t = filtra_cast(g, *input, type);
+  if (p->skip) t = filtra_slice(g, t, &p->skip, (int64_t[]){all - p->skip});
+  return (ft_matrix){.tensor = t,
+                     .row = transposed ? 1 : columns,
+                     .column = transposed ? rows : 1,
+                     .outer = inner * each,
+                     .inner = each};
+}
+
+typedef struct numbers {
+  const float *a, *b, *bias, *residual;
+  float *c, *z;
+} numbers;
+
+static bool uses(const filtra_graph *g, const char *kernel) {
+  for (size_t i = 0; i < g->call_count; i++)
+    if (!strncmp(g->calls[i].key.kernel, kernel, strlen(kernel))) return true;
+  return false;
+}
+
+static filtra_tensor *output(filtra_graph *g, filtra_tensor *t) {
+  const bool narrow = filtra_tensor_dtype(t) != FILTRA_F32;
+  return filtra_graph_output(g, narrow ? filtra_cast(g, t, FILTRA_F32) : t);
+}
+
+/* Computes the product on the device; `kernel`: what has to do it. */
+static void run(filtra_device *device, filtra_dtype type, const product *p, const char *kernel,
+                const numbers *x) {
+  const int64_t outer = at_least_1(p->outer), inner = at_least_1(p->inner);
+  const int64_t count = outer * inner * p->m * p->n;
+  filtra_graph *g = NULL;
+  filtra_tensor *a, *b;
+  assert_ok(filtra_graph_create(device, &(filtra_graph_options){.training = true}, &g));
+  const filtra_dtype result = p->narrow ? type : FILTRA_F32;
+  ft_gemm gemm = {.label = "product",
+                  .a = operand(g, "a", type, p, p->m, p->k, p->transpose_a, &a),
+                  .b = operand(g, "b", type, p, p->k, p->n, p->transpose_b, &b),
+                  .m = p->m,
+                  .n = p->n,
+                  .k = p->k,
+                  .outer = outer,
+                  .inner = inner,
+                  .scale = p->scale,
+                  .accumulate = p->accumulate,
+                  .activation = p->activation,
+                  .dropout = p->dropout,
+                  .random_id = p->dropout > 0 ? ft_graph_random_id(g) : 0};
+  filtra_tensor *residual = NULL, *bias = NULL;
+  if (p->residual || p->accumulate)
+    residual = filtra_graph_input(g, "residual", FILTRA_F32, 1, &count);
+  if (p->bias) gemm.bias = bias = filtra_graph_input(g, "bias", FILTRA_F32, 1, &p->n);
+  if (p->residual) gemm.residual = residual;
+  if (p->z) gemm.z = ft_tensor_new(g, "z", result, 1, &count);
+  filtra_tensor *c = !p->accumulate ? ft_tensor_new(g, "c", result, 1, &count)
+                     : p->narrow    ? filtra_cast(g, residual, result)
+                                    : filtra_affine(g, residual, 1, 0);
+  gemm.c = (ft_matrix){c, p->n, 1, inner * p->m * p->n, p->m * p->n};
+  ft_emit_gemm(g, &gemm);
+  filtra_tensor *out = output(g, c), *z = p->z ? output(g, gemm.z) : NULL;
+  assert_true(uses(g, kernel));
+  assert_ok(filtra_graph_compile(g));
+  filtra_graph_set_step(g, 5, 7);
+  assert_ok(filtra_graph_set(g, a, x->a));
+  assert_ok(filtra_graph_set(g, b, x->b));
+  if (residual) assert_ok(filtra_graph_set(g, residual, x->residual));
+  if (bias) assert_ok(filtra_graph_set(g, bias, x->bias));
+  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_get(g, out, x->c));
+  if (z) assert_ok(filtra_graph_get(g, z, x->z));
+  filtra_graph_destroy(&g);
+}
+
+/* Numbers as large as `range`, of which some are NaN or infinite. */
+static float *draw(uint64_t seed, size_t count, float range, bool special) {
+  float *x = malloc((count + 1) * sizeof *x);
+  assert_non_null(x);
+  test_random(seed, -range, range, x, count);
+  for (size_t i = 0; special && i < count; i += 97)
+    x[i] = i % 2 ? INFINITY : i % 3 ? NAN : -INFINITY;
+  return x;
+}
+
+static bool close_to(float got, float want, float most, const product *p, filtra_dtype type) {
+  if (isnan(want)) return isnan(got);
+  if (isinf(want)) return got == want;
+  const float unit = !p->narrow ? 0 : type == FILTRA_F16 ? 0x1p-10f : 0x1p-7f;
+  return fabsf(got - want) <= 2e-5f * most + unit * fabsf(want);
+}
+
+static void expect_close(const float *got, const float *want, size_t count, const product *p,
+                         filtra_dtype type, const char *what) {
+  float most = 0;
+  for (size_t i = 0; i < count; i++)
+    if (isfinite(want[i]) && fabsf(want[i]) > most) most = fabsf(want[i]);
+  for (size_t i = 0; i < count; i++)
+    if (!close_to(got[i], want[i], most, p, type))
+      fail_msg("%s: element %zu is %g and should be %g (m %lld n %lld k %lld)", what, i,
+               (double)got[i], (double)want[i], (long long)p->m, (long long)p->n, (long long)p->k);
+}
+
+static void compare(filtra_device *matrix, filtra_device *plain, filtra_dtype type,
+                    const product *p, float range, bool special) {
+  const size_t batch = (size_t)(at_least_1(p->outer) * at_least_1(p->inner));
+  const size_t size_a = (size_t)p->skip + batch * (size_t)(p->m * p->k);
+  const size_t size_b = (size_t)p->skip + batch * (size_t)(p->k * p->n);
+  const size_t count = batch * (size_t)(p->m * p->n);
+  float *a = draw(1, size_a, range, special), *b = draw(2, size_b, range, special);
+  float *bias = draw(3, (size_t)p->n, 1, false), *residual = draw(4, count, 1, false);
+  float *out[4];
+  for (int i = 0; i < 4; i++)
+    out[i] = draw(5, count, 0, false);
+  run(matrix, type, p, "gemm/matrix", &(numbers){a, b, bias, residual, out[0], out[1]});
+  run(plain, type, p, "gemm/naive", &(numbers){a, b, bias, residual, out[2], out[3]});
+  expect_close(out[0], out[2], count, p, type, "c");
+  if (p->z) expect_close(out[1], out[3], count, p, type, "z");
+  for (int i = 0; i < 4; i++)
+    free(out[i]);
+  free(a);
+  free(b);
+  free(bias);
+  free(residual);
+}
+
+/* All products of a type, the transpositions in turns; then large and special numbers. */
+static void compare_all(filtra_device *matrix, filtra_device *plain, filtra_dtype type, int turn) {
+  for (size_t i = 0; i < FT_COUNT(products); i++) {
+    product p = products[i];
+    p.transpose_a = (i + (size_t)turn) & 1;
+    p.transpose_b = (i + (size_t)turn) & 2;
+    compare(matrix, plain, type, &p, 1, false);
+  }
+  for (int t = 0; t < 4; t++) {
+    product p = {.m = 41, .n = 48, .k = 56, .transpose_a = t & 1, .transpose_b = t & 2};
+    compare(matrix, plain, type, &p, 200, false); /* 56 times 40,000: beyond F16 */
+    compare(matrix, plain, type, &p, 1, true);
+  }
+}
+
+/* What is done by the row of the table, whose answers these are from now on. */
+static void force(filtra_device *device, const ft_configuration *c) {
+  ft_tuning *t = ft_tuning_new();
+  assert_non_null(t);
+  t->forced = true;
+  t->forced_family = FT_TUNE_GEMM_MATRIX;
+  t->forced_configuration = *c;
+  ft_tuning *before = ft_tuning_use(device, t);
+  ft_tuning_release(&before);
+}
+
+static void compare_rows(const char *caps) {
+  filtra_device *matrix = test_open_device(caps), *plain = test_open_device("gemm=naive");
+  const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
+  int done = 0;
+  for (int i = 0; i < 2; i++) {
+    if (!ft_matrix_shape_of(ft_caps_of(matrix), types[i]).m) continue;
+    if (types[i] == FILTRA_BF16 && test_interprets()) continue; /* it knows no bfloat16 */
+    compare_all(matrix, plain, types[i], 0);                    /* as the op chooses */
+    for (uint32_t row = 1; row < ft_configurations(FT_TUNE_GEMM_MATRIX)->row_count; row++) {
+      const ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_MATRIX, row);
+      if (!ft_gemm_matrix_usable(matrix, types[i], &c)) continue;
+      force(matrix, &c);
+      compare_all(matrix, plain, types[i], (int)row);
+      done++;
+    }
+    force(matrix, &(ft_configuration){{0}});
+  }
+  assert_true(done > 0);
+  test_close_device(&matrix);
+  test_close_device(&plain);
+}
+
+static void test_own_shape(void **state) {
+  (void)state;
+  if (test_interprets()) skip(); /* the other shapes are tested there */
+  ft_caps caps; /* as they are without a validation layer, which may know no matrix units */
+  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
+                                         .caps = "matrix=force"};
+  if (ft_device_caps(&options, &caps)) {
+    print_message("not tested: %s\n", filtra_error_message());
+    skip();
+  }
+  compare_rows("matrix=force");
+}
+
+static void test_shape(void **state) {
+  char caps[64];
+  if (!test_interprets()) {
+    print_message("not tested: only the adversary plans for shapes that the device lacks\n");
+    skip();
+  }
+  snprintf(caps, sizeof caps, "matrix=force,matrix_shape=%s", (const char *)*state);
+  compare_rows(caps);
+}
+
+/* A device without matrix units says so; one that has them takes them only if asked. */
+static void test_refusals(void **state) {
+  (void)state;
+  filtra_device *device = NULL;
+  const filtra_device_options masked = {.caps = "fp16=0,matrix=force", .cache_dir = ""};
+  assert_fails(filtra_device_open(&masked, &device), FILTRA_ERROR_UNSUPPORTED,
+               "matrix=force needs matrix units");
+  ft_caps caps = *ft_caps_of(test_device());
+  assert_ok(ft_caps_override(&caps, "matrix=off,matrix_shape=8x8x8"));
+  assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F16).m, 0);
+  assert_ok(ft_caps_override(&caps, "matrix=force,matrix_shape=16x8x16"));
+  assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F16).n, 8);
+  assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F32).n, 0);
+}
+
+int main(void) {
+#define SHAPE(text)                                                                                \
+  { "test_shape " text, test_shape, NULL, NULL, (void *)(uintptr_t)text }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_own_shape),
+      SHAPE("8x8x8"),
+      SHAPE("8x8x16"),
+      SHAPE("16x8x16"),
+      SHAPE("16x16x16"),
+      cmocka_unit_test(test_refusals),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
