@@ -154,7 +154,7 @@ static void bind_mixer(golden *c, const char *golden_prefix, const char *prefix)
 static filtra_status build_kernelution(golden *c) {
   ft_mixer mixer;
   FT_TRY(read_mixer(c, "", 0.0, &mixer));
-  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_scope scope = golden_scope(c);
   filtra_mixer_input in = {.x = golden_input(c, "in.x"), .heads = 1};
   filtra_tensor *auxiliary = NULL;
   golden_output(c, "y", mixer.kind->build_complex(&scope, mixer.options, &in, &auxiliary));
@@ -176,7 +176,7 @@ static void bind_block(golden *c, const char *prefix) {
 static filtra_status build_encoder(golden *c) {
   ft_mixer mixer;
   FT_TRY(read_mixer(c, "k.", 0.0, &mixer));
-  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_scope scope = golden_scope(c);
   ft_encoder_options options = {.mixer = &mixer,
                                 .heads = 1,
                                 .ffn_width = golden_dim(c, "param.f.w_re", 0),
@@ -216,7 +216,7 @@ static filtra_status build_classifier(golden *c) {
   FT_TRY(golden_softplus(c, &gate));
   FT_TRY(read_mixer(c, "k.", golden_number(c, "eta", 0.0), &o.mixer));
   o.activation = (int)gate;
-  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_scope scope = golden_scope(c);
   filtra_tensor *tokens = golden_ids(c, "fixed.tokens", o.vocabulary), *auxiliary;
   filtra_tensor *label = golden_ids(c, "fixed.label", o.classes), *mask = NULL;
   if (tokens) { /* nothing is padding */

@@ -49,7 +49,7 @@ static filtra_status build_gfsa_layer(golden *c) {
 
 /* The layer without what no mixer lacks, the output projection. */
 static filtra_status build_gfsa_layer_noproj(golden *c) {
-  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_scope scope = golden_scope(c);
   filtra_tensor *piece[3], *x = golden_input(c, "in.x");
   int64_t width = golden_dim(c, "in.x", 2), heads = golden_count(c, "heads", 1);
   filtra_chunk(c->graph, filtra_scope_linear(&scope, "qkv", x, 3 * width, NULL), 3, piece);

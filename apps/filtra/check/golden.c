@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "graph/graph.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -255,7 +256,23 @@ static filtra_status build_case(golden *c, golden_build_fn build) {
   return filtra_graph_compile(c->graph);
 }
 
+ft_scope golden_scope(golden *c) {
+  c->narrowed = true;
+  return (ft_scope){
+      .graph = c->graph, .params = c->params, .precision = ft_precision_dtype((int)c->precision)};
+}
+
+filtra_tensor *golden_operand(golden *c, const char *name) {
+  filtra_tensor *t = golden_input(c, name);
+  c->narrowed = true;
+  return c->precision ? filtra_cast(c->graph, t, ft_precision_dtype((int)c->precision)) : t;
+}
+
 /* ---- comparing ---- */
+
+/* Of golden cases in bf16, cosFormer's errs by 44: its ReLU is on for a number that rounds to below
+ * 0. All others keep within 35, most within 6. */
+enum { NARROW_ROUNDINGS = 48 };
 
 /* Gradients of these pass through a unitary map and its inverse and partly cancel. */
 static bool cancels(const char *op) {
@@ -265,8 +282,21 @@ static bool cancels(const char *op) {
   return false;
 }
 
+/* In 16 bits: so many roundings, relative to the largest element. */
+static void judge_narrow(const golden *c, golden_result *r) {
+  const double rounding = c->precision == FILTRA_PRECISION_BF16 ? 0x1p-9 : 0x1p-12;
+  const double largest = golden_number(c, "grad_scale", 1.0);
+  r->zero = strncmp(r->name, "out.", 4) && r->scale <= 1e-6 * largest;
+  if (r->zero) r->scale = largest;
+  r->allowed = NARROW_ROUNDINGS * rounding * r->scale + 1e-6;
+}
+
 /* The tolerance of the golden files: rtol max|expected| + atol. */
 static void judge(const golden *c, golden_result *r) {
+  if (c->precision) {
+    judge_narrow(c, r);
+    return;
+  }
   if (!strncmp(r->name, "out.", 4)) {
     r->allowed = 2e-5 * r->scale + 1e-6;
     return;
@@ -387,14 +417,18 @@ static filtra_status run_file(golden *c, const golden_file *file, golden_report 
   if (!build)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: op \"%.64s\" is not known here", c->path, op);
   FT_TRY(build_case(c, build));
+  report->skipped = c->precision && !c->narrowed;
+  if (report->skipped) return FILTRA_OK;
   return run_and_compare(c, report);
 }
 
-filtra_status golden_run(filtra_device *device, const golden_file *file, golden_report *report) {
+filtra_status golden_run(filtra_device *device, const golden_file *file, filtra_precision precision,
+                         golden_report *report) {
   *report = (golden_report){0};
   golden *c = ft_calloc(1, sizeof *c);
   if (!c) return FILTRA_ERROR_HOST_MEMORY;
   c->device = device;
+  c->precision = precision;
   c->path = file->name;
   filtra_status status = run_file(c, file, report);
   filtra_graph_destroy(&c->graph);

@@ -3,6 +3,7 @@
 #define FILTRA_GOLDEN_H
 
 #include "base/safetensors.h"
+#include "nn/layers.h"
 
 #include <filtra/filtra.h>
 #include <jansson.h>
@@ -37,6 +38,8 @@ typedef struct golden {
   filtra_device *device;
   const char *path;
   ft_safetensors *file;
+  filtra_precision precision; /* of layers and models, */
+  bool narrowed;              /* which the case has */
   filtra_graph *graph;
   filtra_parameters *params;
   golden_port inputs[GOLDEN_MAX], outputs[GOLDEN_MAX];
@@ -58,11 +61,13 @@ typedef struct golden_report {
   golden_result *results; /* freed by golden_report_free */
   size_t count;
   bool pass;
+  bool skipped; /* it has nothing that computes in the precision asked for */
 } golden_report;
 
 /** Runs a file on the device. Fails with INPUT when it is no golden file, UNSUPPORTED when its op
  * or a setting is not known; a mismatch is no failure but pass = false. */
-filtra_status golden_run(filtra_device *device, const golden_file *file, golden_report *report);
+filtra_status golden_run(filtra_device *device, const golden_file *file, filtra_precision precision,
+                         golden_report *report);
 void golden_report_free(golden_report *report);
 
 /* ---- for the builders, golden_*.c ---- */
@@ -106,6 +111,11 @@ typedef struct golden_name_pair {
 /** Ties several to whole parameters. */
 void golden_bind_pairs(golden *c, const char *golden_prefix, const char *prefix,
                        const golden_name_pair *pairs, size_t count);
+
+/** What layers and models are built on, in the precision asked for. */
+ft_scope golden_scope(golden *c);
+/** golden_input, in the precision asked for. */
+filtra_tensor *golden_operand(golden *c, const char *name);
 
 /** A mixer as a configuration would name it, which is taken over: what it is given, and gives. */
 filtra_status golden_build_mixer(golden *c, json_t *json, filtra_mixer_input *in,

@@ -13,7 +13,7 @@ filtra_status golden_build_mixer(golden *c, json_t *json, filtra_mixer_input *in
   filtra_status status = ft_mixer_read(json, c->path, &mixer);
   json_decref(json);
   FT_TRY(status);
-  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_scope scope = golden_scope(c);
   *in = (filtra_mixer_input){.x = golden_input(c, "in.x"),
                              .mask = golden_mask(c),
                              .heads = golden_count(c, "heads", 1),

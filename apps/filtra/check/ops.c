@@ -9,12 +9,18 @@
 /* ---- softmax attention ---- */
 
 static filtra_status build_softmax(golden *c) {
-  filtra_tensor *q = golden_input(c, "in.q"), *k = golden_input(c, "in.k"),
-                *v = golden_input(c, "in.v");
+  filtra_tensor *q = golden_operand(c, "in.q"), *k = golden_operand(c, "in.k"),
+                *v = golden_operand(c, "in.v");
   filtra_attention_options options = {.causal = golden_flag(c, "causal"),
                                       .mask = golden_mask(c),
                                       .scale = (float)golden_number(c, "scale", 0.0)};
-  golden_output(c, "y", filtra_attention(c->graph, q, k, v, &options));
+  filtra_tensor *y = filtra_attention(c->graph, q, k, v, &options);
+  const bool narrow = filtra_tensor_dtype(y) != FILTRA_F32;
+  if (narrow) {
+    filtra_tensor *rows = filtra_cast(c->graph, filtra_merge_heads(c->graph, y), FILTRA_F32);
+    y = filtra_split_heads(c->graph, rows, golden_dim(c, "in.q", 1));
+  }
+  golden_output(c, "y", y);
   return FILTRA_OK;
 }
 
@@ -129,7 +135,7 @@ static filtra_status build_agf_layer(golden *c) {
   ft_mixer mixer;
   int variant;
   FT_TRY(read_agf_mixer(c, "param.", 1.0, &mixer, &variant));
-  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_scope scope = golden_scope(c);
   filtra_mixer_input in = {
       .x = golden_input(c, "in.x"), .mask = golden_mask(c), .heads = golden_count(c, "heads", 1)};
   filtra_tensor *ortho = NULL;
@@ -143,7 +149,7 @@ static filtra_status build_agf_block(golden *c) {
   ft_mixer mixer;
   int variant;
   FT_TRY(read_agf_mixer(c, "param.", 1.0, &mixer, &variant));
-  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_scope scope = golden_scope(c);
   ft_encoder_options options = {.mixer = &mixer,
                                 .heads = golden_count(c, "heads", 1),
                                 .ffn_width = golden_dim(c, "param.w1", 0),
@@ -184,7 +190,7 @@ static filtra_status build_agf_classifier(golden *c) {
                         .head_activation = FILTRA_ACTIVATION_RELU};
   double gamma = golden_number(c, "gamma", 0.0);
   FT_TRY(read_agf_mixer(c, "param.l0.", gamma, &o.mixer, &variant));
-  ft_scope scope = {.graph = c->graph, .params = c->params};
+  ft_scope scope = golden_scope(c);
   filtra_tensor *tokens = golden_ids(c, "fixed.tokens", o.vocabulary), *auxiliary;
   ft_network_input in = {.tokens = tokens, .mask = golden_input(c, "fixed.mask")};
   filtra_tensor *label = golden_ids(c, "fixed.label", o.classes);
