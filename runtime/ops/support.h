@@ -50,8 +50,8 @@ void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accu
  * may be longer than one slice of x, and gets zeros there (ops/elementwise.c). */
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,
                          const filtra_tensor *y, bool accumulate);
-/** y = the sum over all axes of x but the last, in a fixed order, or y += it. x of floats, dense and
- * not empty; y F32 (ops/column_sum.c). */
+/** y = the sum over all axes of x but the last, in a fixed order, or y += it. x floats, dense, not
+ * empty; y F32 (ops/column_sum.c). */
 void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, bool accumulate);
 

@@ -20,6 +20,7 @@
 typedef struct product {
   int64_t m, n, k;
   bool transpose_a, gradient;
+  filtra_dtype type;
 } product;
 
 static void build_product(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
@@ -40,10 +41,15 @@ static test_op make_product(const product *p) {
                    .inputs = 2,
                    .outputs = 1,
                    .in = {{.name = "a",
+                           .dtype = p->type,
                            .ndim = 2,
                            .shape = {p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k},
                            .gradient = p->gradient},
-                          {.name = "b", .ndim = 2, .shape = {p->k, p->n}, .gradient = p->gradient}},
+                          {.name = "b",
+                           .dtype = p->type,
+                           .ndim = 2,
+                           .shape = {p->k, p->n},
+                           .gradient = p->gradient}},
                    .build = build_product,
                    .reference = reference_product,
                    .settings = p,
@@ -163,9 +169,12 @@ static void check_products(filtra_device *dev, bool quick) {
       {.m = 32, .n = 24, .k = 64, .gradient = true},
       {.m = 33, .n = 9, .k = 70, .gradient = true},
       {.m = 256, .n = 256, .k = 70, .transpose_a = true}, /* packed */
+      {.m = 33, .n = 9, .k = 70, .type = FILTRA_F16},
+      {.m = 512, .n = 130, .k = 70, .transpose_a = true, .type = FILTRA_BF16},
   };
   for (size_t i = 0; dev && i < (quick ? 1 : FT_COUNT(products)); i++) {
     test_op op = make_product(&products[i]);
+    if (products[i].type && !dev->caps.storage16) continue;
     check_all(dev, &op, i ? 1 : 8);
   }
   if (dev) test_close_device(&dev);
@@ -221,6 +230,7 @@ static ft_tuning_question question(filtra_device *dev, const test_op *op) {
 }
 
 static const product small = {.m = 45, .n = 28, .k = 515};
+static const product small_halves = {.m = 45, .n = 28, .k = 515, .type = FILTRA_BF16};
 
 /* Tunes with whatever options; the caller frees the result's candidates. */
 static filtra_status run_tuner(filtra_device *dev, const ft_tuning_question *q,
@@ -233,11 +243,13 @@ static filtra_status run_tuner(filtra_device *dev, const ft_tuning_question *q,
 static void test_all_candidates_agree(void **state) {
   (void)state;
   filtra_device *dev = test_device();
-  const test_op product_op = make_product(&small), *const ops[] = {&product_op, &scan};
-  for (size_t i = 0; i < FT_COUNT(ops); i++) {
+  const test_op floats = make_product(&small), halves = make_product(&small_halves);
+  const test_op *const ops[] = {&floats, &scan, &halves};
+  for (size_t i = 0; i < FT_COUNT(ops) - !dev->caps.storage16; i++) {
     ft_tuning *t = ft_tuning_new();
     ft_tuning_question q = question(dev, ops[i]);
     ft_tuner_result r;
+    assert_true((strstr(q.key, " bf16") != NULL) == (ops[i] == &halves));
     assert_ok(run_tuner(dev, &q, &(ft_tuner_options){.rounds = 2}, t, &r));
     assert_true(r.count > 2 && r.winner < r.count);
     for (size_t k = 0; k < r.count; k++) {
