@@ -107,9 +107,9 @@ Block load_block(Operand o, uint i, uint k_base, uint k_end) {
       locate_group(o, i, h, line, k);
       line = min(line + o.first, o.lines - 1);
       if (o.wide) {
-        if (shape(K_TAIL)) k = min(k_base + k, k_end - 8) - k_base;
-        const uint at = (o.base + line * o.stride + k) / 8;
-        const uvec4 eight = By8(o.from).v[at + k_base / 8];
+        const uint at = o.base + line * o.stride;
+        const uvec4 eight = shape(K_TAIL) ? By8(o.from).v[(at + min(k_base + k, k_end - 8)) / 8]
+                                          : By8(o.from).v[(at + k) / 8 + k_base / 8];
         block.quad[2 * h] = eight.xy;
         block.quad[2 * h + 1] = eight.zw;
       } else {
@@ -195,13 +195,11 @@ void main() {
   do {
     meet();
     [[unroll]] for (uint i = 0; i < LOADS_A; i++)
-      if (loads(t + i * INVOCATIONS, BLOCKS_A)) {
+      if (loads(t + i * INVOCATIONS, BLOCKS_A))
         keep_block(a, t + i * INVOCATIONS, next_a[i], k, at.k_end);
-      }
     [[unroll]] for (uint i = 0; i < LOADS_B; i++)
-      if (loads(t + i * INVOCATIONS, BLOCKS_B)) {
+      if (loads(t + i * INVOCATIONS, BLOCKS_B))
         keep_block(b, t + i * INVOCATIONS, next_b[i], k, at.k_end);
-      }
     meet();
     k += TILE_K;
     [[unroll]] for (uint i = 0; i < LOADS_A; i++)
