@@ -48,8 +48,9 @@ static const char *const attention_tiled_fields[] = {"workgroup",  "rows",   "ke
                                                      "query_rows", "across", "unroll"};
 static const ft_configuration attention_tiled[] = {
     {{128, 1, 1, 1, 8, 1}},  {{128, 2, 1, 1, 16, 1}}, {{256, 2, 1, 1, 16, 1}},
-    {{128, 4, 1, 2, 16, 1}}, {{128, 4, 2, 2, 8, 1}},  {{128, 4, 2, 2, 16, 1}},
-    {{128, 4, 4, 4, 8, 8}},  {{128, 4, 4, 4, 16, 8}}, {{128, 8, 4, 4, 16, 8}},
+    {{128, 2, 1, 2, 16, 1}}, {{128, 4, 1, 2, 16, 1}}, {{128, 4, 2, 2, 8, 1}},
+    {{128, 4, 2, 2, 16, 1}}, {{128, 4, 4, 4, 8, 8}},  {{128, 4, 4, 4, 16, 8}},
+    {{128, 8, 4, 4, 16, 8}},
 };
 
 /* shaders/attention/lanes.glsl: rows of a subgroup. */

@@ -3,6 +3,7 @@
 #include "ops/attention.h"
 #include "ops/tuner.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ enum { ATTENTION, GFSA, PLAPLACIAN };
 typedef struct attention_problem {
   int64_t op, batches, heads, queries, keys, columns, value_columns, causal, masked, biased;
   int64_t dropout; /* millionths */
+  int64_t type;    /* of q, k and v */
 } attention_problem;
 
 static ft_configuration standard(const filtra_device *dev, const attention_problem *p) {
@@ -66,7 +68,9 @@ static ft_configuration standard(const filtra_device *dev, const attention_probl
   if (caps->few_registers && p->op == PLAPLACIAN) /* more invocations stage less each */
     return (ft_configuration){
         {wide && caps->info.max_workgroup_invocations >= 256 ? 256 : 128, 2, 1, 1, across, 1}};
-  if (caps->few_registers) return (ft_configuration){{128, 4, wide ? 1 : 2, 2, across, 1}};
+  /* 4 rows of wide causal heads spill on Intel. F32 keeps them: its tiles have been measured. */
+  const uint32_t rows = wide && p->type != FILTRA_F32 ? 2 : 4;
+  if (caps->few_registers) return (ft_configuration){{128, rows, wide ? 1 : 2, 2, across, 1}};
   return (ft_configuration){{128, 4, 4, 4, across, caps->for_cpu ? 1 : 8}};
 }
 
@@ -87,11 +91,16 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
 
 static filtra_tensor *heads_input(ft_trial *t, const char *name, const attention_problem *p,
                                   int64_t tokens, int64_t columns) {
-  filtra_tensor *x =
-      ft_trial_input(t, name, FILTRA_F32, 3, (int64_t[]){p->batches, tokens, p->heads * columns});
+  filtra_tensor *x = ft_trial_input(t, name, (filtra_dtype)p->type, 3,
+                                    (int64_t[]){p->batches, tokens, p->heads * columns});
   if (!x) return NULL;
   filtra_graph_require_gradient(t->graph, x);
   return x;
+}
+
+/* As the reference's results are compared. */
+static filtra_tensor *as_floats(filtra_graph *g, filtra_tensor *x) {
+  return filtra_tensor_dtype(x) == FILTRA_F32 ? x : filtra_cast(g, x, FILTRA_F32);
 }
 
 /* Forward and backward, for that is what a tiling is chosen for. */
@@ -105,6 +114,9 @@ static void build_trial(ft_trial *t, const ft_tuning_question *question, bool od
     p.keys = same ? p.queries : p.keys < 93 ? p.keys : 93;
     if (p.keys < p.queries) p.queries = p.keys;
   }
+  /* Sums in another order may be rounded the other way, in y and in what is made of it. */
+  const int bits = p.type == FILTRA_F16 ? 11 : p.type == FILTRA_BF16 ? 8 : 0;
+  t->rounding = bits ? ldexp(8, -bits) : 0;
   filtra_graph *g = t->graph;
   filtra_tensor *q = heads_input(t, "q", &p, p.queries, p.columns);
   filtra_tensor *k = heads_input(t, "k", &p, p.keys, p.columns);
@@ -120,14 +132,14 @@ static void build_trial(ft_trial *t, const ft_tuning_question *question, bool od
       p.op == GFSA         ? filtra_gfsa(g, heads[0], heads[1], heads[2], NULL, NULL, NULL, &filter)
       : p.op == PLAPLACIAN ? filtra_plaplacian(g, heads[0], heads[1], heads[2], &norms)
                            : filtra_attention(g, heads[0], heads[1], heads[2], &o);
-  y = filtra_merge_heads(g, y);
+  y = as_floats(g, filtra_merge_heads(g, y));
   filtra_tensor *dy = ft_trial_input(t, "dy", FILTRA_F32, 3,
                                      (int64_t[]){p.batches, p.queries, p.heads * p.value_columns});
   if (!y || !dy || filtra_graph_backward(g, 1, &y, &dy)) return;
   ft_trial_output(t, y);
   filtra_tensor *const wanted[] = {q, k, v};
   for (size_t i = 0; i < FT_COUNT(wanted); i++)
-    ft_trial_output(t, filtra_graph_gradient(g, wanted[i]));
+    ft_trial_output(t, as_floats(g, filtra_graph_gradient(g, wanted[i])));
 }
 
 static const ft_tunable tunable = {usable, build_trial};
@@ -138,12 +150,13 @@ static ft_tuning_question question(const filtra_device *dev, const attention_pro
                           .standard = standard(dev, p),
                           .op = &tunable};
   memcpy(q.number, p, sizeof *p);
-  snprintf(q.key, sizeof q.key, "%s w%u %s d%lld v%lld q%lld k%lld b%lld%s%s%s",
+  const char *type = p->type == FILTRA_F16 ? " f16" : p->type == FILTRA_BF16 ? " bf16" : "";
+  snprintf(q.key, sizeof q.key, "%s w%u %s d%lld v%lld q%lld k%lld b%lld%s%s%s%s",
            ft_configurations(q.family)->name, ft_caps_of(dev)->info.subgroup_size, OPS[p->op],
            (long long)p->columns, (long long)p->value_columns,
            (long long)ft_tuning_bucket(p->queries), (long long)ft_tuning_bucket(p->keys),
            (long long)ft_tuning_bucket(p->batches * p->heads), p->causal ? " causal" : "",
-           p->biased ? " bias" : "", p->dropout ? " dropout" : "");
+           p->biased ? " bias" : "", p->dropout ? " dropout" : "", type);
   return q;
 }
 
@@ -159,7 +172,8 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
                          .causal = o->causal,
                          .masked = o->mask != NULL,
                          .biased = o->bias != NULL,
-                         .dropout = (int64_t)(o->dropout * 1e6f)};
+                         .dropout = (int64_t)(o->dropout * 1e6f),
+                         .type = filtra_tensor_dtype(q)};
   while (p.op < PLAPLACIAN && strcmp(op, OPS[p.op]))
     p.op++;
   if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1, 1, 8, 1}});

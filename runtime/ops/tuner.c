@@ -102,7 +102,8 @@ static filtra_status make_reference(tuner *u, bool odd) {
 /* "": all is as it must be. */
 static void compare(const tuner *u, const ft_trial *t, const results *want, const results *got,
                     char why[FT_TUNING_REASON]) {
-  const double given = u->options->tolerance, tolerance = given > 0.0 ? given : TOLERANCE;
+  const double given = u->options->tolerance;
+  const double tolerance = fmax(given > 0.0 ? given : TOLERANCE, t->rounding);
   for (int i = 0; i < t->outputs; i++) {
     size_t count = (size_t)filtra_tensor_elements(t->out[i]);
     double scale = 1e-6, worst = 0.0;

@@ -13,6 +13,7 @@ typedef struct ft_trial {
   filtra_graph *graph;
   filtra_tensor *in[FT_TRIAL_TENSORS], *out[FT_TRIAL_TENSORS];
   int inputs, outputs;
+  double rounding; /* how far outputs of 16 bits may lie apart, of their largest value; 0: F32 */
 } ft_trial;
 
 /** Of floats, uniform in [-1,1). NULL after an error. */

@@ -6,6 +6,7 @@
 #include "reference/attention.h"
 #include "reference/dhhp.h"
 #include "reference/matmul.h"
+#include "support/attention.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -61,8 +62,9 @@ enum { HEADS = 2, QUERIES = 37, KEYS = 75, COLUMNS = 5, VALUES = 3 };
 static void build_attention(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                             const test_op *op) {
   (void)op;
-  out[0] = filtra_attention(g, in[0], in[1], in[2],
-                            &(filtra_attention_options){.causal = true, .dropout = 0.2f});
+  filtra_tensor *y = filtra_attention(g, in[0], in[1], in[2],
+                                      &(filtra_attention_options){.causal = true, .dropout = 0.2f});
+  out[0] = test_heads_as_floats(g, y);
 }
 
 static void reference_tiles(double *const *in, double *const *out, const test_op *op) {
@@ -243,13 +245,16 @@ static filtra_status run_tuner(filtra_device *dev, const ft_tuning_question *q,
 static void test_all_candidates_agree(void **state) {
   (void)state;
   filtra_device *dev = test_device();
+  test_op half_attention = attention;
+  for (int i = 0; i < half_attention.inputs; i++)
+    half_attention.in[i].dtype = FILTRA_BF16;
   const test_op floats = make_product(&small), halves = make_product(&small_halves);
-  const test_op *const ops[] = {&floats, &scan, &halves};
-  for (size_t i = 0; i < FT_COUNT(ops) - !dev->caps.storage16; i++) {
+  const test_op *const ops[] = {&floats, &scan, &halves, &half_attention};
+  for (size_t i = 0; i < (dev->caps.storage16 ? 4 : 2); i++) {
     ft_tuning *t = ft_tuning_new();
     ft_tuning_question q = question(dev, ops[i]);
     ft_tuner_result r;
-    assert_true((strstr(q.key, " bf16") != NULL) == (ops[i] == &halves));
+    assert_true((strstr(q.key, " bf16") != NULL) == (i >= 2));
     assert_ok(run_tuner(dev, &q, &(ft_tuner_options){.rounds = 2}, t, &r));
     assert_true(r.count > 2 && r.winner < r.count);
     for (size_t k = 0; k < r.count; k++) {

@@ -191,6 +191,35 @@ static filtra_status ask_for_products(survey *s, filtra_dtype type) {
   return status;
 }
 
+/* Attention and the ops made of it in 16 bits, with and without a bias, over the head widths that
+ * choose between tilings, and one of no whole fours. */
+static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
+  enum { B = 4, N = 1000, H = 2 };
+  static const int64_t widths[] = {15, 32, 64, 128};
+  const int64_t bias[] = {N, N}, count[] = {H};
+  filtra_tensor *y[3 * 2 * FT_COUNT(widths)];
+  size_t results = 0;
+  filtra_graph *g = NULL;
+  FT_TRY(filtra_graph_create(s->device, &(filtra_graph_options){.slots = 1, .training = true}, &g));
+  for (size_t i = 0; i < 2 * FT_COUNT(widths); i++) {
+    const int64_t width = widths[i / 2], shape[] = {B, N, H * width};
+    filtra_tensor *x[3], *w = numbers(g, 1, count);
+    const filtra_attention_options o = {.causal = true, .bias = i % 2 ? numbers(g, 2, bias) : NULL};
+    for (int k = 0; k < 3; k++)
+      x[k] = filtra_split_heads(g, filtra_cast(g, numbers(g, 3, shape), dtype), H);
+    filtra_tensor *of[] = {
+        filtra_attention(g, x[0], x[1], x[2], &o),
+        filtra_gfsa(g, x[0], x[1], x[2], w, w, w, &(filtra_gfsa_options){.attention = o}),
+        filtra_plaplacian(g, x[0], x[1], x[2], &(filtra_plaplacian_options){.attention = o})};
+    for (size_t k = 0; k < FT_COUNT(of); k++)
+      y[results++] = filtra_cast(g, filtra_merge_heads(g, of[k]), FILTRA_F32);
+  }
+  filtra_status status = filtra_graph_backward(g, results, y, NULL);
+  if (!status) status = filtra_graph_compile(g);
+  filtra_graph_destroy(&g);
+  return status;
+}
+
 static filtra_status ask_for_all(survey *s) {
   for (size_t m = 0; m < filtra_mixer_count(); m++)
     for (size_t i = 0; i < FT_COUNT(MODELS); i++) {
@@ -198,9 +227,10 @@ static filtra_status ask_for_all(survey *s) {
       if (status)
         return ft_fail_context(status, "model %zu with mixer %s", i, ft_mixer_at(m)->name);
     }
-  if (ft_caps_of(s->device)->storage16) {
-    FT_TRY(ask_for_products(s, FILTRA_F16));
-    FT_TRY(ask_for_products(s, FILTRA_BF16));
+  for (filtra_dtype dtype = FILTRA_F16; dtype <= FILTRA_BF16; dtype++) {
+    if (ft_check_precision(s->device, dtype)) continue;
+    FT_TRY(ask_for_products(s, dtype));
+    FT_TRY(ask_for_attention(s, dtype));
   }
   return ask_for_ops(s);
 }
