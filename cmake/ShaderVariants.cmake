@@ -1,5 +1,5 @@
-# What is compiled of a kernel's source, and how: used by the build (Shaders.cmake) and where kernels
-# are kept compiled (KeptShaders.cmake).
+# What is compiled of a kernel's source, and how: used by the build (Shaders.cmake) and where
+# kernels are kept compiled (KeptShaders.cmake).
 #
 # A source is embedded as "FOLDER/FILE". It may ask for further variants, one comment line each near
 # its top:

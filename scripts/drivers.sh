@@ -122,9 +122,9 @@ find_newer_driver() {
   newer_driver=$folder/lvp.json
 }
 
-# From Debian unstable, with everything they need (80 MB): drivers whose compilers tests/vendors asks
-# on Mesa's no-op devices, NVK, Honeykrisp and Turnip, the newest lavapipe, which runs matrix units,
-# and a glslc that knows them. Sets shims to their folder or to nothing.
+# From Debian unstable, with everything they need (80 MB): drivers whose compilers tests/vendors
+# asks on Mesa's no-op devices, NVK, Honeykrisp and Turnip, the newest lavapipe, which runs matrix
+# units, and a glslc that knows them. Sets shims to their folder or to nothing.
 find_shims() {
   shims=
   folder=$PWD/build/mesa-shims part=$PWD/build/mesa-shims.part

@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 /** What one element of a tensor is. Little-endian. The first four are types of tensors on the
- * device; 16-bit floats are for storage: filtra_cast() turns them into F32, which ops compute in.
- * The others occur in files only. */
+ * device; ops take F32, and products, attention and embeddings 16-bit floats as well, of which they
+ * compute sums in F32. filtra_cast() turns one into the other. The others occur in files only. */
 typedef enum filtra_dtype {
   FILTRA_F32 = 0, /**< IEEE 754 binary32 */
   FILTRA_I32,     /**< two's complement */

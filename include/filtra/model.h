@@ -45,9 +45,9 @@ typedef enum filtra_pooling {
 } filtra_pooling;
 
 /** What products and attention multiply, and what the forward pass keeps for the backward one.
- * Sums, softmax, norms, the residual stream, parameters, their gradients and the optimizer's moments
- * are F32 in all of them (Micikevicius et al. 2018); docs/precision.md says what is rounded where.
- * With 16 bits, devices need 16-bit storage: UNSUPPORTED elsewhere. */
+ * Sums, softmax, norms, the residual stream, parameters, their gradients and the optimizer's
+ * moments are F32 in all of them (Micikevicius et al. 2018); docs/precision.md says what is
+ * rounded where. With 16 bits, devices need 16-bit storage: UNSUPPORTED elsewhere. */
 typedef enum filtra_precision {
   FILTRA_PRECISION_FP32 = 0,
   FILTRA_PRECISION_BF16, /**< 8 bits of mantissa, the range of F32 */
@@ -118,10 +118,10 @@ FILTRA_API filtra_status filtra_model_load_memory(filtra_device *device, const v
 /** Frees everything; sets *model to NULL. */
 FILTRA_API void filtra_model_destroy(filtra_model **model);
 
-/** Has the model compute in another precision from now on; its weights stay, as F32 again where they
- * were there in 16 bits alone, which models are that were loaded from a file of 16-bit weights
- * (filtra_model_convert) and cannot be trained. Fails with ARGUMENT once a trainer was made, and
- * leaves the model as it was. */
+/** Has the model compute in another precision from now on; its weights stay, as F32 again where
+ * they were there in 16 bits alone, which models are that were loaded from a file of 16-bit
+ * weights (filtra_model_convert) and cannot be trained. Fails with ARGUMENT once a trainer was
+ * made, and leaves the model as it was. */
 FILTRA_API filtra_status filtra_model_set_precision(filtra_model *model,
                                                     filtra_precision precision);
 

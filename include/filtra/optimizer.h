@@ -75,8 +75,8 @@ typedef struct filtra_optimizer_options {
   uint64_t warmup_steps;                /**< linear from 0 (one-cycle: from lr/25) */
   const filtra_parameter_group *groups; /**< copied; NULL: none */
   size_t group_count;
-  /** For graphs that compute in F16: what filtra_optimizer_loss_scale gives at first, a power of two
-   * up to 2^40. 0: gradients are not scaled. */
+  /** For graphs that compute in F16: what filtra_optimizer_loss_scale gives at first, a power of
+   * two up to 2^40. 0: gradients are not scaled. */
   float loss_scale;
   /** Steps without an overflow after which it doubles, up to 2^24; 0: 2000. */
   uint32_t loss_scale_window;

@@ -8,7 +8,8 @@ set(optional
     filtra_generator_create:options filtra_generator_feed:logits filtra_gibbs_factors:options
     filtra_graph_backward:upstream filtra_graph_create:options filtra_graph_submit:ticket
     filtra_listops_generate:options filtra_optimizer_create:options
-    filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data filtra_run_evaluate:precision
+    filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data
+    filtra_run_evaluate:precision
     filtra_predictor_create:options filtra_predictor_create_memory:options
     filtra_predictor_batch:logits
     filtra_predictor_batch:probabilities filtra_run_create_predictor:options

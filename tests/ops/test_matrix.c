@@ -154,8 +154,8 @@ static void expect_close(const float *got, const float *want, size_t count, cons
                (double)got[i], (double)want[i], (long long)p->m, (long long)p->n, (long long)p->k);
 }
 
-/* What products are done by from now on: a row of the table, the plainest kernel, or else what the op
- * chooses. */
+/* What products are done by from now on: a row of the table, the plainest kernel, or else what the
+ * op chooses. */
 static void use(filtra_device *device, const ft_configuration *row, bool plainest) {
   ft_tuning *t = ft_tuning_new();
   assert_non_null(t);

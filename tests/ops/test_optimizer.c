@@ -290,7 +290,8 @@ static void test_training(void **state) {
   r.inputs = ft_optimizer_input(r.g);
   filtra_tensor *halt = ft_tensor_external(r.g, "state", FILTRA_I32, 1,
                                            (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &r.state, 0);
-  r.metrics = filtra_graph_output(r.g, ft_emit_gradient_norm(r.g, 1, &t[1], loss, r.inputs, halt, NULL));
+  r.metrics =
+      filtra_graph_output(r.g, ft_emit_gradient_norm(r.g, 1, &t[1], loss, r.inputs, halt, NULL));
   ft_emit_adam(r.g, &(ft_adam_tensors){t[0], t[1], t[2], t[3]},
                (int64_t)(params->decay_bytes / sizeof(float)), r.inputs, r.metrics);
   assert_ok(filtra_graph_compile(r.g));

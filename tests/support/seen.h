@@ -15,8 +15,8 @@ void test_seen_add(const char *path);
 /** Whether a program leaves out the checks of this graph: false, but tests/adversary/wrap.c has its
  * own. */
 bool test_leaves_out(const filtra_graph *g);
-/** Whether kernels are interpreted, whatever the driver can do: false, but tests/adversary/wrap.c has
- * its own. */
+/** Whether kernels are interpreted, whatever the driver can do: false, but tests/adversary/wrap.c
+ * has its own. */
 bool test_interprets(void);
 /** Says how many were not made again. */
 void test_seen_report(void);

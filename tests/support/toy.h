@@ -1,5 +1,5 @@
-/* What tests of training share: small models of every mixer, batches to learn from, weights to compare.
- */
+/* What tests of training share: small models of every mixer, batches to learn from, weights to
+ * compare. */
 #ifndef TEST_SUPPORT_TOY_H
 #define TEST_SUPPORT_TOY_H
 

@@ -1,5 +1,5 @@
-/* A dynamic loss scale: what it does to gradients cancels exactly, an overflow skips its step and no
- * more, the scale grows again, and all of that is in files. */
+/* A dynamic loss scale: what it does to gradients cancels exactly, an overflow skips its step and
+ * no more, the scale grows again, and all of that is in files. */
 #include "support/harness.h"
 
 #include <filtra/filtra.h>

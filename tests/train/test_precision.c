@@ -21,8 +21,8 @@ static const char *path_of(const char *name) {
   return path;
 }
 
-/* The first losses differ from those of fp32 by rounding alone; but they do, or nothing was rounded.
- * Half of what it learns, twice; the other half from a file. */
+/* The first losses differ from those of fp32 by rounding alone; but they do, or nothing was
+ * rounded. Half of what it learns, twice; the other half from a file. */
 static void check_mixer(const char *mixer, filtra_precision precision) {
   const char *path = path_of("state.safetensors");
   const float allowed = precision == FILTRA_PRECISION_BF16 ? 0.06f : 0.02f;
@@ -63,8 +63,8 @@ static void test_mixers(void **state) {
   check_mixer("agf", FILTRA_PRECISION_BF16);
 }
 
-/* A scale that is too large at first is halved until gradients fit; each overflow skips its step and
- * nothing else, and the run ends in the same place twice. */
+/* A scale that is too large at first is halved until gradients fit; each overflow skips its step
+ * and nothing else, and the run ends in the same place twice. */
 static void test_overflow(void **state) {
   (void)state;
   filtra_model *model[2];
