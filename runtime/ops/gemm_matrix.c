@@ -57,7 +57,7 @@ ft_gemm_plan ft_gemm_matrix_plan(const filtra_device *dev, filtra_dtype type,
 }
 
 /* What a row costs, up to a factor: the tiles' area with what stands over, more where a subgroup
- * has fewer sums for the matrices it loads, and more where the workgroups do not fill the device. */
+ * has fewer sums for the matrices it loads, and more where workgroups do not fill the device. */
 static double cost(const filtra_device *dev, const ft_gemm *p, const ft_gemm_plan *plan,
                    const uint32_t *v) {
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));

@@ -1,5 +1,5 @@
 /* `filtra check --precision`: outputs and gradients of layers and models in 16 bits against
- * float64, beside what PyTorch's autocast reaches on the same cases (tests/golden/autocast.json). */
+ * float64, beside what PyTorch's autocast reaches on the cases (tests/golden/autocast.json). */
 #include "support/command.h"
 #include "support/harness.h"
 
