@@ -178,8 +178,7 @@ static filtra_status ask_for_halves(survey *s, filtra_dtype dtype) {
   for (size_t i = 0; i < 2 * FT_COUNT(widths); i++) {
     const int64_t width = widths[i / 2], shape[] = {B, N, H * width};
     filtra_tensor *x[3], *w = numbers(g, 1, count);
-    const filtra_attention_options o = {
-        .causal = true, .bias = i % 2 ? numbers(g, 2, bias) : NULL};
+    const filtra_attention_options o = {.causal = true, .bias = i % 2 ? numbers(g, 2, bias) : NULL};
     for (int k = 0; k < 3; k++)
       x[k] = filtra_split_heads(g, filtra_cast(g, numbers(g, 3, shape), dtype), H);
     filtra_tensor *of[] = {
