@@ -147,7 +147,7 @@ static void test_16_bits(void **state) {
        .mask = true,
        .bias_dims = 3,
        .dropout = 0.2f},
-      {{2, 9, 9, 5, 7}, LARGE_P, .euler = true, .duplicates = true},
+      {{1, 4, 5, 5, 7}, LARGE_P, .euler = true, .duplicates = true},
   };
   test_attention_each_way(check_halves, cases, FT_COUNT(cases));
 }
