@@ -142,11 +142,11 @@ lavapipe_passes() {
   # quarter of the time goes into waking them. What --all adds gives workgroups their threads.
   LP_NUM_THREADS=1
   export LP_NUM_THREADS
+  find_shims
+  [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
   pass "lavapipe" build -LE "$only_all"
   unset LP_NUM_THREADS
   [ "$all" = 1 ] || return 0
-  find_shims
-  [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
   [ -z "$newer_driver" ] || export FILTRA_ICD_DIR="${newer_driver%/*}"
   pass "vendors' compilers" build -L '^vendors$'
   more_passes
