@@ -125,9 +125,10 @@ void ft_modules_destroy(struct ft_pipeline_store *store);
  * caller frees; NULL without memory. */
 uint32_t *ft_module_converging(const uint32_t *words, size_t *bytes, ft_convergence mode);
 
-/** The module without what it says at each access to shared memory of who shall see it. glslang says
- * so in modules with matrices, whose barriers say it as well (shaders/gemm/matrix.comp), and drivers
- * then wait for each access alone. *bytes becomes its size. The caller frees; NULL without memory. */
+/** The module without what it says at each access to shared memory of who shall see it. glslang
+ * says so in modules with matrices, whose barriers say it as well (shaders/gemm/matrix.comp), and
+ * drivers then wait for each access alone. *bytes becomes its size. The caller frees; NULL without
+ * memory. */
 uint32_t *ft_module_relaxed(const uint32_t *words, size_t *bytes);
 
 /* ---- pipeline.c, pipeline_cache.c ---- */

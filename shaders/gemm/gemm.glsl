@@ -13,8 +13,8 @@
 
 // Bits of SHAPE and EPILOGUE, as in runtime/ops/gemm.c.
 const uint TRANSPOSED_A = 1, TRANSPOSED_B = 2;
-// Rows can be read in aligned groups of 2 (s64), 4 (tiled) or 8 (matrix) elements that end inside the
-// row; of C: columns, and in z and the residual as well.
+// Rows can be read in aligned groups of 2 (s64), 4 (tiled) or 8 (matrix) elements that end inside
+// the row; of C: columns, and in z and the residual as well.
 const uint WIDE_A = 4, WIDE_B = 8, WIDE_C = 16;
 const uint BATCHED = 32; // several batch entries or parts of K
 const uint K_TAIL = 64;  // some part of K is no multiple of the kernel's step
