@@ -192,7 +192,7 @@ static void compare(filtra_device *device, const ft_configuration *c, filtra_dty
   free(residual);
 }
 
-/* lavapipe's compiler takes minutes for a subgroup's larger tiles, which are 64 of its matrices: what
+/* lavapipe's compiler takes minutes for a subgroup's larger tiles, 64 of its matrices: what
  * a driver is given is the smallest tile, in all that it can be asked. The adversary has all. */
 static bool too_slow(filtra_device *device, const ft_configuration *c) {
   enum { ROWS, COLUMNS };
