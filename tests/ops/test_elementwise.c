@@ -178,16 +178,14 @@ static void test_large(void **state) {
 enum { SCAN_ROWS = 37, SCAN_COLUMNS = 21, SCAN_WIDTH = SCAN_COLUMNS / 3 };
 
 static void emit_scan(filtra_graph *g, filtra_tensor *x, filtra_tensor *flag, uint32_t index) {
-  filtra_tensor *parts[3];
-  filtra_chunk(g, x, 3, parts);
-  uint32_t push[] = {SCAN_WIDTH, SCAN_COLUMNS, SCAN_ROWS * SCAN_WIDTH, index};
+  uint32_t push[] = {SCAN_WIDTH, SCAN_WIDTH, SCAN_COLUMNS, SCAN_ROWS * SCAN_WIDTH, index};
   ft_call(g, &(ft_kernel_call){.label = "scan",
                                .kernel = "sentinel/nonfinite",
-                               .args = {FT_READ(parts[1]), FT_UPDATE(flag)},
+                               .args = {FT_READ(x), FT_UPDATE(flag)},
                                .push = push,
                                .push_size = sizeof push,
                                .workgroup = FT_FLAT_WORKGROUP,
-                               .groups = {ft_flat_groups(g, push[2])}});
+                               .groups = {ft_flat_groups(g, push[3])}});
 }
 
 static int32_t scan(float value, int row, int column) {
