@@ -27,8 +27,10 @@ void main() {
     const float wK = coefficient(args.wK, args.fixed_wK, h);
     const float v = load_element(args.v, token / args.tokens * args.v_batch + h * args.v_head +
                                              token % args.tokens * args.v_token + i % WIDTH);
-    const float u = load_element(args.u, i), more = load_element(args.au, i) - u;
-    store_element(args.y, i, w0 * v + (w1 + wK) * u + float(args.order - 1) * wK * more);
+    const float u = load_element(args.u, i);
+    const float y = w0 * v + (w1 + wK) * u +
+                    float(args.order - 1) * wK * (load_element(args.au, i) - u);
+    store_element(args.y, i, y);
     i += step;
   } while (i < args.count);
 }
