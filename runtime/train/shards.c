@@ -164,8 +164,8 @@ filtra_status ft_shards_create(const filtra_optimizer *o, const ft_ranks *ranks,
   for (size_t i = 0; i < params->count; i++)
     if (params->list[i].options.copy != FILTRA_F32)
       return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                     "optimizer: parameter %s has a working copy, which several ranks cannot train "
-                     "yet",
+                     "optimizer: parameter %s has a 16-bit working copy; several ranks train in "
+                     "fp32 (\"precision\") only",
                      params->list[i].name);
   struct ft_shards *s = *out = ft_calloc(1, sizeof *s);
   if (!s) return FILTRA_ERROR_HOST_MEMORY;
