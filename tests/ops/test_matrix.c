@@ -257,6 +257,8 @@ static void test_shape(void **state) {
     print_message("not tested: only the adversary plans for shapes that the device lacks\n");
     skip();
   }
+  if (getenv("FILTRA_CAPS"))
+    skip(); /* a profile's limits may leave no tile; shapes bring their own */
   snprintf(caps, sizeof caps, "matrix=force,matrix_shape=%s", (const char *)*state);
   compare_rows(caps);
 }
