@@ -43,8 +43,6 @@ void test_add_mask_and_bias(test_op *op, const test_attention_shape *n, bool mas
   }
 }
 
-const filtra_dtype test_halves[TEST_HALVES] = {FILTRA_F16, FILTRA_BF16};
-
 double test_half_ulp(filtra_dtype dtype) {
   return dtype == FILTRA_F16 ? 0x1p-11 : dtype == FILTRA_BF16 ? 0x1p-8 : 0;
 }

@@ -21,9 +21,6 @@ filtra_tensor *test_heads_as_floats(filtra_graph *g, filtra_tensor *y);
  * make. */
 enum { TEST_ATTENTION_WAYS = 2 };
 extern const char *const test_attention_ways[TEST_ATTENTION_WAYS];
-/** What q, k and v may be besides F32. */
-enum { TEST_HALVES = 2 };
-extern const filtra_dtype test_halves[TEST_HALVES];
 /** How far a number of size 1 is rounded; 0 for F32. */
 double test_half_ulp(filtra_dtype dtype);
 /** Calls `check` with a device for each way that is within reach. */

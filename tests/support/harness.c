@@ -115,6 +115,10 @@ static void close_device(filtra_device **device) {
   validation_count += errors_logged - before;
 }
 
+bool test_stores(const filtra_device *device, filtra_dtype dtype) {
+  return dtype == FILTRA_F32 || ft_caps_of(device)->storage16;
+}
+
 void test_close_device(filtra_device **device) {
   close_device(device);
   assert_int_equal(validation_count, 0);

@@ -5,7 +5,9 @@
 # scratch memory on Mesa 24 or newer. A driver that is not installed, or too old for a family, is
 # skipped, and says so.
 #
-#   compilers.sh FILTRA [INTEL_STUB.so] [--write FILE.md]
+#   compilers.sh FILTRA [INTEL_STUB.so] [--vendors PATTERN] [--write FILE.md]
+#
+# PATTERN chooses devices whose names match: --vendors 'Intel|Apple'.
 # shellcheck disable=SC2034,SC2317 # for devices.sh, which calls what it is given
 set -uo pipefail
 
@@ -13,9 +15,11 @@ filtra=$1
 shift
 stub=
 write=
+vendors=
 while [ $# -gt 0 ]; do
   case $1 in
     --write) write=$2; shift ;;
+    --vendors) vendors=$2; shift ;;
     *) stub=$1 ;;
   esac
   shift
@@ -59,7 +63,7 @@ for device in "AMD GCN4 (polaris10)" "AMD GCN5 (vega10)" "AMD RDNA1 (navi10)" \
   "AMD RDNA2 (navi21)" "AMD RDNA3 (navi31)" "AMD RDNA4 (gfx1201)" "Intel Gen9 (1912)" \
   "Intel Gen12 (9a49)" "Intel DG2 (56a0)" "NVIDIA Turing (162)" "NVIDIA Ampere (172)" \
   "NVIDIA Ada (192)" "Apple M1" "Qualcomm Adreno 740"; do
-  on_device "$device" "$filtra" survey
+  [[ $device =~ $vendors ]] && on_device "$device" "$filtra" survey
 done
 
 if [ -n "$write" ] && [ "$tested" -gt 0 ]; then
