@@ -149,9 +149,12 @@ static void test_precision(void **state) {
                            i / 3 % 2 ? "F16 needs 16-bit storage" : "BF16 needs 16-bit storage"));
   json_decref(root);
   if (!test_has_variant("storage16=1")) return;
-  root = bench("", "--ops gemm --precision bf16");
+  root = bench("", "--ops gemm --mixers fnet --precision bf16");
   results = json_object_get(root, "results");
-  assert_int_equal(json_array_size(results), PRODUCTS);
+  assert_int_equal(json_array_size(results), PRODUCTS + 1);
+  assert_string_equal(text(find(results, "train_step", 0), "precision"), "bf16");
+  check_measured(find(results, "train_step", 0), "host");
+  assert_int_equal(json_array_size(json_object_get(root, "losses")), 0);
   for (int i = 0; i < PRODUCTS; i++) {
     const json_t *entry = find(results, "gemm", i);
     assert_string_equal(text(entry, "precision"), "bf16");

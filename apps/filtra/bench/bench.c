@@ -27,22 +27,22 @@ static void free_plan(bench_plan *plan) {
   free(plan->tasks);
 }
 
-/* All that is measured in fp32 alone. */
-static void plan_others(const bench *b, bench_plan *plan) {
-  const bench_arguments *a = b->arguments;
-  bench_plan_ops(a, plan);
-  if (a->ops && a->mixers) bench_plan_peaks(plan, true);
-  bench_plan_layers(b, plan);
-  bench_plan_steps(a, plan);
-  bench_plan_losses(a, plan);
+bool bench_precise(const bench_arguments *a, filtra_precision precision) {
+  return command_listed(a->precisions, filtra_precision_name(precision));
 }
 
-/* Peaks first, between and last: the others are held against the highest. */
+/* Peaks first, between and last: the others are held against the highest. Products and train steps
+ * are measured in each precision, all else in fp32 alone. */
 static filtra_status make_plan(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
   bench_plan_peaks(plan, false);
   if (command_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
-  if (command_listed(a->precisions, "fp32")) plan_others(b, plan);
+  const bool fp32 = bench_precise(a, FILTRA_PRECISION_FP32);
+  if (fp32) bench_plan_ops(a, plan);
+  if (a->ops && a->mixers) bench_plan_peaks(plan, true);
+  if (fp32) bench_plan_layers(b, plan);
+  bench_plan_steps(a, plan);
+  if (fp32) bench_plan_losses(a, plan);
   bench_plan_peaks(plan, true);
   return plan->failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
 }
@@ -152,8 +152,8 @@ static void print_help(void) {
   printf("\n"
          "  --mixers LIST      only these mixers, or all. Where one of both is given, the other\n"
          "                     is left out\n"
-         "  --precision LIST   of matrix products, fp32 (default), bf16, fp16 or all; all else is\n"
-         "                     measured in fp32, if that is listed\n"
+         "  --precision LIST   of matrix products and train steps, fp32 (default), bf16, fp16 or\n"
+         "                     all; all else is measured in fp32, if that is listed\n"
          "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
          "  --out FILE         write the result as JSON\n"
          "  --json             print it instead of the table\n"
@@ -163,6 +163,12 @@ static void print_help(void) {
 
 static bool mixer_exists(const char *name) {
   return ft_mixer_find(name) != NULL;
+}
+
+static bool precision_exists(const char *name) {
+  for (int p = 0; p < BENCH_PRECISIONS; p++)
+    if (!strcmp(filtra_precision_name(p), name)) return true;
+  return false;
 }
 
 static const command_option OPTIONS[] = {
@@ -185,14 +191,14 @@ int run_bench(int argc, char **argv) {
     return command_misused(argv[0], "--ops: there is no op \"%s\"", unknown);
   if (!command_all_known(a.mixers, mixer_exists, unknown))
     return command_misused(argv[0], "--mixers: there is no mixer \"%s\"", unknown);
-  if (!command_all_known(a.precisions, bench_precision_exists, unknown))
+  if (!command_all_known(a.precisions, precision_exists, unknown))
     return command_misused(argv[0], "--precision: \"%s\" is none of fp32, bf16 and fp16", unknown);
   if (a.ranks && (a.ops || a.mixers || a.precisions || a.quick || a.out))
     return command_misused(argv[0], "--ranks goes with --json alone");
   if (a.ranks) return bench_ranks(a.json);
   if (!a.ops && !a.mixers) a.ops = a.mixers = "all";
   if (!a.precisions) a.precisions = "fp32";
-  if (!command_listed(a.precisions, "fp32") && !command_listed(a.ops, "gemm"))
+  if (!bench_precise(&a, FILTRA_PRECISION_FP32) && !command_listed(a.ops, "gemm") && !a.mixers)
     return command_misused(argv[0], "--precision %s: of the ops, gemm alone is measured in 16 bits",
                            a.precisions);
   return run_tasks(&a);

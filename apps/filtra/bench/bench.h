@@ -25,6 +25,8 @@ typedef struct bench {
   json_t *document, *peaks, *results, *losses;
 } bench;
 
+enum { BENCH_PRECISIONS = FILTRA_PRECISION_FP16 + 1 };
+
 /** Where an entry belongs. */
 typedef enum bench_part { BENCH_PEAK, BENCH_RESULT, BENCH_LOSSES } bench_part;
 
@@ -35,6 +37,7 @@ typedef struct bench_task {
   const void *what; /* for run */
   int64_t number;   /* for run */
   double weight;    /* of the time that the whole takes */
+  filtra_precision precision;
 } bench_task;
 
 typedef struct bench_plan {
@@ -52,15 +55,15 @@ void bench_plan_add(bench_plan *plan, const bench_task *task);
 /** Multiply-adds, copies, an empty dispatch; `again`: the first two once more, since what disturbs
  * a moment shall not decide (peaks.c). */
 void bench_plan_peaks(bench_plan *plan, bool again);
+/** Whether --precision lists it. */
+bool bench_precise(const bench_arguments *a, filtra_precision precision);
 /** Matrix products in each kernel variant and precision (gemm.c). */
 void bench_plan_gemm(const bench_arguments *a, bench_plan *plan);
-/** Whether there is a precision of that name. */
-bool bench_precision_exists(const char *name);
 /** The other ops (ops.c). */
 void bench_plan_ops(const bench_arguments *a, bench_plan *plan);
 /** One layer of each mixer at growing lengths (layers.c). */
 void bench_plan_layers(const bench *b, bench_plan *plan);
-/** A train step with each mixer (steps.c). */
+/** A train step with each mixer in each precision (steps.c). */
 void bench_plan_steps(const bench_arguments *a, bench_plan *plan);
 /** What the first steps of a training come to (losses.c). */
 void bench_plan_losses(const bench_arguments *a, bench_plan *plan);

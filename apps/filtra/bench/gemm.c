@@ -1,12 +1,12 @@
 /* Matrix products: the sizes that machines are compared by, and shapes of training. */
 #include "bench.h"
 
-#include "base/memory.h"
-
 #include "common/options.h"
 
+#include "base/memory.h"
+#include "model/model.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct gemm_case {
   const char *name;
@@ -32,21 +32,9 @@ static const gemm_case QUICK_CASES[] = {
 /* By the caps override's value. */
 static const char *const VARIANTS[] = {"naive", "tiled", "s64"};
 
-static const struct {
-  const char *name;
-  filtra_dtype dtype; /* of operands and result */
-} PRECISIONS[] = {{"fp32", FILTRA_F32}, {"bf16", FILTRA_BF16}, {"fp16", FILTRA_F16}};
-
-bool bench_precision_exists(const char *name) {
-  for (size_t i = 0; i < FT_COUNT(PRECISIONS); i++)
-    if (!strcmp(PRECISIONS[i].name, name)) return true;
-  return false;
-}
-
-/* What a task's `number` stands for. */
 typedef struct product {
   const gemm_case *shape;
-  filtra_dtype dtype;
+  filtra_dtype dtype; /* of operands and result */
 } product;
 
 static filtra_tensor *build(bench_graph *g, const void *what) {
@@ -75,8 +63,7 @@ static filtra_status open_variant(const bench_arguments *a, const char *variant,
 
 static filtra_status run_product(bench *b, const bench_task *task) {
   const gemm_case *cases = b->arguments->quick ? QUICK_CASES : CASES;
-  const int64_t count = (int64_t)FT_COUNT(PRECISIONS);
-  const product p = {&cases[task->number / count], PRECISIONS[task->number % count].dtype};
+  const product p = {&cases[task->number], ft_precision_dtype(task->precision)};
   filtra_device *device;
   FT_TRY(open_variant(b->arguments, task->what, &device));
   filtra_status status = bench_op(b, device, task->entry, build, &p, false);
@@ -95,13 +82,14 @@ void bench_plan_gemm(const bench_arguments *a, bench_plan *plan) {
   const gemm_case *cases = a->quick ? QUICK_CASES : CASES;
   size_t count = a->quick ? FT_COUNT(QUICK_CASES) : FT_COUNT(CASES);
   for (size_t v = 0; v < FT_COUNT(VARIANTS); v++)
-    for (size_t t = 0; t < FT_COUNT(PRECISIONS); t++)
-      for (size_t i = 0; i < count && command_listed(a->precisions, PRECISIONS[t].name); i++)
-        bench_plan_add(plan,
-                       &(bench_task){.entry = entry(&cases[i], VARIANTS[v], PRECISIONS[t].name),
-                                     .part = BENCH_RESULT,
-                                     .run = run_product,
-                                     .what = VARIANTS[v],
-                                     .number = (int64_t)(i * FT_COUNT(PRECISIONS) + t),
-                                     .weight = 0.5});
+    for (int p = 0; p < BENCH_PRECISIONS; p++)
+      for (size_t i = 0; i < count && bench_precise(a, p); i++)
+        bench_plan_add(
+            plan, &(bench_task){.entry = entry(&cases[i], VARIANTS[v], filtra_precision_name(p)),
+                                .part = BENCH_RESULT,
+                                .run = run_product,
+                                .what = VARIANTS[v],
+                                .number = (int64_t)i,
+                                .weight = 0.5,
+                                .precision = p});
 }

@@ -1,4 +1,4 @@
-/* What a whole train step takes with each mixer, by the host's clock: as a user would see it. */
+/* What a whole train step takes with each mixer in each precision, by the host's clock: as a user would see it. */
 #include "bench.h"
 #include "common/options.h"
 
@@ -62,6 +62,7 @@ static filtra_status run_step(bench *b, const bench_task *task) {
                       .weights = weights}};
   filtra_model_config config = STEP_MODEL;
   config.mixer = task->what;
+  config.precision = task->precision;
   filtra_model *model;
   uint64_t before = filtra_device_memory_used(b->device);
   FT_TRY(filtra_model_create(b->device, &config, &model));
@@ -73,19 +74,25 @@ static filtra_status run_step(bench *b, const bench_task *task) {
   return status;
 }
 
-void bench_plan_steps(const bench_arguments *a, bench_plan *plan) {
+static void plan_step(bench_plan *plan, const char *mixer, filtra_precision precision) {
   const filtra_model_config *m = &STEP_MODEL;
+  json_t *entry = json_pack("{ss ss ss ss ss si si sI sI sI sI}", "op", "train_step", "case", mixer,
+                            "precision", filtra_precision_name(precision), "pass",
+                            "forward+backward", "mixer", mixer, "batch", BATCH, "length", LENGTH,
+                            "width", (json_int_t)m->width, "heads", (json_int_t)m->heads,
+                            "ffn_width", (json_int_t)m->ffn_width, "layers", (json_int_t)m->layers);
+  bench_plan_add(plan, &(bench_task){.entry = entry,
+                                     .part = BENCH_RESULT,
+                                     .run = run_step,
+                                     .what = mixer,
+                                     .weight = 1.5,
+                                     .precision = precision});
+}
+
+void bench_plan_steps(const bench_arguments *a, bench_plan *plan) {
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
     const char *mixer = ft_mixer_at(i)->name;
-    if (!command_listed(a->mixers, mixer)) continue;
-    json_t *entry =
-        json_pack("{ss ss ss ss si si sI sI sI sI}", "op", "train_step", "case", mixer, "pass",
-                  "forward+backward", "mixer", mixer, "batch", BATCH, "length", LENGTH, "width",
-                  (json_int_t)m->width, "heads", (json_int_t)m->heads, "ffn_width",
-                  (json_int_t)m->ffn_width, "layers", (json_int_t)m->layers);
-    bench_plan_add(
-        plan,
-        &(bench_task){
-            .entry = entry, .part = BENCH_RESULT, .run = run_step, .what = mixer, .weight = 1.5});
+    for (int p = 0; p < BENCH_PRECISIONS && command_listed(a->mixers, mixer); p++)
+      if (bench_precise(a, p)) plan_step(plan, mixer, p);
   }
 }
