@@ -194,14 +194,6 @@ static void compare(filtra_device *device, const ft_configuration *c, filtra_dty
   free(residual);
 }
 
-/* lavapipe's compiler takes minutes for a subgroup's larger tiles, 64 of its matrices: what
- * a driver is given is the smallest tile, in all that it can be asked. The adversary has all. */
-static bool too_slow(filtra_device *device, const ft_configuration *c) {
-  enum { ROWS, COLUMNS };
-  return !test_interprets() && ft_caps_of(device)->for_cpu &&
-         c->value[ROWS] * c->value[COLUMNS] > 16 * 16;
-}
-
 /* All products of a type, the transpositions in turns; then large and special numbers. */
 static void compare_all(filtra_device *device, const ft_configuration *c, filtra_dtype type,
                         int turn) {
@@ -229,7 +221,7 @@ static void compare_rows(const char *caps) {
       compare_all(device, NULL, types[i], 0); /* as the op chooses */
     for (uint32_t row = 1; row < ft_configurations(FT_TUNE_GEMM_MATRIX)->row_count; row++) {
       const ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_MATRIX, row);
-      if (!ft_gemm_matrix_usable(device, types[i], &c) || too_slow(device, &c)) continue;
+      if (!ft_gemm_matrix_usable(device, types[i], &c)) continue;
       compare_all(device, &c, types[i], (int)row);
       done++;
     }
@@ -259,7 +251,7 @@ static void test_shape(void **state) {
   }
   if (getenv("FILTRA_CAPS"))
     skip(); /* a profile's limits may leave no tile; shapes bring their own */
-  snprintf(caps, sizeof caps, "matrix=force,matrix_shape=%s", (const char *)*state);
+  snprintf(caps, sizeof caps, "class=discrete,matrix=force,matrix_shape=%s", (const char *)*state);
   compare_rows(caps);
 }
 
@@ -271,8 +263,10 @@ static void test_refusals(void **state) {
   assert_fails(filtra_device_open(&masked, &device), FILTRA_ERROR_UNSUPPORTED,
                "matrix=force needs matrix units");
   ft_caps caps = *ft_caps_of(test_device());
-  assert_ok(ft_caps_override(&caps, "matrix=off,matrix_shape=8x8x8"));
+  assert_ok(ft_caps_override(&caps, "matrix=off"));
   assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F16).m, 0);
+  assert_fails(ft_caps_override(&caps, "matrix_shape=8x8x8"), FILTRA_ERROR_ARGUMENT,
+               "goes with matrix=force");
   assert_ok(ft_caps_override(&caps, "matrix=force,matrix_shape=16x8x16"));
   assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F16).n, 8);
   assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F32).n, 0);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "common/options.h"
+#include "devices/matrices.h"
 #include "ops/tuner.h"
 
 #include <signal.h>
@@ -257,6 +258,8 @@ static filtra_status act(session *s) {
 
 static int tune(const tune_arguments *a) {
   session s = {.arguments = a, .results = json_array()};
+  /* What this says is said; where they are not trusted, all else is tuned. */
+  if (!a->list && !a->clear) matrices_test(NAME, &a->device, false, MATRIX_TEST_SECONDS);
   filtra_status status = filtra_device_open(&a->device, &s.device);
   if (!status) status = act(&s);
   int code = status ? command_fail(NAME, status) : a->json ? print_json(&s) : COMMAND_DONE;
