@@ -188,8 +188,9 @@ static filtra_status open_tuning(filtra_device *dev, const char *option, const c
   const char *file = option ? option : getenv("FILTRA_TUNING");
   if (folder && !(dev->tuning_path = ft_tuning_path(dev, folder))) return FILTRA_ERROR_HOST_MEMORY;
   bool foreign;
-  if (file) return *file ? ft_tuning_load(dev, file, &foreign, &dev->tuning) : FILTRA_OK;
-  ft_tuning_open_cached(dev);
+  if (file && *file) FT_TRY(ft_tuning_load(dev, file, &foreign, &dev->tuning));
+  if (!file) ft_tuning_open_cached(dev);
+  ft_tuning_warn(dev, dev->tuning, "the device's tuning");
   return FILTRA_OK;
 }
 
