@@ -47,7 +47,11 @@ static filtra_status read_verdict(const filtra_device *dev, const json_t *root, 
   FT_TRY(read_shape(root, "bf16", context, &v->bf16));
   if (v->passed && !v->f16.m && !v->bf16.m)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: no shape has passed", context);
-  snprintf(v->why, sizeof v->why, "%s", ft_json_string(root, "why"));
+  const char *why = ft_json_string(root, "why");
+  if (strlen(why) >= sizeof v->why)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"why\" has more than %zu bytes", context,
+                   sizeof v->why - 1);
+  snprintf(v->why, sizeof v->why, "%s", why);
   v->tested = true;
   return FILTRA_OK;
 }

@@ -118,19 +118,22 @@ static filtra_status keep(const char *path, json_t *verdict) {
   return status;
 }
 
-static int take(const char *name, const json_t *said, const char *end) {
-  json_t *verdict = json_object_get(said, "verdict");
+static bool has_passed(const json_t *verdict) {
+  return json_is_true(json_object_get(verdict, "passed"));
+}
+
+/* Keeps the verdict, and says it where it is bad. */
+static int take(const char *name, const char *path, json_t *verdict) {
   const json_t *device = json_object_get(verdict, "device");
-  if (*end) json_object_update_new(verdict, json_pack("{sb ss}", "passed", 0, "why", end));
-  if (!json_is_true(json_object_get(verdict, "passed")))
+  if (!has_passed(verdict))
     fprintf(stderr,
             "%s: matrix units of %s, %s, are off: the self-test %s; filtra devices "
             "--test-matrices tests them again\n",
             name, ft_json_string(device, "name"), ft_json_string(device, "driver"),
             ft_json_string(verdict, "why"));
-  filtra_status status = keep(ft_json_string(said, "path"), verdict);
+  filtra_status status = keep(path, verdict);
   if (status) return command_fail(name, status);
-  return json_is_true(json_object_get(verdict, "passed")) ? COMMAND_DONE : COMMAND_FAILED;
+  return has_passed(verdict) ? COMMAND_DONE : COMMAND_FAILED;
 }
 
 int matrices_test(const char *name, const filtra_device_options *options, bool again,
@@ -139,16 +142,18 @@ int matrices_test(const char *name, const filtra_device_options *options, bool a
   command_child child;
   filtra_status status = command_run_child(work, &t, seconds, &child);
   if (status) return command_fail(name, status);
-  json_t *said = last_line(child.text);
+  json_t *said = last_line(child.text), *verdict = json_object_get(said, "verdict");
+  const char *untested = ft_json_string(said, "untested");
   int code = again ? COMMAND_FAILED : COMMAND_DONE;
-  if (json_object_get(said, "verdict")) {
-    code = take(name, said, child.end);
-  } else if (said || again) {
+  if (verdict && *child.end)
+    json_object_update_new(verdict, json_pack("{sb ss}", "passed", 0, "why", child.end));
+  if (has_passed(verdict) || *ft_json_string(verdict, "why"))
+    code = take(name, ft_json_string(said, "path"), verdict);
+  else if (said || again)
     fprintf(stderr, "%s: matrix units were not tested: %s\n", name,
-            said         ? ft_json_string(said, "untested")
+            *untested    ? untested
             : *child.end ? child.end
-                         : "out of host memory");
-  }
+                         : "the test came to no result");
   json_decref(said);
   free(child.text);
   return code;
