@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "gpu/internal.h"
+#include "gpu/tuning.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -116,9 +117,41 @@ static void test_untrusted(void **state) {
   assert_false(ft_matrix_used(&caps));
 }
 
+static void count_warning(void *user, filtra_log_level level, const char *text) {
+  if (level == FILTRA_LOG_WARNING && strstr(text, "matrix units for 1 keys")) ++*(int *)user;
+}
+
+/* What was measured and is not followed is said. */
+static void test_warning(void **state) {
+  (void)state;
+  int warnings = 0;
+  filtra_device dev = {.caps = *ft_caps_of(test_device())};
+  ft_tuning *t = ft_tuning_new();
+  for (size_t i = 0; i < 2; i++) { /* of others, and of matrix units */
+    ft_tuning_entry *e =
+        ft_tuning_add(t, i ? "gemm.matrix b" : "gemm.matrix a", FT_TUNE_GEMM_MATRIX);
+    e->chosen = true;
+    e->choice = ft_configuration_at(FT_TUNE_GEMM_MATRIX, i);
+  }
+  filtra_log_set(count_warning, &warnings);
+  dev.caps.matrix_use = FT_MATRIX_OFF;
+  ft_tuning_warn(&dev, t, "x");
+  assert_int_equal(warnings, 0);
+  dev.caps.matrix_use = FT_MATRIX_TUNED;
+  ft_tuning_warn(&dev, t, "x");
+  assert_int_equal(warnings, 1);
+  dev.caps.matrix = true;
+  dev.caps.matrix_f16 = good.f16;
+  ft_tuning_warn(&dev, t, "x");
+  assert_int_equal(warnings, 1);
+  filtra_log_set(NULL, NULL);
+  ft_tuning_release(&t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip),
                                      cmocka_unit_test(test_refused), cmocka_unit_test(test_cached),
-                                     cmocka_unit_test(test_untrusted)};
+                                     cmocka_unit_test(test_untrusted),
+                                     cmocka_unit_test(test_warning)};
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
