@@ -36,7 +36,9 @@ says() {
   grep -qF "are off: the self-test $1" "$scratch/err" || fail "should be said: $1"
 }
 says_nothing() { [ ! -s "$scratch/err" ] || fail "$1"; }
-shows() { grep "^     matrices  " "$scratch/out" | grep -qF "$1" || fail "devices should show: $1"; }
+shows() {
+  grep "^     matrices  " "$scratch/out" | grep -qF "$1" || fail "devices should show: $1"
+}
 
 filtra devices
 if [ $? = 77 ]; then

@@ -179,7 +179,6 @@ static size_t count_kernels(const filtra_device *dev, const char *kernel) {
 static filtra_status test_row(filtra_device *dev, filtra_dtype type, uint32_t index,
                               char why[FT_MATRIX_REASON]) {
   const ft_configuration row = ft_configuration_at(FT_TUNE_GEMM_MATRIX, index);
-  if (!ft_gemm_matrix_taken(&row) || !ft_gemm_matrix_usable(dev, type, &row)) return FILTRA_OK;
   const ft_gemm_plan plan = ft_gemm_matrix_plan(dev, type, &row);
   const char *kernel = ft_kernel_typed(dev, plan.kernel, type);
   const size_t before = count_kernels(dev, kernel);
@@ -199,11 +198,24 @@ static filtra_status test_row(filtra_device *dev, filtra_dtype type, uint32_t in
   return status;
 }
 
-filtra_status matrix_test(filtra_device *dev, char why[FT_MATRIX_REASON]) {
-  static const filtra_dtype TYPES[] = {FILTRA_F16, FILTRA_BF16};
-  *why = '\0';
-  for (size_t t = 0; t < FT_COUNT(TYPES); t++)
-    for (uint32_t i = 0; i < ft_configurations(FT_TUNE_GEMM_MATRIX)->row_count && !*why; i++)
-      if (ft_gemm_matrix_there(dev, TYPES[t])) FT_TRY(test_row(dev, TYPES[t], i, why));
+/* In all rows that the device can do with, of which there has to be one. */
+static filtra_status test_type(filtra_device *dev, filtra_dtype type, char why[FT_MATRIX_REASON]) {
+  bool tested = false;
+  if (!ft_gemm_matrix_there(dev, type)) return FILTRA_OK;
+  for (uint32_t i = 0; i < ft_configurations(FT_TUNE_GEMM_MATRIX)->row_count && !*why; i++) {
+    const ft_configuration row = ft_configuration_at(FT_TUNE_GEMM_MATRIX, i);
+    if (!ft_gemm_matrix_taken(&row) || !ft_gemm_matrix_usable(dev, type, &row)) continue;
+    FT_TRY(test_row(dev, type, i, why));
+    tested = true;
+  }
+  if (!tested)
+    snprintf(why, FT_MATRIX_REASON, "found no tile for %s that the device can do with",
+             filtra_dtype_name(type));
   return FILTRA_OK;
+}
+
+filtra_status matrix_test(filtra_device *dev, char why[FT_MATRIX_REASON]) {
+  *why = '\0';
+  FT_TRY(test_type(dev, FILTRA_F16, why));
+  return *why ? FILTRA_OK : test_type(dev, FILTRA_BF16, why);
 }
