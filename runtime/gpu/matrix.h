@@ -1,6 +1,6 @@
 /* Whether matrix units are to be trusted: what their self-test came to on a device and driver
- * (apps/filtra/devices/matrices.c). It is kept in the cache folder beside the tuning, and says which
- * shapes the units have, so that nobody else has to ask the driver. */
+ * (apps/filtra/devices/matrices.c). It is kept in the cache folder beside the tuning, and says
+ * which shapes the units have, so that nobody else has to ask the driver. */
 #ifndef FT_GPU_MATRIX_H
 #define FT_GPU_MATRIX_H
 
