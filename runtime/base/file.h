@@ -28,7 +28,8 @@ filtra_status ft_atomic_commit(ft_atomic_file *file);
 void ft_atomic_abort(ft_atomic_file *file);
 /** The whole of `data` in one atomic write. */
 filtra_status ft_file_write(const char *path, const void *data, size_t size);
-/** The same, making the folder first where there is none, for this user alone. */
+/** The same, making the folder first where there is none, for this user alone, who alone may write
+ * the file. */
 filtra_status ft_file_write_below(const char *path, const void *data, size_t size);
 /** Makes a file that must not exist yet; not flushed to disk by itself, for one of many files in a
  * folder that ft_folder_commit completes. */

@@ -372,7 +372,15 @@ filtra_status ft_file_write_below(const char *path, const void *data, size_t siz
   if (slash) *slash = '\0';
   filtra_status status = slash && *folder ? make_directories(folder, 0700) : FILTRA_OK;
   free(folder);
-  return status ? status : ft_file_write(path, data, size);
+  ft_atomic_file file = {0};
+  struct stat info;
+  if (!status) status = ft_atomic_open(path, &file);
+  if (status) return status;
+  /* So that it is still trusted (ft_is_private) where the umask lets a group write. */
+  const int fd = fileno(file.stream);
+  if (!fstat(fd, &info)) fchmod(fd, info.st_mode & ~(mode_t)(S_IWGRP | S_IWOTH));
+  fwrite(data, 1, size, file.stream);
+  return ft_atomic_commit(&file);
 }
 
 static int compare_names(const void *a, const void *b) {

@@ -70,6 +70,11 @@ json_t *ft_json_join(json_t *object, json_t *more) {
   return NULL;
 }
 
+const char *ft_json_string(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
 /* ---- unknown keys ---- */
 
 size_t ft_name_distance(const char *a, const char *b) {

@@ -68,6 +68,9 @@ char *ft_json_line(json_t *object, size_t flags);
  * memory runs out. */
 json_t *ft_json_join(json_t *object, json_t *more);
 
+/** The string of that key; "" where the object has none. */
+const char *ft_json_string(const json_t *object, const char *key);
+
 /** Fills the struct from an object: given keys checked, absent ones by default. A key that no field
  * has is an error that suggests the nearest. */
 filtra_status ft_json_read_struct(const json_t *object, const ft_json_field *fields, size_t count,

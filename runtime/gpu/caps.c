@@ -175,7 +175,7 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
   caps->maximal_reconvergence = facts->maximal.shaderMaximalReconvergence;
 }
 
-/* Which shapes there are is asked later, where a crash of the driver does no harm (matrix.c). */
+/* Which shapes there are is asked by the self-test, where a crash of the driver does no harm. */
 static void measure_matrices(const device_facts *facts, ft_caps *caps) {
   caps->matrix = facts->matrix.cooperativeMatrix && facts->f12.vulkanMemoryModel;
   caps->bfloat16 =
@@ -246,6 +246,7 @@ const ft_constants *ft_constants_of(const ft_caps *caps) {
                                    .column_sums = 4,
                                    .product_groups = 32,
                                    .product_chunk = 1024,
+                                   .matrix_tile = 16 * 16,
                                    .chain_teams = 8,
                                    .chain_steps = 256,
                                    .slowest_flops = 2e10,
@@ -257,6 +258,7 @@ const ft_constants *ft_constants_of(const ft_caps *caps) {
                                    .column_sums = 1,
                                    .product_groups = 192,
                                    .product_chunk = 256,
+                                   .matrix_tile = 64 * 32,
                                    .chain_teams = 2048,
                                    .chain_steps = 32,
                                    .slowest_flops = 2e10,

@@ -134,7 +134,7 @@ static filtra_status create_device(filtra_device *dev) {
     maximal.pNext = f13.pNext;
     f13.pNext = &maximal;
   }
-  const bool matrices = dev->caps.matrix && dev->caps.matrix_use != FT_MATRIX_OFF;
+  const bool matrices = ft_matrix_used(&dev->caps);
   if (matrices) {
     extensions[extension_count++] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
     f12.vulkanMemoryModel = VK_TRUE; /* their modules use it */
@@ -188,21 +188,17 @@ static filtra_status open_tuning(filtra_device *dev, const char *option, const c
   const char *file = option ? option : getenv("FILTRA_TUNING");
   if (folder && !(dev->tuning_path = ft_tuning_path(dev, folder))) return FILTRA_ERROR_HOST_MEMORY;
   bool foreign;
-  if (file) return *file ? ft_tuning_load(dev, file, &foreign, &dev->tuning) : FILTRA_OK;
-  ft_tuning_open_cached(dev);
+  if (file && *file) FT_TRY(ft_tuning_load(dev, file, &foreign, &dev->tuning));
+  if (!file) ft_tuning_open_cached(dev);
+  ft_tuning_warn(dev, dev->tuning, "the device's tuning");
   return FILTRA_OK;
 }
 
-/* What lies in the cache folder: pipelines and tuning. */
-static filtra_status open_cache(filtra_device *dev, const filtra_device_options *options) {
-  const char *folder = options->cache_dir ? options->cache_dir : getenv("FILTRA_CACHE_DIR");
-  char *usual = folder ? NULL : ft_cache_directory();
-  if (!folder) folder = usual;
-  if (folder && !*folder) folder = NULL;
-  filtra_status status = ft_pipeline_store_create(dev, dev->caps.pipeline_cache ? folder : NULL);
-  if (!status) status = open_tuning(dev, options->tuning, dev->compiler ? NULL : folder);
-  free(usual);
-  return status;
+/* Pipelines and tuning. */
+static filtra_status open_cache(filtra_device *dev, const filtra_device_options *options,
+                                const char *folder) {
+  FT_TRY(ft_pipeline_store_create(dev, dev->caps.pipeline_cache ? folder : NULL));
+  return open_tuning(dev, options->tuning, dev->compiler ? NULL : folder);
 }
 
 /* A validation layer from before matrix units takes their modules for invalid. */
@@ -217,9 +213,16 @@ static filtra_status check_matrices(filtra_device *dev) {
   return FILTRA_OK;
 }
 
-/* Which shapes matrix units have is asked here only if somebody insists on using them. */
-static filtra_status open_matrices(filtra_device *dev) {
+/* Their shapes are those that passed the self-test. The driver is asked only if somebody insists on
+ * using them. */
+static filtra_status open_matrices(filtra_device *dev, const char *folder) {
   ft_caps *caps = &dev->caps;
+  if (caps->matrix_use == FT_MATRIX_TUNED && caps->matrix && folder) {
+    FT_TRY(ft_matrix_open_cached(dev, folder));
+    if (!dev->matrix_verdict.passed) return FILTRA_OK;
+    caps->matrix_f16 = dev->matrix_verdict.f16;
+    if (caps->bfloat16) caps->matrix_bf16 = dev->matrix_verdict.bf16;
+  }
   if (caps->matrix_use != FT_MATRIX_FORCE || caps->matrix_f16.m) return FILTRA_OK;
   FT_TRY(ft_matrix_ask(dev->instance, dev->physical, caps));
   if (caps->matrix_f16.m || caps->matrix_bf16.m) return FILTRA_OK;
@@ -256,6 +259,25 @@ filtra_status ft_device_caps(const filtra_device_options *options, ft_caps *caps
   return status;
 }
 
+/* The cache folder; NULL: there is none. *owned is to be freed. */
+static const char *cache_folder(const filtra_device_options *options, char **owned) {
+  const char *folder = options->cache_dir ? options->cache_dir : getenv("FILTRA_CACHE_DIR");
+  *owned = folder ? NULL : ft_cache_directory();
+  if (!folder) folder = *owned;
+  return folder && *folder ? folder : NULL;
+}
+
+static filtra_status open_objects(filtra_device *dev, const filtra_device_options *options) {
+  char *owned;
+  const char *folder = cache_folder(options, &owned);
+  filtra_status status = open_matrices(dev, dev->compiler ? NULL : folder);
+  if (!status) status = create_device(dev);
+  if (!status) status = create_objects(dev);
+  if (!status) status = open_cache(dev, options, folder);
+  free(owned);
+  return status;
+}
+
 static filtra_status open_device(filtra_device *dev, const filtra_device_options *options) {
   const char *variable = getenv("FILTRA_VALIDATION");
   bool validation = options->validation || (variable && !strcmp(variable, "1"));
@@ -272,10 +294,7 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "%s, %s: the driver has no VK_KHR_pipeline_executable_properties",
                    dev->caps.info.name, dev->caps.info.driver);
-  FT_TRY(create_device(dev));
-  FT_TRY(create_objects(dev));
-  FT_TRY(open_matrices(dev));
-  FT_TRY(open_cache(dev, options));
+  FT_TRY(open_objects(dev, options));
   ft_log(FILTRA_LOG_INFO, "device %u: %s, %s", dev->caps.info.index, dev->caps.info.name,
          dev->caps.info.driver);
   return FILTRA_OK;
@@ -326,6 +345,7 @@ void filtra_device_close(filtra_device **device) {
   ft_instance_destroy(&dev->instance);
   ft_tuning_release(&dev->tuning);
   free(dev->tuning_path);
+  free(dev->matrix_path);
   ft_condition_free(&dev->turns.next);
   ft_mutex_free(&dev->turns.mutex);
   free(dev);

@@ -20,7 +20,7 @@ typedef enum ft_gemm_variant { FT_GEMM_NAIVE, FT_GEMM_TILED, FT_GEMM_S64 } ft_ge
 typedef enum ft_attention_variant { FT_ATTENTION_TILED, FT_ATTENTION_LANES } ft_attention_variant;
 
 /** When products take matrix units: never, where they passed the self-test on this device and
- * driver and were measured to be faster, or wherever they can. */
+ * driver (gpu/matrix.h) and were measured to be faster, or wherever they can. */
 typedef enum ft_matrix_use { FT_MATRIX_OFF, FT_MATRIX_TUNED, FT_MATRIX_FORCE } ft_matrix_use;
 /** Rows and columns of C and the inner dimension of one operation of a matrix unit; 0: none. */
 typedef struct ft_matrix_shape {
@@ -72,6 +72,7 @@ typedef struct ft_constants {
   uint32_t column_sums;    /* columns that an invocation adds up at a time */
   uint32_t product_groups; /* workgroups that a matrix product needs to keep the device busy, */
   uint32_t product_chunk;  /* and the least part of its inner dimension that pays */
+  uint32_t matrix_tile;    /* sums of a subgroup's tile that compilers take in seconds */
   uint32_t chain_teams;    /* teams that a walk along the tokens needs to keep the device busy, */
   uint32_t chain_steps;    /* and the fewest steps of one that pay */
   /* Of the slowest device of the class that we care for, with kernels that we made for others. */

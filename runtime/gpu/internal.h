@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "gpu/gpu.h"
 #include "gpu/kernels.h"
+#include "gpu/matrix.h"
 #include "gpu/plan.h"
 #include "gpu/vulkan_newer.h"
 
@@ -34,6 +35,8 @@ struct filtra_device {
     uint64_t came, served;
   } turns;
   char *tuning_path; /* of this device's file in the cache folder; NULL: there is none */
+  ft_matrix_verdict matrix_verdict;
+  char *matrix_path; /* of the verdict in the cache folder; NULL: there is none */
 };
 
 /* ---- submit.c ---- */
@@ -83,10 +86,26 @@ filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t 
 /** That one submission should take at most, if nobody says otherwise; 0: no limit. */
 double ft_submission_seconds(bool cpu);
 
-/* ---- matrix.c ---- */
+/* ---- identity.c: documents in JSON of one device, driver and library version ---- */
+
+/** Where this device's document of a kind lies below `folder`; caller frees; NULL on failure
+ * (message set). */
+char *ft_document_path(const filtra_device *dev, const char *folder, const char *kind);
+/** One that says no more than whose it is; NULL when out of memory. */
+json_t *ft_document_new(const filtra_device *dev, const char *format);
+/** Fails with INPUT where `root` is not of that format, or (*foreign) is another device's, driver's
+ * or library version's; `what` is what it should be, `context` goes before errors. */
+filtra_status ft_document_check(const filtra_device *dev, const json_t *root, const char *format,
+                                const char *what, const char *context, bool *foreign);
+
+/* ---- matrix.c, matrix_file.c ---- */
 
 /** Asks the driver for the shapes of its matrix units, which is known to crash some. */
 filtra_status ft_matrix_ask(ft_instance *instance, VkPhysicalDevice physical, ft_caps *caps);
+/** Whether kernels may take them, so that the device has to have them switched on. */
+bool ft_matrix_used(const ft_caps *caps);
+/** Takes over what `folder` says of them; what is wrong with it is only logged. */
+filtra_status ft_matrix_open_cached(filtra_device *dev, const char *folder);
 
 /* ---- pipeline.c, pipeline_cache.c ---- */
 

@@ -1,9 +1,12 @@
 /* Matrix units (VK_KHR_cooperative_matrix): which shapes a device has. */
-#include "gpu/internal.h"
+#include "gpu/matrix.h"
 
 #include "base/memory.h"
+#include "gpu/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Kernels pin the subgroup's size to the least one: on Intel's devices matrix units know no other,
  * on all others any will do. */
@@ -17,11 +20,36 @@ ft_matrix_shape ft_matrix_shape_of(const ft_caps *caps, filtra_dtype type) {
   return type == FILTRA_F16 ? caps->matrix_f16 : type == FILTRA_BF16 ? caps->matrix_bf16 : none;
 }
 
+bool ft_matrix_used(const ft_caps *caps) {
+  return caps->matrix && (ft_matrix_shape_of(caps, FILTRA_F16).m != 0 ||
+                          ft_matrix_shape_of(caps, FILTRA_BF16).m != 0);
+}
+
+/* Whether kernels can cut tiles into it. */
+static bool fits(ft_matrix_shape s) {
+  enum { MOST = 16, UNIT = 8 };
+  return s.m && s.n && s.k && s.m <= MOST && s.n <= MOST && s.k <= MOST && s.m % UNIT == 0 &&
+         s.n % UNIT == 0 && s.k % UNIT == 0;
+}
+
+const char *ft_matrix_shape_text(ft_matrix_shape s, char text[FT_MATRIX_TEXT]) {
+  snprintf(text, FT_MATRIX_TEXT, s.m ? "%ux%ux%u" : "none", s.m, s.n, s.k);
+  return text;
+}
+
+bool ft_matrix_shape_read(const char *text, ft_matrix_shape *shape) {
+  char again[FT_MATRIX_TEXT];
+  ft_matrix_shape s = {0};
+  if (sscanf(text, "%2ux%2ux%2u", &s.m, &s.n, &s.k) != 3 || !fits(s)) return false;
+  if (strcmp(ft_matrix_shape_text(s, again), text)) return false;
+  *shape = s;
+  return true;
+}
+
 /* Of those that kernels can cut tiles into the deepest, and of these the smallest: larger ones are
  * made of it. */
 static ft_matrix_shape choose(const VkCooperativeMatrixPropertiesKHR *list, uint32_t count,
                               VkComponentTypeKHR type) {
-  enum { MOST = 16, UNIT = 8 };
   ft_matrix_shape best = {0};
   for (uint32_t i = 0; i < count; i++) {
     const VkCooperativeMatrixPropertiesKHR *p = &list[i];
@@ -29,11 +57,8 @@ static ft_matrix_shape choose(const VkCooperativeMatrixPropertiesKHR *list, uint
         p->ResultType != VK_COMPONENT_TYPE_FLOAT32_KHR || p->scope != VK_SCOPE_SUBGROUP_KHR ||
         p->saturatingAccumulation)
       continue;
-    if (p->MSize > MOST || p->NSize > MOST || p->KSize > MOST || p->MSize % UNIT ||
-        p->NSize % UNIT || p->KSize % UNIT)
-      continue;
-    if (p->KSize > best.k || (p->KSize == best.k && p->MSize * p->NSize < best.m * best.n))
-      best = (ft_matrix_shape){p->MSize, p->NSize, p->KSize};
+    const ft_matrix_shape s = {p->MSize, p->NSize, p->KSize};
+    if (fits(s) && (s.k > best.k || (s.k == best.k && s.m * s.n < best.m * best.n))) best = s;
   }
   return best;
 }

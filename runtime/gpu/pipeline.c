@@ -163,11 +163,10 @@ static filtra_status check_key(const filtra_device *dev, const ft_kernel_key *ke
                    "kernel %s: a workgroup of %u is outside of 1 to %u, what %s can do",
                    key->kernel, key->workgroup, most, dev->caps.info.name);
   }
-  if (declares(*source, CAPABILITY_MATRICES) &&
-      (!dev->caps.matrix || dev->caps.matrix_use == FT_MATRIX_OFF)) {
+  if (declares(*source, CAPABILITY_MATRICES) && !ft_matrix_used(&dev->caps)) {
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "kernel %s: needs matrix units (VK_KHR_cooperative_matrix), which %s does not "
-                   "have or a capability masks",
+                   "have, a capability masks, or no self-test has passed",
                    key->kernel, dev->caps.info.name);
   }
   if (key->spec_count > FT_MAX_SPEC) {

@@ -93,7 +93,7 @@ const ft_cap_key ft_cap_keys[KEYS] = {
     [MATRIX] = NAMES("matrix", "when 16-bit products take matrix units", [FT_MATRIX_OFF] = "off",
                      [FT_MATRIX_TUNED] = "tuned", [FT_MATRIX_FORCE] = "force"),
     [MATRIX_SHAPE] =
-        NAMES("matrix_shape", "plan as for matrix units of this shape, M x N x K", "8x8x8",
+        NAMES("matrix_shape", "with matrix=force, plan for this shape, M x N x K", "8x8x8",
               "8x8x16", "8x16x16", "16x8x8", "16x8x16", "16x16x8", "16x16x16"),
 };
 const size_t ft_cap_key_count = KEYS;
@@ -311,11 +311,17 @@ static void apply(ft_caps *caps, const setting *s) {
 }
 
 static filtra_status choose_matrices(ft_caps *caps, const setting *use, const setting *shape) {
-  caps->matrix_use = use->set ? (ft_matrix_use)use->value : FT_MATRIX_TUNED;
+  /* CPU drivers only imitate matrix units. */
+  caps->matrix_use = use->set        ? (ft_matrix_use)use->value
+                     : caps->for_cpu ? FT_MATRIX_OFF
+                                     : FT_MATRIX_TUNED;
+  if (shape->set && caps->matrix_use != FT_MATRIX_FORCE)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "capability matrix_shape goes with matrix=force: else the shapes are those that "
+                   "passed the self-test");
   if (shape->set) {
-    ft_matrix_shape s = {0};
-    sscanf(ft_cap_keys[MATRIX_SHAPE].names[shape->value], "%ux%ux%u", &s.m, &s.n, &s.k);
-    caps->matrix_f16 = caps->matrix_bf16 = s;
+    ft_matrix_shape_read(ft_cap_keys[MATRIX_SHAPE].names[shape->value], &caps->matrix_f16);
+    caps->matrix_bf16 = caps->matrix_f16;
   }
   if (caps->matrix_use == FT_MATRIX_FORCE && !caps->matrix && !shape->set)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,

@@ -120,6 +120,19 @@ size_t ft_tuning_chosen(const ft_tuning *tuning) {
   return count;
 }
 
+void ft_tuning_warn(const filtra_device *dev, const ft_tuning *tuning, const char *whose) {
+  const ft_configuration none = ft_configuration_at(FT_TUNE_GEMM_MATRIX, 0);
+  size_t count = 0, at = 0;
+  if (ft_matrix_used(&dev->caps) || dev->caps.matrix_use != FT_MATRIX_TUNED) return;
+  for (const ft_tuning_entry *e; (e = next_choice(tuning, &at)) != NULL;)
+    count += e->family == FT_TUNE_GEMM_MATRIX && !ft_configuration_same(&e->choice, &none);
+  if (count)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s has matrix units for %zu keys, but they are off (filtra devices says why): other "
+           "kernels take their place, and the last bits of results are others",
+           whose, count);
+}
+
 bool ft_tuning_equal(const ft_tuning *a, const ft_tuning *b) {
   size_t at_a = 0, at_b = 0;
   for (;;) {
@@ -151,15 +164,16 @@ ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_ques
   ft_tuning *t = dev->tuning;
   if (!t) return q->standard;
   if (t->collect) collect_question(t, q);
-  const ft_tuning_entry *entry = t->forced ? NULL : ft_tuning_find(t, q->key);
-  const ft_tuning_family family = t->forced ? t->forced_family : entry ? entry->family : q->family;
+  const bool forced = t->forced && t->forced_family == q->family;
+  const ft_tuning *known = t->forced ? t->known : t;
+  const ft_tuning_entry *entry = known && !forced ? ft_tuning_find(known, q->key) : NULL;
   const ft_configuration *c = NULL;
-  if (t->forced)
+  if (forced)
     c = &t->forced_configuration;
-  else if (entry && entry->chosen)
+  else if (entry && entry->chosen && entry->family == q->family)
     c = &entry->choice;
   /* Problems of one key differ by up to a factor of two: what fits one may not fit another. */
-  return c && family == q->family && q->op->usable(dev, q, c) ? *c : q->standard;
+  return c && q->op->usable(dev, q, c) ? *c : q->standard;
 }
 
 bool ft_tuning_reference(const filtra_device *dev) {

@@ -118,9 +118,10 @@ typedef struct ft_tuning {
   ft_tuning_question *questions;
   size_t question_count, question_capacity;
   bool reference; /* see ft_tuning_reference */
-  bool forced;    /* every question of this family gets this answer, if it fits; others none */
+  bool forced;    /* questions of this family get this answer, if it fits; others are answered */
   ft_tuning_family forced_family;
   ft_configuration forced_configuration;
+  const struct ft_tuning *known; /* from here; NULL: from nowhere */
 } ft_tuning;
 
 /** Empty, with one holder; NULL when out of memory. */
@@ -141,6 +142,8 @@ filtra_status ft_tuning_refuse(ft_tuning_entry *entry, const ft_configuration *c
 const char *ft_tuning_refused(const ft_tuning_entry *entry, const ft_configuration *c);
 /** Keys with a choice. */
 size_t ft_tuning_chosen(const ft_tuning *tuning);
+/** Logs a warning where choices take matrix units, but the device may not; `whose` begins it. */
+void ft_tuning_warn(const filtra_device *dev, const ft_tuning *tuning, const char *whose);
 /** Whether questions get the same answers from both. */
 bool ft_tuning_equal(const ft_tuning *a, const ft_tuning *b);
 

@@ -13,76 +13,11 @@
 
 static const char FORMAT[] = "filtra-tuning-1";
 
-/* ---- whose it is ---- */
-
-/* One driver serves several GPUs, one GPU may have several drivers. */
-typedef struct identity {
-  const char *uuid;
-  char driver_uuid[2 * VK_UUID_SIZE + 1];
-  uint32_t driver_version;
-} identity;
-
-static identity identify(const filtra_device *dev) {
-  VkPhysicalDeviceVulkan11Properties v11 = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
-  VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                            .pNext = &v11};
-  vkGetPhysicalDeviceProperties2(dev->physical, &properties);
-  identity id = {.uuid = dev->caps.info.uuid,
-                 .driver_version = properties.properties.driverVersion};
-  for (uint32_t i = 0; i < VK_UUID_SIZE; i++)
-    snprintf(id.driver_uuid + 2 * i, 3, "%02x", v11.driverUUID[i]);
-  return id;
-}
-
 char *ft_tuning_path(const filtra_device *dev, const char *folder) {
-  identity id = identify(dev);
-  char *name = ft_format("tuning-%s-%s-%08x-%s.json", id.uuid, id.driver_uuid, id.driver_version,
-                         filtra_version());
-  char *path = name ? ft_path_join(folder, name) : NULL;
-  free(name);
-  return path;
+  return ft_document_path(dev, folder, "tuning");
 }
 
 /* ---- reading ---- */
-
-static const char *text_of(const json_t *object, const char *key) {
-  const char *text = json_string_value(json_object_get(object, key));
-  return text ? text : "";
-}
-
-static filtra_status check_owner(const filtra_device *dev, const json_t *root, const char *context,
-                                 bool *foreign) {
-  const json_t *device = json_object_get(root, "device");
-  const json_t *version = json_object_get(device, "driver_version");
-  identity id = identify(dev);
-  if (strcmp(text_of(root, "format"), FORMAT))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: is not a tuning file: \"format\" is not \"%s\"",
-                   context, FORMAT);
-  if (!json_is_object(device) || !json_is_integer(version))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"device\" is missing or damaged", context);
-  *foreign = true;
-  if (strcmp(text_of(device, "uuid"), id.uuid))
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: is of another device, %.100s (%.40s); this is %s (%s). Run filtra tune on "
-                   "it",
-                   context, text_of(device, "name"), text_of(device, "uuid"), dev->caps.info.name,
-                   id.uuid);
-  if (strcmp(text_of(device, "driver_uuid"), id.driver_uuid) ||
-      json_integer_value(version) != (json_int_t)id.driver_version)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: was measured with another driver, %.120s (version 0x%llx); this is %s "
-                   "(version 0x%x). Run filtra tune again",
-                   context, text_of(device, "driver"), (long long)json_integer_value(version),
-                   dev->caps.info.driver, id.driver_version);
-  if (strcmp(text_of(root, "filtra"), filtra_version()))
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: was measured with filtra %.20s, whose kernels may be others than those of "
-                   "%s. Run filtra tune again",
-                   context, text_of(root, "filtra"), filtra_version());
-  *foreign = false;
-  return FILTRA_OK;
-}
 
 static bool find_family(const char *key, ft_tuning_family *family) {
   size_t length = strcspn(key, " ");
@@ -120,7 +55,7 @@ static filtra_status read_refusals(const json_t *list, const char *context,
     ft_configuration c;
     FT_TRY(read_configuration(json_object_get(item, "configuration"), entry->family, context,
                               entry->key, &c));
-    FT_TRY(ft_tuning_refuse(entry, &c, text_of(item, "why")));
+    FT_TRY(ft_tuning_refuse(entry, &c, ft_json_string(item, "why")));
   }
   return FILTRA_OK;
 }
@@ -131,7 +66,7 @@ static double seconds_of(const json_t *item, const char *key) {
 }
 
 static filtra_status read_entry(const json_t *item, const char *context, ft_tuning *t) {
-  const char *key = text_of(item, "key");
+  const char *key = ft_json_string(item, "key");
   ft_tuning_family family;
   if (strlen(key) >= FT_TUNING_KEY || !find_family(key, &family))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%.40s\" is no key that this version has", context,
@@ -166,7 +101,8 @@ filtra_status ft_tuning_parse(const filtra_device *dev, const char *text, size_t
   *foreign = false;
   FT_TRY(ft_json_parse(text, size, context, &root));
   ft_tuning *t = ft_tuning_new();
-  filtra_status status = t ? check_owner(dev, root, context, foreign) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = t ? ft_document_check(dev, root, FORMAT, "tuning file", context, foreign)
+                           : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = read_entries(root, context, t);
   if (status) ft_tuning_release(&t);
   json_decref(root);
@@ -218,18 +154,12 @@ json_t *ft_tuning_entry_json(const ft_tuning_entry *e) {
 }
 
 static json_t *document(const filtra_device *dev, const ft_tuning *t, bool whole) {
-  const filtra_device_info *info = &dev->caps.info;
-  identity id = identify(dev);
   json_t *entries = json_array();
   for (size_t i = 0; t && i < t->count; i++)
     if (whole || t->entries[i].chosen)
       json_array_append_new(entries, whole ? ft_tuning_entry_json(&t->entries[i])
                                            : choice_json(&t->entries[i]));
-  json_t *device =
-      json_pack("{ss ss ss ss sI}", "name", info->name, "uuid", info->uuid, "driver", info->driver,
-                "driver_uuid", id.driver_uuid, "driver_version", (json_int_t)id.driver_version);
-  return json_pack("{ss ss so so}", "format", FORMAT, "filtra", filtra_version(), "device", device,
-                   "entries", entries);
+  return ft_json_join(ft_document_new(dev, FORMAT), json_pack("{so}", "entries", entries));
 }
 
 char *ft_tuning_choices(const filtra_device *dev, const ft_tuning *tuning) {

@@ -34,7 +34,8 @@ bool ft_gemm_matrix_usable(const filtra_device *dev, filtra_dtype type, const ft
   const ft_matrix_shape s = shape_of(dev, type);
   const uint32_t *v = c->value, lanes = ft_matrix_lanes(caps);
   if (!ft_gemm_matrix_taken(c)) return v[PARTS] == 1;
-  return s.m && v[ROWS] % s.m == 0 && v[COLUMNS] % s.n == 0 && v[STEP] % s.k == 0 &&
+  return s.m && v[ROWS] * v[COLUMNS] <= ft_constants_of(caps)->matrix_tile && v[ROWS] % s.m == 0 &&
+         v[COLUMNS] % s.n == 0 && v[STEP] % s.k == 0 &&
          v[SUBGROUPS] * lanes <= caps->info.max_workgroup_invocations &&
          ft_caps_runs(caps, lanes, v[SUBGROUPS] * lanes) &&
          shared_bytes(v, s) <= caps->info.shared_memory_bytes;

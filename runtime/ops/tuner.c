@@ -132,6 +132,7 @@ static filtra_status refuse_failed(filtra_status status, ft_tuner_candidate *c) 
 static filtra_status try_one(tuner *u, size_t index, bool odd, ft_trial *t) {
   ft_tuner_candidate *c = &u->result->candidates[index];
   ft_tuning forced = {.forced = true,
+                      .known = u->options->known,
                       .forced_family = u->question->family,
                       .forced_configuration = c->configuration};
   results got = {0};

@@ -24,10 +24,11 @@ void ft_trial_output(ft_trial *trial, filtra_tensor *x);
 
 /** How to tune; zero means the default given with each field. */
 typedef struct ft_tuner_options {
-  int rounds;          /* times that each candidate is timed; 0: 9 */
-  double tolerance;    /* of the largest value of the reference's output; 0: 2e-4 */
-  double margin;       /* by which the op's own choice must be beaten; 0: 0.03 */
-  const char *journal; /* file that names the candidate being tried; NULL: none */
+  int rounds;             /* times that each candidate is timed; 0: 9 */
+  double tolerance;       /* of the largest value of the reference's output; 0: 2e-4 */
+  double margin;          /* by which the op's own choice must be beaten; 0: 0.03 */
+  const char *journal;    /* file that names the candidate being tried; NULL: none */
+  const ft_tuning *known; /* answers the problem's questions of other families; NULL: none */
   /** Of tests: configurations beside those of the table. */
   const ft_configuration *extra;
   size_t extra_count;

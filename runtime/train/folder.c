@@ -340,6 +340,7 @@ filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device
   filtra_status status =
       ft_file_exists(path) ? ft_tuning_load(device, path, &foreign, tuning) : FILTRA_OK;
   free(path);
+  if (!status) ft_tuning_warn(device, *tuning, "the run's tuning");
   if (!foreign) return status;
   ft_log(FILTRA_LOG_WARNING, "the run goes on with the kernels' defaults: %s",
          filtra_error_message());

@@ -43,6 +43,7 @@ static filtra_status read_tuning(const filtra_trainer *t, const ft_safetensors *
 
 static void take_tuning(filtra_trainer *t, ft_tuning **tuning) {
   if (ft_tuning_equal(t->tuning, *tuning)) return;
+  ft_tuning_warn(t->model->device, *tuning, "the checkpoint's tuning");
   ft_trainer_forget_graphs(t);
   ft_tuning_release(&t->tuning);
   t->tuning = *tuning;

@@ -87,6 +87,16 @@ static void test_tunes_and_keeps(void **state) {
   assert_non_null(strstr(output, "gemm."));
 }
 
+/* The first key is enough: the command ends where nobody reads on. */
+static void test_precision(void **state) {
+  (void)state;
+  if (!ft_caps_of(test_device())->storage16) skip();
+  filtra(tune(
+      test_text("--quick --ops gemm --precision fp16 --config %s | head -n 4", config_file())));
+  assert_non_null(strstr(output, "gemm."));
+  assert_non_null(strstr(output, " f16 "));
+}
+
 static void test_export_and_import(void **state) {
   (void)state;
   char *file = ft_path_join(test_folder(), "sub/tuning.json");
@@ -128,7 +138,7 @@ static void test_wrong_usage(void **state) {
       {"--ops gemm,conv", "conv"},     {"--list --clear", "one of"},
       {"--tuning x", "--tuning"},      {"what", "what"},
       {"--config /dev/null/no", "no"}, {"--import /dev/null/no", "/dev/null/no"},
-      {"--preset no-such", "no-such"},
+      {"--preset no-such", "no-such"}, {"--precision fp8", "fp8"},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     assert_int_equal(filtra(tune(test_text("%s 2>&1", cases[i][0]))), 2);
@@ -157,9 +167,8 @@ static void test_damaged_cache(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tunes_and_keeps),
-      cmocka_unit_test(test_export_and_import),
-      cmocka_unit_test(test_wrong_usage),
+      cmocka_unit_test(test_tunes_and_keeps),   cmocka_unit_test(test_precision),
+      cmocka_unit_test(test_export_and_import), cmocka_unit_test(test_wrong_usage),
       cmocka_unit_test(test_damaged_cache),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

@@ -6,12 +6,16 @@
  *
  *   FAULT_KERNEL=NAME  sums, differences and products of floats in that kernel are others of these:
  *                   the device gives wrong numbers. Exit code 99 where it has none
+ *   FAULT_CRASH=NAME, FAULT_HANG=NAME  so it does when that kernel is compiled
+ *   FAULT_BIT=N     the N-th result that is fetched has one wrong bit, in its last element
  *   FAULT_USED=FILE gets the names of the kernels that are asked for
  *
  * Counted are calls from the command itself and from the libraries that read files for it, not from
  * drivers, which are not ours to test. Vulkan's calls fail by the hook in gpu/submit.c. */
 #include "gpu/internal.h"
 #include "gpu/kernels.h"
+
+#include <filtra/graph.h>
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -343,14 +347,38 @@ filtra_status __real_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *k
 filtra_status __wrap_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
                                       ft_pipeline **out);
 
+static bool asked(const char *variable, const ft_kernel_key *keys, size_t count) {
+  const char *name = getenv(variable);
+  for (size_t i = 0; i < count && name; i++)
+    if (keys[i].kernel && !strcmp(keys[i].kernel, name)) return true;
+  return false;
+}
+
 filtra_status __wrap_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
                                       ft_pipeline **out) {
+  if (asked("FAULT_CRASH", keys, count)) abort();
+  while (asked("FAULT_HANG", keys, count))
+    pause();
   const char *path = getenv("FAULT_USED");
   FILE *stream = path ? fopen(path, "a") : NULL;
   for (size_t i = 0; stream && i < count; i++)
     if (keys[i].kernel) fprintf(stream, "%s\n", keys[i].kernel);
   if (stream) fclose(stream);
   return __real_ft_pipelines_get(dev, keys, count, out);
+}
+
+/* ---- results ---- */
+
+filtra_status __real_filtra_graph_get(filtra_graph *g, filtra_tensor *t, void *data);
+filtra_status __wrap_filtra_graph_get(filtra_graph *g, filtra_tensor *t, void *data);
+
+filtra_status __wrap_filtra_graph_get(filtra_graph *g, filtra_tensor *t, void *data) {
+  static long fetched;
+  filtra_status status = __real_filtra_graph_get(g, t, data);
+  const char *bit = getenv("FAULT_BIT");
+  if (bit && ++fetched == strtol(bit, NULL, 10))
+    ((uint32_t *)data)[filtra_tensor_elements(t) - 1] ^= 1;
+  return status;
 }
 
 /* ---- beginning and end ---- */

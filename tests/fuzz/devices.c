@@ -1,7 +1,9 @@
 /* What a device reads, of a device that is none. */
+#include "base/json.h"
 #include "base/memory.h"
 #include "fuzz.h"
 #include "gpu/internal.h"
+#include "gpu/matrix.h"
 #include "gpu/plan.h"
 #include "gpu/tuning.h"
 
@@ -73,6 +75,21 @@ static void read_tuning(const uint8_t *data, size_t size) {
   ft_tuning_release(&tuning);
 }
 
+static void read_matrices(const uint8_t *data, size_t size) {
+  ft_matrix_verdict verdict, again;
+  filtra_status status = ft_matrix_parse(device(), (const char *)data, size, "x.json", &verdict);
+  fuzz_failed(status);
+  fuzz_check(status ? !verdict.tested : verdict.tested, "a verdict, or none");
+  if (status) return;
+  fuzz_check(!verdict.passed || verdict.f16.m || verdict.bf16.m, "a shape that passed");
+  char *text = ft_json_text(ft_matrix_document(device(), &verdict), 0);
+  fuzz_check(text && !ft_matrix_parse(device(), text, strlen(text), "x", &again) &&
+                 !memcmp(&again.f16, &verdict.f16, sizeof again.f16) &&
+                 again.passed == verdict.passed && !strcmp(again.why, verdict.why),
+             "reading again");
+  free(text);
+}
+
 static void read_caps(const uint8_t *data, size_t size) {
   ft_caps caps = device()->caps;
   char *text = fuzz_text(data, size);
@@ -108,7 +125,10 @@ static void read_module(const uint8_t *data, size_t size) {
   free(words);
 }
 
-const fuzz_reader fuzz_devices[] = {
-    {"tuning", read_tuning},   {"caps", read_caps},
-    {"profile", read_profile}, {"pipeline-cache", read_pipeline_cache},
-    {"module", read_module},   {0}};
+const fuzz_reader fuzz_devices[] = {{"tuning", read_tuning},
+                                    {"matrices", read_matrices},
+                                    {"caps", read_caps},
+                                    {"profile", read_profile},
+                                    {"pipeline-cache", read_pipeline_cache},
+                                    {"module", read_module},
+                                    {0}};

@@ -76,6 +76,16 @@ static void test_answers(void **state) {
   assert_int_equal(ft_tuning_choose(dev, &q).value[0], 7);
   snprintf(q.key, sizeof q.key, "attention.lanes b");
   assert_int_equal(ft_tuning_choose(dev, &q).value[0], 7);
+  /* While one family is forced, others are answered by what is known. */
+  ft_tuning forced = {.forced = true, .forced_family = FT_TUNE_CHAIN, .known = t};
+  t->entries[0].chosen = true;
+  t->entries[0].choice.value[0] = 4;
+  snprintf(q.key, sizeof q.key, "attention.lanes a");
+  ft_tuning_use(dev, &forced);
+  assert_int_equal(ft_tuning_choose(dev, &q).value[0], 4);
+  forced.known = NULL;
+  assert_int_equal(ft_tuning_choose(dev, &q).value[0], 7);
+  ft_tuning_use(dev, t);
   t->collect = true;
   ft_tuning_choose(dev, &q);
   ft_tuning_choose(dev, &q);

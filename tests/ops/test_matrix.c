@@ -1,6 +1,9 @@
 /* Products on matrix units, in every configuration: the same numbers as the plainest kernel's, for
  * all transpositions, alignments, edges and epilogues, and the same NaN and infinities. They run
  * where the driver has matrix units (lavapipe 26) and in the adversary, which needs none. */
+#include "base/file.h"
+#include "base/json.h"
+#include "gpu/matrix.h"
 #include "gpu/plan.h"
 #include "gpu/tuning.h"
 #include "graph/internal.h"
@@ -194,14 +197,6 @@ static void compare(filtra_device *device, const ft_configuration *c, filtra_dty
   free(residual);
 }
 
-/* lavapipe's compiler takes minutes for a subgroup's larger tiles, 64 of its matrices: what
- * a driver is given is the smallest tile, in all that it can be asked. The adversary has all. */
-static bool too_slow(filtra_device *device, const ft_configuration *c) {
-  enum { ROWS, COLUMNS };
-  return !test_interprets() && ft_caps_of(device)->for_cpu &&
-         c->value[ROWS] * c->value[COLUMNS] > 16 * 16;
-}
-
 /* All products of a type, the transpositions in turns; then large and special numbers. */
 static void compare_all(filtra_device *device, const ft_configuration *c, filtra_dtype type,
                         int turn) {
@@ -229,7 +224,7 @@ static void compare_rows(const char *caps) {
       compare_all(device, NULL, types[i], 0); /* as the op chooses */
     for (uint32_t row = 1; row < ft_configurations(FT_TUNE_GEMM_MATRIX)->row_count; row++) {
       const ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_MATRIX, row);
-      if (!ft_gemm_matrix_usable(device, types[i], &c) || too_slow(device, &c)) continue;
+      if (!ft_gemm_matrix_usable(device, types[i], &c)) continue;
       compare_all(device, &c, types[i], (int)row);
       done++;
     }
@@ -238,17 +233,74 @@ static void compare_rows(const char *caps) {
   test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
-  if (test_interprets()) skip(); /* the other shapes are tested there */
-  ft_caps caps; /* as they are without a validation layer, which may know no matrix units */
+/* Whether the driver has matrix units; says why not. Asked without a validation layer, which may
+ * know none. */
+static bool has_own(void) {
+  ft_caps caps;
   const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
                                          .caps = "matrix=force"};
-  if (ft_device_caps(&options, &caps)) {
-    print_message("not tested: %s\n", filtra_error_message());
-    skip();
-  }
+  if (test_interprets()) return false; /* it has none of its own */
+  if (!ft_device_caps(&options, &caps)) return true;
+  print_message("not tested: %s\n", filtra_error_message());
+  return false;
+}
+
+static void test_own_shape(void **state) {
+  (void)state;
+  if (!has_own()) skip();
   compare_rows("matrix=force");
+}
+
+static filtra_device *open_own(const char *caps, const char *cache) {
+  filtra_device *device = NULL;
+  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
+                                         .caps = caps,
+                                         .cache_dir = cache,
+                                         .tuning = ""};
+  assert_ok(filtra_device_open(&options, &device));
+  return device;
+}
+
+/* A product for which the tuning has a row of matrix units; `kernel`: what does it. */
+static void multiply(const char *cache, const char *kernel, float c[64 * 64]) {
+  enum { SMALLEST = 8 };
+  const ft_configuration row = ft_configuration_at(FT_TUNE_GEMM_MATRIX, SMALLEST);
+  filtra_device *device = open_own("matrix=tuned", cache);
+  float *a = draw(1, 64 * 64, 1, false), *b = draw(2, 64 * 64, 1, false);
+  use(device, &row, false);
+  run(device, FILTRA_F16, &products[0], kernel, &(numbers){.a = a, .b = b, .c = c});
+  free(a);
+  free(b);
+  filtra_device_close(&device);
+}
+
+static void keep_verdict(const char *cache, const ft_matrix_verdict *v) {
+  filtra_device *device = open_own("matrix=tuned", cache);
+  char *text = ft_json_line(ft_matrix_document(device, v), 0);
+  assert_ok(ft_file_write_below(ft_matrix_path_of(device), text, strlen(text)));
+  free(text);
+  filtra_device_close(&device);
+}
+
+/* What was measured counts only where the self-test passed; else all is as without matrix units. */
+static void test_trust(void **state) {
+  (void)state;
+  static float untested[64 * 64], failed[64 * 64], passed[64 * 64];
+  if (!has_own() || getenv("FILTRA_CAPS")) skip();
+  const char *cache = test_folder();
+  filtra_device *device = open_own("matrix=force", "");
+  const ft_caps *caps = ft_caps_of(device);
+  const char *plain = caps->gemm == FT_GEMM_S64 ? "gemm/s64" : "gemm/tiled";
+  const ft_matrix_verdict good = {.passed = true, .f16 = caps->matrix_f16};
+  const ft_matrix_verdict bad = {.why = "crashed"};
+  filtra_device_close(&device);
+  multiply(cache, plain, untested);
+  keep_verdict(cache, &bad);
+  multiply(cache, plain, failed);
+  assert_memory_equal(untested, failed, sizeof failed);
+  keep_verdict(cache, &good);
+  multiply(cache, "gemm/matrix", passed);
+  expect_close(passed, failed, 64 * 64, &products[0], FILTRA_F16, "c");
 }
 
 static void test_shape(void **state) {
@@ -259,7 +311,7 @@ static void test_shape(void **state) {
   }
   if (getenv("FILTRA_CAPS"))
     skip(); /* a profile's limits may leave no tile; shapes bring their own */
-  snprintf(caps, sizeof caps, "matrix=force,matrix_shape=%s", (const char *)*state);
+  snprintf(caps, sizeof caps, "class=discrete,matrix=force,matrix_shape=%s", (const char *)*state);
   compare_rows(caps);
 }
 
@@ -271,8 +323,10 @@ static void test_refusals(void **state) {
   assert_fails(filtra_device_open(&masked, &device), FILTRA_ERROR_UNSUPPORTED,
                "matrix=force needs matrix units");
   ft_caps caps = *ft_caps_of(test_device());
-  assert_ok(ft_caps_override(&caps, "matrix=off,matrix_shape=8x8x8"));
+  assert_ok(ft_caps_override(&caps, "matrix=off"));
   assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F16).m, 0);
+  assert_fails(ft_caps_override(&caps, "matrix_shape=8x8x8"), FILTRA_ERROR_ARGUMENT,
+               "goes with matrix=force");
   assert_ok(ft_caps_override(&caps, "matrix=force,matrix_shape=16x8x16"));
   assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F16).n, 8);
   assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F32).n, 0);
@@ -283,6 +337,7 @@ int main(void) {
   { "test_shape " text, test_shape, NULL, NULL, (void *)(uintptr_t)text }
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_own_shape),
+      cmocka_unit_test(test_trust),
       SHAPE("8x8x8"),
       SHAPE("8x8x16"),
       SHAPE("16x8x16"),

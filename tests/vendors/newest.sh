@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A test program on the newest lavapipe, which runs matrix units: the driver from Debian unstable
+# A program on the newest lavapipe, which runs matrix units: the driver from Debian unstable
 # that ./run test unpacks, with the C library beside it. Skipped where it is not there.
 #
-#   newest.sh PROGRAM
+#   newest.sh PROGRAM [ARGUMENT]...
 set -uo pipefail
 shims=${FILTRA_SHIMS:-$(dirname "$0")/../../build/mesa-shims}
 if [ ! -r "$shims/lvp.json" ]; then
@@ -19,4 +19,4 @@ own=$(ldd "$1" | sed -n 's|.*=> \(/.*\)/[^/]*$|\1|p' | sort -u | paste -sd :)
 unset FILTRA_DEVICE
 # The driver's compiler takes most of the time, half of that on optimizing.
 GALLIVM_PERF=nopt VK_ICD_FILENAMES=$shims/lvp.json VK_DRIVER_FILES=$shims/lvp.json \
-  "$loader" --library-path "$(libraries "$shims/lvp.json"):$own" "$1"
+  "$loader" --library-path "$(libraries "$shims/lvp.json"):$own" "$@"

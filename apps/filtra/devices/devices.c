@@ -1,6 +1,7 @@
 /* filtra devices: what is here, what it can do, and why one would be chosen. */
 #include "base/memory.h"
 #include "common/options.h"
+#include "devices/matrices.h"
 #include "gpu/plan.h"
 #include "gpu/tuning.h"
 
@@ -21,6 +22,9 @@ static void print_help(void) {
       "  --list-profiles   list the profiles of devices that --caps takes, and what each comes to "
       "here\n"
       "  --profile         print the chosen device's own profile\n"
+      "  --test-matrices   first test the chosen device's matrix units, also where that was done\n"
+      "                    before, in a process of its own; filtra tune does it the first time\n"
+      "  --seconds N       which may take so long (default 300)\n"
       "  --json            print one JSON object\n",
       device_options_help,
       "\nEnvironment variables, for every command:\n"
@@ -102,10 +106,13 @@ static void print_tuning(const ft_tuning *t) {
 }
 
 /* What is decided for it. */
-static void print_plan(const ft_caps *caps) {
-  char *plan = ft_caps_plan(caps);
+static void print_plan(const filtra_device *device) {
+  char *plan = ft_caps_plan(ft_caps_of(device));
   if (plan) printf("     plan      %s\n", plan);
   free(plan);
+  char *matrices = matrices_text(device);
+  if (matrices) printf("     matrices  %s\n", matrices);
+  free(matrices);
 }
 
 static void print_device(const filtra_device_info *info, bool chosen) {
@@ -162,8 +169,9 @@ static int print_json(const filtra_device_info *infos, uint32_t count,
   json_t *chosen = device ? json_integer(ft_caps_of(device)->info.index) : json_null();
   char *plan = device ? ft_caps_plan(ft_caps_of(device)) : NULL;
   json_t *root =
-      json_pack("{s:s, s:o, s:s?, s:o, s:o}", "version", filtra_version(), "chosen", chosen, "plan",
-                plan, "tuning", tuning_json(device ? ft_tuning_of(device) : NULL), "devices", list);
+      json_pack("{s:s, s:o, s:s?, s:o, s:o, s:o}", "version", filtra_version(), "chosen", chosen,
+                "plan", plan, "matrices", device ? matrices_json(device) : json_null(), "tuning",
+                tuning_json(device ? ft_tuning_of(device) : NULL), "devices", list);
   free(plan);
   int failed = !root || json_dumpf(root, stdout, JSON_INDENT(2));
   json_decref(root);
@@ -202,7 +210,7 @@ static int list_and_print(const filtra_device_options *options, bool json) {
   for (uint32_t i = 0; i < count && !json; i++) {
     print_device(&infos[i], !opened && i == chosen);
     if (opened || i != chosen) continue;
-    print_plan(ft_caps_of(device));
+    print_plan(device);
     print_tuning(ft_tuning_of(device));
   }
   if (opened) code = command_fail("filtra devices", opened);
@@ -213,13 +221,16 @@ static int list_and_print(const filtra_device_options *options, bool json) {
 
 typedef struct devices_arguments {
   filtra_device_options device;
-  bool list_caps, list_profiles, profile, json;
+  uint64_t seconds;
+  bool list_caps, list_profiles, profile, test_matrices, json;
 } devices_arguments;
 
 static const command_option OPTIONS[] = {
     COMMAND_FLAG("list-caps", devices_arguments, list_caps),
     COMMAND_FLAG("list-profiles", devices_arguments, list_profiles),
     COMMAND_FLAG("profile", devices_arguments, profile),
+    COMMAND_FLAG("test-matrices", devices_arguments, test_matrices),
+    COMMAND_NUMBER("seconds", devices_arguments, seconds, 1, 86400),
     COMMAND_FLAG("json", devices_arguments, json),
 };
 
@@ -228,11 +239,18 @@ int run_devices(int argc, char **argv) {
   devices_arguments a = {0};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
-  if (a.list_caps + a.list_profiles + a.profile > 1)
-    return command_misused(argv[0], "--list-caps, --list-profiles or --profile, one of them");
+  if (a.list_caps + a.list_profiles + a.profile + a.test_matrices > 1)
+    return command_misused(
+        argv[0], "--list-caps, --list-profiles, --profile or --test-matrices, one of them");
+  if (a.seconds && !a.test_matrices)
+    return command_misused(argv[0], "--seconds is for --test-matrices");
   if (a.profile && a.json) return command_misused(argv[0], "a profile is text, no JSON");
   if (a.list_caps) return list_cap_keys(a.json);
   if (a.list_profiles) return list_profiles(&a.device, a.json);
   if (a.profile) return print_profile(&a.device);
-  return list_and_print(&a.device, a.json);
+  if (!a.test_matrices) return list_and_print(&a.device, a.json);
+  int tested = matrices_test(argv[0], &a.device, true,
+                             a.seconds ? (unsigned)a.seconds : MATRIX_TEST_SECONDS);
+  int listed = list_and_print(&a.device, a.json);
+  return tested ? tested : listed;
 }

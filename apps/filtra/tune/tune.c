@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "common/options.h"
+#include "devices/matrices.h"
 #include "ops/tuner.h"
 
 #include <signal.h>
@@ -19,6 +20,7 @@ enum { QUICK_ROUNDS = 3, ROUNDS = 9 };
 typedef struct tune_arguments {
   filtra_device_options device;
   const char *ops, *config_path, *export_path, *import_path;
+  const filtra_precision *precision;
   json_t *keys;   /* of a configuration, as options gave them */
   json_t *config; /* an object; NULL: none of --config, --preset, --data is given */
   bool quick, json, list, clear;
@@ -113,7 +115,8 @@ static filtra_status store(const session *s) {
 
 static filtra_status tune_one(session *s, const ft_tuning_question *q) {
   const ft_tuner_options options = {.rounds = s->arguments->quick ? QUICK_ROUNDS : ROUNDS,
-                                    .journal = s->journal};
+                                    .journal = s->journal,
+                                    .known = s->tuning};
   ft_tuning_entry *entry = ft_tuning_add(s->tuning, q->key, q->family);
   ft_tuner_result result;
   if (!entry) return FILTRA_ERROR_HOST_MEMORY;
@@ -125,7 +128,7 @@ static filtra_status tune_one(session *s, const ft_tuning_question *q) {
   return status;
 }
 
-/* "gemm" stands for gemm.tiled and gemm.s64. */
+/* "gemm" stands for gemm.tiled, gemm.s64 and gemm.matrix. */
 static bool wanted(const char *list, ft_tuning_family family) {
   char name[32];
   snprintf(name, sizeof name, "%s", ft_configurations(family)->name);
@@ -133,17 +136,28 @@ static bool wanted(const char *list, ft_tuning_family family) {
   return !list || command_listed(list, name);
 }
 
+/* Matrix units are compared with the fastest of the other kernels, so these go first. */
+static bool goes_last(ft_tuning_family family) {
+  return family == FT_TUNE_GEMM_MATRIX;
+}
+
 /* What was measured as often is not measured again. */
-static filtra_status list_work(session *s) {
+static void list_part(session *s, bool last) {
   const uint32_t rounds = s->arguments->quick ? QUICK_ROUNDS : ROUNDS;
-  s->work = ft_calloc(s->asked->question_count + 1, sizeof *s->work);
-  if (!s->work) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < s->asked->question_count; i++) {
     const ft_tuning_question *q = &s->asked->questions[i];
     const ft_tuning_entry *e = ft_tuning_find(s->tuning, q->key);
-    if (wanted(s->arguments->ops, q->family) && !(e && e->runs >= rounds))
+    if (goes_last(q->family) == last && wanted(s->arguments->ops, q->family) &&
+        !(e && e->runs >= rounds))
       s->work[s->work_count++] = i;
   }
+}
+
+static filtra_status list_work(session *s) {
+  s->work = ft_calloc(s->asked->question_count + 1, sizeof *s->work);
+  if (!s->work) return FILTRA_ERROR_HOST_MEMORY;
+  list_part(s, false);
+  list_part(s, true);
   return FILTRA_OK;
 }
 
@@ -161,8 +175,8 @@ static filtra_status tune_all(session *s) {
   s->asked = ft_tuning_new();
   if (!s->asked) return FILTRA_ERROR_HOST_MEMORY;
   s->asked->collect = true;
-  FT_TRY(
-      tune_ask(s->device, a->config, a->config_path ? a->config_path : "configuration", s->asked));
+  const char *context = a->config_path ? a->config_path : "configuration";
+  FT_TRY(tune_ask(s->device, a->config, context, a->precision, s->asked));
   FT_TRY(list_work(s));
   if (!a->json) print_heading(s);
   double since = ft_seconds();
@@ -247,7 +261,7 @@ static filtra_status act(session *s) {
   if (a->clear) return clear(s);
   if (a->list) return list_entries(s);
   if (a->import_path) return import_file(s);
-  const bool asked = a->quick || a->ops || a->config;
+  const bool asked = a->quick || a->ops || a->config || a->precision;
   if (!a->export_path || asked || !s->tuning->count) FT_TRY(tune_all(s));
   if (!a->export_path) return FILTRA_OK;
   FT_TRY(ft_tuning_save(s->device, s->tuning, a->export_path));
@@ -257,6 +271,8 @@ static filtra_status act(session *s) {
 
 static int tune(const tune_arguments *a) {
   session s = {.arguments = a, .results = json_array()};
+  /* What this says is said; where they are not trusted, all else is tuned. */
+  if (!a->list && !a->clear) matrices_test(NAME, &a->device, false, MATRIX_TEST_SECONDS);
   filtra_status status = filtra_device_open(&a->device, &s.device);
   if (!status) status = act(&s);
   int code = status ? command_fail(NAME, status) : a->json ? print_json(&s) : COMMAND_DONE;
@@ -282,11 +298,14 @@ static void print_help(void) {
       "plainest\n"
       "kernel's; those that differ or fail are refused. What is found is kept in the cache folder\n"
       "by device, driver and version, and used from then on; runs go on with what they began "
-      "with.\n\n"
+      "with.\n"
+      "Matrix units are tested first, in a process of their own and once for each driver "
+      "version.\n\n"
       "  --ops LIST         only these of gemm, attention, chain\n"
       "  --config FILE      for a run's configuration (docs/config.md)\n"
       "  --preset NAME      for a recipe's\n"
       "  --data PATH        data set of either (key data)\n"
+      "  --precision P      fp32, bf16 or fp16 instead of what these say, or of fp32\n"
       "  --quick            %d rounds of timing instead of %d\n"
       "  --export FILE      write what is known to a file, after tuning where nothing is\n"
       "  --import FILE      take such a file over; it must be of this device and driver\n"
@@ -306,6 +325,7 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("config", tune_arguments, config_path),
     COMMAND_KEY("preset", take_key),
     COMMAND_KEY("data", take_key),
+    COMMAND_PRECISION(tune_arguments, precision),
     COMMAND_FLAG("quick", tune_arguments, quick),
     COMMAND_TEXT("export", tune_arguments, export_path),
     COMMAND_TEXT("import", tune_arguments, import_path),
@@ -326,6 +346,8 @@ static int read_config(tune_arguments *a) {
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config_path);
   if (status) return command_fail(NAME, status);
   json_object_update(a->config, a->keys);
+  if (a->precision)
+    json_object_set_new(a->config, "precision", json_string(filtra_precision_name(*a->precision)));
   return -1;
 }
 

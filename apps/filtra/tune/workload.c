@@ -18,7 +18,7 @@ enum { BATCH = 4, LENGTH = 1024 };
 static const char MODEL[] =
     "{\"mixer\": \"%s\", \"vocabulary\": 32, \"classes\": 10, "
     "\"max_length\": 1024, \"width\": 64, \"heads\": 2, \"ffn_width\": 128, "
-    "\"layers\": 1}";
+    "\"layers\": 1, \"precision\": \"%s\"}";
 
 /* Declaring the model's parameters builds it as well, for one token: what that asks is nothing that
  * anybody waits for. */
@@ -37,10 +37,11 @@ static filtra_status ask_step(ft_tuning *asked, filtra_device *device,
   return status;
 }
 
-static filtra_status ask_mixer(ft_tuning *asked, filtra_device *device, const char *mixer) {
+static filtra_status ask_mixer(ft_tuning *asked, filtra_device *device, const char *mixer,
+                               filtra_precision precision) {
   ft_model_options options;
   json_t *object = NULL;
-  char *text = ft_format(MODEL, mixer);
+  char *text = ft_format(MODEL, mixer, filtra_precision_name(precision));
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_json_parse(text, strlen(text), mixer, &object);
   if (!status) status = ft_model_options_read(object, mixer, &options);
@@ -88,9 +89,10 @@ static filtra_status ask_run(ft_tuning *asked, filtra_device *device, const json
 }
 
 filtra_status tune_ask(filtra_device *device, const json_t *config, const char *context,
-                       ft_tuning *asked) {
+                       const filtra_precision *precision, ft_tuning *asked) {
   if (config) return ask_run(asked, device, config, context);
   for (size_t i = 0; i < filtra_mixer_count(); i++)
-    FT_TRY(ask_mixer(asked, device, ft_mixer_at(i)->name));
+    FT_TRY(ask_mixer(asked, device, ft_mixer_at(i)->name,
+                     precision ? *precision : FILTRA_PRECISION_FP32));
   return FILTRA_OK;
 }
