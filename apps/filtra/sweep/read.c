@@ -36,7 +36,7 @@ static const ft_json_field FILE_FIELDS[] = {
 };
 
 typedef struct data_keys {
-  char data[1024], published_source[512];
+  char data[1024], note[1024];
   int evaluate;
 } data_keys;
 
@@ -107,7 +107,7 @@ static const ft_json_field DATA_FIELDS[] = {
     ANY("config"),
     ANY("mixers"),
     ANY("published"),
-    FT_JSON_STRING_FIELD(data_keys, published_source, "source"),
+    FT_JSON_STRING_FIELD(data_keys, note, "note"),
 };
 
 static filtra_status check_generation(const json_t *generate, const char *context) {
