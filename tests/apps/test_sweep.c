@@ -212,11 +212,27 @@ static void test_failing_cell(void **state) {
   assert_printed("data set \"made\" was generated with other settings");
 }
 
+/* Every cell of the sweep that comes with the sources is a configuration that can be trained. */
+static void test_results_file(void **state) {
+  (void)state;
+  static const char *const SETS[] = {"japanesevowels", "basicmotions", "imdb", "tinyshakespeare",
+                                     "fashion-mnist"};
+  char paths[1024] = "";
+  for (size_t i = 0; i < FT_COUNT(SETS); i++)
+    snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "--data %s=%s ", SETS[i],
+             test_folder());
+  assert_code(sweep(TEST_SOURCE_DIR "/../presets/sweeps/results.json",
+                    test_text("%s --out %s/none --list 2>&1", paths, test_folder())),
+              0);
+  assert_printed("252 cells in ");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wrong_files),  cmocka_unit_test(test_usage),
       cmocka_unit_test(test_finished),     cmocka_unit_test(test_crash),
       cmocka_unit_test(test_interruption), cmocka_unit_test(test_failing_cell),
+      cmocka_unit_test(test_results_file),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

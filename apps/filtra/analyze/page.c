@@ -87,11 +87,13 @@ static double response(const analysis *a, size_t i) {
   return exp(sum);
 }
 
+/* At K = 2 it is 0 but for rounding, which a logarithmic axis would show as if it were something.
+ */
 static double order_error(const analysis *a, size_t i) {
   double sum = 0.0;
   for (size_t k = 0; k < a->mixer_count; k++)
     sum += a->mixers[k].matrix.error[i] / (double)a->mixer_count;
-  return sum;
+  return sum > 1e-12 ? sum : (double)NAN;
 }
 
 static double order_of(size_t i) {
