@@ -75,9 +75,9 @@ filtra_status analyze_run(filtra_device *device, const char *run, const analyze_
 void analyze_free(analysis *a);
 
 /** Finds the learned coefficients (learned.c). */
-filtra_status analyze_learned(analysis *a);
+filtra_status analyze_learned(analysis *r);
 /** The filters that they make, one for each of the mixers that are listed. */
-filtra_status analyze_filters(analysis *a);
+filtra_status analyze_filters(analysis *r);
 /** The argument of filter point i. */
 double analyze_argument(const analysis *a, size_t i);
 /** What a head of a layer's mixer applies; not formed where its class has no such matrix. */

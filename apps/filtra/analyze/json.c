@@ -74,7 +74,7 @@ static json_t *mixers(const analysis *a) {
 static json_t *orders(void) {
   json_t *list = json_array();
   for (size_t k = 0; k < MATRIX_ORDERS; k++)
-    json_array_append_new(list, json_pack("{sI sf}", "K", (json_int_t)(k + MATRIX_FIRST_ORDER),
+    json_array_append_new(list, json_pack("{sI sf}", "K", (json_int_t)k + MATRIX_FIRST_ORDER,
                                           "bound", matrix_bound(k)));
   return list;
 }

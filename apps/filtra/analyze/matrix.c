@@ -107,7 +107,7 @@ static void measure_rows(const matrix_rule *r, const double *w, size_t tokens, d
  * also where the largest eigenvalues are a pair of complex ones. The start is nothing special. */
 static double largest_eigenvalue(const matrix_rule *r, const double *w, size_t tokens,
                                  double *room) {
-  enum { ITERATIONS = 64 };
+  enum { ITERATIONS = 64, COUNTED = ITERATIONS / 2 };
   double *x = room, *y = room + tokens, growth = 0.0;
   for (size_t i = 0; i < tokens; i++)
     x[i] = 1.0 + 0.5 * sin((double)(i + 1) * 12.9898);
@@ -119,7 +119,7 @@ static double largest_eigenvalue(const matrix_rule *r, const double *w, size_t t
       after += y[i] * y[i];
     }
     if (!(after > 0.0)) return 0.0;
-    if (k >= ITERATIONS / 2) growth += 0.5 * log(after / before) / (ITERATIONS / 2);
+    if (k >= ITERATIONS - COUNTED) growth += 0.5 * log(after / before) / COUNTED;
     for (size_t i = 0; i < tokens; i++)
       x[i] = y[i] / sqrt(after);
   }

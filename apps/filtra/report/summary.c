@@ -71,28 +71,25 @@ static char *name_method(const report_run *r, const json_t *keys) {
   return name;
 }
 
-static filtra_status add_method(report_summary *s, report_run *run, char *name, size_t *room) {
+static filtra_status add_method(report_summary *s, report_run *run, char *name) {
   if (!name) return FILTRA_ERROR_HOST_MEMORY;
   for (run->method = 0; run->method < s->method_count; run->method++)
     if (!strcmp(s->methods[run->method], name)) {
       free(name);
       return FILTRA_OK;
     }
-  if (FT_GROW(s->methods, s->method_count, *room)) {
-    free(name);
-    return FILTRA_ERROR_HOST_MEMORY;
-  }
   s->methods[s->method_count++] = name;
   return FILTRA_OK;
 }
 
 static filtra_status find_methods(const report_set *set, report_summary *s) {
-  size_t room = 0;
   json_t *keys = json_object();
-  filtra_status status = keys ? find_differences(set, keys) : FILTRA_ERROR_HOST_MEMORY;
+  s->methods = ft_calloc(set->count, sizeof *s->methods);
+  filtra_status status =
+      keys && s->methods ? find_differences(set, keys) : FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < set->count && !status; i++) {
     report_run *r = &set->runs[i];
-    status = add_method(s, r, name_method(r, json_object_get(keys, r->info->mixer)), &room);
+    status = add_method(s, r, name_method(r, json_object_get(keys, r->info->mixer)));
   }
   json_decref(keys);
   return status;

@@ -47,6 +47,14 @@ void table_free(table *t) {
   free(t->cells);
 }
 
+static bool begins_row(const table *t, size_t i) {
+  return t->columns && i % t->columns == 0;
+}
+
+static bool ends_row(const table *t, size_t i) {
+  return t->columns && (i + 1) % t->columns == 0;
+}
+
 /* ---- Markdown ---- */
 
 void table_write_markdown(FILE *to, const table *t) {
@@ -64,7 +72,7 @@ void table_write_markdown(FILE *to, const table *t) {
     fputs(cell->bold ? "| **" : "| ", to);
     markdown_text(to, cell->text);
     fputs(cell->bold ? "** " : " ", to);
-    if ((i + 1) % t->columns == 0) fputs("|\n", to);
+    if (ends_row(t, i)) fputs("|\n", to);
   }
 }
 
@@ -78,14 +86,18 @@ void table_write_page(FILE *to, const table *t) {
     fputs("</th>", to);
   }
   fputs("</tr></thead>\n<tbody>\n", to);
+  size_t column = 0;
   for (size_t i = 0; i < t->count; i++) {
     const table_cell *cell = &t->cells[i];
-    const char *css_class = t->classes[i % t->columns];
-    if (i % t->columns == 0) fputs("<tr>", to);
+    if (begins_row(t, i)) {
+      fputs("<tr>", to);
+      column = 0;
+    }
+    const char *css_class = t->classes[column++];
     fprintf(to, "<td class=\"%s\">%s", css_class ? css_class : "", cell->bold ? "<strong>" : "");
     page_text(to, cell->text);
     fputs(cell->bold ? "</strong></td>" : "</td>", to);
-    if ((i + 1) % t->columns == 0) fputs("</tr>\n", to);
+    if (ends_row(t, i)) fputs("</tr>\n", to);
   }
   fputs("</tbody></table></div>\n", to);
 }
@@ -128,7 +140,7 @@ void table_write_latex(FILE *to, const table *t) {
     fputs(t->cells[i].bold ? "\\textbf{" : "", to);
     latex_text(to, t->cells[i].text);
     fputs(t->cells[i].bold ? "}" : "", to);
-    fputs((i + 1) % t->columns ? " & " : " \\\\\n", to);
+    fputs(ends_row(t, i) ? " \\\\\n" : " & ", to);
   }
   fputs("\\hline\n\\end{tabular}\n", to);
 }

@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Standard input is empty, both outputs go behind what the log has. In a process group of its own,
  * a child gets a terminal's Ctrl-C from the sweep alone, and once. */
 static int spawn(const char *const *arguments, const char *log, pid_t *process) {

@@ -53,7 +53,8 @@ static json_t *sweep_json(const sweep *s, bool settings) {
       return NULL;
     }
   return json_pack("{ss ss sI sI so}", "title", s->title, "folder", s->out, "finished",
-                   (json_int_t)(sweep_count(s, SWEEP_DONE) + sweep_count(s, SWEEP_FINISHED)),
+                   (json_int_t)sweep_count(s, SWEEP_DONE) +
+                       (json_int_t)sweep_count(s, SWEEP_FINISHED),
                    "failed", (json_int_t)sweep_count(s, SWEEP_FAILED), "cells", cells);
 }
 
