@@ -63,16 +63,21 @@ static double singular_value(const analysis *a, size_t i) {
   return a->singular[i];
 }
 
+/* Numbers that are 1 or 0 but for rounding would fill an axis with it. */
+static double without_rounding(double x) {
+  return round(x * 1e9) / 1e9;
+}
+
 static double row_sum(const analysis *a, size_t i) {
-  return a->mixers[i].matrix.row_sum;
+  return without_rounding(a->mixers[i].matrix.row_sum);
 }
 
 static double row_spread(const analysis *a, size_t i) {
-  return a->mixers[i].matrix.most_row_sum - a->mixers[i].matrix.least_row_sum;
+  return without_rounding(a->mixers[i].matrix.most_row_sum - a->mixers[i].matrix.least_row_sum);
 }
 
 static double eigenvalue(const analysis *a, size_t i) {
-  return a->mixers[i].matrix.eigenvalue;
+  return without_rounding(a->mixers[i].matrix.eigenvalue);
 }
 
 static double homophily(const analysis *a, size_t i) {
@@ -208,27 +213,27 @@ static double mean_filter(const analysis *a, size_t i) {
   return sum;
 }
 
+/* Each run keeps its colour: those with another argument are there, without points. */
 static void write_filters_like(FILE *to, const analysis *first, const analysis *runs,
                                size_t count) {
-  size_t used = 0;
+  const ft_mixer_filter *filter = filter_of(first);
   chart_series *series = ft_calloc(count, sizeof *series);
   double(*x)[ANALYSIS_POINTS] = ft_calloc(count, sizeof *x);
   double(*y)[ANALYSIS_POINTS] = ft_calloc(count, sizeof *y);
-  for (size_t i = 0; series && x && y && i < count; i++) {
-    if (!shares_axes(first, &runs[i])) continue;
-    for (size_t k = 0; k < ANALYSIS_POINTS; k++) {
-      x[used][k] = analyze_argument(&runs[i], k);
-      y[used][k] = mean_filter(&runs[i], k);
+  bool done = series && x && y;
+  for (size_t i = 0; done && i < count; i++) {
+    bool shown = shares_axes(first, &runs[i]);
+    for (size_t k = 0; shown && k < ANALYSIS_POINTS; k++) {
+      x[i][k] = analyze_argument(&runs[i], k);
+      y[i][k] = mean_filter(&runs[i], k);
     }
-    series[used] = (chart_series){runs[i].label, x[used], y[used], ANALYSIS_POINTS};
-    used++;
+    series[i] = (chart_series){runs[i].label, x[i], y[i], shown ? ANALYSIS_POINTS : 0};
   }
-  const ft_mixer_filter *filter = filter_of(first);
-  chart_write(to, &(chart){.title = used == 1 ? series[0].name : "Learned filters",
+  chart_write(to, &(chart){.title = "Learned filters",
                            .x_label = filter->argument,
                            .y_label = filter->result ? filter->result : "gain",
                            .series = series,
-                           .count = used});
+                           .count = done ? count : 0});
   free(series);
   free(x);
   free(y);
@@ -277,6 +282,10 @@ static void write_lacking(FILE *to, const analysis *runs, size_t count,
   if (lacking) fprintf(to, ". %s</p>\n", what);
 }
 
+static size_t has_powers(const analysis *a) {
+  return !count_matrices(a) || count_orders(a);
+}
+
 static size_t has_filter(const analysis *a) {
   return a->filter_count;
 }
@@ -316,8 +325,8 @@ void analyze_write_page(FILE *to, const analysis *runs, size_t count) {
                 "Their mixers form no matrix of tokens by tokens, their model masks token 0, or "
                 "their samples are longer than 1,024 tokens: no eigenvalue, row sums, homophily or "
                 "error of a power is defined or looked at.");
-  write_lacking(to, runs, count, count_orders,
-                "Powers of A are looked at up to 256 tokens, where there is an A.");
+  write_lacking(to, runs, count, has_powers,
+                "Errors of powers of A are looked at up to 256 tokens.");
   if (count > 1) {
     fputs("<h2>Learned filters</h2>\n<div class=\"charts\">\n", to);
     write_all_filters(to, runs, count);
