@@ -29,7 +29,7 @@ enum { MATRIX_MOST_TOKENS = 1024, MATRIX_MOST_FOR_POWERS = 256 };
 typedef struct matrix_measures {
   double row_sum, least_row_sum, most_row_sum; /* of H: mean and extremes over tokens */
   double eigenvalue;                           /* largest modulus of H's */
-  /** Mean cosine of a token's value and another's, weighted by what H's matrix W gives the other. */
+  /** Mean cosine of a token's value and another's, weighted by what the other has in W. */
   double homophily;
   /** max norm over rows of A^K - (A + (K-1) (A^2 - A)); NaN where it was not looked at. */
   double error[MATRIX_ORDERS];
