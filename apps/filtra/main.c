@@ -21,6 +21,7 @@ static const command commands[] = {
      run_devices},
     {"presets", "list the papers' recipes that can be trained by name", run_presets},
     {"train", "train a model, or resume an interrupted run", run_train},
+    {"sweep", "train and evaluate a grid of runs from one file", run_sweep},
     {"eval", "evaluate a run's best model", run_eval},
     {"compare", "lay devices side by side, for speed and for agreement", run_compare},
     {"report", "make one table of runs, with learning curves", run_report},

@@ -75,6 +75,12 @@ FILTRA_API filtra_status filtra_run_open_data(const filtra_run *run, const char 
 /** The keys of a run's configuration and of each mixer in lines of text, with defaults and what is
  * accepted, for people. Caller frees it with filtra_memory_free; NULL when out of memory. */
 FILTRA_API char *filtra_run_describe_keys(void);
+/** Checks a configuration (JSON text, complete or partial) as training would before it opens the
+ * data, and gives it complete: *out, JSON text with every key of config.json, 0, "" or auto where
+ * the value comes from the data. `name` is what errors call the configuration; NULL:
+ * "configuration". Caller frees with filtra_memory_free. Thread-safe. */
+FILTRA_API filtra_status filtra_run_complete_config(const char *config, const char *name,
+                                                    char **out);
 
 /** Name of a recipe of the papers, which a configuration may name as "preset"; NULL beyond the
  * last. Thread-safe. */

@@ -86,6 +86,8 @@ void ft_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_dt
   const filtra_linear_options options = {.dtype = dtype};
   filtra_chunk(g, filtra_scope_linear(scope, "qkv", in->x, 3 * ft_columns(in->x), &options), 3,
                qkv);
+  ft_observe(scope, "query", qkv[0]);
+  ft_observe(scope, "key", qkv[1]);
   ft_observe(scope, "value", qkv[2]);
   for (int i = 0; i < 3; i++)
     qkv[i] = filtra_split_heads(g, qkv[i], in->heads);

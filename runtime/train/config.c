@@ -1,8 +1,10 @@
 #include "train/config.h"
 
 #include "base/memory.h"
+#include "train/preset.h"
 #include "train/shares.h"
 
+#include <filtra/run.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +223,44 @@ filtra_status ft_run_config_check(const ft_run_config *config, const char *conte
 json_t *ft_run_config_write(const ft_run_config *config) {
   return ft_json_join(ft_json_write_struct(RUN_FIELDS, FT_COUNT(RUN_FIELDS), config),
                       ft_model_options_write(&config->model));
+}
+
+/* The checks across the model's keys, with sizes that pass where the data decide them. Without a
+ * task the data decide what is allowed. */
+static filtra_status check_before_data(const char *context, const ft_model_options *options) {
+  ft_model_options o = *options;
+  if (o.task == FT_TASK_AUTO) return FILTRA_OK;
+  if (!o.classes) o.classes = 2;
+  if (o.patch && !o.features && !o.vocabulary) o.features = 1;
+  if (!o.features && !o.vocabulary) o.vocabulary = 2;
+  if (!o.image_height) o.image_height = o.patch;
+  if (!o.image_width) o.image_width = o.patch;
+  if (o.patch && !options->image_height) o.max_length = 0;
+  return ft_model_options_finish(context, &o);
+}
+
+static filtra_status complete(const json_t *object, const char *context, char **out) {
+  json_t *expanded = NULL;
+  ft_run_config *config = ft_calloc(1, sizeof *config);
+  filtra_status status = config ? ft_preset_expand(object, &expanded) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = ft_run_config_read(expanded, context, config);
+  if (!status) status = check_before_data(context, &config->model);
+  if (!status) *out = ft_json_text(ft_run_config_write(config), JSON_INDENT(2) | JSON_SORT_KEYS);
+  if (!status && !*out) status = FILTRA_ERROR_HOST_MEMORY;
+  json_decref(expanded);
+  free(config);
+  return status;
+}
+
+filtra_status filtra_run_complete_config(const char *config, const char *name, char **out) {
+  FT_NEED(config, out);
+  json_t *object;
+  const char *context = name ? name : "configuration";
+  *out = NULL;
+  FT_TRY(ft_json_parse(config, strlen(config), context, &object));
+  filtra_status status = complete(object, context, out);
+  json_decref(object);
+  return status;
 }
 
 /* A warmup in epochs is no longer than the run. */

@@ -1,9 +1,11 @@
 /* filtra analyze: its measures against closed forms, its answers about a run, its page. */
-#include "analyze/spectra.c" /* the command is no library */
+#include "analyze/matrix.c" /* the command is no library */
+#include "analyze/spectra.c"
 
 #include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"
+#include "support/page.h"
 #include "support/run.h"
 
 #include <jansson.h>
@@ -73,6 +75,111 @@ static void test_singular_values(void **state) {
   spectra_singular_values(x, TOKENS, WIDTH, gram, got);
   for (size_t i = 0; i < WIDTH; i++)
     assert_true(fabs(got[i] - wanted[i]) < 3e-6);
+}
+
+/* A mean of 1 and a wave of amplitude 1: two thirds and one third of the energy. */
+static void test_shares(void **state) {
+  (void)state;
+  enum { N = 12 };
+  float x[N];
+  double scratch[2 * (N + 1)];
+  for (int k = 1; k <= 6; k++) {
+    for (int n = 0; n < N; n++)
+      x[n] = (float)(1.0 + cos(2.0 * PI * k * n / N));
+    spectra_shares shares = spectra_divide(x, N, 1, scratch);
+    double wave = k == 6 ? 1.0 : 0.5; /* alternation has no phase to lose half of it by */
+    assert_true(fabs(shares.low - 1.0 / (1.0 + wave)) < 1e-6);
+    assert_true(fabs(shares.high - (k > 3 ? wave / (1.0 + wave) : 0.0)) < 1e-6);
+  }
+}
+
+/* Of three equal directions, and of one. */
+static void test_effective_rank(void **state) {
+  (void)state;
+  static const float equal[] = {2, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 2}, one[] = {1, 2, 2, 4, 3, 6};
+  double gram[16];
+  assert_true(fabs(spectra_effective_rank(equal, 3, 4, gram) - 3.0) < 1e-12);
+  assert_true(fabs(spectra_effective_rank(one, 3, 2, gram) - 1.0) < 1e-12);
+}
+
+/* ---- matrices ---- */
+
+static void assert_near(double got, double wanted) {
+  if (!(fabs(got - wanted) < 1e-9)) fail_msg("%.12g, not %.12g", got, wanted);
+}
+
+/* With queries of zero all weights are 1 / N: A is a projection, and so all its powers are A. */
+static void test_uniform_matrix(void **state) {
+  (void)state;
+  enum { N = 5, STRIDE = 3 };
+  float q[N * STRIDE] = {0}, k[N * STRIDE], v[N * STRIDE];
+  double scratch[4 * N * N + 4 * N];
+  for (size_t i = 0; i < N * STRIDE; i++) {
+    k[i] = (float)sin((double)i);
+    v[i] = i % 2 ? 1.0f : (float)i;
+  }
+  const matrix_head head = {q, k, v, N, STRIDE, 2};
+  matrix_rule rule = {.formed = true, .w1 = 1.0};
+  matrix_measures m;
+  assert_true(matrix_scratch(N) == sizeof scratch / sizeof *scratch);
+  matrix_measure(&rule, &head, scratch, &m);
+  assert_near(m.row_sum, 1.0);
+  assert_near(m.eigenvalue, 1.0);
+  for (size_t i = 0; i < MATRIX_ORDERS; i++)
+    assert_near(m.error[i], 0.0);
+  double cosine = 0.0;
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < N; j++) {
+      const float *x = v + i * STRIDE, *y = v + j * STRIDE;
+      double dots = (double)(x[0] * y[0] + x[1] * y[1]);
+      if (i != j) cosine += dots / (hypot((double)x[0], (double)x[1]) * hypot(y[0], y[1])) / 20.0;
+    }
+  assert_near(m.homophily, cosine);
+  /* GFSA on 1 and on 0, the eigenvalues of a projection. */
+  rule = (matrix_rule){.formed = true, .w0 = 0.5, .w1 = 0.25, .wK = 2.0, .order = 4.0};
+  matrix_measure(&rule, &head, scratch, &m);
+  assert_near(m.row_sum, 2.75);
+  assert_near(m.eigenvalue, 2.75);
+  /* p = 2: P is 1, but for the diagonal. */
+  rule = (matrix_rule){
+      .formed = true, .w1 = 1.0, .distances = true, .p = 2.0, .eps = 0.1, .diagonal = "zero"};
+  matrix_measure(&rule, &head, scratch, &m);
+  assert_near(m.least_row_sum, 0.8);
+  assert_near(m.most_row_sum, 0.8);
+  assert_near(m.eigenvalue, 0.8);
+  rule.euler = true;
+  matrix_measure(&rule, &head, scratch, &m);
+  assert_near(m.row_sum, 1.0);
+}
+
+/* Of two tokens A has the eigenvalues 1 and 1 - a - b, and all is known in closed form. */
+static void test_two_tokens(void **state) {
+  (void)state;
+  static const float q[] = {1, -0.5f}, k[] = {0.3f, 1.1f}, v[] = {1, 3};
+  double gap = (double)(k[1] - k[0]), scratch[24];
+  double a = 1.0 / (1.0 + exp(-(double)q[0] * gap)), b = 1.0 / (1.0 + exp((double)q[1] * gap));
+  double lambda = 1.0 - a - b, powers = lambda;
+  matrix_head head = {q, k, v, 2, 1, 1};
+  matrix_rule rule = {.formed = true, .w1 = 1.0};
+  matrix_measures m;
+  matrix_measure(&rule, &head, scratch, &m);
+  for (size_t i = 0; i < MATRIX_ORDERS; i++) {
+    double order = (double)(i + 2), error;
+    powers *= lambda; /* to the order-th */
+    error = powers - lambda - (order - 1.0) * (lambda * lambda - lambda);
+    assert_near(m.error[i], fabs(error) * 2.0 * fmax(a, b) / (a + b));
+    assert_true(m.error[i] <= matrix_bound(i));
+  }
+  rule.causal = true; /* [[1, 0], [b, 1 - b]]: A^K's lower left is 1 - (1 - b)^K */
+  matrix_measure(&rule, &head, scratch, &m);
+  assert_near(m.eigenvalue, 1.0);
+  double wanted = 1.0 - pow(1.0 - b, 3.0) - (b + 2.0 * (1.0 - (1.0 - b) * (1.0 - b) - b));
+  assert_near(m.error[1], 2.0 * fabs(wanted));
+  rule = (matrix_rule){
+      .formed = true, .w1 = 1.0, .distances = true, .p = 3.0, .eps = 0.25, .diagonal = "eps"};
+  matrix_measure(&rule, &head, scratch, &m); /* |v_0 - v_1|^2 is 4 */
+  assert_near(m.most_row_sum, (1.0 - a) * 0.5 + a * sqrt(4.25));
+  assert_near(m.least_row_sum, (1.0 - b) * 0.5 + b * sqrt(4.25));
 }
 
 /* ---- runs ---- */
@@ -167,6 +274,46 @@ static void test_softmax_page(void **state) {
   assert_non_null(strstr(output, "no/a.html"));
 }
 
+/* Several runs on one page, and what only some of them have. */
+static void test_several(void **state) {
+  (void)state;
+  char folders[3][256], page[256];
+  const char *mixers[] = {"softmax", "gfsa", "plaplacian"};
+  for (size_t i = 0; i < 3; i++)
+    snprintf(folders[i], sizeof folders[i], "%s", trained(mixers[i]));
+  snprintf(page, sizeof page, "%s", test_path(folders[0], "all.html"));
+  const char *all = test_text("%s %s %s", folders[0], folders[1], folders[2]);
+  assert_int_equal(test_run_command("", test_text("analyze %s -o %s", all, page), output), 0);
+  size_t size;
+  char *text = test_read(page, &size);
+  test_well_formed(text);
+  assert_null(strstr(text, "nan"));
+  assert_non_null(strstr(text, "the bound 2 K"));
+  assert_non_null(strstr(text, "eigenvalue of A")); /* GFSA's learned filter */
+  assert_non_null(strstr(text, "Their mixers learn no filter"));
+  free(text);
+  json_error_t error;
+  assert_int_equal(test_run_command("", test_text("analyze %s --json", all), output), 0);
+  json_t *root = json_loads(output, 0, &error), *runs = json_object_get(root, "runs");
+  if (!root) fail_msg("%s: %.200s", error.text, output);
+  assert_int_equal(json_array_size(runs), 3);
+  for (size_t i = 0; i < 3; i++) {
+    const json_t *run = json_array_get(runs, i);
+    const json_t *mixer = json_array_get(json_object_get(run, "mixers"), 1);
+    const json_t *stage = json_array_get(json_object_get(run, "stages"), 3);
+    double eigenvalue = json_number_value(json_object_get(mixer, "largest_eigenvalue"));
+    double rank = json_number_value(json_object_get(stage, "effective_rank"));
+    double low = json_number_value(json_object_get(stage, "low_energy"));
+    double high = json_number_value(json_object_get(stage, "high_energy"));
+    assert_true(i == 2 ? eigenvalue > 0.0 : fabs(eigenvalue - 1.0) < 0.02);
+    assert_true(rank >= 1.0 && rank <= 28.0);
+    assert_true(low > 0.0 && high > 0.0 && low + high < 1.0);
+    assert_true(member(mixer, "gfsa_errors", 0) < 1e-12); /* K = 2 is exact */
+    assert_true(member(mixer, "gfsa_errors", 8) > 0.0 && member(mixer, "gfsa_errors", 8) < 20.0);
+  }
+  json_decref(root);
+}
+
 static void test_usage(void **state) {
   (void)state;
   static const struct {
@@ -176,7 +323,7 @@ static void test_usage(void **state) {
                {"analyze --run nowhere --samples 0 2>&1", "samples"},
                {"analyze --run nowhere --json --out x 2>&1", "not both"},
                {"analyze --run nowhere --split dev 2>&1", "train, val and test"},
-               {"analyze --run nowhere x 2>&1", "\"x\""}};
+               {"analyze nowhere x 2>&1", "several runs need --out FILE"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     int code = test_run_command("", cases[i].arguments, output);
     if (code != 2 || !strstr(output, cases[i].part))
@@ -185,9 +332,16 @@ static void test_usage(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_similarity),      cmocka_unit_test(test_bands),
-      cmocka_unit_test(test_singular_values), cmocka_unit_test(test_agf),
-      cmocka_unit_test(test_softmax_page),    cmocka_unit_test(test_usage)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_similarity),
+                                     cmocka_unit_test(test_bands),
+                                     cmocka_unit_test(test_singular_values),
+                                     cmocka_unit_test(test_effective_rank),
+                                     cmocka_unit_test(test_shares),
+                                     cmocka_unit_test(test_uniform_matrix),
+                                     cmocka_unit_test(test_two_tokens),
+                                     cmocka_unit_test(test_several),
+                                     cmocka_unit_test(test_agf),
+                                     cmocka_unit_test(test_softmax_page),
+                                     cmocka_unit_test(test_usage)};
   return cmocka_run_group_tests_name("apps/analyze", tests, NULL, test_teardown);
 }

@@ -173,7 +173,7 @@ static void test_wrong(void **state) {
   report(2, test_folder());
   assert_printed("is not a run folder");
   report(2, test_text("%s --out x.pdf", a));
-  assert_printed("must end in .html or .md");
+  assert_printed("must end in .html, .md or .tex");
   report(2, test_text("%s --json --out x.md", a));
   report(2, test_text("%s --out /dev/null/x.md", a));
   report(0, "--help");

@@ -247,6 +247,40 @@ static void test_runs(void **state) {
   }
 }
 
+/* What a configuration comes to before its data are opened, and what is refused there already. */
+static void test_completion(void **state) {
+  (void)state;
+  char *text;
+  assert_ok(filtra_run_complete_config(
+      "{\"preset\": \"uea-japanesevowels-agf\", \"data\": \"x\", \"layers\": 3}", NULL, &text));
+  json_t *complete = json_loads(text, 0, NULL);
+  filtra_memory_free(text);
+  assert_int_equal(json_integer_value(json_object_get(complete, "layers")), 3);
+  assert_int_equal(json_integer_value(json_object_get(complete, "width")), 512);
+  assert_int_equal(json_integer_value(json_object_get(complete, "classes")), 0);
+  assert_non_null(json_object_get(json_object_get(complete, "mixer"), "basis"));
+  json_decref(complete);
+  static const struct {
+    const char *config, *part;
+  } wrong[] = {
+      {"{\"data\": \"x\",}", "here:1:"},
+      {"{\"data\": \"x\", \"layer\": 1}", "here: unknown key \"layer\""},
+      {"{\"data\": \"x\", \"task\": \"classification\", \"heads\": 3}", "multiple of \"heads\" 3"},
+      {"{\"data\": \"x\", \"task\": \"language_model\", \"mixer\": \"fnet\"}",
+       "cannot be used for"},
+  };
+  for (size_t i = 0; i < FT_COUNT(wrong); i++) {
+    assert_int_equal(filtra_run_complete_config(wrong[i].config, "here", &text),
+                     FILTRA_ERROR_INPUT);
+    assert_null(text);
+    if (!strstr(filtra_error_message(), wrong[i].part)) fail_msg("%s", filtra_error_message());
+  }
+  assert_ok(filtra_run_complete_config("{\"data\": \"x\", \"task\": \"classification\", "
+                                       "\"pixels\": \"grey_features\", \"patch\": 4}",
+                                       NULL, &text));
+  filtra_memory_free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_preset_is_a_configuration),
@@ -255,6 +289,7 @@ int main(void) {
       cmocka_unit_test(test_what_is_given_goes_over_it),
       cmocka_unit_test(test_length_of_the_run),
       cmocka_unit_test(test_what_is_wrong),
+      cmocka_unit_test(test_completion),
       cmocka_unit_test(test_command),
       cmocka_unit_test(test_runs),
   };

@@ -1,203 +1,346 @@
-/* An analysis as a page and as JSON. */
+/* Analyses as a page: a line for each run in the charts that compare, then each run's layers. */
 #include "analyze.h"
 
 #include "base/memory.h"
 #include "common/chart.h"
 #include "common/page.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the page ---- */
+/* ---- numbers that have a line for each run ---- */
 
-static void write_similarity(FILE *to, const analysis *a) {
-  double *y = ft_calloc(a->stage_count, sizeof *y);
-  const char **names = ft_calloc(a->stage_count, sizeof *names);
-  for (size_t i = 0; y && names && i < a->stage_count; i++) {
-    const char *dot = strrchr(a->stages[i].name, '.');
-    y[i] = a->stages[i].similarity;
-    names[i] = dot ? dot + 1 : a->stages[i].name;
-  }
-  const chart_series series = {"cosine similarity", NULL, y, y && names ? a->stage_count : 0};
-  chart_write(to, &(chart){.title = "Similarity between tokens",
-                           .x_label = "after layer",
-                           .y_label = "mean cosine of two tokens",
-                           .points = true,
-                           .groups = a->stage_count <= 24 ? names : NULL,
-                           .series = &series,
-                           .count = 1});
-  free(y);
-  free((void *)names);
+/* y by x; `count` and `y` go by the run. */
+typedef struct view {
+  const char *title, *x_label, *y_label;
+  bool log_y;
+  size_t (*count)(const analysis *a);
+  double (*y)(const analysis *a, size_t i);
+  double (*x)(size_t i); /* NULL: i */
+  double (*limit)(size_t i);
+  const char *limit_name; /* NULL: none */
+} view;
+
+static size_t count_stages(const analysis *a) {
+  return a->stage_count;
 }
 
-static void write_filters(FILE *to, const analysis *a) {
-  double x[ANALYSIS_POINTS];
-  chart_series *series = ft_calloc(a->filter_count, sizeof *series);
-  for (size_t i = 0; i < ANALYSIS_POINTS; i++)
-    x[i] = analyze_argument(a, i);
-  for (size_t i = 0; series && i < a->filter_count; i++)
-    series[i] = (chart_series){a->filters[i].layer, x, a->filters[i].y, ANALYSIS_POINTS};
-  const ft_mixer_filter *filter = a->model->mixer.kind->filter;
+static size_t count_matrices(const analysis *a) {
+  return a->mixer_count && a->mixers[0].measured ? a->mixer_count : 0;
+}
+
+static size_t count_orders(const analysis *a) {
+  return a->mixer_count && a->mixers[0].powers ? MATRIX_ORDERS : 0;
+}
+
+static size_t count_bands(const analysis *a) {
+  return a->mixer_count ? SPECTRA_BANDS : 0;
+}
+
+static size_t count_singular(const analysis *a) {
+  return a->singular_count;
+}
+
+static double similarity(const analysis *a, size_t i) {
+  return a->stages[i].similarity;
+}
+
+static double effective_rank(const analysis *a, size_t i) {
+  return a->stages[i].effective_rank;
+}
+
+static double low_energy(const analysis *a, size_t i) {
+  return a->stages[i].low;
+}
+
+static double high_energy(const analysis *a, size_t i) {
+  return a->stages[i].high;
+}
+
+static double singular_value(const analysis *a, size_t i) {
+  return a->singular[i];
+}
+
+/* Numbers that are 1 or 0 but for rounding would fill an axis with it. */
+static double without_rounding(double x) {
+  return round(x * 1e9) / 1e9;
+}
+
+static double row_sum(const analysis *a, size_t i) {
+  return without_rounding(a->mixers[i].matrix.row_sum);
+}
+
+static double row_spread(const analysis *a, size_t i) {
+  return without_rounding(a->mixers[i].matrix.most_row_sum - a->mixers[i].matrix.least_row_sum);
+}
+
+static double eigenvalue(const analysis *a, size_t i) {
+  return without_rounding(a->mixers[i].matrix.eigenvalue);
+}
+
+static double homophily(const analysis *a, size_t i) {
+  return a->mixers[i].matrix.homophily;
+}
+
+/* The geometric mean of the layers, as the axis is logarithmic. */
+static double response(const analysis *a, size_t i) {
+  double sum = 0.0;
+  for (size_t k = 0; k < a->mixer_count; k++)
+    sum += log(a->mixers[k].response[i]) / (double)a->mixer_count;
+  return exp(sum);
+}
+
+/* At K = 2 it is 0 but for rounding, which a logarithmic axis would show as if it were something.
+ */
+static double order_error(const analysis *a, size_t i) {
+  double sum = 0.0;
+  for (size_t k = 0; k < a->mixer_count; k++)
+    sum += a->mixers[k].matrix.error[i] / (double)a->mixer_count;
+  return sum > 1e-12 ? sum : (double)NAN;
+}
+
+static double order_of(size_t i) {
+  return (double)(i + MATRIX_FIRST_ORDER);
+}
+
+static double layer_of(size_t i) {
+  return (double)(i + 1);
+}
+
+static const view VIEWS[] = {
+    {"Response of the mixers", "frequency along the tokens, 1 = alternating", "amplitude out / in",
+     true, count_bands, response, spectra_frequency},
+    {"Similarity between tokens", "after layer, 0 = embedding", "mean cosine of two tokens", false,
+     count_stages, similarity},
+    {"Effective rank of the features", "after layer, 0 = embedding", "directions", false,
+     count_stages, effective_rank},
+    {"Low-frequency energy", "after layer, 0 = embedding", "share at frequency 0", false,
+     count_stages, low_energy},
+    {"High-frequency energy", "after layer, 0 = embedding", "share above frequency 0.5", false,
+     count_stages, high_energy},
+    {"Singular values of the last features", "index", "over the largest", true, count_singular,
+     singular_value},
+    {"Largest eigenvalue of the matrix", "layer", "modulus", false, count_matrices, eigenvalue,
+     layer_of},
+    {"Row sums of the matrix", "layer", "mean row sum", false, count_matrices, row_sum, layer_of},
+    {"Spread of the row sums", "layer", "largest - smallest", false, count_matrices, row_spread,
+     layer_of},
+    {"Homophily", "layer", "weighted mean cosine of values", false, count_matrices, homophily,
+     layer_of},
+    {"Error of GFSA's power", "K", "max norm of the difference", true, count_orders, order_error,
+     order_of, matrix_bound, "the bound 2 K"},
+};
+
+/* ---- a chart ---- */
+
+typedef struct points {
+  double *x, *y;
+  size_t count;
+} points;
+
+static points take_points(const view *v, const analysis *a) {
+  points p = {.count = v->count(a)};
+  p.x = ft_calloc(p.count + 1, sizeof *p.x);
+  p.y = ft_calloc(p.count + 1, sizeof *p.y);
+  if (!p.x || !p.y) p.count = 0;
+  for (size_t i = 0; i < p.count; i++) {
+    p.x[i] = v->x ? v->x(i) : (double)i;
+    p.y[i] = v->y(a, i);
+  }
+  return p;
+}
+
+/* The limit's line, over as many points as the longest of the runs' has. */
+static points take_limit(const view *v, size_t count) {
+  points p = {.count = v->limit ? count : 0};
+  p.x = ft_calloc(p.count + 1, sizeof *p.x);
+  p.y = ft_calloc(p.count + 1, sizeof *p.y);
+  if (!p.x || !p.y) p.count = 0;
+  for (size_t i = 0; i < p.count; i++) {
+    p.x[i] = v->x(i);
+    p.y[i] = v->limit(i);
+  }
+  return p;
+}
+
+static void write_view(FILE *to, const view *v, const analysis *runs, size_t count) {
+  chart_series *series = ft_calloc(count + 1, sizeof *series);
+  points *lines = ft_calloc(count + 1, sizeof *lines);
+  size_t longest = 0;
+  for (size_t i = 0; series && lines && i < count; i++) {
+    lines[i] = take_points(v, &runs[i]);
+    series[i] = (chart_series){runs[i].label, lines[i].x, lines[i].y, lines[i].count};
+    if (lines[i].count > longest) longest = lines[i].count;
+  }
+  bool limited = series && lines && v->limit && longest;
+  if (limited) {
+    lines[count] = take_limit(v, longest);
+    series[count] = (chart_series){v->limit_name, lines[count].x, lines[count].y,
+                                   lines[count].count, CHART_LIMIT};
+  }
+  chart_write(to, &(chart){.title = v->title,
+                           .x_label = v->x_label,
+                           .y_label = v->y_label,
+                           .log_y = v->log_y,
+                           .points = longest <= 128,
+                           .series = series,
+                           .count = series && lines ? count + limited : 0});
+  for (size_t i = 0; lines && i <= count; i++) {
+    free(lines[i].x);
+    free(lines[i].y);
+  }
+  free(lines);
+  free(series);
+}
+
+/* ---- learned filters: those of one argument share a chart ---- */
+
+static const ft_mixer_filter *filter_of(const analysis *a) {
+  return a->filter_count ? a->model->mixer.kind->filter : NULL;
+}
+
+static bool shares_axes(const analysis *a, const analysis *b) {
+  const ft_mixer_filter *f = filter_of(a), *g = filter_of(b);
+  return f && g && !strcmp(f->argument, g->argument);
+}
+
+static double mean_filter(const analysis *a, size_t i) {
+  double sum = 0.0;
+  for (size_t k = 0; k < a->filter_count; k++)
+    sum += a->filters[k].y[i] / (double)a->filter_count;
+  return sum;
+}
+
+/* Each run keeps its colour: those with another argument are there, without points. */
+static void write_filters_like(FILE *to, const analysis *first, const analysis *runs,
+                               size_t count) {
+  const ft_mixer_filter *filter = filter_of(first);
+  chart_series *series = ft_calloc(count, sizeof *series);
+  double(*x)[ANALYSIS_POINTS] = ft_calloc(count, sizeof *x);
+  double(*y)[ANALYSIS_POINTS] = ft_calloc(count, sizeof *y);
+  bool done = series && x && y;
+  for (size_t i = 0; done && i < count; i++) {
+    bool shown = shares_axes(first, &runs[i]);
+    for (size_t k = 0; shown && k < ANALYSIS_POINTS; k++) {
+      x[i][k] = analyze_argument(&runs[i], k);
+      y[i][k] = mean_filter(&runs[i], k);
+    }
+    series[i] = (chart_series){runs[i].label, x[i], y[i], shown ? ANALYSIS_POINTS : 0};
+  }
   chart_write(to, &(chart){.title = "Learned filters",
                            .x_label = filter->argument,
                            .y_label = filter->result ? filter->result : "gain",
                            .series = series,
-                           .count = series ? a->filter_count : 0});
+                           .count = done ? count : 0});
   free(series);
+  free(x);
+  free(y);
 }
 
-static void write_responses(FILE *to, const analysis *a) {
-  double x[SPECTRA_BANDS];
-  chart_series *series = ft_calloc(a->mixer_count, sizeof *series);
-  for (size_t band = 0; band < SPECTRA_BANDS; band++)
-    x[band] = spectra_frequency(band);
-  for (size_t i = 0; series && i < a->mixer_count; i++)
-    series[i] = (chart_series){a->mixers[i].name, x, a->mixers[i].response, SPECTRA_BANDS};
-  chart_write(to, &(chart){.title = "Response of the mixers",
-                           .x_label = "frequency along the tokens, 1 = alternating",
-                           .y_label = "amplitude out / in",
-                           .log_y = true,
-                           .points = true,
-                           .series = series,
-                           .count = series ? a->mixer_count : 0});
-  free(series);
-}
-
-static void write_singular(FILE *to, const analysis *a) {
-  const chart_series series = {"singular values", NULL, a->singular, a->singular_count};
-  chart_write(to, &(chart){.title = "Singular values of the last features",
-                           .x_label = "index",
-                           .y_label = "over the largest",
-                           .log_y = true,
-                           .points = a->singular_count <= 128,
-                           .series = &series,
-                           .count = 1});
-}
-
-/* One chart for all layers' parameters of a kind. */
-static void write_coefficients(FILE *to, const analysis *a, const ft_mixer_coefficients *kind) {
-  size_t series_count = 0, longest = 0;
-  chart_series *series = ft_calloc(a->coefficient_count, sizeof *series);
-  for (size_t i = 0; series && i < a->coefficient_count; i++) {
-    const analysis_coefficients *c = &a->coefficients[i];
-    if (c->kind != kind) continue;
-    double *y = ft_calloc(c->count, sizeof *y);
-    for (size_t k = 0; y && k < c->count; k++)
-      y[k] = (double)c->values[k];
-    series[series_count++] = (chart_series){c->layer, NULL, y, y ? c->count : 0};
-    if (c->count > longest) longest = c->count;
+static void write_all_filters(FILE *to, const analysis *runs, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    bool seen = !filter_of(&runs[i]);
+    for (size_t k = 0; k < i && !seen; k++)
+      seen = shares_axes(&runs[k], &runs[i]);
+    if (!seen) write_filters_like(to, &runs[i], runs, count);
   }
-  char(*numbers)[NUMBER_TEXT] = ft_calloc(longest + 1, sizeof *numbers);
-  const char **groups = ft_calloc(longest + 1, sizeof *groups);
-  for (size_t k = 0; numbers && groups && k < longest; k++) {
-    snprintf(numbers[k], sizeof numbers[k], "%zu", k);
-    groups[k] = numbers[k];
-  }
-  if (series_count && numbers && groups)
-    chart_write(to, &(chart){.title = kind->parameter,
-                             .x_label = kind->index,
-                             .y_label = "value",
-                             .groups = longest <= 40 ? groups : NULL,
-                             .series = series,
-                             .count = series_count});
-  for (size_t i = 0; i < series_count; i++)
-    free((double *)series[i].y);
-  free(series);
-  free(numbers);
-  free((void *)groups);
 }
 
-static void write_summary(FILE *to, const analysis *a) {
-  const ft_model_options *m = a->model;
-  fputs("<p>", to);
-  page_text(to, a->run);
-  fprintf(to,
-          ": mixer %s, %lld layers of width %lld, %lld heads. Measured on %zu samples of the %s "
-          "split of ",
-          m->mixer.kind->name, (long long)m->layers, (long long)m->width, (long long)m->heads,
-          a->samples, a->split);
-  page_text(to, a->data);
-  fputs(".</p>\n", to);
-}
+/* ---- texts ---- */
 
-void analyze_write_page(FILE *to, const analysis *a) {
-  const ft_mixer_class *kind = a->model->mixer.kind;
-  page_begin(to, "What the mixers do to their tokens");
-  write_summary(to, a);
-  fputs("<div class=\"charts\">\n", to);
-  write_responses(to, a);
-  if (a->filter_count) write_filters(to, a);
-  write_similarity(to, a);
-  write_singular(to, a);
-  for (size_t i = 0; i < kind->coefficient_count; i++)
-    write_coefficients(to, a, &kind->coefficients[i]);
-  fputs("</div>\n<h2>How to read this</h2>\n"
-        "<p>Attention is a filter over tokens. One that passes only frequency 0, the mean, makes "
-        "all tokens alike, layer by layer: oversmoothing. The response is the amplitude of a "
-        "mixer's output over that of its input, by frequency along the sequence. The similarity "
-        "is the mean cosine between two tokens of a sample; 1 means that they point the same way. "
-        "Singular values that fall off fast mean that the features use few directions. "
-        "Coefficients are those that the filter has, after any function that bounds them; the "
-        "learned filters are the means over a layer's heads.</p>\n",
+static void write_runs(FILE *to, const analysis *runs, size_t count) {
+  fputs("<div class=\"wide\"><table><thead><tr><th class=\"text\">Run</th><th class=\"text\">Mixer"
+        "</th><th>Layers</th><th>Width</th><th>Heads</th><th>Samples</th><th class=\"text\">Data"
+        "</th></tr></thead>\n<tbody>\n",
         to);
-  page_end(to);
-}
-
-/* ---- JSON ---- */
-
-static json_t *number(double x) {
-  return isfinite(x) ? json_real(x) : json_null();
-}
-
-static json_t *numbers(const double *x, size_t count) {
-  json_t *list = json_array();
-  for (size_t i = 0; i < count; i++)
-    json_array_append_new(list, number(x[i]));
-  return list;
-}
-
-static json_t *frequencies(void) {
-  json_t *list = json_array();
-  for (size_t band = 0; band < SPECTRA_BANDS; band++)
-    json_array_append_new(list, number(spectra_frequency(band)));
-  return list;
-}
-
-static json_t *filters(const analysis *a) {
-  json_t *list = json_array(), *x = json_array();
-  for (size_t i = 0; i < ANALYSIS_POINTS && a->filter_count; i++)
-    json_array_append_new(x, number(analyze_argument(a, i)));
-  for (size_t i = 0; i < a->filter_count; i++)
-    json_array_append_new(list, json_pack("{ss so}", "layer", a->filters[i].layer, "gain",
-                                          numbers(a->filters[i].y, ANALYSIS_POINTS)));
-  return json_pack("{so so}", "arguments", x, "layers", list);
-}
-
-static json_t *coefficients(const analysis *a) {
-  json_t *list = json_array();
-  for (size_t i = 0; i < a->coefficient_count; i++) {
-    const analysis_coefficients *c = &a->coefficients[i];
-    json_t *values = json_array();
-    for (size_t k = 0; k < c->count; k++)
-      json_array_append_new(values, number((double)c->values[k]));
-    json_array_append_new(list, json_pack("{ss ss so}", "layer", c->layer, "name",
-                                          c->kind->parameter, "values", values));
+  for (size_t i = 0; i < count; i++) {
+    const ft_model_options *m = runs[i].model;
+    fputs("<tr><td class=\"text\">", to);
+    page_text(to, runs[i].run);
+    fprintf(to,
+            "</td><td class=\"text\">%s</td><td>%lld</td><td>%lld</td><td>%lld</td><td>%zu of %s"
+            "</td><td class=\"text\">",
+            m->mixer.kind->name, (long long)m->layers, (long long)m->width, (long long)m->heads,
+            runs[i].samples, runs[i].split);
+    page_text(to, runs[i].data);
+    fputs("</td></tr>\n", to);
   }
-  return list;
+  fputs("</tbody></table></div>\n", to);
 }
 
-json_t *analyze_json(const analysis *a) {
-  json_t *stages = json_array(), *mixers = json_array();
-  for (size_t i = 0; i < a->stage_count; i++)
-    json_array_append_new(stages, json_pack("{ss so}", "name", a->stages[i].name, "similarity",
-                                            number(a->stages[i].similarity)));
-  for (size_t i = 0; i < a->mixer_count; i++)
-    json_array_append_new(mixers, json_pack("{ss so}", "name", a->mixers[i].name, "response",
-                                            numbers(a->mixers[i].response, SPECTRA_BANDS)));
-  return json_pack("{ss ss sI so so so so so so so}", "run", a->run, "split", a->split, "samples",
-                   (json_int_t)a->samples, "mixer", ft_mixer_write(&a->model->mixer), "frequencies",
-                   frequencies(), "mixers", mixers, "stages", stages, "singular_values",
-                   numbers(a->singular, a->singular_count), "coefficients", coefficients(a),
-                   "filters", filters(a));
+/* Names those that lack something, and why; nothing where none does. */
+static void write_lacking(FILE *to, const analysis *runs, size_t count,
+                          size_t (*has)(const analysis *), const char *what) {
+  size_t lacking = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (has(&runs[i])) continue;
+    fputs(lacking++ ? ", " : "<p>Missing: ", to);
+    page_text(to, runs[i].label);
+  }
+  if (lacking) fprintf(to, ". %s</p>\n", what);
+}
+
+static size_t has_powers(const analysis *a) {
+  return !count_matrices(a) || count_orders(a);
+}
+
+static size_t has_filter(const analysis *a) {
+  return a->filter_count;
+}
+
+static void write_explanation(FILE *to) {
+  fputs(
+      "<h2>How to read this</h2>\n"
+      "<p>Attention is a filter over tokens. One that passes only frequency 0, the mean, makes all "
+      "tokens alike, layer by layer: oversmoothing. The response is the amplitude of a mixer's "
+      "output over that of its input, by frequency along the sequence; of a run, the geometric "
+      "mean of its layers. The similarity is the mean cosine between two tokens of a sample; 1 "
+      "means that they point the same way. Singular values that fall off fast mean that the "
+      "features use few directions; the effective rank says how many: the square of the sum of "
+      "squared singular values over the sum of their fourth powers. Low-frequency energy is the "
+      "share that the mean over tokens has, high-frequency energy that above half of the highest "
+      "frequency.</p>\n"
+      "<p>The matrix is what a head applies to its values: A of softmax attention, GFSA's filter "
+      "of A, p-LaT's weights times powers of distances. Softmax attention's row sums and largest "
+      "eigenvalue are 1. Homophily is how alike the values are that tokens give weight to. The "
+      "error is the max norm (largest row sum of moduli) of A to the power K minus A + (K - 1) "
+      "(A&sup2; - A), which GFSA takes for it; 2 K bounds it. Coefficients are those that a filter "
+      "has, after any function that bounds them; learned filters are means over a layer's heads, "
+      "and over a run's layers where runs are compared.</p>\n",
+      to);
+}
+
+/* ---- the page ---- */
+
+void analyze_write_page(FILE *to, const analysis *runs, size_t count) {
+  page_begin(to, "What the mixers do to their tokens");
+  write_runs(to, runs, count);
+  fputs("<div class=\"charts\">\n", to);
+  for (size_t i = 0; i < FT_COUNT(VIEWS); i++)
+    write_view(to, &VIEWS[i], runs, count);
+  fputs("</div>\n", to);
+  write_lacking(to, runs, count, count_matrices,
+                "Their mixers form no matrix of tokens by tokens, their model masks token 0, or "
+                "their samples are longer than 1,024 tokens: no eigenvalue, row sums, homophily or "
+                "error of a power is defined or looked at.");
+  write_lacking(to, runs, count, has_powers,
+                "Errors of powers of A are looked at up to 256 tokens.");
+  if (count > 1) {
+    fputs("<h2>Learned filters</h2>\n<div class=\"charts\">\n", to);
+    write_all_filters(to, runs, count);
+    fputs("</div>\n", to);
+  }
+  write_lacking(to, runs, count, has_filter,
+                "Their mixers learn no filter as a function of one variable; the response is "
+                "theirs.");
+  for (size_t i = 0; i < count; i++) {
+    fputs("<h2>Layers of ", to);
+    page_text(to, runs[i].label);
+    fputs("</h2>\n", to);
+    analyze_write_layers(to, &runs[i]);
+  }
+  write_explanation(to);
+  page_end(to);
 }

@@ -62,17 +62,42 @@ static double coefficient_energy(const float *x, size_t tokens, size_t width, si
   return energy;
 }
 
+/* Fills `scratch`; coefficient_energy's sums come behind. */
+static void make_turn(size_t tokens, double *scratch) {
+  for (size_t n = 0; n < tokens; n++) {
+    scratch[2 * n] = cos(2.0 * PI * (double)n / (double)tokens);
+    scratch[2 * n + 1] = sin(2.0 * PI * (double)n / (double)tokens);
+  }
+}
+
 void spectra_add_energy(const float *x, size_t tokens, size_t width, double *scratch,
                         double energy[SPECTRA_BANDS]) {
   size_t highest = tokens / 2, step = highest / MOST_FREQUENCIES + 1;
   double *turn = scratch, *sums = scratch + 2 * tokens;
-  for (size_t n = 0; n < tokens; n++) {
-    turn[2 * n] = cos(2.0 * PI * (double)n / (double)tokens);
-    turn[2 * n + 1] = sin(2.0 * PI * (double)n / (double)tokens);
-  }
+  make_turn(tokens, turn);
   energy[0] += coefficient_energy(x, tokens, width, 0, turn, sums);
   for (size_t k = 1; k <= highest; k += step)
     energy[band_of(k, highest)] += coefficient_energy(x, tokens, width, k, turn, sums);
+}
+
+/* The whole energy is known without its parts (Parseval), so that leaving out frequencies of long
+ * sequences only estimates how the rest divides. All but 0 and the highest of an even length stand
+ * for two. */
+spectra_shares spectra_divide(const float *x, size_t tokens, size_t width, double *scratch) {
+  size_t highest = tokens / 2, step = highest / MOST_FREQUENCIES + 1;
+  double *turn = scratch, *sums = scratch + 2 * tokens, all = 0.0, above = 0.0, high = 0.0;
+  for (size_t i = 0; i < tokens * width; i++)
+    all += (double)x[i] * (double)x[i] * (double)tokens;
+  if (!(all > 0.0)) return (spectra_shares){(double)NAN, (double)NAN};
+  make_turn(tokens, turn);
+  double low = coefficient_energy(x, tokens, width, 0, turn, sums) / all;
+  for (size_t k = 1; k <= highest; k += step) {
+    double energy = coefficient_energy(x, tokens, width, k, turn, sums);
+    if (2 * k < tokens) energy *= 2.0;
+    above += energy;
+    if (2 * k > highest) high += energy;
+  }
+  return (spectra_shares){low, above > 0.0 ? (1.0 - low) * high / above : 0.0};
 }
 
 /* ---- singular values ---- */
@@ -86,6 +111,17 @@ static void make_gram(const float *x, size_t tokens, size_t width, double *gram)
   for (size_t i = 0; i < width; i++)
     for (size_t j = 0; j < i; j++)
       gram[i * width + j] = gram[j * width + i];
+}
+
+/* The traces of the Gram matrix and of its square say it without a singular value. */
+double spectra_effective_rank(const float *x, size_t tokens, size_t width, double *gram) {
+  double trace = 0.0, squares = 0.0;
+  make_gram(x, tokens, width, gram);
+  for (size_t i = 0; i < width; i++)
+    trace += gram[i * width + i];
+  for (size_t i = 0; i < width * width; i++)
+    squares += gram[i] * gram[i];
+  return squares > 0.0 ? trace * trace / squares : 0.0;
 }
 
 /* Zeroes entry (p, q) of a symmetric matrix by a rotation (Golub & Van Loan, section 8.5.2). */

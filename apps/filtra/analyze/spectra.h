@@ -19,6 +19,19 @@ void spectra_add_energy(const float *x, size_t tokens, size_t width, double *scr
 /** The frequency in the middle of a band. */
 double spectra_frequency(size_t band);
 
+/** What part of the energy of x [tokens, width] is that of the mean over tokens, frequency 0, and
+ * what part is above half of the highest frequency. NaN where x is 0. */
+typedef struct spectra_shares {
+  double low, high;
+} spectra_shares;
+/** `scratch` as spectra_add_energy's. */
+spectra_shares spectra_divide(const float *x, size_t tokens, size_t width, double *scratch);
+
+/** The effective rank of x [tokens, width]: (sum of its squared singular values)^2 over the sum of
+ * their fourth powers, from 1 to the lesser side; 0 where x is. `gram` has width * width numbers of
+ * scratch. */
+double spectra_effective_rank(const float *x, size_t tokens, size_t width, double *gram);
+
 /** Singular values of x [tokens, width], descending, into values [width]. `gram` has
  * width * width numbers of scratch. Values below 1e-7 of the largest, which
  * are rounding, become 0. */

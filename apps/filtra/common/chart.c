@@ -162,7 +162,7 @@ static void write_legend(FILE *to, const chart *c) {
   fputs("<figcaption class=\"legend\">", to);
   for (size_t i = 0; i < c->count; i++) {
     const chart_series *s = &c->series[i];
-    if (s->style == CHART_LIMIT) continue;
+    if (s->style == CHART_LIMIT || !s->count) continue;
     fprintf(to, "<span class=\"c%zu\">", chart_color(c, i));
     if (s->style == CHART_DOTS) {
       fputs("<svg class=\"key\" viewBox=\"0 0 12 12\"><path class=\"mark\" d=\"", to);

@@ -13,7 +13,8 @@ typedef enum chart_style {
 } chart_style;
 
 /** One line or one group of bars. Points that are not finite, or not positive on a logarithmic
- * axis, are left out. */
+ * axis, are left out. A series without points keeps its colour from others, and is not in the
+ * legend. */
 typedef struct chart_series {
   const char *name;
   const double *x, *y; /* [count]; x NULL: 0, 1, 2, ... */

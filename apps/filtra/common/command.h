@@ -95,6 +95,7 @@ int run_train(int argc, char **argv);
 int run_convert(int argc, char **argv);
 int run_presets(int argc, char **argv);
 int run_eval(int argc, char **argv);
+int run_sweep(int argc, char **argv);
 int run_compare(int argc, char **argv);
 int run_report(int argc, char **argv);
 int run_predict(int argc, char **argv);

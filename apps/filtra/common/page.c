@@ -99,7 +99,7 @@ static const char STYLE[] =
     "margin:2rem auto;max-width:1360px;padding:0 1rem}\n"
     "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}\n"
     ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,380px),1fr));"
-    "gap:1rem;align-items:start}\n"
+    "gap:1rem;align-items:start}.wide+.charts{margin-top:1rem}\n"
     "figure{margin:0;background:var(--card);border-radius:8px;padding:.8rem 1rem}\n"
     "figcaption{font-weight:600}figcaption.legend{font-weight:400;font-size:.85rem}\n"
     ".legend span{margin-right:1em;display:inline-block}\n"

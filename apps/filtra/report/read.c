@@ -161,10 +161,14 @@ static void find_best(report_run *run) {
 }
 
 filtra_status report_read(const char *path, report_run *run) {
-  *run = (report_run){.path = path, .best = NAN, .best_step = NAN, .test = NAN};
+  *run = (report_run){.path = ft_strdup(path), .best = NAN, .best_step = NAN, .test = NAN};
   run->memory_bytes = run->parameters = run->tokens_per_second = run->milliseconds = NAN;
-  FT_TRY(filtra_run_open(path, &run->run));
+  run->seed = run->seconds = NAN;
+  if (!run->path) return FILTRA_ERROR_HOST_MEMORY;
+  FT_TRY(filtra_run_open(run->path, &run->run));
   run->info = filtra_run_get_info(run->run);
+  FT_TRY(ft_json_parse(run->info->config, strlen(run->info->config), run->path, &run->config));
+  run->seed = number_of(run->config, "seed");
   const char *slash = strrchr(run->info->data, '/');
   run->data = slash && slash[1] ? slash + 1 : run->info->data;
   run->score = run->info->task == FILTRA_TASK_LANGUAGE_MODEL ? REPORT_PERPLEXITY
@@ -179,6 +183,8 @@ filtra_status report_read(const char *path, report_run *run) {
 
 void report_free(report_run *run) {
   filtra_run_close(&run->run);
+  json_decref(run->config);
+  free(run->path);
   free_curve(&run->loss);
   free_curve(&run->validation_loss);
   free_curve(&run->validation_score);

@@ -1,4 +1,4 @@
-/* filtra report: one table of runs, with learning curves. */
+/* filtra report: one table of runs, with learning curves, and what several seeds say together. */
 #include "report.h"
 #include "common/options.h"
 
@@ -8,70 +8,104 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_help(void) {
-  printf("Usage: filtra report RUN... [OPTION]...\n"
-         "Makes one table of run folders: accuracy, perplexity or error of the best model on the\n"
-         "validation split, and on the test split where 'filtra eval' has been run; parameters,\n"
-         "speed, memory, device and driver. Prints Markdown unless told otherwise.\n\n"
-         "  --out FILE.md      write Markdown to a file\n"
-         "  --out FILE.html    write a self-contained page with learning curves\n"
-         "  --json             print one JSON object\n");
-}
-
-typedef enum report_form { FORM_MARKDOWN, FORM_PAGE, FORM_JSON } report_form;
-
-static filtra_status write_file(const char *path, report_form form, const report_run *runs,
-                                size_t count) {
-  ft_atomic_file file;
-  FT_TRY(ft_atomic_open(path, &file));
-  if (form == FORM_PAGE)
-    report_write_page(file.stream, runs, count);
-  else
-    report_write_markdown(file.stream, runs, count);
-  return ft_atomic_commit(&file);
-}
-
-static int report(const char *name, char **paths, size_t count, const char *out, report_form form) {
-  report_run *runs = ft_calloc(count, sizeof *runs);
-  if (!runs) return command_fail(name, FILTRA_ERROR_HOST_MEMORY);
-  filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < count && !status; i++) {
-    for (size_t end = strlen(paths[i]); end > 1 && paths[i][end - 1] == '/'; end--)
-      paths[i][end - 1] = '\0';
-    status = report_read(paths[i], &runs[i]);
-  }
-  if (!status && out) status = write_file(out, form, runs, count);
-  int code = status ? command_fail(name, status) : COMMAND_DONE;
-  if (!status && form == FORM_JSON) code = command_print_json(name, report_json(runs, count));
-  if (!status && form == FORM_MARKDOWN && !out) report_write_markdown(stdout, runs, count);
-  if (!status && out) printf("%s: a table of %zu run%s\n", out, count, count > 1 ? "s" : "");
-  for (size_t i = 0; i < count; i++)
-    report_free(&runs[i]);
-  free(runs);
-  return code;
-}
-
 typedef struct report_arguments {
-  const char *out;
+  const char *out, *format;
   bool json;
 } report_arguments;
 
+static void print_help(void) {
+  printf(
+      "Usage: filtra report PATH... [OPTION]...\n"
+      "Makes one table of run folders: accuracy, perplexity or error of the best model on the\n"
+      "validation split, and on the test split where 'filtra eval' has been run; parameters,\n"
+      "speed, memory, device and driver. A folder of runs, such as a sweep's, stands for all of\n"
+      "them. Where runs differ by their seed alone: mean and standard deviation, ranks and mean\n"
+      "rank of the mixers, and Wilcoxon's signed-rank test between them.\n\n"
+      "  --format NAME      markdown (default), html (a self-contained page with learning\n"
+      "                     curves), latex (means, ranks and tests), or results (Markdown for\n"
+      "                     documentation: each data set by mixers, with times)\n"
+      "  --out FILE         write to a file; .md, .html and .tex name the format, too\n"
+      "  --json             print one JSON object\n");
+}
+
+static const struct {
+  const char *name, *ending;
+  report_format format;
+} FORMATS[] = {{"markdown", ".md", REPORT_MARKDOWN},
+               {"html", ".html", REPORT_PAGE},
+               {"latex", ".tex", REPORT_LATEX},
+               {"results", ".md", REPORT_RESULTS}};
+
+/* The format that options ask for; -1, or the exit code of a misuse. */
+static int find_format(const char *name, const report_arguments *a, report_format *format) {
+  bool named = !a->format, ended = !a->out;
+  *format = REPORT_MARKDOWN;
+  for (size_t i = FT_COUNT(FORMATS); i-- > 0;) {
+    bool is_named = a->format && !strcmp(a->format, FORMATS[i].name);
+    if (a->format ? is_named : a->out && ft_ends_with(a->out, FORMATS[i].ending)) {
+      *format = FORMATS[i].format;
+      named = true;
+    }
+    if (a->out && ft_ends_with(a->out, FORMATS[i].ending)) ended = true;
+  }
+  if (!named)
+    return command_misused(name, "--format is %s, accepted are markdown, html, latex and results",
+                           a->format);
+  if (!ended && !a->format)
+    return command_misused(name, "--out is \"%s\"; its name must end in .html, .md or .tex",
+                           a->out);
+  return -1;
+}
+
+static filtra_status write_file(const char *path, const report_view *view, report_format format) {
+  ft_atomic_file file;
+  FT_TRY(ft_atomic_open(path, &file));
+  filtra_status status = report_write(file.stream, view, format);
+  if (!status) return ft_atomic_commit(&file);
+  ft_atomic_abort(&file);
+  return status;
+}
+
+static int show(const char *name, const report_arguments *a, const report_view *view,
+                report_format format) {
+  size_t count = view->set->count;
+  if (a->json) return command_print_json(name, report_json(view));
+  filtra_status status =
+      a->out ? write_file(a->out, view, format) : report_write(stdout, view, format);
+  if (status) return command_fail(name, status);
+  if (a->out) printf("%s: a table of %zu run%s\n", a->out, count, count > 1 ? "s" : "");
+  return COMMAND_DONE;
+}
+
+static int report(const char *name, char **paths, size_t count, const report_arguments *a,
+                  report_format format) {
+  report_set set;
+  report_summary summary = {0};
+  filtra_status status = report_collect(paths, count, &set);
+  if (!status) status = report_summarize(&set, &summary);
+  int code =
+      status ? command_fail(name, status) : show(name, a, &(report_view){&set, &summary}, format);
+  report_free_summary(&summary);
+  report_free_set(&set);
+  return code;
+}
+
 static const command_option OPTIONS[] = {
     COMMAND_OUT(report_arguments, out),
+    COMMAND_TEXT("format", report_arguments, format),
     COMMAND_FLAG("json", report_arguments, json),
 };
 
 int run_report(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .words = true};
   report_arguments a = {0};
+  report_format format;
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
   if (optind == argc) return command_misused(argv[0], "run folders are missing");
   if (a.out && a.json)
     return command_misused(argv[0], "--json goes to standard output; leave out --out");
-  report_form form = a.json ? FORM_JSON : FORM_MARKDOWN;
-  if (a.out && ft_ends_with(a.out, ".html")) form = FORM_PAGE;
-  if (a.out && form == FORM_MARKDOWN && !ft_ends_with(a.out, ".md"))
-    return command_misused(argv[0], "--out is \"%s\"; its name must end in .html or .md", a.out);
-  return report(argv[0], argv + optind, (size_t)(argc - optind), a.out, form);
+  code = find_format(argv[0], &a, &format);
+  if (code >= 0) return code;
+  return report(argv[0], argv + optind, (size_t)(argc - optind), &a, format);
 }

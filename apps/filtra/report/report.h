@@ -3,6 +3,9 @@
 #define FILTRA_REPORT_H
 
 #include "common/command.h"
+#include "common/page.h"
+#include "statistics.h"
+#include "table.h"
 
 #include <filtra/run.h>
 #include <stdio.h>
@@ -17,8 +20,8 @@ typedef struct report_curve {
 typedef enum report_score { REPORT_ACCURACY, REPORT_PERPLEXITY, REPORT_ERROR } report_score;
 
 typedef struct report_run {
-  const char *path; /* as given */
-  const char *data; /* last part of the data's path */
+  char *path;
+  const char *data; /* what a sweep calls the data, or the last part of their path */
   filtra_run *run;
   const filtra_run_info *info;
   report_score score;
@@ -30,20 +33,98 @@ typedef struct report_run {
   double memory_bytes;                    /* the most; NaN: unknown */
   double parameters;                      /* NaN: unknown */
   char device[256], driver[256];          /* "": unknown */
+  json_t *config;
+  double seed, seconds; /* seconds: that a sweep spent on it; NaN: unknown */
+  size_t group, method; /* in the summary */
 } report_run;
 
-/** Reads a run folder; caller frees, also on failure. */
+/** The runs that paths lead to, in order: run folders, or folders of them. */
+typedef struct report_set {
+  report_run *runs;
+  size_t count, room;
+  json_t *sweep; /* [the files of the sweeps that folders are of]; NULL: none is */
+} report_set;
+
+/** Reads a run folder (read.c); caller frees, also on failure. */
 filtra_status report_read(const char *path, report_run *run);
 void report_free(report_run *run);
+
+/** Reads all (collect.c); caller frees, also on failure. */
+filtra_status report_collect(char *const *paths, size_t count, report_set *set);
+void report_free_set(report_set *set);
+
+/* ---- what several runs say together (summary.c) ---- */
+
+/** The runs of one method on one data set. */
+typedef struct report_mean {
+  size_t runs;            /* that have a score */
+  double mean, deviation; /* deviation: NaN of one run */
+  double rank;            /* among the data set's methods, 1 the best; NaN: no score */
+  double validation, validation_deviation, milliseconds, seconds, parameters; /* means */
+} report_mean;
+
+/** Data that runs can be compared on. */
+typedef struct report_group {
+  const report_run *first;
+  bool test; /* scores are the test split's, as all its runs have one; else the validation's */
+} report_group;
+
+/** Wilcoxon's test of methods a and b. */
+typedef struct report_test {
+  size_t a, b;
+  statistics_wilcoxon result;
+} report_test;
+
+typedef struct report_summary {
+  report_group *groups;
+  size_t group_count;
+  char **methods; /* the mixer, with the settings in which runs of it differ */
+  size_t method_count;
+  report_mean *means; /* [group_count][method_count] */
+  double *mean_ranks; /* [method_count] over the data sets that all methods have */
+  size_t ranked;      /* how many those are */
+  report_test *tests; /* of all pairs of methods that have a pair of scores */
+  size_t test_count;
+  report_score score; /* that the tests are about */
+  bool by_seed;       /* their pairs are the seeds of one data set, not data sets */
+} report_summary;
+
+filtra_status report_summarize(const report_set *set, report_summary *s);
+void report_free_summary(report_summary *s);
+/** Whether there is more to say than of each run by itself: a method has several runs. */
+bool report_has_repeats(const report_summary *s);
+const report_mean *report_mean_of(const report_summary *s, size_t group, size_t method);
 
 /** Whether two runs can be compared: the same data, judged in the same way. */
 bool report_comparable(const report_run *a, const report_run *b);
 /** "accuracy", "perplexity" or "mean absolute error". */
 const char *report_score_name(report_score score);
 
-void report_write_markdown(FILE *to, const report_run *runs, size_t count);
-void report_write_page(FILE *to, const report_run *runs, size_t count);
+/* ---- writing: what memory ran out for is IO's to find ---- */
+
+typedef struct report_view {
+  const report_set *set;
+  const report_summary *summary;
+} report_view;
+
+typedef enum report_format {
+  REPORT_MARKDOWN,
+  REPORT_PAGE,
+  REPORT_LATEX,
+  REPORT_RESULTS /* a page of documentation: Markdown of data sets and methods, not of runs */
+} report_format;
+
+filtra_status report_write(FILE *to, const report_view *view, report_format format);
+/** Tables of data sets by methods, ranks and tests. */
+filtra_status report_write_summary(FILE *to, const report_summary *s, report_format format);
+/** A page that stands in a repository. */
+filtra_status report_write_results(FILE *to, const report_view *view);
+/** A score as people read it. */
+const char *report_score_text(report_score score, double value, char out[NUMBER_TEXT]);
+/** The same with its deviation, where that is known. */
+void report_mean_text(report_score score, double mean, double deviation, char *out, size_t size);
 /** NULL when out of memory. */
-json_t *report_json(const report_run *runs, size_t count);
+json_t *report_json(const report_view *view);
+json_t *report_summary_json(const report_summary *s);
 
 #endif

@@ -1,7 +1,6 @@
-/* The table of `filtra report` as Markdown, as a page with learning curves, and as JSON. */
+/* The table of runs, as a page with learning curves, and as JSON. */
 #include "base/memory.h"
 #include "common/chart.h"
-#include "common/page.h"
 #include "report.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@
 enum { CURVE_POINTS = 240 };
 
 bool report_comparable(const report_run *a, const report_run *b) {
-  return a->score == b->score && !strcmp(a->info->data, b->info->data);
+  return a->score == b->score && !strcmp(a->info->data, b->info->data) && !strcmp(a->data, b->data);
 }
 
 const char *report_score_name(report_score score) {
@@ -21,7 +20,7 @@ const char *report_score_name(report_score score) {
 
 /* ---- the measure ---- */
 
-static const char *score_text(report_score score, double value, char out[NUMBER_TEXT]) {
+const char *report_score_text(report_score score, double value, char out[NUMBER_TEXT]) {
   if (score == REPORT_ACCURACY) return number_text("%.2f %%", 100.0 * value, out);
   return number_text(score == REPORT_PERPLEXITY ? "%.2f" : "%.4g", value, out);
 }
@@ -39,11 +38,11 @@ static bool is_best(const report_run *runs, size_t count, size_t i, size_t offse
   return rival && !isnan(mine);
 }
 
-/* ---- the table, once for both languages ---- */
+/* ---- the table ---- */
 
 typedef struct column {
   const char *title;
-  const char *text; /* the class of a page's cells, aligned to the left; NULL: numbers */
+  const char *css_class; /* of a page's cells, aligned to the left; NULL: numbers */
 } column;
 
 static const column COLUMNS[] = {
@@ -53,79 +52,37 @@ static const column COLUMNS[] = {
     {"Device", "text long"}, {"Driver", "text long"},
 };
 
-typedef struct cell {
-  char text[1024];
-  bool best;
-} cell;
-
-static void fill_row(const report_run *runs, size_t count, size_t i, cell row[]) {
+static void add_row(table *t, const report_run *runs, size_t count, size_t i) {
   const report_run *r = &runs[i];
   char number[NUMBER_TEXT];
-  size_t at = 0;
-  memset(row, 0, FT_COUNT(COLUMNS) * sizeof *row);
-#define ADD(value) snprintf(row[at++].text, sizeof row->text, "%s", value)
-  ADD(r->path);
-  ADD(r->data);
-  ADD(r->info->mixer);
-  ADD(report_score_name(r->score));
-  row[at].best = is_best(runs, count, i, offsetof(report_run, best));
-  ADD(score_text(r->score, r->best, number));
-  row[at].best = is_best(runs, count, i, offsetof(report_run, test));
-  ADD(score_text(r->score, r->test, number));
-  ADD(number_text("%.0f", r->best_step, number));
-  ADD(number_text("%.0f", r->last_step, number));
-  ADD(amount_text(r->parameters, number));
-  ADD(amount_text(r->tokens_per_second, number));
-  ADD(number_text("%.1f", r->milliseconds, number));
-  ADD(memory_text(r->memory_bytes, number));
-  ADD(*r->device ? r->device : "–");
-  ADD(*r->driver ? r->driver : "–");
-#undef ADD
+  table_cell_add(t, false, "%s", r->path);
+  table_cell_add(t, false, "%s", r->data);
+  table_cell_add(t, false, "%s", r->info->mixer);
+  table_cell_add(t, false, "%s", report_score_name(r->score));
+  table_cell_add(t, is_best(runs, count, i, offsetof(report_run, best)), "%s",
+                 report_score_text(r->score, r->best, number));
+  table_cell_add(t, is_best(runs, count, i, offsetof(report_run, test)), "%s",
+                 report_score_text(r->score, r->test, number));
+  table_cell_add(t, false, "%s", number_text("%.0f", r->best_step, number));
+  table_cell_add(t, false, "%s", number_text("%.0f", r->last_step, number));
+  table_cell_add(t, false, "%s", amount_text(r->parameters, number));
+  table_cell_add(t, false, "%s", amount_text(r->tokens_per_second, number));
+  table_cell_add(t, false, "%s", number_text("%.1f", r->milliseconds, number));
+  table_cell_add(t, false, "%s", memory_text(r->memory_bytes, number));
+  table_cell_add(t, false, "%s", *r->device ? r->device : "–");
+  table_cell_add(t, false, "%s", *r->driver ? r->driver : "–");
 }
 
-/* ---- Markdown ---- */
-
-void report_write_markdown(FILE *to, const report_run *runs, size_t count) {
-  cell row[FT_COUNT(COLUMNS)];
+static table make_table(const report_set *set) {
+  table t = {0};
   for (size_t k = 0; k < FT_COUNT(COLUMNS); k++)
-    fprintf(to, "| %s ", COLUMNS[k].title);
-  fputs("|\n", to);
-  for (size_t k = 0; k < FT_COUNT(COLUMNS); k++)
-    fputs(COLUMNS[k].text ? "|---" : "|---:", to);
-  fputs("|\n", to);
-  for (size_t i = 0; i < count; i++) {
-    fill_row(runs, count, i, row);
-    for (size_t k = 0; k < FT_COUNT(COLUMNS); k++) {
-      fputs(row[k].best ? "| **" : "| ", to);
-      markdown_text(to, row[k].text);
-      fputs(row[k].best ? "** " : " ", to);
-    }
-    fputs("|\n", to);
-  }
+    table_column(&t, COLUMNS[k].css_class, "%s", COLUMNS[k].title);
+  for (size_t i = 0; i < set->count; i++)
+    add_row(&t, set->runs, set->count, i);
+  return t;
 }
 
 /* ---- the page ---- */
-
-static void write_html_table(FILE *to, const report_run *runs, size_t count) {
-  cell row[FT_COUNT(COLUMNS)];
-  fputs("<div class=\"wide\"><table><thead><tr>", to);
-  for (size_t k = 0; k < FT_COUNT(COLUMNS); k++)
-    fprintf(to, "<th class=\"%s\">%s</th>", COLUMNS[k].text ? COLUMNS[k].text : "",
-            COLUMNS[k].title);
-  fputs("</tr></thead>\n<tbody>\n", to);
-  for (size_t i = 0; i < count; i++) {
-    fill_row(runs, count, i, row);
-    fputs("<tr>", to);
-    for (size_t k = 0; k < FT_COUNT(COLUMNS); k++) {
-      fprintf(to, "<td class=\"%s\">%s", COLUMNS[k].text ? COLUMNS[k].text : "",
-              row[k].best ? "<strong>" : "");
-      page_text(to, row[k].text);
-      fputs(row[k].best ? "</strong></td>" : "</td>", to);
-    }
-    fputs("</tr>\n", to);
-  }
-  fputs("</tbody></table></div>\n", to);
-}
 
 /* Means over stretches of steps: a curve that was logged often would be noise, and large. */
 static report_curve thin_out(const report_curve *c) {
@@ -197,17 +154,40 @@ static void write_group(FILE *to, const report_run *runs, size_t count, size_t f
   fputs("</div>\n", to);
 }
 
-void report_write_page(FILE *to, const report_run *runs, size_t count) {
+static filtra_status write_page(FILE *to, const report_view *v, const table *t) {
+  filtra_status status = FILTRA_OK;
   page_begin(to, "Results");
-  write_html_table(to, runs, count);
+  if (report_has_repeats(v->summary)) status = report_write_summary(to, v->summary, REPORT_PAGE);
+  if (report_has_repeats(v->summary)) fputs("<h2>Runs</h2>\n", to);
+  table_write_page(to, t);
   fputs("<p>Validation is what the best model on the validation split has there; test is the same "
         "model on the test split, where <code>filtra eval</code> was run. Bold: the best on the "
         "same data. Tokens per second (without padding) and time are medians over the run, memory "
         "is the most that was allocated on the device.</p>\n",
         to);
-  for (size_t i = 0; i < count; i++)
-    if (is_first_of_group(runs, i)) write_group(to, runs, count, i);
+  for (size_t i = 0; i < v->set->count; i++)
+    if (is_first_of_group(v->set->runs, i)) write_group(to, v->set->runs, v->set->count, i);
   page_end(to);
+  return status;
+}
+
+/* ---- all formats ---- */
+
+static filtra_status write_markdown(FILE *to, const report_view *v, const table *t) {
+  table_write_markdown(to, t);
+  return report_has_repeats(v->summary) ? report_write_summary(to, v->summary, REPORT_MARKDOWN)
+                                        : FILTRA_OK;
+}
+
+filtra_status report_write(FILE *to, const report_view *v, report_format format) {
+  if (format == REPORT_LATEX) return report_write_summary(to, v->summary, format);
+  if (format == REPORT_RESULTS) return report_write_results(to, v);
+  table t = make_table(v->set);
+  filtra_status status = t.starved               ? FILTRA_ERROR_HOST_MEMORY
+                         : format == REPORT_PAGE ? write_page(to, v, &t)
+                                                 : write_markdown(to, v, &t);
+  table_free(&t);
+  return status;
 }
 
 /* ---- JSON ---- */
@@ -216,19 +196,20 @@ static json_t *number(double x) {
   return isfinite(x) ? json_real(x) : json_null();
 }
 
-json_t *report_json(const report_run *runs, size_t count) {
+json_t *report_json(const report_view *v) {
   json_t *list = json_array();
-  for (size_t i = 0; i < count; i++) {
-    const report_run *r = &runs[i];
+  for (size_t i = 0; i < v->set->count; i++) {
+    const report_run *r = &v->set->runs[i];
     json_array_append_new(
         list,
-        json_pack("{ss ss ss ss so so so so so so so so ss ss}", "run", r->path, "data",
-                  r->info->data, "mixer", r->info->mixer, "measure", report_score_name(r->score),
-                  "validation", number(r->best), "test", number(r->test), "best_step",
-                  number(r->best_step), "steps", number(r->last_step), "parameters",
-                  number(r->parameters), "tokens_per_second", number(r->tokens_per_second),
-                  "milliseconds", number(r->milliseconds), "device_memory_bytes",
+        json_pack("{ss ss ss ss ss so so so so so so so so so so ss ss}", "run", r->path, "data",
+                  r->info->data, "mixer", r->info->mixer, "method", v->summary->methods[r->method],
+                  "measure", report_score_name(r->score), "seed", number(r->seed), "validation",
+                  number(r->best), "test", number(r->test), "best_step", number(r->best_step),
+                  "steps", number(r->last_step), "parameters", number(r->parameters),
+                  "tokens_per_second", number(r->tokens_per_second), "milliseconds",
+                  number(r->milliseconds), "seconds", number(r->seconds), "device_memory_bytes",
                   number(r->memory_bytes), "device", r->device, "driver", r->driver));
   }
-  return json_pack("{so}", "runs", list);
+  return json_pack("{so so}", "runs", list, "summary", report_summary_json(v->summary));
 }

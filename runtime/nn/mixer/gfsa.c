@@ -68,6 +68,20 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
 static const ft_mixer_coefficients COEFFICIENTS[] = {
     {"w0", "head", NULL}, {"w1", "head", NULL}, {"wK", "head", NULL}};
 
+static double coefficient_at(const float *learned, float constant, int64_t head) {
+  return learned ? (double)learned[head] : (double)constant;
+}
+
+/* What the filter makes of an eigenvector of A, Choi et al. 2024, section 4. */
+static double filter_at(const void *options, const float *const *values, int64_t head, double x) {
+  const struct gfsa_options *o = options;
+  double power = x + (double)(o->order - 1) * (x * x - x);
+  return coefficient_at(values[0], o->w0, head) + coefficient_at(values[1], o->w1, head) * x +
+         coefficient_at(values[2], o->wK, head) * power;
+}
+
+static const ft_mixer_filter FILTER = {"eigenvalue of A", -1, 1, true, filter_at};
+
 const ft_mixer_class ft_mixer_gfsa = {
     .name = "gfsa",
     .description = "a learned polynomial of the attention matrix (Choi et al. 2024)",
@@ -76,5 +90,6 @@ const ft_mixer_class ft_mixer_gfsa = {
     .field_count = FT_COUNT(FIELDS),
     .coefficients = COEFFICIENTS,
     .coefficient_count = FT_COUNT(COEFFICIENTS),
+    .filter = &FILTER,
     .narrow = true,
     .build = build};

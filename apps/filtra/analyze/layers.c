@@ -1,0 +1,85 @@
+/* The charts of one run that have a line for each of its layers. */
+#include "analyze.h"
+
+#include "base/memory.h"
+#include "common/chart.h"
+#include "common/page.h"
+#include "view.h"
+
+#include <stdlib.h>
+
+static void write_filters(FILE *to, const analysis *a) {
+  double x[ANALYSIS_POINTS];
+  chart_series *series = ft_calloc(a->filter_count, sizeof *series);
+  for (size_t i = 0; i < ANALYSIS_POINTS; i++)
+    x[i] = analyze_argument(a, i);
+  for (size_t i = 0; series && i < a->filter_count; i++)
+    series[i] = (chart_series){a->filters[i].layer, x, a->filters[i].y, ANALYSIS_POINTS};
+  const ft_mixer_filter *filter = a->model->mixer.kind->filter;
+  chart_write(to, &(chart){.title = "Learned filters",
+                           .x_label = filter->argument,
+                           .y_label = filter->result ? filter->result : "gain",
+                           .series = series,
+                           .count = series ? a->filter_count : 0});
+  free(series);
+}
+
+static void write_responses(FILE *to, const analysis *a) {
+  double x[SPECTRA_BANDS];
+  chart_series *series = ft_calloc(a->mixer_count, sizeof *series);
+  for (size_t band = 0; band < SPECTRA_BANDS; band++)
+    x[band] = spectra_frequency(band);
+  for (size_t i = 0; series && i < a->mixer_count; i++)
+    series[i] = (chart_series){a->mixers[i].name, x, a->mixers[i].response, SPECTRA_BANDS};
+  chart_write(to, &(chart){.title = "Response of the mixers",
+                           .x_label = "frequency along the tokens, 1 = alternating",
+                           .y_label = "amplitude out / in",
+                           .log_y = true,
+                           .points = true,
+                           .series = series,
+                           .count = series ? a->mixer_count : 0});
+  free(series);
+}
+
+/* One chart for all layers' parameters of a kind. */
+static void write_coefficients(FILE *to, const analysis *a, const ft_mixer_coefficients *kind) {
+  size_t series_count = 0, longest = 0;
+  chart_series *series = ft_calloc(a->coefficient_count, sizeof *series);
+  for (size_t i = 0; series && i < a->coefficient_count; i++) {
+    const analysis_coefficients *c = &a->coefficients[i];
+    if (c->kind != kind) continue;
+    double *y = ft_calloc(c->count, sizeof *y);
+    for (size_t k = 0; y && k < c->count; k++)
+      y[k] = (double)c->values[k];
+    series[series_count++] = (chart_series){c->layer, NULL, y, y ? c->count : 0};
+    if (c->count > longest) longest = c->count;
+  }
+  char(*numbers)[NUMBER_TEXT] = ft_calloc(longest + 1, sizeof *numbers);
+  const char **groups = ft_calloc(longest + 1, sizeof *groups);
+  for (size_t k = 0; numbers && groups && k < longest; k++) {
+    snprintf(numbers[k], sizeof numbers[k], "%zu", k);
+    groups[k] = numbers[k];
+  }
+  if (series_count && numbers && groups)
+    chart_write(to, &(chart){.title = kind->parameter,
+                             .x_label = kind->index,
+                             .y_label = "value",
+                             .groups = longest <= 40 ? groups : NULL,
+                             .series = series,
+                             .count = series_count});
+  for (size_t i = 0; i < series_count; i++)
+    free((double *)series[i].y);
+  free(series);
+  free(numbers);
+  free((void *)groups);
+}
+
+void analyze_write_layers(FILE *to, const analysis *a) {
+  const ft_mixer_class *kind = a->model->mixer.kind;
+  fputs("<div class=\"charts\">\n", to);
+  write_responses(to, a);
+  if (a->filter_count) write_filters(to, a);
+  for (size_t i = 0; i < kind->coefficient_count; i++)
+    write_coefficients(to, a, &kind->coefficients[i]);
+  fputs("</div>\n", to);
+}

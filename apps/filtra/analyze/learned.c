@@ -1,0 +1,141 @@
+/* What a run's mixers have learned: their coefficients, and the filters that these make. */
+#include "analyze.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- coefficients ---- */
+
+static filtra_status read_coefficients(analysis *r, size_t index, const char *name,
+                                       const ft_mixer_coefficients *kind) {
+  filtra_parameters *p = filtra_model_parameters(r->loaded);
+  int64_t shape[FILTRA_MAX_DIMS];
+  int ndim = filtra_parameters_shape(p, index, shape);
+  analysis_coefficients *c = &r->coefficients[r->coefficient_count];
+  *c = (analysis_coefficients){.kind = kind, .count = 1};
+  for (int i = 0; i < ndim; i++)
+    c->count *= (size_t)shape[i];
+  snprintf(c->layer, sizeof c->layer, "%s", name);
+  *strrchr(c->layer, '.') = '\0'; /* ".mixer.NAME" is there */
+  c->values = ft_calloc(c->count, sizeof *c->values);
+  if (!c->values) return FILTRA_ERROR_HOST_MEMORY;
+  r->coefficient_count++;
+  FT_TRY(filtra_parameters_get(p, name, c->values, c->count));
+  if (kind->effective) kind->effective(r->model->mixer.options, c->values, c->count);
+  return FILTRA_OK;
+}
+
+filtra_status analyze_learned(analysis *r) {
+  const ft_mixer_class *kind = r->model->mixer.kind;
+  filtra_parameters *p = filtra_model_parameters(r->loaded);
+  size_t count = filtra_parameters_count(p);
+  r->coefficients = ft_calloc(count, sizeof *r->coefficients);
+  if (!r->coefficients) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t k = 0; k < kind->coefficient_count; k++)
+    for (size_t i = 0; i < count; i++) {
+      const char *name = filtra_parameters_name(p, i);
+      char end[FT_NAME_TEXT];
+      snprintf(end, sizeof end, ".mixer.%s", kind->coefficients[k].parameter);
+      if (ft_ends_with(name, end)) FT_TRY(read_coefficients(r, i, name, &kind->coefficients[k]));
+    }
+  return FILTRA_OK;
+}
+
+/* ---- learned filters ---- */
+
+double analyze_argument(const analysis *a, size_t i) {
+  const ft_mixer_filter *f = a->model->mixer.kind->filter;
+  return f->low + (f->high - f->low) * (double)i / (ANALYSIS_POINTS - 1);
+}
+
+/* The effective coefficients of one layer, by kind. */
+static void gather(const analysis *r, const char *layer, const float *values[]) {
+  const ft_mixer_class *kind = r->model->mixer.kind;
+  for (size_t k = 0; k < kind->coefficient_count; k++)
+    for (size_t i = 0; i < r->coefficient_count; i++)
+      if (r->coefficients[i].kind == &kind->coefficients[k] &&
+          !strcmp(r->coefficients[i].layer, layer))
+        values[k] = r->coefficients[i].values;
+}
+
+static void evaluate_filter(const analysis *r, analysis_filter *filter) {
+  const float *values[FT_MIXER_COEFFICIENTS] = {0};
+  const ft_mixer *mixer = &r->model->mixer;
+  int64_t heads = mixer->kind->filter->per_head ? r->model->heads : 1;
+  gather(r, filter->layer, values);
+  for (size_t i = 0; i < ANALYSIS_POINTS; i++) {
+    double x = analyze_argument(r, i);
+    for (int64_t h = 0; h < heads; h++)
+      filter->y[i] += mixer->kind->filter->at(mixer->options, values, h, x) / (double)heads;
+  }
+}
+
+filtra_status analyze_filters(analysis *r) {
+  if (!r->model->mixer.kind->filter) return FILTRA_OK;
+  r->filters = ft_calloc(r->mixer_count + 1, sizeof *r->filters);
+  if (!r->filters) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < r->mixer_count; i++) {
+    snprintf(r->filters[i].layer, sizeof r->filters[i].layer, "%s", r->mixers[i].name);
+    evaluate_filter(r, &r->filters[i]);
+  }
+  r->filter_count = r->mixer_count;
+  return FILTRA_OK;
+}
+
+/* ---- attention's matrices ---- */
+
+static double option(const json_t *options, const char *key) {
+  return json_number_value(json_object_get(options, key));
+}
+
+/* A head's learned number, or the option that it is where it is not learned. */
+static double head_coefficient(const analysis *a, const char *layer, const json_t *options,
+                               const char *name, int64_t head) {
+  for (size_t i = 0; i < a->coefficient_count; i++) {
+    const analysis_coefficients *c = &a->coefficients[i];
+    if (!strcmp(c->layer, layer) && !strcmp(c->kind->parameter, name) && (size_t)head < c->count)
+      return (double)c->values[head];
+  }
+  return option(options, name);
+}
+
+/* One number for all heads, two for the halves, or one each (docs/config.md). */
+static double head_p(const json_t *p, int64_t heads, int64_t head) {
+  int64_t count = (int64_t)json_array_size(p);
+  int64_t at = count == heads ? head : count == 2 && head >= (heads + 1) / 2;
+  return json_is_array(p) ? json_number_value(json_array_get(p, (size_t)at)) : json_number_value(p);
+}
+
+static const char *find_diagonal(const json_t *options) {
+  static const char *const NAMES[] = {"eps", "zero", "one"};
+  const char *name = json_string_value(json_object_get(options, "diagonal"));
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++)
+    if (name && !strcmp(name, NAMES[i])) return NAMES[i];
+  return NAMES[0];
+}
+
+matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
+  const char *name = a->model->mixer.kind->name;
+  matrix_rule rule = {.causal = a->model->task == FT_TASK_LANGUAGE_MODEL, .w1 = 1.0};
+  bool gfsa = !strcmp(name, "gfsa"), plaplacian = !strcmp(name, "plaplacian");
+  rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->mask_zero;
+  json_t *options = rule.formed ? ft_mixer_write(&a->model->mixer) : NULL;
+  if (gfsa) {
+    rule.w0 = head_coefficient(a, layer, options, "w0", head);
+    rule.w1 = head_coefficient(a, layer, options, "w1", head);
+    rule.wK = head_coefficient(a, layer, options, "wK", head);
+    rule.order = option(options, "K");
+  } else if (plaplacian) {
+    rule.distances = true;
+    rule.p = head_p(json_object_get(options, "p"), a->model->heads, head);
+    rule.eps = option(options, "eps");
+    rule.diagonal = find_diagonal(options);
+    rule.euler = json_is_true(json_object_get(options, "euler"));
+  }
+  json_decref(options);
+  return rule;
+}

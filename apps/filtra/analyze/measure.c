@@ -1,0 +1,326 @@
+/* Measuring a run: its best model looks at samples, and what its layers see is read back. */
+#include "analyze.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <filtra/filtra.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The analysis in the making. */
+typedef struct analyzer {
+  analysis *result;
+  filtra_dataset *data;
+  filtra_loader *loader;
+  ft_observer observer;
+  ft_batch_graph graph;                                 /* of the last batch's shape */
+  double (*into)[SPECTRA_BANDS], (*out)[SPECTRA_BANDS]; /* [mixer_count] energies */
+  float *features, *queries, *keys;                     /* observed tensors */
+  double *scratch, *gram, *matrix;
+} analyzer;
+
+/* ---- what is observed ---- */
+
+/* The observed name without its last part: where it was seen. */
+static void copy_place(char to[FT_NAME_TEXT], const char *name) {
+  snprintf(to, FT_NAME_TEXT, "%s", name);
+  char *dot = strrchr(to, '.');
+  if (dot) *dot = '\0';
+}
+
+/* Lists the stages and mixers from the first graph's observations. */
+static filtra_status list_stages(analyzer *a) {
+  analysis *r = a->result;
+  if (r->stages) return FILTRA_OK;
+  size_t count = a->observer.count;
+  r->stages = ft_calloc(count + 1, sizeof *r->stages);
+  r->mixers = ft_calloc(count + 1, sizeof *r->mixers);
+  a->into = ft_calloc(count + 1, sizeof *a->into);
+  a->out = ft_calloc(count + 1, sizeof *a->out);
+  if (!r->stages || !r->mixers || !a->into || !a->out) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    const char *name = a->observer.list[i].name;
+    if (ft_ends_with(name, ".x")) copy_place(r->stages[r->stage_count++].name, name);
+    if (ft_ends_with(name, ".mixed")) copy_place(r->mixers[r->mixer_count++].name, name);
+  }
+  if (r->stage_count) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "the model shows no features");
+}
+
+static filtra_status make_room(analyzer *a) {
+  size_t most = 0, width = 0, length = (size_t)a->graph.length;
+  for (size_t i = 0; i < a->observer.count; i++) {
+    const filtra_tensor *t = a->observer.list[i].tensor;
+    size_t elements = (size_t)filtra_tensor_elements(t), columns = (size_t)ft_columns(t);
+    if (elements > most) most = elements;
+    if (columns > width) width = columns;
+  }
+  size_t tokens = length + 1 < MATRIX_MOST_TOKENS ? length + 1 : MATRIX_MOST_TOKENS;
+  free(a->features), free(a->queries), free(a->keys);
+  free(a->scratch), free(a->gram), free(a->matrix);
+  a->features = ft_calloc(most, sizeof *a->features);
+  a->queries = ft_calloc(most, sizeof *a->queries);
+  a->keys = ft_calloc(most, sizeof *a->keys);
+  a->scratch = ft_calloc(2 * (length + 2 + width), sizeof *a->scratch);
+  a->gram = ft_calloc(width * width + width, sizeof *a->gram);
+  a->matrix = ft_calloc(matrix_scratch(tokens), sizeof *a->matrix);
+  bool done = a->features && a->queries && a->keys && a->scratch && a->gram && a->matrix;
+  return done ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+/* A graph of the batch's shape; batches of one shape share it. */
+static filtra_status prepare(analyzer *a, const filtra_batch *batch) {
+  if (a->graph.graph && a->graph.size == batch->size && a->graph.length == batch->length)
+    return FILTRA_OK;
+  ft_batch_graph_close(&a->graph);
+  a->observer.count = 0;
+  FT_TRY(ft_model_observe(a->result->loaded, batch->size, batch->length, &a->observer, &a->graph));
+  FT_TRY(list_stages(a));
+  return make_room(a);
+}
+
+/* ---- features ---- */
+
+typedef void (*measure_fn)(analyzer *a, size_t number, const float *x, size_t tokens, size_t width);
+
+static void measure_stage(analyzer *a, size_t number, const float *x, size_t tokens, size_t width) {
+  analysis *r = a->result;
+  analysis_stage *stage = &r->stages[number];
+  double similarity = spectra_similarity(x, tokens, width, a->scratch);
+  if (!isnan(similarity)) {
+    spectra_shares shares = spectra_divide(x, tokens, width, a->scratch);
+    stage->low += shares.low;
+    stage->high += shares.high;
+    stage->similarity += similarity;
+    stage->effective_rank += spectra_effective_rank(x, tokens, width, a->gram);
+    stage->similar++;
+  }
+  if (number + 1 < r->stage_count) return;
+  double *values = a->gram + width * width;
+  spectra_singular_values(x, tokens, width, a->gram, values);
+  for (size_t i = 0; i < r->singular_count && values[0] > 0.0; i++)
+    r->singular[i] += values[i] / values[0];
+}
+
+static void measure_into(analyzer *a, size_t number, const float *x, size_t tokens, size_t width) {
+  spectra_add_energy(x, tokens, width, a->scratch, a->into[number]);
+}
+
+static void measure_out(analyzer *a, size_t number, const float *x, size_t tokens, size_t width) {
+  spectra_add_energy(x, tokens, width, a->scratch, a->out[number]);
+}
+
+/* Real tokens of a sample within a tensor's `rows`. A model may put a token of its own before them,
+ * or cut the sequence otherwise, where all rows count. */
+static size_t count_tokens(const filtra_batch *batch, uint32_t sample, size_t rows) {
+  size_t length = (size_t)batch->lengths[sample];
+  return rows == batch->length ? length : rows == batch->length + 1 ? length + 1 : rows;
+}
+
+/* Measures every real sample of the batch that has at least two tokens. */
+static filtra_status measure_tensor(analyzer *a, const filtra_batch *batch, uint32_t count,
+                                    size_t number, const filtra_tensor *t, measure_fn measure) {
+  size_t rows = (size_t)t->shape[1], width = (size_t)ft_columns(t);
+  FT_TRY(filtra_graph_get(a->graph.graph, (filtra_tensor *)t, a->features));
+  for (uint32_t b = 0; b < count; b++) {
+    size_t tokens = count_tokens(batch, b, rows);
+    if (tokens >= 2) measure(a, number, a->features + b * rows * width, tokens, width);
+  }
+  return FILTRA_OK;
+}
+
+/* ---- matrices ---- */
+
+static void add_measures(analysis_mixer *m, const matrix_measures *one) {
+  matrix_measures *sum = &m->matrix;
+  if (!m->measured || one->least_row_sum < sum->least_row_sum)
+    sum->least_row_sum = one->least_row_sum;
+  if (!m->measured || one->most_row_sum > sum->most_row_sum) sum->most_row_sum = one->most_row_sum;
+  sum->row_sum += one->row_sum;
+  sum->eigenvalue += one->eigenvalue;
+  sum->homophily += isnan(one->homophily) ? 0.0 : one->homophily;
+  m->measured++;
+  if (isnan(one->error[0])) return;
+  for (size_t k = 0; k < MATRIX_ORDERS; k++)
+    sum->error[k] += one->error[k];
+  m->powers++;
+}
+
+/* The tensor that was seen under that name of the mixer; NULL: none was. */
+static filtra_tensor *find_seen(const analyzer *a, const char *place, const char *name) {
+  char full[2 * FT_NAME_TEXT];
+  snprintf(full, sizeof full, "%s.%s", place, name);
+  for (size_t i = 0; i < a->observer.count; i++)
+    if (!strcmp(a->observer.list[i].name, full)) return a->observer.list[i].tensor;
+  return NULL;
+}
+
+static filtra_status measure_matrices(analyzer *a, const filtra_batch *batch, uint32_t count,
+                                      analysis_mixer *mixer) {
+  analysis *r = a->result;
+  filtra_tensor *q = find_seen(a, mixer->name, "query"), *k = find_seen(a, mixer->name, "key"),
+                *v = find_seen(a, mixer->name, "value");
+  if (!q || !k || !v || !analyze_rule(r, mixer->name, 0).formed) return FILTRA_OK;
+  FT_TRY(filtra_graph_get(a->graph.graph, q, a->queries));
+  FT_TRY(filtra_graph_get(a->graph.graph, k, a->keys));
+  FT_TRY(filtra_graph_get(a->graph.graph, v, a->features));
+  size_t rows = (size_t)v->shape[1], width = (size_t)ft_columns(v);
+  size_t columns = width / (size_t)r->model->heads;
+  for (uint32_t b = 0; b < count; b++)
+    for (int64_t h = 0; h < r->model->heads; h++) {
+      size_t at = b * rows * width + (size_t)h * columns, tokens = count_tokens(batch, b, rows);
+      const matrix_rule rule = analyze_rule(r, mixer->name, h);
+      const matrix_head head = {a->queries + at, a->keys + at, a->features + at,
+                                tokens,          width,        columns};
+      matrix_measures one;
+      if (tokens < 2 || tokens > MATRIX_MOST_TOKENS) continue;
+      matrix_measure(&rule, &head, a->matrix, &one);
+      add_measures(mixer, &one);
+    }
+  return FILTRA_OK;
+}
+
+/* ---- batches ---- */
+
+static filtra_status make_singular(analyzer *a) {
+  analysis *r = a->result;
+  for (size_t i = 0; i < a->observer.count; i++)
+    if (ft_ends_with(a->observer.list[i].name, ".x"))
+      r->singular_count = (size_t)ft_columns(a->observer.list[i].tensor);
+  if (!r->singular) r->singular = ft_calloc(r->singular_count, sizeof *r->singular);
+  return r->singular ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+static filtra_status measure_batch(analyzer *a, const filtra_batch *batch, uint32_t count) {
+  FT_TRY(prepare(a, batch));
+  FT_TRY(make_singular(a));
+  FT_TRY(ft_batch_graph_set(&a->graph, batch, false));
+  FT_TRY(filtra_graph_run(a->graph.graph));
+  size_t stage = 0, into = 0, out = 0;
+  for (size_t i = 0; i < a->observer.count; i++) {
+    const ft_observation *seen = &a->observer.list[i];
+    if (ft_ends_with(seen->name, ".x"))
+      FT_TRY(measure_tensor(a, batch, count, stage++, seen->tensor, measure_stage));
+    else if (ft_ends_with(seen->name, ".value"))
+      FT_TRY(measure_tensor(a, batch, count, into++, seen->tensor, measure_into));
+    else if (ft_ends_with(seen->name, ".mixed"))
+      FT_TRY(measure_tensor(a, batch, count, out++, seen->tensor, measure_out));
+  }
+  for (size_t i = 0; i < a->result->mixer_count; i++)
+    FT_TRY(measure_matrices(a, batch, count, &a->result->mixers[i]));
+  for (uint32_t b = 0; b < count; b++)
+    a->result->samples += batch->lengths[b] >= 2;
+  return FILTRA_OK;
+}
+
+/* ---- means ---- */
+
+/* NaN where nothing was measured. */
+static void finish_stage(analysis_stage *stage) {
+  double count = (double)stage->similar;
+  stage->similarity /= count;
+  stage->effective_rank /= count;
+  stage->low /= count;
+  stage->high /= count;
+}
+
+static void finish_mixer(analysis_mixer *m, const double into[SPECTRA_BANDS],
+                         const double out[SPECTRA_BANDS]) {
+  double count = (double)m->measured, powers = (double)m->powers;
+  for (size_t band = 0; band < SPECTRA_BANDS; band++)
+    m->response[band] = into[band] > 0.0 ? sqrt(out[band] / into[band]) : (double)NAN;
+  m->matrix.row_sum /= count;
+  m->matrix.eigenvalue /= count;
+  m->matrix.homophily /= count;
+  for (size_t k = 0; k < MATRIX_ORDERS; k++)
+    m->matrix.error[k] /= powers;
+  if (m->measured) return;
+  m->matrix.least_row_sum = m->matrix.most_row_sum = (double)NAN;
+}
+
+static filtra_status finish(analyzer *a) {
+  analysis *r = a->result;
+  if (!r->samples)
+    return ft_fail(FILTRA_ERROR_INPUT, "the %s split has no sample of two tokens or more",
+                   r->split);
+  for (size_t i = 0; i < r->stage_count; i++)
+    finish_stage(&r->stages[i]);
+  for (size_t i = 0; i < r->mixer_count; i++)
+    finish_mixer(&r->mixers[i], a->into[i], a->out[i]);
+  for (size_t i = 0; i < r->singular_count; i++)
+    r->singular[i] /= (double)r->samples;
+  return FILTRA_OK;
+}
+
+/* ---- the run ---- */
+
+static filtra_status measure_samples(analyzer *a, uint64_t samples, filtra_split split) {
+  uint32_t size = samples < 8 ? (uint32_t)samples : 8;
+  FT_TRY(filtra_loader_create(a->data, &(filtra_loader_options){.split = split, .batch_size = size},
+                              &a->loader));
+  uint64_t left = filtra_dataset_get_info(a->data)->count[split];
+  if (samples < left) left = samples;
+  while (left) {
+    filtra_batch batch;
+    FT_TRY(filtra_loader_next(a->loader, &batch));
+    uint32_t count = batch.count < left ? batch.count : (uint32_t)left;
+    FT_TRY(measure_batch(a, &batch, count));
+    left -= count;
+  }
+  return finish(a);
+}
+
+static filtra_status measure(analyzer *a, filtra_device *device, const analyze_request *request) {
+  filtra_split split;
+  analysis *r = a->result;
+  FT_TRY(filtra_split_find(request->split, &split));
+  FT_TRY(filtra_run_open(r->run, &r->opened));
+  FT_TRY(filtra_run_load_model(r->opened, device, &r->loaded));
+  r->model = &r->loaded->options;
+  r->data = filtra_run_get_info(r->opened)->data;
+  FT_TRY(analyze_learned(r));
+  FT_TRY(filtra_run_open_data(r->opened, request->data, request->data ? split : FILTRA_TRAIN,
+                              &a->data));
+  if (!filtra_dataset_get_info(a->data)->count[split])
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split",
+                   request->data ? request->data : r->data, request->split);
+  FT_TRY(measure_samples(a, request->samples, split));
+  return analyze_filters(r);
+}
+
+static void close_analyzer(analyzer *a) {
+  free(a->into);
+  free(a->out);
+  free(a->features);
+  free(a->queries);
+  free(a->keys);
+  free(a->scratch);
+  free(a->gram);
+  free(a->matrix);
+  ft_batch_graph_close(&a->graph);
+  free(a->observer.list);
+  filtra_loader_destroy(&a->loader);
+  filtra_dataset_close(&a->data);
+}
+
+filtra_status analyze_run(filtra_device *device, const char *run, const analyze_request *request,
+                          analysis *out) {
+  analyzer a = {.result = out};
+  *out = (analysis){.run = run, .split = request->split};
+  filtra_status status = measure(&a, device, request);
+  close_analyzer(&a);
+  return status;
+}
+
+void analyze_free(analysis *a) {
+  for (size_t i = 0; i < a->coefficient_count; i++)
+    free(a->coefficients[i].values);
+  free(a->coefficients);
+  free(a->filters);
+  free(a->stages);
+  free(a->mixers);
+  free(a->singular);
+  filtra_model_destroy(&a->loaded);
+  filtra_run_close(&a->opened);
+}

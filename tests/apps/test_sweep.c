@@ -1,0 +1,238 @@
+/* `filtra sweep` as a shell sees it: wrong files, states, crashes, interruptions. */
+#include "base/file.h"
+#include "support/command.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char output[TEST_OUTPUT_BYTES];
+
+static int sweep(const char *file, const char *more) {
+  static const char *cache;
+  if (!cache) cache = test_folder();
+  return test_run_command(
+      "", test_text("sweep %s --device cpu --cache-dir %s %s", file, cache, more), output);
+}
+
+static void assert_code(int code, int expected) {
+  if (code != expected) fail_msg("exit code %d instead of %d, output:\n%s", code, expected, output);
+}
+
+static void assert_printed(const char *part) {
+  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+}
+
+/* A file with these keys in a folder of its own; valid until the next. */
+static const char *write_file(const char *keys) {
+  static char path[256];
+  const char *folder = test_new_run();
+  assert_int_equal(mkdir(folder, 0700), 0);
+  snprintf(path, sizeof path, "%s/sweep.json", folder);
+  test_write(path, keys, strlen(keys));
+  return path;
+}
+
+/* Two mixers by two seeds, of enough steps to be met while they run. */
+static const char *grid_file(void) {
+  return write_file(test_text(
+      "{\"title\": \"T\", \"config\": {\"steps\": 12, \"width\": 8, \"layers\": 1,"
+      " \"batch_size\": 8, \"eval_every\": 4, \"checkpoint_every\": 1, \"log_every\": 1},\n"
+      " \"datasets\": {\"tiny\": {\"data\": \"%s\"}},\n"
+      " \"mixers\": [\"softmax\", {\"name\": \"gfsa\", \"K\": 2}], \"seeds\": [1, 2]}\n",
+      test_listops()));
+}
+
+static const char *const CELLS[] = {"tiny-softmax-seed=1", "tiny-softmax-seed=2",
+                                    "tiny-gfsa-K=2-seed=1", "tiny-gfsa-K=2-seed=2"};
+
+/* The sweep that others must equal. */
+static const char *reference(void) {
+  static const char *folder;
+  if (folder) return folder;
+  folder = test_new_run();
+  assert_code(sweep(grid_file(), test_text("--out %s --jobs 2 2>&1", folder)), 0);
+  assert_printed("4 of 4 cells, ETA 0:00:00, last tiny-");
+  assert_printed(test_text("%s: 4 cells finished, 0 of them before, 0 failed\n", folder));
+  return folder;
+}
+
+static void test_wrong_files(void **state) {
+  (void)state;
+#define DATA "\"datasets\": {\"a\": {\"data\": \"x\"}}"
+#define REST "\"mixers\": [\"agf\"], \"seeds\": [1]"
+  static const struct {
+    const char *keys, *part;
+  } cases[] = {
+      {"{\n\"seeds\": [1],}", "sweep.json:2:"},
+      {"[]", "must be a JSON object"},
+      {"{\"seed\": [1]}", "did you mean \"seeds\"?"},
+      {"{\"evaluate\": \"dev\"}", "\"evaluate\" must be one of train, val, test"},
+      {"{" REST "}", "\"datasets\" must be an object"},
+      {"{\"datasets\": {\"a\": {}}, " REST "}", "\"a\": give \"data\", a path, or \"generate\""},
+      {"{\"datasets\": {\"a\": {\"date\": \"x\"}}, " REST "}", "did you mean \"data\"?"},
+      {"{\"datasets\": {\"a/b\": {\"data\": \"x\"}}, " REST "}", "folders are called by it"},
+      {"{" DATA ", " REST "}", "x is not there; say where it is by --data a=PATH"},
+      {"{\"datasets\": {\"a\": {\"generate\": {\"kind\": \"x\"}}}, " REST "}",
+       "accepted are listops and pathfinder"},
+      {"{\"datasets\": {\"a\": {\"generate\": {\"kind\": \"listops\", \"train\": -1}}}, " REST "}",
+       "\"train\" must be a whole number"},
+      {"{" DATA ", \"mixers\": [], \"seeds\": [1]}", "\"mixers\" must be a list"},
+      {"{" DATA ", \"mixers\": [3], \"seeds\": [1]}", "entry 1 must be a name"},
+      {"{" DATA ", \"mixers\": [\"agd\"], \"seeds\": [1]}", "unknown mixer \"agd\""},
+      {"{" DATA ", \"mixers\": [\"agf\", \"agf\"], \"seeds\": [1]}",
+       "two cells are called a-agf-seed=1"},
+      {"{" DATA ", \"mixers\": [\"agf\"], \"seeds\": [0.5]}",
+       "cell a-agf-seed=0.5: \"seed\" must be a whole number"},
+      {"{" DATA ", \"config\": {\"seed\": 3}, " REST "}", "comes from \"seeds\""},
+      {"{" DATA ", \"config\": {\"layer\": 3}, " REST "}", "did you mean \"layers\"?"},
+      {"{" DATA ", \"config\": {\"task\": \"language_model\"}, " REST "}",
+       "mixer \"agf\" cannot be used for task \"language_model\""},
+      {"{" DATA ", \"options\": {\"layers\": 3}, " REST "}", "must be a list of values"},
+      {"{" DATA ", \"options\": {\"layers\": [1, 0]}, " REST "}",
+       "cell a-agf-layers=0-seed=1: \"layers\" is 0, accepted are 1 to 256"},
+      {"{\"datasets\": {\"a\": {\"data\": \"x\", \"mixers\": [\"gfsa\"]}}, " REST "}",
+       "entry 1 is not the name of one of the file's"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *out = test_new_run();
+    int code = sweep(write_file(cases[i].keys), test_text("--out %s 2>&1", out));
+    if (code != 2 || !strstr(output, cases[i].part))
+      fail_msg("%s: exit code %d, wanted \"%s\" in:\n%s", cases[i].keys, code, cases[i].part,
+               output);
+    assert_false(ft_file_exists(out));
+  }
+}
+
+static void test_usage(void **state) {
+  (void)state;
+  const char *file = grid_file();
+  assert_code(sweep("", "2>&1"), 2);
+  assert_printed("which sweep?");
+  assert_code(sweep(file, "--list 2>&1"), 2);
+  assert_printed("give --out DIR or the key \"out\"");
+  assert_code(sweep(file, "--out x --list --data other=y 2>&1"), 2);
+  assert_printed("has no data set \"other\"");
+  assert_code(sweep(file, "--out x --list --data tiny 2>&1"), 2);
+  assert_printed("--data is tiny, not NAME=PATH");
+  assert_code(sweep(file, "--out x --list --devices 0,1 2>&1"), 2);
+  assert_printed("give --device or --devices, not both");
+  assert_code(sweep(file, "--out x --list --cells '*softmax*,agf' 2>&1"), 2);
+  assert_printed("--cells: \"agf\" is the name of no cell");
+  assert_code(sweep("", "--help"), 0);
+  assert_printed("filtra sweep FILE");
+}
+
+/* What is finished is kept as it is, and settings that changed are refused. */
+static void test_finished(void **state) {
+  (void)state;
+  const char *out = reference(), *file = grid_file();
+  assert_code(sweep(file, test_text("--out %s --list", out)), 0);
+  for (size_t i = 0; i < FT_COUNT(CELLS); i++) {
+    assert_printed(test_text("finished  %s\n", CELLS[i]));
+    assert_true(ft_file_exists(test_path(test_path(out, CELLS[i]), "eval-test.json")));
+  }
+  uint64_t before = test_snapshot(out);
+  assert_code(sweep(file, test_text("--out %s --json 2>/dev/null", out)), 0);
+  assert_true(test_snapshot(out) == before);
+  json_t *root = json_loads(output, 0, NULL), *cell;
+  assert_int_equal(json_integer_value(json_object_get(root, "finished")), 4);
+  cell = json_array_get(json_object_get(root, "cells"), 2);
+  assert_string_equal(json_string_value(json_object_get(cell, "cell")), CELLS[2]);
+  assert_string_equal(json_string_value(json_object_get(cell, "state")), "finished");
+  json_decref(root);
+  test_patch(file, "\"steps\": 12", "\"steps\": 13");
+  assert_code(sweep(file, test_text("--out %s 2>&1", out)), 2);
+  assert_printed("was begun with other settings: \"steps\" was 12 and is 13 now");
+  assert_true(test_snapshot(out) == before);
+}
+
+static void assert_same_cells(const char *out) {
+  for (size_t i = 0; i < FT_COUNT(CELLS); i++)
+    test_same_run(test_path(reference(), CELLS[i]), test_path(out, CELLS[i]));
+}
+
+/* What stops the sweep, or one of its processes, while the first cell trains; $p is the sweep. */
+static int meet(const char *out, const char *action) {
+  char script[512];
+  snprintf(script, sizeof script,
+           "--out %s >%s.txt 2>&1 & p=$!; while ! [ -e %s/%s/checkpoint/state.safetensors ]; do "
+           "sleep 0.01; done; %s; wait $p; c=$?; cat %s.txt; exit $c",
+           out, out, out, CELLS[0], action, out);
+  return sweep(grid_file(), script);
+}
+
+/* A cell whose process dies is noted, the others go on, and it goes on next time. */
+static void test_crash(void **state) {
+  (void)state;
+  const char *out = test_new_run();
+  assert_code(meet(out, "kill -9 $(cat /proc/$p/task/$p/children)"), 1);
+  assert_printed("3 cells finished, 0 of them before, 1 failed\n");
+  assert_printed("tiny-softmax-seed=1: its process was ended by signal 9");
+  assert_code(sweep(grid_file(), test_text("--out %s 2>&1", out)), 0);
+  assert_printed("4 cells finished, 3 of them before, 0 failed\n");
+  assert_same_cells(out);
+}
+
+static void test_interruption(void **state) {
+  (void)state;
+  const char *out = test_new_run();
+  assert_code(meet(out, "kill $p"), 1);
+  assert_printed("Continue with the same command.");
+  assert_code(sweep(grid_file(), test_text("--out %s --list", out)), 0);
+  assert_printed("begun     tiny-softmax-seed=1\n");
+  assert_printed("new       tiny-softmax-seed=2\n");
+  assert_code(sweep(grid_file(), test_text("--out %s --cells '*softmax*' 2>&1", out)), 0);
+  assert_printed("2 cells finished");
+  assert_code(sweep(grid_file(), test_text("--out %s 2>&1", out)), 0);
+  assert_same_cells(out);
+}
+
+/* Data are generated; a cell that fails gives its sentence, and the others go on. */
+static void test_failing_cell(void **state) {
+  (void)state;
+  const char *out = test_new_run();
+  const char *file = write_file(
+      "{\"config\": {\"steps\": 2, \"width\": 8, \"layers\": 1, \"batch_size\": 8},"
+      " \"datasets\": {\"made\": {\"evaluate\": \"val\", \"generate\": {\"kind\": \"listops\","
+      " \"train\": 16, \"val\": 8, \"test\": 8, \"min-length\": 3, \"max-length\": 12}}},"
+      " \"mixers\": [\"softmax\"], \"options\": {\"max_length\": [2, 16]}, \"seeds\": [1]}");
+  assert_code(sweep(file, test_text("--out %s 2>&1", out)), 1);
+  assert_printed("made-softmax-max_length=2-seed=1: filtra train: ");
+  assert_printed("basic_train.tsv:2");
+  assert_printed("1 cells finished, 0 of them before, 1 failed");
+  assert_true(ft_file_exists(
+      test_path(test_path(out, "made-softmax-max_length=16-seed=1"), "eval-val.json")));
+  test_patch(file, "\"train\": 16", "\"train\": 17");
+  assert_code(sweep(file, test_text("--out %s 2>&1", out)), 2);
+  assert_printed("data set \"made\" was generated with other settings");
+}
+
+/* Every cell of the sweep that comes with the sources is a configuration that can be trained. */
+static void test_results_file(void **state) {
+  (void)state;
+  static const char *const SETS[] = {"japanesevowels", "basicmotions", "imdb", "tinyshakespeare",
+                                     "fashion-mnist"};
+  char paths[1024] = "";
+  for (size_t i = 0; i < FT_COUNT(SETS); i++)
+    snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "--data %s=%s ", SETS[i],
+             test_folder());
+  assert_code(sweep(TEST_SOURCE_DIR "/../presets/sweeps/results.json",
+                    test_text("%s --out %s/none --list 2>&1", paths, test_folder())),
+              0);
+  assert_printed("252 cells in ");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_wrong_files),  cmocka_unit_test(test_usage),
+      cmocka_unit_test(test_finished),     cmocka_unit_test(test_crash),
+      cmocka_unit_test(test_interruption), cmocka_unit_test(test_failing_cell),
+      cmocka_unit_test(test_results_file),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
