@@ -2,10 +2,11 @@
  *
  *   vendor_loops NAME [RECORD.md]
  *
- * Builds a train step of every mixer at two shapes on a device that only compiles, and prints two
- * tables for each shape: the steps, and the kernels with their hot loops. With a record, which is
- * such tables from before, each value is compared; one that is more than 5 % worse is named, and
- * the exit code is 1 (77: there is no such device, or the record is another driver's). */
+ * Builds train steps on a device that only compiles, of every mixer at two shapes in fp32 and of
+ * some in fp16, on matrix units where it has them, and prints two tables for each shape: the steps,
+ * and the kernels with their hot loops. With a record, which is such tables from before, each value
+ * is compared; one that is more than 5 % worse is named, and the exit code is 1 (77: there is no
+ * such device, or the record is another driver's). */
 #include "vendors/assembly.h"
 
 #include "base/json.h"
@@ -20,18 +21,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGE                                                                                      \
+  "\"vocabulary\": 256, \"classes\": 10, \"max_length\": 1024, \"width\": 512, \"heads\": 8, "     \
+  "\"ffn_width\": 2048, \"layers\": 6"
+
 static const struct shape {
   const char *name, *options;
   int64_t batch, length;
+  bool narrow; /* only mixers that take 16-bit numbers */
 } SHAPES[] = {
-    {"large",
-     "\"vocabulary\": 256, \"classes\": 10, \"max_length\": 1024, \"width\": 512, \"heads\": 8, "
-     "\"ffn_width\": 2048, \"layers\": 6",
-     32, 1024},
+    {"large", LARGE, 32, 1024, false},
     {"LRA",
      "\"vocabulary\": 256, \"classes\": 10, \"max_length\": 2048, \"width\": 64, \"heads\": 2, "
      "\"ffn_width\": 128, \"layers\": 2",
-     32, 2048},
+     32, 2048, false},
+    {"large, fp16", LARGE ", \"precision\": \"fp16\"", 32, 1024, true},
 };
 
 /* The judged columns of both tables. */
@@ -49,13 +53,25 @@ static const quantity STEP[STEP_COLUMNS] = {
     [EXECUTED] = {"executed / useful", false, 2},
 };
 
-enum { SHARE, SHARED, GLOBAL, FLIGHT, DRAINS, SYNCS, REGISTERS, SPILLS, OCCUPANCY, KERNEL_COLUMNS };
+enum {
+  SHARE,
+  MATRIX,
+  SHARED,
+  GLOBAL,
+  FLIGHT,
+  DRAINS,
+  SYNCS,
+  REGISTERS,
+  SPILLS,
+  OCCUPANCY,
+  KERNEL_COLUMNS
+};
 static const quantity KERNEL[KERNEL_COLUMNS] = {
-    [SHARE] = {"multiply-adds %", true, 1}, [SHARED] = {"shared", false, 1},
-    [GLOBAL] = {"global", false, 1},        [FLIGHT] = {"in flight", true, 1},
-    [DRAINS] = {"drains %", false, 1},      [SYNCS] = {"barriers", false, 1},
-    [REGISTERS] = {"registers", false, 0},  [SPILLS] = {"spills", false, 0},
-    [OCCUPANCY] = {"occupancy", true, 1},
+    [SHARE] = {"multiply-adds %", true, 1}, [MATRIX] = {"matrix %", true, 1},
+    [SHARED] = {"shared", false, 1},        [GLOBAL] = {"global", false, 1},
+    [FLIGHT] = {"in flight", true, 1},      [DRAINS] = {"drains %", false, 1},
+    [SYNCS] = {"barriers", false, 1},       [REGISTERS] = {"registers", false, 0},
+    [SPILLS] = {"spills", false, 0},        [OCCUPANCY] = {"occupancy", true, 1},
 };
 
 /* A line of a table; a value below 0 is a dash. */
@@ -148,6 +164,7 @@ static void worst(row *r, int column, double value) {
 static void add_loop(row *r, const hot_loop *l, double work) {
   double loads = l->global_loads + l->shared_loads;
   weigh(r, SHARE, 100 * l->multiply_adds / l->instructions, work);
+  if (l->matrix > 0) weigh(r, MATRIX, 100 * l->matrix / l->instructions, work);
   if (l->multiply_adds > 0) {
     weigh(r, SHARED, 100 * l->shared_loads / l->multiply_adds, work);
     weigh(r, GLOBAL, 100 * l->global_loads / l->multiply_adds, work);
@@ -307,6 +324,15 @@ static void print_table(gate *gt, const char *section, const char *what, table *
   printf("\n\n");
 }
 
+/* Matrix units are used without a self-test, since nothing runs. */
+static filtra_status open_device(bool matrices, filtra_device **device) {
+  const filtra_device_options options = {.cache_dir = "", .caps = matrices ? "matrix=force" : ""};
+  FT_TRY(ft_device_open_compiler(&options, device));
+  if (matrices || !(*device)->caps.matrix) return FILTRA_OK;
+  filtra_device_close(device);
+  return open_device(true, device);
+}
+
 static filtra_status judge_shape(gate *gt, const char *name, const struct shape *s) {
   enum { MOST_PIPELINES = 4096 };
   static double work[MOST_PIPELINES];
@@ -317,10 +343,11 @@ static filtra_status judge_shape(gate *gt, const char *name, const struct shape 
   for (size_t m = 0; m < filtra_mixer_count() && !status; m++) {
     const char *mixer = ft_mixer_at(m)->name;
     char quoted[64];
+    if (s->narrow && !ft_mixer_at(m)->narrow) continue;
     snprintf(quoted, sizeof quoted, "\"%s\"", mixer);
     status = add_step(gt, s, mixer, quoted, work, &steps);
   }
-  if (!status)
+  if (!status && !s->narrow)
     status = add_step(gt, s, "recurrent",
                       "\"kernelution\", \"block\": \"converter\", \"positions\": \"recurrent\"",
                       work, &steps);
@@ -351,7 +378,7 @@ int main(int argc, char **argv) {
   gate gt = {0};
   char heading[400];
   if (argc < 2 || argc > 3) return 2;
-  if (ft_device_open_compiler(&(filtra_device_options){.cache_dir = ""}, &gt.device)) {
+  if (open_device(false, &gt.device)) {
     refuse(argv[1]);
     return NO_DRIVER;
   }

@@ -70,8 +70,9 @@ after a change that is meant, write it again. Numbers of another driver version 
 
 Of each mixer a train step with dropout 0.1 is built, batch 32, at two shapes. **large**: 1024
 tokens, width 512, 8 heads, feed-forward width 2048, 6 layers. **LRA**: 2048 tokens, width 64, 2
-heads, feed-forward width 128, 2 layers. *recurrent* is Kernelution in the Converter's block
-behind GRU positions.
+heads, feed-forward width 128, 2 layers. **large, fp16**: the first in 16 bits, of the mixers that
+multiply 16-bit numbers, on matrix units where the compiler knows them. *recurrent* is Kernelution
+in the Converter's block behind GRU positions.
 
 *work* is a call's bytes + FLOPs / 20, in per cent of all steps of that shape, an estimate that
 ranks.
@@ -83,8 +84,9 @@ the tiles' parts that stand over.
 Kernels: of one iteration of the hot loop, which is the outermost loop with the most multiply-adds
 (without any: the one with the most instructions; without loops the whole program). A loop inside
 counts as often as it runs where that is a constant and once otherwise, and both sides of a branch
-count. *multiply-adds %* of the instructions, without scheduling hints, two for each dual issue;
-*shared* and *global* loads, however wide, for 100 multiply-adds; *in flight*: the most global
+count. *multiply-adds %* of the instructions, without scheduling hints, two for each dual issue,
+a matrix operation as many as its unit keeps others waiting; *matrix %*: those of matrix units
+alone, where there are any; *shared* and *global* loads, however wide, for 100 multiply-adds; *in flight*: the most global
 loads under way at once; *drains %*: waits behind which no load is under way, for 100 loads;
 *barriers* of the workgroup in an iteration. These are means of the kernel's variants by work.
 Registers of a lane, spills and occupancy are the worst.
