@@ -11,6 +11,7 @@
 #define FILTRA_SIDES 1
 #define FILTRA_TURNS 1
 #define FILTRA_LINES WHOLE(VALUE)
+#define FILTRA_SUMS LINES / MATRIX_N
 #include "attention/matrix.glsl"
 
 // Lanes take rows, several each or several to one, of which then each takes some quads.
@@ -46,7 +47,7 @@ bool weigh_row(inout float top, inout float total, uint b, uint head, uint origi
   [[unroll]] for (uint n = 0; n < QUADS; ++n) {
     const uint j = key + 4 * own_quad(n);
     const uvec4 kept = groups[KEPT_AT + own_quad(n)];
-    x[n] = kept_floats(SCORES_AT + row * SCORE_PITCH + own_quad(n));
+    x[n] = scores(0, row, own_quad(n));
     [[unroll]] for (uint l = 0; l < 4; ++l) {
       x[n][l] = score(kept[l] != 0 && causally_seen(i, j + l), x[n][l], origin, i, j + l);
       largest = max(largest, x[n][l]);
@@ -92,18 +93,14 @@ void main() {
   Matrix y = like_y(args.result_0, b, h);
   const uint origin = bias_origin(b, h);
   const uint key_end = keys_seen(min(query + TILE_ROWS, args.queries) - 1);
-  const uint KEY_SQUARES = TILE_COLS / 4 * (DEPTH / 4), VALUE_SQUARES = TILE_COLS / 4 * (LINES / 4);
-  const uint KEY_LOADS = (KEY_SQUARES + INVOCATIONS - 1) / INVOCATIONS;
-  const uint VALUE_LOADS = (VALUE_SQUARES + INVOCATIONS - 1) / INVOCATIONS;
 
-  Left rows[DEPTH / MATRIX_K];
+  Left rows[DEEP];
   stage_rows(q, query, 0);
   meet();
-  [[unroll]] for (uint d = 0; d < DEPTH / MATRIX_K; ++d)
-    coopMatLoad(rows[d], groups, strip() * DEPTH_PITCH + d * MATRIX_K / 8, DEPTH_PITCH, AS_ROWS);
+  load_rows(rows);
 
-  Sums sum[LINES / MATRIX_N];
-  [[unroll]] for (uint n = 0; n < LINES / MATRIX_N; ++n) sum[n] = Sums(0.0);
+  Sums sum[OWN_SUMS];
+  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = Sums(0.0);
   float top[OWN], total[OWN];
   [[unroll]] for (uint r = 0; r < OWN; ++r) {
     const uint i = head * args.queries + min(query + own_row(r), args.queries - 1);
@@ -111,39 +108,19 @@ void main() {
     total[r] = 0;
   }
 
-  Square next_k[KEY_LOADS], next_v[VALUE_LOADS];
-  [[unroll]] for (uint u = 0; u < KEY_LOADS; ++u)
-    next_k[u] = load_square(k, 0, t + u * INVOCATIONS, TILE_COLS);
-  [[unroll]] for (uint u = 0; u < VALUE_LOADS; ++u)
-    next_v[u] = load_square(v, 0, t + u * INVOCATIONS, TILE_COLS);
+  Square next_k[LOADS], next_v[LOADS];
+  load_squares(next_k, k, 0);
+  load_squares(next_v, v, 0);
   uint key = 0;
   if (key_end > 0) do {
       meet();
-      [[unroll]] for (uint u = 0; u < KEY_LOADS; ++u)
-        if (t + u * INVOCATIONS < KEY_SQUARES)
-          keep_rows(0, t + u * INVOCATIONS, TILE_COLS, next_k[u]);
-      [[unroll]] for (uint u = 0; u < VALUE_LOADS; ++u)
-        if (t + u * INVOCATIONS < VALUE_SQUARES)
-          keep_columns(COLUMNS_AT, t + u * INVOCATIONS, next_v[u]);
+      keep_squares_as_rows(0, next_k);
+      keep_squares_as_columns(COLUMNS_AT, next_v);
       keep_keys(b, key, TILE_COLS);
       meet();
-      [[unroll]] for (uint u = 0; u < KEY_LOADS; ++u)
-        next_k[u] = load_square(k, key + TILE_COLS, t + u * INVOCATIONS, TILE_COLS);
-      [[unroll]] for (uint u = 0; u < VALUE_LOADS; ++u)
-        next_v[u] = load_square(v, key + TILE_COLS, t + u * INVOCATIONS, TILE_COLS);
-
-      Sums product[TILE_COLS / MATRIX_N];
-      [[unroll]] for (uint j = 0; j < TILE_COLS / MATRIX_N; ++j) product[j] = Sums(0.0);
-      [[unroll]] for (uint d = 0; d < DEPTH / MATRIX_K; ++d)
-        [[unroll]] for (uint j = 0; j < TILE_COLS / MATRIX_N; ++j) {
-          Right keys;
-          coopMatLoad(keys, groups, j * MATRIX_N * DEPTH_PITCH + d * MATRIX_K / 8, DEPTH_PITCH,
-                      AS_COLUMNS);
-          product[j] = coopMatMulAdd(rows[d], keys, product[j]);
-        }
-      [[unroll]] for (uint j = 0; j < TILE_COLS / MATRIX_N; ++j)
-        coopMatStore(product[j], groups, SCORES_AT + strip() * SCORE_PITCH + j * MATRIX_N / 4,
-                     SCORE_PITCH, AS_ROWS);
+      load_squares(next_k, k, key + TILE_COLS);
+      load_squares(next_v, v, key + TILE_COLS);
+      make_scores(rows);
       meet();
 
       bool moved = false;
@@ -160,18 +137,9 @@ void main() {
         meet();
         Sums shrink;
         coopMatLoad(shrink, groups, at, MATRIX_N / 4, AS_ROWS);
-        [[unroll]] for (uint n = 0; n < LINES / MATRIX_N; ++n) sum[n] = sum[n] * shrink;
+        [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = sum[n] * shrink;
       }
-      [[unroll]] for (uint j = 0; j < TILE_COLS; j += MATRIX_K) {
-        Left weights;
-        coopMatLoad(weights, groups, strip() * TOKEN_PITCH + j / 8, TOKEN_PITCH, AS_ROWS);
-        [[unroll]] for (uint n = 0; n < LINES / MATRIX_N; ++n) {
-          Right values;
-          coopMatLoad(values, groups, COLUMNS_AT + n * MATRIX_N * TOKEN_PITCH + j / 8, TOKEN_PITCH,
-                      AS_COLUMNS);
-          sum[n] = coopMatMulAdd(weights, values, sum[n]);
-        }
-      }
+      add_products(sum, 0, COLUMNS_AT);
       key += TILE_COLS;
     } while (key < key_end);
 
@@ -190,17 +158,13 @@ void main() {
   [[unroll]] for (uint first = 0; first < LINES; first += TILE_COLS) {
     meet();
     [[unroll]] for (uint n = 0; n < TILE_COLS; n += MATRIX_N)
-      if (first + n < LINES)
-        coopMatStore(sum[(first + n) / MATRIX_N], groups,
-                     SCORES_AT + strip() * SCORE_PITCH + n / 4, SCORE_PITCH, AS_ROWS);
+      if (first + n < LINES) keep_sums(sum[(first + n) / MATRIX_N], n);
     meet();
     for (uint u = t; u < TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
       const uint row = u / (TILE_COLS / 4), quad = u % (TILE_COLS / 4);
       if (first + 4 * quad < LINES)
         store_sums(y, query + row, first + 4 * quad,
-                   kept_float(STATISTICS_AT, row) *
-                       kept_floats(SCORES_AT + row * SCORE_PITCH + quad),
-                   false);
+                   kept_float(STATISTICS_AT, row) * scores(0, row, quad), false);
     }
   }
 }

@@ -8,6 +8,7 @@
 //                 made by every other subgroup, so that none holds rows of both
 //   FILTRA_TURNS  streamed matrices that are multiplied along tokens, and so lie as columns, too
 //   FILTRA_LINES  columns of these
+//   FILTRA_SUMS   matrices of sums of a subgroup
 #include "common/matrix.glsl"
 #include "attention/problem.glsl"
 
@@ -108,11 +109,84 @@ void stage_rows(Matrix m, uint first, uint to) {
     keep_rows(to, i, TILE_ROWS, load_square(m, first, i, TILE_ROWS));
 }
 
+// A streamed matrix's rows `first` .. + TILE_COLS - 1, as many columns as any is multiplied by.
+const uint BREADTH = DEPTH > LINES ? DEPTH : LINES;
+const uint SQUARES = TILE_COLS / 4 * (BREADTH / 4);
+const uint LOADS = (SQUARES + INVOCATIONS - 1) / INVOCATIONS;
+void load_squares(inout Square next[LOADS], Matrix m, uint first) {
+  [[unroll]] for (uint u = 0; u < LOADS; ++u)
+    next[u] = load_square(m, first, gl_LocalInvocationID.x + u * INVOCATIONS, TILE_COLS);
+}
+void keep_squares_as_rows(uint to, inout Square next[LOADS]) {
+  [[unroll]] for (uint u = 0; u < LOADS; ++u) {
+    const uint i = gl_LocalInvocationID.x + u * INVOCATIONS;
+    if (i < TILE_COLS / 4 * (DEPTH / 4)) keep_rows(to, i, TILE_COLS, next[u]);
+  }
+}
+void keep_squares_as_columns(uint to, inout Square next[LOADS]) {
+  [[unroll]] for (uint u = 0; u < LOADS; ++u) {
+    const uint i = gl_LocalInvocationID.x + u * INVOCATIONS;
+    if (i < TILE_COLS / 4 * (LINES / 4)) keep_columns(to, i, next[u]);
+  }
+}
+
+// ---- products ----
+
+// The subgroup's rows, from where stage_rows has put its side's.
+const uint DEEP = DEPTH / MATRIX_K;
+void load_rows(inout Left rows[DEEP]) {
+  const uint from = (side() * TILE_ROWS + strip()) * DEPTH_PITCH;
+  [[unroll]] for (uint d = 0; d < DEEP; ++d)
+    coopMatLoad(rows[d], groups, from + d * MATRIX_K / 8, DEPTH_PITCH, AS_ROWS);
+}
+
+// Puts a matrix of sums among the subgroup's scores.
+void keep_sums(Sums x, uint column) {
+  coopMatStore(x, groups, SCORES_AT + side() * SCORES + strip() * SCORE_PITCH + column / 4,
+               SCORE_PITCH, AS_ROWS);
+}
+
+// The subgroup's rows of a tile: products with all of its side's streamed rows.
+void make_scores(inout Left rows[DEEP]) {
+  const uint ACROSS = TILE_COLS / MATRIX_N;
+  Sums product[ACROSS];
+  [[unroll]] for (uint j = 0; j < ACROSS; ++j) product[j] = Sums(0.0);
+  [[unroll]] for (uint d = 0; d < DEEP; ++d)
+    [[unroll]] for (uint j = 0; j < ACROSS; ++j) {
+      Right streamed;
+      coopMatLoad(streamed, groups,
+                  side() * STREAMED + j * MATRIX_N * DEPTH_PITCH + d * MATRIX_K / 8, DEPTH_PITCH,
+                  AS_COLUMNS);
+      product[j] = coopMatMulAdd(rows[d], streamed, product[j]);
+    }
+  [[unroll]] for (uint j = 0; j < ACROSS; ++j) keep_sums(product[j], j * MATRIX_N);
+}
+
+// sum += the subgroup's rows of weights, or of what is like them, times columns of streamed rows.
+const uint OWN_SUMS = FILTRA_SUMS;
+void add_products(inout Sums sum[OWN_SUMS], uint weights, uint columns) {
+  [[unroll]] for (uint j = 0; j < TILE_COLS; j += MATRIX_K) {
+    Left left;
+    coopMatLoad(left, groups, weights + strip() * TOKEN_PITCH + j / 8, TOKEN_PITCH, AS_ROWS);
+    [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) {
+      Right right;
+      coopMatLoad(right, groups, columns + n * MATRIX_N * TOKEN_PITCH + j / 8, TOKEN_PITCH,
+                  AS_COLUMNS);
+      sum[n] = coopMatMulAdd(left, right, sum[n]);
+    }
+  }
+}
+
 // ---- single numbers of a tile ----
 
 void keep_float(uint at, uint i, float x) { groups[at + i / 4][i % 4] = floatBitsToUint(x); }
 float kept_float(uint at, uint i) { return uintBitsToFloat(groups[at + i / 4][i % 4]); }
 vec4 kept_floats(uint at) { return uintBitsToFloat(groups[at]); }
+
+// Four of a side's scores.
+vec4 scores(uint which, uint row, uint quad) {
+  return kept_floats(SCORES_AT + which * SCORES + row * SCORE_PITCH + quad);
+}
 
 // Which of `count` keys are no padding.
 void keep_keys(uint b, uint first, uint count) {

@@ -121,6 +121,8 @@ static void check_all(const char *caps, bool with_large) {
     }
   }
   assert_true(compiled(device, "attention/forward_matrix"));
+  assert_true(compiled(device, "attention/backward_key_matrix"));
+  assert_true(compiled(device, "attention/backward_query_matrix"));
   test_close_device(&device);
 }
 
