@@ -178,6 +178,7 @@ static void emit_query(filtra_graph *g, const ft_attention *c, filtra_tensor *dy
                     &(ft_attention_dispatch){.label = "attention.backward_query",
                                              .kernel = "attention/backward_query",
                                              .tile = FT_TILE_QUERY,
+                                             .matrix = true,
                                              .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
                                              .tokens = c->q->shape[2],
                                              .lse = FT_READ(c->lse),
