@@ -43,6 +43,8 @@ static uint32_t shared_groups(const ft_attention *c, ft_tile kind, ft_matrix_sha
   return most(all, n * rows * (depth / 8 + 1));
 }
 
+enum { MOST_SHARED = 32 << 10 }; /* more leaves a processor too few workgroups */
+
 static bool fits(const ft_caps *caps, const ft_attention *c, ft_tile kind, ft_matrix_shape s,
                  const uint32_t tile[2]) {
   const uint32_t rows = tile[0], columns = tile[1], lanes = ft_matrix_lanes(caps);
@@ -50,9 +52,10 @@ static bool fits(const ft_caps *caps, const ft_attention *c, ft_tile kind, ft_ma
   const uint32_t workgroup = rows / s.m * sides(kind) * lanes;
   /* A row's lanes share its quads. */
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
+  const uint32_t shared = 16 * shared_groups(c, kind, s, rows, columns);
   return workgroup <= caps->info.max_workgroup_invocations &&
-         ft_caps_runs(caps, lanes, workgroup) &&
-         16 * shared_groups(c, kind, s, rows, columns) <= caps->info.shared_memory_bytes;
+         ft_caps_runs(caps, lanes, workgroup) && shared <= MOST_SHARED &&
+         shared <= caps->info.shared_memory_bytes;
 }
 
 ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_attention *c,
@@ -62,7 +65,9 @@ ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_at
   const filtra_dtype type = filtra_tensor_dtype(c->q);
   const ft_matrix_shape s = ft_matrix_shape_of(caps, type);
   const uint32_t lanes = ft_matrix_lanes(caps);
-  if (!s.m || caps->matrix_use != FT_MATRIX_FORCE || !caps->subgroup || ft_tuning_reference(dev))
+  /* Few registers would spill. */
+  if (!s.m || caps->matrix_use != FT_MATRIX_FORCE || !caps->subgroup || caps->few_registers ||
+      ft_tuning_reference(dev))
     return (ft_attention_plan){0};
   for (size_t i = 0; i < FT_COUNT(TILES); i++)
     if (fits(caps, c, kind, s, TILES[i]))
