@@ -3,8 +3,9 @@
 #include "gpu/tuning.h"
 #include "ops/attention.h"
 
-/* Rows and columns of a tile, the first that fit. */
-static const uint32_t TILES[][2] = {{64, 32}, {64, 16}, {32, 32}, {32, 16},
+/* Rows and columns of a tile, the first that fit: more columns are worth more than more rows, since
+ * what a step costs besides products is then shared by more of them. */
+static const uint32_t TILES[][2] = {{64, 32}, {32, 32}, {64, 16}, {32, 16},
                                     {16, 32}, {16, 16}, {16, 8},  {8, 8}};
 
 static const char *const KERNELS[FT_TILE_KINDS] = {
