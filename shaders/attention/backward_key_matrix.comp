@@ -15,11 +15,12 @@
 #include "attention/matrix.glsl"
 #include "attention/upstream.glsl"
 
-// Per column, log-sum-exp of the scores and <dy, y>.
+// Per column, log-sum-exp of the scores, as shift of weights, and <dy, y>. Where there is no query
+// nothing has a weight.
 void keep_statistics(uint head, uint query) {
   for (uint c = gl_LocalInvocationID.x; c < TILE_COLS; c += INVOCATIONS) {
     const uint i = head * args.queries + min(query + c, args.queries - 1);
-    keep_float(STATISTICS_AT, c, args.lse.v[i]);
+    keep_float(STATISTICS_AT, c, query + c < args.queries ? args.lse.v[i] * LOG2_E : 3.4e38);
     keep_float(STATISTICS_AT + STATISTICS, c, args.delta.v[i]);
   }
 }
@@ -31,19 +32,18 @@ void differentiate_scores(uint head, uint origin, uint query, uint key) {
        u += INVOCATIONS) {
     const uint first = u / (TILE_COLS / 4) * OWN_ROWS, quad = u % (TILE_COLS / 4);
     const uint i = query + 4 * quad;
-    const vec4 lse = kept_floats(STATISTICS_AT + quad);
+    const vec4 shift = kept_floats(STATISTICS_AT + quad);
     const vec4 delta = kept_floats(STATISTICS_AT + STATISTICS + quad);
     vec4 factors[4];  // of four keys, by query
     [[unroll]] for (uint l = 0; l < 4; ++l)
       factors[l] = dropout_factors(head * args.queries + i + l, (key + first) / 4);
     [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
       const uint row = first + r, j = key + row;
-      const bool kept = groups[KEPT_AT + row / 4][row % 4] != 0;
+      const float added = kept_float(KEPT_AT, row);
       const vec4 s = scores(0, row, quad), upstream = scores(1, row, quad);
       vec4 p, ds, factor;
       [[unroll]] for (uint l = 0; l < 4; ++l) {
-        const bool seen = kept && i + l < args.queries && causally_seen(i + l, j);
-        p[l] = weight(score(seen, s[l], origin, i + l, j), lse[l]);
+        p[l] = weight_from(masked_score(s[l], added, origin, i + l, j), shift[l]);
         factor[l] = factors[l][r];
         ds[l] = p[l] * (upstream[l] * factor[l] - delta[l]);
       }

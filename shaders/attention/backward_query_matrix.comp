@@ -13,11 +13,11 @@
 #include "attention/matrix.glsl"
 #include "attention/upstream.glsl"
 
-// Per row, log-sum-exp of the scores and <dy, y>.
+// Per row, log-sum-exp of the scores, as shift of weights, and <dy, y>.
 void keep_statistics(uint head, uint query) {
   for (uint r = gl_LocalInvocationID.x; r < TILE_ROWS; r += INVOCATIONS) {
     const uint i = head * args.queries + min(query + r, args.queries - 1);
-    keep_float(STATISTICS_AT, r, args.lse.v[i]);
+    keep_float(STATISTICS_AT, r, args.lse.v[i] * LOG2_E);
     keep_float(STATISTICS_AT + STATISTICS, r, args.delta.v[i]);
   }
 }
@@ -27,15 +27,14 @@ void differentiate_scores(uint head, uint origin, uint query, uint key) {
   for (uint u = gl_LocalInvocationID.x; u < TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
     const uint row = u / (TILE_COLS / 4), quad = u % (TILE_COLS / 4);
     const uint i = query + row, j = key + 4 * quad;
-    const float lse = kept_float(STATISTICS_AT, row);
+    const float shift = kept_float(STATISTICS_AT, row);
     const float delta = kept_float(STATISTICS_AT + STATISTICS, row);
-    const uvec4 kept = groups[KEPT_AT + quad];
+    const vec4 added = kept_floats(KEPT_AT + quad);
     const vec4 factors = dropout_factors(head * args.queries + i, key / 4 + quad);
     const vec4 s = scores(0, row, quad), upstream = scores(1, row, quad);
     vec4 ds;
     [[unroll]] for (uint l = 0; l < 4; ++l) {
-      const bool seen = kept[l] != 0 && causally_seen(i, j + l);
-      const float p = weight(score(seen, s[l], origin, i, j + l), lse);
+      const float p = weight_from(masked_score(s[l], added[l], origin, i, j + l), shift);
       ds[l] = p * (upstream[l] * factors[l] - delta);
     }
     keep_weights(0, row, quad, ds);

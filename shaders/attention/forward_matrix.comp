@@ -46,10 +46,10 @@ bool weigh_row(inout float top, inout float total, uint b, uint head, uint origi
   float largest = LOWEST;
   [[unroll]] for (uint n = 0; n < QUADS; ++n) {
     const uint j = key + 4 * own_quad(n);
-    const uvec4 kept = groups[KEPT_AT + own_quad(n)];
+    const vec4 added = kept_floats(KEPT_AT + own_quad(n));
     x[n] = scores(0, row, own_quad(n));
     [[unroll]] for (uint l = 0; l < 4; ++l) {
-      x[n][l] = score(kept[l] != 0 && causally_seen(i, j + l), x[n][l], origin, i, j + l);
+      x[n][l] = masked_score(x[n][l], added[l], origin, i, j + l);
       largest = max(largest, x[n][l]);
     }
   }
@@ -62,9 +62,10 @@ bool weigh_row(inout float top, inout float total, uint b, uint head, uint origi
     total *= shrink;
     if (first_sharer()) keep_float(STATISTICS_AT, row, shrink);
   }
+  const float shift = top * LOG2_E;
   [[unroll]] for (uint n = 0; n < QUADS; ++n) {
     [[unroll]] for (uint l = 0; l < 4; ++l) {
-      x[n][l] = weight(x[n][l], top);
+      x[n][l] = weight_from(x[n][l], shift);
       total += x[n][l];
     }
     const uint quad = own_quad(n);

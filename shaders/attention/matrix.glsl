@@ -31,7 +31,7 @@ const uint LINES = FILTRA_LINES;
 
 // Shared memory, in groups of 8 numbers or 4 floats. One group of padding spreads rows over the
 // banks. Streamed rows, whose place the weights take when the products are made; the same as
-// columns; scores; numbers of rows or columns; which keys are no padding. At first, the kept rows.
+// columns; scores; numbers of rows or columns; what keys' scores get added. At first, the kept rows.
 const uint DEPTH_PITCH = DEPTH / 8 + 1, TOKEN_PITCH = TILE_COLS / 8 + 1;
 const uint SCORE_PITCH = TILE_COLS / 4 + 1;
 const uint STREAMED = TILE_COLS * DEPTH_PITCH, WEIGHTS = TILE_ROWS * TOKEN_PITCH;
@@ -188,11 +188,18 @@ vec4 scores(uint which, uint row, uint quad) {
   return kept_floats(SCORES_AT + which * SCORES + row * SCORE_PITCH + quad);
 }
 
-// Which of `count` keys are no padding.
+// What is added to scores of `count` keys: 0, or for padding so little that they weigh nothing.
 void keep_keys(uint b, uint first, uint count) {
   for (uint i = gl_LocalInvocationID.x; i < count; i += INVOCATIONS)
-    groups[KEPT_AT + i / 4][i % 4] = uint(key_kept(b, first + i));
+    keep_float(KEPT_AT, i, key_kept(b, first + i) ? 0 : -3.4e38);
 }
+float masked_score(float product, float added, uint origin, uint query, uint key) {
+  return score(causally_seen(query, key), product, origin, query, key) + added;
+}
+
+// exp(s - shift), with the shift times LOG2_E: a multiply-add before the exponential.
+const float LOG2_E = 1.4426950408889634;
+float weight_from(float s, float shift) { return exp2(s * LOG2_E - shift); }
 
 // Rounded to nearest.
 uvec2 packed(vec4 x) {
