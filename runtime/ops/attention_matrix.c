@@ -32,7 +32,7 @@ static uint32_t shared_groups(const ft_attention *c, ft_tile kind, ft_matrix_sha
                               uint32_t columns) {
   const int64_t head = c->q->shape[3], value = c->v->shape[3];
   const int64_t upstream = c->flags & FT_ATTENTION_PAIRED ? 2 * value : value;
-  const uint32_t n = sides(kind), unit = most(n * s.n, s.k), subgroups = rows / s.m * n;
+  const uint32_t n = sides(kind), unit = most(n * s.n, s.k);
   const uint32_t depth = whole(n == 2 && upstream > head ? upstream : head, unit);
   const uint32_t lines = kind == FT_TILE_FORWARD ? whole(value, unit)
                          : kind == FT_TILE_QUERY ? whole(head, unit)
@@ -40,7 +40,7 @@ static uint32_t shared_groups(const ft_attention *c, ft_tile kind, ft_matrix_sha
   const uint32_t turns = kind == FT_TILE_KEY ? 2 : 1, tokens = columns / 8 + 1;
   const uint32_t streamed = n * most(columns * (depth / 8 + 1), rows * tokens);
   const uint32_t all = streamed + turns * lines * tokens + n * rows * (columns / 4 + 1) +
-                       3 * most(rows, columns) / 4 + (subgroups + 3) / 4;
+                       3 * most(rows, columns) / 4;
   return most(all, n * rows * (depth / 8 + 1));
 }
 

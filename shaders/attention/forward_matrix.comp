@@ -6,7 +6,6 @@
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-#extension GL_KHR_shader_subgroup_vote : require
 #include "common/types.glsl"
 #define FILTRA_SIDES 1
 #define FILTRA_TURNS 1
@@ -33,13 +32,14 @@ float sum_of_row(float x) {
   return x;
 }
 
-// As in attention/online.glsl: a row's maximum follows once a score is above it by this much.
-// Weights by a known log-sum-exp are made as much larger, so that small ones keep their digits.
-const float HEADROOM = 8;
+// Weights by a known log-sum-exp are made e^RAISED as large, so that small ones keep their digits in
+// 16 bits.
+const float RAISED = 8;
 
-// One row's scores become weights, to be divided by the total later. Gives whether its maximum has
-// moved; then its sums have to be multiplied by what is in STATISTICS_AT.
-bool weigh_row(inout float top, inout float total, uint b, uint head, uint origin, uint query,
+// One row's scores become weights, to be divided by the total later. What is in STATISTICS_AT then
+// has to be multiplied to the row's sums so far: there is no branch around that, since compilers
+// move all sums to and fro for it.
+void weigh_row(inout float top, inout float total, uint b, uint head, uint origin, uint query,
                uint key, uint row) {
   const uint i = query + row;
   vec4 x[QUADS];
@@ -53,11 +53,8 @@ bool weigh_row(inout float top, inout float total, uint b, uint head, uint origi
       largest = max(largest, x[n][l]);
     }
   }
-  bool moved = false;
   if (!KNOWN) {
-    largest = largest_of_row(largest);
-    moved = largest > top + HEADROOM;
-    const float next = moved ? largest : top, shrink = exp(top - next);
+    const float next = max(top, largest_of_row(largest)), shrink = exp(top - next);
     top = next;
     total *= shrink;
     if (first_sharer()) keep_float(STATISTICS_AT, row, shrink);
@@ -72,18 +69,6 @@ bool weigh_row(inout float top, inout float total, uint b, uint head, uint origi
     x[n] = undropped(x[n], dropout_factors(head * args.queries + i, key / 4 + quad));
     keep_weights(0, row, quad, x[n]);
   }
-  return moved;
-}
-
-// What a subgroup's lanes say, for all subgroups, and what any of them said.
-void tell(bool moved) {
-  moved = subgroupAny(moved);
-  if (gl_SubgroupInvocationID == 0) keep_float(MOVED_AT, gl_SubgroupID, moved ? 1 : 0);
-}
-bool any_told() {
-  float sum = 0;
-  [[unroll]] for (uint i = 0; i < SUBGROUPS; ++i) sum += kept_float(MOVED_AT, i);
-  return sum != 0;
 }
 
 void main() {
@@ -105,7 +90,7 @@ void main() {
   float top[OWN], total[OWN];
   [[unroll]] for (uint r = 0; r < OWN; ++r) {
     const uint i = head * args.queries + min(query + own_row(r), args.queries - 1);
-    top[r] = KNOWN ? args.lse.v[i] - HEADROOM : LOWEST / 2;
+    top[r] = KNOWN ? args.lse.v[i] - RAISED : LOWEST / 2;
     total[r] = 0;
   }
 
@@ -124,20 +109,12 @@ void main() {
       make_scores(rows);
       meet();
 
-      bool moved = false;
       [[unroll]] for (uint r = 0; r < OWN; ++r)
-        if (weigh_row(top[r], total[r], b, head, origin, query, key, own_row(r))) moved = true;
-      if (!KNOWN) tell(moved);
+        weigh_row(top[r], total[r], b, head, origin, query, key, own_row(r));
       meet();
-
-      if (!KNOWN && any_told()) { // a row's factor in all columns of a matrix, where scores were
-        const uint at = SCORES_AT + strip() * SCORE_PITCH;
-        for (uint i = gl_SubgroupInvocationID; i < MATRIX_M * MATRIX_N / 4; i += LANES)
-          groups[at + i] =
-              floatBitsToUint(vec4(kept_float(STATISTICS_AT, strip() + i / (MATRIX_N / 4))));
-        meet();
-        Sums shrink;
-        coopMatLoad(shrink, groups, at, MATRIX_N / 4, AS_ROWS);
+      if (!KNOWN) {
+        Sums shrink; // a row's factor in all of its columns
+        coopMatLoad(shrink, groups, STATISTICS_AT + strip() / 4, 0, AS_COLUMNS);
         [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = sum[n] * shrink;
       }
       add_products(sum, 0, COLUMNS_AT);
@@ -147,7 +124,7 @@ void main() {
   meet();
   [[unroll]] for (uint r = 0; r < OWN; ++r) {
     const uint i = query + own_row(r);
-    float factor = exp(-HEADROOM);
+    float factor = exp(-RAISED);
     if (!KNOWN) {
       const float all = sum_of_row(total[r]);
       factor = all > 0 ? 1 / all : 0;
