@@ -22,9 +22,9 @@ typedef struct operand {
 
 typedef struct instruction {
   kind kind;
-  bool hint;            /* takes no slot worth counting */
-  double multiply_adds; /* a line that issues two instructions counts as two */
-  double slots, matrix; /* all that it takes, and of these a matrix unit's */
+  bool hint;                      /* takes no slot worth counting */
+  double multiply_adds;           /* a line that issues two instructions counts as two */
+  double slots, matrix;           /* all that it takes, and of these a matrix unit's */
   operand operands[MAX_OPERANDS]; /* the result first */
   int operand_count;
   bool adds, compares; /* integers: what counts a loop's iterations */
@@ -150,10 +150,9 @@ static void count_matrix(instruction *i, long m, long n, long k, long rate) {
 /* ---- RADV: a mnemonic behind a tab, its encoding behind a semicolon ---- */
 
 static bool is_multiply_add_radv(const char *op) {
-  static const char *const names[] = {"v_fma_",   "v_fmac_",     "v_fmaak_",    "v_fmamk_",
-                                      "v_mac_",   "v_mad_f",     "v_pk_fma",    "v_dual_fmac",
-                                      "v_mfma",   "v_dual_fmaa", "v_dual_fmam", "v_mad_mi",
-                                      "v_madak",  "v_madmk"};
+  static const char *const names[] = {
+      "v_fma_",      "v_fmac_", "v_fmaak_",    "v_fmamk_",    "v_mac_",   "v_mad_f", "v_pk_fma",
+      "v_dual_fmac", "v_mfma",  "v_dual_fmaa", "v_dual_fmam", "v_mad_mi", "v_madak", "v_madmk"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (begins(op, names[i])) return true;
   return false;
