@@ -32,8 +32,8 @@ float sum_of_row(float x) {
   return x;
 }
 
-// Weights by a known log-sum-exp are made e^RAISED as large, so that small ones keep their digits in
-// 16 bits.
+// Weights by a known log-sum-exp are made e^RAISED times as large, so that small ones keep their
+// digits in 16 bits.
 const float RAISED = 8;
 
 // One row's scores become weights, to be divided by the total later. What is in STATISTICS_AT then

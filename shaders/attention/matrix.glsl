@@ -29,9 +29,10 @@ const uint UPSTREAM = PAIRED ? 2 * VALUE : VALUE;  // columns of dy and of what 
 const uint DEPTH = SIDES == 2 && UPSTREAM > HEAD ? WHOLE(UPSTREAM) : WHOLE(HEAD);
 const uint LINES = FILTRA_LINES;
 
-// Shared memory, in groups of 8 numbers or 4 floats. One group of padding spreads rows over the
-// banks. Streamed rows, whose place the weights take when the products are made; the same as
-// columns; scores; numbers of rows or columns; what keys' scores get added. At first, the kept rows.
+// Shared memory, in groups of 8 numbers or 4 floats; one group of padding spreads rows over the
+// banks. In order: streamed rows, whose place the weights take when the products are made; the same
+// as columns; scores; two numbers of each row or column; what is added to keys' scores. At first,
+// the rows that stay.
 const uint DEPTH_PITCH = DEPTH / 8 + 1, TOKEN_PITCH = TILE_COLS / 8 + 1;
 const uint SCORE_PITCH = TILE_COLS / 4 + 1;
 const uint STREAMED = TILE_COLS * DEPTH_PITCH, WEIGHTS = TILE_ROWS * TOKEN_PITCH;
