@@ -27,13 +27,20 @@ static uint32_t sides(ft_tile kind) {
   return kind == FT_TILE_FORWARD ? 1 : 2;
 }
 
+/* Columns of the rows that stay in registers, which are no more than these. */
+enum { MOST_DEPTH = 128 };
+static int64_t depth_of(const ft_attention *c, ft_tile kind) {
+  const int64_t head = c->q->shape[3];
+  const int64_t upstream = c->v->shape[3] * (c->flags & FT_ATTENTION_PAIRED ? 2 : 1);
+  return sides(kind) == 2 && upstream > head ? upstream : head;
+}
+
 /* Of 16 bytes. */
 static uint32_t shared_groups(const ft_attention *c, ft_tile kind, ft_matrix_shape s, uint32_t rows,
                               uint32_t columns) {
   const int64_t head = c->q->shape[3], value = c->v->shape[3];
-  const int64_t upstream = c->flags & FT_ATTENTION_PAIRED ? 2 * value : value;
   const uint32_t n = sides(kind), unit = most(n * s.n, s.k);
-  const uint32_t depth = whole(n == 2 && upstream > head ? upstream : head, unit);
+  const uint32_t depth = whole(depth_of(c, kind), unit);
   const uint32_t lines = kind == FT_TILE_FORWARD ? whole(value, unit)
                          : kind == FT_TILE_QUERY ? whole(head, unit)
                                                  : whole(head > value ? head : value, unit);
@@ -53,6 +60,7 @@ static bool fits(const ft_caps *caps, const ft_attention *c, ft_tile kind, ft_ma
   const uint32_t workgroup = rows / s.m * sides(kind) * lanes;
   /* A row's lanes share its quads. */
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
+  if (depth_of(c, kind) > MOST_DEPTH) return false;
   const uint32_t shared = 16 * shared_groups(c, kind, s, rows, columns);
   return workgroup <= caps->info.max_workgroup_invocations &&
          ft_caps_runs(caps, lanes, workgroup) && shared <= MOST_SHARED &&
