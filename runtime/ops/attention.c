@@ -64,12 +64,14 @@ static bool in_fours(const filtra_tensor *t) {
   return whole && t->shape[t->ndim - 1] % 4 == 0;
 }
 
-/* GPUs' kernels stage tiles by four elements where they can (shaders/attention/problem.glsl). */
-static uint32_t wide_flag(const filtra_graph *g, const ft_attention *c, const filtra_tensor *dy) {
+/* GPUs' kernels stage tiles by four elements where they can (shaders/attention/problem.glsl); those
+ * for matrix units store results like that, too. */
+static uint32_t wide_flag(const ft_attention *c, const ft_attention_dispatch *d, bool results) {
   const uint32_t wide = 1u << 31;
-  if (ft_caps_of(ft_graph_device(g))->cpu) return 0;
   /* dy is dense, and so are its heads' rows where v's are of whole fours. */
-  bool whole = in_fours(c->q) && in_fours(c->k) && in_fours(c->v) && (!dy || in_fours(dy));
+  bool whole = in_fours(c->q) && in_fours(c->k) && in_fours(c->v) && (!d->dy || in_fours(d->dy));
+  for (int i = 0; results && i < 2; i++)
+    whole = whole && (!d->result[i].tensor || in_fours(d->result[i].tensor));
   return whole ? wide : 0;
 }
 
@@ -77,9 +79,27 @@ static uint32_t part_flag(const filtra_graph *g, const ft_attention *c) {
   return c->dropout > 0 && ft_graph_sequence_elements(g, c->y) ? FT_ATTENTION_PART : 0;
 }
 
+static ft_attention_plan plan_of(const filtra_graph *g, const ft_attention *c,
+                                 const ft_attention_dispatch *d, uint32_t *wide) {
+  const ft_tiling *t = &c->tiling;
+  const filtra_device *dev = ft_graph_device(g);
+  ft_attention_plan p = {0};
+  if (d->matrix) p = ft_attention_matrix_plan(dev, c, d->tile);
+  *wide = p.kernel || !ft_caps_of(dev)->cpu ? wide_flag(c, d, p.kernel) : 0;
+  if (p.kernel) return p;
+  const char *variant = t->lanes && !d->workgroup ? "lanes" : "";
+  return (ft_attention_plan){ft_kernel_variant(d->kernel, filtra_tensor_dtype(c->q), variant),
+                             .workgroup = d->workgroup ? d->workgroup : t->workgroup,
+                             .subgroup = d->workgroup ? 0 : t->subgroup,
+                             .rows = t->rows[d->tile],
+                             .own_rows = t->own_rows[d->tile],
+                             .cut = {t->unroll, t->across}};
+}
+
 void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d) {
   const filtra_tensor *q = c->q, *k = c->k, *v = c->v;
-  const ft_tiling *t = &c->tiling;
+  uint32_t wide;
+  const ft_attention_plan p = plan_of(g, c, d, &wide);
   uint32_t push[MAX_SCALARS];
   double pairs = (double)ft_attention_heads(c) * (double)(q->shape[2] * k->shape[2]);
   const filtra_tensor *moved[] = {q,
@@ -95,36 +115,36 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
   for (size_t i = 0; i < FT_COUNT(moved); i++)
     bytes += (double)filtra_tensor_elements(moved[i]) *
              (double)filtra_dtype_bytes(filtra_tensor_dtype(moved[i]));
-  ft_call(g,
-          &(ft_kernel_call){
-              .label = d->label,
-              .kernel = ft_kernel_variant(d->kernel, filtra_tensor_dtype(q),
-                                          t->lanes && !d->workgroup ? "lanes" : ""),
-              .args = {FT_READ(q),
-                       FT_READ(k),
-                       FT_READ(v),
-                       d->lse,
-                       FT_READ(c->mask),
-                       FT_READ(c->bias),
-                       FT_READ(d->dy),
-                       d->delta,
-                       d->result[0],
-                       d->result[1],
-                       FT_READ(c->dropout > 0 ? ft_graph_random_state(g) : NULL),
-                       {c->heads, c->heads ? FT_ACCESS_READ : (ft_access_mode)0}},
-              .push = push,
-              .push_size = fill_push(c, push),
-              .workgroup = d->workgroup ? d->workgroup : t->workgroup,
-              .subgroup = d->workgroup ? 0 : t->subgroup,
-              .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
-                       c->flags | d->flags | wide_flag(g, c, d->dy) | part_flag(g, c),
-                       t->own_rows[d->tile], (uint32_t)q->stride[2], (uint32_t)k->stride[2],
-                       (uint32_t)v->stride[2], bits(c->scale), bits(c->dropout), t->unroll,
-                       t->across, bits(c->family_constant)},
-              .spec_count = c->heads ? 13 : 12,
-              .groups = {d->groups[0], d->groups[1], d->groups[2]},
-              .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
-              .bytes = bytes});
+  ft_call(
+      g,
+      &(ft_kernel_call){
+          .label = d->label,
+          .kernel = p.kernel,
+          .args = {FT_READ(q),
+                   FT_READ(k),
+                   FT_READ(v),
+                   d->lse,
+                   FT_READ(c->mask),
+                   FT_READ(c->bias),
+                   FT_READ(d->dy),
+                   d->delta,
+                   d->result[0],
+                   d->result[1],
+                   FT_READ(c->dropout > 0 ? ft_graph_random_state(g) : NULL),
+                   {c->heads, c->heads ? FT_ACCESS_READ : (ft_access_mode)0}},
+          .push = push,
+          .push_size = fill_push(c, push),
+          .workgroup = p.workgroup,
+          .subgroup = p.subgroup,
+          .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
+                   c->flags | d->flags | wide | part_flag(g, c), p.own_rows, (uint32_t)q->stride[2],
+                   (uint32_t)k->stride[2], (uint32_t)v->stride[2], bits(c->scale), bits(c->dropout),
+                   p.cut[0], p.cut[1], bits(c->family_constant)},
+          .spec_count = c->heads ? 13 : 12,
+          .groups = {d->tokens ? ft_attention_blocks(d->tokens, p.rows) : d->groups[0],
+                     d->tokens ? ft_attention_heads(c) : d->groups[1], d->groups[2]},
+          .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
+          .bytes = bytes});
 }
 
 /* ---- gradients ---- */
@@ -154,20 +174,18 @@ static void emit_query(filtra_graph *g, const ft_attention *c, filtra_tensor *dy
   bool accumulate;
   filtra_tensor *dq = ft_grad_target(g, c->q, &accumulate);
   if (!dq) return;
-  ft_attention_emit(
-      g, c,
-      &(ft_attention_dispatch){
-          .label = "attention.backward_query",
-          .kernel = "attention/backward_query",
-          .tile = FT_TILE_QUERY,
-          .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
-          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows[FT_TILE_QUERY]),
-                     ft_attention_heads(c)},
-          .lse = FT_READ(c->lse),
-          .dy = dy,
-          .delta = FT_READ(delta),
-          .result = {FT_TARGET(dq, accumulate), FT_READ(NULL)},
-          .columns = 2 * c->q->shape[3] + upstream_columns(c)});
+  ft_attention_emit(g, c,
+                    &(ft_attention_dispatch){.label = "attention.backward_query",
+                                             .kernel = "attention/backward_query",
+                                             .tile = FT_TILE_QUERY,
+                                             .matrix = true,
+                                             .flags = accumulate ? FT_ATTENTION_ADD_0 : 0,
+                                             .tokens = c->q->shape[2],
+                                             .lse = FT_READ(c->lse),
+                                             .dy = dy,
+                                             .delta = FT_READ(delta),
+                                             .result = {FT_TARGET(dq, accumulate), FT_READ(NULL)},
+                                             .columns = 2 * c->q->shape[3] + upstream_columns(c)});
 }
 
 /* Either target may be NULL. */
@@ -179,19 +197,19 @@ static void emit_key(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                    (add_dk ? FT_ATTENTION_ADD_0 : 0) | (add_dv ? FT_ATTENTION_ADD_1 : 0);
   int64_t columns =
       (dk ? 2 : 1) * c->q->shape[3] + (dk ? upstream_columns(c) : 0) + (dv ? c->v->shape[3] : 0);
-  ft_attention_emit(g, c,
-                    &(ft_attention_dispatch){
-                        .label = "attention.backward_key",
-                        .kernel = "attention/backward_key",
-                        .tile = FT_TILE_KEY,
-                        .flags = flags,
-                        .groups = {ft_attention_blocks(c->k->shape[2], c->tiling.rows[FT_TILE_KEY]),
-                                   ft_attention_heads(c)},
-                        .lse = FT_READ(c->lse),
-                        .dy = dy,
-                        .delta = FT_READ(delta),
-                        .result = {FT_TARGET(dk, add_dk), FT_TARGET(dv, add_dv)},
-                        .columns = columns});
+  ft_attention_emit(
+      g, c,
+      &(ft_attention_dispatch){.label = "attention.backward_key",
+                               .kernel = "attention/backward_key",
+                               .tile = FT_TILE_KEY,
+                        .matrix = true,
+                               .flags = flags,
+                               .tokens = c->k->shape[2],
+                               .lse = FT_READ(c->lse),
+                               .dy = dy,
+                               .delta = FT_READ(delta),
+                               .result = {FT_TARGET(dk, add_dk), FT_TARGET(dv, add_dv)},
+                               .columns = columns});
 }
 
 static void emit_key_value(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
@@ -384,18 +402,16 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
 
 void ft_attention_emit_forward(filtra_graph *g, const char *label, const ft_attention *c) {
   const ft_arg known = FT_READ(c->lse), made = FT_WRITE(c->lse);
-  ft_attention_emit(
-      g, c,
-      &(ft_attention_dispatch){
-          .label = label,
-          .kernel = "attention/forward",
-          .tile = FT_TILE_FORWARD,
-          .groups = {ft_attention_blocks(c->q->shape[2], c->tiling.rows[FT_TILE_FORWARD]),
-                     ft_attention_heads(c)},
-          .lse = c->flags & FT_ATTENTION_KNOWN ? known : made,
-          .delta = FT_READ(NULL),
-          .result = {FT_WRITE(c->y), FT_READ(NULL)},
-          .columns = c->q->shape[3] + c->v->shape[3]});
+  ft_attention_emit(g, c,
+                    &(ft_attention_dispatch){.label = label,
+                                             .kernel = "attention/forward",
+                                             .tile = FT_TILE_FORWARD,
+                                             .matrix = true,
+                                             .tokens = c->q->shape[2],
+                                             .lse = c->flags & FT_ATTENTION_KNOWN ? known : made,
+                                             .delta = FT_READ(NULL),
+                                             .result = {FT_WRITE(c->y), FT_READ(NULL)},
+                                             .columns = c->q->shape[3] + c->v->shape[3]});
 }
 
 filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,

@@ -57,13 +57,26 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
                        filtra_tensor *v, const filtra_attention_options *options,
                        ft_attention *out);
 
+/** What of a kernel depends on how its tiles are made. */
+typedef struct ft_attention_plan {
+  const char *kernel;
+  uint32_t workgroup, subgroup, rows; /* of a tile */
+  uint32_t own_rows, cut[2];          /* specialization constants 5, 11 and 12 */
+} ft_attention_plan;
+/** That of matrix units; without a kernel where there are none, or none that may be used, or no
+ * tile fits (ops/attention_matrix.c). */
+ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_attention *c,
+                                           ft_tile kind);
+
 /** What differs from kernel to kernel. */
 typedef struct ft_attention_dispatch {
   const char *label;
   const char *kernel; /* of the type of q; by tiles, with a variant for lanes, */
   ft_tile tile;
-  uint32_t flags; /* besides the op's */
-  uint32_t groups[3];
+  bool matrix;        /* there is one for matrix units, too */
+  uint32_t flags;     /* besides the op's */
+  int64_t tokens;     /* of which a workgroup takes a tile's rows, for each head; 0: groups says */
+  uint32_t groups[3]; /* the grid */
   uint32_t workgroup; /* unless this is not 0, but the workgroup of a kernel without tiles */
   const filtra_tensor *dy;
   ft_arg lse, delta, result[2];

@@ -57,17 +57,16 @@ static void emit_pass(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
   int64_t d = c->q->shape[3], dv = c->v->shape[3];
   ft_attention_emit(
       g, c,
-      &(ft_attention_dispatch){
-          .label = p->label,
-          .kernel = p->kernel,
-          .tile = p->tile,
-          .flags = flags,
-          .groups = {ft_attention_blocks(p->rows, c->tiling.rows[p->tile]), ft_attention_heads(c)},
-          .lse = FT_READ(c->lse),
-          .dy = dy,
-          .delta = FT_READ(delta),
-          .result = {FT_TARGET(p->dx, p->add_dx), FT_TARGET(p->dv, p->add_dv)},
-          .columns = (p->dx ? 2 : 1) * d + (p->dv ? 4 : 2) * dv});
+      &(ft_attention_dispatch){.label = p->label,
+                               .kernel = p->kernel,
+                               .tile = p->tile,
+                               .flags = flags,
+                               .tokens = p->rows,
+                               .lse = FT_READ(c->lse),
+                               .dy = dy,
+                               .delta = FT_READ(delta),
+                               .result = {FT_TARGET(p->dx, p->add_dx), FT_TARGET(p->dv, p->add_dv)},
+                               .columns = (p->dx ? 2 : 1) * d + (p->dv ? 4 : 2) * dv});
 }
 
 /* dx of `x` and, through the same rows, dv. Where both are one tensor its gradient is a sum of two
@@ -185,17 +184,14 @@ filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tenso
   if (!ft_tape(g, "plaplacian", plaplacian_backward, &call, sizeof call, 4,
                (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y))
     return NULL;
-  ft_attention_emit(
-      g, &call,
-      &(ft_attention_dispatch){
-          .label = "plaplacian",
-          .kernel = "plaplacian/forward",
-          .tile = FT_TILE_FORWARD,
-          .groups = {ft_attention_blocks(q->shape[2], call.tiling.rows[FT_TILE_FORWARD]),
-                     ft_attention_heads(&call)},
-          .lse = FT_WRITE(call.lse),
-          .delta = FT_READ(NULL),
-          .result = {FT_WRITE(call.y), FT_READ(NULL)},
-          .columns = q->shape[3] + 3 * v->shape[3]});
+  ft_attention_emit(g, &call,
+                    &(ft_attention_dispatch){.label = "plaplacian",
+                                             .kernel = "plaplacian/forward",
+                                             .tile = FT_TILE_FORWARD,
+                                             .tokens = q->shape[2],
+                                             .lse = FT_WRITE(call.lse),
+                                             .delta = FT_READ(NULL),
+                                             .result = {FT_WRITE(call.y), FT_READ(NULL)},
+                                             .columns = q->shape[3] + 3 * v->shape[3]});
   return call.y;
 }

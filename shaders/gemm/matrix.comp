@@ -10,18 +10,8 @@
 //@kept
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_shader_16bit_storage : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_shader_subgroup_basic : require
-#if FT_BF16
-#extension GL_EXT_bfloat16 : require
-#define Number bfloat16_t
-#else
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
-#define Number float16_t
-#endif
 #include "common/types.glsl"
+#include "common/matrix.glsl"
 #include "gemm/gemm.glsl"
 #include "gemm/quad.glsl"
 
@@ -47,13 +37,6 @@ const uint PITCH = TILE_K / 8 + 1, START_B = TILE_M * PITCH;
 const uint SLICES = (TILE_M + TILE_N) * PITCH;
 const uint SUMS = MATRIX_M * PART_N; // floats of a subgroup
 shared uvec4 groups[SLICES > SUBGROUPS * SUMS / 4 ? SLICES : SUBGROUPS * SUMS / 4];
-
-// A barrier that says for all of shared memory what accesses would otherwise say one by one
-// (ft_module_relaxed).
-void meet() {
-  controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsShared,
-                 gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
-}
 
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer By4 { uvec2 v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer By8 { uvec4 v[]; };
@@ -138,9 +121,6 @@ Block load_block(Operand o, uint i, uint k_base, uint k_end) {
   return block;
 }
 
-uint low_halves(uint a, uint b) { return (a & 0xffffu) | b << 16; }
-uint high_halves(uint a, uint b) { return a >> 16 | (b & 0xffff0000u); }
-
 // Lines that are not there need no zeros: they add to rows and columns of C that nobody stores. But
 // steps of k do.
 void keep_block(Operand o, uint i, Block block, uint k_base, uint k_end) {
@@ -157,11 +137,7 @@ void keep_block(Operand o, uint i, Block block, uint k_base, uint k_end) {
   locate_square(o, i, line, k);
   [[unroll]] for (uint j = 0; j < 4; j++)
     if (shape(K_TAIL) && k_base + k + j >= k_end) block.quad[j] = uvec2(0);
-  const uvec2 a = block.quad[0], b = block.quad[1], c = block.quad[2], d = block.quad[3];
-  const uvec2 lines[4] = {uvec2(low_halves(a.x, b.x), low_halves(c.x, d.x)),
-                          uvec2(high_halves(a.x, b.x), high_halves(c.x, d.x)),
-                          uvec2(low_halves(a.y, b.y), low_halves(c.y, d.y)),
-                          uvec2(high_halves(a.y, b.y), high_halves(c.y, d.y))};
+  const uvec2 lines[4] = turned(block.quad[0], block.quad[1], block.quad[2], block.quad[3]);
   const uint to = o.start + line * PITCH + k / 8;
   [[unroll]] for (uint j = 0; j < 4; j++) {
     groups[to + j * PITCH][(k & 4) / 2] = lines[j].x;

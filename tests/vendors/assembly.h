@@ -8,8 +8,9 @@
  * program where there is no loop. */
 typedef struct hot_loop {
   double instructions, multiply_adds; /* hints to the scheduler left out */
-  double shared_loads, global_loads;  /* however wide */
-  double drains;                      /* waits behind which no load is under way */
+  double matrix; /* of both, those of matrix units: as many as such a unit keeps others waiting */
+  double shared_loads, global_loads; /* however wide */
+  double drains;                     /* waits behind which no load is under way */
   double barriers;
   double in_flight; /* most global loads under way at once */
 } hot_loop;

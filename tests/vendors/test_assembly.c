@@ -9,6 +9,7 @@ static void expect(const char *text, hot_loop want) {
   assert_true(assembly_hot_loop(text, &got));
   assert_int_equal((int)got.instructions, (int)want.instructions);
   assert_int_equal((int)got.multiply_adds, (int)want.multiply_adds);
+  assert_int_equal((int)got.matrix, (int)want.matrix);
   assert_int_equal((int)got.shared_loads, (int)want.shared_loads);
   assert_int_equal((int)got.global_loads, (int)want.global_loads);
   assert_int_equal((int)got.drains, (int)want.drains);
@@ -118,6 +119,27 @@ static void nvk(void **state) {
                     .in_flight = 2});
 }
 
+/* A matrix unit's instruction counts as many others as it takes the time of. */
+static void matrices(void **state) {
+  (void)state;
+  expect("BB0:\n"
+         "\tv_wmma_f32_16x16x16_bf16 v[160:167], v[28:35], v[84:91], v[144:151] ; cc4040a0\n"
+         "\tv_fma_f32 v1, v2, v3, v4               ; d6130001\n"
+         "\ts_endpgm                               ; bfb00000\n",
+         (hot_loop){.instructions = 32 + 2, .multiply_adds = 32 + 1, .matrix = 32});
+  expect("Push constant ranges:\n"
+         "dpas.8x8(8)     g56<1>F   g56<1,1,0>F g20<1,1,0>HF g88<1,1,0>HF { align1 1Q $9.src };\n"
+         "dpas.8x4(16)    g56<1>F   g56<1,1,0>F g20<1,1,0>HF g88<1,1,0>HF { align1 1H $9.src };\n"
+         "mad(8)          g48<1>F   g48<1,1,0>F g30<1,1,0>F g3<1,1,1>F { align1 1Q @1 };\n",
+         (hot_loop){.instructions = 32 + 1, .multiply_adds = 32 + 1, .matrix = 32});
+  expect("block.u 0 L1 [] -> {\n"
+         "      r84..88   = hmma.m16n8k16.f32 r12..16 r88..90 r84..88     // delay=15 wr:1\n"
+         "      r84..88   = hmma.m16n8k8.f32 r12..14 r88 r84..88          // delay=15 wr:1\n"
+         "              exit                                              // delay=1\n"
+         "} -> []\n",
+         (hot_loop){.instructions = 24 + 1, .multiply_adds = 24, .matrix = 24});
+}
+
 static void no_assembly(void **state) {
   hot_loop none;
   (void)state;
@@ -127,10 +149,8 @@ static void no_assembly(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(radv),
-      cmocka_unit_test(anv),
-      cmocka_unit_test(nvk),
-      cmocka_unit_test(no_assembly),
+      cmocka_unit_test(radv),     cmocka_unit_test(anv),         cmocka_unit_test(nvk),
+      cmocka_unit_test(matrices), cmocka_unit_test(no_assembly),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

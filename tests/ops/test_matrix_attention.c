@@ -1,0 +1,165 @@
+/* Attention on matrix units, softmax and GFSA, against the float64 references: sizes that no tile
+ * divides, every option, both types. It runs where the driver has matrix units (lavapipe 26), and
+ * in the adversary, which needs none and knows their shapes. */
+#include "gpu/plan.h"
+#include "graph/internal.h"
+#include "ops/attention.h"
+#include "reference/gfsa.h"
+#include "support/attention.h"
+#include "support/harness.h"
+#include "support/seen.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct settings {
+  test_attention_shape shape;
+  bool gfsa, causal, mask;
+  int bias_dims; /* 0: no bias */
+  float scale, dropout;
+  filtra_dtype dtype;
+} settings;
+
+enum { ORDER = 3, W = 3 }; /* of GFSA; its coefficients are inputs from this one on */
+
+static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+  const settings *s = op->settings;
+  int next = s->gfsa ? W + 3 : W;
+  filtra_attention_options o = {.causal = s->causal, .scale = s->scale, .dropout = s->dropout};
+  if (s->mask) o.mask = in[next++];
+  if (s->bias_dims) o.bias = in[next];
+  const filtra_gfsa_options filter = {.attention = o, .order = ORDER};
+  filtra_tensor *y = s->gfsa
+                         ? filtra_gfsa(g, in[0], in[1], in[2], in[W], in[W + 1], in[W + 2], &filter)
+                         : filtra_attention(g, in[0], in[1], in[2], &o);
+  out[0] = test_heads_as_floats(g, y);
+}
+
+static void reference(double *const *in, double *const *out, const test_op *op) {
+  const settings *s = op->settings;
+  const test_attention_shape *n = &s->shape;
+  reference_attention_problem p = {n->batches,
+                                   n->heads,
+                                   n->queries,
+                                   n->keys,
+                                   n->columns,
+                                   n->value_columns,
+                                   .causal = s->causal,
+                                   .scale = s->scale != 0 ? (double)s->scale
+                                                          : 1 / sqrt((double)n->columns),
+                                   .bias_dims = s->bias_dims,
+                                   .dropout = op->training ? s->dropout : 0,
+                                   .seed = op->seed,
+                                   .step = op->step};
+  int next = s->gfsa ? W + 3 : W;
+  if (s->mask) p.mask = in[next++];
+  if (s->bias_dims) p.bias = in[next];
+  if (s->gfsa)
+    reference_gfsa(&p, ORDER, in[0], in[1], in[2], in[W], in[W + 1], in[W + 2], out[0]);
+  else
+    reference_attention(&p, in[0], in[1], in[2], out[0]);
+}
+
+/* Whether the device has compiled this kernel. */
+static bool compiled(const filtra_device *device, const char *kernel) {
+  for (size_t i = 0; i < ft_pipeline_count(device); i++)
+    if (!strncmp(ft_pipeline_key(device, i)->kernel, kernel, strlen(kernel))) return true;
+  return false;
+}
+
+/* Weights and their gradients are rounded to 16 bits on the way, besides all that is elsewhere. */
+static void check(filtra_device *device, const settings *s) {
+  const test_attention_shape *n = &s->shape;
+  const double ulp = test_half_ulp(s->dtype);
+  test_op op = {.name = s->gfsa ? "gfsa" : "attention",
+                .outputs = 1,
+                .build = build,
+                .reference = reference,
+                .out_elements = {n->batches * n->heads * n->queries * n->value_columns},
+                .settings = s,
+                .training = s->dropout > 0,
+                .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)n->queries,
+                .step = UINT64_C(0x200000007),
+                .forward_tolerance = (s->gfsa ? 6 : 3) * ulp,
+                .gradient_tolerance = (s->gfsa ? 24 : 12) * ulp};
+  test_add_qkv(&op, n, s->dtype);
+  for (int i = 0; s->gfsa && i < 3; i++)
+    op.in[op.inputs++] = (test_tensor){
+        .name = "coefficient", .ndim = 1, .shape = {n->heads}, .low = -0.5, .high = 1};
+  test_add_mask_and_bias(&op, n, s->mask, s->bias_dims);
+  test_check_op(device, &op);
+}
+
+static const settings small[] = {
+    /* Nothing is whole; most of the options. */
+    {{2, 2, 37, 41, 5, 7}, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f},
+    {{1, 2, 3, 41, 5, 7}, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f},
+    /* Accesses by four, several blocks and steps; scores so large that maxima move. */
+    {{1, 2, 70, 75, 12, 8}, .scale = 2},
+    {{1, 1, 1, 1, 12, 8}, .scale = 2},
+    {{1, 2, 21, 21, 8, 12}, .gfsa = true, .mask = true, .dropout = 0.9f},
+};
+/* What takes drivers long to compile. */
+static const settings large[] = {
+    {{1, 1, 9, 40, 128, 128}},
+    {{1, 1, 35, 9, 33, 100}, .causal = true},
+    {{1, 1, 40, 40, 64, 64}, .gfsa = true},
+};
+
+static void check_all(const char *caps, bool with_large) {
+  filtra_device *device = test_open_device(caps);
+  for (int i = 0; i < TEST_HALVES; i++) {
+    const filtra_dtype type = test_halves[i];
+    if (!ft_matrix_shape_of(ft_caps_of(device), type).m) continue;
+    if (type == FILTRA_BF16 && test_interprets()) continue; /* it knows no bfloat16 */
+    for (size_t k = 0; k < FT_COUNT(small) + (with_large ? FT_COUNT(large) : 0); k++) {
+      settings s = k < FT_COUNT(small) ? small[k] : large[k - FT_COUNT(small)];
+      s.dtype = type;
+      check(device, &s);
+    }
+  }
+  assert_true(compiled(device, "attention/forward_matrix"));
+  assert_true(compiled(device, "attention/backward_key_matrix"));
+  assert_true(compiled(device, "attention/backward_query_matrix"));
+  test_close_device(&device);
+}
+
+static void test_own_shape(void **state) {
+  (void)state;
+  if (test_interprets()) skip(); /* the other shapes are tested there */
+  ft_caps caps; /* as they are without a validation layer, which may know no matrix units */
+  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
+                                         .caps = "matrix=force"};
+  if (ft_device_caps(&options, &caps)) {
+    print_message("not tested: %s\n", filtra_error_message());
+    skip();
+  }
+  check_all("matrix=force", !caps.for_cpu);
+}
+
+static void test_shape(void **state) {
+  char caps[64];
+  if (!test_interprets()) {
+    print_message("not tested: only the adversary plans for shapes that the device lacks\n");
+    skip();
+  }
+  if (getenv("FILTRA_CAPS"))
+    skip(); /* a profile's limits may leave no tile; shapes bring their own */
+  snprintf(caps, sizeof caps, "matrix=force,matrix_shape=%s", (const char *)*state);
+  check_all(caps, true);
+}
+
+int main(void) {
+#define SHAPE(text)                                                                                \
+  { "test_shape " text, test_shape, NULL, NULL, (void *)(uintptr_t)text }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_own_shape),
+      SHAPE("8x8x8"),
+      SHAPE("8x8x16"),
+      SHAPE("16x8x16"),
+      SHAPE("16x16x16"),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
