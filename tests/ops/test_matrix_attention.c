@@ -109,9 +109,10 @@ static const settings large[] = {
 };
 
 static void check_all(const char *caps, bool with_large) {
+  static const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
   filtra_device *device = test_open_device(caps);
-  for (int i = 0; i < TEST_HALVES; i++) {
-    const filtra_dtype type = test_halves[i];
+  for (size_t i = 0; i < FT_COUNT(types); i++) {
+    const filtra_dtype type = types[i];
     if (!ft_matrix_shape_of(ft_caps_of(device), type).m) continue;
     if (type == FILTRA_BF16 && test_interprets()) continue; /* it knows no bfloat16 */
     for (size_t k = 0; k < FT_COUNT(small) + (with_large ? FT_COUNT(large) : 0); k++) {
