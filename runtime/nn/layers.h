@@ -44,9 +44,9 @@ bool ft_scope_name(const ft_scope *scope, const char *kind, const char *name,
                    char full[FT_NAME_TEXT]);
 
 /** Shows any view t to the observer as prefix + name; without one, does nothing. Observed are
- * "query", "key" and "value" [B,N,C], what a mixer mixes by and what it mixes, "mixed" [B,N,C], what
- * that comes to before the output projection, and "x" [B,N,C], the features that a block hands on.
- */
+ * "query", "key" and "value" [B,N,C], what a mixer mixes by and what it mixes, "mixed" [B,N,C],
+ * what that comes to before the output projection, and "x" [B,N,C], the features that a block
+ * hands on. */
 void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t);
 
 /** A matrix that products multiply by, in the scope's precision: the parameter of that name, or its

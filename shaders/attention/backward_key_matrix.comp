@@ -2,8 +2,8 @@
 //@types f16 bf16
 //@kept
 // attention/backward_key on matrix units: one of two subgroups makes the scores of their rows and
-// sums dk, the other makes the products of values with dy and sums dv. Weights and dS are rounded to
-// 16 bits. Tiles have keys down and queries across; OWN_ROWS of them are a lane's at a time, 4
+// sums dk, the other makes the products of values with dy and sums dv. Weights and dS are rounded
+// to 16 bits. Tiles have keys down and queries across; OWN_ROWS of them are a lane's at a time, 4
 // where keys share random numbers.
 // Grid: blocks of keys x B H.
 #extension GL_GOOGLE_include_directive : require

@@ -1,9 +1,9 @@
 #version 450
 //@types f16 bf16
 //@kept
-// attention/backward_query on matrix units: one of two subgroups makes the scores of their rows, the
-// other the products of dy with values; each then sums half of dq's columns. dS is rounded to 16
-// bits.
+// attention/backward_query on matrix units: one of two subgroups makes the scores of their rows,
+// the other the products of dy with values; each then sums half of dq's columns. dS is rounded to
+// 16 bits.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"

@@ -86,10 +86,10 @@ Kernels: of one iteration of the hot loop, which is the outermost loop with the 
 counts as often as it runs where that is a constant and once otherwise, and both sides of a branch
 count. *multiply-adds %* of the instructions, without scheduling hints, two for each dual issue,
 a matrix operation as many as its unit keeps others waiting; *matrix %*: those of matrix units
-alone, where there are any; *shared* and *global* loads, however wide, for 100 multiply-adds; *in flight*: the most global
-loads under way at once; *drains %*: waits behind which no load is under way, for 100 loads;
-*barriers* of the workgroup in an iteration. These are means of the kernel's variants by work.
-Registers of a lane, spills and occupancy are the worst.
+alone, where there are any; *shared* and *global* loads, however wide, for 100 multiply-adds; *in
+flight*: the most global loads under way at once; *drains %*: waits behind which no load is under
+way, for 100 loads; *barriers* of the workgroup in an iteration. These are means of the kernel's
+variants by work. Registers of a lane, spills and occupancy are the worst.
 
 END
     cat "$scratch/document"

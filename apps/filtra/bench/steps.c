@@ -1,4 +1,5 @@
-/* What a whole train step takes with each mixer in each precision, by the host's clock: as a user would see it. */
+/* What a whole train step takes with each mixer in each precision, by the host's clock: as a user
+ * would see it. */
 #include "bench.h"
 #include "common/options.h"
 

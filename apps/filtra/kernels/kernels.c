@@ -191,8 +191,8 @@ static filtra_status ask_for_products(survey *s, filtra_dtype type) {
   return status;
 }
 
-/* Attention and the ops made of it in 16 bits, over the head widths that choose between tilings, and
- * one of no whole fours; with a bias in one of the types, which halves the time that this takes. */
+/* Attention and the ops made of it in 16 bits, over the head widths that choose between tilings,
+ * and one of no whole fours; with a bias in one of the types, which halves the time it takes. */
 static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
   enum { B = 4, N = 1000, H = 2 };
   static const int64_t widths[] = {15, 32, 64, 128};
