@@ -11,23 +11,20 @@ enum { DEFAULT_ORDER = 3, MOST_ORDER = 32 };
 
 struct gfsa {
   ft_attention first, second; /* u = A v, au = A u */
-  filtra_tensor *w[3];        /* w0, w1, wK; NULL: fixed */
-  float fixed[3];
+  filtra_tensor *w[3];        /* w0, w1, wK [H] */
   uint32_t order;
   filtra_tensor *y;
 };
 
 /* The end of most kernels' arguments. */
 struct filter_push {
-  float fixed[3];
   uint32_t order, rows, tokens;
   uint32_t v_batch, v_head, v_token;
 };
 
 static struct filter_push make_push(const struct gfsa *c, int64_t rows) {
   const filtra_tensor *v = c->first.v;
-  return (struct filter_push){.fixed = {c->fixed[0], c->fixed[1], c->fixed[2]},
-                              .order = c->order,
+  return (struct filter_push){.order = c->order,
                               .rows = (uint32_t)rows,
                               .tokens = (uint32_t)v->shape[2],
                               .v_batch = (uint32_t)v->stride[0],
@@ -168,16 +165,18 @@ static void gfsa_backward(filtra_graph *g, const void *context) {
 
 /* ---- the op ---- */
 
-/* Fills in what both ops below take; w as [w0, w1, wK]. */
+/* Fills in what both ops below take; w as [w0, w1, wK], NULL for what the options fix. */
 static bool take_filter(filtra_graph *g, filtra_tensor *const w[3], const filtra_gfsa_options *o,
                         int64_t heads, struct gfsa *out) {
   static const char *const NAMES[] = {"w0", "w1", "wK"};
   const float fixed[3] = {o->w0, o->w1, o->wK};
   for (int i = 0; i < 3; i++) {
-    out->w[i] = w[i];
-    out->fixed[i] = fixed[i];
     if (w[i] && !ft_usable_floats(g, w[i], 1, "gfsa", NAMES[i])) return false;
-    if (w[i] ? w[i]->shape[0] == heads : isfinite(fixed[i]) != 0) continue;
+    if (w[i] ? w[i]->shape[0] == heads : isfinite(fixed[i]) != 0) {
+      out->w[i] = w[i] ? w[i] : filtra_constant(g, 1, &heads, fixed[i]);
+      if (!out->w[i]) return false;
+      continue;
+    }
     if (w[i])
       ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                     "gfsa: %s (%s %s) must have one number for each of %lld "
@@ -216,7 +215,8 @@ filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, 
   call.y = ft_tensor_token_major(g, "gfsa", filtra_tensor_dtype(v), v->shape);
   if (!call.second.y || !call.y) return NULL;
   if (!ft_tape(g, "gfsa", gfsa_backward, &call, sizeof call, 7,
-               (filtra_tensor *[]){q, k, v, call.first.bias, w0, w1, wK}, 1, &call.y))
+               (filtra_tensor *[]){q, k, v, call.first.bias, call.w[0], call.w[1], call.w[2]}, 1,
+               &call.y))
     return NULL;
   ft_attention_emit_forward(g, "gfsa", &call.first);
   ft_attention_emit_forward(g, "gfsa", &call.second);

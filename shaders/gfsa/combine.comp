@@ -9,8 +9,7 @@
 layout(push_constant, std430) uniform Arguments {
   Elements v;         // [B,H,N,D], any view with a dense last axis
   Elements u, au, y;  // [B,N,H,D]
-  F32 w0, w1, wK;     // [H], or absent
-  float fixed_w0, fixed_w1, fixed_wK;
+  F32 w0, w1, wK;     // [H]
   uint order, count, tokens;
   uint v_batch, v_head, v_token;  // strides in elements
 }
@@ -22,9 +21,9 @@ void main() {
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const uint token = i / (WIDTH * HEADS), h = i / WIDTH % HEADS;
-    const float w0 = coefficient(args.w0, args.fixed_w0, h);
-    const float w1 = coefficient(args.w1, args.fixed_w1, h);
-    const float wK = coefficient(args.wK, args.fixed_wK, h);
+    const float w0 = args.w0.v[h];
+    const float w1 = args.w1.v[h];
+    const float wK = args.wK.v[h];
     const float v = load_element(args.v, token / args.tokens * args.v_batch + h * args.v_head +
                                              token % args.tokens * args.v_token + i % WIDTH);
     const float u = load_element(args.u, i);

@@ -2,7 +2,3 @@
 // head: y = H v = w0 v + (w1 + wK) u + (K-1) wK (A u - u), where u = A v.
 layout(constant_id = 1) const uint HEADS = 1;
 layout(constant_id = 2) const uint WIDTH = 1;  // columns of v and y
-
-float coefficient(F32 learned, float fixed_value, uint h) {
-  return present(learned) ? learned.v[h] : fixed_value;
-}

@@ -17,11 +17,10 @@ layout(push_constant, std430) uniform Arguments {
   Elements dy, ady;  // [B,N,H,D]: the gradient of y, and A^T of that
   Elements v;        // [B,H,N,D], any view with a dense last axis
   Elements u, au;    // [B,N,H,D]
-  F32 w0, w1, wK;    // [H], or absent
+  F32 w0, w1, wK;    // [H]
   Elements pairs;    // [2,B,N,H,2D]: (du, d(A u)), then (v, u)
   F32 delta;         // [B,H,N]: <du, u> + <d(A u), A u>
   Elements dv;       // as v: w0 dy, written or added; or absent
-  float fixed_w0, fixed_w1, fixed_wK;
   uint order, rows, tokens;
   uint v_batch, v_head, v_token;  // strides in elements
 }
@@ -32,9 +31,9 @@ void main() {
     const uint token = row / HEADS, h = row % HEADS, b = token / args.tokens;
     const uint n = token % args.tokens, first = row * WIDTH;
     const uint v_first = b * args.v_batch + h * args.v_head + n * args.v_token;
-    const float w0 = coefficient(args.w0, args.fixed_w0, h);
-    const float w1 = coefficient(args.w1, args.fixed_w1, h);
-    const float wK = coefficient(args.wK, args.fixed_wK, h);
+    const float w0 = args.w0.v[h];
+    const float w1 = args.w1.v[h];
+    const float wK = args.wK.v[h];
     const float c2 = float(args.order - 1) * wK, c1 = w1 + wK - c2;
     float delta = 0;
     uint c = team_lane();

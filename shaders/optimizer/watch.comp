@@ -33,20 +33,20 @@ const float LEAST_SCALE = 6.103515625e-5, LARGEST_SCALE = 16777216.0;
 bool finite(float x) { return (floatBitsToUint(x) & 0x7f800000u) != 0x7f800000u; }
 
 // What a step that met `halt` makes of the scale; what is left of `halt`, or SKIPPED.
-uint rescale(uint halt, float scale) {
+uint rescale(Scaling s, uint halt, float scale) {
   if (halt == GRADIENT && scale > LEAST_SCALE) {
-    p.scaling.scale = 0.5 * scale;
-    p.scaling.steady = 0;
-    p.scaling.skipped++;
-    p.scaling.step_low = p.inputs.step_low;
-    p.scaling.step_high = p.inputs.step_high;
+    s.scale = 0.5 * scale;
+    s.steady = 0;
+    s.skipped++;
+    s.step_low = p.inputs.step_low;
+    s.step_high = p.inputs.step_high;
     return SKIPPED;
   }
   if (halt != 0) return halt;
-  const uint steady = p.scaling.steady + 1;
-  const bool grows = steady >= p.scaling.window;
-  p.scaling.steady = grows ? 0 : steady;
-  if (grows && scale < LARGEST_SCALE) p.scaling.scale = 2.0 * scale;
+  const uint steady = s.steady + 1;
+  const bool grows = steady >= s.window;
+  s.steady = grows ? 0 : steady;
+  if (grows && scale < LARGEST_SCALE) s.scale = 2.0 * scale;
   return 0;
 }
 
@@ -63,12 +63,14 @@ void main() {
   if (gl_LocalInvocationID.x != 0) return;
   const bool scaled = any(notEqual(uvec2(p.scaling), uvec2(0)));
   float scale = 1.0;
-  if (scaled) scale = p.scaling.scale;
+  // Lavapipe 26 reads what has one address for all lanes even where no lane asks for it.
+  Scaling scaling = scaled ? p.scaling : Scaling(uvec2(p.inputs));
+  if (scaled) scale = scaling.scale;
   const float norm = sqrt(sum) / scale, loss = p.loss.v[0], clip = p.inputs.clip_norm;
   uint halt = p.state.v[0];
   if (halt == 0) {
     halt = (finite(loss) ? 0u : LOSS) | (finite(sum) ? 0u : GRADIENT);
-    if (scaled) halt = rescale(halt, scale);
+    if (scaled) halt = rescale(scaling, halt, scale);
     if ((halt & (LOSS | GRADIENT)) != 0) {
       p.state.v[0] = halt;
       p.state.v[1] = p.inputs.step_low;
@@ -84,9 +86,9 @@ void main() {
   p.metrics.loss_scale = scaled ? scale : 0.0;
   uint skipped = 0, step_low = 0, step_high = 0;
   if (scaled) {
-    skipped = p.scaling.skipped;
-    step_low = p.scaling.step_low;
-    step_high = p.scaling.step_high;
+    skipped = scaling.skipped;
+    step_low = scaling.step_low;
+    step_high = scaling.step_high;
   }
   p.metrics.skipped = skipped;
   p.metrics.skipped_step_low = step_low;
