@@ -96,9 +96,10 @@ static const settings small[] = {
     /* Nothing is whole; most of the options. */
     {{2, 2, 37, 41, 5, 7}, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f},
     {{1, 2, 3, 41, 5, 7}, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f},
-    /* Accesses by four, several blocks and steps; scores so large that maxima move. */
+    /* Accesses by four, several blocks and steps; scores so large that maxima move. One key would
+     * leave q and k no gradient but what rounding leaves of a difference. */
     {{1, 2, 70, 75, 12, 8}, .scale = 2},
-    {{1, 1, 1, 1, 12, 8}, .scale = 2},
+    {{1, 1, 1, 2, 12, 8}, .scale = 2},
     {{1, 2, 21, 21, 8, 12}, .gfsa = true, .mask = true, .dropout = 0.9f},
 };
 /* What takes drivers long to compile. */
