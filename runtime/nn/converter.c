@@ -44,10 +44,21 @@ filtra_tensor *ft_siren(const ft_scope *scope, filtra_tensor *x, float dropout) 
   return linear(&exact, "2", filtra_dropout(scope->graph, h, dropout), width, bound, &sine);
 }
 
-filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, float dropout) {
+/* Head h of x [B,N,H,..] as sequence b H + h of [B H,N,..]: the transforms know sequences alone. */
+static filtra_tensor *heads_apart(filtra_graph *g, filtra_tensor *x) {
+  if (!ft_usable(g, x)) return NULL;
+  int64_t shape[FILTRA_MAX_DIMS] = {x->shape[0] * x->shape[2], x->shape[1]};
+  for (int i = 3; i < x->ndim; i++)
+    shape[i - 1] = x->shape[i];
+  const int ndim = x->ndim - 1;
+  if (x->shape[2] > 1) x = filtra_transpose(g, x, 1, 2);
+  return filtra_reshape(g, x, ndim, shape);
+}
+
+filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, int64_t heads,
+                                    float dropout) {
   filtra_graph *g = scope->graph;
-  filtra_tensor *mean = filtra_pool_channels(g, ft_siren(scope, x, dropout), 1);
-  return mean ? filtra_reshape(g, mean, mean->ndim - 1, mean->shape) : NULL;
+  return heads_apart(g, filtra_pool_channels(g, ft_siren(scope, x, dropout), heads));
 }
 
 enum { ANGLES = 7, THETA = 6 }; /* per token: alpha, beta, gamma of either chain, theta */
@@ -65,8 +76,15 @@ static filtra_tensor *angle(filtra_graph *g, filtra_tensor *pooled, bool flat, i
 ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, const ft_unitary_options *o) {
   filtra_graph *g = scope->graph;
   ft_unitary u = {0};
-  filtra_tensor *pooled = filtra_pool_channels(
-      g, filtra_scale_norm(g, ft_siren(scope, x, o->dropout), NULL, 0.0f, false), ANGLES);
+  filtra_tensor *features = ft_siren(scope, x, o->dropout);
+  if (!ft_usable(g, features)) return u;
+  const int64_t *shape = features->shape, heads = o->heads > 1 ? o->heads : 1;
+  if (heads > 1)
+    features =
+        filtra_reshape(g, features, 4, (int64_t[]){shape[0], shape[1], heads, shape[2] / heads});
+  filtra_tensor *pooled =
+      filtra_pool_channels(g, filtra_scale_norm(g, features, NULL, 0.0f, false), ANGLES);
+  if (heads > 1) pooled = heads_apart(g, pooled);
   if (!pooled) return u;
   const bool flat = o->flat;
   int64_t n = pooled->shape[1];
@@ -85,13 +103,23 @@ ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, const ft_un
 const char *const ft_transform_layouts[] = {"token", "flat", NULL};
 enum { LAYOUT_FLAT = 1 };
 
+/* The mask [B,N] once for each head, [B H,N]. */
+static filtra_tensor *mask_of_heads(filtra_graph *g, const filtra_mixer_input *in, int64_t heads) {
+  if (!in->mask || heads == 1) return in->mask;
+  const int64_t batch = in->x->shape[0], n = in->x->shape[1];
+  filtra_tensor *mask = filtra_reshape(g, in->mask, 3, (int64_t[]){batch, 1, n});
+  mask = filtra_multiply(g, mask, filtra_constant(g, 3, (int64_t[]){1, heads, 1}, 1.0f));
+  return filtra_reshape(g, mask, 2, (int64_t[]){batch * heads, n});
+}
+
 /* Parameters "vectors.M" and rotations of each factor. Behind the end of a sequence rotations are
  * the identity, so that padding has no part in the result. Not so with a permutation or the flat
  * layout, which depend on the padded length itself. */
 static void factors(const ft_scope *scope, const ft_transform_options *o,
                     const filtra_mixer_input *in, ft_unitary *list) {
-  ft_unitary_options options = {.flat = o->layout == LAYOUT_FLAT, .dropout = in->dropout};
-  if (!options.flat && !o->permutation) options.mask = in->mask;
+  ft_unitary_options options = {
+      .heads = o->heads, .flat = o->layout == LAYOUT_FLAT, .dropout = in->dropout};
+  if (!options.flat && !o->permutation) options.mask = mask_of_heads(scope->graph, in, o->heads);
   for (int64_t i = 0; i < o->order; i++) {
     ft_scope inner = ft_scope_enter(scope, "vectors.%lld", (long long)i);
     options.no_phases = i == o->order - 1;
@@ -99,7 +127,9 @@ static void factors(const ft_scope *scope, const ft_transform_options *o,
   }
 }
 
-static filtra_tensor *value(const ft_scope *scope, const filtra_mixer_input *in, bool unit_rows) {
+/* [B H,N,C/H,2] of the value [B,N,C,2]. */
+static filtra_tensor *value(const ft_scope *scope, const filtra_mixer_input *in, int64_t heads,
+                            bool unit_rows) {
   int64_t batch = in->x->shape[0], n = in->x->shape[1], width = ft_columns(in->x);
   float spread = sqrtf(0.5f / (unit_rows ? 1.0f : (float)width));
   filtra_tensor *w = ft_scope_weight(
@@ -108,7 +138,20 @@ static filtra_tensor *value(const ft_scope *scope, const filtra_mixer_input *in,
   filtra_tensor *y =
       filtra_linear(scope->graph, in->x, w, NULL, &(filtra_linear_options){.dropout = in->dropout});
   ft_observe(scope, "value", y);
-  return y ? filtra_reshape(scope->graph, y, 4, (int64_t[]){batch, n, width, 2}) : NULL;
+  if (!ft_usable(scope->graph, y)) return NULL;
+  if (heads > 1)
+    y = heads_apart(scope->graph, filtra_reshape(scope->graph, y, 4,
+                                                 (int64_t[]){batch, n, heads, 2 * width / heads}));
+  return filtra_reshape(scope->graph, y, 4, (int64_t[]){batch * heads, n, width / heads, 2});
+}
+
+/* [B H,N,C/H,2] -> [B,N,C,2]. */
+static filtra_tensor *heads_joined(filtra_graph *g, filtra_tensor *z, int64_t heads) {
+  if (!ft_usable(g, z) || heads == 1) return z;
+  const int64_t batch = z->shape[0] / heads, n = z->shape[1], width = z->shape[2];
+  z = filtra_reshape(g, z, 4, (int64_t[]){batch, heads, n, 2 * width});
+  z = filtra_transpose(g, z, 1, 2);
+  return filtra_reshape(g, z, 4, (int64_t[]){batch, n, heads * width, 2});
 }
 
 /* The diagonal of the last factor and the eigenvalues commute: its phases would cancel against
@@ -118,17 +161,22 @@ filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_opti
                                   bool unit_rows) {
   filtra_graph *g = scope->graph;
   if (!ft_usable_floats(g, in->x, 3, "spectral filter", "x")) return NULL;
+  if (ft_columns(in->x) % o->heads)
+    return ft_graph_fail(g, FILTRA_ERROR_INPUT,
+                         "mixer: \"heads\" is %lld, which does not divide \"width\" %lld",
+                         (long long)o->heads, (long long)ft_columns(in->x));
   ft_unitary list[FT_MOST_FACTORS];
   factors(scope, o, in, list);
   list[o->order - 1].phases = filtra_unit_phase(g, phase, false);
   filtra_dhhp_options there = {.permutation = o->permutation},
                       back = {.permutation = o->permutation, .inverse = true};
-  filtra_tensor *z = value(scope, in, unit_rows);
+  filtra_tensor *z = value(scope, in, o->heads, unit_rows);
   for (int64_t i = 0; i < o->order; i++)
     z = filtra_dhhp(g, z, list[i].lower, list[i].upper, list[i].phases, &there);
   list[o->order - 1].phases = NULL;
   for (int64_t i = o->order; i-- > 0;)
     z = filtra_dhhp(g, z, list[i].lower, list[i].upper, list[i].phases, &back);
+  z = heads_joined(g, z, o->heads);
   if (z)
     ft_observe(scope, "mixed",
                filtra_reshape(g, z, 3, (int64_t[]){z->shape[0], z->shape[1], 2 * z->shape[2]}));

@@ -12,10 +12,12 @@ filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filt
  * U(+-sqrt(6/C)) and biases 0, ScaleNorm "norm" between them; no omega_0. */
 filtra_tensor *ft_siren(const ft_scope *scope, filtra_tensor *x, float dropout);
 
-/** The mean of a SIREN over its features: x [B,N,C] -> [B,N], in [-1,1]. */
-filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, float dropout);
+/** The mean of a SIREN over the features of each head: x [B,N,C] -> [B H,N], in [-1,1]; head h of
+ * sequence b is row b H + h. */
+filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, int64_t heads,
+                                    float dropout);
 
-/** What filtra_dhhp takes. */
+/** What filtra_dhhp takes, for each head (B here counts them, too). */
 typedef struct ft_unitary {
   filtra_tensor *lower, *upper; /* rotations [B,N-1,4,2] */
   filtra_tensor *phases;        /* [B,N,2] */
@@ -26,10 +28,12 @@ typedef struct ft_unitary_options {
   bool flat;
   bool no_phases; /* D = I */
   float dropout;
-  filtra_tensor *mask; /* [B,N] of filtra_givens, or NULL */
+  filtra_tensor *mask; /* [B H,N] of filtra_givens, or NULL */
+  int64_t heads;       /* divides C; 0: 1 */
 } ft_unitary_options;
 
-/** Rotations and phases from a SIREN, FixNorm, and pooling to seven numbers per token. In turns:
+/** Rotations and phases from a SIREN, FixNorm, and pooling to seven numbers per token and head. In
+ * turns:
  * alpha, beta, gamma of the lower chain (tokens 0..N-2), of the upper chain (tokens 1..N-1), and
  * theta. */
 ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x,
@@ -39,19 +43,21 @@ enum { FT_MOST_FACTORS = 16 };
 
 /** Phi as the mixers' options describe it. */
 typedef struct ft_transform_options {
+  int64_t heads; /* each has a Phi and phases of its own, made of and applied to its C/H channels */
   int64_t order; /* Phi is a product of so many transforms, parameters "vectors.M" */
   int64_t permutation;
   int layout;
 } ft_transform_options;
 /** Their keys in the struct `type`, which has them as `transform`. */
 #define FT_TRANSFORM_FIELDS(type)                                                                  \
-  FT_JSON_INT_FIELD(type, transform.order, "order", 1, 1, FT_MOST_FACTORS),                        \
+  FT_JSON_INT_FIELD(type, transform.heads, "heads", 1, 1, 256),                                    \
+      FT_JSON_INT_FIELD(type, transform.order, "order", 1, 1, FT_MOST_FACTORS),                    \
       FT_JSON_INT_FIELD(type, transform.permutation, "permutation", 0, 0, 1 << 20),                \
       FT_JSON_ENUM_FIELD(type, transform.layout, "layout", 0, ft_transform_layouts)
 extern const char *const ft_transform_layouts[];
 
 /** Phi^-1 diag(e^(i phase)) Phi applied to the value, X times the complex matrix "value.weight"
- * [2C, C] with rows 2c and 2c + 1 the real and the imaginary part of channel c. phase [B,N] ->
+ * [2C, C] with rows 2c and 2c + 1 the real and the imaginary part of channel c. phase [B H,N] ->
  * [B,N,C,2]. The weights start normal with the authors' deviation sqrt(1/2) where X has
  * `unit_rows`, as behind a ScaleNorm; else, behind a LayerNorm, sqrt(1/2C), so that values are as
  * large as X. */

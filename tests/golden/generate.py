@@ -17,111 +17,8 @@ import sys
 import zlib
 from pathlib import Path
 
-
-# ---- differentiation ---------------------------------------------------------------------------
-
-class Number:
-    """A float with what it was made of: (operand, derivative) pairs."""
-    __slots__ = ("value", "parents", "gradient", "order")
-    count = 0
-
-    def __init__(self, value, parents=()):
-        self.value, self.parents, self.gradient = value, parents, 0.0
-        self.order = Number.count
-        Number.count += 1
-
-    def __add__(self, other):
-        if isinstance(other, Number):
-            return Number(self.value + other.value, ((self, 1.0), (other, 1.0)))
-        return Number(self.value + other, ((self, 1.0),))
-
-    def __mul__(self, other):
-        if isinstance(other, Number):
-            return Number(self.value * other.value, ((self, other.value), (other, self.value)))
-        return Number(self.value * other, ((self, other),))
-
-    def __truediv__(self, other):
-        if isinstance(other, Number):
-            q = self.value / other.value
-            return Number(q, ((self, 1.0 / other.value), (other, -q / other.value)))
-        return self * (1.0 / other)
-
-    def __neg__(self):
-        return self * -1.0
-
-    def __sub__(self, other):
-        return self + -other
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-def apply(x, value, slope):
-    return Number(value, ((x, slope),))
-
-
-def exp(x):
-    y = math.exp(x.value)
-    return apply(x, y, y)
-
-
-def sigmoid(x):
-    y = 1.0 / (1.0 + math.exp(-x.value))
-    return apply(x, y, y * (1.0 - y))
-
-
-def relu(x):
-    return apply(x, max(x.value, 0.0), float(x.value > 0.0))
-
-
-def elu(x):
-    return apply(x, x.value if x.value > 0 else math.expm1(x.value),
-                 1.0 if x.value > 0 else math.exp(x.value))
-
-
-def largest(numbers):
-    """The first of several largest, as filtra_max."""
-    best = max(range(len(numbers)), key=lambda i: (numbers[i].value, -i))
-    return numbers[best]
-
-
-def total(numbers):
-    return Number(math.fsum(x.value for x in numbers), tuple((x, 1.0) for x in numbers))
-
-
-def dot(a, b):
-    """Of Numbers with Numbers or floats."""
-    if a and not isinstance(a[0], Number):
-        a, b = b, a
-    if b and isinstance(b[0], Number):
-        parents = tuple((x, y.value) for x, y in zip(a, b)) + \
-                  tuple((y, x.value) for x, y in zip(a, b))
-        return Number(math.fsum(x.value * y.value for x, y in zip(a, b)), parents)
-    return Number(math.fsum(x.value * y for x, y in zip(a, b)),
-                  tuple(zip(a, b)))
-
-
-def softmax(row):
-    """Shifted by the largest, a constant here: the shift changes nothing."""
-    top = max(x.value for x in row)
-    powers = [exp(x + -top) for x in row]
-    below = total(powers)
-    return [p / below for p in powers]
-
-
-def differentiate(pairs):
-    """Gradients of sum upstream * output into every Number before them."""
-    seen, stack = {}, []
-    for output, upstream in pairs:
-        output.gradient += upstream
-        stack.append(output)
-    while stack:
-        x = stack.pop()
-        if id(x) not in seen:
-            seen[id(x)] = x
-            stack.extend(p for p, _ in x.parents)
-    for x in sorted(seen.values(), key=lambda x: x.order, reverse=True):
-        for parent, slope in x.parents:
-            parent.gradient += x.gradient * slope
+from autodiff import (Number, apply, cos, differentiate, dot, elu, exp, largest, relu, root, sigmoid,
+                      sin, softmax, total)
 
 
 # ---- tensors as nested lists -------------------------------------------------------------------
@@ -334,20 +231,153 @@ def flowformer(x, p, case):
     return with_output(mixed, p)
 
 
+# Complex numbers are pairs of Numbers.
+
+def turn(angle):
+    return cos(angle), sin(angle)
+
+
+def times(a, b):
+    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+
+def conjugate(a):
+    return a[0], -a[1]
+
+
+def siren(x, p, name):
+    hidden = [[sin(e) for e in row]
+              for row in linear(x, p[name + ".1.weight"], p[name + ".1.bias"])]
+    hidden = [[e * g / (root(dot(row, row)) + 1e-5) for e, g in zip(row, p[name + ".norm.weight"])]
+              for row in hidden]
+    return [[sin(e) for e in row]
+            for row in linear(hidden, p[name + ".2.weight"], p[name + ".2.bias"])]
+
+
+def mean(numbers):
+    return total(numbers) * (1.0 / len(numbers))
+
+
+def angles_of(row):
+    """FixNorm, then adaptive average pooling to seven numbers."""
+    length, size = root(dot(row, row)) + 1e-5, len(row)
+    row = [e / length for e in row]
+    return [mean(row[i * size // 7:-(-(i + 1) * size // 7)]) for i in range(7)]
+
+
+def givens(alpha, beta, gamma):
+    """ii, ij, ji, jj of the rotation of two neighbouring tokens."""
+    outer, inner = turn((alpha + beta) * math.pi), turn((alpha - beta) * math.pi)
+    c, s = turn(gamma * math.pi)
+    return [[(outer[0] * c, -(outer[1] * c)), (-(inner[0] * s), -(inner[1] * s))],
+            [(inner[0] * s, -(inner[1] * s)), (outer[0] * c, outer[1] * c)]]
+
+
+def rotate(x, k, g):
+    """Tokens k and k + 1 of x [N], by a 2 x 2 matrix."""
+    pair = x[k], x[k + 1]
+    for i in range(2):
+        a, b = times(g[i][0], pair[0]), times(g[i][1], pair[1])
+        x[k + i] = a[0] + b[0], a[1] + b[1]
+
+
+def adjoint(g):
+    return [[conjugate(g[j][i]) for j in range(2)] for i in range(2)]
+
+
+def filtered(x, factors, eigenvalues):
+    """Phi^-1 diag(eigenvalues) Phi x of one channel, Phi = D_m L_m U_m of all factors, m = 0 first;
+    the last D is left out, since it commutes with the eigenvalues."""
+    x, last, rotations = list(x), len(factors) - 1, range(len(x) - 1)
+    for m, (lower, upper, diagonal) in enumerate(factors):
+        for k in reversed(rotations):
+            rotate(x, k, upper[k])
+        for k in rotations:
+            rotate(x, k, lower[k])
+        if m < last:
+            x = [times(d, e) for d, e in zip(diagonal, x)]
+    x = [times(d, e) for d, e in zip(eigenvalues, x)]
+    for m, (lower, upper, diagonal) in reversed(list(enumerate(factors))):
+        if m < last:
+            x = [times(conjugate(d), e) for d, e in zip(diagonal, x)]
+        for k in reversed(rotations):
+            rotate(x, k, adjoint(lower[k]))
+        for k in rotations:
+            rotate(x, k, adjoint(upper[k]))
+    return x
+
+
+def transform(rows):
+    """A factor of Phi from a head's features [N][D]: lower and upper rotations, the diagonal."""
+    t = [angles_of(row) for row in rows]
+    return ([givens(*t[k][0:3]) for k in range(len(t) - 1)],
+            [givens(*t[k + 1][3:6]) for k in range(len(t) - 1)],
+            [turn(row[6] * (2 * math.pi)) for row in t])
+
+
+def synvolution(x, p, case, polynomial=lambda phase: phase):
+    """Converter (2025), equations 7 to 12; each head with a transform and phases of its own. The
+    complex result is made real by zeta, between 0 and 1."""
+    options, width = case["options"], len(x[0])
+    heads = options.get("heads", 1)
+    d = width // heads
+    phases, value = siren(x, p, "values"), product(x, columns(p["value.weight"]))
+    features = [siren(x, p, "vectors.%d" % m) for m in range(options.get("order", 1))]
+    zeta = p["zeta"][0]
+    zeta = apply(zeta, min(max(zeta.value, 0.0), 1.0), float(0.0 <= zeta.value <= 1.0))
+    mixed = []
+    for h in range(heads):
+        part = range(h * d, (h + 1) * d)
+        factors = [transform([[row[c] for c in part] for row in f]) for f in features]
+        eigenvalues = [turn(polynomial(mean([row[c] for c in part]))) for row in phases]
+        mixed += [filtered([(row[2 * c], row[2 * c + 1]) for row in value], factors, eigenvalues)
+                  for c in part]
+    return [[z[n][0] * zeta + z[n][1] * (-zeta + 1.0) for z in mixed] for n in range(len(x))]
+
+
+def kernelution(x, p, case):
+    """The same with phases sum_k w_k T_k(phase), without damping."""
+    def polynomial(phase):
+        before, now, w = Number(1.0), phase, p["chebyshev"]
+        result = w[0] * before
+        for weight in w[1:]:
+            result = result + weight * now
+            before, now = now, phase * now * 2.0 - before
+        return result
+
+    return synvolution(x, p, case, polynomial)
+
+
+def synvolution_shapes(width, case):
+    shapes = {"value.weight": [2 * width, width], "zeta": [1]}
+    for name in ["values"] + ["vectors.%d" % m for m in range(case["options"].get("order", 1))]:
+        shapes.update({name + ".1.weight": [width, width], name + ".1.bias": [width],
+                       name + ".norm.weight": [width], name + ".2.weight": [width, width],
+                       name + ".2.bias": [width]})
+    return shapes
+
+
+def kernelution_shapes(width, case):
+    return dict(synvolution_shapes(width, case), chebyshev=[case["options"]["K"] + 1])
+
+
 MIXERS = {"linear": (linear_attention, attention_shapes),
           "cosformer": (cosformer, attention_shapes),
           "fnet": (fnet, lambda width: {}),
           "performer": (performer, performer_shapes),
           "linformer": (linformer, linformer_shapes),
           "nystrom": (nystrom, attention_shapes),
-          "flowformer": (flowformer, attention_shapes)}
+          "flowformer": (flowformer, attention_shapes),
+          "synvolution": (synvolution, synvolution_shapes),
+          "kernelution": (kernelution, kernelution_shapes)}
 
 
 # ---- cases and files ---------------------------------------------------------------------------
 
-def case(name, mixer, lengths, width, heads, causal=False, max_length=None, shapes=None, **options):
-    """A batch of sequences of these lengths, padded to the longest or `padded`."""
-    return {"name": name, "mixer": mixer, "lengths": lengths, "width": width, "heads": heads,
+def case(name, mixer, lengths, width, heads_of_model, causal=False, max_length=None, **options):
+    """A batch of sequences of these lengths, padded to the longest."""
+    return {"name": name, "mixer": mixer, "lengths": lengths, "width": width,
+            "heads": heads_of_model,
             "causal": causal, "max_length": max_length or max(lengths), "options": options}
 
 
@@ -371,6 +401,9 @@ CASES = [
     case("nystrom_n33c16", "nystrom", [33, 20], 16, 2, landmarks=6),
     case("flowformer_n7c6", "flowformer", [7, 4, 1], 6, 2, eps=0.01),
     case("flowformer_n33c16", "flowformer", [33, 20], 16, 2),
+    case("synvolution_n7c6_h2", "synvolution", [7, 4, 1], 6, 2, heads=2, order=2),
+    case("kernelution_n19c16_h2", "kernelution", [19, 12], 16, 2, heads=2, K=3,
+         kernel_polynomial_weight=0),
 ]
 
 

@@ -159,6 +159,8 @@ static void test_refused(void **state) {
        "dirichlet, fejer"},
       {{.mixer = "{\"name\": \"synvolution\", \"permutation\": -1}", .vocabulary = 5, .classes = 2},
        "\"permutation\""},
+      {{.mixer = "{\"name\": \"synvolution\", \"heads\": 3}", .vocabulary = 5, .classes = 2},
+       "\"heads\" is 3, which does not divide \"width\""},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_model *model;

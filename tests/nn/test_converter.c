@@ -22,7 +22,8 @@ static filtra_tensor *layers(const ft_scope *root, filtra_tensor *x, bool flat) 
   x = ft_scale_norm_layer(root, "norm1", ft_recurrent_positions(&positions, x, 2, 0.5f), false);
   ft_unitary u =
       ft_unitary_layer(&vectors, x, &(ft_unitary_options){.flat = flat, .dropout = 0.5f});
-  filtra_tensor *eigenvalues = filtra_unit_phase(g, ft_eigenvalue_phases(&values, x, 0.5f), false);
+  filtra_tensor *eigenvalues =
+      filtra_unit_phase(g, ft_eigenvalue_phases(&values, x, 1, 0.5f), false);
   filtra_tensor *z = filtra_dhhp(g, filtra_complex(g, x, NULL), u.lower, u.upper, u.phases, NULL);
   z = filtra_complex_multiply(g, eigenvalues, z);
   z = filtra_dhhp(g, z, u.lower, u.upper, u.phases, &(filtra_dhhp_options){.inverse = true});

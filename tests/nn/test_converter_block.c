@@ -101,6 +101,8 @@ static void test_unitary(void **state) {
       "{\"name\": \"synvolution\", \"permutation\": 4, \"order\": 2}",
       "{\"name\": \"kernelution\", \"layout\": \"flat\", \"permutation\": 3}",
       "{\"name\": \"kernelution\", \"K\": 9, \"kernel\": \"jackson\", \"order\": 2}",
+      "{\"name\": \"synvolution\", \"heads\": 5, \"permutation\": 3}",
+      "{\"name\": \"kernelution\", \"heads\": 2, \"layout\": \"flat\"}",
       "{\"name\": \"kernelution\", \"K\": 0, \"kernel\": \"wang\", \"wang_a\": 0.5}"};
   static const int64_t tokens[] = {1, 2, 3, 19, 40};
   for (size_t m = 0; m < FT_COUNT(mixers); m++)
@@ -164,7 +166,7 @@ static void test_padding(void **state) {
   (void)state;
   for (int converter = 0; converter < 2; converter++) {
     check_padding("\"synvolution\"", converter);
-    check_padding("{\"name\": \"kernelution\", \"order\": 2}", converter);
+    check_padding("{\"name\": \"kernelution\", \"order\": 2, \"heads\": 2}", converter);
   }
 }
 

@@ -53,7 +53,7 @@ static filtra_status build_siren(golden *c) {
 
 static filtra_status build_eigenvalues(golden *c) {
   ft_scope scope = scope_of(c);
-  golden_output(c, "y", ft_eigenvalue_phases(&scope, golden_input(c, "in.x"), 0.0f));
+  golden_output(c, "y", ft_eigenvalue_phases(&scope, golden_input(c, "in.x"), 1, 0.0f));
   golden_bind_siren(c, "", "");
   return FILTRA_OK;
 }

@@ -64,8 +64,8 @@ static filtra_tensor *mixed(const ft_scope *scope, const struct kernelution_opti
   if (status) return ft_graph_fail(g, status, "%s", filtra_error_message());
   ft_scope values = ft_scope_enter(scope, "values");
   filtra_tensor *w = coefficients(scope, o->order);
-  filtra_tensor *phase =
-      filtra_kernel_polynomial(g, ft_eigenvalue_phases(&values, in->x, in->dropout), w, factors);
+  filtra_tensor *phase = filtra_kernel_polynomial(
+      g, ft_eigenvalue_phases(&values, in->x, o->transform.heads, in->dropout), w, factors);
   if (o->loss_weight > 0.0f)
     *auxiliary = filtra_affine(g, filtra_kernel_polynomial_loss(g, w, in->x->shape[0]),
                                o->loss_weight, 0.0f);

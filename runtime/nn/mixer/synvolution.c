@@ -11,7 +11,7 @@ static const ft_json_field FIELDS[] = {FT_TRANSFORM_FIELDS(struct synvolution_op
 static filtra_tensor *mixed(const ft_scope *scope, const struct synvolution_options *o,
                             const filtra_mixer_input *in, bool unit_rows) {
   ft_scope values = ft_scope_enter(scope, "values");
-  filtra_tensor *phase = ft_eigenvalue_phases(&values, in->x, in->dropout);
+  filtra_tensor *phase = ft_eigenvalue_phases(&values, in->x, o->transform.heads, in->dropout);
   return ft_spectral_filter(scope, &o->transform, in, phase, unit_rows);
 }
 
