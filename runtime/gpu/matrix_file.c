@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char FORMAT[] = "filtra-matrices-1";
+static const char FORMAT[] = "filtra-matrices-2";
 
 /* ---- writing ---- */
 

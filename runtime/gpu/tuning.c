@@ -121,11 +121,10 @@ size_t ft_tuning_chosen(const ft_tuning *tuning) {
 }
 
 void ft_tuning_warn(const filtra_device *dev, const ft_tuning *tuning, const char *whose) {
-  const ft_configuration none = ft_configuration_at(FT_TUNE_GEMM_MATRIX, 0);
   size_t count = 0, at = 0;
   if (ft_matrix_used(&dev->caps) || dev->caps.matrix_use != FT_MATRIX_TUNED) return;
   for (const ft_tuning_entry *e; (e = next_choice(tuning, &at)) != NULL;)
-    count += e->family == FT_TUNE_GEMM_MATRIX && !ft_configuration_same(&e->choice, &none);
+    count += ft_configuration_on_matrices(e->family, &e->choice);
   if (count)
     ft_log(FILTRA_LOG_WARNING,
            "%s has matrix units for %zu keys, but they are off (filtra devices says why): other "

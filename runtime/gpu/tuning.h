@@ -28,6 +28,7 @@ typedef enum ft_tuning_family {
   FT_TUNE_GEMM_MATRIX,
   FT_TUNE_ATTENTION_TILED,
   FT_TUNE_ATTENTION_LANES,
+  FT_TUNE_ATTENTION_MATRIX,
   FT_TUNE_CHAIN,
   FT_TUNING_FAMILIES
 } ft_tuning_family;
@@ -51,6 +52,8 @@ const ft_configuration_table *ft_configurations(ft_tuning_family family);
 size_t ft_configuration_count(ft_tuning_family family);
 ft_configuration ft_configuration_at(ft_tuning_family family, size_t index);
 bool ft_configuration_known(ft_tuning_family family, const ft_configuration *c);
+/** Whether it takes matrix units. */
+bool ft_configuration_on_matrices(ft_tuning_family family, const ft_configuration *c);
 bool ft_configuration_same(const ft_configuration *a, const ft_configuration *b);
 /** {"rows": 16, ...}; NULL when out of memory. */
 json_t *ft_configuration_json(ft_tuning_family family, const ft_configuration *c);

@@ -57,6 +57,14 @@ static const ft_configuration attention_tiled[] = {
 static const char *const attention_lanes_fields[] = {"own_rows"};
 static const ft_configuration attention_lanes[] = {{{2}}, {{4}}, {{8}}, {{12}}, {{16}}};
 
+/* shaders/attention/matrix.glsl: rows and columns of the largest tile that may be taken. Each kernel
+ * takes the first from there on that fits: more columns are worth more than more rows, since what a
+ * step costs besides products is then shared by more of them. Zeros: no matrix units. */
+static const char *const attention_matrix_fields[] = {"rows", "columns"};
+static const ft_configuration attention_matrix[] = {
+    {{0}}, {{64, 32}}, {{32, 32}}, {{64, 16}}, {{32, 16}}, {{16, 16}},
+};
+
 /* shaders/dhhp/chain.glsl: features of a lane, steps whose loads are in flight. */
 static const char *const chain_fields[] = {"per_lane", "ahead", "parts"};
 static const ft_configuration chain[] = {
@@ -73,6 +81,7 @@ static const ft_configuration_table tables[FT_TUNING_FAMILIES] = {
     [FT_TUNE_GEMM_MATRIX] = TABLE("gemm.matrix", gemm_matrix, 64),
     [FT_TUNE_ATTENTION_TILED] = TABLE("attention.tiled", attention_tiled, 0),
     [FT_TUNE_ATTENTION_LANES] = TABLE("attention.lanes", attention_lanes, 0),
+    [FT_TUNE_ATTENTION_MATRIX] = TABLE("attention.matrix", attention_matrix, 0),
     [FT_TUNE_CHAIN] = TABLE("chain", chain, 256),
 };
 
@@ -96,6 +105,10 @@ ft_configuration ft_configuration_at(ft_tuning_family family, size_t index) {
   ft_configuration c = t->rows[index % t->row_count];
   if (t->most_parts) c.value[t->field_count - 1] = 1u << (index / t->row_count);
   return c;
+}
+
+bool ft_configuration_on_matrices(ft_tuning_family family, const ft_configuration *c) {
+  return (family == FT_TUNE_GEMM_MATRIX || family == FT_TUNE_ATTENTION_MATRIX) && c->value[0] != 0;
 }
 
 bool ft_configuration_same(const ft_configuration *a, const ft_configuration *b) {

@@ -393,6 +393,7 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
                         y,
                         lse,
                         .tiling = ft_attention_tiling(ft_graph_device(g), op, q, k, v, o),
+                        .matrix = ft_attention_matrix_choice(ft_graph_device(g), op, q, k, v, o),
                         .flags = option_flags(o),
                         .op_id = dropout > 0 ? ft_graph_random_id(g) : 0,
                         .scale = o->scale != 0 ? o->scale : 1 / sqrtf((float)q->shape[3]),

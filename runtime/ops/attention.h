@@ -3,6 +3,7 @@
 #ifndef FT_OPS_ATTENTION_H
 #define FT_OPS_ATTENTION_H
 
+#include "gpu/tuning.h"
 #include "ops/support.h"
 
 /* As in shaders/attention/problem.glsl. */
@@ -39,11 +40,18 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
                               const filtra_tensor *k, const filtra_tensor *v,
                               const filtra_attention_options *options);
 
+/** The largest tile on matrix units, of the same arguments; zeros: not on matrix units. */
+ft_configuration ft_attention_matrix_choice(const filtra_device *dev, const char *op,
+                                            const filtra_tensor *q, const filtra_tensor *k,
+                                            const filtra_tensor *v,
+                                            const filtra_attention_options *options);
+
 typedef struct ft_attention {
   filtra_tensor *q, *k, *v, *mask, *bias;
   filtra_tensor *y;   /* [B,H,Nq,Dv], token by token; of the type of q, k and v */
   filtra_tensor *lse; /* F32 [B,H,Nq]: log-sum-exp of each query's scores */
   ft_tiling tiling;
+  ft_configuration matrix; /* FT_TUNE_ATTENTION_MATRIX */
   uint32_t flags, op_id;
   float scale, dropout;
   /* Of families whose kernels define FILTRA_HEADS; else NULL and 0. */
@@ -63,10 +71,21 @@ typedef struct ft_attention_plan {
   uint32_t workgroup, subgroup, rows; /* of a tile */
   uint32_t own_rows, cut[2];          /* specialization constants 5, 11 and 12 */
 } ft_attention_plan;
-/** That of matrix units; without a kernel where there are none, or none that may be used, or no
- * tile fits (ops/attention_matrix.c). */
+/** That of matrix units; without a kernel where c->matrix has none, or no tile up to that one fits
+ * (ops/attention_matrix.c). */
 ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_attention *c,
                                            ft_tile kind);
+/** Whether there are matrix units that may be used for attention on this type. */
+bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type);
+
+/** What decides which tiles fit: columns of q, of v, and of the products of dy with values. */
+typedef struct ft_attention_widths {
+  int64_t head, value, upstream;
+  filtra_dtype type;
+} ft_attention_widths;
+/** Whether a kernel would take that tile of the table itself, or it is the row of zeros. */
+bool ft_attention_matrix_usable(const filtra_device *dev, const ft_attention_widths *widths,
+                                const ft_configuration *c);
 
 /** What differs from kernel to kernel. */
 typedef struct ft_attention_dispatch {

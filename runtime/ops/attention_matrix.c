@@ -3,10 +3,7 @@
 #include "gpu/tuning.h"
 #include "ops/attention.h"
 
-/* Rows and columns of a tile, the first that fit: more columns are worth more than more rows, since
- * what a step costs besides products is then shared by more of them. */
-static const uint32_t TILES[][2] = {{64, 32}, {32, 32}, {64, 16}, {32, 16},
-                                    {16, 32}, {16, 16}, {16, 8},  {8, 8}};
+enum { ROWS, COLUMNS }; /* of a row of the table */
 
 static const char *const KERNELS[FT_TILE_KINDS] = {
     [FT_TILE_FORWARD] = "attention/forward_matrix",
@@ -29,21 +26,19 @@ static uint32_t sides(ft_tile kind) {
 
 /* Columns of the rows that stay in registers, which are no more than these. */
 enum { MOST_DEPTH = 128 };
-static int64_t depth_of(const ft_attention *c, ft_tile kind) {
-  const int64_t head = c->q->shape[3];
-  const int64_t upstream = c->v->shape[3] * (c->flags & FT_ATTENTION_PAIRED ? 2 : 1);
-  return sides(kind) == 2 && upstream > head ? upstream : head;
+static int64_t depth_of(const ft_attention_widths *w, ft_tile kind) {
+  return sides(kind) == 2 && w->upstream > w->head ? w->upstream : w->head;
 }
 
 /* Of 16 bytes. */
-static uint32_t shared_groups(const ft_attention *c, ft_tile kind, ft_matrix_shape s, uint32_t rows,
-                              uint32_t columns) {
-  const int64_t head = c->q->shape[3], value = c->v->shape[3];
+static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_matrix_shape s,
+                              uint32_t rows, uint32_t columns) {
   const uint32_t n = sides(kind), unit = most(n * s.n, s.k);
-  const uint32_t depth = whole(depth_of(c, kind), unit);
-  const uint32_t lines = kind == FT_TILE_FORWARD ? whole(value, unit)
-                         : kind == FT_TILE_QUERY ? whole(head, unit)
-                                                 : whole(head > value ? head : value, unit);
+  const uint32_t depth = whole(depth_of(w, kind), unit);
+  const uint32_t lines = kind == FT_TILE_FORWARD ? whole(w->value, unit)
+                         : kind == FT_TILE_QUERY
+                             ? whole(w->head, unit)
+                             : whole(w->head > w->value ? w->head : w->value, unit);
   const uint32_t turns = kind == FT_TILE_KEY ? 2 : 1, tokens = columns / 8 + 1;
   const uint32_t streamed = n * most(columns * (depth / 8 + 1), rows * tokens);
   const uint32_t all = streamed + turns * lines * tokens + n * rows * (columns / 4 + 1) +
@@ -53,38 +48,61 @@ static uint32_t shared_groups(const ft_attention *c, ft_tile kind, ft_matrix_sha
 
 enum { MOST_SHARED = 32 << 10 }; /* more leaves a processor too few workgroups */
 
-static bool fits(const ft_caps *caps, const ft_attention *c, ft_tile kind, ft_matrix_shape s,
-                 const uint32_t tile[2]) {
-  const uint32_t rows = tile[0], columns = tile[1], lanes = ft_matrix_lanes(caps);
-  if (rows % s.m || columns % s.n || columns % s.k) return false;
+static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind,
+                 const ft_configuration *c) {
+  const uint32_t rows = c->value[ROWS], columns = c->value[COLUMNS], lanes = ft_matrix_lanes(caps);
+  const ft_matrix_shape s = ft_matrix_shape_of(caps, w->type);
+  if (!rows || rows % s.m || columns % s.n || columns % s.k) return false;
   const uint32_t workgroup = rows / s.m * sides(kind) * lanes;
   /* A row's lanes share its quads. */
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
-  if (depth_of(c, kind) > MOST_DEPTH) return false;
-  const uint32_t shared = 16 * shared_groups(c, kind, s, rows, columns);
+  if (depth_of(w, kind) > MOST_DEPTH) return false;
+  const uint32_t shared = 16 * shared_groups(w, kind, s, rows, columns);
   return workgroup <= caps->info.max_workgroup_invocations &&
          ft_caps_runs(caps, lanes, workgroup) && shared <= MOST_SHARED &&
          shared <= caps->info.shared_memory_bytes;
 }
 
+/* Few registers would spill. */
+bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type) {
+  const ft_caps *caps = ft_caps_of(dev);
+  return ft_matrix_shape_of(caps, type).m != 0 && caps->subgroup && !caps->few_registers &&
+         ft_kernel_typed(dev, KERNELS[FT_TILE_FORWARD], type) != NULL;
+}
+
+bool ft_attention_matrix_usable(const filtra_device *dev, const ft_attention_widths *w,
+                                const ft_configuration *c) {
+  if (!ft_configuration_on_matrices(FT_TUNE_ATTENTION_MATRIX, c)) return true;
+  for (ft_tile kind = 0; kind < FT_TILE_KINDS; kind++)
+    if (fits(ft_caps_of(dev), w, kind, c)) return true;
+  return false;
+}
+
+/* From the chosen row of the table on. */
 ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_attention *c,
                                            ft_tile kind) {
   enum { DROPOUT_ROWS = 4 }; /* that share random numbers, where keys lie below each other */
   const ft_caps *caps = ft_caps_of(dev);
-  const filtra_dtype type = filtra_tensor_dtype(c->q);
-  const ft_matrix_shape s = ft_matrix_shape_of(caps, type);
+  const int64_t value = c->v->shape[3];
+  const ft_attention_widths w = {c->q->shape[3], value,
+                                 value * (c->flags & FT_ATTENTION_PAIRED ? 2 : 1),
+                                 filtra_tensor_dtype(c->q)};
+  const ft_matrix_shape s = ft_matrix_shape_of(caps, w.type);
   const uint32_t lanes = ft_matrix_lanes(caps);
-  /* Few registers would spill. */
-  if (!s.m || caps->matrix_use != FT_MATRIX_FORCE || !caps->subgroup || caps->few_registers ||
-      ft_tuning_reference(dev))
-    return (ft_attention_plan){0};
-  for (size_t i = 0; i < FT_COUNT(TILES); i++)
-    if (fits(caps, c, kind, s, TILES[i]))
-      return (ft_attention_plan){.kernel = ft_kernel_variant(KERNELS[kind], type, ""),
-                                 .workgroup = TILES[i][0] / s.m * sides(kind) * lanes,
-                                 .subgroup = lanes,
-                                 .rows = TILES[i][0],
-                                 .own_rows = c->dropout > 0 ? DROPOUT_ROWS : 1,
-                                 .cut = {lanes | s.m << 8 | s.n << 16 | s.k << 24, TILES[i][1]}};
+  const size_t count = ft_configuration_count(FT_TUNE_ATTENTION_MATRIX);
+  if (!c->matrix.value[ROWS]) return (ft_attention_plan){0};
+  bool begun = false;
+  for (size_t i = 0; i < count; i++) {
+    const ft_configuration tile = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, i);
+    begun = begun || ft_configuration_same(&tile, &c->matrix);
+    if (!begun || !fits(caps, &w, kind, &tile)) continue;
+    return (ft_attention_plan){
+        .kernel = ft_kernel_variant(KERNELS[kind], w.type, ""),
+        .workgroup = tile.value[ROWS] / s.m * sides(kind) * lanes,
+        .subgroup = lanes,
+        .rows = tile.value[ROWS],
+        .own_rows = c->dropout > 0 ? DROPOUT_ROWS : 1,
+        .cut = {lanes | s.m << 8 | s.n << 16 | s.k << 24, tile.value[COLUMNS]}};
+  }
   return (ft_attention_plan){0};
 }

@@ -83,6 +83,12 @@ static attention_problem problem_of(const ft_tuning_question *q) {
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
                    const ft_configuration *c) {
   if (q->family == FT_TUNE_ATTENTION_LANES) return true;
+  if (q->family == FT_TUNE_ATTENTION_MATRIX) {
+    const attention_problem p = problem_of(q);
+    const ft_attention_widths widths = {
+        p.columns, p.value_columns, p.value_columns * (p.op == GFSA ? 2 : 1), (filtra_dtype)p.type};
+    return ft_attention_matrix_usable(dev, &widths, c);
+  }
   const filtra_device_info *info = &ft_caps_of(dev)->info;
   ft_tiling t = tiled(c);
   return t.workgroup <= info->max_workgroup_invocations &&
@@ -144,11 +150,9 @@ static void build_trial(ft_trial *t, const ft_tuning_question *question, bool od
 
 static const ft_tunable tunable = {usable, build_trial};
 
-static ft_tuning_question question(const filtra_device *dev, const attention_problem *p) {
-  const bool by_lanes = ft_caps_of(dev)->attention == FT_ATTENTION_LANES;
-  ft_tuning_question q = {.family = by_lanes ? FT_TUNE_ATTENTION_LANES : FT_TUNE_ATTENTION_TILED,
-                          .standard = standard(dev, p),
-                          .op = &tunable};
+static ft_tuning_question question(const filtra_device *dev, const attention_problem *p,
+                                   ft_tuning_family family) {
+  ft_tuning_question q = {.family = family, .op = &tunable};
   memcpy(q.number, p, sizeof *p);
   const char *type = p->type == FILTRA_F16 ? " f16" : p->type == FILTRA_BF16 ? " bf16" : "";
   snprintf(q.key, sizeof q.key, "%s w%u %s d%lld v%lld q%lld k%lld b%lld%s%s%s%s",
@@ -160,9 +164,8 @@ static ft_tuning_question question(const filtra_device *dev, const attention_pro
   return q;
 }
 
-ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const filtra_tensor *q,
-                              const filtra_tensor *k, const filtra_tensor *v,
-                              const filtra_attention_options *o) {
+static attention_problem describe(const char *op, const filtra_tensor *q, const filtra_tensor *k,
+                                  const filtra_tensor *v, const filtra_attention_options *o) {
   attention_problem p = {.batches = q->shape[0],
                          .heads = q->shape[1],
                          .queries = q->shape[2],
@@ -176,8 +179,33 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
                          .type = filtra_tensor_dtype(q)};
   while (p.op < PLAPLACIAN && strcmp(op, OPS[p.op]))
     p.op++;
+  return p;
+}
+
+ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const filtra_tensor *q,
+                              const filtra_tensor *k, const filtra_tensor *v,
+                              const filtra_attention_options *o) {
+  const attention_problem p = describe(op, q, k, v, o);
+  const bool by_lanes = ft_caps_of(dev)->attention == FT_ATTENTION_LANES;
   if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1, 1, 8, 1}});
-  ft_tuning_question asked = question(dev, &p);
+  ft_tuning_question asked =
+      question(dev, &p, by_lanes ? FT_TUNE_ATTENTION_LANES : FT_TUNE_ATTENTION_TILED);
+  asked.standard = standard(dev, &p);
   ft_configuration c = ft_tuning_choose(dev, &asked);
-  return asked.family == FT_TUNE_ATTENTION_LANES ? lanes(dev, &c) : tiled(&c);
+  return by_lanes ? lanes(dev, &c) : tiled(&c);
+}
+
+/* By itself the op takes them only where it is told to, and then the largest tiles. */
+ft_configuration ft_attention_matrix_choice(const filtra_device *dev, const char *op,
+                                            const filtra_tensor *q, const filtra_tensor *k,
+                                            const filtra_tensor *v,
+                                            const filtra_attention_options *o) {
+  const attention_problem p = describe(op, q, k, v, o);
+  const bool force = ft_caps_of(dev)->matrix_use == FT_MATRIX_FORCE;
+  if (p.op == PLAPLACIAN || ft_tuning_reference(dev) ||
+      !ft_attention_matrix_there(dev, filtra_tensor_dtype(q)))
+    return (ft_configuration){{0}};
+  ft_tuning_question asked = question(dev, &p, FT_TUNE_ATTENTION_MATRIX);
+  asked.standard = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, force);
+  return ft_tuning_choose(dev, &asked);
 }

@@ -57,7 +57,7 @@ layer() {
 }
 
 # A crash, found by filtra tune, which goes on; then it is known.
-FAULT_CRASH=gemm/matrix.f16 tune || fail "filtra tune should go on after a crash"
+FAULT_CRASH=attention/forward_matrix.f16 tune || fail "filtra tune should go on after a crash"
 says "crashed (Aborted)"
 tune || fail "filtra tune should go on without matrix units"
 says_nothing "what is known should not be tested again"

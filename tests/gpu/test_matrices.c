@@ -57,7 +57,7 @@ static void assert_refused(const char *from, const char *to, const char *part) {
 
 static void test_refused(void **state) {
   (void)state;
-  assert_refused("filtra-matrices-1", "filtra-tuning-1", "is not a verdict on matrix units");
+  assert_refused("filtra-matrices-2", "filtra-tuning-1", "is not a verdict on matrix units");
   assert_refused("\"driver_version\": ", "\"driver_version\": 1", "another driver");
   assert_refused("\"filtra\": \"", "\"filtra\": \"9", "filtra 9");
   assert_refused("\"passed\": true", "\"passed\": 1", "\"passed\" is missing");

@@ -9,6 +9,7 @@
 #include "graph/internal.h"
 #include "ops/gemm_matrix.h"
 #include "support/harness.h"
+#include "support/matrices.h"
 #include "support/seen.h"
 
 #include <math.h>
@@ -159,19 +160,6 @@ static void expect_close(const float *got, const float *want, size_t count, cons
                (double)got[i], (double)want[i], (long long)p->m, (long long)p->n, (long long)p->k);
 }
 
-/* What products are done by from now on: a row of the table, the plainest kernel, or else what the
- * op chooses. */
-static void use(filtra_device *device, const ft_configuration *row, bool plainest) {
-  ft_tuning *t = ft_tuning_new();
-  assert_non_null(t);
-  t->reference = plainest;
-  t->forced = row != NULL;
-  t->forced_family = FT_TUNE_GEMM_MATRIX;
-  if (row) t->forced_configuration = *row;
-  ft_tuning *before = ft_tuning_use(device, t);
-  ft_tuning_release(&before);
-}
-
 static void compare(filtra_device *device, const ft_configuration *c, filtra_dtype type,
                     const product *p, float range, bool special) {
   const size_t batch = (size_t)(at_least_1(p->outer) * at_least_1(p->inner));
@@ -183,9 +171,9 @@ static void compare(filtra_device *device, const ft_configuration *c, filtra_dty
   float *out[4];
   for (int i = 0; i < 4; i++)
     out[i] = draw(5, count, 0, false);
-  use(device, c, false);
+  test_use_row(device, FT_TUNE_GEMM_MATRIX, c, false);
   run(device, type, p, "gemm/matrix", &(numbers){a, b, bias, residual, out[0], out[1]});
-  use(device, NULL, true);
+  test_use_row(device, FT_TUNE_GEMM_MATRIX, NULL, true);
   run(device, type, p, "gemm/naive", &(numbers){a, b, bias, residual, out[2], out[3]});
   expect_close(out[0], out[2], count, p, type, "c");
   if (p->z) expect_close(out[1], out[3], count, p, type, "z");
@@ -233,21 +221,10 @@ static void compare_rows(const char *caps) {
   test_close_device(&device);
 }
 
-/* Whether the driver has matrix units; says why not. Asked without a validation layer, which may
- * know none. */
-static bool has_own(void) {
-  ft_caps caps;
-  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
-                                         .caps = "matrix=force"};
-  if (test_interprets()) return false; /* it has none of its own */
-  if (!ft_device_caps(&options, &caps)) return true;
-  print_message("not tested: %s\n", filtra_error_message());
-  return false;
-}
-
 static void test_own_shape(void **state) {
   (void)state;
-  if (!has_own()) skip();
+  ft_caps caps;
+  if (!test_has_matrices(&caps)) skip();
   compare_rows("matrix=force");
 }
 
@@ -267,7 +244,7 @@ static void multiply(const char *cache, const char *kernel, float c[64 * 64]) {
   const ft_configuration row = ft_configuration_at(FT_TUNE_GEMM_MATRIX, SMALLEST);
   filtra_device *device = open_own("matrix=tuned", cache);
   float *a = draw(1, 64 * 64, 1, false), *b = draw(2, 64 * 64, 1, false);
-  use(device, &row, false);
+  test_use_row(device, FT_TUNE_GEMM_MATRIX, &row, false);
   run(device, FILTRA_F16, &products[0], kernel, &(numbers){.a = a, .b = b, .c = c});
   free(a);
   free(b);
@@ -286,7 +263,8 @@ static void keep_verdict(const char *cache, const ft_matrix_verdict *v) {
 static void test_trust(void **state) {
   (void)state;
   static float untested[64 * 64], failed[64 * 64], passed[64 * 64];
-  if (!has_own() || getenv("FILTRA_CAPS")) skip();
+  ft_caps own;
+  if (!test_has_matrices(&own) || getenv("FILTRA_CAPS")) skip();
   const char *cache = test_folder();
   filtra_device *device = open_own("matrix=force", "");
   const ft_caps *caps = ft_caps_of(device);
@@ -304,15 +282,7 @@ static void test_trust(void **state) {
 }
 
 static void test_shape(void **state) {
-  char caps[64];
-  if (!test_interprets()) {
-    print_message("not tested: only the adversary plans for shapes that the device lacks\n");
-    skip();
-  }
-  if (getenv("FILTRA_CAPS"))
-    skip(); /* a profile's limits may leave no tile; shapes bring their own */
-  snprintf(caps, sizeof caps, "class=discrete,matrix=force,matrix_shape=%s", (const char *)*state);
-  compare_rows(caps);
+  compare_rows(test_matrix_shape_caps(*state, "class=discrete,"));
 }
 
 /* A device without matrix units says so; one that has them takes them only if asked. */

@@ -7,6 +7,7 @@
 #include "reference/gfsa.h"
 #include "support/attention.h"
 #include "support/harness.h"
+#include "support/matrices.h"
 #include "support/seen.h"
 
 #include <math.h>
@@ -128,29 +129,36 @@ static void check_all(const char *caps, bool with_large) {
   test_close_device(&device);
 }
 
+/* Every tile that the tuner may choose. */
+static void check_rows(const char *caps) {
+  const ft_attention_widths widths = {5, 7, 7, FILTRA_F16};
+  filtra_device *device = test_open_device(caps);
+  size_t done = 0;
+  settings s = small[0];
+  s.dtype = FILTRA_F16;
+  for (size_t i = 1; i < ft_configuration_count(FT_TUNE_ATTENTION_MATRIX); i++) {
+    const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, i);
+    if (!ft_attention_matrix_usable(device, &widths, &row)) continue;
+    test_use_row(device, FT_TUNE_ATTENTION_MATRIX, &row, false);
+    check(device, &s);
+    done++;
+  }
+  assert_true(done > 0);
+  test_close_device(&device);
+}
+
 static void test_own_shape(void **state) {
   (void)state;
-  if (test_interprets()) skip(); /* the other shapes are tested there */
-  ft_caps caps; /* as they are without a validation layer, which may know no matrix units */
-  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
-                                         .caps = "matrix=force"};
-  if (ft_device_caps(&options, &caps)) {
-    print_message("not tested: %s\n", filtra_error_message());
-    skip();
-  }
+  ft_caps caps;
+  if (!test_has_matrices(&caps)) skip();
   check_all("matrix=force", !caps.for_cpu);
+  if (caps.matrix_f16.m) check_rows("matrix=force");
 }
 
 static void test_shape(void **state) {
-  char caps[64];
-  if (!test_interprets()) {
-    print_message("not tested: only the adversary plans for shapes that the device lacks\n");
-    skip();
-  }
-  if (getenv("FILTRA_CAPS"))
-    skip(); /* a profile's limits may leave no tile; shapes bring their own */
-  snprintf(caps, sizeof caps, "matrix=force,matrix_shape=%s", (const char *)*state);
+  const char *caps = test_matrix_shape_caps(*state, "");
   check_all(caps, true);
+  if (!strcmp(*state, "16x16x16")) check_rows(caps);
 }
 
 int main(void) {

@@ -10,7 +10,6 @@
 #include "common/command.h"
 #include "gpu/plan.h"
 #include "gpu/tuning.h"
-#include "ops/gemm_matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,8 +164,8 @@ static size_t tuned_keys(const filtra_device *dev) {
   const ft_tuning *t = ft_tuning_of(dev);
   size_t keys = 0;
   for (size_t i = 0; t && i < t->count; i++)
-    keys += t->entries[i].family == FT_TUNE_GEMM_MATRIX && t->entries[i].chosen &&
-            ft_gemm_matrix_taken(&t->entries[i].choice);
+    keys += t->entries[i].chosen &&
+            ft_configuration_on_matrices(t->entries[i].family, &t->entries[i].choice);
   return keys;
 }
 

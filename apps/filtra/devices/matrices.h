@@ -21,10 +21,13 @@ char *matrices_text(const filtra_device *dev);
 /** The same for programs. */
 json_t *matrices_json(const filtra_device *dev);
 
-/** What the test computes (matrix_test.c): on a device with matrix=force, in each of the tiles that
- * it can do with, products of numbers whose sums are exact in whatever order they are added. All
- * have to be the plainest kernel's. `why` says what is wrong with them; "": nothing. Fails where
- * something else does. */
+/** What the test computes (matrix_test.c), on a device with matrix=force: in each of the tiles that
+ * it can do with, products of numbers whose sums are exact in whatever order they are added, which
+ * have to be the plainest kernel's, and attention. `why` says what is wrong with them; "": nothing.
+ * Fails where something else does. */
 filtra_status matrix_test(filtra_device *dev, char why[FT_MATRIX_REASON]);
+/** The part about attention (matrix_attention.c). */
+filtra_status matrix_test_attention(filtra_device *dev, filtra_dtype type,
+                                    char why[FT_MATRIX_REASON]);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the self-test of matrix units computes. Whole numbers whose sums stay below 2^24, times a
+/* What the self-test of matrix units computes of products. Whole numbers whose sums stay below 2^24, times a
  * power of two, are exact in any order; so each result has to be the plainest kernel's, and a NaN
  * or an infinity has to be where that has one. */
 #include "devices/matrices.h"
@@ -211,7 +211,7 @@ static filtra_status test_type(filtra_device *dev, filtra_dtype type, char why[F
   if (!tested)
     snprintf(why, FT_MATRIX_REASON, "found no tile for %s that the device can do with",
              filtra_dtype_name(type));
-  return FILTRA_OK;
+  return *why ? FILTRA_OK : matrix_test_attention(dev, type, why);
 }
 
 filtra_status matrix_test(filtra_device *dev, char why[FT_MATRIX_REASON]) {

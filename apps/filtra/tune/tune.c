@@ -138,7 +138,7 @@ static bool wanted(const char *list, ft_tuning_family family) {
 
 /* Matrix units are compared with the fastest of the other kernels, so these go first. */
 static bool goes_last(ft_tuning_family family) {
-  return family == FT_TUNE_GEMM_MATRIX;
+  return family == FT_TUNE_GEMM_MATRIX || family == FT_TUNE_ATTENTION_MATRIX;
 }
 
 /* What was measured as often is not measured again. */

@@ -1,0 +1,221 @@
+/* The self-test of attention on matrix units, forward and backward: softmax on whole tiles and with
+ * edges, GFSA with causal edges, each against the plainest kernels. Weights are no whole numbers, so
+ * results may differ by what their type rounds; a NaN has to be where the plainest has one. */
+#include "devices/matrices.h"
+
+#include "base/memory.h"
+#include "base/rng.h"
+#include "ops/attention.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPERANDS = 3, RESULTS = 4 }; /* q, k, v; y and their gradients */
+static const char *const RESULT_NAMES[RESULTS] = {"y", "dq", "dk", "dv"};
+
+typedef struct problem {
+  const char *name;
+  bool gfsa, causal;
+  int64_t heads, queries, keys, columns, value_columns;
+} problem;
+
+enum { PROBLEMS = 3 };
+/* Edges on all sides; with the first row whole tiles, too, and GFSA. CPU drivers take long to
+ * compile wide heads. Returns how many problems. */
+static int list_problems(const filtra_device *dev, size_t index, problem out[PROBLEMS]) {
+  const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, index);
+  const int64_t rows = row.value[0], columns = row.value[1];
+  const int64_t width = ft_caps_of(dev)->for_cpu ? 16 : 64;
+  const problem list[PROBLEMS] = {
+      {"attention", .heads = 2, rows + 5, columns + 3, 12, 8},
+      {"attention", .heads = 2, rows, 2 * columns, width, width},
+      {"gfsa", true, true, .heads = 1, rows + 1, rows + 1, 8, 8},
+  };
+  memcpy(out, list, sizeof list);
+  return index == 1 ? PROBLEMS : 1;
+}
+
+/* One problem computed in one way; both ways have inputs of their own, since a graph has one
+ * gradient for each. */
+typedef struct way {
+  filtra_tensor *in[OPERANDS], *result[RESULTS];
+} way;
+
+typedef struct comparison {
+  problem problem;
+  filtra_tensor *dy;
+  way matrix, plain;
+} comparison;
+
+/* ---- the graph ---- */
+
+static void size_of(const problem *p, int operand, int64_t shape[3]) {
+  shape[0] = 1;
+  shape[1] = operand ? p->keys : p->queries;
+  shape[2] = p->heads * (operand == 2 ? p->value_columns : p->columns);
+}
+
+/* y as `tuning` has it computed. */
+static filtra_tensor *forward(filtra_graph *g, const problem *p, filtra_dtype type,
+                              ft_tuning *tuning, way *w) {
+  filtra_tensor *heads[OPERANDS];
+  for (int i = 0; i < OPERANDS; i++) {
+    int64_t shape[3];
+    size_of(p, i, shape);
+    w->in[i] = filtra_graph_input(g, "operand", FILTRA_F32, 3, shape);
+    filtra_graph_require_gradient(g, w->in[i]);
+    heads[i] = filtra_split_heads(g, filtra_cast(g, w->in[i], type), p->heads);
+  }
+  filtra_device *dev = ft_graph_device(g);
+  const filtra_attention_options o = {.causal = p->causal};
+  const filtra_gfsa_options filter = {.attention = o, .order = 3, .w0 = 0.5f, .wK = 0.25f};
+  ft_tuning *before = ft_tuning_use(dev, tuning);
+  filtra_tensor *y = p->gfsa
+                         ? filtra_gfsa(g, heads[0], heads[1], heads[2], NULL, NULL, NULL, &filter)
+                         : filtra_attention(g, heads[0], heads[1], heads[2], &o);
+  ft_tuning_use(dev, before);
+  return filtra_cast(g, filtra_merge_heads(g, y), FILTRA_F32);
+}
+
+static filtra_status record(filtra_graph *g, filtra_dtype type, const ft_configuration *row,
+                            comparison *list, int problems) {
+  ft_tuning plainest = {.reference = true};
+  ft_tuning forced = {
+      .forced = true, .forced_family = FT_TUNE_ATTENTION_MATRIX, .forced_configuration = *row};
+  filtra_tensor *y[2 * PROBLEMS], *dy[2 * PROBLEMS];
+  for (int i = 0; i < problems; i++) {
+    comparison *c = &list[i];
+    const int64_t shape[] = {1, c->problem.queries, c->problem.heads * c->problem.value_columns};
+    y[2 * i] = c->matrix.result[0] = forward(g, &c->problem, type, &forced, &c->matrix);
+    y[2 * i + 1] = c->plain.result[0] = forward(g, &c->problem, type, &plainest, &c->plain);
+    c->dy = dy[2 * i] = dy[2 * i + 1] = filtra_graph_input(g, "dy", FILTRA_F32, 3, shape);
+  }
+  FT_TRY(ft_graph_status(g));
+  FT_TRY(filtra_graph_backward(g, 2 * problems, y, dy));
+  for (int i = 0; i < 2 * problems; i++) {
+    way *w = i % 2 ? &list[i / 2].plain : &list[i / 2].matrix;
+    filtra_graph_output(g, w->result[0]);
+    for (int k = 0; k < OPERANDS; k++)
+      w->result[1 + k] = filtra_graph_output(g, filtra_graph_gradient(g, w->in[k]));
+  }
+  return filtra_graph_compile(g);
+}
+
+/* ---- numbers ---- */
+
+static filtra_status set(filtra_graph *g, filtra_tensor *const *list, int count, uint64_t stream,
+                         bool nan) {
+  const size_t size = (size_t)filtra_tensor_elements(list[0]);
+  ft_rng rng = ft_rng_make(2, stream);
+  float *x = ft_calloc(size, sizeof *x);
+  filtra_status status = x ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < size && x; i++)
+    x[i] = 4 * ft_rng_float(&rng) - 2;
+  if (nan && x) x[size / 3] = NAN;
+  for (int i = 0; i < count && !status; i++)
+    status = filtra_graph_set(g, list[i], x);
+  free(x);
+  return status;
+}
+
+/* A NaN in a query is that of its row of y and of all keys; with causal edges it would depend on
+ * the tiles which keys that are. */
+static filtra_status set_numbers(filtra_graph *g, const comparison *c, bool nan) {
+  for (int i = 0; i < OPERANDS; i++)
+    FT_TRY(set(g, (filtra_tensor *[]){c->matrix.in[i], c->plain.in[i]}, 2, (uint64_t)i,
+               nan && i == 0 && !c->problem.causal));
+  return set(g, &c->dy, 1, OPERANDS, false);
+}
+
+/* ---- comparing ---- */
+
+/* The first element that is not as it should be; `count`: none. */
+static size_t find_wrong(const float *got, const float *want, size_t count, double rounding) {
+  double largest = 0;
+  for (size_t i = 0; i < count; i++)
+    if (isfinite(want[i])) largest = fmax(largest, fabs((double)want[i]));
+  for (size_t i = 0; i < count; i++)
+    if (isnan(want[i]) ? !isnan(got[i])
+                       : !(fabs((double)got[i] - (double)want[i]) <= rounding * largest))
+      return i;
+  return count;
+}
+
+static filtra_status compare(filtra_graph *g, const comparison *c, int result, filtra_dtype type,
+                             const char *row, char why[FT_MATRIX_REASON]) {
+  const double rounding = ldexp(16, type == FILTRA_F16 ? -11 : -8);
+  const size_t count = (size_t)filtra_tensor_elements(c->plain.result[result]);
+  float *got = ft_calloc(count, sizeof *got), *want = ft_calloc(count, sizeof *want);
+  filtra_status status = got && want ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = filtra_graph_get(g, c->matrix.result[result], got);
+  if (!status) status = filtra_graph_get(g, c->plain.result[result], want);
+  const size_t at = status ? count : find_wrong(got, want, count, rounding);
+  if (at < count)
+    snprintf(why, FT_MATRIX_REASON,
+             "found wrong numbers in %s %s (%s), %lld queries, %lld keys: element %zu of %s is %g "
+             "and should be %g",
+             filtra_dtype_name(type), c->problem.name, row, (long long)c->problem.queries,
+             (long long)c->problem.keys, at, RESULT_NAMES[result], (double)got[at],
+             (double)want[at]);
+  free(got);
+  free(want);
+  return status;
+}
+
+static filtra_status run(filtra_graph *g, filtra_dtype type, const char *row,
+                         const comparison *list, int problems, char why[FT_MATRIX_REASON]) {
+  for (int nan = 0; nan < 2; nan++) {
+    for (int i = 0; i < problems; i++)
+      FT_TRY(set_numbers(g, &list[i], nan));
+    FT_TRY(filtra_graph_run(g));
+    for (int i = 0; i < problems * RESULTS && !*why; i++)
+      FT_TRY(compare(g, &list[i / RESULTS], i % RESULTS, type, row, why));
+  }
+  return FILTRA_OK;
+}
+
+/* ---- rows of the table ---- */
+
+static size_t count_kernels(const filtra_device *dev) {
+  size_t count = 0;
+  for (size_t i = 0; i < ft_pipeline_count(dev); i++) {
+    const char *kernel = ft_pipeline_key(dev, i)->kernel;
+    count += kernel && !strncmp(kernel, "attention/", 10) && strstr(kernel, "_matrix");
+  }
+  return count;
+}
+
+static filtra_status test_row(filtra_device *dev, filtra_dtype type, size_t index,
+                              char why[FT_MATRIX_REASON]) {
+  const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, index);
+  char text[FT_TUNING_KEY];
+  problem problems[PROBLEMS];
+  comparison list[PROBLEMS] = {0};
+  filtra_graph *g = NULL;
+  const size_t before = count_kernels(dev);
+  const int count = list_problems(dev, index, problems);
+  for (int i = 0; i < count; i++)
+    list[i].problem = problems[i];
+  FT_TRY(filtra_graph_create(dev, NULL, &g));
+  filtra_status status = record(g, type, &row, list, count);
+  if (!status && count_kernels(dev) == before)
+    status = ft_fail(FILTRA_ERROR_UNSUPPORTED, "attention did not take matrix units");
+  if (!status)
+    status =
+        run(g, type, ft_configuration_text(FT_TUNE_ATTENTION_MATRIX, &row, text), list, count, why);
+  filtra_graph_destroy(&g);
+  return status;
+}
+
+filtra_status matrix_test_attention(filtra_device *dev, filtra_dtype type,
+                                    char why[FT_MATRIX_REASON]) {
+  const ft_attention_widths widths = {12, 8, 8, type};
+  if (!ft_attention_matrix_there(dev, type)) return FILTRA_OK;
+  for (size_t i = 1; i < ft_configuration_count(FT_TUNE_ATTENTION_MATRIX) && !*why; i++) {
+    const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, i);
+    if (ft_attention_matrix_usable(dev, &widths, &row)) FT_TRY(test_row(dev, type, i, why));
+  }
+  return FILTRA_OK;
+}

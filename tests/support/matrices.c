@@ -1,0 +1,39 @@
+#include "support/matrices.h"
+
+#include "gpu/plan.h"
+#include "support/seen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool test_has_matrices(ft_caps *caps) {
+  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
+                                         .caps = "matrix=force"};
+  if (test_interprets()) return false;
+  if (!ft_device_caps(&options, caps)) return true;
+  print_message("not tested: %s\n", filtra_error_message());
+  return false;
+}
+
+const char *test_matrix_shape_caps(const char *shape, const char *more) {
+  static char caps[96];
+  if (!test_interprets()) {
+    print_message("not tested: only the adversary plans for shapes that the device lacks\n");
+    skip();
+  }
+  if (getenv("FILTRA_CAPS")) skip();
+  snprintf(caps, sizeof caps, "%smatrix=force,matrix_shape=%s", more, shape);
+  return caps;
+}
+
+void test_use_row(filtra_device *device, ft_tuning_family family, const ft_configuration *row,
+                  bool plainest) {
+  ft_tuning *t = ft_tuning_new();
+  assert_non_null(t);
+  t->reference = plainest;
+  t->forced = row != NULL;
+  t->forced_family = family;
+  if (row) t->forced_configuration = *row;
+  ft_tuning *before = ft_tuning_use(device, t);
+  ft_tuning_release(&before);
+}
