@@ -50,6 +50,24 @@ void ft_optimizer_prepare(const ft_optimizer_settings *s, uint64_t step,
   };
 }
 
+/* As rescale in shaders/optimizer/watch.comp. */
+uint32_t ft_loss_scale_step(ft_loss_scale *s, uint32_t halt, uint64_t step) {
+  const float least = 0x1p-14f, largest = 0x1p24f;
+  if (halt == FT_HALT_GRADIENT && s->scale > least) {
+    s->scale *= 0.5f;
+    s->steady = 0;
+    s->skipped++;
+    s->step_low = (uint32_t)step;
+    s->step_high = (uint32_t)(step >> 32);
+    return FT_HALT_SKIPPED;
+  }
+  if (halt) return halt;
+  const bool grows = ++s->steady >= s->window;
+  if (grows) s->steady = 0;
+  if (grows && s->scale < largest) s->scale *= 2.0f;
+  return 0;
+}
+
 filtra_tensor *ft_optimizer_input(filtra_graph *g) {
   return filtra_graph_input(g, "optimizer", FILTRA_F32, 1, (int64_t[]){INPUT_WORDS});
 }

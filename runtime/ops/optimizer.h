@@ -57,6 +57,11 @@ typedef struct ft_loss_scale {
   uint32_t skipped, step_low, step_high;
 } ft_loss_scale;
 
+/** What the host of several ranks does with a step that met `halt`, as the kernel does otherwise: a
+ * gradient out of range halves the scale, long without one doubles it. Returns what is left of
+ * `halt`, or FT_HALT_SKIPPED. */
+uint32_t ft_loss_scale_step(ft_loss_scale *s, uint32_t halt, uint64_t step);
+
 /** Words of the halt state: a buffer that outlives the graph, zeroed before training starts. Once a
  * loss or a gradient was not finite the state stays set, and no update writes anything. */
 enum { FT_OPTIMIZER_STATE_WORDS = 4 };

@@ -232,10 +232,12 @@ static void emit_piece(filtra_graph *g, const filtra_optimizer *o, const ft_buff
 
 static void emit_update(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
                         const ft_parameter_range *r, const ft_update *u) {
-  if (!o->shards) emit_piece(g, o, gradients, r, (ft_piece){0, r->end, 0}, u);
-  for (size_t i = 0; o->shards && i < ft_shards_pieces(o->shards); i++)
-    emit_piece(g, o, gradients, r, ft_shards_piece(o->shards, i), u);
-  emit_copies(g, o, r);
+  if (!o->shards)
+    emit_piece(g, o, gradients, r, (ft_piece){0, r->end, 0}, u);
+  else /* the copies follow when the other ranks' values are there */
+    for (size_t i = 0; i < ft_shards_pieces(o->shards); i++)
+      emit_piece(g, o, gradients, r, ft_shards_piece(o->shards, i), u);
+  if (!o->shards) emit_copies(g, o, r);
 }
 
 /* What the host has found by the records of all ranks. */
@@ -330,11 +332,13 @@ static filtra_status make_shards(filtra_optimizer *o, const ft_ranks *ranks, uin
 static filtra_status make_scaling(filtra_optimizer *o) {
   const ft_loss_scale first = {.scale = o->options.loss_scale,
                                .window = o->options.loss_scale_window};
-  if (o->shards)
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "optimizer: a loss_scale is for one rank; several ranks train in fp32");
   FT_TRY(ft_buffer_zeroed(o->params->device, sizeof first, &o->scaling));
-  return ft_upload(o->params->device, &o->scaling, 0, &first, sizeof first);
+  return ft_optimizer_set_scale(o, &first);
+}
+
+filtra_status ft_optimizer_set_scale(filtra_optimizer *o, const ft_loss_scale *scale) {
+  o->scale = *scale;
+  return ft_upload(o->params->device, &o->scaling, 0, scale, sizeof *scale);
 }
 
 filtra_status ft_optimizer_create(filtra_parameters *params,
@@ -372,6 +376,7 @@ void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
   filtra_device *dev = o->params->device;
   close_update(&o->by_gradients);
   close_update(&o->by_sums);
+  filtra_graph_destroy(&o->copying);
   filtra_graph_destroy(&o->first_summing.graph);
   filtra_graph_destroy(&o->more_summing.graph);
   for (size_t i = 0; i < o->group_count; i++)
@@ -451,6 +456,17 @@ const char *ft_halt_name(uint32_t halt) {
   return halt & FT_HALT_LOSS ? "the loss" : "the gradient norm";
 }
 
+static filtra_optimizer_result result_of(const ft_step_metrics *m, uint64_t step, float rate) {
+  return (filtra_optimizer_result){.step = step,
+                                   .loss = m->loss,
+                                   .gradient_norm = m->gradient_norm,
+                                   .learning_rate = rate,
+                                   .loss_scale = m->loss_scale,
+                                   .skipped = m->skipped,
+                                   .skipped_step =
+                                       (uint64_t)m->skipped_step_high << 32 | m->skipped_step_low};
+}
+
 filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt) {
   const ft_pending_update p = o->pending[0];
   ft_step_metrics m;
@@ -460,14 +476,7 @@ filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt) {
   *halt = m.halt & ~(uint32_t)FT_HALT_SKIPPED;
   if (*halt) return FILTRA_OK;
   memmove(o->pending, o->pending + 1, --o->pending_count * sizeof p);
-  o->last = (filtra_optimizer_result){.step = p.step,
-                                      .loss = m.loss,
-                                      .gradient_norm = m.gradient_norm,
-                                      .learning_rate = p.learning_rate};
-  if (!o->scaling.size) return FILTRA_OK;
-  o->last.loss_scale = m.loss_scale;
-  o->last.skipped = m.skipped;
-  o->last.skipped_step = (uint64_t)m.skipped_step_high << 32 | m.skipped_step_low;
+  o->last = result_of(&m, p.step, p.learning_rate);
   return FILTRA_OK;
 }
 
@@ -527,13 +536,28 @@ filtra_status ft_optimizer_update_shard(filtra_optimizer *o, bool summed,
   ft_schedule_point point = ft_schedule_at(&o->options, o->steps);
   FT_TRY(set_inputs(o, u, point));
   FT_TRY(filtra_graph_set(u->graph, u->metrics, metrics));
-  FT_TRY(filtra_graph_submit(u->graph, NULL));
+  if (metrics->halt != FT_HALT_SKIPPED) FT_TRY(filtra_graph_submit(u->graph, NULL));
   o->steps++;
-  o->last = (filtra_optimizer_result){.step = o->steps,
-                                      .loss = metrics->loss,
-                                      .gradient_norm = metrics->gradient_norm,
-                                      .learning_rate = (float)point.learning_rate};
+  o->last = result_of(metrics, o->steps, (float)point.learning_rate);
   return FILTRA_OK;
+}
+
+static filtra_status record_copying(const filtra_optimizer *o, filtra_graph *g) {
+  for (size_t i = 0; i < o->range_count; i++)
+    if (!o->ranges[i].frozen) emit_copies(g, o, &o->ranges[i]);
+  return filtra_graph_compile(g);
+}
+
+filtra_status ft_optimizer_copy_weights(filtra_optimizer *o) {
+  if (!o->params->copies.size) return FILTRA_OK;
+  if (!o->copying) {
+    FT_TRY(filtra_graph_create(o->params->device,
+                               &(filtra_graph_options){.slots = FT_IN_FLIGHT + 1}, &o->copying));
+    filtra_status status = record_copying(o, o->copying);
+    if (status) filtra_graph_destroy(&o->copying);
+    if (status) return status;
+  }
+  return filtra_graph_submit(o->copying, NULL);
 }
 
 filtra_status filtra_optimizer_step(filtra_optimizer *optimizer) {

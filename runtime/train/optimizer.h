@@ -41,9 +41,11 @@ struct filtra_optimizer {
   ft_buffer first, second;  /* moments, parallel to the gradients */
   ft_buffer state;          /* halt state, the last run's loss, the sum of losses */
   ft_buffer scaling;        /* ft_loss_scale; of size 0 without one */
+  ft_loss_scale scale;      /* the same over several ranks, where the host keeps it */
   ft_buffer sums;           /* of gradients; made on first use */
   struct ft_shards *shards; /* over several ranks: moments are this one's shard; NULL: alone */
   ft_update by_gradients, by_sums;
+  filtra_graph *copying; /* all parameters' working copies; made on first use */
   struct ft_summing {
     filtra_graph *graph;
     filtra_tensor *scale;
@@ -64,10 +66,14 @@ filtra_status ft_optimizer_create(filtra_parameters *params,
 enum { FT_OPTIMIZER_SUMS_OFFSET = 4 * FT_OPTIMIZER_STATE_WORDS, FT_OPTIMIZER_SUMS_BYTES = 4 * 4 };
 /** From these bytes: loss and score of the last run, or, `summed`, the sums. */
 void ft_optimizer_sums(const void *bytes, bool summed, float sums[2]);
-/** Submits the update of this rank's shard by the gradients, or, `summed`, by their sums, and
- * counts the step. */
+/** Submits the update of this rank's shard by the gradients, or, `summed`, by their sums, unless
+ * the step is skipped. Counts it. */
 filtra_status ft_optimizer_update_shard(filtra_optimizer *o, bool summed,
                                         const ft_step_metrics *metrics);
+/** Submits the casts of parameters whose values came from other ranks; nothing in fp32. */
+filtra_status ft_optimizer_copy_weights(filtra_optimizer *o);
+/** Sets the loss scale of the host and of the device, where there is one. */
+filtra_status ft_optimizer_set_scale(filtra_optimizer *o, const ft_loss_scale *scale);
 
 /* ---- several ranks (train/shards.c); all collective ---- */
 

@@ -28,7 +28,10 @@ static filtra_status describe_scaling(const filtra_optimizer *o, char text[SCALE
   ft_loss_scale s;
   *text = '\0';
   if (!o->scaling.size) return FILTRA_OK;
-  FT_TRY(ft_download(o->params->device, &o->scaling, 0, &s, sizeof s));
+  if (o->shards)
+    s = o->scale;
+  else
+    FT_TRY(ft_download(o->params->device, &o->scaling, 0, &s, sizeof s));
   snprintf(text, SCALE_TEXT, "%a %u %u %llu", (double)s.scale, s.steady, s.skipped,
            (unsigned long long)((uint64_t)s.step_high << 32 | s.step_low));
   return FILTRA_OK;
@@ -123,8 +126,7 @@ filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file,
   FT_TRY(ft_optimizer_recover(o));
   for (int i = 0; i < GROUPS; i++)
     FT_TRY(upload_group(o, file, &groups[i]));
-  if (o->scaling.size)
-    FT_TRY(ft_upload(o->params->device, &o->scaling, 0, &scaling, sizeof scaling));
+  if (o->scaling.size) FT_TRY(ft_optimizer_set_scale(o, &scaling));
   o->steps = step;
   o->last = (filtra_optimizer_result){0};
   return FILTRA_OK;

@@ -160,17 +160,10 @@ static filtra_status allocate(struct ft_shards *s, const filtra_optimizer *o) {
 
 filtra_status ft_shards_create(const filtra_optimizer *o, const ft_ranks *ranks,
                                struct ft_shards **out) {
-  const filtra_parameters *params = o->params;
-  for (size_t i = 0; i < params->count; i++)
-    if (params->list[i].options.copy != FILTRA_F32)
-      return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                     "optimizer: parameter %s has a 16-bit working copy; several ranks train in "
-                     "fp32 (\"precision\") only",
-                     params->list[i].name);
   struct ft_shards *s = *out = ft_calloc(1, sizeof *s);
   if (!s) return FILTRA_ERROR_HOST_MEMORY;
   s->ranks = *ranks;
-  s->device = params->device;
+  s->device = o->params->device;
   return allocate(s, o);
 }
 
@@ -285,13 +278,29 @@ static ft_step_metrics add_records(const filtra_optimizer *o, bool *stop) {
     score += (double)s->records[i].score;
     *stop = *stop || s->records[i].stop;
   }
-  float norm = (float)sqrt(squares), clip = o->options.clip_norm;
-  ft_step_metrics m = {.loss = (float)loss, .gradient_norm = norm, .clip_scale = 1.0f};
-  if (clip > 0.0f && norm > clip) m.clip_scale = clip / norm;
+  s->records[0].score = (float)score;
+  const float scale = o->scaling.size ? o->scale.scale : 1.0f, clip = o->options.clip_norm;
+  const float norm = (float)(sqrt(squares) / (double)scale);
+  ft_step_metrics m = {.loss = (float)loss, .gradient_norm = norm};
+  m.clip_scale = (clip > 0.0f && norm > clip ? clip / norm : 1.0f) / scale;
   m.halt = (isfinite(m.loss) ? 0u : (uint32_t)FT_HALT_LOSS) |
            (isfinite(norm) ? 0u : (uint32_t)FT_HALT_GRADIENT);
-  s->records[0].score = (float)score;
   return m;
+}
+
+/* The scale after this step, on all ranks the same, and what the step has to say of it. */
+static filtra_status step_scale(filtra_optimizer *o, ft_step_metrics *m) {
+  ft_loss_scale next = o->scale;
+  if (!o->scaling.size) return FILTRA_OK;
+  m->loss_scale = next.scale;
+  m->halt = ft_loss_scale_step(&next, m->halt, o->steps + 1);
+  if (m->halt == FT_HALT_SKIPPED) m->gradient_norm = 0.0f;
+  m->skipped = next.skipped;
+  m->skipped_step_low = next.step_low;
+  m->skipped_step_high = next.step_high;
+  if (next.scale != o->scale.scale) return ft_optimizer_set_scale(o, &next);
+  o->scale = next;
+  return FILTRA_OK;
 }
 
 /* What is not read out while the graph runs is read behind it. */
@@ -377,18 +386,20 @@ filtra_status ft_shards_step(filtra_optimizer *o, const ft_shared_step *step, bo
   FT_TRY(sum_gradients(o, step, &squares));
   FT_TRY(exchange_records(o, step, squares));
   ft_step_metrics m = add_records(o, stopped);
+  FT_TRY(step_scale(o, &m));
   o->summed = 0;
-  if (m.halt)
+  if (m.halt & ~(uint32_t)FT_HALT_SKIPPED)
     return ft_fail(FILTRA_ERROR_NONFINITE,
                    "step %llu: %s is a NaN or an infinity; the parameters are those before this "
                    "step. Try a lower learning_rate or a clip_norm",
                    (unsigned long long)o->steps + 1, ft_halt_name(m.halt));
+  o->last_score = s->records[0].score;
+  if (m.halt) return ft_optimizer_update_shard(o, !step->graph, &m);
   FT_TRY(ft_buffer_flush(s->device, &s->up));
   FT_TRY(ft_submit(s->device, &s->copies[PUT_SUMS], 1, &ticket));
   FT_TRY(ft_optimizer_update_shard(o, !step->graph, &m));
   FT_TRY(exchange_values(s));
-  o->last_score = s->records[0].score;
-  return FILTRA_OK;
+  return ft_optimizer_copy_weights(o);
 }
 
 void ft_shards_times(const struct ft_shards *s, double *busy, double *hidden) {

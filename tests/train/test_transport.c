@@ -31,9 +31,12 @@ typedef struct node {
   float share;
   int64_t samples; /* that it took of a batch */
   uint64_t parts;  /* accumulate */
-  size_t buckets;  /* that its gradients left in */
-  float hidden;    /* seconds, of all steps */
-  bool early;      /* the first of them was copied in a submission before the last */
+  filtra_precision precision;
+  float loss_scale;         /* at first */
+  filtra_step_metrics last; /* of its last step */
+  size_t buckets;           /* that its gradients left in */
+  float hidden;             /* seconds, of all steps */
+  bool early;               /* the first of them was copied in a submission before the last */
 } node;
 
 static int move(int fd, char *data, size_t bytes, double seconds, bool out) {
@@ -97,6 +100,7 @@ static filtra_status train(node *n, filtra_model *model, filtra_trainer *trainer
     n->losses[i] = m.loss;
     n->hidden += m.hidden_seconds;
   }
+  n->last = m;
   n->buckets = trainer->optimizer->shards ? ft_shards_pieces(trainer->optimizer->shards) : 0;
   n->samples = trainer->graphs[0]->size;
   n->early = ft_graph_readout_ticket(trainer->graphs[0]->graph, 0) <
@@ -119,12 +123,14 @@ static filtra_status run(node *n, filtra_model **model, filtra_trainer **trainer
                                       .width = 64,
                                       .layers = 2,
                                       .dropout = 0.1f,
+                                      .precision = n->precision,
                                       .seed = 3};
   const filtra_train_options options = {.learning_rate = 1e-2f,
                                         .weight_decay = 0.01f,
                                         .clip_norm = 0.5f,
                                         .seed = 9,
                                         .accumulate = n->parts,
+                                        .loss_scale = n->loss_scale,
                                         .transport = &n->transport,
                                         .share = n->share,
                                         .deadline = 20.0f};
@@ -248,6 +254,42 @@ static void early_buckets_change_no_bit(void **state) {
   free_all(parts, 2);
 }
 
+static void run_in(filtra_precision precision, node nodes[], int size) {
+  start(nodes, size);
+  for (int i = 0; i < size; i++) {
+    nodes[i].precision = precision;
+    nodes[i].loss_scale = precision == FILTRA_PRECISION_FP16 ? 0x1p20f : 0.0f; /* overflows */
+  }
+  run_all(nodes, size);
+}
+
+/* With copies of old weights, ranks would part from one that is alone. Overflows are those of the
+ * sum, and all skip the same steps. */
+static void ranks_train_in_16_bits(void **state) {
+  (void)state;
+  static const filtra_precision precisions[] = {FILTRA_PRECISION_BF16, FILTRA_PRECISION_FP16};
+  if (!test_stores(test_device(), FILTRA_F16)) skip();
+  for (size_t p = 0; p < FT_COUNT(precisions); p++) {
+    const double ulp = precisions[p] == FILTRA_PRECISION_FP16 ? 0x1p-11 : 0x1p-8;
+    node alone[1], nodes[2];
+    run_in(precisions[p], alone, 1);
+    run_in(precisions[p], nodes, 2);
+    same(&nodes[0], &nodes[1]);
+    const filtra_step_metrics *a = &alone[0].last, *b = &nodes[0].last, *c = &nodes[1].last;
+    assert_true(b->gradient_norm == c->gradient_norm && b->loss_scale == c->loss_scale);
+    assert_true(b->skipped == c->skipped && b->skipped_step == c->skipped_step);
+    assert_true(a->loss_scale == b->loss_scale && a->skipped == b->skipped);
+    if (precisions[p] == FILTRA_PRECISION_FP16)
+      assert_true(b->skipped > 0 && b->skipped < STEPS && b->skipped_step == b->skipped);
+    assert_true(nodes[0].losses[STEPS - 1] != nodes[0].losses[0]);
+    for (int i = 0; i < STEPS; i++)
+      assert_float_equal(nodes[0].losses[i], alone[0].losses[i], 2 * ulp);
+    assert_float_equal(b->gradient_norm, a->gradient_norm, 8 * ulp * (double)a->gradient_norm);
+    free_all(alone, 1);
+    free_all(nodes, 2);
+  }
+}
+
 /* A device without subgroups and with the plainest products takes longer. */
 static void slow_ranks_take_less(void **state) {
   (void)state;
@@ -307,6 +349,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_end_with_the_same_weights),
       cmocka_unit_test(early_buckets_change_no_bit),
+      cmocka_unit_test(ranks_train_in_16_bits),
       cmocka_unit_test(slow_ranks_take_less),
       cmocka_unit_test(faults_end_all),
       cmocka_unit_test(deadlines_end_waiting),
