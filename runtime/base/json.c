@@ -7,25 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG_LIMIT = 16 << 20, NAME_LIMIT = 64, PROBE_BYTES = 256 };
-
-/* Jansson says what it makes of a text whose tokens it could not keep. A second reading tells: what
- * is wrong with a text stays wrong while there is memory. */
-json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t *error,
-                       bool *starved) {
-  json_malloc_t allocate;
-  json_free_t release;
-  json_t *root = json_loadb(text, size, flags, error);
-  *starved = false;
-  if (root) return root;
-  root = json_loadb(text, size, flags, error);
-  if (root) return root;
-  json_get_alloc_funcs(&allocate, &release);
-  void *probe = allocate(PROBE_BYTES);
-  *starved = !probe || json_error_code(error) == json_error_out_of_memory;
-  release(probe);
-  return NULL;
-}
+enum { CONFIG_LIMIT = 16 << 20, NAME_LIMIT = 64 };
 
 filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out) {
   json_error_t error = {0};

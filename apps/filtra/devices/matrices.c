@@ -105,7 +105,10 @@ static json_t *last_line(char *text) {
   if (!end) return NULL;
   *end = '\0';
   const char *before = strrchr(text, '\n');
-  return json_loads(before ? before + 1 : text, 0, NULL);
+  const char *line = before ? before + 1 : text;
+  json_error_t error;
+  bool starved;
+  return ft_json_decode(line, strlen(line), 0, &error, &starved);
 }
 
 static filtra_status keep(const char *path, json_t *verdict) {
