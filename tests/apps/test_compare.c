@@ -1,4 +1,5 @@
 /* `filtra compare` as a shell sees it, and its reader against files that are cut or wrong. */
+#include "common/fields.c"
 #include "compare/read.c" /* the command is no library */
 
 #include "base/file.h"

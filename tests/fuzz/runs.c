@@ -1,5 +1,6 @@
 /* What runs and the command keep: configurations, metadata, metrics, measurements. */
 #include "base/json.h"
+#include "base/memory.h"
 #include "compare/compare.h"
 #include "fuzz.h"
 #include "report/report.h"
@@ -9,6 +10,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+const char filtra_commit[] = "fuzz"; /* the command's */
 
 static json_t *parse(const uint8_t *data, size_t size) {
   json_t *root;
@@ -98,17 +101,42 @@ static void read_report(const uint8_t *data, size_t size) {
   report_free(&run);
 }
 
+/* A report as JSON: what is read can be written, and reads as the same. */
+static void read_merge(const uint8_t *data, size_t size) {
+  report_set sets[2];
+  report_summary summary = {0};
+  json_t *written[2] = {NULL, NULL};
+  const char *text = (const char *)data;
+  char *again = NULL;
+  filtra_status status = FILTRA_OK;
+  for (int i = 0; i < 2 && !status; i++) {
+    char *path = ft_strdup(fuzz_file("report.json", text, size));
+    status = report_collect(&path, 1, &sets[i]);
+    fuzz_failed(status);
+    fuzz_check(!status || !i, "reading again");
+    if (!status) fuzz_check(!report_summarize(&sets[i], &summary), "summarizing");
+    if (!status) written[i] = report_json(&(report_view){&sets[i], &summary});
+    fuzz_check(status || written[i], "writing");
+    report_free_summary(&summary);
+    report_free_set(&sets[i]);
+    free(path);
+    if (i || status) continue;
+    text = again = json_dumps(written[0], JSON_COMPACT);
+    size = strlen(again);
+  }
+  fuzz_check(status || json_equal(written[0], written[1]), "reading again");
+  json_decref(written[0]);
+  json_decref(written[1]);
+  free(again);
+}
+
 static void read_comparison(const uint8_t *data, size_t size) {
   compare_machine machine;
   fuzz_failed(compare_read(fuzz_file("bench.json", data, size), &machine));
   compare_free_machine(&machine);
 }
 
-const fuzz_reader fuzz_runs[] = {{"config", read_config},
-                                 {"model-options", read_model_options},
-                                 {"fit", read_fit},
-                                 {"input", read_input},
-                                 {"identity", read_identity},
-                                 {"report", read_report},
-                                 {"compare", read_comparison},
-                                 {0}};
+const fuzz_reader fuzz_runs[] = {
+    {"config", read_config},     {"model-options", read_model_options}, {"fit", read_fit},
+    {"input", read_input},       {"identity", read_identity},           {"report", read_report},
+    {"report-json", read_merge}, {"compare", read_comparison},          {0}};

@@ -133,10 +133,11 @@ static filtra_status start_evaluation(const runner *r, slot *at) {
 /* ---- cells ---- */
 
 static filtra_status record_end(const runner *r, const sweep_cell *cell) {
-  char *line = ft_json_line(json_pack("{ss ss sf ss ss*}", "cell", cell->name, "state",
-                                      sweep_state_name(cell->state), "seconds", cell->seconds,
-                                      "date", ft_date(), "error", cell->error),
-                            JSON_COMPACT | JSON_REAL_PRECISION(9));
+  char *line =
+      ft_json_line(json_pack("{ss ss sf ss ss ss*}", "cell", cell->name, "state",
+                             sweep_state_name(cell->state), "seconds", cell->seconds, "date",
+                             ft_date(), "commit", filtra_commit, "error", cell->error),
+                   JSON_COMPACT | JSON_REAL_PRECISION(9));
   filtra_status status = line ? ft_append_write(r->record, r->record_path, line, strlen(line))
                               : FILTRA_ERROR_HOST_MEMORY;
   free(line);
