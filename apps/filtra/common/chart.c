@@ -1,5 +1,6 @@
 #include "common/chart.h"
 
+#include "base/status.h"
 #include "common/chart_axis.h"
 #include "common/page.h"
 
@@ -93,8 +94,7 @@ static void write_points(FILE *to, const chart *c, size_t number, const chart_ax
   if (s->style == CHART_DOTS ? false : s->style == CHART_LIMIT || !c->points) return;
   for (size_t i = 0; i < s->count; i++)
     if (axis_shows(x, x_of(s, i)) && axis_shows(y, s->y[i]))
-      write_mark(to, s, s->style == CHART_DOTS ? number : 0, i, axis_place(x, x_of(s, i)),
-                 axis_place(y, s->y[i]));
+      write_mark(to, s, number, i, axis_place(x, x_of(s, i)), axis_place(y, s->y[i]));
 }
 
 /* ---- bars ---- */
@@ -157,13 +157,20 @@ size_t chart_color(const chart *c, size_t series) {
   return (c->first_color + series) % CHART_COLORS;
 }
 
+/* Lines that have a colour again are dashed, then dotted. */
+static const char *dashes(const chart *c, size_t series) {
+  static const char *const CLASSES[] = {"", " d1", " d2"};
+  size_t round = (c->first_color + series) / CHART_COLORS;
+  return c->groups ? "" : CLASSES[round % FT_COUNT(CLASSES)];
+}
+
 static void write_legend(FILE *to, const chart *c) {
   if (c->count < 2) return;
   fputs("<figcaption class=\"legend\">", to);
   for (size_t i = 0; i < c->count; i++) {
     const chart_series *s = &c->series[i];
     if (s->style == CHART_LIMIT || !s->count) continue;
-    fprintf(to, "<span class=\"c%zu\">", chart_color(c, i));
+    fprintf(to, "<span class=\"c%zu%s\">", chart_color(c, i), dashes(c, i));
     if (s->style == CHART_DOTS) {
       fputs("<svg class=\"key\" viewBox=\"0 0 12 12\"><path class=\"mark\" d=\"", to);
       write_shape(to, i, 6.0, 6.0);
@@ -208,7 +215,7 @@ void chart_write(FILE *to, const chart *c) {
     if (s->style == CHART_LIMIT)
       fputs("<g class=\"limit\">", to);
     else
-      fprintf(to, "<g class=\"c%zu\">", chart_color(c, i));
+      fprintf(to, "<g class=\"c%zu%s\">", chart_color(c, i), dashes(c, i));
     if (c->groups)
       write_bars(to, c, i, &y);
     else {

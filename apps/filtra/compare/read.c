@@ -67,7 +67,7 @@ static uint64_t hash_of(const compare_entry *e) {
 
 static filtra_status check_times(const compare_entry *e, const char *where) {
   bool grows = !strcmp(e->op, "mixer_scaling");
-  if (*e->error || (grows && !isnan(e->time_exponent))) return FILTRA_OK;
+  if (*e->error || *e->skipped || (grows && !isnan(e->time_exponent))) return FILTRA_OK;
   if (isnan(e->median))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has neither \"%s\" nor \"error\"", where,
                    grows ? "time_exponent" : "seconds_median");
@@ -86,6 +86,7 @@ static const field ENTRY_FIELDS[] = {
     {"pass", offsetof(compare_entry, pass), FIELD_TEXT, false},
     {"mixer", offsetof(compare_entry, mixer), FIELD_TEXT, false},
     {"error", offsetof(compare_entry, error), FIELD_TEXT, false},
+    {"skipped", offsetof(compare_entry, skipped), FIELD_TEXT, false},
     {"seconds_best", offsetof(compare_entry, best), FIELD_AMOUNT, false},
     {"seconds_median", offsetof(compare_entry, median), FIELD_AMOUNT, false},
     {"seconds_worst", offsetof(compare_entry, worst), FIELD_AMOUNT, false},
