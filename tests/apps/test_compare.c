@@ -3,6 +3,7 @@
 #include "compare/read.c" /* the command is no library */
 
 #include "base/file.h"
+#include "support/browser.h"
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/page.h"
@@ -234,6 +235,7 @@ static char *page_of(const char *files) {
   assert_string_equal(output, "");
   char *text = test_read(page, &size);
   test_well_formed(text);
+  test_page_made(page);
   assert_null(strstr(text, "nan"));
   return text;
 }
@@ -621,7 +623,7 @@ int main(void) {
       cmocka_unit_test(test_wrong),         cmocka_unit_test(test_bad_files),
       cmocka_unit_test(test_outputs),       cmocka_unit_test(test_true_files),
       cmocka_unit_test(test_cut),           cmocka_unit_test(test_types),
-      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_in_browser),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* About as wide as a column of a page, so that text keeps its size on a phone. */
-enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46 };
+/* About as wide as a column of a page, so that text keeps its size on a phone. Numbers along x
+ * stand so low that those along y do not touch them at the corner. */
+enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
 
 /* ---- axes ---- */
 
@@ -23,12 +24,12 @@ static void write_axes(FILE *to, const chart *c, const chart_axis *x, const char
   for (int i = 0; i < x->marks && !c->groups; i++) {
     double at = axis_place(x, x->at[i]);
     fprintf(to, "<path class=\"tick\" d=\"M%.1f %dv4\"/><text x=\"%.1f\" y=\"%d\" class=\"x\">", at,
-            HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 17);
+            HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + NUMBERS);
     axis_number(to, x->at[i]);
     fputs("</text>\n", to);
   }
   fprintf(to, "<path class=\"tick\" d=\"M%d %dH%d\"/><text x=\"%d\" y=\"%d\" class=\"x label\">",
-          LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10);
+          LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
   page_text(to, c->x_label);
   fprintf(to, "</text><text class=\"x label\" transform=\"translate(13 %d) rotate(-90)\">",
           (TOP + HEIGHT - BOTTOM) / 2);
@@ -113,7 +114,7 @@ static void write_names(FILE *to, const chart *c) {
   size_t stride = name_stride(c, group);
   for (size_t i = 0; i < c->series->count; i += stride) {
     fprintf(to, "<text class=\"x\" x=\"%.1f\" y=\"%d\">", LEFT + group * ((double)i + 0.5),
-            HEIGHT - BOTTOM + 17);
+            HEIGHT - BOTTOM + NUMBERS);
     page_text(to, c->groups[i]);
     fputs("</text>", to);
   }
