@@ -4,10 +4,12 @@
 #include "compare/compare.h"
 #include "fuzz.h"
 #include "report/report.h"
+#include "sweep/sweep.h"
 #include "train/identity.h"
 #include "train/input.h"
 #include "train/preset.h"
 
+#include <filtra/filtra.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,13 +132,39 @@ static void read_merge(const uint8_t *data, size_t size) {
   free(again);
 }
 
+/* Cells that were read can be run: their names are those of folders, each its own, and training
+ * takes their settings. */
+static void read_sweep(const uint8_t *data, size_t size) {
+  const sweep_choice choice = {.file = fuzz_file("sweep.json", data, size), .out = "out"};
+  sweep s;
+  fuzz_failed(sweep_read(&choice, &s));
+  for (size_t i = 0; i < s.count && i < 100; i++) {
+    const char *name = s.cells[i].name;
+    char *config = json_dumps(s.cells[i].config, 0), *complete = NULL;
+    fuzz_check(*name && *name != '.' && !strchr(name, '/') && strlen(name) < 256, "a cell's name");
+    fuzz_check(!strncmp(s.cells[i].folder, "out/", 4), "a cell's folder");
+    for (size_t k = 0; k < i; k++)
+      fuzz_check(strcmp(name, s.cells[k].name) != 0, "two cells of one name");
+    fuzz_check(!filtra_run_complete_config(config, name, &complete), "a cell's settings");
+    filtra_memory_free(complete);
+    free(config);
+  }
+  sweep_free(&s);
+}
+
 static void read_comparison(const uint8_t *data, size_t size) {
   compare_machine machine;
   fuzz_failed(compare_read(fuzz_file("bench.json", data, size), &machine));
   compare_free_machine(&machine);
 }
 
-const fuzz_reader fuzz_runs[] = {
-    {"config", read_config},     {"model-options", read_model_options}, {"fit", read_fit},
-    {"input", read_input},       {"identity", read_identity},           {"report", read_report},
-    {"report-json", read_merge}, {"compare", read_comparison},          {0}};
+const fuzz_reader fuzz_runs[] = {{"config", read_config},
+                                 {"model-options", read_model_options},
+                                 {"fit", read_fit},
+                                 {"input", read_input},
+                                 {"identity", read_identity},
+                                 {"report", read_report},
+                                 {"report-json", read_merge},
+                                 {"sweep", read_sweep},
+                                 {"compare", read_comparison},
+                                 {0}};
