@@ -26,6 +26,7 @@ mpich      libmpich-dev,mpich       -                         -             -
 layer      vulkan-validationlayers  vulkan-validation-layers  vulkan-devel  vulkan-validationlayers
 driver     mesa-vulkan-drivers      mesa-vulkan-drivers       vulkan-swrast libvulkan_lvp
 fuzzer     clang,libclang-rt-dev    clang,compiler-rt         clang,compiler-rt clang
+browser    chromium                 chromium                  chromium      chromium
 END
 }
 
@@ -51,6 +52,7 @@ in_words() {
     layer) say "the Khronos validation layer, which the tests run under" ;;
     driver) say "a Vulkan driver" ;;
     fuzzer) say "clang with libFuzzer, for ./run test --all" ;;
+    browser) say "Chromium, in which ./run test --all opens pages" ;;
     *) say "$1" ;;
   esac
 }
@@ -111,6 +113,12 @@ fuzzes() {
   has clang && clang -fsanitize=fuzzer "$scratch/probe.c" -o "$scratch/probe" >/dev/null 2>&1
 }
 
+# Ubuntu has it as a snap alone, which cannot be installed everywhere; the tests do without.
+has_browser() {
+  has chromium || has chromium-browser || has google-chrome ||
+    { has apt-get && ! grep -qs '^ID=debian' /etc/os-release; }
+}
+
 validation_layer=VkLayer_khronos_validation.json
 
 is_present() {
@@ -131,6 +139,7 @@ is_present() {
     spirv) compiles '#include <spirv-tools/libspirv.h>' ;;
     spirv-h) compiles '#include <spirv/unified1/spirv.h>' ;;
     fuzzer) fuzzes ;;
+    browser) has_browser ;;
     cmocka) compiles '#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>
 #include <stdint.h>\n#include <cmocka.h>' -lcmocka ;;
     # Elsewhere than in Debian's packages the two do not lie side by side.

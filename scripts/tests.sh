@@ -90,7 +90,7 @@ threads_pass() {
 
 run_tests() {
   set -- cmocka libdrm c++ spirv spirv-h openmpi mpich layer driver
-  [ "$all" = 0 ] || set -- "$@" fuzzer
+  [ "$all" = 0 ] || set -- "$@" fuzzer browser
   build "$@"
   require_device
   begin_passes

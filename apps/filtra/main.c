@@ -123,13 +123,22 @@ bool command_interrupted(void) {
   return interrupted;
 }
 
-int command_print_json(const char *name, json_t *root) {
+static int print_json(const char *name, json_t *root, size_t digits) {
   bool made = root != NULL;
-  if (made && !json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9))) putchar('\n');
+  if (made && !json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(digits)))
+    putchar('\n');
   json_decref(root);
   if (made) return COMMAND_DONE; /* a write that failed shows when main flushes */
   fprintf(stderr, "%s: cannot make JSON: out of memory, or a path that is not UTF-8\n", name);
   return COMMAND_FAILED;
+}
+
+int command_print_json(const char *name, json_t *root) {
+  return print_json(name, root, 9);
+}
+
+int command_print_exact_json(const char *name, json_t *root) {
+  return print_json(name, root, 17);
 }
 
 static void print_warning(void *user, filtra_log_level level, const char *message) {

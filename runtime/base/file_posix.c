@@ -262,10 +262,16 @@ void ft_remove_tree(const char *path) {
 
 /* Whether what was opened is still what the path leads to: another process may have removed it
  * before it was locked here. */
-static bool is_still(int fd, const char *path) {
+static filtra_status check_still(int fd, const char *path) {
   struct stat opened, named;
-  return !fstat(fd, &opened) && !stat(path, &named) && opened.st_dev == named.st_dev &&
-         opened.st_ino == named.st_ino;
+  bool gone = false;
+  if (fstat(fd, &opened)) return fail_errno("examine", path);
+  if (stat(path, &named)) {
+    if (errno != ENOENT) return fail_errno("examine", path);
+    gone = true;
+  }
+  if (!gone && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_PATH, "%s is in use by another process", path);
 }
 
 filtra_status ft_append_open(const char *path, FILE **stream) {
@@ -278,10 +284,11 @@ filtra_status ft_append_open(const char *path, FILE **stream) {
     status = fail_errno("examine", path);
   else if (!S_ISREG(info.st_mode))
     status = ft_fail(FILTRA_ERROR_PATH, "cannot write %s: it is not a regular file", path);
-  else if ((flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) || !is_still(fd, path))
+  else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
     status = ft_fail(FILTRA_ERROR_PATH, "%s is in use by another process", path);
-  else if (!(*stream = fdopen(fd, "ab")))
-    status = fail_errno("open", path);
+  else
+    status = check_still(fd, path);
+  if (!status && !(*stream = fdopen(fd, "ab"))) status = fail_errno("open", path);
   if (status) close(fd);
   return status;
 }

@@ -3,6 +3,7 @@
 #include "analyze/spectra.c"
 
 #include "base/file.h"
+#include "support/browser.h"
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/page.h"
@@ -257,6 +258,7 @@ static void test_softmax_page(void **state) {
   assert_int_equal(test_run_command("", test_text("analyze --run %s", folder), output), 0);
   size_t size;
   char *page = test_read(test_path(folder, "analysis.html"), &size);
+  test_page_made(test_path(folder, "analysis.html"));
   assert_non_null(strstr(page, "<svg "));
   assert_null(strstr(page, "http")); /* self-contained */
   assert_null(strstr(page, "nan"));
@@ -287,6 +289,7 @@ static void test_several(void **state) {
   size_t size;
   char *text = test_read(page, &size);
   test_well_formed(text);
+  test_page_made(page);
   assert_null(strstr(text, "nan"));
   assert_non_null(strstr(text, "the bound 2 K"));
   assert_non_null(strstr(text, "eigenvalue of A")); /* GFSA's learned filter */
@@ -342,6 +345,7 @@ int main(void) {
                                      cmocka_unit_test(test_several),
                                      cmocka_unit_test(test_agf),
                                      cmocka_unit_test(test_softmax_page),
-                                     cmocka_unit_test(test_usage)};
+                                     cmocka_unit_test(test_usage),
+                                     cmocka_unit_test(test_in_browser)};
   return cmocka_run_group_tests_name("apps/analyze", tests, NULL, test_teardown);
 }

@@ -212,6 +212,47 @@ static void test_again(void **state) {
   json_decref(mixer_run);
 }
 
+/* ---- lengths ---- */
+
+static void check_skipped(const json_t *results, int index, const char *part) {
+  const json_t *entry = find(results, "mixer_layer", index);
+  if (!strstr(text(entry, "skipped"), part))
+    fail_msg("%s: skipped: %s", text(entry, "case"), text(entry, "skipped"));
+  assert_null(json_object_get(entry, "seconds_best"));
+  assert_null(json_object_get(entry, "error"));
+}
+
+/* Nothing but layers at the lengths asked for. What is out of bounds is left out with the reason:
+ * by what shorter ones took, by what it takes, or as the device has no room. */
+static void test_lengths(void **state) {
+  (void)state;
+  json_t *root = bench("", "--mixers softmax,fnet --lengths 16,64,4096,8192 --most-memory 1");
+  const json_t *results = json_object_get(root, "results");
+  check_frame(root);
+  check_names(results);
+  assert_int_equal(json_array_size(results), 2 * 5);
+  assert_int_equal(json_array_size(json_object_get(root, "losses")), 0);
+  for (int i = 0; i < 8; i += 4) {
+    check_measured(find(results, "mixer_layer", i), NULL);
+    check_measured(find(results, "mixer_layer", i + 1), NULL);
+    check_skipped(results, i + 2, "MiB, --most-memory is 1");
+    check_skipped(results, i + 3, "4096 tokens were");
+    assert_true(number(find(results, "mixer_layer", i), "length") == 16);
+    assert_true(number(find(results, "mixer_scaling", i / 4), "to_length") == 64);
+  }
+  json_decref(root);
+  root = bench("", "--mixers softmax --lengths 64,1024,262144 --most-seconds 5");
+  check_skipped(json_object_get(root, "results"), 2, " s, --most-seconds is 5");
+  json_decref(root);
+  root = bench("", "--mixers fnet --lengths 16,65536,131072 --caps allocation=16777216");
+  results = json_object_get(root, "results");
+  check_measured(find(results, "mixer_layer", 0), NULL);
+  check_skipped(results, 1, "largest single allocation");
+  check_skipped(results, 2, "65536 tokens were");
+  assert_non_null(strstr(text(find(results, "mixer_scaling", 0), "error"), "fewer than two"));
+  json_decref(root);
+}
+
 /* ---- what goes wrong ---- */
 
 static void test_misuse(void **state) {
@@ -225,6 +266,16 @@ static void test_misuse(void **state) {
                {"bench --precision bf16,fp8 2>&1", "\"fp8\" is none of fp32, bf16 and fp16"},
                {"bench --ops agf --precision bf16 2>&1", "gemm alone is measured in 16 bits"},
                {"bench --caps nothing=1 2>&1", "nothing"},
+               {"bench --lengths 64,32 2>&1", "at most 16 numbers, each above the last"},
+               {"bench --lengths 64,64 2>&1", "at most 16 numbers, each above the last"},
+               {"bench --lengths $(seq -s, 17) 2>&1", "at most 16 numbers"},
+               {"bench --lengths 64, 2>&1", "--lengths"},
+               {"bench --lengths 1048577 2>&1", "1 to 1048576"},
+               {"bench --lengths 64 --ops gemm 2>&1", "leave out --ops"},
+               {"bench --lengths 64 --precision bf16 2>&1", "leave out --precision"},
+               {"bench --lengths 64 --most-memory 0 2>&1", "--most-memory"},
+               {"bench --most-seconds 2 2>&1", "--most-seconds goes with --lengths"},
+               {"bench --ranks --lengths 64 2>&1", "--ranks goes with --json alone"},
                {"bench more 2>&1", "\"more\""}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     char output[TEST_OUTPUT_BYTES];
@@ -279,9 +330,10 @@ static void test_interrupt(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ops),         cmocka_unit_test(test_precision),
-      cmocka_unit_test(test_mixer),       cmocka_unit_test(test_again),
-      cmocka_unit_test(test_misuse),      cmocka_unit_test(test_no_folder),
-      cmocka_unit_test(test_failed_part), cmocka_unit_test(test_interrupt)};
+      cmocka_unit_test(test_ops),       cmocka_unit_test(test_precision),
+      cmocka_unit_test(test_mixer),     cmocka_unit_test(test_again),
+      cmocka_unit_test(test_lengths),   cmocka_unit_test(test_misuse),
+      cmocka_unit_test(test_no_folder), cmocka_unit_test(test_failed_part),
+      cmocka_unit_test(test_interrupt)};
   return cmocka_run_group_tests_name("apps/bench", tests, NULL, test_teardown);
 }

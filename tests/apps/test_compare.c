@@ -1,7 +1,9 @@
 /* `filtra compare` as a shell sees it, and its reader against files that are cut or wrong. */
+#include "common/fields.c"
 #include "compare/read.c" /* the command is no library */
 
 #include "base/file.h"
+#include "support/browser.h"
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/page.h"
@@ -233,6 +235,7 @@ static char *page_of(const char *files) {
   assert_string_equal(output, "");
   char *text = test_read(page, &size);
   test_well_formed(text);
+  test_page_made(page);
   assert_null(strstr(text, "nan"));
   return text;
 }
@@ -265,6 +268,82 @@ static void test_page(void **state) {
   text = page_of(write_a());
   assert_null(strstr(text, "Over A"));
   assert_null(strstr(text, "A: A"));
+  free(text);
+}
+
+/* ---- crossings ---- */
+
+static void add_layer(json_t *root, const char *mixer, int length, double seconds, double memory) {
+  json_t *entry =
+      json_pack("{ss ss ss si si}", "op", "mixer_layer", "case", test_text("%s, %d", mixer, length),
+                "mixer", mixer, "batch", 1, "length", length);
+  if (seconds > 0.0)
+    json_object_update_new(entry,
+                           json_pack("{sf sf sf sf}", "seconds_best", seconds, "seconds_median",
+                                     seconds, "seconds_worst", seconds, "memory_bytes", memory));
+  else
+    json_object_set_new(entry, "skipped", json_string("a run would take <9> s"));
+  json_array_append_new(json_object_get(root, "results"), entry);
+}
+
+static void check_crossing(const json_t *list, size_t mixer, const char *of, const char *wanted,
+                           double length) {
+  const json_t *machines = json_object_get(json_array_get(list, mixer), "machines");
+  const json_t *x = json_object_get(json_array_get(machines, 0), of);
+  assert_string_equal(json_string_value(json_object_get(x, "state")), wanted);
+  double got = json_number_value(json_object_get(x, "length"));
+  if (!(fabs(got - length) <= 1e-8 * length)) fail_msg("crosses at %g, not %g", got, length);
+}
+
+/* softmax takes n², and others n at other factors; on such power laws the line between two lengths
+ * is exact. */
+static void test_crossings(void **state) {
+  (void)state;
+  json_t *a = json_loads(FILE_A, 0, NULL);
+  json_array_clear(json_object_get(a, "results"));
+  for (int n = 1024; n <= 16384; n *= 2) {
+    double k = n / 1024.0;
+    add_layer(a, "softmax", n, k * k, 1e6 * k);
+    add_layer(a, "agf", n, 3.0 * k, n < 4096 ? 2e6 * k : 0.5e6 * k); /* at 3 k; between 2 and 4 k */
+    add_layer(a, "gfsa", n, 2.0 * k * k, 1e6 * k);                   /* never; never less */
+    add_layer(a, "fnet", n, 0.5 * k, 1e5 * k);                       /* always */
+    add_layer(a, "linear", n, n > 4096 ? 0.0 : 5.0 * k, 1e5 * k);    /* beyond what was measured */
+  }
+  const char *path = write_file(a);
+  json_t *root = compared(path);
+  const json_t *list = json_object_get(root, "crossings");
+  assert_int_equal(json_array_size(list), 4);
+  check_crossing(list, 0, "time", "crosses", 3.0 * 1024.0);
+  check_crossing(list, 0, "memory", "crosses", 2048.0 * sqrt(2.0));
+  check_crossing(list, 1, "time", "beyond", 0.0);
+  check_crossing(list, 1, "memory", "beyond", 0.0);
+  check_crossing(list, 2, "time", "below", 0.0);
+  check_crossing(list, 3, "time", "beyond", 0.0);
+  json_decref(root);
+  compare(0, path);
+  assert_printed("| agf | 3072 | 2896 |\n| gfsa | not up to 16384 | not up to 16384 |\n"
+                 "| fnet | below 1024 | below 1024 |\n| linear | not up to 4096 | below 1024 |\n");
+  assert_printed("| linear, 8192 tokens | skipped: a run would take \\<9> s |");
+  char *text = page_of(path);
+  assert_non_null(strstr(text, "<tr><td>agf</td><td>3072</td><td>2896</td></tr>"));
+  assert_non_null(strstr(text, "skipped: a run would take &lt;9&gt; s"));
+  free(text);
+  compare(0, write_a()); /* nothing of softmax */
+  assert_null(strstr(output, "less than softmax"));
+}
+
+/* More mixers than colours: the others are dashed. */
+static void test_many_lines(void **state) {
+  (void)state;
+  json_t *a = json_loads(FILE_A, 0, NULL);
+  json_array_clear(json_object_get(a, "results"));
+  for (int i = 0; i < 13; i++)
+    for (int n = 1024; n <= 2048; n *= 2)
+      add_layer(a, test_text("mixer%d", i), n, 1.0 + i, 1e6);
+  char *text = page_of(write_file(a));
+  assert_int_equal(count(text, "<g class=\"c4\">"), 2);
+  assert_int_equal(count(text, "<g class=\"c4 d1\">"), 2);
+  assert_int_equal(count(text, "<span class=\"c4 d1\">"), 2);
   free(text);
 }
 
@@ -539,11 +618,12 @@ int main(void) {
       cmocka_unit_test(test_table),         cmocka_unit_test(test_precisions),
       cmocka_unit_test(test_agreement),     cmocka_unit_test(test_first_lacks),
       cmocka_unit_test(test_warnings),      cmocka_unit_test(test_page),
+      cmocka_unit_test(test_crossings),     cmocka_unit_test(test_many_lines),
       cmocka_unit_test(test_extremes),      cmocka_unit_test(test_hostile_names),
       cmocka_unit_test(test_wrong),         cmocka_unit_test(test_bad_files),
       cmocka_unit_test(test_outputs),       cmocka_unit_test(test_true_files),
       cmocka_unit_test(test_cut),           cmocka_unit_test(test_types),
-      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_in_browser),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

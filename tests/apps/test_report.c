@@ -1,5 +1,6 @@
 /* `filtra report` as a shell sees it. */
 #include "base/file.h"
+#include "support/browser.h"
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/page.h"
@@ -105,6 +106,7 @@ static void test_page(void **state) {
   size_t size;
   char *text = test_read(page, &size);
   test_well_formed(text);
+  test_page_made(page);
   assert_non_null(strstr(text, "<h2>a&amp;b</h2>"));
   assert_non_null(strstr(text, "A &lt;fast&gt; | card"));
   assert_non_null(strstr(text, "Validation perplexity"));
@@ -136,9 +138,28 @@ static void test_long_curves(void **state) {
   size_t size;
   text = test_read(page, &size);
   test_well_formed(text);
+  test_page_made(page);
   assert_true(size < 30000);
   assert_null(strstr(text, "nan"));
   free(text);
+}
+
+/* Names without a place to break do not make a page wider than a phone; the browser tells. */
+static void test_long_names(void **state) {
+  (void)state;
+  char name[121], folders[2][512], page[512];
+  memset(name, 'm', sizeof name - 1);
+  name[sizeof name - 1] = '\0';
+  for (int i = 0; i < 2; i++) {
+    const char *made = make_run(test_text("{\"data\": \"/d/%s\"}", name), ACCURACY);
+    snprintf(folders[i], sizeof folders[i], "%s_%s", made, name);
+    assert_int_equal(rename(made, folders[i]), 0);
+  }
+  test_patch(test_path(folders[1], "metrics.jsonl"), "\"milliseconds\":10", "\"milliseconds\":30");
+  snprintf(page, sizeof page, "%s/page.html", test_folder());
+  report(0, test_text("%s %s --out %s", folders[0], folders[1], page));
+  assert_printed("a table of 2 runs");
+  test_page_made(page);
 }
 
 static void test_wrong(void **state) {
@@ -208,8 +229,9 @@ static void test_real_run(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_table),       cmocka_unit_test(test_page),
-      cmocka_unit_test(test_long_curves), cmocka_unit_test(test_wrong),
-      cmocka_unit_test(test_real_run),
+      cmocka_unit_test(test_long_curves), cmocka_unit_test(test_long_names),
+      cmocka_unit_test(test_wrong),       cmocka_unit_test(test_real_run),
+      cmocka_unit_test(test_in_browser),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

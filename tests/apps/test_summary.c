@@ -2,6 +2,7 @@
  * published tables, the summary of runs written by hand in each format. */
 #include "report/statistics.c" /* the command is no library */
 
+#include "support/browser.h"
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/page.h"
@@ -175,6 +176,7 @@ static void test_formats(void **state) {
   size_t size;
   char *text = test_read(page, &size);
   test_well_formed(text);
+  test_page_made(page);
   assert_non_null(strstr(text, "<strong>72.00 ± 2.83</strong>"));
   free(text);
 }
@@ -204,6 +206,7 @@ static void test_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_wilcoxon),
-                                     cmocka_unit_test(test_formats), cmocka_unit_test(test_json)};
+                                     cmocka_unit_test(test_formats), cmocka_unit_test(test_json),
+                                     cmocka_unit_test(test_in_browser)};
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

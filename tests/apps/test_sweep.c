@@ -178,6 +178,29 @@ static void test_crash(void **state) {
   assert_same_cells(out);
 }
 
+/* Where the sweep itself is killed, what it left is no obstacle: a process that goes on alone, and
+ * half a line in the record. The times of cells that ended later are in the record all the same. */
+static void test_killed_sweep(void **state) {
+  (void)state;
+  const char *out = test_new_run();
+  char script[256];
+  snprintf(script, sizeof script, "printf '{\"cell\":\"ti' >>%s/sweep.jsonl; kill -9 $p", out);
+  assert_code(meet(out, script), 137);
+  int code = 1;
+  for (int i = 0; i < 100 && code; i++) /* it keeps its run to itself until it ends */
+    code = sweep(grid_file(), test_text("--out %s 2>&1; c=$?; sleep 0.1; exit $c", out));
+  assert_code(code, 0);
+  assert_printed("4 of 4 cells");
+  assert_same_cells(out);
+  assert_code(test_run_command("", test_text("report %s --json", out), output), 0);
+  json_t *root = json_loads(output, 0, NULL), *run;
+  size_t i;
+  json_array_foreach(json_object_get(root, "runs"), i, run)
+      assert_true(json_number_value(json_object_get(run, "seconds")) > 0.0);
+  assert_int_equal(i, 4);
+  json_decref(root);
+}
+
 static void test_interruption(void **state) {
   (void)state;
   const char *out = test_new_run();
@@ -190,6 +213,46 @@ static void test_interruption(void **state) {
   assert_printed("2 cells finished");
   assert_code(sweep(grid_file(), test_text("--out %s 2>&1", out)), 0);
   assert_same_cells(out);
+}
+
+/* Cells take devices in turn; one that is not there is the failure of its cells alone. */
+static void test_devices(void **state) {
+  (void)state;
+  static const char SYSTEM[] = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+  const char *out = test_new_run(), *softmax = "--cells '*softmax*' 2>&1";
+  assert_code(test_run_command("",
+                               test_text("sweep %s --cache-dir %s --devices cpu,none --out %s "
+                                         "%s",
+                                         grid_file(), test_folder(), out, softmax),
+                               output),
+              1);
+  assert_printed("1 cells finished, 0 of them before, 1 failed");
+  assert_printed("tiny-softmax-seed=2: filtra train: ");
+  assert_printed("\"none\"");
+  const char *icds = getenv("FILTRA_ICD_DIR");
+  char other[512];
+  snprintf(other, sizeof other, "%s/lvp.json", icds ? icds : "");
+  if (!ft_file_exists(SYSTEM) || !ft_file_exists(other)) {
+    print_message("SKIPPED: two devices need two drivers, the system's lavapipe and one that "
+                  "FILTRA_ICD_DIR has\n");
+    skip();
+  }
+  /* Two drivers in one process are two devices, each with the bits of its own. */
+  char before[1200], drivers[2][256];
+  snprintf(before, sizeof before, "env VK_DRIVER_FILES=%s:%s", SYSTEM, other);
+  out = test_new_run();
+  assert_code(test_run_command(before,
+                               test_text("sweep %s --cache-dir %s --devices 0,1 --out %s %s",
+                                         grid_file(), test_folder(), out, softmax),
+                               output),
+              0);
+  for (size_t i = 0; i < 2; i++) {
+    json_t *about = json_load_file(test_path(test_path(out, CELLS[i]), "about.json"), 0, NULL);
+    snprintf(drivers[i], sizeof drivers[i], "%s",
+             json_string_value(json_object_get(about, "driver")));
+    json_decref(about);
+  }
+  assert_string_not_equal(drivers[0], drivers[1]);
 }
 
 /* Data are generated; a cell that fails gives its sentence, and the others go on. */
@@ -232,6 +295,7 @@ int main(void) {
       cmocka_unit_test(test_wrong_files),  cmocka_unit_test(test_usage),
       cmocka_unit_test(test_finished),     cmocka_unit_test(test_crash),
       cmocka_unit_test(test_interruption), cmocka_unit_test(test_failing_cell),
+      cmocka_unit_test(test_killed_sweep), cmocka_unit_test(test_devices),
       cmocka_unit_test(test_results_file),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

@@ -1,6 +1,7 @@
 /* Linked into the command: one call of a kind, chosen by number, fails as the system would let it.
  *
- *   FAULT=KIND:N    the N-th call of that kind, from 1; "KIND:N+": that one and all behind it
+ *   FAULT=KIND:N    the N-th call of that kind, from 1; "KIND:N+": that one and all behind it; not
+ *                   in processes that this one starts
  *   FAULT_LOG=FILE  at the end: whether it was reached, how many blocks that were allocated here
  *                   were never freed, and how many calls of each kind there were
  *
@@ -383,9 +384,10 @@ filtra_status __wrap_filtra_graph_get(filtra_graph *g, filtra_tensor *t, void *d
 
 /* ---- beginning and end ---- */
 
+static const char *log_path; /* NULL: nobody asks */
+
 static void tell(void) {
-  const char *path = getenv("FAULT_LOG");
-  FILE *stream = path ? fopen(path, "w") : NULL;
+  FILE *stream = log_path ? fopen(log_path, "w") : NULL;
   if (chosen >= SYSTEM_KINDS && chosen < KINDS) {
     long left = ft_vk_fail_left();
     for (kind k = SYSTEM_KINDS; k < KINDS; k++)
@@ -403,6 +405,9 @@ static void tell(void) {
 __attribute__((constructor)) static void begin(void) {
   const char *fault = getenv("FAULT"), *colon = fault ? strchr(fault, ':') : NULL;
   dl_iterate_phdr(add_module, NULL);
+  log_path = getenv("FAULT_LOG");
+  unsetenv("FAULT"); /* processes that this one starts are those of a user */
+  unsetenv("FAULT_LOG");
   atexit(tell);
   if (getenv("FAULT_KERNEL")) spoil(getenv("FAULT_KERNEL"));
   if (!colon) return;

@@ -54,6 +54,12 @@ static const task tasks[] = {
      "%F compare %W/run/bench.json -o %W/run/page.html || test ! -e %W/run/bench.json",
      "echo whole"},
     {"report", COPY, "report %W/run --json", "%F report %W/run --json", "cat %W/out"},
+    {"sweep", "rm -rf %W/run", "sweep %W/sweep.json --out %W/run",
+     "%F sweep %W/sweep.json --out %W/run",
+     "cd %W/run/d-agf-seed=1 && cat model.safetensors checkpoint/state.safetensors eval-test.json "
+     "| cksum"},
+    {"merge", "true", "report %W/report.json --json", "%F report %W/report.json --json",
+     "cat %W/out"},
     {"inspect", "rm -rf %W/run", "data inspect %W/data --json", "%F data inspect %W/data --json",
      "cat %W/out"},
 };
@@ -223,6 +229,12 @@ static void prepare(void) {
              "--set eval_every=1 --out %s/language >%s/err 2>&1",
              plain(), folder, folder, folder),
        "training a language model");
+  need(shell("%s report %s/trained --json >%s/report.json", plain(), folder, folder), "reporting");
+  need(shell("echo '{\"datasets\": {\"d\": {\"data\": \"%s/data\"}}, \"mixers\": [\"agf\"], "
+             "\"seeds\": [1], \"config\": {\"steps\": 2, \"width\": 8, \"layers\": 1, "
+             "\"batch_size\": 16}}' >%s/sweep.json",
+             folder, folder),
+       "describing a sweep");
   /* stopped by a disk that fails at the third checkpoint */
   for (int n = 9; n < 40 && access(expand("%W/stopped/checkpoint/state.safetensors", ""), R_OK);
        n++)

@@ -1,14 +1,19 @@
 /* What runs and the command keep: configurations, metadata, metrics, measurements. */
 #include "base/json.h"
+#include "base/memory.h"
 #include "compare/compare.h"
 #include "fuzz.h"
 #include "report/report.h"
+#include "sweep/sweep.h"
 #include "train/identity.h"
 #include "train/input.h"
 #include "train/preset.h"
 
+#include <filtra/filtra.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char filtra_commit[] = "fuzz"; /* the command's */
 
 static json_t *parse(const uint8_t *data, size_t size) {
   json_t *root;
@@ -98,6 +103,55 @@ static void read_report(const uint8_t *data, size_t size) {
   report_free(&run);
 }
 
+/* A report as JSON: what is read can be written, and reads as the same. */
+static void read_merge(const uint8_t *data, size_t size) {
+  report_set sets[2];
+  report_summary summary = {0};
+  json_t *written[2] = {NULL, NULL};
+  const char *text = (const char *)data;
+  char *again = NULL;
+  filtra_status status = FILTRA_OK;
+  for (int i = 0; i < 2 && !status; i++) {
+    char *path = ft_strdup(fuzz_file("report.json", text, size));
+    status = report_collect(&path, 1, &sets[i]);
+    fuzz_failed(status);
+    fuzz_check(!status || !i, "reading again");
+    if (!status) fuzz_check(!report_summarize(&sets[i], &summary), "summarizing");
+    if (!status) written[i] = report_json(&(report_view){&sets[i], &summary});
+    fuzz_check(status || written[i], "writing");
+    report_free_summary(&summary);
+    report_free_set(&sets[i]);
+    free(path);
+    if (i || status) continue;
+    text = again = json_dumps(written[0], JSON_COMPACT);
+    size = strlen(again);
+  }
+  fuzz_check(status || json_equal(written[0], written[1]), "reading again");
+  json_decref(written[0]);
+  json_decref(written[1]);
+  free(again);
+}
+
+/* Cells that were read can be run: their names are those of folders, each its own, and training
+ * takes their settings. */
+static void read_sweep(const uint8_t *data, size_t size) {
+  const sweep_choice choice = {.file = fuzz_file("sweep.json", data, size), .out = "out"};
+  sweep s;
+  fuzz_failed(sweep_read(&choice, &s));
+  for (size_t i = 0; i < s.count && i < 100; i++) {
+    const char *name = s.cells[i].name;
+    char *config = json_dumps(s.cells[i].config, 0), *complete = NULL;
+    fuzz_check(*name && *name != '.' && !strchr(name, '/') && strlen(name) < 256, "a cell's name");
+    fuzz_check(!strncmp(s.cells[i].folder, "out/", 4), "a cell's folder");
+    for (size_t k = 0; k < i; k++)
+      fuzz_check(strcmp(name, s.cells[k].name) != 0, "two cells of one name");
+    fuzz_check(!filtra_run_complete_config(config, name, &complete), "a cell's settings");
+    filtra_memory_free(complete);
+    free(config);
+  }
+  sweep_free(&s);
+}
+
 static void read_comparison(const uint8_t *data, size_t size) {
   compare_machine machine;
   fuzz_failed(compare_read(fuzz_file("bench.json", data, size), &machine));
@@ -110,5 +164,7 @@ const fuzz_reader fuzz_runs[] = {{"config", read_config},
                                  {"input", read_input},
                                  {"identity", read_identity},
                                  {"report", read_report},
+                                 {"report-json", read_merge},
+                                 {"sweep", read_sweep},
                                  {"compare", read_comparison},
                                  {0}};

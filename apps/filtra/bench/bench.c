@@ -36,6 +36,10 @@ bool bench_precise(const bench_arguments *a, filtra_precision precision) {
 static filtra_status make_plan(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
   bench_plan_peaks(plan, false);
+  if (a->length_count) {
+    bench_plan_layers(b, plan);
+    return plan->failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
+  }
   if (command_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
   const bool fp32 = bench_precise(a, FILTRA_PRECISION_FP32);
   if (fp32) bench_plan_ops(a, plan);
@@ -154,6 +158,10 @@ static void print_help(void) {
          "                     is left out\n"
          "  --precision LIST   of matrix products and train steps, fp32 (default), bf16, fp16 or\n"
          "                     all; all else is measured in fp32, if that is listed\n"
+         "  --lengths LIST     nothing but a layer of each mixer at these lengths, such as\n"
+         "                     1024,2048,4096: what filtra compare has growth and crossings from\n"
+         "  --most-seconds S   of these, leave out those where a run would take longer\n"
+         "  --most-memory MIB  or more of the device's memory\n"
          "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
          "  --out FILE         write the result as JSON\n"
          "  --json             print it instead of the table\n"
@@ -175,11 +183,28 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("ops", bench_arguments, ops),
     COMMAND_TEXT("mixers", bench_arguments, mixers),
     COMMAND_TEXT("precision", bench_arguments, precisions),
+    COMMAND_TEXT("lengths", bench_arguments, lengths),
+    COMMAND_REAL("most-seconds", bench_arguments, most_seconds, 0.001, 86400.0),
+    COMMAND_NUMBER("most-memory", bench_arguments, most_memory, 1, 1 << 30),
     COMMAND_FLAG("quick", bench_arguments, quick),
     COMMAND_OUT(bench_arguments, out),
     COMMAND_FLAG("json", bench_arguments, json),
     COMMAND_FLAG("ranks", bench_arguments, ranks),
 };
+
+/* What goes with what; -1, or the exit code of a misuse. */
+static int check_parts(const char *name, const bench_arguments *a) {
+  bool bounded = a->most_seconds > 0.0f || a->most_memory;
+  if (a->ranks && (a->ops || a->mixers || a->precisions || a->lengths || a->quick || a->out))
+    return command_misused(name, "--ranks goes with --json alone");
+  if (a->lengths && (a->ops || a->precisions))
+    return command_misused(name, "--lengths is of layers in fp32: leave out --%s",
+                           a->ops ? "ops" : "precision");
+  if (bounded && !a->lengths)
+    return command_misused(name, "--most-%s goes with --lengths",
+                           a->most_memory ? "memory" : "seconds");
+  return -1;
+}
 
 int run_bench(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
@@ -193,9 +218,11 @@ int run_bench(int argc, char **argv) {
     return command_misused(argv[0], "--mixers: there is no mixer \"%s\"", unknown);
   if (!command_all_known(a.precisions, precision_exists, unknown))
     return command_misused(argv[0], "--precision: \"%s\" is none of fp32, bf16 and fp16", unknown);
-  if (a.ranks && (a.ops || a.mixers || a.precisions || a.quick || a.out))
-    return command_misused(argv[0], "--ranks goes with --json alone");
+  code = check_parts(argv[0], &a);
+  if (code >= 0) return code;
   if (a.ranks) return bench_ranks(a.json);
+  if (a.lengths && !bench_read_lengths(argv[0], &a)) return COMMAND_USAGE;
+  if (a.lengths && !a.mixers) a.mixers = "all";
   if (!a.ops && !a.mixers) a.ops = a.mixers = "all";
   if (!a.precisions) a.precisions = "fp32";
   if (!bench_precise(&a, FILTRA_PRECISION_FP32) && !command_listed(a.ops, "gemm") && !a.mixers)

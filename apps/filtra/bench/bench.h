@@ -11,10 +11,18 @@
 
 #include <filtra/filtra.h>
 
+enum { BENCH_LENGTHS = 16, BENCH_LONGEST = 1 << 20 };
+
 typedef struct bench_arguments {
   filtra_device_options device;
   const char *ops, *mixers, *precisions, *out; /* lists; NULL: none of them */
   bool quick, json, ranks;
+  /* of nothing but layers */
+  const char *lengths;
+  int64_t length[BENCH_LENGTHS]; /* [length_count] as numbers, growing; none: as layers.c says */
+  size_t length_count;
+  float most_seconds;   /* that a run may take; 0: any */
+  uint64_t most_memory; /* MiB that it may take of the device's memory; 0: any */
 } bench_arguments;
 
 /** A run of the command. */
@@ -63,6 +71,8 @@ void bench_plan_gemm(const bench_arguments *a, bench_plan *plan);
 void bench_plan_ops(const bench_arguments *a, bench_plan *plan);
 /** One layer of each mixer at growing lengths (layers.c). */
 void bench_plan_layers(const bench *b, bench_plan *plan);
+/** Reads --lengths; false: it is no growing list, said so. */
+bool bench_read_lengths(const char *name, bench_arguments *a);
 /** A train step with each mixer in each precision (steps.c). */
 void bench_plan_steps(const bench_arguments *a, bench_plan *plan);
 /** What the first steps of a training come to (losses.c). */

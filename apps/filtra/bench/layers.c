@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "nn/mixer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@ enum {
   LONGEST = 32768,
   SHORTEST_QUICK = 256,
   LONGEST_QUICK = 1024,
-  MOST_LENGTHS = 8,
   GPU_BATCH = 16 /* one sequence of the shortest would leave most of a GPU idle */
 };
 
@@ -72,12 +72,104 @@ static filtra_status compile_layer(layer *l) {
   return filtra_graph_compile(l->g.graph);
 }
 
+/* ---- what was measured before, of shorter sequences ---- */
+
+typedef struct measured {
+  double length[BENCH_LENGTHS], seconds[BENCH_LENGTHS], memory[BENCH_LENGTHS];
+  size_t count;
+  double skipped; /* the last length, where that was left out; 0: it was not */
+} measured;
+
+static double number(const json_t *entry, const char *key) {
+  return json_number_value(json_object_get(entry, key));
+}
+
+static void find_measured(const bench *b, const ft_mixer_class *kind, measured *m) {
+  size_t i;
+  const json_t *e;
+  *m = (measured){0};
+  json_array_foreach(b->results, i, e) {
+    if (strcmp(json_string_value(json_object_get(e, "op")), "mixer_layer") ||
+        strcmp(json_string_value(json_object_get(e, "mixer")), kind->name) ||
+        json_object_get(e, "error") || m->count == BENCH_LENGTHS)
+      continue;
+    m->skipped = json_object_get(e, "skipped") ? number(e, "length") : 0.0;
+    if (m->skipped > 0.0) continue;
+    m->length[m->count] = number(e, "length");
+    m->seconds[m->count] = number(e, "seconds_best");
+    m->memory[m->count++] = number(e, "memory_bytes");
+  }
+}
+
+/* By the power law through the last two; 0 where these are not there. */
+static double expected(const measured *m, const double *values, double length) {
+  if (m->count < 2) return 0.0;
+  size_t last = m->count - 1;
+  double power = bench_exponent(m->length + last - 1, values + last - 1, 2);
+  return values[last] * pow(length / m->length[last], power);
+}
+
+/* ---- what is left out, which is no failure ---- */
+
+static filtra_status skip(json_t *entry, const char *format, ...) FT_PRINTF(2, 3);
+static filtra_status skip(json_t *entry, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = ft_format_list(format, arguments);
+  va_end(arguments);
+  bool kept = text && !json_object_set_new(entry, "skipped", json_string(text));
+  free(text);
+  return kept ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+/* Leaves a length out that would be beyond the bounds by what shorter ones took. */
+static filtra_status check_bounds(const bench *b, const layer *l, json_t *entry) {
+  const bench_arguments *a = b->arguments;
+  measured m;
+  find_measured(b, l->mixer.kind, &m);
+  double seconds = expected(&m, m.seconds, (double)l->length);
+  double memory = expected(&m, m.memory, (double)l->length) / (1 << 20);
+  if (m.skipped > 0.0) return skip(entry, "%.0f tokens were", m.skipped);
+  if (a->most_seconds > 0.0f && seconds > (double)a->most_seconds)
+    return skip(entry, "a run would take about %.3g s, --most-seconds is %g", seconds,
+                (double)a->most_seconds);
+  if (a->most_memory && memory > (double)a->most_memory)
+    return skip(entry, "it would take about %.0f MiB, --most-memory is %llu", memory,
+                (unsigned long long)a->most_memory);
+  return FILTRA_OK;
+}
+
+/* The same by what it takes once it is there. */
+static filtra_status check_memory(const bench *b, uint64_t memory, json_t *entry) {
+  uint64_t mebibytes = memory >> 20;
+  if (!b->arguments->most_memory || mebibytes <= b->arguments->most_memory) return FILTRA_OK;
+  return skip(entry, "it takes %llu MiB, --most-memory is %llu", (unsigned long long)mebibytes,
+              (unsigned long long)b->arguments->most_memory);
+}
+
+/* ---- measuring ---- */
+
+static bool is_skipped(const json_t *entry) {
+  return json_object_get(entry, "skipped") != NULL;
+}
+
+/* What does not fit into the device is an error of a benchmark of everything, but what a list of
+ * lengths is there to find out. */
+static filtra_status compile_or_skip(const bench *b, layer *l, json_t *entry) {
+  filtra_status status = compile_layer(l);
+  if (status != FILTRA_ERROR_DEVICE_MEMORY || !b->arguments->length_count) return status;
+  return skip(entry, "%s", filtra_error_message());
+}
+
 static filtra_status time_layer(const bench *b, layer *l, json_t *entry) {
   bench_timing t;
   double flops, bytes;
   uint64_t before = filtra_device_memory_used(l->device);
-  FT_TRY(compile_layer(l));
+  FT_TRY(check_bounds(b, l, entry));
+  if (!is_skipped(entry)) FT_TRY(compile_or_skip(b, l, entry));
   uint64_t memory = filtra_device_memory_used(l->device) - before;
+  if (!is_skipped(entry)) FT_TRY(check_memory(b, memory, entry));
+  if (is_skipped(entry)) return FILTRA_OK;
   FT_TRY(bench_time_graph(l->g.graph, b->arguments->quick, &t));
   ft_graph_work(l->g.graph, &flops, &bytes);
   bench_add_work(b, entry, flops, bytes, &t);
@@ -102,36 +194,42 @@ static filtra_status run_layer(bench *b, const bench_task *task) {
 
 /* ---- growth ---- */
 
-static double number(const json_t *entry, const char *key) {
-  return json_number_value(json_object_get(entry, key));
-}
-
 /* From the layers that could be measured. */
 static filtra_status run_scaling(bench *b, const bench_task *task) {
-  const ft_mixer_class *kind = task->what;
-  double length[MOST_LENGTHS], seconds[MOST_LENGTHS], memory[MOST_LENGTHS];
-  size_t i, count = 0;
-  const json_t *e;
-  json_array_foreach(b->results, i, e) {
-    if (strcmp(json_string_value(json_object_get(e, "op")), "mixer_layer") ||
-        strcmp(json_string_value(json_object_get(e, "mixer")), kind->name) ||
-        json_object_get(e, "error") || count == MOST_LENGTHS)
-      continue;
-    length[count] = number(e, "length");
-    seconds[count] = number(e, "seconds_best");
-    memory[count++] = number(e, "memory_bytes");
-  }
-  if (count < 2)
+  measured m;
+  find_measured(b, task->what, &m);
+  if (m.count < 2)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "fewer than two lengths could be measured");
   json_object_update_new(task->entry,
-                         json_pack("{sf sf sf sf}", "from_length", length[0], "to_length",
-                                   length[count - 1], "time_exponent",
-                                   bench_exponent(length, seconds, count), "memory_exponent",
-                                   bench_exponent(length, memory, count)));
+                         json_pack("{sf sf sf sf}", "from_length", m.length[0], "to_length",
+                                   m.length[m.count - 1], "time_exponent",
+                                   bench_exponent(m.length, m.seconds, m.count), "memory_exponent",
+                                   bench_exponent(m.length, m.memory, m.count)));
   return FILTRA_OK;
 }
 
 /* ---- the plan ---- */
+
+bool bench_read_lengths(const char *name, bench_arguments *a) {
+  const char *at = a->lengths;
+  for (bool more = true; more;) {
+    char text[32];
+    uint64_t length;
+    size_t end = strcspn(at, ",");
+    snprintf(text, sizeof text, "%.*s", (int)(end < 30 ? end : 30), at);
+    if (!command_number(name, "--lengths", text, 1, BENCH_LONGEST, &length)) return false;
+    size_t count = a->length_count;
+    if (count == BENCH_LENGTHS || (count && (int64_t)length <= a->length[count - 1])) {
+      command_misused(name, "--lengths is %s, accepted are at most %d numbers, each above the last",
+                      a->lengths, BENCH_LENGTHS);
+      return false;
+    }
+    a->length[a->length_count++] = (int64_t)length;
+    more = at[end] == ',';
+    at += end + more;
+  }
+  return true;
+}
 
 static void plan_layer(bench_plan *plan, const ft_mixer_class *kind, int64_t batch, int64_t n) {
   char name[64];
@@ -153,8 +251,10 @@ void bench_plan_layers(const bench *b, bench_plan *plan) {
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
     const ft_mixer_class *kind = ft_mixer_at(i);
     if (!command_listed(a->mixers, kind->name)) continue;
+    for (size_t k = 0; k < a->length_count; k++)
+      plan_layer(plan, kind, cpu ? 1 : GPU_BATCH, a->length[k]);
     for (int64_t n = a->quick ? SHORTEST_QUICK : SHORTEST;
-         n <= (a->quick ? LONGEST_QUICK : LONGEST); n *= 2)
+         n <= (a->quick ? LONGEST_QUICK : LONGEST) && !a->length_count; n *= 2)
       plan_layer(plan, kind, cpu ? 1 : GPU_BATCH, n);
     bench_plan_add(plan, &(bench_task){.entry = json_pack("{ss ss ss}", "op", "mixer_scaling",
                                                           "case", kind->name, "mixer", kind->name),

@@ -131,6 +131,8 @@ void bench_show(const bench_task *task) {
   show_headline(task);
   if (has(e, "error"))
     printf("  %s %s: %s\n", name_of(task), text(e, "variant"), text(e, "error"));
+  else if (has(e, "skipped"))
+    printf("  %s: skipped: %s\n", name_of(task), text(e, "skipped"));
   else if (task->part == BENCH_PEAK)
     show_peak(task);
   else if (task->part == BENCH_LOSSES)

@@ -1,13 +1,15 @@
 #include "common/chart.h"
 
+#include "base/status.h"
 #include "common/chart_axis.h"
 #include "common/page.h"
 
 #include <math.h>
 #include <string.h>
 
-/* About as wide as a column of a page, so that text keeps its size on a phone. */
-enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46 };
+/* About as wide as a column of a page, so that text keeps its size on a phone. Numbers along x
+ * stand so low that those along y do not touch them at the corner. */
+enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
 
 /* ---- axes ---- */
 
@@ -22,12 +24,12 @@ static void write_axes(FILE *to, const chart *c, const chart_axis *x, const char
   for (int i = 0; i < x->marks && !c->groups; i++) {
     double at = axis_place(x, x->at[i]);
     fprintf(to, "<path class=\"tick\" d=\"M%.1f %dv4\"/><text x=\"%.1f\" y=\"%d\" class=\"x\">", at,
-            HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 17);
+            HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + NUMBERS);
     axis_number(to, x->at[i]);
     fputs("</text>\n", to);
   }
   fprintf(to, "<path class=\"tick\" d=\"M%d %dH%d\"/><text x=\"%d\" y=\"%d\" class=\"x label\">",
-          LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10);
+          LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
   page_text(to, c->x_label);
   fprintf(to, "</text><text class=\"x label\" transform=\"translate(13 %d) rotate(-90)\">",
           (TOP + HEIGHT - BOTTOM) / 2);
@@ -93,8 +95,7 @@ static void write_points(FILE *to, const chart *c, size_t number, const chart_ax
   if (s->style == CHART_DOTS ? false : s->style == CHART_LIMIT || !c->points) return;
   for (size_t i = 0; i < s->count; i++)
     if (axis_shows(x, x_of(s, i)) && axis_shows(y, s->y[i]))
-      write_mark(to, s, s->style == CHART_DOTS ? number : 0, i, axis_place(x, x_of(s, i)),
-                 axis_place(y, s->y[i]));
+      write_mark(to, s, number, i, axis_place(x, x_of(s, i)), axis_place(y, s->y[i]));
 }
 
 /* ---- bars ---- */
@@ -113,7 +114,7 @@ static void write_names(FILE *to, const chart *c) {
   size_t stride = name_stride(c, group);
   for (size_t i = 0; i < c->series->count; i += stride) {
     fprintf(to, "<text class=\"x\" x=\"%.1f\" y=\"%d\">", LEFT + group * ((double)i + 0.5),
-            HEIGHT - BOTTOM + 17);
+            HEIGHT - BOTTOM + NUMBERS);
     page_text(to, c->groups[i]);
     fputs("</text>", to);
   }
@@ -157,13 +158,20 @@ size_t chart_color(const chart *c, size_t series) {
   return (c->first_color + series) % CHART_COLORS;
 }
 
+/* Lines that have a colour again are dashed, then dotted. */
+static const char *dashes(const chart *c, size_t series) {
+  static const char *const CLASSES[] = {"", " d1", " d2"};
+  size_t round = (c->first_color + series) / CHART_COLORS;
+  return c->groups ? "" : CLASSES[round % FT_COUNT(CLASSES)];
+}
+
 static void write_legend(FILE *to, const chart *c) {
   if (c->count < 2) return;
   fputs("<figcaption class=\"legend\">", to);
   for (size_t i = 0; i < c->count; i++) {
     const chart_series *s = &c->series[i];
     if (s->style == CHART_LIMIT || !s->count) continue;
-    fprintf(to, "<span class=\"c%zu\">", chart_color(c, i));
+    fprintf(to, "<span class=\"c%zu%s\">", chart_color(c, i), dashes(c, i));
     if (s->style == CHART_DOTS) {
       fputs("<svg class=\"key\" viewBox=\"0 0 12 12\"><path class=\"mark\" d=\"", to);
       write_shape(to, i, 6.0, 6.0);
@@ -208,7 +216,7 @@ void chart_write(FILE *to, const chart *c) {
     if (s->style == CHART_LIMIT)
       fputs("<g class=\"limit\">", to);
     else
-      fprintf(to, "<g class=\"c%zu\">", chart_color(c, i));
+      fprintf(to, "<g class=\"c%zu%s\">", chart_color(c, i), dashes(c, i));
     if (c->groups)
       write_bars(to, c, i, &y);
     else {

@@ -34,7 +34,7 @@ typedef struct chart {
   bool points;               /* mark every point; for few points that were measured */
   const char *const *groups; /* bars side by side: [count] names along x; NULL: lines */
   const chart_series *series;
-  size_t count; /* of series; colours repeat after CHART_COLORS */
+  size_t count; /* of series; after CHART_COLORS come dashes and other marks */
   size_t first_color;
   double origin; /* where rows begin on a logarithmic axis; 0: at its start */
 } chart;

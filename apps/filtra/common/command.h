@@ -49,6 +49,8 @@ bool command_interrupted(void);
 /** Prints the one object of --json and gives it up; NULL says that making it failed. Returns the
  * exit code. */
 int command_print_json(const char *name, json_t *root);
+/** The same with all digits, for what is read again: the other is for people, with nine. */
+int command_print_exact_json(const char *name, json_t *root);
 
 /* ---- options of every subcommand that opens a device (device_options.c) ---- */
 

@@ -14,7 +14,8 @@ enum { COMPARE_MOST_FILES = 8 }; /* as many as charts have colours */
 typedef struct compare_entry {
   const char *op, *name, *variant, *pass, *mixer;
   const char *precision; /* "" for fp32, as files of older versions have it */
-  const char *error;     /* why it was not measured; "": it was */
+  const char *error;     /* why it was not measured; "": it was, or */
+  const char *skipped;   /* it was left out, for this reason; "": it was not */
   char *shape;   /* "batch 4, length 1024": all whole numbers that describe the case; owned */
   uint64_t hash; /* of all that tells cases apart */
   double best, median, worst;          /* seconds */
@@ -108,9 +109,34 @@ size_t compare_op_end(const comparison *c, size_t first);
 /** The first row of an op; row_count where there is none. */
 size_t compare_op_first(const comparison *c, const char *op);
 
-/* ---- as text (text.c) ---- */
-
 enum { COMPARE_TEXT = 1200 };
+
+/* ---- where a mixer's layer begins to take less than softmax's (cross.c) ---- */
+
+typedef enum compare_cross_state {
+  COMPARE_UNKNOWN, /* no length was measured of both */
+  COMPARE_BELOW,   /* it does at all lengths */
+  COMPARE_CROSSES,
+  COMPARE_BEYOND /* it does not at the longest */
+} compare_cross_state;
+
+typedef struct compare_crossing {
+  compare_cross_state state;
+  double length;   /* from which on it does, between two that were measured; NaN: see the state */
+  double from, to; /* the lengths that were measured of both */
+} compare_crossing;
+
+/** Of time, or of memory, for the mixer whose layers begin at row `first`. */
+compare_crossing compare_cross(const comparison *c, size_t first, size_t machine, bool memory);
+/** The row behind the layers of that mixer. */
+size_t compare_mixer_end(const comparison *c, size_t first);
+/** The first row, from there on, of a mixer that is not softmax; row_count: there is none, or
+ * nothing of softmax. */
+size_t compare_next_rival(const comparison *c, size_t from);
+/** "1480", "below 1024", "not up to 16384". */
+const char *compare_crossing_text(const compare_crossing *x, char out[COMPARE_TEXT]);
+
+/* ---- as text (text.c) ---- */
 
 /** The name of the i-th thing that is told of a machine, and what it is; NULL: no more. */
 const char *compare_property(size_t i, const compare_machine *m, char out[COMPARE_TEXT]);

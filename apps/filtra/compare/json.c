@@ -21,6 +21,7 @@ static json_t *cell(const compare_row *row, size_t k) {
   const compare_entry *e = row->cells[k];
   if (!e) return json_null();
   if (*e->error) return json_pack("{ss}", "error", e->error);
+  if (*e->skipped) return json_pack("{ss}", "skipped", e->skipped);
   if (isnan(e->median))
     return json_pack("{so so}", "time_exponent", number(e->time_exponent), "memory_exponent",
                      number(e->memory_exponent));
@@ -66,6 +67,27 @@ static json_t *ops(const comparison *c) {
   return list;
 }
 
+static json_t *crossing(const comparison *c, size_t first, size_t machine, bool memory) {
+  static const char *const STATES[] = {"unknown", "below", "crosses", "beyond"};
+  compare_crossing x = compare_cross(c, first, machine, memory);
+  return json_pack("{ss so so so}", "state", STATES[x.state], "length", number(x.length), "from",
+                   number(x.from), "to", number(x.to));
+}
+
+static json_t *crossings(const comparison *c) {
+  json_t *list = json_array();
+  for (size_t first = compare_next_rival(c, 0); first < c->row_count;
+       first = compare_next_rival(c, compare_mixer_end(c, first))) {
+    json_t *machines = json_array();
+    for (size_t k = 0; k < c->machine_count; k++)
+      json_array_append_new(machines, json_pack("{so so}", "time", crossing(c, first, k, false),
+                                                "memory", crossing(c, first, k, true)));
+    json_array_append_new(
+        list, json_pack("{ss so}", "mixer", c->rows[first].any->mixer, "machines", machines));
+  }
+  return list;
+}
+
 static json_t *deviation(const compare_deviation *d) {
   if (!d->losses) return json_null();
   if (*d->losses->error) return json_pack("{ss}", "error", d->losses->error);
@@ -95,6 +117,6 @@ json_t *compare_json(const comparison *c) {
     json_array_append_new(machines, machine(&c->machines[k]));
   for (size_t i = 0; i < c->warning_count; i++)
     json_array_append_new(warnings, json_string(c->warnings[i]));
-  return json_pack("{so so so so so}", "machines", machines, "warnings", warnings, "ops", ops(c),
-                   "cases", cases(c), "losses", agreements(c));
+  return json_pack("{so so so so so so}", "machines", machines, "warnings", warnings, "ops", ops(c),
+                   "cases", cases(c), "crossings", crossings(c), "losses", agreements(c));
 }

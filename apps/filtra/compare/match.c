@@ -136,7 +136,7 @@ static filtra_status match_cases(comparison *c) {
 }
 
 bool compare_measured(const compare_entry *e) {
-  return e && !*e->error;
+  return e && !*e->error && !*e->skipped;
 }
 
 double compare_speed(const compare_row *row, size_t machine) {

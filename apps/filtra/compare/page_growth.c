@@ -52,10 +52,10 @@ static void set_point(const growth *g, size_t machine, bool memory, size_t i) {
 static void set_series(growth *g, size_t machine, bool memory) {
   g->count = 0;
   for (size_t i = g->first, next; i < g->end; i = next) {
-    const char *mixer = g->c->rows[i].any->mixer;
-    for (next = i; next < g->end && !strcmp(g->c->rows[next].any->mixer, mixer); next++)
-      set_point(g, machine, memory, next);
-    name_series(g, machine, memory, mixer, g->names[g->count]);
+    next = compare_mixer_end(g->c, i);
+    for (size_t k = i; k < next; k++)
+      set_point(g, machine, memory, k);
+    name_series(g, machine, memory, g->c->rows[i].any->mixer, g->names[g->count]);
     g->series[g->count] = (chart_series){.name = g->names[g->count],
                                          .x = g->x + (i - g->first),
                                          .y = g->y + (i - g->first),
@@ -91,11 +91,9 @@ static void write_exponents(FILE *to, const compare_entry *e) {
             number_text("%.2f", e->memory_exponent, memory));
 }
 
-static void write_scaling(FILE *to, const comparison *c) {
-  size_t first = compare_op_first(c, "mixer_scaling");
-  if (first == c->row_count) return;
-  fputs("<h3>Exponents</h3>\n<div class=\"wide\"><table><thead><tr><th rowspan=\"2\">Mixer</th>",
-        to);
+/* The head of a table that has time and memory of each machine. */
+static void begin_table(FILE *to, const comparison *c) {
+  fputs("<div class=\"wide\"><table><thead><tr><th rowspan=\"2\">Mixer</th>", to);
   for (size_t k = 0; k < c->machine_count; k++) {
     fputs("<th class=\"text\" colspan=\"2\">", to);
     page_text(to, c->machines[k].label);
@@ -105,6 +103,35 @@ static void write_scaling(FILE *to, const comparison *c) {
   for (size_t k = 0; k < c->machine_count; k++)
     fputs("<th class=\"number\">Time</th><th>Memory</th>", to);
   fputs("</tr></thead>\n<tbody>\n", to);
+}
+
+static void write_crossings(FILE *to, const comparison *c) {
+  char text[COMPARE_TEXT];
+  size_t first = compare_next_rival(c, 0);
+  if (first == c->row_count) return;
+  fputs("<h3>Less than softmax</h3>\n<p>The length in tokens from which on a mixer's layer takes "
+        "less than softmax attention's, on the line between the two lengths that were measured "
+        "around it, both axes logarithmic.</p>\n",
+        to);
+  begin_table(to, c);
+  for (; first < c->row_count; first = compare_next_rival(c, compare_mixer_end(c, first))) {
+    fputs("<tr><td>", to);
+    page_text(to, c->rows[first].any->mixer);
+    fputs("</td>", to);
+    for (size_t k = 0; k < 2 * c->machine_count; k++) {
+      compare_crossing x = compare_cross(c, first, k / 2, k % 2);
+      fprintf(to, "<td>%s</td>", compare_crossing_text(&x, text));
+    }
+    fputs("</tr>\n", to);
+  }
+  fputs("</tbody></table></div>\n", to);
+}
+
+static void write_scaling(FILE *to, const comparison *c) {
+  size_t first = compare_op_first(c, "mixer_scaling");
+  if (first == c->row_count) return;
+  fputs("<h3>Exponents</h3>\n", to);
+  begin_table(to, c);
   for (size_t i = first, end = compare_op_end(c, first); i < end; i++) {
     fputs("<tr><td>", to);
     page_text(to, c->rows[i].name);
@@ -143,6 +170,7 @@ filtra_status compare_page_growth(FILE *to, const comparison *c) {
           "since one would leave them idle.</p>\n",
           to);
     write_charts(to, &g);
+    write_crossings(to, c);
     write_scaling(to, c);
     compare_page_table(to, c, g.first, g.end);
   }

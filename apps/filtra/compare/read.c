@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "common/fields.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,93 +12,7 @@
 
 static const char FORMAT[] = "filtra-bench-1";
 
-enum { MOST_RESULTS = 2000, MOST_LOSSES = 100, MOST_STEPS = 10000, LONGEST_TEXT = 1000 };
-
-/* ---- fields ---- */
-
-typedef enum field_kind {
-  FIELD_TEXT,   /* const char *; "" when absent */
-  FIELD_AMOUNT, /* double of 0 or more; NaN when absent or null */
-  FIELD_NUMBER, /* double; the same */
-  FIELD_FLAG    /* bool; false when absent */
-} field_kind;
-
-typedef struct field {
-  const char *name;
-  size_t offset;
-  field_kind kind;
-  bool needed;
-} field;
-
-static const char *type_name(const json_t *value) {
-  static const char *const NAMES[] = {"an object", "a list", "text",  "a number",
-                                      "a number",  "true",   "false", "null"};
-  return NAMES[json_typeof(value)];
-}
-
-static filtra_status wrong(const char *where, const char *name, const char *wanted,
-                           const json_t *value) {
-  if (!value) return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is missing", where, name);
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" must be %s, not %s", where, name, wanted,
-                 type_name(value));
-}
-
-static filtra_status read_text(const json_t *value, const field *f, const char *where,
-                               const char **out) {
-  *out = "";
-  if (!value && !f->needed) return FILTRA_OK;
-  if (!json_is_string(value)) return wrong(where, f->name, "text", value);
-  *out = json_string_value(value);
-  if (f->needed && !**out)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is empty", where, f->name);
-  if (json_string_length(value) <= LONGEST_TEXT) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" has %zu bytes, at most %d are accepted", where,
-                 f->name, json_string_length(value), LONGEST_TEXT);
-}
-
-static filtra_status read_number(const json_t *value, const field *f, const char *where,
-                                 double *out) {
-  bool signs = f->kind == FIELD_NUMBER;
-  *out = NAN;
-  if ((!value || json_is_null(value)) && !f->needed) return FILTRA_OK;
-  if (!json_is_number(value))
-    return wrong(where, f->name, signs ? "a number" : "a number of 0 or more", value);
-  *out = json_number_value(value);
-  if (signs || *out >= 0.0) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is %.6g, accepted is 0 or more", where, f->name,
-                 *out);
-}
-
-static filtra_status read_fields(const json_t *object, const field *fields, size_t count,
-                                 const char *where, void *out) {
-  for (size_t i = 0; i < count; i++) {
-    const field *f = &fields[i];
-    const json_t *value = json_object_get(object, f->name);
-    void *at = (char *)out + f->offset;
-    switch (f->kind) {
-    case FIELD_TEXT:
-      FT_TRY(read_text(value, f, where, at));
-      break;
-    case FIELD_AMOUNT:
-    case FIELD_NUMBER:
-      FT_TRY(read_number(value, f, where, at));
-      break;
-    case FIELD_FLAG:
-      if (value && !json_is_boolean(value)) return wrong(where, f->name, "true or false", value);
-      *(bool *)at = json_is_true(value);
-      break;
-    }
-  }
-  return FILTRA_OK;
-}
-
-/* The object or list of a name; absent ones come as NULL where they are not needed. */
-static filtra_status find(const json_t *root, const char *where, const char *name, json_type type,
-                          bool needed, const json_t **out) {
-  *out = json_object_get(root, name);
-  if (*out ? json_typeof(*out) == type : !needed) return FILTRA_OK;
-  return wrong(where, name, type == JSON_OBJECT ? "an object" : "a list", *out);
-}
+enum { MOST_RESULTS = 2000, MOST_LOSSES = 100, MOST_STEPS = 10000 };
 
 /* ---- results ---- */
 
@@ -152,7 +67,7 @@ static uint64_t hash_of(const compare_entry *e) {
 
 static filtra_status check_times(const compare_entry *e, const char *where) {
   bool grows = !strcmp(e->op, "mixer_scaling");
-  if (*e->error || (grows && !isnan(e->time_exponent))) return FILTRA_OK;
+  if (*e->error || *e->skipped || (grows && !isnan(e->time_exponent))) return FILTRA_OK;
   if (isnan(e->median))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has neither \"%s\" nor \"error\"", where,
                    grows ? "time_exponent" : "seconds_median");
@@ -171,6 +86,7 @@ static const field ENTRY_FIELDS[] = {
     {"pass", offsetof(compare_entry, pass), FIELD_TEXT, false},
     {"mixer", offsetof(compare_entry, mixer), FIELD_TEXT, false},
     {"error", offsetof(compare_entry, error), FIELD_TEXT, false},
+    {"skipped", offsetof(compare_entry, skipped), FIELD_TEXT, false},
     {"seconds_best", offsetof(compare_entry, best), FIELD_AMOUNT, false},
     {"seconds_median", offsetof(compare_entry, median), FIELD_AMOUNT, false},
     {"seconds_worst", offsetof(compare_entry, worst), FIELD_AMOUNT, false},
@@ -189,8 +105,8 @@ static const field ENTRY_FIELDS[] = {
 
 static filtra_status read_entry(const json_t *object, const char *where, compare_entry *e) {
   if (!json_is_object(object))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s must be an object, not %s", where, type_name(object));
-  FT_TRY(read_fields(object, ENTRY_FIELDS, FT_COUNT(ENTRY_FIELDS), where, e));
+    return ft_fail(FILTRA_ERROR_INPUT, "%s must be an object, not %s", where, fields_type(object));
+  FT_TRY(fields_read(object, ENTRY_FIELDS, FT_COUNT(ENTRY_FIELDS), where, e));
   FT_TRY(describe_shape(object, is_layer(e), &e->shape));
   if (!strcmp(e->precision, "fp32")) e->precision = "";
   e->sequences = is_layer(e) && e->batch > 0.0 ? e->batch : 1.0;
@@ -211,7 +127,7 @@ static filtra_status check_single(const compare_machine *m, size_t i) {
 static filtra_status read_results(compare_machine *m) {
   const json_t *list;
   char where[512];
-  FT_TRY(find(m->root, m->path, "results", JSON_ARRAY, true, &list));
+  FT_TRY(fields_find(m->root, m->path, "results", JSON_ARRAY, true, &list));
   size_t count = json_array_size(list);
   if (count > MOST_RESULTS)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"results\" has %zu entries, at most %d are accepted",
@@ -240,7 +156,7 @@ static filtra_status read_values(const json_t *list, const char *where, compare_
     const json_t *value = json_array_get(list, l->count);
     if (!json_is_number(value))
       return ft_fail(FILTRA_ERROR_INPUT, "%s: values[%zu] must be a number, not %s", where,
-                     l->count, type_name(value));
+                     l->count, fields_type(value));
     l->values[l->count] = json_number_value(value);
   }
   return FILTRA_OK;
@@ -256,17 +172,17 @@ static const field LOSSES_FIELDS[] = {
 static filtra_status read_one_losses(const json_t *object, const char *where, compare_losses *l) {
   const json_t *values;
   if (!json_is_object(object))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s must be an object, not %s", where, type_name(object));
-  FT_TRY(read_fields(object, LOSSES_FIELDS, FT_COUNT(LOSSES_FIELDS), where, l));
-  FT_TRY(find(object, where, "config", JSON_OBJECT, !*l->error, &l->config));
-  FT_TRY(find(object, where, "values", JSON_ARRAY, !*l->error, &values));
+    return ft_fail(FILTRA_ERROR_INPUT, "%s must be an object, not %s", where, fields_type(object));
+  FT_TRY(fields_read(object, LOSSES_FIELDS, FT_COUNT(LOSSES_FIELDS), where, l));
+  FT_TRY(fields_find(object, where, "config", JSON_OBJECT, !*l->error, &l->config));
+  FT_TRY(fields_find(object, where, "values", JSON_ARRAY, !*l->error, &values));
   return *l->error ? FILTRA_OK : read_values(values, where, l);
 }
 
 static filtra_status read_losses(compare_machine *m) {
   const json_t *list;
   char where[512];
-  FT_TRY(find(m->root, m->path, "losses", JSON_ARRAY, false, &list));
+  FT_TRY(fields_find(m->root, m->path, "losses", JSON_ARRAY, false, &list));
   size_t count = json_array_size(list);
   if (count > MOST_LOSSES)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"losses\" has %zu entries, at most %d are accepted",
@@ -331,10 +247,11 @@ static filtra_status read_parts(compare_machine *m) {
   for (size_t i = 0; i < FT_COUNT(PARTS); i++) {
     const json_t *outer = m->root, *part;
     char where[512];
-    if (PARTS[i].outer) FT_TRY(find(m->root, m->path, PARTS[i].outer, JSON_OBJECT, false, &outer));
-    FT_TRY(find(outer, m->path, PARTS[i].name, JSON_OBJECT, PARTS[i].needed, &part));
+    if (PARTS[i].outer)
+      FT_TRY(fields_find(m->root, m->path, PARTS[i].outer, JSON_OBJECT, false, &outer));
+    FT_TRY(fields_find(outer, m->path, PARTS[i].name, JSON_OBJECT, PARTS[i].needed, &part));
     snprintf(where, sizeof where, "%.400s: \"%s\"", m->path, PARTS[i].name);
-    FT_TRY(read_fields(part, PARTS[i].fields, PARTS[i].count, where, m));
+    FT_TRY(fields_read(part, PARTS[i].fields, PARTS[i].count, where, m));
   }
   return FILTRA_OK;
 }
@@ -343,7 +260,7 @@ static filtra_status check_format(const compare_machine *m) {
   if (!json_is_object(m->root))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: must be an object written by 'filtra bench --out', not %s", m->path,
-                   type_name(m->root));
+                   fields_type(m->root));
   const char *format = json_string_value(json_object_get(m->root, "format"));
   if (format && !strcmp(format, FORMAT)) return FILTRA_OK;
   if (format)
@@ -358,7 +275,7 @@ filtra_status compare_read(const char *path, compare_machine *m) {
   *m = (compare_machine){.path = path};
   FT_TRY(ft_json_load(path, &m->root));
   FT_TRY(check_format(m));
-  FT_TRY(read_fields(m->root, FILE_FIELDS, FT_COUNT(FILE_FIELDS), path, m));
+  FT_TRY(fields_read(m->root, FILE_FIELDS, FT_COUNT(FILE_FIELDS), path, m));
   FT_TRY(read_parts(m));
   FT_TRY(read_results(m));
   return read_losses(m);

@@ -142,7 +142,8 @@ const char *compare_speed_text(double speed, char out[COMPARE_TEXT]) {
 
 const char *compare_lack(const compare_entry *e, char out[COMPARE_TEXT]) {
   if (e)
-    snprintf(out, COMPARE_TEXT, "failed: %s", e->error);
+    snprintf(out, COMPARE_TEXT, "%s: %s", *e->error ? "failed" : "skipped",
+             *e->error ? e->error : e->skipped);
   else
     put(out, "not in this file");
   return out;
@@ -246,6 +247,27 @@ static void write_ops(FILE *to, const comparison *c) {
   }
 }
 
+static void write_crossings(FILE *to, const comparison *c) {
+  char text[COMPARE_TEXT];
+  size_t first = compare_next_rival(c, 0);
+  if (first == c->row_count) return;
+  fputs("\n## Lengths from which a mixer's layer takes less than softmax's\n\n| Mixer", to);
+  for (size_t k = 0; k < c->machine_count; k++) {
+    cell(to, c->machines[k].label);
+    fputs(": time | memory", to);
+  }
+  end_head(to, 2 * c->machine_count + 1);
+  for (; first < c->row_count; first = compare_next_rival(c, compare_mixer_end(c, first))) {
+    fputs("| ", to);
+    markdown_text(to, c->rows[first].any->mixer);
+    for (size_t k = 0; k < 2 * c->machine_count; k++) {
+      compare_crossing x = compare_cross(c, first, k / 2, k % 2);
+      cell(to, compare_crossing_text(&x, text));
+    }
+    fputs(" |\n", to);
+  }
+}
+
 static void write_agreement(FILE *to, const comparison *c, const compare_agreement *a) {
   char text[COMPARE_TEXT], number[NUMBER_TEXT];
   for (size_t k = 0; k < c->machine_count; k++) {
@@ -268,6 +290,7 @@ static void write_agreement(FILE *to, const comparison *c, const compare_agreeme
 void compare_write_markdown(FILE *to, const comparison *c) {
   write_machines(to, c);
   write_ops(to, c);
+  write_crossings(to, c);
   if (!c->row_count) fputs("\nNo results.\n", to);
   if (!c->agreement_count) return;
   fputs("\n## Losses of the same training run\n\n| Mixer | Machine | Result | Steps | Largest "

@@ -1,4 +1,5 @@
-/* Finding the runs of a report: run folders, folders of them, and the folders of sweeps. */
+/* Finding the runs of a report: run folders, folders of them, the folders of sweeps, and earlier
+ * reports. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/lines.h"
@@ -17,9 +18,22 @@ static filtra_status has(const char *folder, const char *name, bool *found) {
   return path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
+report_run *report_add(report_set *set) {
+  if (FT_GROW(set->runs, set->count, set->room)) return NULL;
+  set->runs[set->count] = (report_run){0};
+  return &set->runs[set->count++];
+}
+
+filtra_status report_keep(report_set *set, json_t *root) {
+  if (!set->kept) set->kept = json_array();
+  bool kept = set->kept && !json_array_append_new(set->kept, root);
+  if (!set->kept) json_decref(root);
+  return kept ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
 static filtra_status add_run(report_set *set, const char *path) {
-  FT_TRY(FT_GROW(set->runs, set->count, set->room));
-  return report_read(path, &set->runs[set->count++]);
+  report_run *run = report_add(set);
+  return run ? report_read(path, run) : FILTRA_ERROR_HOST_MEMORY;
 }
 
 static filtra_status add_if_run(void *user, const char *path, const char *name) {
@@ -40,11 +54,13 @@ static bool is_cell_of(const char *cell, const char *data) {
   return *cell == '-';
 }
 
-/* The sweep's own name of a run's data: the longest that the cell's begins with. */
+/* The sweep that a run is a cell of, and its own name of the data: the longest that the cell's
+ * begins with. */
 static void name_data(const json_t *sweep, report_run *run) {
   const char *slash = strrchr(run->path, '/'), *cell = slash ? slash + 1 : run->path, *name;
   const json_t *entry;
   size_t longest = 0;
+  run->sweep = sweep;
   json_object_foreach(json_object_get(sweep, "datasets"), name,
                       entry) if (is_cell_of(cell, name) && strlen(name) > longest) {
     longest = strlen(name);
@@ -52,19 +68,24 @@ static void name_data(const json_t *sweep, report_run *run) {
   }
 }
 
-static void add_seconds(const json_t *line, report_run *runs, size_t count) {
-  const char *cell = json_string_value(json_object_get(line, "cell"));
+/* The time of all calls that were spent on a cell, and the build of the last. */
+static filtra_status take_line(report_set *set, json_t *line, size_t first) {
+  const char *cell = ft_json_string(line, "cell");
   double seconds = json_number_value(json_object_get(line, "seconds"));
-  for (size_t i = 0; i < count && cell; i++) {
-    const char *slash = strrchr(runs[i].path, '/');
-    if (strcmp(slash ? slash + 1 : runs[i].path, cell)) continue;
-    runs[i].seconds = isnan(runs[i].seconds) ? seconds : runs[i].seconds + seconds;
+  for (size_t i = first; i < set->count; i++) {
+    report_run *run = &set->runs[i];
+    const char *slash = strrchr(run->path, '/');
+    if (strcmp(slash ? slash + 1 : run->path, cell) != 0) continue;
+    run->seconds = isnan(run->seconds) ? seconds : run->seconds + seconds;
+    run->commit = ft_json_string(line, "commit");
+    return report_keep(set, json_incref(line));
   }
+  return FILTRA_OK;
 }
 
 /* What the sweep has recorded of its cells, over all its calls. A line that is not whole was being
  * written when the power went. */
-static filtra_status read_record(const char *path, report_run *runs, size_t count) {
+static filtra_status read_record(report_set *set, const char *path, size_t first) {
   ft_lines lines;
   bool more = true;
   if (!ft_file_exists(path)) return FILTRA_OK;
@@ -73,30 +94,71 @@ static filtra_status read_record(const char *path, report_run *runs, size_t coun
   while (!status && more) {
     json_t *line = NULL;
     status = ft_lines_next(&lines, &more);
-    if (!status && more && !ft_json_parse(lines.line, lines.length, path, &line))
-      add_seconds(line, runs, count);
+    if (!status && more) status = ft_json_parse(lines.line, lines.length, path, &line);
+    if (status == FILTRA_ERROR_INPUT) status = FILTRA_OK;
+    if (!status && line) status = take_line(set, line, first);
     json_decref(line);
   }
   ft_lines_close(&lines);
   return status;
 }
 
+static filtra_status load_sweep(report_set *set, const char *path, json_t **sweep) {
+  FT_TRY(ft_json_load(path, sweep));
+  FT_TRY(report_keep(set, *sweep));
+  if (json_is_object(*sweep)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", path);
+}
+
 /* Takes what a sweep's folder says of the runs from `first` on. */
 static filtra_status read_sweep(report_set *set, const char *folder, size_t first) {
-  json_t *sweep;
+  json_t *sweep = NULL;
   char *path = ft_path_join(folder, "sweep.json"), *record = ft_path_join(folder, "sweep.jsonl");
-  filtra_status status = path && record ? ft_json_load(path, &sweep) : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) {
-    for (size_t i = first; i < set->count; i++)
-      name_data(sweep, &set->runs[i]);
-    json_t *all = set->sweep ? set->sweep : json_array();
-    if (json_array_append_new(all, sweep)) status = FILTRA_ERROR_HOST_MEMORY;
-    set->sweep = all; /* names of data point into it */
-  }
-  if (!status) status = read_record(record, set->runs + first, set->count - first);
+  filtra_status status = path && record ? load_sweep(set, path, &sweep) : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = first; i < set->count && !status; i++)
+    name_data(sweep, &set->runs[i]);
+  if (!status) status = read_record(set, record, first);
   free(path);
   free(record);
   return status;
+}
+
+const json_t *report_entry(const report_run *run) {
+  return json_object_get(json_object_get(run->sweep, "datasets"), run->data);
+}
+
+/* ---- runs that are there twice ---- */
+
+/* Whether all settings agree, seed and mixer too; the same data may lie elsewhere. */
+static bool same_settings(const json_t *a, const json_t *b) {
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)a, key, value) {
+    const json_t *other = json_object_get(b, key);
+    if (!other || (strcmp(key, "data") != 0 && !json_equal(value, other))) return false;
+  }
+  return json_object_size(a) == json_object_size(b);
+}
+
+/* A folder and what a report says of it, or a copy of either. Runs of the same settings may well be
+ * compared, as on two devices, but not as two of one sweep's cells, which are one run each; and no
+ * two runs have the same median time to the last digit. */
+static bool is_same_run(const report_run *a, const report_run *b) {
+  if (a->folder && b->folder && !strcmp(a->path, b->path)) return true;
+  if (!report_comparable(a, b) || !same_settings(a->config, b->config)) return false;
+  return (a->sweep && b->sweep) || a->milliseconds == b->milliseconds;
+}
+
+static filtra_status check_repeats(const report_set *set) {
+  for (size_t i = 0; i < set->count; i++)
+    for (size_t k = 0; k < i; k++) {
+      const report_run *a = &set->runs[k], *b = &set->runs[i];
+      if (is_same_run(a, b))
+        return ft_fail(FILTRA_ERROR_INPUT,
+                       "%s, which %s has, and %s, which %s has, are the same run; leave one out",
+                       a->path, a->input, b->path, b->input);
+    }
+  return FILTRA_OK;
 }
 
 /* ---- paths ---- */
@@ -105,6 +167,7 @@ static filtra_status add_path(report_set *set, const char *path) {
   bool is_run, is_sweep;
   size_t first = set->count;
   FT_TRY(has(path, FILTRA_RUN_CONFIG, &is_run));
+  if (!is_run && ft_file_exists(path) && !ft_is_directory(path)) return report_read_json(set, path);
   if (is_run || !ft_is_directory(path)) return add_run(set, path);
   FT_TRY(ft_each_entry(path, add_if_run, set));
   if (set->count == first) return add_run(set, path); /* says what is wrong */
@@ -117,14 +180,17 @@ filtra_status report_collect(char *const *paths, size_t count, report_set *set) 
   for (size_t i = 0; i < count; i++) {
     for (size_t end = strlen(paths[i]); end > 1 && paths[i][end - 1] == '/'; end--)
       paths[i][end - 1] = '\0';
+    size_t first = set->count;
     FT_TRY(add_path(set, paths[i]));
+    for (size_t k = first; k < set->count; k++)
+      set->runs[k].input = paths[i];
   }
-  return FILTRA_OK;
+  return check_repeats(set);
 }
 
 void report_free_set(report_set *set) {
   for (size_t i = 0; i < set->count; i++)
     report_free(&set->runs[i]);
   free(set->runs);
-  json_decref(set->sweep);
+  json_decref(set->kept);
 }

@@ -9,19 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CURVE_POINTS = 240 };
+
 static double number_of(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);
   return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static filtra_status add_point(report_curve *c, double step, double value) {
+filtra_status report_add_point(report_curve *c, double step, double value) {
   size_t capacity = c->capacity;
-  if (isnan(step) || isnan(value)) return FILTRA_OK;
   FT_TRY(FT_GROW(c->step, c->count, capacity));
   FT_TRY(FT_GROW(c->value, c->count, c->capacity));
   c->step[c->count] = step;
   c->value[c->count++] = value;
   return FILTRA_OK;
+}
+
+static filtra_status add_point(report_curve *c, double step, double value) {
+  return isnan(step) || isnan(value) ? FILTRA_OK : report_add_point(c, step, value);
 }
 
 /* ---- metrics.jsonl ---- */
@@ -118,19 +123,14 @@ static filtra_status read_object(const char *path, json_t **out) {
   return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", path);
 }
 
-static void copy_text(char *to, size_t size, const json_t *text) {
-  snprintf(to, size, "%s", json_is_string(text) ? json_string_value(text) : "");
-}
-
 static filtra_status read_about(report_run *run) {
-  json_t *about;
   char *path = ft_path_join(run->path, FILTRA_RUN_ABOUT);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = read_object(path, &about);
-  run->parameters = number_of(about, "parameters");
-  copy_text(run->device, sizeof run->device, json_object_get(about, "device"));
-  copy_text(run->driver, sizeof run->driver, json_object_get(about, "driver"));
-  json_decref(about);
+  filtra_status status = read_object(path, &run->about);
+  run->parameters = number_of(run->about, "parameters");
+  run->device = ft_json_string(run->about, "device");
+  run->driver = ft_json_string(run->about, "driver");
+  run->filtra = ft_json_string(run->about, "filtra");
   free(path);
   return status;
 }
@@ -160,31 +160,62 @@ static void find_best(report_run *run) {
   run->best_step = run->validation_loss.step[best];
 }
 
+/* Means over stretches of steps: a curve that was logged often would be noise, and large. A curve
+ * that is thin stays as it is. */
+static void thin_out(report_curve *c) {
+  size_t points = c->count < CURVE_POINTS ? c->count : CURVE_POINTS;
+  for (size_t k = 0; k < points; k++) {
+    size_t first = k * c->count / points, end = (k + 1) * c->count / points;
+    double step = 0.0, value = 0.0;
+    for (size_t i = first; i < end; i++) {
+      step += c->step[i] / (double)(end - first);
+      value += c->value[i] / (double)(end - first);
+    }
+    c->step[k] = step; /* k is at most `first` */
+    c->value[k] = value;
+  }
+  c->count = points;
+}
+
+static filtra_status read_config(report_run *run) {
+  FT_TRY(filtra_run_open(run->path, &run->open));
+  const filtra_run_info *info = filtra_run_get_info(run->open);
+  FT_TRY(ft_json_parse(info->config, strlen(info->config), run->path, &run->config));
+  const char *slash = strrchr(info->data, '/');
+  run->data_path = info->data;
+  run->data = slash && slash[1] ? slash + 1 : info->data;
+  run->mixer = info->mixer;
+  run->batch_size = info->batch_size;
+  run->seed = number_of(run->config, "seed");
+  run->score = info->task == FILTRA_TASK_LANGUAGE_MODEL ? REPORT_PERPLEXITY
+               : info->task == FILTRA_TASK_REGRESSION   ? REPORT_ERROR
+                                                        : REPORT_ACCURACY;
+  return FILTRA_OK;
+}
+
 filtra_status report_read(const char *path, report_run *run) {
-  *run = (report_run){.path = ft_strdup(path), .best = NAN, .best_step = NAN, .test = NAN};
+  *run = (report_run){.folder = ft_strdup(path), .best = NAN, .best_step = NAN, .test = NAN};
   run->memory_bytes = run->parameters = run->tokens_per_second = run->milliseconds = NAN;
   run->seed = run->seconds = NAN;
+  run->commit = "";
+  run->path = run->folder;
   if (!run->path) return FILTRA_ERROR_HOST_MEMORY;
-  FT_TRY(filtra_run_open(run->path, &run->run));
-  run->info = filtra_run_get_info(run->run);
-  FT_TRY(ft_json_parse(run->info->config, strlen(run->info->config), run->path, &run->config));
-  run->seed = number_of(run->config, "seed");
-  const char *slash = strrchr(run->info->data, '/');
-  run->data = slash && slash[1] ? slash + 1 : run->info->data;
-  run->score = run->info->task == FILTRA_TASK_LANGUAGE_MODEL ? REPORT_PERPLEXITY
-               : run->info->task == FILTRA_TASK_REGRESSION   ? REPORT_ERROR
-                                                             : REPORT_ACCURACY;
+  FT_TRY(read_config(run));
   FT_TRY(read_metrics(run));
   FT_TRY(read_about(run));
   FT_TRY(read_test(run));
   find_best(run);
+  thin_out(&run->loss);
+  thin_out(&run->validation_loss);
+  thin_out(&run->validation_score);
   return FILTRA_OK;
 }
 
 void report_free(report_run *run) {
-  filtra_run_close(&run->run);
+  filtra_run_close(&run->open);
   json_decref(run->config);
-  free(run->path);
+  json_decref(run->about);
+  free(run->folder);
   free_curve(&run->loss);
   free_curve(&run->validation_loss);
   free_curve(&run->validation_score);

@@ -19,8 +19,10 @@ static void print_help(void) {
       "Makes one table of run folders: accuracy, perplexity or error of the best model on the\n"
       "validation split, and on the test split where 'filtra eval' has been run; parameters,\n"
       "speed, memory, device and driver. A folder of runs, such as a sweep's, stands for all of\n"
-      "them. Where runs differ by their seed alone: mean and standard deviation, ranks and mean\n"
-      "rank of the mixers, and Wilcoxon's signed-rank test between them.\n\n"
+      "them, and a file that 'filtra report --json' wrote for the runs that it has, so that what\n"
+      "several machines ran becomes one report. Where runs differ by their seed alone: mean and\n"
+      "standard deviation, ranks and mean rank of the mixers, and Wilcoxon's signed-rank test\n"
+      "between them.\n\n"
       "  --format NAME      markdown (default), html (a self-contained page with learning\n"
       "                     curves), latex (means, ranks and tests), or results (Markdown for\n"
       "                     documentation: each data set by mixers, with times)\n"
@@ -69,7 +71,7 @@ static filtra_status write_file(const char *path, const report_view *view, repor
 static int show(const char *name, const report_arguments *a, const report_view *view,
                 report_format format) {
   size_t count = view->set->count;
-  if (a->json) return command_print_json(name, report_json(view));
+  if (a->json) return command_print_exact_json(name, report_json(view));
   filtra_status status =
       a->out ? write_file(a->out, view, format) : report_write(stdout, view, format);
   if (status) return command_fail(name, status);

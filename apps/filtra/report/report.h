@@ -19,12 +19,15 @@ typedef struct report_curve {
 /** How a task is judged. */
 typedef enum report_score { REPORT_ACCURACY, REPORT_PERPLEXITY, REPORT_ERROR } report_score;
 
+/** A run. Texts are those of its files, or of the report that it is taken from. */
 typedef struct report_run {
-  char *path;
-  const char *data; /* what a sweep calls the data, or the last part of their path */
-  filtra_run *run;
-  const filtra_run_info *info;
+  const char *path, *input; /* input: the argument that led to it */
+  const char *data;         /* what a sweep calls the data, or the last part of their path */
+  const char *data_path, *mixer;
+  const char *device, *driver, *filtra; /* filtra: the version that trained it; "": unknown */
+  const char *commit;                   /* of the sweep that did; "": unknown */
   report_score score;
+  double batch_size;
   report_curve loss, validation_loss, validation_score;
   double best, best_step; /* score of the best model on the validation split; NaN: none yet */
   double test;            /* what `filtra eval` kept; NaN: nothing */
@@ -32,26 +35,39 @@ typedef struct report_run {
   double tokens_per_second, milliseconds; /* medians; NaN: unknown */
   double memory_bytes;                    /* the most; NaN: unknown */
   double parameters;                      /* NaN: unknown */
-  char device[256], driver[256];          /* "": unknown */
+  double seed, seconds;                   /* seconds: that a sweep spent on it; NaN: unknown */
   json_t *config;
-  double seed, seconds; /* seconds: that a sweep spent on it; NaN: unknown */
+  const json_t *sweep;  /* the file of the sweep that it is a cell of; NULL: of none */
   size_t group, method; /* in the summary */
+  /* what a run folder's texts belong to; NULL where the run is from a report */
+  char *folder;
+  filtra_run *open;
+  json_t *about;
 } report_run;
 
-/** The runs that paths lead to, in order: run folders, or folders of them. */
+/** The runs that paths lead to, in order: run folders, folders of them, reports as JSON. */
 typedef struct report_set {
   report_run *runs;
   size_t count, room;
-  json_t *sweep; /* [the files of the sweeps that folders are of]; NULL: none is */
+  json_t *kept; /* [what runs' texts and sweeps belong to]; NULL: nothing */
 } report_set;
 
-/** Reads a run folder (read.c); caller frees, also on failure. */
+/** Reads a run folder (read.c); caller frees, also on failure. Curves are thinned out to what
+ * a chart can show. */
 filtra_status report_read(const char *path, report_run *run);
 void report_free(report_run *run);
+/** Adds a point, of whose numbers none may be NaN. */
+filtra_status report_add_point(report_curve *c, double step, double value);
 
 /** Reads all (collect.c); caller frees, also on failure. */
 filtra_status report_collect(char *const *paths, size_t count, report_set *set);
 void report_free_set(report_set *set);
+/** Adds a run that is still to be filled; NULL: out of memory. */
+report_run *report_add(report_set *set);
+/** Has the set own it, which is given up; NULL, or no memory, fails. */
+filtra_status report_keep(report_set *set, json_t *root);
+/** What the run's sweep says of its data set; NULL: nothing. */
+const json_t *report_entry(const report_run *run);
 
 /* ---- what several runs say together (summary.c) ---- */
 
@@ -123,8 +139,12 @@ filtra_status report_write_results(FILE *to, const report_view *view);
 const char *report_score_text(report_score score, double value, char out[NUMBER_TEXT]);
 /** The same with its deviation, where that is known. */
 void report_mean_text(report_score score, double mean, double deviation, char *out, size_t size);
-/** NULL when out of memory. */
+
+/* ---- reports as JSON (json.c): what was measured on several machines becomes one report ---- */
+
+/** All of a report; NULL when out of memory. */
 json_t *report_json(const report_view *view);
-json_t *report_summary_json(const report_summary *s);
+/** Adds the runs of such a file. Trusts nothing in it. */
+filtra_status report_read_json(report_set *set, const char *path);
 
 #endif

@@ -1,5 +1,6 @@
 /* Results as a page of documentation: what was run, and what came of it beside what is published.
  */
+#include "base/json.h"
 #include "base/memory.h"
 #include "report.h"
 
@@ -7,15 +8,19 @@
 #include <math.h>
 #include <string.h>
 
-/* What the sweep's file says of a data set; NULL: nothing. */
-static const json_t *find_entry(const report_set *set, const char *data) {
-  size_t i;
-  const json_t *sweep;
-  json_array_foreach(set->sweep, i, sweep) {
-    const json_t *entry = json_object_get(json_object_get(sweep, "datasets"), data);
-    if (entry) return entry;
-  }
+/* What sweeps' files say of a data set: the first that has anything to say; NULL: none. */
+static const json_t *find_entry(const report_set *set, size_t group) {
+  for (size_t i = 0; i < set->count; i++)
+    if (set->runs[i].group == group && report_entry(&set->runs[i]))
+      return report_entry(&set->runs[i]);
   return NULL;
+}
+
+/* The title of the first sweep that runs are of. */
+static const char *find_title(const report_set *set) {
+  for (size_t i = 0; i < set->count; i++)
+    if (set->runs[i].sweep) return ft_json_string(set->runs[i].sweep, "title");
+  return "";
 }
 
 /* The published score of the method's mixer; NaN: none. */
@@ -62,7 +67,8 @@ static table make_table(const report_view *v, size_t g, const json_t *entry) {
 /* "accuracy in %, 400 steps of 32": what is the same for all runs of the data set. */
 static void describe(FILE *to, const report_run *r) {
   static const char *const UNITS[] = {"Accuracy in %", "Perplexity", "Mean absolute error"};
-  fprintf(to, "%s; %.0f steps of %u sequences", UNITS[r->score], r->last_step, r->info->batch_size);
+  fprintf(to, "%s; %.0f steps of %u sequences", UNITS[r->score], r->last_step,
+          (unsigned)r->batch_size);
   json_int_t layers = json_integer_value(json_object_get(r->config, "layers"));
   json_int_t width = json_integer_value(json_object_get(r->config, "width"));
   json_int_t length = json_integer_value(json_object_get(r->config, "max_length"));
@@ -74,7 +80,7 @@ static void describe(FILE *to, const report_run *r) {
 
 static filtra_status write_group(FILE *to, const report_view *v, size_t g) {
   const report_run *first = v->summary->groups[g].first;
-  const json_t *entry = find_entry(v->set, first->data);
+  const json_t *entry = find_entry(v->set, g);
   const char *note = json_string_value(json_object_get(entry, "note"));
   table t = make_table(v, g, entry);
   bool starved = t.starved;
@@ -107,13 +113,12 @@ static void write_devices(FILE *to, const report_set *set) {
 }
 
 filtra_status report_write_results(FILE *to, const report_view *v) {
-  const json_t *sweep = json_array_get(v->set->sweep, 0);
-  const char *title = json_string_value(json_object_get(sweep, "title"));
+  const char *title = find_title(v->set);
   double seconds = 0.0;
   for (size_t i = 0; i < v->set->count; i++)
     seconds += isnan(v->set->runs[i].seconds) ? 0.0 : v->set->runs[i].seconds;
   fputs("# ", to);
-  markdown_text(to, title && *title ? title : "Results");
+  markdown_text(to, *title ? title : "Results");
   fprintf(to,
           "\n\nWritten by `filtra report --format results` (filtra %s, %s) from %zu runs, which "
           "took %.0f minutes in all, on\n\n",

@@ -39,12 +39,12 @@ static filtra_status add_differences(const json_t *a, const json_t *b, bool opti
 static filtra_status find_differences(const report_set *set, json_t *all) {
   for (size_t i = 0; i < set->count; i++) {
     const report_run *r = &set->runs[i];
-    json_t *keys = json_object_get(all, r->info->mixer);
-    if (!keys && json_object_set_new(all, r->info->mixer, keys = json_object()))
+    json_t *keys = json_object_get(all, r->mixer);
+    if (!keys && json_object_set_new(all, r->mixer, keys = json_object()))
       return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
     for (size_t k = 0; k < i; k++) {
       const report_run *first = &set->runs[k];
-      if (strcmp(first->info->mixer, r->info->mixer) || !report_comparable(first, r)) continue;
+      if (strcmp(first->mixer, r->mixer) || !report_comparable(first, r)) continue;
       FT_TRY(add_differences(r->config, first->config, false, keys));
       FT_TRY(add_differences(mixer_options(r), mixer_options(first), true, keys));
       break;
@@ -55,7 +55,7 @@ static filtra_status find_differences(const report_set *set, json_t *all) {
 
 /* "gfsa K=3 learning_rate=0.001"; caller frees. */
 static char *name_method(const report_run *r, const json_t *keys) {
-  char *name = ft_strdup(r->info->mixer);
+  char *name = ft_strdup(r->mixer);
   const char *key;
   const json_t *is_option;
   json_object_foreach((json_t *)keys, key, is_option) {
@@ -89,13 +89,27 @@ static filtra_status find_methods(const report_set *set, report_summary *s) {
       keys && s->methods ? find_differences(set, keys) : FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < set->count && !status; i++) {
     report_run *r = &set->runs[i];
-    status = add_method(s, r, name_method(r, json_object_get(keys, r->info->mixer)));
+    status = add_method(s, r, name_method(r, json_object_get(keys, r->mixer)));
   }
   json_decref(keys);
   return status;
 }
 
 /* ---- data sets ---- */
+
+/* Machines keep the same data at other places. A sweep's name for them says what they are, and
+ * where they are generated, how. */
+static bool same_data(const report_run *a, const report_run *b) {
+  const json_t *of_a = report_entry(a), *of_b = report_entry(b);
+  if (strcmp(a->data, b->data)) return false;
+  if (!strcmp(a->data_path, b->data_path)) return true;
+  json_t *made_a = json_object_get(of_a, "generate"), *made_b = json_object_get(of_b, "generate");
+  return of_a && of_b && (made_a ? json_equal(made_a, made_b) : !made_b);
+}
+
+bool report_comparable(const report_run *a, const report_run *b) {
+  return a->score == b->score && same_data(a, b);
+}
 
 static filtra_status find_groups(const report_set *set, report_summary *s) {
   s->groups = ft_calloc(set->count, sizeof *s->groups);
@@ -111,6 +125,11 @@ static filtra_status find_groups(const report_set *set, report_summary *s) {
 }
 
 /* ---- means and ranks ---- */
+
+const char *report_score_name(report_score score) {
+  static const char *const NAMES[] = {"accuracy", "perplexity", "mean absolute error"};
+  return NAMES[score];
+}
 
 const report_mean *report_mean_of(const report_summary *s, size_t group, size_t method) {
   return &s->means[group * s->method_count + method];
@@ -239,7 +258,7 @@ static size_t differences_by_seed(const report_set *set, const report_summary *s
 
 static filtra_status run_tests(const report_set *set, report_summary *s) {
   double differences[STATISTICS_MOST_PAIRS + 1];
-  s->tests = ft_calloc(s->method_count * s->method_count + 1, sizeof *s->tests);
+  s->tests = ft_calloc(s->method_count * s->method_count / 2 + 1, sizeof *s->tests);
   if (!s->tests) return FILTRA_ERROR_HOST_MEMORY;
   choose_pairs(s);
   for (size_t a = 0; a < s->method_count; a++)

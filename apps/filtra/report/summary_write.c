@@ -1,4 +1,4 @@
-/* A summary as tables in each format, and as JSON. */
+/* A summary as tables in each format. */
 #include "base/memory.h"
 #include "report.h"
 
@@ -173,46 +173,4 @@ filtra_status report_write_summary(FILE *to, const report_summary *s, report_for
   write_heading(to, format, "Comparisons");
   FT_TRY(write_table(to, format, make_tests(s)));
   return explain_tests(to, s, format);
-}
-
-/* ---- JSON ---- */
-
-static json_t *number(double x) {
-  return isfinite(x) ? json_real(x) : json_null();
-}
-
-static json_t *group_json(const report_summary *s, size_t g) {
-  json_t *methods = json_array();
-  for (size_t m = 0; m < s->method_count; m++) {
-    const report_mean *mean = report_mean_of(s, g, m);
-    json_array_append_new(methods,
-                          json_pack("{ss sI so so so so so so}", "method", s->methods[m], "runs",
-                                    (json_int_t)mean->runs, "mean", number(mean->mean), "deviation",
-                                    number(mean->deviation), "rank", number(mean->rank),
-                                    "validation", number(mean->validation), "milliseconds",
-                                    number(mean->milliseconds), "seconds", number(mean->seconds)));
-  }
-  return json_pack("{ss ss ss so}", "data", s->groups[g].first->data, "measure",
-                   report_score_name(s->groups[g].first->score), "split",
-                   s->groups[g].test ? "test" : "val", "methods", methods);
-}
-
-json_t *report_summary_json(const report_summary *s) {
-  json_t *groups = json_array(), *ranks = json_array(), *tests = json_array();
-  for (size_t g = 0; g < s->group_count; g++)
-    json_array_append_new(groups, group_json(s, g));
-  for (size_t m = 0; m < s->method_count; m++)
-    json_array_append_new(ranks, json_pack("{ss so}", "method", s->methods[m], "mean_rank",
-                                           number(s->mean_ranks[m])));
-  for (size_t i = 0; i < s->test_count; i++) {
-    const report_test *t = &s->tests[i];
-    json_array_append_new(tests, json_pack("{ss ss sI sf sf so}", "a", s->methods[t->a], "b",
-                                           s->methods[t->b], "pairs", (json_int_t)t->result.pairs,
-                                           "plus", t->result.plus, "minus", t->result.minus, "p",
-                                           number(t->result.p)));
-  }
-  json_t *wilcoxon = json_pack("{ss ss so}", "measure", report_score_name(s->score), "pairs",
-                               s->by_seed ? "seeds" : "data sets", "tests", tests);
-  return json_pack("{so so sI so}", "data_sets", groups, "methods", ranks, "ranked_data_sets",
-                   (json_int_t)s->ranked, "wilcoxon", wilcoxon);
 }

@@ -1,4 +1,4 @@
-/* The table of runs, as a page with learning curves, and as JSON. */
+/* The table of runs, and as a page with learning curves. */
 #include "base/memory.h"
 #include "common/chart.h"
 #include "report.h"
@@ -6,17 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { CURVE_POINTS = 240 };
-
-bool report_comparable(const report_run *a, const report_run *b) {
-  return a->score == b->score && !strcmp(a->info->data, b->info->data) && !strcmp(a->data, b->data);
-}
-
-const char *report_score_name(report_score score) {
-  static const char *const NAMES[] = {"accuracy", "perplexity", "mean absolute error"};
-  return NAMES[score];
-}
 
 /* ---- the measure ---- */
 
@@ -57,7 +46,7 @@ static void add_row(table *t, const report_run *runs, size_t count, size_t i) {
   char number[NUMBER_TEXT];
   table_cell_add(t, false, "%s", r->path);
   table_cell_add(t, false, "%s", r->data);
-  table_cell_add(t, false, "%s", r->info->mixer);
+  table_cell_add(t, false, "%s", r->mixer);
   table_cell_add(t, false, "%s", report_score_name(r->score));
   table_cell_add(t, is_best(runs, count, i, offsetof(report_run, best)), "%s",
                  report_score_text(r->score, r->best, number));
@@ -84,38 +73,25 @@ static table make_table(const report_set *set) {
 
 /* ---- the page ---- */
 
-/* Means over stretches of steps: a curve that was logged often would be noise, and large. */
-static report_curve thin_out(const report_curve *c) {
-  report_curve out = {0};
-  size_t points = c->count < CURVE_POINTS ? c->count : CURVE_POINTS;
-  out.step = ft_calloc(points, sizeof *out.step);
-  out.value = ft_calloc(points, sizeof *out.value);
-  if (!out.step || !out.value) return out;
-  out.count = points;
-  for (size_t k = 0; k < points; k++) {
-    size_t first = k * c->count / points, end = (k + 1) * c->count / points;
-    for (size_t i = first; i < end; i++) {
-      out.step[k] += c->step[i] / (double)(end - first);
-      out.value[k] += c->value[i] / (double)(end - first);
-    }
-  }
-  return out;
+/* A copy of the values, in the unit of the chart; NULL when out of memory. */
+static double *scaled(const report_curve *c, double scale) {
+  double *values = ft_calloc(c->count + 1, sizeof *values);
+  for (size_t k = 0; values && k < c->count; k++)
+    values[k] = scale * c->value[k];
+  return values;
 }
 
 /* One chart of the runs that can be compared with runs[first]. */
 static void write_curves(FILE *to, const report_run *runs, size_t count, size_t first,
                          size_t offset, const char *title, const char *label, double scale) {
   chart_series *series = ft_calloc(count, sizeof *series);
-  report_curve *curves = ft_calloc(count, sizeof *curves);
   size_t used = 0, longest = 0;
-  for (size_t i = first; series && curves && i < count; i++) {
+  for (size_t i = first; series && i < count; i++) {
     if (!report_comparable(&runs[first], &runs[i])) continue;
-    report_curve c = thin_out((const report_curve *)((const char *)&runs[i] + offset));
-    for (size_t k = 0; k < c.count; k++)
-      c.value[k] *= scale;
-    if (c.count > longest) longest = c.count;
-    curves[used] = c;
-    series[used++] = (chart_series){runs[i].path, c.step, c.value, c.count};
+    const report_curve *c = (const report_curve *)((const char *)&runs[i] + offset);
+    const double *values = scaled(c, scale);
+    if (c->count > longest) longest = c->count;
+    series[used++] = (chart_series){runs[i].path, c->step, values, values ? c->count : 0};
   }
   chart_write(to, &(chart){.title = title,
                            .x_label = "step",
@@ -123,11 +99,8 @@ static void write_curves(FILE *to, const report_run *runs, size_t count, size_t 
                            .points = longest <= 30,
                            .series = series,
                            .count = used});
-  for (size_t i = 0; i < used; i++) {
-    free(curves[i].step);
-    free(curves[i].value);
-  }
-  free(curves);
+  for (size_t i = 0; i < used; i++)
+    free((void *)series[i].y);
   free(series);
 }
 
@@ -188,28 +161,4 @@ filtra_status report_write(FILE *to, const report_view *v, report_format format)
                                                  : write_markdown(to, v, &t);
   table_free(&t);
   return status;
-}
-
-/* ---- JSON ---- */
-
-static json_t *number(double x) {
-  return isfinite(x) ? json_real(x) : json_null();
-}
-
-json_t *report_json(const report_view *v) {
-  json_t *list = json_array();
-  for (size_t i = 0; i < v->set->count; i++) {
-    const report_run *r = &v->set->runs[i];
-    json_array_append_new(
-        list,
-        json_pack("{ss ss ss ss ss so so so so so so so so so so ss ss}", "run", r->path, "data",
-                  r->info->data, "mixer", r->info->mixer, "method", v->summary->methods[r->method],
-                  "measure", report_score_name(r->score), "seed", number(r->seed), "validation",
-                  number(r->best), "test", number(r->test), "best_step", number(r->best_step),
-                  "steps", number(r->last_step), "parameters", number(r->parameters),
-                  "tokens_per_second", number(r->tokens_per_second), "milliseconds",
-                  number(r->milliseconds), "seconds", number(r->seconds), "device_memory_bytes",
-                  number(r->memory_bytes), "device", r->device, "driver", r->driver));
-  }
-  return json_pack("{so so}", "runs", list, "summary", report_summary_json(v->summary));
 }

@@ -216,6 +216,7 @@ typedef struct grid {
   const sweep_data *data;
   const json_t *config, *own; /* keys of all cells, and of the data set's; NULL: none */
   const json_t *mixers, *options, *seeds;
+  json_t *names; /* {name of each cell: null} */
 } grid;
 
 static filtra_status add_cell(sweep *s, const sweep_cell *cell) {
@@ -253,7 +254,8 @@ static filtra_status fill_cell(const grid *g, const json_t *mixer, size_t option
 }
 
 /* What training would refuse is refused here. */
-static filtra_status check_cell(const sweep *s, const sweep_cell *cell) {
+static filtra_status check_cell(const grid *g, const sweep_cell *cell) {
+  const sweep *s = g->s;
   char *text = json_dumps(cell->config, 0), *complete = NULL;
   char *context = ft_format("%s: cell %s", s->file, cell->name);
   filtra_status status = text && context ? filtra_run_complete_config(text, context, &complete)
@@ -264,10 +266,10 @@ static filtra_status check_cell(const sweep *s, const sweep_cell *cell) {
   if (!status && strlen(cell->name) > MOST_NAME)
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: the cell name %s is longer than %d letters", s->file,
                      cell->name, MOST_NAME);
-  for (size_t i = 0; i < s->count && !status; i++)
-    if (!strcmp(s->cells[i].name, cell->name))
-      status = ft_fail(FILTRA_ERROR_INPUT, "%s: two cells are called %s; remove one of them",
-                       s->file, cell->name);
+  if (!status && json_object_get(g->names, cell->name))
+    status = ft_fail(FILTRA_ERROR_INPUT, "%s: two cells are called %s; remove one of them", s->file,
+                     cell->name);
+  if (!status && json_object_set_new(g->names, cell->name, json_null())) status = starve();
   return status;
 }
 
@@ -279,7 +281,7 @@ static filtra_status make_cell(const grid *g, const json_t *mixer, size_t option
   filtra_status status = name && cell.config ? FILTRA_OK : starve();
   if (!status) status = fill_cell(g, mixer, option, seed, name, cell.config);
   if (name && fclose(name) && !status) status = starve();
-  if (!status) status = check_cell(g->s, &cell);
+  if (!status) status = check_cell(g, &cell);
   if (!status) cell.folder = ft_path_join(g->s->out, cell.name);
   if (!status && !cell.folder) status = FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = add_cell(g->s, &cell);
@@ -355,6 +357,20 @@ static filtra_status check_axes(const grid *g) {
                  g->s->file, cells, MOST_CELLS);
 }
 
+static filtra_status walk_all(grid *g) {
+  filtra_status status = FILTRA_OK;
+  g->names = json_object();
+  if (!g->names) return starve();
+  for (size_t i = 0; i < g->s->data_count && !status; i++) {
+    g->data = &g->s->data[i];
+    const json_t *entry = json_object_get(json_object_get(g->s->root, "datasets"), g->data->name);
+    g->own = json_object_get(entry, "config");
+    status = walk(g, entry);
+  }
+  json_decref(g->names);
+  return status;
+}
+
 static filtra_status make_cells(sweep *s) {
   grid g = {.s = s};
   json_t *config, *options, *mixers, *seeds;
@@ -365,13 +381,7 @@ static filtra_status make_cells(sweep *s) {
   FT_TRY(check_config(config, s->file));
   g.config = config, g.options = options, g.mixers = mixers, g.seeds = seeds;
   FT_TRY(check_axes(&g));
-  for (size_t i = 0; i < s->data_count; i++) {
-    const json_t *entry = json_object_get(json_object_get(s->root, "datasets"), s->data[i].name);
-    g.data = &s->data[i];
-    g.own = json_object_get(entry, "config");
-    FT_TRY(walk(&g, entry));
-  }
-  return FILTRA_OK;
+  return walk_all(&g);
 }
 
 /* ---- choosing ---- */

@@ -133,10 +133,11 @@ static filtra_status start_evaluation(const runner *r, slot *at) {
 /* ---- cells ---- */
 
 static filtra_status record_end(const runner *r, const sweep_cell *cell) {
-  char *line = ft_json_line(json_pack("{ss ss sf ss ss*}", "cell", cell->name, "state",
-                                      sweep_state_name(cell->state), "seconds", cell->seconds,
-                                      "date", ft_date(), "error", cell->error),
-                            JSON_COMPACT | JSON_REAL_PRECISION(9));
+  char *line =
+      ft_json_line(json_pack("{ss ss sf ss ss ss*}", "cell", cell->name, "state",
+                             sweep_state_name(cell->state), "seconds", cell->seconds, "date",
+                             ft_date(), "commit", filtra_commit, "error", cell->error),
+                   JSON_COMPACT | JSON_REAL_PRECISION(9));
   filtra_status status = line ? ft_append_write(r->record, r->record_path, line, strlen(line))
                               : FILTRA_ERROR_HOST_MEMORY;
   free(line);
@@ -291,6 +292,17 @@ static filtra_status make_data(runner *r, const sweep_data *d) {
 
 /* ---- the sweep ---- */
 
+/* Ends a last line that was being written when the power went, so that the next is not lost behind
+ * it. */
+static filtra_status end_record(const runner *r) {
+  FILE *stream;
+  if (!ft_file_size(r->record_path)) return FILTRA_OK;
+  FT_TRY(ft_file_open(r->record_path, &stream));
+  bool whole = !fseek(stream, -1, SEEK_END) && fgetc(stream) == '\n';
+  fclose(stream);
+  return whole ? FILTRA_OK : ft_append_write(r->record, r->record_path, "\n", 1);
+}
+
 /* Its folders, and the lock on them. */
 static filtra_status prepare(runner *r) {
   static const char *const FOLDERS[] = {"settings", "logs", "data"};
@@ -302,7 +314,8 @@ static filtra_status prepare(runner *r) {
   }
   r->record_path = ft_path_join(r->s->out, "sweep.jsonl");
   if (!r->record_path) return FILTRA_ERROR_HOST_MEMORY;
-  return ft_append_open(r->record_path, &r->record);
+  FT_TRY(ft_append_open(r->record_path, &r->record));
+  return end_record(r);
 }
 
 /* What `filtra report` reads of the file. */

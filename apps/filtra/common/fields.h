@@ -1,0 +1,35 @@
+/* Reading objects of files that the command wrote itself. Nothing in them is trusted: every error
+ * names file and field and says what is accepted. */
+#ifndef FILTRA_FIELDS_H
+#define FILTRA_FIELDS_H
+
+#include "base/status.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum field_kind {
+  FIELD_TEXT,   /* const char *; "" when absent */
+  FIELD_AMOUNT, /* double of 0 or more; NaN when absent or null */
+  FIELD_NUMBER, /* double; the same */
+  FIELD_FLAG    /* bool; false when absent */
+} field_kind;
+
+typedef struct field {
+  const char *name;
+  size_t offset;
+  field_kind kind;
+  bool needed;
+} field;
+
+/** Fills the members of `out`; texts are the object's. `where` goes before the errors. */
+filtra_status fields_read(const json_t *object, const field *fields, size_t count,
+                          const char *where, void *out);
+/** The object or list (`type`) of a name; absent ones come as NULL where they are not needed. */
+filtra_status fields_find(const json_t *root, const char *where, const char *name, json_type type,
+                          bool needed, const json_t **out);
+/** "an object", "text" and so on, for errors; `value` may not be NULL. */
+const char *fields_type(const json_t *value);
+
+#endif
