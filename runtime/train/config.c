@@ -55,6 +55,7 @@ static const ft_json_field RUN_FIELDS[] = {
     FT_JSON_STRING_FIELD(ft_run_config, text_column, "text_column"),
     FT_JSON_STRING_FIELD(ft_run_config, target_column, "target_column"),
     FT_JSON_STRING_FIELD(ft_run_config, tokenizer, "tokenizer"),
+    INT(max_vocabulary, 0, 0, 1 << 20),
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
     ENUM(pixels, PIXELS),
     FT_JSON_BOOL_FIELD(ft_run_config, drop_last, "drop_last", false),
