@@ -102,7 +102,8 @@ typedef struct filtra_model_config {
   filtra_precision precision;
   /** Initial standard deviation of linear layers' weights, which are then normal, 10 at most, and
    * their biases 0. 0: both U(-1/sqrt(in), 1/sqrt(in)). What has a start of its own keeps it:
-   * filter coefficients, recurrent positions, the layer that reads patches. Not in the Converter. */
+   * filter coefficients, recurrent positions, the layer that reads patches. Not in the Converter.
+   */
   float init_std;
   float norm_epsilon;    /**< of LayerNorm and ScaleNorm, 1e-12 to 1; 0: 1e-5 */
   uint64_t reserved[14]; /**< 0 */

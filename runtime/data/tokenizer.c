@@ -14,8 +14,8 @@ static const filtra_tokenizer *const tokenizers[] = {
     &ft_tokenizer_dna,     &ft_tokenizer_pixels,
 };
 
-/* What a file of a tokenizer may have: a million words of 60 bytes. Model files have the words, too,
- * and room for 100 MB. */
+/* What a file of a tokenizer may have: a million words of 60 bytes. Model files have the words,
+ * too, and room for 100 MB. */
 enum { FILE_LIMIT = 64 << 20 };
 
 filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
