@@ -101,8 +101,8 @@ extern "C" {
  * "characters": the Unicode characters of the data in code point order. Closed: a character that
  *   the data did not have is an error.
  * "words": 1 `<unk>`, 2 `<eos>` for a line's end, then the words (between ASCII white space) of the
- *   training data, the most frequent first, at most 65,535 ids in all. Others, and words over 128
- *   bytes, read as `<unk>`. */
+ *   training data, the most frequent first, at most 65,536 ids in all, padding included, or
+ *   `max_vocabulary`. Others, and words over 128 bytes, read as `<unk>`. */
 typedef struct filtra_tokenizer filtra_tokenizer;
 
 /** A constant tokenizer, never freed. NULL, with the error message listing the names, when there is
@@ -149,7 +149,7 @@ FILTRA_API filtra_status filtra_split_find(const char *name, filtra_split *split
 
 /** What a sequence consists of. */
 typedef enum filtra_input {
-  FILTRA_INPUT_TOKENS = 0, /**< ids of a vocabulary, at most 65,536 */
+  FILTRA_INPUT_TOKENS = 0, /**< ids of a vocabulary, below 16,777,216 */
   FILTRA_INPUT_FEATURES    /**< vectors of `features` numbers: time series, pixels */
 } filtra_input;
 
@@ -171,7 +171,7 @@ typedef enum filtra_pixels {
   FILTRA_PIXELS_RGB /**< three numbers: red, green and blue, standardised likewise */
 } filtra_pixels;
 
-/** Labelled sequences in host memory: 2 bytes a token, 4 a feature, 1 where that is a pixel's.
+/** Labelled sequences in host memory: 4 bytes a token, 4 a feature, 1 where that is a pixel's.
  * Constant once open: any number of threads and loaders may read it. */
 typedef struct filtra_dataset filtra_dataset;
 
@@ -196,6 +196,10 @@ typedef struct filtra_dataset_options {
   /** Of the training samples, or text, becomes validation where there is none, below 1; 0: a tenth.
    * Of each class its part, to a sample; of text and CIFAR-10 the end. */
   float validation_share;
+  /** Ids that "words" makes at most, 3 to 1,048,576, padding, `<unk>` and `<eos>` included; rarer
+   * words read as `<unk>`. 0: 65,536. Refused where the tokenizer is another; `fitted` has what it
+   * has. */
+  uint32_t max_vocabulary;
   uint64_t reserved[8]; /**< 0 */
 } filtra_dataset_options;
 
@@ -219,9 +223,9 @@ typedef struct filtra_dataset_info {
 typedef struct filtra_sample {
   /** [length]; NULL where the input is features. Where each token's successor is the target, one
    * more token follows than `length` says. */
-  const uint16_t *tokens;
+  const int32_t *tokens;
   uint32_t length;
-  const uint16_t *second; /**< [second_length], the other sequence of a pair; else NULL */
+  const int32_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
   int32_t label;        /**< where the target is a class */
   float value;          /**< where the target is a value */
@@ -245,7 +249,7 @@ FILTRA_API filtra_status filtra_dataset_open(const char *path,
 typedef struct filtra_samples {
   uint64_t count;          /**< 0: the split has none */
   const uint32_t *lengths; /**< [count] tokens of each, 1 and more; with successors 2 and more */
-  const int32_t *tokens;   /**< [sum of lengths] ids, 0 to 65535; 0 is padding */
+  const int32_t *tokens;   /**< [sum of lengths] ids, 0 to 16777215; 0 is padding */
   const float *features;   /**< [sum of lengths, features]; NaN: missing, where standardised */
   const int32_t *second;   /**< the other sequences of pairs, as `tokens`; NULL: no pairs */
   const uint32_t *second_lengths;

@@ -112,7 +112,7 @@ FILTRA_API filtra_tensor *filtra_scope_parameter(const filtra_scope *scope, cons
                                                  int ndim, const int64_t *shape,
                                                  const filtra_parameter_options *options);
 /** filtra_linear with the parameters "NAME.weight" [out, in] and "NAME.bias" [out], both
- * U(-1/sqrt(in), 1/sqrt(in)); `in` is x's last axis. */
+ * U(-1/sqrt(in), 1/sqrt(in)) at first, or as the model's init_std says; `in` is x's last axis. */
 FILTRA_API filtra_tensor *filtra_scope_linear(const filtra_scope *scope, const char *name,
                                               filtra_tensor *x, int64_t out,
                                               const filtra_linear_options *options);

@@ -93,14 +93,20 @@ typedef struct filtra_model_config {
    * the Converter softplus. */
   filtra_activation activation;
   filtra_activation head_activation; /**< NONE means ReLU here, in the Converter leaky ReLU */
-  /** Initial standard deviation of embeddings and positions; 0: 0.02, in the Converter
-   * 1 / sqrt(max_length). */
+  /** Initial standard deviation of embeddings and positions; 0: init_std where that is given, else
+   * 0.02, in the Converter 1 / sqrt(max_length). */
   float embedding_init;
   /** Regression: the head gives (value - target_mean) / target_scale; scale 0: 1. Else 0, 0. */
   float target_mean, target_scale;
   uint64_t seed; /**< of the initial values */
   filtra_precision precision;
-  uint64_t reserved[15]; /**< 0 */
+  /** Initial standard deviation of linear layers' weights, which are then normal, 10 at most, and
+   * their biases 0. 0: both U(-1/sqrt(in), 1/sqrt(in)). What has a start of its own keeps it:
+   * filter coefficients, recurrent positions, the layer that reads patches. Not in the Converter.
+   */
+  float init_std;
+  float norm_epsilon;    /**< of LayerNorm and ScaleNorm, 1e-12 to 1; 0: 1e-5 */
+  uint64_t reserved[14]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT naming the field and its

@@ -48,10 +48,10 @@ static filtra_status check_split(const filtra_dataset_arrays *a, const filtra_sa
 static filtra_status add_tokens(ft_samples *to, const int32_t *tokens, uint32_t length) {
   FT_TRY(ft_tokens_reserve(&to->tokens, length));
   for (uint32_t i = 0; i < length; i++) {
-    if (tokens[i] < 0 || tokens[i] > UINT16_MAX)
+    if (tokens[i] < 0 || tokens[i] >= FT_MOST_IDS)
       return ft_fail(FILTRA_ERROR_INPUT, "token %d at position %u, accepted are 0 to %d", tokens[i],
-                     i, UINT16_MAX);
-    to->tokens.ids[to->tokens.count++] = (uint16_t)tokens[i];
+                     i, FT_MOST_IDS - 1);
+    to->tokens.ids[to->tokens.count++] = tokens[i];
   }
   return FILTRA_OK;
 }

@@ -20,7 +20,7 @@ static filtra_status count_splits(ft_corpus *corpus, bool all, ft_corpus_read re
 static filtra_status make_tokenizer(ft_corpus *corpus, const char *name, ft_corpus_read read,
                                     void *user) {
   filtra_dataset *ds = corpus->ds;
-  FT_TRY(ft_vocabulary_create(name, &corpus->vocabulary));
+  FT_TRY(ft_vocabulary_create(name, corpus->options->max_vocabulary, &corpus->vocabulary));
   filtra_status status = count_splits(corpus, !strcmp(name, "characters"), read, user);
   if (!status) {
     status = ft_vocabulary_make(corpus->vocabulary, &ds->owned_tokenizer);

@@ -212,6 +212,9 @@ static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_da
 
 /* ---- public ---- */
 
+/* Their words lie in the metadata of model files, too, whose format has room for 100 MB of it. */
+enum { MOST_WORD_IDS = 1 << 20 };
+
 /* Options that a data set of this kind has no use for. */
 static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_options *o) {
   if (o->pixels != FILTRA_PIXELS_GREY && !ds->info.height)
@@ -221,6 +224,11 @@ static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_op
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "text_column and target_column are for tables; the format is %s",
                    ds->info.format);
+  const char *tokenizer = filtra_tokenizer_name(ds->info.tokenizer);
+  if (o->max_vocabulary && !o->fitted && (!tokenizer || strcmp(tokenizer, "words") != 0))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "max_vocabulary is for the tokenizer words; these data %s%s",
+                   tokenizer ? "are read by " : "hold no tokens", tokenizer ? tokenizer : "");
   return FILTRA_OK;
 }
 
@@ -260,6 +268,11 @@ filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_opti
   if ((unsigned)options->pixels > FILTRA_PIXELS_RGB)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is %d, not a filtra_pixels", options->pixels);
   FT_TRY(ft_check_share(options->validation_share));
+  if (options->max_vocabulary > MOST_WORD_IDS ||
+      (options->max_vocabulary && options->max_vocabulary <= FT_WORD_END_OF_LINE))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "max_vocabulary is %u, accepted are 0, for 65536, and %d to %d",
+                   options->max_vocabulary, FT_WORD_END_OF_LINE + 1, MOST_WORD_IDS);
   filtra_dataset *ds = ft_calloc(1, sizeof *ds);
   if (!ds) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = read_dataset(path, options, fit, ds);

@@ -2,13 +2,28 @@
 #include "base/rng.h"
 #include "data/dataset.h"
 
+/* Ids as they were when they had 16 bits, so that data keep their fingerprints; then, where there
+ * are larger ones, what was left out of them. */
+static uint64_t add_tokens(uint64_t hash, const int32_t *ids, size_t count) {
+  bool large = false;
+  for (size_t i = 0; i < count; i++) {
+    const uint16_t low = (uint16_t)ids[i];
+    hash = ft_hash_bytes(hash, &low, sizeof low);
+    large = large || ids[i] > UINT16_MAX;
+  }
+  for (size_t i = 0; i < count && large; i++) {
+    const uint16_t high = (uint16_t)(ids[i] >> 16);
+    hash = ft_hash_bytes(hash, &high, sizeof high);
+  }
+  return hash;
+}
+
 static uint64_t add_input(uint64_t hash, const filtra_dataset *ds, const ft_samples *samples,
                           const ft_sample_row *row) {
   size_t tokens = (size_t)row->length + row->second_length, width = ds->info.features;
   if (ds->info.input == FILTRA_INPUT_TOKENS) {
-    const uint16_t *ids = samples->tokens.ids + row->first;
     tokens += ds->info.target == FILTRA_TARGET_NEXT;
-    return ft_hash_bytes(hash, ids, tokens * sizeof *ids);
+    return add_tokens(hash, samples->tokens.ids + row->first, tokens);
   }
   if (samples->bytes) return ft_hash_bytes(hash, samples->bytes + row->first, tokens * width);
   return ft_hash_bytes(hash, samples->values + row->first, tokens * width * sizeof(float));

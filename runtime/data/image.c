@@ -24,7 +24,7 @@ uint8_t ft_grey_of(const uint8_t *pixel, uint32_t channels) {
 static filtra_status add_tokens(ft_samples *samples, const ft_image *image) {
   size_t count = (size_t)image->height * image->width;
   FT_TRY(ft_tokens_reserve(&samples->tokens, count));
-  uint16_t *to = samples->tokens.ids + samples->tokens.count;
+  int32_t *to = samples->tokens.ids + samples->tokens.count;
   for (size_t i = 0; i < count; i++)
     to[i] = ft_grey_of(image->pixels + i * image->channels, image->channels);
   samples->tokens.count += count;
@@ -134,7 +134,7 @@ static filtra_status encode_values(const filtra_tokenizer *tokenizer, const char
     if (i == first || !ends || value >= tokenizer->size)
       return ft_fail(FILTRA_ERROR_INPUT, "no grey value, 0 to 255, at column %zu", first + 1);
     FT_TRY(ft_tokens_reserve(tokens, 1));
-    tokens->ids[tokens->count++] = (uint16_t)value;
+    tokens->ids[tokens->count++] = (int32_t)value;
   }
   if (tokens->count == 0) return ft_fail(FILTRA_ERROR_INPUT, "there are no grey values");
   return FILTRA_OK;

@@ -74,7 +74,7 @@ static void add_argument(ft_listops_evaluator *e, int value) {
   f->histogram[value]++;
 }
 
-static filtra_status open_operator(ft_listops_evaluator *e, uint16_t token, size_t column) {
+static filtra_status open_operator(ft_listops_evaluator *e, int32_t token, size_t column) {
   FT_TRY(FT_GROW(e->frames, e->depth, e->capacity));
   e->frames[e->depth++] = (ft_listops_frame){.column = column, .symbol = (uint8_t)token};
   return FILTRA_OK;
@@ -97,7 +97,7 @@ void ft_listops_begin(ft_listops_evaluator *e) {
   e->value = -1;
 }
 
-filtra_status ft_listops_feed(ft_listops_evaluator *e, uint16_t token, size_t column) {
+filtra_status ft_listops_feed(ft_listops_evaluator *e, int32_t token, size_t column) {
   if (token == FT_LISTOPS_CLOSE && e->depth > 0) return close_operator(e, column);
   if (e->value >= 0)
     return ft_fail(FILTRA_ERROR_INPUT, "'%s' at column %zu follows a complete expression",
@@ -127,11 +127,11 @@ void ft_listops_free(ft_listops_evaluator *e) {
 /* ---- text ---- */
 
 /* Id of a symbol below `ids`, 0 when there is none. Most symbols are single characters. */
-static uint16_t find_symbol(uint32_t ids, const char *text, size_t length) {
+static int32_t find_symbol(uint32_t ids, const char *text, size_t length) {
   if (length == 1 && *text >= '0' && *text <= '9')
-    return (uint16_t)(FT_LISTOPS_DIGIT + (*text - '0'));
+    return (int32_t)(FT_LISTOPS_DIGIT + (*text - '0'));
   for (uint32_t id = FT_LISTOPS_MIN; id < ids; id++)
-    if (strlen(symbols[id]) == length && !memcmp(symbols[id], text, length)) return (uint16_t)id;
+    if (strlen(symbols[id]) == length && !memcmp(symbols[id], text, length)) return (int32_t)id;
   return 0;
 }
 
@@ -177,7 +177,7 @@ filtra_status ft_listops_parse(ft_listops_evaluator *e, uint32_t ids, const char
       FT_TRY(status);
       continue;
     }
-    uint16_t id = find_symbol(ids, text + start, size);
+    int32_t id = find_symbol(ids, text + start, size);
     if (!id) return unknown_symbol(ids, text + start, size, start + 1);
     FT_TRY(ft_listops_feed(e, id, start + 1));
     tokens->ids[tokens->count++] = id;

@@ -35,7 +35,7 @@ typedef struct ft_listops_evaluator {
 
 void ft_listops_begin(ft_listops_evaluator *e);
 /** Fails with INPUT where the token cannot stand, naming `column`. */
-filtra_status ft_listops_feed(ft_listops_evaluator *e, uint16_t token, size_t column);
+filtra_status ft_listops_feed(ft_listops_evaluator *e, int32_t token, size_t column);
 /** Fails with INPUT when the expression is empty or incomplete; else *value is 0 to 9. */
 filtra_status ft_listops_end(const ft_listops_evaluator *e, int *value);
 void ft_listops_free(ft_listops_evaluator *e);

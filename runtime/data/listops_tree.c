@@ -26,7 +26,7 @@ static bool draw_node(const ft_listops_shape *s, ft_rng *rng, uint32_t depth, ft
   if (t->length + 1 >= s->max_length) return false;
   bool is_operator = depth < s->max_depth && ft_rng_below(rng, 4) == 0;
   if (!is_operator) {
-    t->ids[t->length++] = (uint16_t)(FT_LISTOPS_DIGIT + ft_rng_below(rng, 10));
+    t->ids[t->length++] = (int32_t)(FT_LISTOPS_DIGIT + ft_rng_below(rng, 10));
     return true;
   }
   size_t start = t->length++;
@@ -34,7 +34,7 @@ static bool draw_node(const ft_listops_shape *s, ft_rng *rng, uint32_t depth, ft
   for (uint64_t i = 0; i < args; i++)
     if (!draw_node(s, rng, depth + 1, t)) return false;
   if (t->length + 1 >= s->max_length) return false;
-  t->ids[start] = (uint16_t)(FT_LISTOPS_MIN + ft_rng_below(rng, 4));
+  t->ids[start] = (int32_t)(FT_LISTOPS_MIN + ft_rng_below(rng, 4));
   t->ids[t->length++] = FT_LISTOPS_CLOSE;
   return true;
 }
@@ -117,7 +117,7 @@ size_t ft_listops_text(ft_listops_tree *t, char *text) {
   uint32_t depth = 0;
   count_arguments(t);
   for (size_t i = 0; i < t->length; i++) {
-    uint16_t id = t->ids[i];
+    int32_t id = t->ids[i];
     bool opens = id >= FT_LISTOPS_MIN && id != FT_LISTOPS_CLOSE;
     if (i > 0) *to++ = ' ';
     for (uint32_t k = 0; opens && k <= t->arguments[i]; k++)

@@ -14,7 +14,7 @@ typedef struct ft_listops_shape {
 
 /** A tree as tokens, without the binary form's parentheses. */
 typedef struct ft_listops_tree {
-  uint16_t *ids;       /* room for max_length */
+  int32_t *ids;        /* room for max_length */
   uint32_t *arguments; /* room for max_length; scratch of ft_listops_text */
   size_t length;
 } ft_listops_tree;

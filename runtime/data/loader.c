@@ -113,16 +113,15 @@ static void plan_epoch(filtra_loader *l, uint64_t epoch) {
 /* ---- preparing batches ---- */
 
 /* Sequence `number` of the batch: tokens, then zeros. */
-static void fill_sequence(slot *s, uint32_t number, const uint16_t *ids, uint32_t length) {
+static void fill_sequence(slot *s, uint32_t number, const int32_t *ids, uint32_t length) {
   int32_t *tokens = s->tokens + (size_t)number * s->batch.length;
-  for (uint32_t i = 0; i < length; i++)
-    tokens[i] = ids[i];
+  memcpy(tokens, ids, length * sizeof *tokens);
   memset(tokens + length, 0, (s->batch.length - length) * sizeof *tokens);
   s->lengths[number] = (int32_t)length;
 }
 
 /* What follows each token, and -1 behind the last. */
-static void fill_successors(slot *s, uint32_t row, const uint16_t *ids, uint32_t length) {
+static void fill_successors(slot *s, uint32_t row, const int32_t *ids, uint32_t length) {
   int32_t *labels = s->labels + (size_t)row * s->batch.length;
   for (uint32_t i = 0; i < s->batch.length; i++)
     labels[i] = i < length ? ids[i + 1] : -1;

@@ -14,7 +14,8 @@ static const filtra_tokenizer *const tokenizers[] = {
     &ft_tokenizer_dna,     &ft_tokenizer_pixels,
 };
 
-/* What a file of a tokenizer may have: all its symbols at their longest, escaped. */
+/* What a file of a tokenizer may have: a million words of 60 bytes. Model files have the words,
+ * too, and room for 100 MB. */
 enum { FILE_LIMIT = 64 << 20 };
 
 filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
@@ -22,7 +23,7 @@ filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
   if (wanted <= tokens->capacity) return FILTRA_OK;
   if (wanted < tokens->capacity + tokens->capacity / 2)
     wanted = tokens->capacity + tokens->capacity / 2;
-  uint16_t *ids = ft_realloc(tokens->ids, wanted, sizeof *ids);
+  int32_t *ids = ft_realloc(tokens->ids, wanted, sizeof *ids);
   if (!ids) return FILTRA_ERROR_HOST_MEMORY;
   tokens->ids = ids;
   tokens->capacity = wanted;
@@ -129,6 +130,16 @@ filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer, const i
 
 /* ---- files ---- */
 
+/* Nothing is written that could not be read again. */
+static filtra_status write_file(const char *path, const char *text) {
+  size_t size = strlen(text);
+  if (size <= FILE_LIMIT) return ft_file_write(path, text, size);
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: the words take %zu bytes, and such a file has %d at most; a lower "
+                 "max_vocabulary makes fewer of them",
+                 path, size, FILE_LIMIT);
+}
+
 filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path) {
   FT_NEED(tokenizer, path);
   if (!filtra_tokenizer_is_made(tokenizer))
@@ -146,7 +157,7 @@ filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const cha
     root = NULL;
   }
   char *text = ft_json_text(root, JSON_INDENT(0));
-  filtra_status status = text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = text ? write_file(path, text) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   return status;
 }

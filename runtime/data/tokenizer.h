@@ -6,9 +6,13 @@
 
 #include <filtra/data.h>
 
+/** Ids are below it, as a model's vocabulary is at most so large: filtra_accuracy compares ids as
+ * floats. */
+enum { FT_MOST_IDS = 1 << 24 };
+
 /** Token ids one after the other, as datasets store them. */
 typedef struct ft_tokens {
-  uint16_t *ids;
+  int32_t *ids;
   size_t count, capacity;
 } ft_tokens;
 
@@ -28,9 +32,9 @@ struct filtra_tokenizer {
     FT_JOIN_BYTES          /* id stands for the byte id - 1, whatever its symbol */
   } join;
   /* Made from data only: symbol to id, by open addressing; 0 where there is none. */
-  uint16_t *index; /* [index_mask + 1] */
+  int32_t *index; /* [index_mask + 1] */
   uint32_t index_mask;
-  uint16_t ascii[128]; /* the same for symbols of one byte */
+  int32_t ascii[128]; /* the same for symbols of one byte */
 };
 
 /** Ids of the two symbols that "words" always has. */
@@ -47,8 +51,8 @@ bool ft_tokenizer_is_made(const char *name);
 /** What is counted of a text on the way to its tokenizer. */
 typedef struct ft_vocabulary ft_vocabulary;
 
-/** `name` is one of those made from data. */
-filtra_status ft_vocabulary_create(const char *name, ft_vocabulary **vocabulary);
+/** `name` is one of those made from data; "words" get that many ids at most, 0: 65,536. */
+filtra_status ft_vocabulary_create(const char *name, uint32_t most_ids, ft_vocabulary **vocabulary);
 /** Counts a piece of text that cuts no character ("characters") and no word ("words") in two. Fails
  * with INPUT, naming the column, where it is not UTF-8. */
 filtra_status ft_vocabulary_count(ft_vocabulary *vocabulary, const char *text, size_t length);

@@ -32,7 +32,7 @@ static filtra_status encode_bytes(const filtra_tokenizer *tokenizer, const char 
   (void)tokenizer;
   FT_TRY(ft_tokens_reserve(tokens, length));
   for (size_t i = 0; i < length; i++)
-    tokens->ids[tokens->count++] = (uint16_t)((unsigned char)text[i] + 1);
+    tokens->ids[tokens->count++] = (int32_t)((unsigned char)text[i] + 1);
   return FILTRA_OK;
 }
 
@@ -42,13 +42,13 @@ static filtra_status encode_printable(const filtra_tokenizer *tokenizer, const c
   FT_TRY(ft_tokens_reserve(tokens, length));
   for (size_t i = 0; i < length; i++) {
     int c = text[i] == '\t' || text[i] == '\n' ? ' ' : text[i];
-    if (c >= ' ' && c <= '~') tokens->ids[tokens->count++] = (uint16_t)(c - ' ' + 1);
+    if (c >= ' ' && c <= '~') tokens->ids[tokens->count++] = (int32_t)(c - ' ' + 1);
   }
   return FILTRA_OK;
 }
 
 /* The id of a nucleotide; the codes for more than one (IUPAC 1984) are N. 0: no such code. */
-static uint16_t nucleotide(char c) {
+static int32_t nucleotide(char c) {
   switch (c & ~0x20) { /* upper case */
   case 'A':
     return 1;
@@ -81,7 +81,7 @@ static filtra_status encode_dna(const filtra_tokenizer *tokenizer, const char *t
   (void)tokenizer;
   FT_TRY(ft_tokens_reserve(tokens, length));
   for (size_t i = 0; i < length; i++) {
-    uint16_t id = nucleotide(text[i]);
+    int32_t id = nucleotide(text[i]);
     if (id == 0) {
       char shown[8];
       snprintf(shown, sizeof shown, text[i] > ' ' && text[i] <= '~' ? "%c" : "\\x%02x",

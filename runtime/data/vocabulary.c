@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-  MAX_SYMBOLS = UINT16_MAX, /* with padding, as many as there are ids of 16 bits */
   MAX_WORD_BYTES = 128,     /* longer words have no symbol */
+  DEFAULT_WORD_IDS = 65536, /* with padding */
   CODE_POINTS = 0x110000,
 };
 
@@ -36,7 +36,7 @@ static bool same(const char *symbol, const char *text, size_t length) {
 }
 
 /* Where in the index a symbol is, or would be. There are always empty places. */
-static uint16_t *find_place(const filtra_tokenizer *t, const char *text, size_t length) {
+static int32_t *find_place(const filtra_tokenizer *t, const char *text, size_t length) {
   uint32_t at = hash_bytes(text, length) & t->index_mask;
   while (t->index[at] && !same(t->symbols[t->index[at]], text, length))
     at = (at + 1) & t->index_mask;
@@ -68,7 +68,7 @@ static filtra_status encode_characters(const filtra_tokenizer *t, const char *te
   for (size_t at = 0, bytes; at < length; at += bytes, column++) {
     bytes = ft_utf8_next(text + at, length - at, &code_point);
     if (bytes == 0) return fail_encoding(text + at, column);
-    uint16_t id = bytes == 1 ? t->ascii[code_point] : *find_place(t, text + at, bytes);
+    int32_t id = bytes == 1 ? t->ascii[code_point] : *find_place(t, text + at, bytes);
     if (id == 0) return fail_character(text + at, bytes, code_point, column);
     tokens->ids[tokens->count++] = id;
   }
@@ -94,7 +94,7 @@ static filtra_status encode_words(const filtra_tokenizer *t, const char *text, s
   size_t at = 0, bytes;
   while (word = next_word(text, length, &at, &bytes), bytes > 0) {
     FT_TRY(ft_tokens_reserve(tokens, 1));
-    uint16_t id = *word == '\n' ? FT_WORD_END_OF_LINE : *find_place(t, word, bytes);
+    int32_t id = *word == '\n' ? FT_WORD_END_OF_LINE : *find_place(t, word, bytes);
     if (id == 0 && !ft_utf8_valid(word, bytes))
       return fail_encoding(word, (size_t)(word - text) + 1);
     tokens->ids[tokens->count++] = id ? id : FT_WORD_UNKNOWN;
@@ -134,13 +134,13 @@ static filtra_status add_symbols(filtra_tokenizer *t, const char **own, const ch
     if (!fits(is_words(t->name), t->size, symbol, own[t->size - 1]))
       return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" cannot be symbol %u of \"%s\"", symbol, t->size,
                      t->name);
-    uint16_t *place = find_place(t, symbol, strlen(symbol));
+    int32_t *place = find_place(t, symbol, strlen(symbol));
     if (*place)
-      return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" is symbol %u and symbol %u", symbol, *place,
+      return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" is symbol %d and symbol %u", symbol, *place,
                      t->size);
     own[t->size] = ft_strdup(symbol);
     if (!own[t->size]) return FILTRA_ERROR_HOST_MEMORY;
-    *place = (uint16_t)t->size;
+    *place = (int32_t)t->size;
     if (symbol[1] == '\0' && !(*symbol & 0x80)) t->ascii[(size_t)*symbol] = *place;
   }
   return FILTRA_OK;
@@ -149,9 +149,10 @@ static filtra_status add_symbols(filtra_tokenizer *t, const char **own, const ch
 filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, size_t count,
                                 filtra_tokenizer **tokenizer) {
   *tokenizer = NULL;
-  if (count > MAX_SYMBOLS || (is_words(name) && count < FT_WORD_END_OF_LINE) || count < 1)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu symbols for the tokenizer \"%s\"; at most %d fit",
-                   count, name, MAX_SYMBOLS);
+  if (count >= FT_MOST_IDS || (is_words(name) && count < FT_WORD_END_OF_LINE) || count < 1)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%zu symbols for the tokenizer \"%s\"; accepted are %d to %d", count, name,
+                   is_words(name) ? FT_WORD_END_OF_LINE : 1, FT_MOST_IDS - 1);
   filtra_tokenizer *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   bool words = is_words(name);
@@ -188,14 +189,17 @@ typedef struct counted_word {
 
 struct ft_vocabulary {
   bool words, any;
+  size_t most_symbols; /* of words */
   uint8_t *seen;       /* [CODE_POINTS / 8] of characters */
   counted_word *table; /* [table_mask + 1], open addressing */
   size_t table_mask, used;
 };
 
-filtra_status ft_vocabulary_create(const char *name, ft_vocabulary **vocabulary) {
+filtra_status ft_vocabulary_create(const char *name, uint32_t most_ids,
+                                   ft_vocabulary **vocabulary) {
   ft_vocabulary *v = *vocabulary = ft_calloc(1, sizeof *v);
   if (!v) return FILTRA_ERROR_HOST_MEMORY;
+  v->most_symbols = (most_ids ? most_ids : DEFAULT_WORD_IDS) - 1;
   v->words = is_words(name);
   v->table_mask = 0xffff;
   if (v->words)
@@ -284,20 +288,19 @@ filtra_status ft_vocabulary_count(ft_vocabulary *v, const char *text, size_t len
 
 /* ---- from counts to symbols ---- */
 
+static bool is_seen(const ft_vocabulary *v, uint32_t code_point) {
+  return v->seen[code_point / 8] >> code_point % 8 & 1;
+}
+
 static filtra_status make_characters(const ft_vocabulary *v, filtra_tokenizer **out) {
-  size_t count = 0;
-  char(*text)[5] = ft_calloc(MAX_SYMBOLS, sizeof *text);
-  const char **symbols = ft_calloc(MAX_SYMBOLS, sizeof *symbols);
+  size_t count = 0, room = 1;
+  for (uint32_t c = 1; c < CODE_POINTS; c++)
+    room += is_seen(v, c);
+  char(*text)[5] = ft_calloc(room, sizeof *text);
+  const char **symbols = ft_calloc(room, sizeof *symbols);
   filtra_status status = text && symbols ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   for (uint32_t c = 1; c < CODE_POINTS && !status; c++) {
-    if (!(v->seen[c / 8] >> c % 8 & 1)) continue;
-    if (count == MAX_SYMBOLS) {
-      status = ft_fail(FILTRA_ERROR_INPUT,
-                       "the text has more than %d different characters; use the tokenizer "
-                       "\"bytes\" or \"words\"",
-                       MAX_SYMBOLS);
-      break;
-    }
+    if (!is_seen(v, c)) continue;
     ft_utf8_write(c, text[count]);
     symbols[count] = text[count];
     count++;
@@ -322,7 +325,7 @@ static bool is_fixed(const counted_word *word) {
 static filtra_status make_words(const ft_vocabulary *v, filtra_tokenizer **out) {
   size_t used = 0, count = 0;
   counted_word *list = ft_calloc(v->used + 1, sizeof *list);
-  const char **symbols = ft_calloc(MAX_SYMBOLS, sizeof *symbols);
+  const char **symbols = ft_calloc(v->used + FT_WORD_END_OF_LINE, sizeof *symbols);
   filtra_status status = list && symbols ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i <= v->table_mask && !status; i++)
     if (v->table[i].text && !is_fixed(&v->table[i])) list[used++] = v->table[i];
@@ -330,7 +333,7 @@ static filtra_status make_words(const ft_vocabulary *v, filtra_tokenizer **out) 
     qsort(list, used, sizeof *list, compare_words);
     symbols[count++] = unknown_word;
     symbols[count++] = end_of_line;
-    for (size_t i = 0; i < used && count < MAX_SYMBOLS; i++)
+    for (size_t i = 0; i < used && count < v->most_symbols; i++)
       symbols[count++] = list[i].text;
     status = ft_tokenizer_make("words", symbols, count, out);
   }

@@ -124,10 +124,8 @@ static int64_t loss_chunks(const filtra_model *model, int64_t rows) {
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary) {
   const ft_model_options *o = &model->options;
   filtra_graph *g = b->graph;
-  ft_scope scope = {.graph = g,
-                    .params = model->params,
-                    .observer = b->observer,
-                    .precision = ft_precision_dtype(o->precision)};
+  ft_scope scope = ft_network_scope(g, model->params, o);
+  scope.observer = b->observer;
   int64_t sequences = b->size * ft_model_sequences(o);
   if (b->part) ft_graph_take_part(g, sequences);
   const int64_t shape[] = {sequences, b->length, o->features};
@@ -178,9 +176,7 @@ static filtra_tensor *join(filtra_graph *g, filtra_tensor **list, int64_t count)
 static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smoothing,
                          filtra_tensor **loss, filtra_tensor **score) {
   filtra_graph *g = b->graph;
-  const ft_scope scope = {.graph = g,
-                          .params = model->params,
-                          .precision = ft_precision_dtype(model->options.precision)};
+  const ft_scope scope = ft_network_scope(g, model->params, &model->options);
   filtra_tensor **losses = ft_graph_alloc(g, 2 * (size_t)b->chunks * sizeof *losses);
   filtra_tensor **scores = losses ? losses + b->chunks : NULL;
   int64_t each = (b->rows + b->chunks - 1) / b->chunks, count = 0;

@@ -49,10 +49,8 @@ static filtra_status make_pass(filtra_generator *gen, int64_t tokens, int64_t se
     p->rows = filtra_graph_input(g, "last tokens", FILTRA_I32, 2, (int64_t[]){size, 1});
   }
   ft_past_use use = {.past = &gen->past, .position = p->position, .length = seen};
-  ft_scope scope = {.graph = g,
-                    .params = model->params,
-                    .past = &use,
-                    .precision = ft_precision_dtype(model->options.precision)};
+  ft_scope scope = ft_network_scope(g, model->params, &model->options);
+  scope.past = &use;
   ft_network_input in = {.tokens = p->ids,
                          .rows = p->rows,
                          .mask = seen ? ft_cache_mask(g, p->position, seen)

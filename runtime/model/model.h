@@ -27,7 +27,7 @@ typedef struct ft_model_options {
   int task, block, norm, positions, pooling, activation, head, head_activation, precision;
   int64_t vocabulary, features, classes, max_length, image_height, image_width, patch;
   int64_t layers, heads, width, ffn_width, head_width;
-  float dropout, embedding_init, target_mean, target_scale;
+  float dropout, embedding_init, init_std, norm_epsilon, target_mean, target_scale;
   bool mask_zero, scale_embeddings, tie_embeddings;
 } ft_model_options;
 
@@ -64,6 +64,10 @@ void ft_model_options_to_public(const ft_model_options *options, filtra_model_co
 json_t *ft_model_options_write(const ft_model_options *options);
 
 /* ---- network.c ---- */
+
+/** Where the layers of a model with these options are built. */
+ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
+                          const ft_model_options *options);
 
 typedef struct ft_network_input {
   filtra_tensor *tokens;   /* I32 [S B, N], S sequences a sample, all first ones first; or NULL */

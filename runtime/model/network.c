@@ -7,6 +7,15 @@
 
 #include <math.h>
 
+ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
+                          const ft_model_options *o) {
+  return (ft_scope){.graph = graph,
+                    .params = params,
+                    .precision = ft_precision_dtype(o->precision),
+                    .init_std = o->init_std,
+                    .norm_epsilon = o->norm_epsilon};
+}
+
 /* The table that tokens are looked up in: its F32 master where there is one. A tied head multiplies
  * by the copy. */
 static filtra_tensor *embedding_table(const ft_scope *scope, const ft_model_options *o) {
@@ -48,7 +57,8 @@ static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
   ft_emit_fill(g, real, 1.0f);
   filtra_tensor *table = filtra_scope_parameter(
       scope, "class_token.weight", 2, one + 1,
-      &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = 0.02f});
+      &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL,
+                                  .value = scope->init_std > 0.0f ? scope->init_std : 0.02f});
   token = filtra_add_positions(g, token, table);
   *mask = filtra_concat(g, 1, 2, (filtra_tensor *[]){real, *mask});
   return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
@@ -96,12 +106,14 @@ static filtra_tensor *embed(const ft_scope *scope, const ft_model_options *o,
                             filtra_tensor **mask) {
   filtra_graph *g = scope->graph;
   filtra_tensor *x = in->features;
+  ft_scope input = *scope;
+  if (o->patch) input.init_std = 0.0f; /* a convolution in DeiT, whose weights start uniform */
   if (o->patch) {
     x = cut_patches(g, o, x);
     *mask = x ? ft_tensor_new(g, "patch mask", FILTRA_F32, 2, x->shape) : NULL;
     ft_emit_fill(g, *mask, 1.0f); /* images are whole */
   }
-  x = o->features ? filtra_scope_linear(scope, "embedding", x, o->width, NULL)
+  x = o->features ? filtra_scope_linear(&input, "embedding", x, o->width, NULL)
                   : filtra_embedding(g, table, in->tokens);
   if (o->scale_embeddings) x = filtra_affine(g, x, sqrtf((float)o->width), 0.0f);
   if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = add_class_token(scope, x, mask);

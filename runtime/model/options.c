@@ -49,6 +49,8 @@ const ft_json_field ft_model_fields[] = {
     ENUM(activation, ACTIVATION_AUTO, ACTIVATIONS),
     ENUM(positions, FILTRA_POSITIONS_LEARNED, POSITIONS),
     FLOAT(embedding_init, 0.0, 0.0, 10.0),
+    FLOAT(init_std, 0.0, 0.0, 10.0),
+    FLOAT(norm_epsilon, 1e-5, 1e-12, 1.0),
     BOOL(scale_embeddings),
     BOOL(tie_embeddings),
     BOOL(mask_zero),
@@ -170,6 +172,12 @@ static filtra_status check_block(const char *context, const ft_model_options *o)
                    "%s: \"norm\" post is for \"block\" transformer; the Converter's block has "
                    "ScaleNorms of its own",
                    context);
+  if (o->init_std > 0.0f)
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: \"init_std\" has no effect with \"block\" converter, whose layers each have "
+        "a start of their own; leave it out, or at its default",
+        context);
   return FILTRA_OK;
 }
 
@@ -244,7 +252,9 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *o) 
     o->activation = converter ? FILTRA_ACTIVATION_SOFTPLUS : FILTRA_ACTIVATION_GELU;
   if (o->head_activation == ACTIVATION_AUTO) o->head_activation = usual.head_activation;
   if (o->embedding_init == 0.0f)
-    o->embedding_init = converter ? 1.0f / sqrtf((float)o->max_length) : 0.02f;
+    o->embedding_init = converter            ? 1.0f / sqrtf((float)o->max_length)
+                        : o->init_std > 0.0f ? o->init_std
+                                             : 0.02f;
   if (o->target_scale == 0.0f) o->target_scale = 1.0f;
   FT_TRY(check_sizes(context, o));
   FT_TRY(check_image(context, o));
@@ -300,6 +310,8 @@ static bool set_numbers(json_t *object, const filtra_model_config *c) {
          set_int(object, "width", c->width) && set_int(object, "ffn_width", c->ffn_width) &&
          set_int(object, "head_width", c->head_width) && set_float(object, "dropout", c->dropout) &&
          set_float(object, "embedding_init", c->embedding_init) &&
+         set_float(object, "init_std", c->init_std) &&
+         set_float(object, "norm_epsilon", c->norm_epsilon) &&
          set_float(object, "target_mean", c->target_mean) &&
          set_float(object, "target_scale", c->target_scale);
 }
@@ -367,6 +379,8 @@ void ft_model_options_to_public(const ft_model_options *o, filtra_model_config *
                              .head_activation = (filtra_activation)o->head_activation,
                              .precision = (filtra_precision)o->precision,
                              .embedding_init = o->embedding_init,
+                             .init_std = o->init_std,
+                             .norm_epsilon = o->norm_epsilon,
                              .target_mean = o->target_mean,
                              .target_scale = o->target_scale};
 }

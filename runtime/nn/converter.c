@@ -13,7 +13,7 @@ filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filt
   filtra_tensor *gain = filtra_scope_parameter(
       &inner, "weight", 1, &features,
       &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
-  return filtra_scale_norm(scope->graph, x, gain, 0.0f, complex_features);
+  return filtra_scale_norm(scope->graph, x, gain, scope->norm_epsilon, complex_features);
 }
 
 /* "NAME.weight" [out, in], U(-bound, bound), and "NAME.bias" [out], zeros. */

@@ -28,9 +28,8 @@ filtra_tensor *ft_counting(filtra_graph *g, int64_t count) {
   return filtra_cumulative_sum(g, filtra_constant(g, 1, &count, 1.0f), 0, false);
 }
 
-/* [n,n], 1 where the column is not behind the row: with d = row - column, a whole number,
- * max(d + 1, 0) - max(d, 0). */
-static filtra_tensor *lower_triangle(filtra_graph *g, int64_t n) {
+/* With d = row - column, a whole number, max(d + 1, 0) - max(d, 0). */
+filtra_tensor *ft_lower_triangle(filtra_graph *g, int64_t n) {
   filtra_tensor *number = ft_counting(g, n);
   filtra_tensor *d = filtra_subtract(g, filtra_reshape(g, number, 2, (int64_t[]){n, 1}),
                                      filtra_reshape(g, number, 2, (int64_t[]){1, n}));
@@ -81,7 +80,7 @@ static filtra_tensor *causal(filtra_graph *g, filtra_tensor *q, filtra_tensor *k
   k = cut(g, k, chunks, tokens);
   v = cut(g, v, chunks, tokens);
   filtra_tensor *weights = filtra_matmul(g, q, k, &(filtra_matmul_options){.transpose_b = true});
-  weights = filtra_multiply(g, weights, lower_triangle(g, tokens));
+  weights = filtra_multiply(g, weights, ft_lower_triangle(g, tokens));
   filtra_tensor *y = filtra_matmul(g, weights, v, NULL);
   if (chunks > 1)
     y = filtra_add(g, y, filtra_matmul(g, q, sums_before(g, products(g, k, v)), NULL));

@@ -13,6 +13,8 @@ filtra_tensor *ft_join_heads(filtra_graph *g, filtra_tensor *heads);
 filtra_tensor *ft_mask_heads(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *x);
 /** The numbers 1 to `count`, [count]. */
 filtra_tensor *ft_counting(filtra_graph *g, int64_t count);
+/** [n,n], 1 where the column is not behind the row, else 0. */
+filtra_tensor *ft_lower_triangle(filtra_graph *g, int64_t n);
 
 /** y_n = sum_m w_nm v_m / (sum_m w_nm + eps), w_nm = q_n . k_m, over real tokens m, or those up to
  * n where the input is causal: q, k [B,H,N,F] features, dense; v [B,H,N,D] any view -> [B,H,N,D],

@@ -88,18 +88,24 @@ static filtra_tensor *first_columns(const ft_scope *scope, filtra_tensor *w, int
   return cast ? filtra_cast(g, w, scope->precision) : w;
 }
 
+filtra_parameter_options ft_scope_matrix(const ft_scope *scope, int64_t in) {
+  if (scope->init_std > 0.0f)
+    return (filtra_parameter_options){
+        .init = FILTRA_INIT_NORMAL, .value = scope->init_std, .decay = true};
+  return (filtra_parameter_options){
+      .init = FILTRA_INIT_UNIFORM, .value = 1.0f / sqrtf((float)in), .decay = true};
+}
+
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options) {
   if (!ft_usable(scope->graph, x)) return NULL;
-  float bound = 1.0f / sqrtf((float)in);
   ft_scope inner = ft_scope_enter(scope, "%s", name);
   const int64_t shape[] = {out, in};
-  filtra_tensor *w = ft_scope_weight(
-      &inner, "weight", shape,
-      &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound, .decay = true});
-  filtra_tensor *b = filtra_scope_parameter(
-      &inner, "bias", 1, &out,
-      &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = bound});
+  const filtra_parameter_options weight = ft_scope_matrix(scope, in);
+  const filtra_parameter_options bias = {.init = weight.init, .value = weight.value};
+  const bool zeros = weight.init == FILTRA_INIT_NORMAL;
+  filtra_tensor *w = ft_scope_weight(&inner, "weight", shape, &weight);
+  filtra_tensor *b = filtra_scope_parameter(&inner, "bias", 1, &out, zeros ? NULL : &bias);
   if (ft_columns(x) < in) w = first_columns(scope, w, ft_columns(x));
   return filtra_linear(scope->graph, x, w, b, options);
 }
@@ -122,5 +128,5 @@ filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_ten
       &inner, "weight", 1, &c,
       &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
   filtra_tensor *bias = filtra_scope_parameter(&inner, "bias", 1, &c, NULL);
-  return ft_layer_norm(scope->graph, x, gain, bias, 0.0f, dtype);
+  return ft_layer_norm(scope->graph, x, gain, bias, scope->norm_epsilon, dtype);
 }

@@ -26,9 +26,11 @@ typedef struct ft_past_use ft_past_use;
 struct filtra_scope {
   filtra_graph *graph;
   filtra_parameters *params;
-  ft_observer *observer;     /* NULL: nobody looks */
-  const ft_past_use *past;   /* NULL: sequences are whole */
-  filtra_dtype precision;    /* of products' operands; F32, or 16 bits */
+  ft_observer *observer;   /* NULL: nobody looks */
+  const ft_past_use *past; /* NULL: sequences are whole */
+  filtra_dtype precision;  /* of products' operands; F32, or 16 bits */
+  float init_std;          /* of linear layers' weights at first; 0: U(+-1/sqrt(in)), biases too */
+  float norm_epsilon;      /* of LayerNorm and ScaleNorm; 0: the ops' own, 1e-5 */
   char prefix[FT_NAME_TEXT]; /* ends with a dot, or empty */
 };
 typedef struct filtra_scope ft_scope;
@@ -53,6 +55,9 @@ void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t);
  * 16-bit copy. */
 filtra_tensor *ft_scope_weight(const ft_scope *scope, const char *name, const int64_t shape[2],
                                const filtra_parameter_options *options);
+/** How a matrix starts that has so many inputs, with weight decay: by the scope's init_std, and
+ * without one U(-1/sqrt(in), 1/sqrt(in)). */
+filtra_parameter_options ft_scope_matrix(const ft_scope *scope, int64_t in);
 /** filtra_scope_linear with weights for `in` inputs, of which x has the first. */
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options);

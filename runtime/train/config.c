@@ -16,6 +16,8 @@ static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cyc
 
 static const char *const RECOMPUTE[] = {"none", "cheap", "blocks", NULL}; /* filtra_recompute */
 
+static const char *const SELECT[] = {"auto", "accuracy", "loss", NULL}; /* ft_select */
+
 #define INT(member, fallback, low, high)                                                           \
   FT_JSON_INT_FIELD(ft_run_config, member, #member, fallback, low, high)
 #define FLOAT(member, fallback, low, high)                                                         \
@@ -45,6 +47,7 @@ static const ft_json_field RUN_FIELDS[] = {
     FLOAT(warmup_epochs, 0.0, 0.0, 1e9),
     INT(eval_every, 0, 0, 1e12),
     INT(patience, 0, 0, 1e9),
+    ENUM(select_by, SELECT),
     INT(checkpoint_every, 0, 0, 1e12),
     INT(log_every, 10, 1, 1e9),
     INT(seed, 1, 0, 9e15),
@@ -55,6 +58,7 @@ static const ft_json_field RUN_FIELDS[] = {
     FT_JSON_STRING_FIELD(ft_run_config, text_column, "text_column"),
     FT_JSON_STRING_FIELD(ft_run_config, target_column, "target_column"),
     FT_JSON_STRING_FIELD(ft_run_config, tokenizer, "tokenizer"),
+    INT(max_vocabulary, 0, 0, 1 << 20),
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
     ENUM(pixels, PIXELS),
     FT_JSON_BOOL_FIELD(ft_run_config, drop_last, "drop_last", false),
@@ -123,6 +127,20 @@ static filtra_status fit_task(ft_model_options *model, const char *context,
   if (model->task == (int)task) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s: \"task\" is %s, but the data are for %s", context,
                  ft_task_name((ft_task)model->task), ft_task_name(task));
+}
+
+/* Only classes are right or wrong; a predicted number is neither, and of predicted tokens it is the
+ * loss that perplexity is made of. */
+static filtra_status fit_selection(ft_run_config *config, const char *context) {
+  bool classes = config->model.task < FT_TASK_REGRESSION;
+  if (config->select_by == FT_SELECT_AUTO)
+    config->select_by = classes ? FT_SELECT_ACCURACY : FT_SELECT_LOSS;
+  if (classes || config->select_by == FT_SELECT_LOSS) return FILTRA_OK;
+  return ft_fail(
+      FILTRA_ERROR_INPUT,
+      "%s: \"select_by\" accuracy is for classification; in task \"%s\" accepted are auto "
+      "and loss",
+      context, ft_task_name((ft_task)config->model.task));
 }
 
 static filtra_status fit_tokens(ft_run_config *config, const char *context,
@@ -209,6 +227,7 @@ filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                    "file's path to train on that",
                    config->data);
   FT_TRY(fit_model(config, context, data));
+  FT_TRY(fit_selection(config, context));
   FT_TRY(fit_target(&config->model, context, data));
   return ft_model_options_finish(context, &config->model);
 }
@@ -227,9 +246,12 @@ json_t *ft_run_config_write(const ft_run_config *config) {
 
 /* The checks across the model's keys, with sizes that pass where the data decide them. Without a
  * task the data decide what is allowed. */
-static filtra_status check_before_data(const char *context, const ft_model_options *options) {
+static filtra_status check_before_data(const char *context, const ft_run_config *config) {
+  ft_run_config copy = *config;
+  const ft_model_options *options = &config->model;
   ft_model_options o = *options;
   if (o.task == FT_TASK_AUTO) return FILTRA_OK;
+  FT_TRY(fit_selection(&copy, context));
   if (!o.classes) o.classes = 2;
   if (o.patch && !o.features && !o.vocabulary) o.features = 1;
   if (!o.features && !o.vocabulary) o.vocabulary = 2;
@@ -244,7 +266,7 @@ static filtra_status complete(const json_t *object, const char *context, char **
   ft_run_config *config = ft_calloc(1, sizeof *config);
   filtra_status status = config ? ft_preset_expand(object, &expanded) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = ft_run_config_read(expanded, context, config);
-  if (!status) status = check_before_data(context, &config->model);
+  if (!status) status = check_before_data(context, config);
   if (!status) *out = ft_json_text(ft_run_config_write(config), JSON_INDENT(2) | JSON_SORT_KEYS);
   if (!status && !*out) status = FILTRA_ERROR_HOST_MEMORY;
   json_decref(expanded);

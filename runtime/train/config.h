@@ -6,13 +6,20 @@
 
 #include <filtra/train.h>
 
+/** What says of two models which one is better on the validation split. */
+typedef enum ft_select {
+  FT_SELECT_AUTO = 0, /* accuracy in classification, else the loss */
+  FT_SELECT_ACCURACY, /* and where that is equal the loss; classification only */
+  FT_SELECT_LOSS
+} ft_select;
+
 typedef struct ft_run_config {
   ft_model_options model;
-  int optimizer, schedule, recompute;
+  int optimizer, schedule, recompute, select_by; /* select_by: an ft_select */
   float learning_rate, weight_decay, beta1, beta2, epsilon, clip_norm, label_smoothing, loss_scale,
       warmup_epochs;
   int64_t batch_size, accumulate, loss_chunks, loss_scale_window, steps, epochs, warmup_steps,
-      eval_every, patience, checkpoint_every, log_every, seed;
+      eval_every, patience, checkpoint_every, log_every, seed, max_vocabulary;
   char shares[4096]; /* of several ranks, "3:1"; FT_SHARES_AUTO: by speed; "": equal */
   char preset[64];   /* the recipe that the other keys came from; "": none */
   char data[1024];   /* path */

@@ -57,10 +57,10 @@ static void print_keys(FILE *to) {
   fprintf(to,
           "\nKeys of the configuration, with default and what is accepted. 0 or nothing as default "
           "means:\nvocabulary, classes, max_length, tokenizer from the data; ffn_width 2 width, "
-          "head_width as\nffn_width, embedding_init 0.02, activation gelu, head_activation relu "
-          "(with block converter\n4 width, width, 1 / sqrt(max_length), softplus, leaky_relu); "
-          "steps and epochs 10 epochs;\neval_every once an epoch; checkpoint_every as "
-          "eval_every.\n\n");
+          "head_width as\nffn_width, embedding_init 0.02 or init_std, activation gelu, "
+          "head_activation relu (with block\nconverter 4 width, width, 1 / sqrt(max_length), "
+          "softplus, leaky_relu); max_vocabulary 65536;\nsteps and epochs 10 epochs; eval_every "
+          "once an epoch; checkpoint_every as eval_every.\n\n");
   for (size_t i = 0; i < count; i++)
     print_field(to, &fields[i], "");
   for (size_t i = 0; i < filtra_mixer_count(); i++) {

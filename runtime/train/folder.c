@@ -227,6 +227,7 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   filtra_dataset_options options = {.format = c->format[0] ? c->format : NULL,
                                     .max_length = (uint32_t)c->model.max_length,
                                     .tokenizer = c->tokenizer[0] ? c->tokenizer : NULL,
+                                    .max_vocabulary = (uint32_t)c->max_vocabulary,
                                     .truncate = c->truncate,
                                     .pixels = (filtra_pixels)c->pixels,
                                     .text_column = c->text_column[0] ? c->text_column : NULL,

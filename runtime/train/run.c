@@ -56,13 +56,12 @@ static const ft_ranks *ranks_of(const run *r) {
 
 /* ---- evaluation ---- */
 
-/* Classification is about accuracy. Where that is equal, as it often is on small validation splits,
- * and in other tasks the loss says which model is best. */
+/* Where accuracy is equal, as it often is on small validation splits, the loss says which model is
+ * best. */
 static bool is_better(const run *r, const filtra_evaluation *e) {
-  bool classes =
-      e->task == FILTRA_TASK_CLASSIFICATION || e->task == FILTRA_TASK_PAIR_CLASSIFICATION;
+  bool by_accuracy = r->config.select_by == FT_SELECT_ACCURACY;
   if (r->best_loss < 0.0) return true;
-  if (classes && e->accuracy != r->best_accuracy) return e->accuracy > r->best_accuracy;
+  if (by_accuracy && e->accuracy != r->best_accuracy) return e->accuracy > r->best_accuracy;
   return e->loss < r->best_loss;
 }
 

@@ -93,6 +93,19 @@ static void test_table(void **state) {
   json_decref(root);
 }
 
+/* What a run chose its model by is what its table says of it. */
+static void test_selection(void **state) {
+  (void)state;
+  static const char metrics[] =
+      "{\"step\":1,\"validation_loss\":1.0,\"validation_accuracy\":0.25}\n"
+      "{\"step\":2,\"validation_loss\":2.0,\"validation_accuracy\":0.5}\n";
+  const char *a = make_run("{\"data\": \"/d/x\", \"select_by\": \"accuracy\"}", metrics);
+  const char *b = make_run("{\"data\": \"/d/x\", \"select_by\": \"loss\"}", metrics);
+  report(0, test_text("%s %s", a, b));
+  assert_printed("| x | softmax | accuracy | **50.00 %** | – | 2 | 2 |");
+  assert_printed("| x | softmax | accuracy | 25.00 % | – | 1 | 2 |");
+}
+
 static void test_page(void **state) {
   (void)state;
   const char *a = make_run("{\"data\": \"/d/a&b\", \"mixer\": \"agf\"}", ACCURACY);
@@ -228,10 +241,10 @@ static void test_real_run(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_table),       cmocka_unit_test(test_page),
-      cmocka_unit_test(test_long_curves), cmocka_unit_test(test_long_names),
-      cmocka_unit_test(test_wrong),       cmocka_unit_test(test_real_run),
-      cmocka_unit_test(test_in_browser),
+      cmocka_unit_test(test_table),      cmocka_unit_test(test_selection),
+      cmocka_unit_test(test_page),       cmocka_unit_test(test_long_curves),
+      cmocka_unit_test(test_long_names), cmocka_unit_test(test_wrong),
+      cmocka_unit_test(test_real_run),   cmocka_unit_test(test_in_browser),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

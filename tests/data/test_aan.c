@@ -16,7 +16,7 @@ static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *o
   return ds;
 }
 
-static void assert_tokens(const uint16_t *tokens, uint32_t length, const char *text) {
+static void assert_tokens(const int32_t *tokens, uint32_t length, const char *text) {
   assert_int_equal(length, strlen(text));
   for (uint32_t i = 0; i < length; i++)
     assert_int_equal(tokens[i], (unsigned char)text[i] + 1);

@@ -1,4 +1,5 @@
 /* Data sets from arrays: what is kept of them, what loaders make of it, what is refused. */
+#include "data/dataset.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -47,6 +48,31 @@ static void tokens_are_copied(void **state) {
   assert_ok(filtra_dataset_create(&arrays, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_VAL], 1);
   filtra_dataset_close(&ds);
+}
+
+static uint64_t fingerprint_with(int32_t token) {
+  const int32_t was = tokens[3];
+  filtra_dataset *ds;
+  filtra_sample sample;
+  filtra_dataset_arrays arrays = classes();
+  tokens[3] = token;
+  assert_ok(filtra_dataset_create(&arrays, &ds));
+  tokens[3] = was;
+  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 1, &sample));
+  assert_int_equal(sample.tokens[0], token);
+  uint64_t fingerprint = ft_dataset_fingerprint(ds);
+  filtra_dataset_close(&ds);
+  return fingerprint;
+}
+
+/* Ids beyond 65,535 are ids of their own; where there are none a data set has the fingerprint that
+ * it had when ids had 16 bits, so that its runs can go on. */
+static void ids_are_large(void **state) {
+  (void)state;
+  assert_true(fingerprint_with(1) == 0x13a4d530d0168163u);
+  assert_true(fingerprint_with(65536 + 1) != fingerprint_with(1));
+  assert_true(fingerprint_with(65536 + 1) != fingerprint_with(2 * 65536 + 1));
+  assert_true(fingerprint_with((1 << 24) - 1) != fingerprint_with(65535));
 }
 
 static void features_are_standardised(void **state) {
@@ -116,8 +142,9 @@ static void mistakes_are_told(void **state) {
   labels[2] = 2;
   refuses(classes(), FILTRA_ERROR_INPUT, "sample 2 of train: label 2, accepted are 0 to 1");
   labels[2] = 1;
-  tokens[3] = 70000;
-  refuses(classes(), FILTRA_ERROR_INPUT, "sample 1 of train: token 70000 at position 0");
+  tokens[3] = 1 << 24;
+  refuses(classes(), FILTRA_ERROR_INPUT,
+          "sample 1 of train: token 16777216 at position 0, accepted are 0 to 16777215");
   tokens[3] = 1;
   lengths[3] = 0;
   refuses(classes(), FILTRA_ERROR_INPUT, "sample 3 of train: a sequence of 0 tokens");
@@ -126,9 +153,8 @@ static void mistakes_are_told(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tokens_are_copied),
-      cmocka_unit_test(features_are_standardised),
-      cmocka_unit_test(pairs_and_successors),
+      cmocka_unit_test(tokens_are_copied),         cmocka_unit_test(ids_are_large),
+      cmocka_unit_test(features_are_standardised), cmocka_unit_test(pairs_and_successors),
       cmocka_unit_test(mistakes_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

@@ -84,7 +84,7 @@ static void test_lra_folder(void **state) {
   assert_false(info->validation_held_out);
   filtra_sample s;
   assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 1, &s));
-  static const uint16_t expected[] = {13, 2, 14, 9, 8, 15, 5, 15};
+  static const int32_t expected[] = {13, 2, 14, 9, 8, 15, 5, 15};
   assert_int_equal(s.length, FT_COUNT(expected));
   assert_memory_equal(s.tokens, expected, sizeof expected);
   assert_int_equal(s.label, 4);
@@ -395,7 +395,7 @@ static void test_max_length(void **state) {
       path, &(filtra_dataset_options){.max_length = 5, .truncate = true, .file_split = FILTRA_VAL});
   filtra_sample s;
   assert_ok(filtra_dataset_sample(ds, FILTRA_VAL, 1, &s));
-  static const uint16_t expected[] = {13, 2, 14, 9, 8};
+  static const int32_t expected[] = {13, 2, 14, 9, 8};
   assert_int_equal(s.length, 5);
   assert_memory_equal(s.tokens, expected, sizeof expected);
   assert_int_equal(s.label, 4); /* of the whole expression */

@@ -72,7 +72,7 @@ static const char *write_damaged(ft_rng *rng, const char *text) {
   return path;
 }
 
-static void check_tokens(const filtra_dataset_info *info, const uint16_t *tokens, uint32_t length) {
+static void check_tokens(const filtra_dataset_info *info, const int32_t *tokens, uint32_t length) {
   assert_in_range(length, 1, info->longest);
   for (uint32_t i = 0; i < length; i++)
     assert_in_range(tokens[i], 1, filtra_tokenizer_size(info->tokenizer) - 1);

@@ -155,7 +155,7 @@ typedef struct census {
 
 static size_t count_node(const ft_listops_tree *t, size_t at, uint32_t depth, uint32_t max_depth,
                          census *c) {
-  uint16_t id = t->ids[at++];
+  int32_t id = t->ids[at++];
   bool is_operator = id >= FT_LISTOPS_MIN;
   if (depth == 1) {
     c->roots++;

@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/tokenizer.h"
 #include "support/harness.h"
 
@@ -178,14 +179,18 @@ static void test_decode(void **state) {
 
 /* ---- made from data ---- */
 
-static filtra_tokenizer *make(const char *name, const char *text) {
+static filtra_tokenizer *make_most(const char *name, const char *text, uint32_t most_ids) {
   ft_vocabulary *v;
   filtra_tokenizer *t;
-  assert_ok(ft_vocabulary_create(name, &v));
+  assert_ok(ft_vocabulary_create(name, most_ids, &v));
   assert_ok(ft_vocabulary_count(v, text, strlen(text)));
   assert_ok(ft_vocabulary_make(v, &t));
   ft_vocabulary_free(v);
   return t;
+}
+
+static filtra_tokenizer *make(const char *name, const char *text) {
+  return make_most(name, text, 0);
 }
 
 static void assert_symbols(const filtra_tokenizer *t, const char *const *symbols, uint32_t count) {
@@ -262,6 +267,29 @@ static void test_most_frequent_words(void **state) {
   assert_string_equal(filtra_tokenizer_symbol(t, 5), "w00000");
   assert_string_equal(filtra_tokenizer_symbol(t, 65535), "w65530");
   assert_round_trip(t, "w65530 w65531", "w65530 <unk>");
+  filtra_tokenizer_destroy(&t);
+  t = make_most("words", text, 4);
+  assert_int_equal(filtra_tokenizer_size(t), 4);
+  assert_round_trip(t, "w69999 w69998", "w69999 <unk>");
+  filtra_tokenizer_destroy(&t);
+  t = make_most("words", text, 1 << 20);
+  assert_int_equal(filtra_tokenizer_size(t), 3 + WORDS);
+  assert_string_equal(filtra_tokenizer_symbol(t, 65536 + 5), "w65536");
+  assert_round_trip(t, "w00000 w65536 w69997", "w00000 w65536 w69997");
+  free(text);
+  filtra_tokenizer_destroy(&t);
+}
+
+/* As many characters as Unicode has, but for NUL and surrogates. */
+static void test_every_character(void **state) {
+  (void)state;
+  enum { CODE_POINTS = 0x110000, SURROGATES = 0x800 };
+  char *text = ft_calloc(CODE_POINTS, 4), *to = text;
+  for (uint32_t c = 1; c < CODE_POINTS; c++)
+    if (c < 0xd800 || c > 0xdfff) to += ft_utf8_write(c, to);
+  filtra_tokenizer *t = make("characters", text);
+  assert_int_equal(filtra_tokenizer_size(t), CODE_POINTS - SURROGATES);
+  assert_round_trip(t, "a\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf", "a\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf");
   free(text);
   filtra_tokenizer_destroy(&t);
 }
@@ -287,13 +315,13 @@ static void test_vocabulary_wants_text(void **state) {
   for (size_t i = 0; i < FT_COUNT(names) * FT_COUNT(texts); i++) {
     ft_vocabulary *v;
     const char *text = texts[i / 2];
-    assert_ok(ft_vocabulary_create(names[i % 2], &v));
+    assert_ok(ft_vocabulary_create(names[i % 2], 0, &v));
     assert_fails(ft_vocabulary_count(v, text, strlen(text)), FILTRA_ERROR_INPUT, "at column 4");
     ft_vocabulary_free(v);
   }
   ft_vocabulary *v;
   filtra_tokenizer *t;
-  assert_ok(ft_vocabulary_create("characters", &v));
+  assert_ok(ft_vocabulary_create("characters", 0, &v));
   assert_fails(ft_vocabulary_make(v, &t), FILTRA_ERROR_INPUT, "0 symbols");
   assert_null(t);
   ft_vocabulary_free(v);
@@ -364,6 +392,7 @@ int main(void) {
       cmocka_unit_test(test_characters),
       cmocka_unit_test(test_words),
       cmocka_unit_test(test_most_frequent_words),
+      cmocka_unit_test(test_every_character),
       cmocka_unit_test(test_long_words_have_no_symbol),
       cmocka_unit_test(test_vocabulary_wants_text),
       cmocka_unit_test(test_save_and_load),

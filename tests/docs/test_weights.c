@@ -45,6 +45,7 @@ static const struct {
 static const char *const MIXERS[] = {"softmax",
                                      "gfsa",
                                      "plaplacian",
+                                     "{\"name\": \"plaplacian\", \"symmetric\": true}",
                                      "{\"name\": \"agf\", \"K\": 1}",
                                      "{\"name\": \"agf\", \"variant\": \"uv\"}",
                                      "{\"name\": \"agf\", \"variant\": \"svd\"}",

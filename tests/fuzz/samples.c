@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void check_tokens(const filtra_dataset_info *info, const uint16_t *tokens, uint32_t length) {
-  uint32_t first = info->input == FILTRA_INPUT_TOKENS && info->tokenizer ? 0 : 1;
+static void check_tokens(const filtra_dataset_info *info, const int32_t *tokens, uint32_t length) {
+  int32_t first = info->input == FILTRA_INPUT_TOKENS && info->tokenizer ? 0 : 1;
   fuzz_check(length >= 1 && length <= info->longest, "a sample's length");
-  uint32_t size = info->tokenizer ? filtra_tokenizer_size(info->tokenizer) : 65536;
+  int64_t size = info->tokenizer ? filtra_tokenizer_size(info->tokenizer) : 1 << 24;
   for (uint32_t i = 0; i < length; i++)
     fuzz_check(tokens[i] >= first && tokens[i] < size, "a token's id");
 }

@@ -46,6 +46,10 @@ def exp(x):
     return apply(x, y, y)
 
 
+def power(x, exponent):
+    return apply(x, x.value ** exponent, exponent * x.value ** (exponent - 1.0))
+
+
 def sigmoid(x):
     y = 1.0 / (1.0 + math.exp(-x.value))
     return apply(x, y, y * (1.0 - y))

@@ -17,8 +17,8 @@ import sys
 import zlib
 from pathlib import Path
 
-from autodiff import (Number, apply, cos, differentiate, dot, elu, exp, largest, relu, root, sigmoid,
-                      sin, softmax, total)
+from autodiff import (Number, apply, cos, differentiate, dot, elu, exp, largest, power, relu, root,
+                      sigmoid, sin, softmax, total)
 
 
 # ---- tensors as nested lists -------------------------------------------------------------------
@@ -50,13 +50,13 @@ def flat(nested):
 
 # ---- layers around the mixers ------------------------------------------------------------------
 
-def attention_heads(x, p, heads):
+def attention_heads(x, p, heads, layer="qkv"):
     """Queries, keys and values of each head, from one layer: [head][kind][N][D]."""
     width = len(x[0])
     d = width // heads
-    packed = linear(x, p["qkv.weight"], p["qkv.bias"])
+    packed = linear(x, p[layer + ".weight"], p[layer + ".bias"])
     return [[[row[kind * width + h * d:kind * width + (h + 1) * d] for row in packed]
-             for kind in range(3)] for h in range(heads)]
+             for kind in range(len(packed[0]) // width)] for h in range(heads)]
 
 
 def with_output(mixed, p):
@@ -150,6 +150,27 @@ def attend(q, k, v):
     scale, by_column = 1.0 / math.sqrt(len(q[0])), columns(v)
     weights = [softmax([dot(query, key) * scale for key in k]) for query in q]
     return [[dot(row, column) for column in by_column] for row in weights]
+
+
+def symmetric_plaplacian(x, p, case):
+    """Nguyen et al. 2023 with W_Q = W_K: keys are queries, too."""
+    mixed, scale = [], (len(x[0]) // case["heads"]) ** -0.5
+    for (k, v), exponent in zip(attention_heads(x, p, case["heads"], "kv"), case["options"]["p"]):
+        y, by_column = [], columns(v)
+        for n, query in enumerate(k):
+            seen = n + 1 if case["causal"] else len(k)
+            weights = softmax([dot(query, key) * scale for key in k[:seen]])
+            for m in range(seen):
+                apart = total([(a - b) * (a - b) for a, b in zip(v[n], v[m])])
+                weights[m] = weights[m] * power(apart + case["options"]["eps"], exponent / 2 - 1)
+            y.append([dot(weights, column[:seen]) for column in by_column])
+        mixed.append(y)
+    return with_output(mixed, p)
+
+
+def symmetric_shapes(width):
+    return {"kv.weight": [2 * width, width], "kv.bias": [2 * width],
+            "out.weight": [width, width], "out.bias": [width]}
 
 
 def linformer(x, p, case):
@@ -364,6 +385,7 @@ def kernelution_shapes(width, case):
 MIXERS = {"linear": (linear_attention, attention_shapes),
           "cosformer": (cosformer, attention_shapes),
           "fnet": (fnet, lambda width: {}),
+          "plaplacian": (symmetric_plaplacian, symmetric_shapes),
           "performer": (performer, performer_shapes),
           "linformer": (linformer, linformer_shapes),
           "nystrom": (nystrom, attention_shapes),
@@ -391,6 +413,10 @@ CASES = [
     case("cosformer_n70c4_causal", "cosformer", [70], 4, 1, causal=True, eps=0.01),
     case("fnet_n7c6", "fnet", [7, 4], 6, 2, orthonormal=False),
     case("fnet_n33c16", "fnet", [33, 20, 1], 16, 2),
+    case("plaplacian_symmetric_n7c6", "plaplacian", [7, 4, 1], 6, 2, symmetric=True, p=[1.5, 2.5],
+         eps=0.1),
+    case("plaplacian_symmetric_n33c16_causal", "plaplacian", [33, 20], 16, 2, causal=True,
+         symmetric=True, p=[1.5, 2.5], eps=0.01),
     case("performer_n7c6", "performer", [7, 4], 6, 2, random_features=5),
     case("performer_n33c16_causal", "performer", [33, 20], 16, 2, causal=True, random_features=17),
     case("performer_n70c4_causal", "performer", [70], 4, 1, causal=True, random_features=6,

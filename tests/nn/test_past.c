@@ -191,6 +191,8 @@ static void options_count_in_steps_too(void **state) {
       "{\"name\": \"plaplacian\", \"diagonal\": \"zero\"}",
       "{\"name\": \"plaplacian\", \"diagonal\": \"one\"}",
       "{\"name\": \"plaplacian\", \"euler\": true}",
+      "{\"name\": \"plaplacian\", \"symmetric\": true}",
+      "{\"name\": \"gfsa\", \"wK\": 0.4, \"filter_dropout\": 0.5}",
       "{\"name\": \"softmax\", \"attention_dropout\": 0.5}", /* none outside of training */
   };
   for (size_t i = 0; i < FT_COUNT(MIXERS); i++)

@@ -14,6 +14,7 @@ typedef struct reference_attention_problem {
   int bias_dims;
   float dropout; /* weights of random op 0 at `seed` and `step`; 0: none */
   uint64_t seed, step;
+  float filter_dropout; /* of GFSA's H, random op 0, or 1 behind that of the weights; 0: none */
 } reference_attention_problem;
 
 /** y [batches,heads,queries,value_columns] = softmax(scale q k^T + bias) v; everything dense. A

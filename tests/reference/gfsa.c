@@ -1,5 +1,7 @@
 #include "reference/gfsa.h"
 
+#include "reference/matmul.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,9 @@ void reference_gfsa(const reference_attention_problem *p, int order, const doubl
         filter[j] += wK[h] * (order - 1) * own[i] * a[i * n + j];
     for (int64_t j = 0; j < n; j++)
       filter[j] += (w1[h] + wK[h] * (2 - order)) * own[j] + (j == row % n ? w0[h] : 0);
+    for (int64_t j = 0; j < n && p->filter_dropout > 0; j++)
+      filter[j] *= reference_dropout(p->seed, p->step, p->dropout > 0, (uint32_t)(row * n + j),
+                                     p->filter_dropout);
     memset(y + row * width, 0, (size_t)width * sizeof *y);
     for (int64_t j = 0; j < n; j++)
       for (int64_t d = 0; d < width; d++)

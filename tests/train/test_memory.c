@@ -22,6 +22,7 @@ typedef struct toy {
 static const toy TOYS[] = {
     {"{\"name\": \"softmax\", \"attention_dropout\": 0.1}", FILTRA_TASK_CLASSIFICATION, false},
     {"{\"name\": \"gfsa\", \"attention_dropout\": 0.1}", FILTRA_TASK_CLASSIFICATION, false},
+    {"{\"name\": \"gfsa\", \"filter_dropout\": 0.1}", FILTRA_TASK_CLASSIFICATION, false},
     {"{\"name\": \"plaplacian\", \"attention_dropout\": 0.1}", FILTRA_TASK_CLASSIFICATION, false},
     {"agf", FILTRA_TASK_CLASSIFICATION, false},
     {"synvolution", FILTRA_TASK_CLASSIFICATION, false},

@@ -20,6 +20,7 @@ static void print_help(void) {
       "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna\n"
       "  --text-column NAME    of a table, the column to read, by name or number\n"
       "  --target-column NAME  and the one to predict\n"
+      "  --max-vocabulary N    ids of words at most, rarer words read as <unk>; 0: 65536\n"
       "  --json                print one JSON object\n\nFormats:\n");
   for (size_t i = 0; filtra_dataset_format_name(i); i++)
     printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_holds(i));
@@ -99,7 +100,7 @@ static bool is_spaced(const filtra_tokenizer *t) {
 }
 
 /* At most `limit` tokens as text; caller frees. NULL when out of memory. */
-static char *tokens_text(const filtra_tokenizer *t, const uint16_t *tokens, uint32_t length,
+static char *tokens_text(const filtra_tokenizer *t, const int32_t *tokens, uint32_t length,
                          uint32_t limit) {
   uint32_t shown = length < limit ? length : limit;
   bool spaced = is_spaced(t);
@@ -161,7 +162,7 @@ static void print_vocabulary(const filtra_tokenizer *t) {
   printf("\n  vocabulary \"%s\", %u ids%s:", filtra_tokenizer_name(t), size,
          padding ? ", 0 is padding" : "");
   for (uint32_t id = padding; id < size && id <= SHOWN_SYMBOLS; id++) {
-    char *symbol = tokens_text(t, &(uint16_t){(uint16_t)id}, 1, 1);
+    char *symbol = tokens_text(t, &(int32_t){(int32_t)id}, 1, 1);
     printf(" %s", symbol ? symbol : "");
     free(symbol);
   }
@@ -256,7 +257,7 @@ static json_t *classes_json(const filtra_dataset *ds) {
   return list;
 }
 
-static json_t *tokens_json(const filtra_tokenizer *t, const uint16_t *tokens, uint32_t length) {
+static json_t *tokens_json(const filtra_tokenizer *t, const int32_t *tokens, uint32_t length) {
   char *text = tokens_text(t, tokens, length, UINT32_MAX);
   json_t *string = text ? json_string(text) : NULL;
   free(text);
@@ -267,7 +268,7 @@ static json_t *vocabulary_json(const filtra_tokenizer *t) {
   if (!t) return json_null();
   json_t *list = json_array();
   for (uint32_t id = 0; id < filtra_tokenizer_size(t); id++)
-    json_array_append_new(list, tokens_json(t, &(uint16_t){(uint16_t)id}, 1));
+    json_array_append_new(list, tokens_json(t, &(int32_t){(int32_t)id}, 1));
   return list;
 }
 
@@ -351,6 +352,7 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
 
 typedef struct inspect_arguments {
   filtra_dataset_options open;
+  uint64_t max_vocabulary;
   bool json;
 } inspect_arguments;
 
@@ -359,6 +361,7 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("tokenizer", inspect_arguments, open.tokenizer),
     COMMAND_TEXT("text-column", inspect_arguments, open.text_column),
     COMMAND_TEXT("target-column", inspect_arguments, open.target_column),
+    COMMAND_NUMBER("max-vocabulary", inspect_arguments, max_vocabulary, 0, 1 << 20),
     COMMAND_FLAG("json", inspect_arguments, json),
 };
 
@@ -369,5 +372,6 @@ int run_data_inspect(int argc, char **argv) {
   if (code >= 0) return code;
   if (optind == argc) return command_misused(argv[0], "the path is missing");
   if (optind + 1 < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind + 1]);
+  a.open.max_vocabulary = (uint32_t)a.max_vocabulary;
   return inspect(argv[optind], &a.open, a.json, argv[0]);
 }

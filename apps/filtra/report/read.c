@@ -147,13 +147,16 @@ static filtra_status read_test(report_run *run) {
   return status;
 }
 
-/* The best model as training chooses it: by accuracy where there is one, then by loss. */
+/* The best model as training chooses it: by accuracy where there is one, unless the configuration
+ * says by loss, and then by loss. */
 static void find_best(report_run *run) {
   const double *score = run->validation_score.value, *loss = run->validation_loss.value;
+  const char *select_by = json_string_value(json_object_get(run->config, "select_by"));
+  bool accuracy = run->score == REPORT_ACCURACY && !(select_by && !strcmp(select_by, "loss"));
   size_t best = 0, count = run->validation_loss.count;
   if (count == 0 || run->validation_score.count != count) return;
   for (size_t i = 1; i < count; i++) {
-    bool by_score = run->score == REPORT_ACCURACY && score[i] != score[best];
+    bool by_score = accuracy && score[i] != score[best];
     if (by_score ? score[i] > score[best] : loss[i] < loss[best]) best = i;
   }
   run->best = score[best];

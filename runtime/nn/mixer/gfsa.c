@@ -1,5 +1,6 @@
 /* Graph-filter self-attention (Choi et al. 2024): a learned polynomial of the attention matrix in
  * place of the matrix. */
+#include "nn/formed_filter.h"
 #include "nn/mixer.h"
 #include "nn/past.h"
 #include "ops/decoding.h"
@@ -8,7 +9,7 @@ struct gfsa_options {
   int64_t order;
   float w0, w1, wK;
   bool learn_w0, learn_w1, learn_wK;
-  float dropout;
+  float dropout, filter_dropout;
 };
 
 /* As the authors start: the filter is softmax attention at first. */
@@ -21,6 +22,7 @@ static const ft_json_field FIELDS[] = {
     FT_JSON_BOOL_FIELD(struct gfsa_options, learn_w1, "learn_w1", true),
     FT_JSON_BOOL_FIELD(struct gfsa_options, learn_wK, "learn_wK", true),
     FT_JSON_FLOAT_FIELD(struct gfsa_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
+    FT_JSON_FLOAT_FIELD(struct gfsa_options, filter_dropout, "filter_dropout", 0.0, 0.0, 0.999),
 };
 
 /* Without weight decay, which would pull the filter to zero. */
@@ -51,8 +53,9 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   const struct gfsa_options *o = options;
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
+  const bool formed = o->filter_dropout > 0.0f && ft_graph_training(g);
   filtra_tensor *qkv[3];
-  ft_mixer_qkv(scope, in, ft_mixer_precision(scope), qkv);
+  ft_mixer_qkv(scope, in, formed ? FILTRA_F32 : ft_mixer_precision(scope), qkv);
   filtra_tensor *w[] = {coefficient(scope, "w0", o->learn_w0, o->w0, in->heads),
                         coefficient(scope, "w1", o->learn_w1, o->w1, in->heads),
                         coefficient(scope, "wK", o->learn_wK, o->wK, in->heads)};
@@ -62,7 +65,9 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
       .w0 = o->w0,
       .w1 = o->w1,
       .wK = o->wK};
-  return filtra_mixer_output(scope, in, filter(scope, qkv, w, &gfsa));
+  return filtra_mixer_output(scope, in,
+                             formed ? ft_formed_filter(g, qkv, w, &gfsa, o->filter_dropout)
+                                    : filter(scope, qkv, w, &gfsa));
 }
 
 static const ft_mixer_coefficients COEFFICIENTS[] = {

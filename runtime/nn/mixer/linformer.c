@@ -2,8 +2,6 @@
  * for each position; O(n k d). */
 #include "nn/mixer.h"
 
-#include <math.h>
-
 struct linformer_options {
   int64_t rows;
   bool shared;
@@ -18,10 +16,8 @@ static const ft_json_field FIELDS[] = {
 
 static filtra_tensor *projection(const ft_scope *scope, const char *name, int64_t rows,
                                  int64_t columns) {
-  return filtra_scope_parameter(scope, name, 2, (int64_t[]){rows, columns},
-                                &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM,
-                                                            .value = 1.0f / sqrtf((float)columns),
-                                                            .decay = true});
+  const filtra_parameter_options options = ft_scope_matrix(scope, columns);
+  return filtra_scope_parameter(scope, name, 2, (int64_t[]){rows, columns}, &options);
 }
 
 /* Heads [B,H,N,D], zeros at padding, times the first N columns of w -> [B,H,k,D]. */

@@ -7,7 +7,7 @@ struct plaplacian_options {
   ft_json_floats p;
   float eps;
   int diagonal;
-  bool euler;
+  bool euler, symmetric;
   float dropout;
 };
 
@@ -21,6 +21,7 @@ static const ft_json_field FIELDS[] = {
     FT_JSON_ENUM_FIELD(struct plaplacian_options, diagonal, "diagonal", FILTRA_DIAGONAL_EPS,
                        DIAGONALS),
     FT_JSON_BOOL_FIELD(struct plaplacian_options, euler, "euler", false),
+    FT_JSON_BOOL_FIELD(struct plaplacian_options, symmetric, "symmetric", false),
     FT_JSON_FLOAT_FIELD(struct plaplacian_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
 };
 
@@ -40,6 +41,21 @@ static bool spread(filtra_graph *g, const ft_json_floats *list, int64_t heads,
   return true;
 }
 
+/* W_Q = W_K: the scores are symmetric, as those of the paper's nonlocal functional are. One layer
+ * makes what both are, so that its gradient is the sum of theirs. */
+static void project_shared(const ft_scope *scope, const filtra_mixer_input *in, filtra_dtype dtype,
+                           filtra_tensor *qkv[3]) {
+  filtra_graph *g = scope->graph;
+  const filtra_linear_options options = {.dtype = dtype};
+  filtra_tensor *kv[2];
+  filtra_chunk(g, filtra_scope_linear(scope, "kv", in->x, 2 * ft_columns(in->x), &options), 2, kv);
+  ft_observe(scope, "query", kv[0]);
+  ft_observe(scope, "key", kv[0]);
+  ft_observe(scope, "value", kv[1]);
+  qkv[0] = qkv[1] = filtra_split_heads(g, kv[0], in->heads);
+  qkv[2] = filtra_split_heads(g, kv[1], in->heads);
+}
+
 static filtra_tensor *build(const ft_scope *scope, const void *options,
                             const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;
@@ -48,7 +64,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   float p[FT_JSON_MAX_FLOATS];
   if (!ft_usable(g, in->x) || !spread(g, &o->p, in->heads, p)) return NULL;
   filtra_tensor *qkv[3];
-  ft_mixer_qkv(scope, in, ft_mixer_precision(scope), qkv);
+  (o->symmetric ? project_shared : ft_mixer_qkv)(scope, in, ft_mixer_precision(scope), qkv);
   filtra_plaplacian_options norms = {
       .attention = {.mask = in->mask, .dropout = o->dropout, .causal = in->causal},
       .p = p,

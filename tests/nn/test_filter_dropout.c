@@ -1,0 +1,182 @@
+/* GFSA's filter formed, with dropout on its elements, against the float64 reference that forms it,
+ * too; and that it changes training alone. */
+#include "reference/gfsa.h"
+#include "support/attention.h"
+#include "support/harness.h"
+#include "support/toy.h"
+
+#include "nn/formed_filter.h"
+
+#include <filtra/filtra.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct settings {
+  int64_t batches, heads, tokens, columns;
+  int order;
+  bool causal, mask, fixed;
+  float filter_dropout, dropout;
+} settings;
+
+static const float CONSTANTS[] = {-0.3f, 0.8f, 0.25f};
+
+/* The first sequences have no key at first, or none at all. */
+static const float MASK[18] = {0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1};
+
+static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+  const settings *s = op->settings;
+  int next = 3;
+  filtra_tensor *w[3] = {NULL};
+  for (int i = 0; i < 3 && !s->fixed; i++)
+    w[i] = in[next++];
+  filtra_gfsa_options o = {.attention = {.causal = s->causal, .dropout = s->dropout},
+                           .order = s->order,
+                           .w0 = CONSTANTS[0],
+                           .w1 = CONSTANTS[1],
+                           .wK = CONSTANTS[2]};
+  if (s->mask) o.attention.mask = in[next];
+  out[0] = test_heads_as_floats(g, ft_formed_filter(g, in, w, &o, s->filter_dropout));
+}
+
+static void reference(double *const *in, double *const *out, const test_op *op) {
+  const settings *s = op->settings;
+  enum { MOST_HEADS = 4 };
+  double constants[3][MOST_HEADS];
+  const double *w[3];
+  int next = 3;
+  reference_attention_problem p = {s->batches,
+                                   s->heads,
+                                   s->tokens,
+                                   s->tokens,
+                                   s->columns,
+                                   s->columns,
+                                   .causal = s->causal,
+                                   .scale = 1 / sqrt((double)s->columns),
+                                   .dropout = s->dropout,
+                                   .seed = op->seed,
+                                   .step = op->step,
+                                   .filter_dropout = s->filter_dropout};
+  for (int i = 0; i < 3; i++) {
+    for (int h = 0; h < MOST_HEADS; h++)
+      constants[i][h] = (double)CONSTANTS[i];
+    w[i] = s->fixed ? constants[i] : in[next++];
+  }
+  if (s->mask) p.mask = in[next];
+  reference_gfsa(&p, s->order, in[0], in[1], in[2], w[0], w[1], w[2], out[0]);
+}
+
+static void check(const settings *s) {
+  static const char *const names[] = {"w0", "w1", "wK"};
+  const test_attention_shape n = {s->batches, s->heads,   s->tokens,
+                                  s->tokens,  s->columns, s->columns};
+  test_op op = {.name = "formed filter",
+                .outputs = 1,
+                .build = build,
+                .reference = reference,
+                .out_elements = {s->batches * s->heads * s->tokens * s->columns},
+                .settings = s,
+                .training = true,
+                .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)s->tokens,
+                .step = UINT64_C(0x200000007)};
+  test_add_qkv(&op, &n, FILTRA_F32);
+  for (int i = 0; i < 3 && !s->fixed; i++)
+    op.in[op.inputs++] =
+        (test_tensor){.name = names[i], .ndim = 1, .shape = {s->heads}, .gradient = true};
+  test_add_mask_and_bias(&op, &n, s->mask, 0);
+  if (s->mask) op.in[op.inputs - 1].fixed = MASK;
+  test_check_op(test_device(), &op);
+}
+
+/* Behind dropout of A rows are of whole fours, as the reference draws
+ * them. */
+static void against_the_reference(void **state) {
+  (void)state;
+  static const settings cases[] = {
+      {1, 2, 1, 5, 3, .filter_dropout = 0.5f},
+      {2, 3, 7, 5, 1, .filter_dropout = 0.3f, .fixed = true},
+      {2, 2, 9, 5, 4, .filter_dropout = 0.4f, .causal = true, .mask = true},
+      {4, 2, 3, 5, 3, .filter_dropout = 0.4f, .mask = true},
+      {1, 2, 37, 4, 9, .filter_dropout = 0.2f, .causal = true},
+      {2, 2, 8, 5, 3, .filter_dropout = 0.3f, .dropout = 0.4f},
+      {2, 2, 7, 5, 3},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++)
+    check(&cases[i]);
+}
+
+/* ---- in models ---- */
+
+static filtra_model *model_of(const char *mixer, filtra_precision precision) {
+  filtra_model *model;
+  assert_ok(filtra_model_create(test_device(),
+                                &(filtra_model_config){.mixer = mixer,
+                                                       .vocabulary = TOY_VOCABULARY,
+                                                       .classes = TOY_CLASSES,
+                                                       .max_length = TOY_LENGTH,
+                                                       .width = 20,
+                                                       .precision = precision,
+                                                       .seed = 5},
+                                &model));
+  return model;
+}
+
+static const char PLAIN[] = "{\"name\": \"gfsa\", \"wK\": 0.3}";
+static const char DROPPED[] = "{\"name\": \"gfsa\", \"wK\": 0.3, \"filter_dropout\": 0.5}";
+
+static void assert_same_predictions(filtra_model *a, filtra_model *b) {
+  float x[TOY_SIZE * TOY_CLASSES], y[TOY_SIZE * TOY_CLASSES];
+  toy_batch batch;
+  toy_make_batch(1, &batch);
+  assert_ok(filtra_model_predict(a, &batch.batch, x));
+  assert_ok(filtra_model_predict(b, &batch.batch, y));
+  assert_memory_equal(x, y, sizeof x);
+}
+
+/* The same function of the same weights; training with it goes elsewhere, and again to the same
+ * bits. A batch that is taken in parts drops the same elements. */
+static void training_alone_drops(void **state) {
+  (void)state;
+  float losses[4][3];
+  filtra_model *plain = model_of(PLAIN, FILTRA_PRECISION_FP32);
+  for (int i = 0; i < 4; i++) {
+    filtra_trainer *trainer;
+    filtra_model *model = model_of(i ? DROPPED : PLAIN, FILTRA_PRECISION_FP32);
+    assert_same_predictions(plain, model);
+    assert_ok(filtra_trainer_create(
+        model,
+        &(filtra_train_options){.learning_rate = 1e-3f, .steps = 3, .accumulate = i == 3 ? 3 : 1},
+        &trainer));
+    toy_train(trainer, 0, 3, losses[i]);
+    filtra_trainer_destroy(&trainer);
+    filtra_model_destroy(&model);
+  }
+  assert_true(fabsf(losses[0][0] - losses[1][0]) > 1e-4f);
+  assert_memory_equal(losses[1], losses[2], sizeof losses[1]);
+  for (int step = 0; step < 3; step++)
+    assert_float_equal((double)losses[3][step], (double)losses[1][step], 2e-6);
+  filtra_model_destroy(&plain);
+}
+
+/* Where products are of 16 bits, the formed filter is fp32 still. */
+static void beside_16_bits(void **state) {
+  (void)state;
+  float losses[3];
+  if (!test_stores(test_device(), FILTRA_BF16)) skip();
+  filtra_model *model = model_of(DROPPED, FILTRA_PRECISION_BF16);
+  filtra_trainer *trainer = toy_trainer(model);
+  toy_train(trainer, 0, 3, losses);
+  for (int i = 0; i < 3; i++)
+    assert_true(isfinite(losses[i]) && losses[i] < 3.0f);
+  filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(against_the_reference),
+      cmocka_unit_test(training_alone_drops),
+      cmocka_unit_test(beside_16_bits),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}

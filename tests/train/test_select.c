@@ -1,0 +1,110 @@
+/* Which of a run's models is kept: by accuracy, or by loss. */
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <filtra/filtra.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool stop_at(void *user, const filtra_run_progress *progress) {
+  return progress->step < *(const uint64_t *)user;
+}
+
+/* Trains to a step; NULL as configuration resumes. */
+static filtra_status run(const char *config, const char *folder, uint64_t stop) {
+  return filtra_run_train(
+      test_device(), &(filtra_run_options){
+                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
+}
+
+/* Steps so long that a model soon is more wrong where it is wrong, and more often right. */
+static const char *config_text(const char *more) {
+  return test_text("{\"data\": \"%s\", \"width\": 16, \"layers\": 1, \"batch_size\": 16, "
+                   "\"learning_rate\": 0.01, \"steps\": 60, \"eval_every\": 6%s}",
+                   test_listops(), more);
+}
+
+typedef struct validation {
+  int64_t step;
+  double loss, accuracy;
+} validation;
+
+static bool is_better(const validation *a, const validation *b, bool by_accuracy) {
+  if (by_accuracy && a->accuracy != b->accuracy) return a->accuracy > b->accuracy;
+  return a->loss < b->loss;
+}
+
+/* The evaluation in a run's metrics that is best. */
+static validation best_of(const char *folder, bool by_accuracy) {
+  validation best = {.step = -1};
+  size_t size;
+  char *text = test_read(test_path(folder, "metrics.jsonl"), &size), *rest = text, *line;
+  while ((line = strsep(&rest, "\n")) && *line) {
+    json_t *object = json_loads(line, 0, NULL);
+    const json_t *loss = json_object_get(object, "validation_loss");
+    validation v = {json_integer_value(json_object_get(object, "step")), json_number_value(loss),
+                    json_number_value(json_object_get(object, "validation_accuracy"))};
+    if (loss && (best.step < 0 || is_better(&v, &best, by_accuracy))) best = v;
+    json_decref(object);
+  }
+  free(text);
+  assert_true(best.step > 0);
+  return best;
+}
+
+static void assert_kept(const char *folder, const validation *expected) {
+  filtra_evaluation e;
+  assert_ok(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e));
+  assert_float_equal(e.loss, expected->loss, 1e-6 * expected->loss); /* metrics have nine digits */
+  assert_float_equal(e.accuracy, expected->accuracy, 1e-6);
+}
+
+/* The same run but for the model that is left of it, also where it was stopped in between. */
+static void each_keeps_its_own(void **state) {
+  (void)state;
+  const char *by_default = test_new_run(), *by_accuracy = test_new_run(), *by_loss = test_new_run();
+  const char *stopped = test_new_run();
+  assert_ok(run(config_text(""), by_default, 100));
+  assert_ok(run(config_text(", \"select_by\": \"accuracy\""), by_accuracy, 100));
+  assert_ok(run(config_text(", \"select_by\": \"loss\""), by_loss, 100));
+  validation accurate = best_of(by_default, true), lowest = best_of(by_default, false);
+  print_message("by accuracy step %d, by loss step %d\n", (int)accurate.step, (int)lowest.step);
+  assert_true(accurate.step != lowest.step);
+  test_same_run(by_default, by_accuracy); /* whose configuration says what the default came to */
+  assert_kept(by_accuracy, &accurate);
+  assert_kept(by_loss, &lowest);
+  uint64_t between = (uint64_t)(accurate.step + lowest.step) / 2;
+  assert_int_equal(run(config_text(", \"select_by\": \"loss\""), stopped, between),
+                   FILTRA_ERROR_CANCELLED);
+  assert_ok(run(NULL, stopped, 100));
+  test_same_run(by_loss, stopped);
+}
+
+#define TEXT_RUN                                                                                   \
+  "{\"data\": \"%s\", \"width\": 8, \"layers\": 1, \"heads\": 1, \"max_length\": 8, "              \
+  "\"batch_size\": 2, \"steps\": 2%s}"
+
+/* Text is judged by its loss whichever way that is said, and by nothing else. */
+static void text_by_its_loss(void **state) {
+  (void)state;
+  const char *text = test_path(test_folder(), "text.txt"), *folder = test_new_run();
+  test_write(text, "to be or not to be that is the question", 39);
+  const char *with = test_text(TEXT_RUN, text, ", \"select_by\": \"accuracy\"");
+  assert_fails(run(with, folder, 100), FILTRA_ERROR_INPUT,
+               "\"select_by\" accuracy is for classification; in task \"language_model\" accepted "
+               "are auto and loss");
+  size_t size;
+  assert_ok(run(test_text(TEXT_RUN, text, ""), folder, 100));
+  char *kept = test_read(test_path(folder, "config.json"), &size);
+  assert_non_null(strstr(kept, "\"select_by\": \"loss\""));
+  free(kept);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_keeps_its_own),
+      cmocka_unit_test(text_by_its_loss),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
