@@ -129,11 +129,12 @@ typedef struct filtra_run_progress {
   double seconds_left;      /**< estimate; < 0 while unknown */
   filtra_task task;
   double validation_loss; /**< of the last evaluation; < 0: none yet */
-  double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation */
+  double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation, */
+  double validation_top5_accuracy;                       /**< and this; < 0: none, or none yet */
   bool evaluated;                                        /**< this call follows an evaluation */
   uint64_t device_memory_bytes;
   const char *shares;   /**< measured ones, or the configuration's; NULL: none of these */
-  uint64_t reserved[7]; /**< 0 */
+  uint64_t reserved[6]; /**< 0 */
 } filtra_run_progress;
 
 typedef struct filtra_run_options {
@@ -201,7 +202,10 @@ typedef struct filtra_evaluation {
   double perplexity; /**< of a language model: exp(loss); else 0 */
   /** Regression, else 0: in the values' own units, and 1 - squared error / variance. */
   double absolute_error, root_mean_square_error, r_squared;
-  uint64_t reserved[8]; /**< 0 */
+  /** Fraction of samples whose class is among the five that the model finds likeliest; < 0 in other
+   * tasks than classification, and where there are at most five classes. */
+  double top5_accuracy;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_evaluation;
 
 /** Walks a split in batches of `batch_size`. Fails with NONFINITE where the loss is not finite. */

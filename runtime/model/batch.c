@@ -226,6 +226,9 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
     }
   }
   b->score = filtra_graph_output(g, mean(b, score, b->weights, b->scale));
+  if (!ft_graph_training(g) && ft_model_ranks(o))
+    b->top5 = filtra_graph_output(
+        g, mean(b, filtra_top_k_accuracy(g, b->logits, b->labels, 5), b->weights, b->scale));
   loss = mean(b, loss, b->weights, b->scale);
   if (auxiliary) {
     if (!b->sample_weights)

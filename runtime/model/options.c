@@ -106,6 +106,10 @@ int64_t ft_model_sequences(const ft_model_options *o) {
   return o->task == FT_TASK_PAIR_CLASSIFICATION ? 2 : 1;
 }
 
+bool ft_model_ranks(const ft_model_options *o) {
+  return o->task < FT_TASK_REGRESSION && o->classes > 5;
+}
+
 /* What the input consists of, and what comes out. */
 static filtra_status check_sizes(const char *context, const ft_model_options *o) {
   bool classes = o->task < FT_TASK_REGRESSION;

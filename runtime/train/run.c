@@ -110,6 +110,7 @@ static filtra_status evaluate(run *r) {
     p->validation_loss = e.loss;
     p->validation_accuracy = e.accuracy;
     p->validation_absolute_error = e.absolute_error;
+    p->validation_top5_accuracy = e.top5_accuracy;
     p->evaluated = true;
     better = is_better(r, &e);
     count_patience(r, e.loss);
@@ -131,11 +132,12 @@ static filtra_status evaluate(run *r) {
 static json_t *write_position(const run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
   json_t *more = json_pack(
-      "{sO sb sI sI sf sI sf sf sf sf sf}", "settings", r->identity.settings, "model", r->saved,
+      "{sO sb sI sI sf sI sf sf sf sf sf sf}", "settings", r->identity.settings, "model", r->saved,
       "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch, "lowest_loss", r->lowest_loss,
       "waited", (json_int_t)r->waited, "best_accuracy", r->best_accuracy, "best_loss", r->best_loss,
       "validation_loss", r->progress.validation_loss, "validation_accuracy",
-      r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error);
+      r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error,
+      "validation_top5_accuracy", r->progress.validation_top5_accuracy);
   return ft_json_join(ft_run_identity_write(&r->identity), more);
 }
 
@@ -155,10 +157,11 @@ static filtra_status take_position(run *r) {
   json_int_t epoch, batch, waited;
   int saved;
   int failed = json_unpack(
-      r->checkpoint, "{sb sI sI sF sI sF sF sF sF s?F}", "model", &saved, "epoch", &epoch, "batch",
-      &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_accuracy", &r->best_accuracy,
-      "best_loss", &r->best_loss, "validation_loss", &p->validation_loss, "validation_accuracy",
-      &p->validation_accuracy, "validation_mae", &p->validation_absolute_error);
+      r->checkpoint, "{sb sI sI sF sI sF sF sF sF s?F s?F}", "model", &saved, "epoch", &epoch,
+      "batch", &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_accuracy",
+      &r->best_accuracy, "best_loss", &r->best_loss, "validation_loss", &p->validation_loss,
+      "validation_accuracy", &p->validation_accuracy, "validation_mae",
+      &p->validation_absolute_error, "validation_top5_accuracy", &p->validation_top5_accuracy);
   if (failed || epoch < 0 || batch < 0 || waited < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"" FT_RUN_KEY "\" is damaged", path);
   r->saved = saved;
@@ -458,6 +461,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   r->writes = !options->transport || options->transport->rank == 0;
   r->best_accuracy = r->best_loss = r->lowest_loss = -1.0;
   r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
+  r->progress.validation_top5_accuracy = -1.0;
   r->progress.seconds_left = -1.0;
   filtra_status status = open_run(r);
   if (!status) status = train(r);

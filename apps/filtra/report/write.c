@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CURVE_POINTS = 240 };
+enum { CURVE_POINTS = 240, TEST_COLUMN = 5 };
 
 bool report_comparable(const report_run *a, const report_run *b) {
   return a->score == b->score && !strcmp(a->info->data, b->info->data) && !strcmp(a->data, b->data);
@@ -52,7 +52,13 @@ static const column COLUMNS[] = {
     {"Device", "text long"}, {"Driver", "text long"},
 };
 
-static void add_row(table *t, const report_run *runs, size_t count, size_t i) {
+static bool ranks(const report_set *set) {
+  for (size_t i = 0; i < set->count; i++)
+    if (!isnan(set->runs[i].test_top5)) return true;
+  return false;
+}
+
+static void add_row(table *t, const report_run *runs, size_t count, size_t i, bool ranked) {
   const report_run *r = &runs[i];
   char number[NUMBER_TEXT];
   table_cell_add(t, false, "%s", r->path);
@@ -63,6 +69,8 @@ static void add_row(table *t, const report_run *runs, size_t count, size_t i) {
                  report_score_text(r->score, r->best, number));
   table_cell_add(t, is_best(runs, count, i, offsetof(report_run, test)), "%s",
                  report_score_text(r->score, r->test, number));
+  if (ranked)
+    table_cell_add(t, false, "%s", report_score_text(REPORT_ACCURACY, r->test_top5, number));
   table_cell_add(t, false, "%s", number_text("%.0f", r->best_step, number));
   table_cell_add(t, false, "%s", number_text("%.0f", r->last_step, number));
   table_cell_add(t, false, "%s", amount_text(r->parameters, number));
@@ -75,10 +83,13 @@ static void add_row(table *t, const report_run *runs, size_t count, size_t i) {
 
 static table make_table(const report_set *set) {
   table t = {0};
-  for (size_t k = 0; k < FT_COUNT(COLUMNS); k++)
+  bool ranked = ranks(set);
+  for (size_t k = 0; k < FT_COUNT(COLUMNS); k++) {
     table_column(&t, COLUMNS[k].css_class, "%s", COLUMNS[k].title);
+    if (ranked && k == TEST_COLUMN) table_column(&t, NULL, "Test top-5");
+  }
   for (size_t i = 0; i < set->count; i++)
-    add_row(&t, set->runs, set->count, i);
+    add_row(&t, set->runs, set->count, i, ranked);
   return t;
 }
 
@@ -202,14 +213,15 @@ json_t *report_json(const report_view *v) {
     const report_run *r = &v->set->runs[i];
     json_array_append_new(
         list,
-        json_pack("{ss ss ss ss ss so so so so so so so so so so ss ss}", "run", r->path, "data",
+        json_pack("{ss ss ss ss ss so so so so so so so so so so so ss ss}", "run", r->path, "data",
                   r->info->data, "mixer", r->info->mixer, "method", v->summary->methods[r->method],
                   "measure", report_score_name(r->score), "seed", number(r->seed), "validation",
-                  number(r->best), "test", number(r->test), "best_step", number(r->best_step),
-                  "steps", number(r->last_step), "parameters", number(r->parameters),
-                  "tokens_per_second", number(r->tokens_per_second), "milliseconds",
-                  number(r->milliseconds), "seconds", number(r->seconds), "device_memory_bytes",
-                  number(r->memory_bytes), "device", r->device, "driver", r->driver));
+                  number(r->best), "test", number(r->test), "test_top5", number(r->test_top5),
+                  "best_step", number(r->best_step), "steps", number(r->last_step), "parameters",
+                  number(r->parameters), "tokens_per_second", number(r->tokens_per_second),
+                  "milliseconds", number(r->milliseconds), "seconds", number(r->seconds),
+                  "device_memory_bytes", number(r->memory_bytes), "device", r->device, "driver",
+                  r->driver));
   }
   return json_pack("{so so}", "runs", list, "summary", report_summary_json(v->summary));
 }
