@@ -27,7 +27,7 @@ typedef struct ft_model_options {
   int task, block, norm, positions, pooling, activation, head, head_activation, precision;
   int64_t vocabulary, features, classes, max_length, image_height, image_width, patch;
   int64_t layers, heads, width, ffn_width, head_width;
-  float dropout, embedding_init, target_mean, target_scale;
+  float dropout, drop_path, embedding_init, target_mean, target_scale;
   bool mask_zero, scale_embeddings, tie_embeddings;
 } ft_model_options;
 
