@@ -57,7 +57,10 @@ typedef struct filtra_train_options {
   /** Of a model in fp16, as in filtra_optimizer_options; 0: 65536. */
   float loss_scale;
   uint32_t loss_scale_window; /**< 0: 2000 */
-  uint64_t reserved[10];      /**< 0 */
+  /** Batches have other_labels and label_shares, as a loader's that mixes samples: the loss is the
+   * mean of the cross-entropies against both classes by their shares. */
+  bool mixed_labels;
+  uint64_t reserved[9]; /**< 0 */
 } filtra_train_options;
 
 /** As a rank's share: before the first step all ranks measure a forward and backward pass of their
@@ -66,9 +69,10 @@ typedef struct filtra_train_options {
 
 /** What one step came to. */
 typedef struct filtra_step_metrics {
-  uint64_t step;        /**< counts from 1 */
-  float loss;           /**< as filtra_model_evaluate's, but smoothed and with auxiliary losses */
-  float accuracy;       /**< fraction of samples, or of predicted tokens; 0 in regression */
+  uint64_t step;  /**< counts from 1 */
+  float loss;     /**< as filtra_model_evaluate's, but smoothed and with auxiliary losses */
+  float accuracy; /**< fraction of samples (of mixtures by the larger part's class), or of predicted
+                       tokens; 0 in regression */
   float absolute_error; /**< mean, in regression, in the values' own units; else 0 */
   float gradient_norm;  /**< before clipping; 0 in a step that was skipped */
   float learning_rate;

@@ -101,7 +101,9 @@ typedef struct ft_batch_graph {
   bool judged;          /* gives loss and score, and no logits */
   bool part;            /* of a batch: loss and score are its part of the whole batch's */
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
+  bool mixed; /* samples are mixtures of two, as a filtra_batch may have them */
   filtra_tensor *labels, *values, *weights;   /* [rows] each; labels or values */
+  filtra_tensor *other_labels, *label_shares; /* [rows] each where mixed */
   filtra_tensor *sample_weights;              /* [size] */
   filtra_tensor *scale, *sample_scale;  /* [1] of a part: one over the whole batch's weights */
   filtra_tensor *logits, *loss, *score; /* score: accuracy or absolute error */

@@ -269,13 +269,16 @@ static filtra_status step_finished(void *user, const filtra_step_metrics *metric
 
 static filtra_status make_loader(run *r) {
   const ft_run_config *c = &r->config;
-  FT_TRY(filtra_loader_create(r->data,
-                              &(filtra_loader_options){.split = FILTRA_TRAIN,
-                                                       .batch_size = (uint32_t)c->batch_size,
-                                                       .shuffle = true,
-                                                       .drop_last = c->drop_last,
-                                                       .seed = (uint64_t)c->seed},
-                              &r->loader));
+  const filtra_augmentation augmentation = ft_run_augmentation(c);
+  const filtra_loader_options options = {.split = FILTRA_TRAIN,
+                                         .batch_size = (uint32_t)c->batch_size,
+                                         .shuffle = true,
+                                         .drop_last = c->drop_last,
+                                         .seed = (uint64_t)c->seed,
+                                         .augmentation = &augmentation};
+  filtra_status status = filtra_loader_create(r->data, &options, &r->loader);
+  if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
+  FT_TRY(status);
   uint64_t batches = filtra_loader_batches(r->loader);
   r->total = c->steps ? (uint64_t)c->steps : (uint64_t)c->epochs * batches;
   r->eval_every = c->eval_every ? (uint64_t)c->eval_every : batches;
