@@ -222,7 +222,7 @@ static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_op
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "image_size and crop_pct are for images; data of format %s holds none",
                    ds->info.format);
-  if (o->normalize == FILTRA_NORMALIZE_IMAGENET && ds->info.features != 3)
+  if (o->normalize == FILTRA_NORMALIZE_IMAGENET && (!ds->info.height || ds->info.features != 3))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "normalize imagenet is for images with pixels rgb; leave it out");
   if ((o->text_column || o->target_column) && strcmp(ds->info.format, ft_format_table.name))
