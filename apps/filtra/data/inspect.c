@@ -20,6 +20,7 @@ static void print_help(void) {
       "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna\n"
       "  --text-column NAME    of a table, the column to read, by name or number\n"
       "  --target-column NAME  and the one to predict\n"
+      "  --image-size N        images of any size, as squares of side N; pixels become numbers\n"
       "  --json                print one JSON object\n\nFormats:\n");
   for (size_t i = 0; filtra_dataset_format_name(i); i++)
     printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_holds(i));
@@ -351,6 +352,7 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
 
 typedef struct inspect_arguments {
   filtra_dataset_options open;
+  uint64_t image_size;
   bool json;
 } inspect_arguments;
 
@@ -359,6 +361,7 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("tokenizer", inspect_arguments, open.tokenizer),
     COMMAND_TEXT("text-column", inspect_arguments, open.text_column),
     COMMAND_TEXT("target-column", inspect_arguments, open.target_column),
+    COMMAND_NUMBER("image-size", inspect_arguments, image_size, 1, 1024),
     COMMAND_FLAG("json", inspect_arguments, json),
 };
 
@@ -367,6 +370,8 @@ int run_data_inspect(int argc, char **argv) {
   inspect_arguments a = {.open.verify_labels = true};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
+  a.open.image_size = (uint32_t)a.image_size;
+  if (a.image_size) a.open.pixels = FILTRA_PIXELS_RGB;
   if (optind == argc) return command_misused(argv[0], "the path is missing");
   if (optind + 1 < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind + 1]);
   return inspect(argv[optind], &a.open, a.json, argv[0]);
