@@ -209,7 +209,7 @@ typedef struct filtra_dataset_options {
    * Of each class its part, to a sample; of text and CIFAR-10 the end. */
   float validation_share;
   /** Images of any size become squares of this side, at most 1024: the middle square whose side is
-   * `crop_pct` of the shorter side, resampled by bicubic interpolation (Keys 1981, a = -0.5), widened
+   * `crop_pct` of the shorter side, resampled by bicubic interpolation (Keys 1981, a -0.5), widened
    * where it shrinks, as Pillow's is. 0: images stay as they are, and all have one size. */
   uint32_t image_size;
   float crop_pct; /**< 0.05 to 1; 0: 0.875 */
@@ -331,8 +331,8 @@ typedef struct filtra_batch {
   const uint32_t
       *indices;   /**< [size] positions in the split; may be NULL in a caller's own batch */
   uint64_t epoch; /**< counts from 0 */
-  /** Of samples that are mixtures of two, [size] each, else NULL: the class of the smaller part, and
-   * the share of the larger one, 0.5 to 1, whose class is in `labels`. */
+  /** Of samples that are mixtures of two, [size] each, else NULL: the class of one part, and the
+   * share of the other, whose class is in `labels`: 0 to 1, of loaders 0.5 at least. */
   const int32_t *other_labels;
   const float *label_shares;
   uint64_t reserved[6]; /**< 0 */
@@ -346,8 +346,8 @@ typedef struct filtra_batch {
 typedef struct filtra_loader filtra_loader;
 
 /** What is done to images at random before they are batched, each time anew: a function of (seed,
- * epoch, sample), so neither of the thread that does it nor of where a run was resumed. In the order
- * of these fields; a field of 0 leaves its step out. For samples that are images of features; the
+ * epoch, sample), so neither of the thread that does it nor of where a run was resumed. In the
+ * order of these fields; a field of 0 leaves its step out. For samples that are images of features; the
  * ranges are those that the keys of the same names have in docs/config.md. */
 typedef struct filtra_augmentation {
   /** Random resized crop (Szegedy et al. 2015): a box with this share of the image's area at least,
@@ -403,8 +403,8 @@ FILTRA_API void filtra_loader_destroy(filtra_loader **loader);
 FILTRA_API const uint32_t *filtra_loader_buckets(const filtra_loader *loader, size_t *count);
 /** Batches per epoch, the same in every epoch. */
 FILTRA_API uint64_t filtra_loader_batches(const filtra_loader *loader);
-/** The next batch; its arrays stay valid until the next call on this loader. Fails, naming the file,
- * where an image of it cannot be read any more; so do later calls, until a position is set. */
+/** The next batch; its arrays stay valid until the next call on this loader. Fails, naming the
+ * file, where an image of it cannot be read any more; so do later calls, until a position is set. */
 FILTRA_API filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch);
 FILTRA_API filtra_loader_position filtra_loader_get_position(const filtra_loader *loader);
 /** Continues from there. Fails with ARGUMENT when position.batch is beyond the epoch. */

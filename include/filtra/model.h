@@ -101,8 +101,8 @@ typedef struct filtra_model_config {
   uint64_t seed; /**< of the initial values */
   filtra_precision precision;
   /** Stochastic depth (Huang et al. 2016), in training: the rate at which the last layer drops the
-   * mixer's branch, or the feed-forward layers', of a sequence; from 0 in the first layer it rises in
-   * equal steps. Branches that are kept count 1 / (1 - rate). Not with `converter`. */
+   * mixer's branch, or the feed-forward layers', of a sequence; it rises from 0 in the first layer
+   * in equal steps. Branches that are kept count 1 / (1 - rate). Not with `converter`. */
   float drop_path;
   uint64_t reserved[15]; /**< 0 */
 } filtra_model_config;

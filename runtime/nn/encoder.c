@@ -55,9 +55,9 @@ static bool drops_paths(const ft_scope *scope, const ft_encoder_options *o) {
   return o->drop_path > 0.0f && ft_graph_training(scope->graph);
 }
 
-/* x + branch. Stochastic depth (Huang et al. 2016) drops the branches of whole sequences, each layer
- * and branch its own, and scales those that are kept by 1 / (1 - rate); without it the branch has x
- * in it already. */
+/* x + branch. Stochastic depth (Huang et al. 2016) drops the branches of whole sequences, each
+ * layer and branch its own, and scales those that are kept by 1 / (1 - rate); without it the branch
+ * has x in it already. */
 static filtra_tensor *join_branch(const ft_scope *scope, const ft_encoder_options *o,
                                   filtra_tensor *x, filtra_tensor *branch) {
   filtra_graph *g = scope->graph;
