@@ -347,8 +347,8 @@ typedef struct filtra_loader filtra_loader;
 
 /** What is done to images at random before they are batched, each time anew: a function of (seed,
  * epoch, sample), so neither of the thread that does it nor of where a run was resumed. In the
- * order of these fields; a field of 0 leaves its step out. For samples that are images of features; the
- * ranges are those that the keys of the same names have in docs/config.md. */
+ * order of these fields; a field of 0 leaves its step out. For samples that are images of features;
+ * the ranges are those that the keys of the same names have in docs/config.md. */
 typedef struct filtra_augmentation {
   /** Random resized crop (Szegedy et al. 2015): a box with this share of the image's area at least,
    * whose sides have a ratio of `crop_ratio` (0: 4/3) at most, resized to the size of all images.
@@ -404,7 +404,8 @@ FILTRA_API const uint32_t *filtra_loader_buckets(const filtra_loader *loader, si
 /** Batches per epoch, the same in every epoch. */
 FILTRA_API uint64_t filtra_loader_batches(const filtra_loader *loader);
 /** The next batch; its arrays stay valid until the next call on this loader. Fails, naming the
- * file, where an image of it cannot be read any more; so do later calls, until a position is set. */
+ * file, where an image of it cannot be read any more; so do later calls, until a position is
+ * set. */
 FILTRA_API filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch);
 FILTRA_API filtra_loader_position filtra_loader_get_position(const filtra_loader *loader);
 /** Continues from there. Fails with ARGUMENT when position.batch is beyond the epoch. */
