@@ -30,9 +30,10 @@
  *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
  *                  imgs/ and metadata/, or one above it. Shuffled, then 80 % train, 10 % val and
  *                  10 % test, the same in every run
- *   "image-folder" PNG and JPEG files of one size: CLASS/FILE, or train, val and test with such
- *                  folders. What is transparent in a PNG is laid on black
- *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png
+ *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders. All of
+ *                  one size, or of any where image_size says what they become. What is transparent
+ *                  in a PNG is laid on black
+ *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png, likewise
  *   "aan-pairs"    Long Range Arena's retrieval task: a folder with new_aan_pairs.train.tsv,
  *                  .eval.tsv and .test.tsv (any of them), or one such file:
  *                  label<TAB>id<TAB>id<TAB>text<TAB>text. Papers are cut at 4,000 tokens where
@@ -171,8 +172,19 @@ typedef enum filtra_pixels {
   FILTRA_PIXELS_RGB /**< three numbers: red, green and blue, standardised likewise */
 } filtra_pixels;
 
+/** What pixels as numbers are standardised by. */
+typedef enum filtra_normalization {
+  /** mean and deviation of the training images, for which all of them are read once */
+  FILTRA_NORMALIZE_DATA = 0,
+  /** ImageNet's, which the field has agreed on: of red, green and blue the means 0.485, 0.456 and
+   * 0.406 and the deviations 0.229, 0.224 and 0.225, times 255. Needs FILTRA_PIXELS_RGB */
+  FILTRA_NORMALIZE_IMAGENET
+} filtra_normalization;
+
 /** Labelled sequences in host memory: 4 bytes a token, 4 a feature, 1 where that is a pixel's.
- * Constant once open: any number of threads and loaders may read it. */
+ * Pixels as numbers of "image-folder" and "image-table" stay in their files, of which paths and
+ * labels are kept; they are read whenever they are asked for. Constant once open: any number of
+ * threads and loaders may read it. */
 typedef struct filtra_dataset filtra_dataset;
 
 /** Options of filtra_dataset_open; all zero is the default. */
@@ -200,7 +212,13 @@ typedef struct filtra_dataset_options {
    * words read as `<unk>`. 0: 65,536. Refused where the tokenizer is another; `fitted` has what it
    * has. */
   uint32_t max_vocabulary;
-  uint64_t reserved[8]; /**< 0 */
+  /** Images of any size become squares of this side, at most 1024: the middle square whose side is
+   * `crop_pct` of the shorter side, resampled by bicubic interpolation (Keys 1981, a -0.5), widened
+   * where it shrinks, as Pillow's is. 0: images stay as they are, and all have one size. */
+  uint32_t image_size;
+  float crop_pct; /**< 0.05 to 1; 0: 0.875 */
+  filtra_normalization normalize;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_dataset_options;
 
 typedef struct filtra_dataset_info {
@@ -289,7 +307,8 @@ FILTRA_API const char *filtra_dataset_class_name(const filtra_dataset *dataset, 
 FILTRA_API filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split split,
                                                uint64_t index, filtra_sample *sample);
 /** Its features [length, features], standardised as the format says, into room for so many. Fails
- * with ARGUMENT when out of range or when the input is tokens. */
+ * with ARGUMENT when out of range or when the input is tokens, and with INPUT or IO, naming the
+ * file, where an image cannot be read any more. */
 FILTRA_API filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_split split,
                                                  uint64_t index, float *features);
 
@@ -314,16 +333,45 @@ typedef struct filtra_batch {
    * row, so that every row is a valid sequence. */
   const float *weights;
   const uint32_t
-      *indices;         /**< [size] positions in the split; may be NULL in a caller's own batch */
-  uint64_t epoch;       /**< counts from 0 */
-  uint64_t reserved[8]; /**< 0 */
+      *indices;   /**< [size] positions in the split; may be NULL in a caller's own batch */
+  uint64_t epoch; /**< counts from 0 */
+  /** Of samples that are mixtures of two, [size] each, else NULL: the class of one part, and the
+   * share of the other, whose class is in `labels`: 0 to 1, of loaders 0.5 at least. */
+  const int32_t *other_labels;
+  const float *label_shares;
+  uint64_t reserved[6]; /**< 0 */
 } filtra_batch;
 
 /** Walks a split in batches, forever, one epoch after the other. Samples are grouped by length into
  * buckets; a batch holds samples of one bucket, padded to the bucket's length. A thread of the
- * loader's own prepares the next batches; nothing is allocated after creation. What is seen is a
- * function of dataset, options and position alone. One thread at a time per loader. */
+ * loader's own prepares the next batches, with one for each processor where images are decoded or
+ * augmented; nothing else is allocated after creation. What is seen is a function of dataset,
+ * options and position alone. One thread at a time per loader. */
 typedef struct filtra_loader filtra_loader;
+
+/** What is done to images at random before they are batched, each time anew: a function of (seed,
+ * epoch, sample), so neither of the thread that does it nor of where a run was resumed. In the
+ * order of these fields; a field of 0 leaves its step out. For samples that are images of features;
+ * the ranges are those that the keys of the same names have in docs/config.md. */
+typedef struct filtra_augmentation {
+  /** Random resized crop (Szegedy et al. 2015): a box with this share of the image's area at least,
+   * whose sides have a ratio of `crop_ratio` (0: 4/3) at most, resized to the size of all images.
+   * Takes the place of image_size's middle square. 0 or 1: none. */
+  float crop_scale, crop_ratio;
+  float hflip; /**< probability that left and right change sides */
+  /** RandAugment (Cubuk et al. 2020): so many operations, each applied with probability 0.5, of a
+   * magnitude drawn from N(rand_augment_magnitude, rand_augment_std), limited to 0 to 10. */
+  uint32_t rand_augment;
+  float rand_augment_magnitude, rand_augment_std;
+  /** Random erasing (Zhong et al. 2020): the probability that a box of 2 % to a third of the area,
+   * its sides in a ratio of 10/3 at most, is filled by N(0, 1), as pixels are standardised. */
+  float random_erasing;
+  /** mixup (Zhang et al. 2018) and CutMix (Yun et al. 2019) of samples i and count - 1 - i of a
+   * batch, by a share that is drawn from Beta(a, a) for the whole batch; of two one is drawn. */
+  float mixup, cutmix;
+  float mixup_prob;     /**< of a batch to be mixed at all; 0: 1 */
+  uint64_t reserved[8]; /**< 0 */
+} filtra_augmentation;
 
 typedef struct filtra_loader_options {
   filtra_split split;
@@ -336,9 +384,10 @@ typedef struct filtra_loader_options {
   size_t bucket_count;
   bool shuffle; /**< a new order every epoch, drawn from (seed, epoch); else file order */
   uint64_t seed;
-  bool drop_last;       /**< leave out each bucket's last partial batch */
-  uint32_t prefetch;    /**< batches prepared ahead; 0: 3 */
-  uint64_t reserved[8]; /**< 0 */
+  bool drop_last;                          /**< leave out each bucket's last partial batch */
+  uint32_t prefetch;                       /**< batches prepared ahead; 0: 3 */
+  const filtra_augmentation *augmentation; /**< of images, copied; NULL: none */
+  uint64_t reserved[7];                    /**< 0 */
 } filtra_loader_options;
 
 /** Where a loader stands: enough to continue with exactly the batches that would have followed. */
@@ -358,7 +407,9 @@ FILTRA_API void filtra_loader_destroy(filtra_loader **loader);
 FILTRA_API const uint32_t *filtra_loader_buckets(const filtra_loader *loader, size_t *count);
 /** Batches per epoch, the same in every epoch. */
 FILTRA_API uint64_t filtra_loader_batches(const filtra_loader *loader);
-/** The next batch; its arrays stay valid until the next call on this loader. */
+/** The next batch; its arrays stay valid until the next call on this loader. Fails, naming the
+ * file, where an image of it cannot be read any more; so do later calls, until a position is
+ * set. */
 FILTRA_API filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch);
 FILTRA_API filtra_loader_position filtra_loader_get_position(const filtra_loader *loader);
 /** Continues from there. Fails with ARGUMENT when position.batch is beyond the epoch. */

@@ -105,7 +105,11 @@ typedef struct filtra_model_config {
    * filter coefficients, recurrent positions, the layer that reads patches. Not in the Converter.
    */
   float init_std;
-  float norm_epsilon;    /**< of LayerNorm and ScaleNorm, 1e-12 to 1; 0: 1e-5 */
+  float norm_epsilon; /**< of LayerNorm and ScaleNorm, 1e-12 to 1; 0: 1e-5 */
+  /** Stochastic depth (Huang et al. 2016), in training: the rate at which the last layer drops the
+   * mixer's branch, or the feed-forward layers', of a sequence; it rises from 0 in the first layer
+   * in equal steps. Branches that are kept count 1 / (1 - rate). Not with `converter`. */
+  float drop_path;
   uint64_t reserved[14]; /**< 0 */
 } filtra_model_config;
 

@@ -419,6 +419,10 @@ FILTRA_API filtra_tensor *filtra_absolute_error(filtra_graph *g, filtra_tensor *
 /** [R]: 1 where the first largest of logits[r] is labels[r], else 0. No gradient. */
 FILTRA_API filtra_tensor *filtra_accuracy(filtra_graph *g, filtra_tensor *logits,
                                           filtra_tensor *labels);
+/** [R]: 1 where labels[r] is among the k largest of logits[r], of equal ones the first, else 0;
+ * k 1 to K. No gradient. */
+FILTRA_API filtra_tensor *filtra_top_k_accuracy(filtra_graph *g, filtra_tensor *logits,
+                                                filtra_tensor *labels, int64_t k);
 /** sum_r w_r x_r / sum_r w_r -> [1]; x and weights [R] (NULL: all ones). Zero weight sum gives 0.
  * Fixed order. No gradient for weights. */
 FILTRA_API filtra_tensor *filtra_weighted_mean(filtra_graph *g, filtra_tensor *x,

@@ -57,7 +57,10 @@ typedef struct filtra_train_options {
   /** Of a model in fp16, as in filtra_optimizer_options; 0: 65536. */
   float loss_scale;
   uint32_t loss_scale_window; /**< 0: 2000 */
-  uint64_t reserved[10];      /**< 0 */
+  /** Batches have other_labels and label_shares, as a loader's that mixes samples: the loss is the
+   * mean of the cross-entropies against both classes by their shares. */
+  bool mixed_labels;
+  uint64_t reserved[9]; /**< 0 */
 } filtra_train_options;
 
 /** As a rank's share: before the first step all ranks measure a forward and backward pass of their
@@ -66,9 +69,10 @@ typedef struct filtra_train_options {
 
 /** What one step came to. */
 typedef struct filtra_step_metrics {
-  uint64_t step;        /**< counts from 1 */
-  float loss;           /**< as filtra_model_evaluate's, but smoothed and with auxiliary losses */
-  float accuracy;       /**< fraction of samples, or of predicted tokens; 0 in regression */
+  uint64_t step;  /**< counts from 1 */
+  float loss;     /**< as filtra_model_evaluate's, but smoothed and with auxiliary losses */
+  float accuracy; /**< fraction of samples (of mixtures by the larger part's class), or of predicted
+                       tokens; 0 in regression */
   float absolute_error; /**< mean, in regression, in the values' own units; else 0 */
   float gradient_norm;  /**< before clipping; 0 in a step that was skipped */
   float learning_rate;
@@ -129,11 +133,12 @@ typedef struct filtra_run_progress {
   double seconds_left;      /**< estimate; < 0 while unknown */
   filtra_task task;
   double validation_loss; /**< of the last evaluation; < 0: none yet */
-  double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation */
+  double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation, */
+  double validation_top5_accuracy;                       /**< and this; < 0: none, or none yet */
   bool evaluated;                                        /**< this call follows an evaluation */
   uint64_t device_memory_bytes;
   const char *shares;   /**< measured ones, or the configuration's; NULL: none of these */
-  uint64_t reserved[7]; /**< 0 */
+  uint64_t reserved[6]; /**< 0 */
 } filtra_run_progress;
 
 typedef struct filtra_run_options {
@@ -201,7 +206,10 @@ typedef struct filtra_evaluation {
   double perplexity; /**< of a language model: exp(loss); else 0 */
   /** Regression, else 0: in the values' own units, and 1 - squared error / variance. */
   double absolute_error, root_mean_square_error, r_squared;
-  uint64_t reserved[8]; /**< 0 */
+  /** Fraction of samples whose class is among the five that the model finds likeliest; < 0 in other
+   * tasks than classification, and where there are at most five classes. */
+  double top5_accuracy;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_evaluation;
 
 /** Walks a split in batches of `batch_size`. Fails with NONFINITE where the loss is not finite. */

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/source.h"
+#include "data/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +221,13 @@ static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_op
   if (o->pixels != FILTRA_PIXELS_GREY && !ds->info.height)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is for images; data of format %s holds none",
                    ds->info.format);
+  if ((o->image_size || o->crop_pct > 0.0f) && !ds->info.height)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "image_size and crop_pct are for images; data of format %s holds none",
+                   ds->info.format);
+  if (o->normalize == FILTRA_NORMALIZE_IMAGENET && (!ds->info.height || ds->info.features != 3))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "normalize imagenet is for images with pixels rgb; leave it out");
   if ((o->text_column || o->target_column) && strcmp(ds->info.format, ft_format_table.name))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "text_column and target_column are for tables; the format is %s",
@@ -259,6 +267,20 @@ static filtra_status read_dataset(const char *path, const filtra_dataset_options
   return status;
 }
 
+static filtra_status check_image_options(const filtra_dataset_options *o) {
+  enum { MOST = 1024 }; /* FT_IMAGE_PIXELS are a square of this side */
+  if (o->image_size > MOST)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "image_size is %u, accepted are 0 to %d", o->image_size,
+                   MOST);
+  if (o->crop_pct != 0.0f && !(o->crop_pct >= 0.05f && o->crop_pct <= 1.0f))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "crop_pct is %g, accepted are 0.05 to 1",
+                   (double)o->crop_pct);
+  if ((unsigned)o->normalize > FILTRA_NORMALIZE_IMAGENET)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "normalize is %d, not a filtra_normalization",
+                   o->normalize);
+  return FILTRA_OK;
+}
+
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out) {
   *out = NULL;
@@ -273,6 +295,7 @@ filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_opti
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "max_vocabulary is %u, accepted are 0, for 65536, and %d to %d",
                    options->max_vocabulary, FT_WORD_END_OF_LINE + 1, MOST_WORD_IDS);
+  FT_TRY(check_image_options(options));
   filtra_dataset *ds = ft_calloc(1, sizeof *ds);
   if (!ds) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = read_dataset(path, options, fit, ds);
@@ -298,6 +321,9 @@ void filtra_dataset_close(filtra_dataset **dataset) {
     free(ds->samples[i].tokens.ids);
     free(ds->samples[i].values);
     free(ds->samples[i].bytes);
+    for (size_t k = 0; k < ds->samples[i].file_count; k++)
+      free(ds->samples[i].files[k].path);
+    free(ds->samples[i].files);
     free(ds->samples[i].rows);
     free(ds->splits[i].rows);
   }
@@ -320,9 +346,8 @@ const char *filtra_dataset_class_name(const filtra_dataset *dataset, uint32_t la
   return label < dataset->info.classes ? dataset->class_names[label] : NULL;
 }
 
-/* NULL, with the message set, when there is no such sample. */
-static const ft_sample_row *find_row(const filtra_dataset *dataset, filtra_split split,
-                                     uint64_t index) {
+const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split split,
+                                    uint64_t index) {
   if ((unsigned)split < FILTRA_SPLITS && index < dataset->splits[split].count) {
     const ft_split *s = &dataset->splits[split];
     return &s->samples->rows[s->rows ? s->rows[index] : index];
@@ -335,7 +360,7 @@ static const ft_sample_row *find_row(const filtra_dataset *dataset, filtra_split
 filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index, filtra_sample *sample) {
   FT_NEED(dataset, sample);
-  const ft_sample_row *row = find_row(dataset, split, index);
+  const ft_sample_row *row = ft_dataset_row(dataset, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;
   *sample = (filtra_sample){.length = row->length, .second_length = row->second_length};
   if (dataset->info.target == FILTRA_TARGET_CLASS) sample->label = row->label;
@@ -349,19 +374,22 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
 filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_split split,
                                       uint64_t index, float *features) {
   FT_NEED(dataset, features);
-  const ft_sample_row *row = find_row(dataset, split, index);
+  const ft_sample_row *row = ft_dataset_row(dataset, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;
-  uint32_t width = dataset->info.features;
   if (dataset->info.input != FILTRA_INPUT_FEATURES)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "the samples of %s are tokens, not features",
                    dataset->info.format);
   const ft_samples *samples = dataset->splits[split].samples;
-  for (size_t i = 0; i < (size_t)row->length * width; i++) {
-    float x =
-        samples->bytes ? (float)samples->bytes[row->first + i] : samples->values[row->first + i];
-    if (dataset->feature_scale)
-      x = dataset->feature_scale[i % width] * x + dataset->feature_offset[i % width];
-    features[i] = x;
+  size_t count = (size_t)row->length * dataset->info.features;
+  if (ft_samples_are_made(dataset, samples)) {
+    uint8_t *pixels;
+    FT_TRY(ft_sample_pixels(dataset, samples, row, &pixels));
+    ft_scale_bytes(dataset, pixels, count, features);
+    free(pixels);
+  } else if (samples->bytes) {
+    ft_scale_bytes(dataset, samples->bytes + row->first, count, features);
+  } else {
+    memcpy(features, samples->values + row->first, count * sizeof *features);
   }
   return FILTRA_OK;
 }

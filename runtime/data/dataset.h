@@ -7,7 +7,7 @@
 
 /** A sample's place in its ft_samples, and its target. */
 typedef struct ft_sample_row {
-  uint64_t first;         /* of its tokens; of its features, in numbers */
+  uint64_t first;         /* of its tokens; of its features, in numbers; its place in `files` */
   uint32_t length;        /* in tokens */
   uint32_t second_length; /* of a pair's other sequence, whose tokens follow; else 0 */
   union {
@@ -16,14 +16,22 @@ typedef struct ft_sample_row {
   };
 } ft_sample_row;
 
+/** An image that stays in its file until its pixels are wanted. */
+typedef struct ft_listed_image {
+  char *path;
+  uint64_t mark; /* a hash of the file's size and first bytes, see image_file.h */
+} ft_listed_image;
+
 /** The samples of one file, packed, in file order. Features are kept as numbers or, where they come
- * as such (pixels), as bytes. */
+ * as such (pixels), as bytes, or left in their files. */
 typedef struct ft_samples {
   ft_tokens tokens;
   float *values;
   size_t value_count, value_capacity;
   uint8_t *bytes;
   size_t byte_count, byte_capacity;
+  ft_listed_image *files;
+  size_t file_count, file_capacity;
   ft_sample_row *rows;
   size_t count, capacity;
 } ft_samples;
@@ -44,6 +52,10 @@ struct filtra_dataset {
   double *feature_mean, *feature_factor;
   /* [info.features] each; what is kept stands for scale * x + offset. NULL: for itself. */
   float *feature_scale, *feature_offset;
+  uint32_t stored_height, stored_width; /* of images, before they are resized */
+  uint32_t image_size; /* side of the square that images are resized to; 0: they stay as they are */
+  float crop_pct;      /* see filtra_dataset_options */
+  filtra_normalization normalize;
   bool hold_out_last;                /* validation is the end of training, not drawn */
   bool standardise;                  /* to be done once the splits are known: ft_standardise */
   ft_samples samples[FILTRA_SPLITS]; /* by the file they were read from */
@@ -70,6 +82,10 @@ typedef struct ft_dataset_format {
                         filtra_dataset *dataset);
 } ft_dataset_format;
 
+/** A sample's row. NULL, with the message set, where there is none. */
+const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split split,
+                                    uint64_t index);
+
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
 
@@ -95,6 +111,9 @@ size_t ft_hold_out_count(size_t count, float share);
 filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed);
 /** Fails with ARGUMENT where it is not 0 (a tenth) or within (0, 1). */
 filtra_status ft_check_share(float share);
+
+/** Bytes of features -> numbers, standardised; `count` is a multiple of info.features. */
+void ft_scale_bytes(const filtra_dataset *ds, const uint8_t *bytes, size_t count, float *features);
 
 /** Brings each feature to mean 0 and deviation 1 (of samples, n - 1, plus 2.2e-16) over all steps
  * of the training split; without one, of the first split that has samples. Numbers are changed in

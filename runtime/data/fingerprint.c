@@ -1,4 +1,5 @@
-/* A number for what a data set teaches: samples, targets and their order, as training sees them. */
+/* A number for what a data set teaches: samples, targets and their order, as training sees them. Of
+ * images that stay in their files, the files' sizes and first 4 KiB stand for the pixels. */
 #include "base/rng.h"
 #include "data/dataset.h"
 
@@ -25,6 +26,10 @@ static uint64_t add_input(uint64_t hash, const filtra_dataset *ds, const ft_samp
     tokens += ds->info.target == FILTRA_TARGET_NEXT;
     return add_tokens(hash, samples->tokens.ids + row->first, tokens);
   }
+  if (samples->files)
+    return ft_hash_bytes(hash, &samples->files[row->first].mark, sizeof(uint64_t));
+  if (samples->bytes && ds->image_size) /* resized when they are read */
+    tokens = (size_t)ds->stored_height * ds->stored_width;
   if (samples->bytes) return ft_hash_bytes(hash, samples->bytes + row->first, tokens * width);
   return ft_hash_bytes(hash, samples->values + row->first, tokens * width * sizeof(float));
 }

@@ -1,7 +1,9 @@
 #include "data/image.h"
 
 #include "base/memory.h"
+#include "data/image_file.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 filtra_status ft_image_check_size(uint64_t height, uint64_t width) {
@@ -9,6 +11,16 @@ filtra_status ft_image_check_size(uint64_t height, uint64_t width) {
     return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "an image of %llu x %llu pixels; 1 to %d pixels are accepted",
                  (unsigned long long)width, (unsigned long long)height, FT_IMAGE_PIXELS);
+}
+
+filtra_status ft_image_check_file(uint64_t height, uint64_t width, size_t file_bytes) {
+  const uint64_t most = ((uint64_t)6 << 20) + 2 * (uint64_t)file_bytes;
+  if (height && width && height <= most && width <= most / height) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "an image of %llu x %llu pixels in a file of %zu bytes; 1 to %llu pixels are "
+                 "accepted: 6 Mi, and 2 for each byte",
+                 (unsigned long long)width, (unsigned long long)height, file_bytes,
+                 (unsigned long long)most);
 }
 
 /* ---- what a pixel becomes ---- */
@@ -51,6 +63,17 @@ void ft_pixel_features(const uint8_t *pixel, uint32_t channels, uint32_t feature
     memcpy(to, pixel, features);
 }
 
+/* A copy in that many channels. */
+static filtra_status convert(const ft_image *from, uint32_t channels, ft_image *to) {
+  size_t count = (size_t)from->height * from->width;
+  *to = (ft_image){from->height, from->width, channels, ft_calloc(count, channels)};
+  if (!to->pixels) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++)
+    ft_pixel_features(from->pixels + i * from->channels, from->channels, channels,
+                      to->pixels + i * channels);
+  return FILTRA_OK;
+}
+
 static filtra_status add_bytes(ft_samples *samples, const ft_image *image, uint32_t features) {
   size_t count = (size_t)image->height * image->width;
   FT_TRY(reserve_bytes(samples, count * features));
@@ -63,20 +86,27 @@ static filtra_status add_bytes(ft_samples *samples, const ft_image *image, uint3
 
 /* ---- adding ---- */
 
+/* What all samples have: the first image's size, or the one that all are resized to. */
 static filtra_status take_size(filtra_dataset *ds, const filtra_dataset_options *options,
-                               const ft_image *image) {
-  FT_TRY(ft_image_check_size(image->height, image->width));
-  uint32_t pixels = image->height * image->width;
+                               uint32_t height, uint32_t width) {
+  ds->image_size = options->image_size;
+  ds->crop_pct = options->crop_pct > 0.0f ? options->crop_pct : 0.875f;
+  ds->normalize = options->normalize;
+  ds->stored_height = height;
+  ds->stored_width = width;
+  if (ds->image_size) height = width = ds->image_size;
+  FT_TRY(ft_image_check_size(height, width));
+  uint32_t pixels = height * width;
   if (options->max_length && pixels > options->max_length)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "an image of %u x %u has %u pixels where at most %u are accepted; raise "
                    "max_length",
-                   image->width, image->height, pixels, options->max_length);
+                   width, height, pixels, options->max_length);
   if (options->tokenizer && strcmp(options->tokenizer, ft_tokenizer_pixels.name))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "tokenizer \"%s\" reads no images; leave it out",
                    options->tokenizer);
-  ds->info.height = image->height;
-  ds->info.width = image->width;
+  ds->info.height = height;
+  ds->info.width = width;
   if (options->pixels == FILTRA_PIXELS_GREY) {
     ds->info.tokenizer = &ft_tokenizer_pixels;
     return FILTRA_OK;
@@ -87,24 +117,122 @@ static filtra_status take_size(filtra_dataset *ds, const filtra_dataset_options 
   return FILTRA_OK;
 }
 
-filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *options,
-                            filtra_split split, const ft_image *image, int32_t label) {
-  if (!ds->info.height) FT_TRY(take_size(ds, options, image));
-  if (image->height != ds->info.height || image->width != ds->info.width)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "an image of %u x %u pixels; those before have %u x %u, and all must have the "
-                   "same size",
-                   image->width, image->height, ds->info.width, ds->info.height);
+/* `any`: of whatever size, since it is resized. */
+static filtra_status check_size(filtra_dataset *ds, const filtra_dataset_options *options,
+                                const ft_image *image, bool any) {
+  if (!ds->info.height) FT_TRY(take_size(ds, options, image->height, image->width));
+  if (any || (image->height == ds->stored_height && image->width == ds->stored_width))
+    return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "an image of %u x %u pixels; those before have %u x %u, and all must have the "
+                 "same size, unless image_size says what they become",
+                 image->width, image->height, ds->stored_width, ds->stored_height);
+}
+
+static filtra_status add_row(filtra_dataset *ds, filtra_split split, uint64_t first,
+                             int32_t label) {
   ft_samples *samples = &ds->samples[split];
   FT_TRY(FT_GROW(samples->rows, samples->count, samples->capacity));
-  bool tokens = ds->info.input == FILTRA_INPUT_TOKENS;
-  samples->rows[samples->count] =
-      (ft_sample_row){.first = tokens ? samples->tokens.count : samples->byte_count,
-                      .length = image->height * image->width,
-                      .label = label};
-  FT_TRY(tokens ? add_tokens(samples, image) : add_bytes(samples, image, ds->info.features));
-  samples->count++;
+  samples->rows[samples->count++] =
+      (ft_sample_row){.first = first, .length = ds->info.height * ds->info.width, .label = label};
   return FILTRA_OK;
+}
+
+/* Tokens are resized at once; features, of which training may cut parts, when they are read. */
+static filtra_status add_resized_tokens(const filtra_dataset *ds, ft_samples *samples,
+                                        const ft_image *image) {
+  ft_image grey, square = {.height = ds->image_size, .width = ds->image_size};
+  FT_TRY(convert(image, 1, &grey));
+  filtra_status status =
+      ft_image_resample(&grey, ft_image_middle(&grey, (double)ds->crop_pct), &square);
+  free(grey.pixels);
+  if (!status) status = add_tokens(samples, &square);
+  free(square.pixels);
+  return status;
+}
+
+filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *options,
+                            filtra_split split, const ft_image *image, int32_t label) {
+  ft_samples *samples = &ds->samples[split];
+  bool tokens = options->pixels == FILTRA_PIXELS_GREY, resized = options->image_size != 0;
+  FT_TRY(check_size(ds, options, image, tokens && resized));
+  uint64_t first = tokens ? samples->tokens.count : samples->byte_count;
+  FT_TRY(!tokens   ? add_bytes(samples, image, ds->info.features)
+         : resized ? add_resized_tokens(ds, samples, image)
+                   : add_tokens(samples, image));
+  return add_row(ds, split, first, label);
+}
+
+/* ---- files ---- */
+
+static filtra_status add_tokens_of(filtra_dataset *ds, const filtra_dataset_options *options,
+                                   filtra_split split, const char *path, int32_t label) {
+  ft_image image;
+  FT_TRY(ft_image_load(path, &image));
+  filtra_status status = ft_images_add(ds, options, split, &image, label);
+  free(image.pixels);
+  return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
+}
+
+static filtra_status list_file(filtra_dataset *ds, const filtra_dataset_options *options,
+                               filtra_split split, const char *path, int32_t label) {
+  ft_samples *samples = &ds->samples[split];
+  ft_image image;
+  uint64_t mark;
+  FT_TRY(ft_image_look(path, &image, &mark));
+  filtra_status status = check_size(ds, options, &image, options->image_size != 0);
+  if (status) return ft_fail_context(status, "%s", path);
+  FT_TRY(FT_GROW(samples->files, samples->file_count, samples->file_capacity));
+  char *copy = ft_strdup(path);
+  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
+  samples->files[samples->file_count++] = (ft_listed_image){copy, mark};
+  return add_row(ds, split, samples->file_count - 1, label);
+}
+
+filtra_status ft_images_add_file(filtra_dataset *ds, const filtra_dataset_options *options,
+                                 filtra_split split, const char *path, int32_t label) {
+  if (options->pixels == FILTRA_PIXELS_GREY) return add_tokens_of(ds, options, split, path, label);
+  return list_file(ds, options, split, path, label);
+}
+
+/* ---- reading ---- */
+
+static filtra_status read_listed(const filtra_dataset *ds, const char *path, ft_image *image) {
+  ft_image raw;
+  FT_TRY(ft_image_load(path, &raw));
+  filtra_status status = FILTRA_OK;
+  if (!ds->image_size && (raw.height != ds->stored_height || raw.width != ds->stored_width))
+    status = ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: an image of %u x %u pixels; it had %u x %u when the data were opened",
+                     path, raw.width, raw.height, ds->stored_width, ds->stored_height);
+  if (!status) status = convert(&raw, ds->info.features, image);
+  free(raw.pixels);
+  return status;
+}
+
+filtra_status ft_sample_image(const filtra_dataset *ds, const ft_samples *samples,
+                              const ft_sample_row *row, ft_image *image) {
+  if (samples->files) return read_listed(ds, samples->files[row->first].path, image);
+  const ft_image stored = {ds->stored_height, ds->stored_width, ds->info.features,
+                           samples->bytes + row->first};
+  return convert(&stored, stored.channels, image);
+}
+
+bool ft_samples_are_made(const filtra_dataset *ds, const ft_samples *samples) {
+  return samples->files || (samples->bytes && ds->image_size);
+}
+
+filtra_status ft_sample_pixels(const filtra_dataset *ds, const ft_samples *samples,
+                               const ft_sample_row *row, uint8_t **pixels) {
+  ft_image image, square = {.height = ds->info.height, .width = ds->info.width};
+  FT_TRY(ft_sample_image(ds, samples, row, &image));
+  *pixels = image.pixels;
+  if (!ds->image_size) return FILTRA_OK;
+  filtra_status status =
+      ft_image_resample(&image, ft_image_middle(&image, (double)ds->crop_pct), &square);
+  free(image.pixels);
+  *pixels = square.pixels;
+  return status;
 }
 
 /* ---- the vocabulary ---- */

@@ -42,9 +42,9 @@ static void watch_scans(j_common_ptr jpeg) {
   longjmp(d->failed, 1);
 }
 
-static filtra_status read_header(decoder *d) {
+static filtra_status read_header(decoder *d, size_t size) {
   jpeg_read_header(&d->jpeg, TRUE);
-  FT_TRY(ft_image_check_size(d->jpeg.image_height, d->jpeg.image_width));
+  FT_TRY(ft_image_check_file(d->jpeg.image_height, d->jpeg.image_width, size));
   if (d->jpeg.num_components != 1 && d->jpeg.num_components != 3)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "a JPEG of %d colour components; 1 (grey) and 3 (colour) are read",
@@ -61,7 +61,7 @@ static filtra_status read_image(decoder *d, const uint8_t *data, size_t size) {
   jpeg_create_decompress(&d->jpeg);
   d->jpeg.progress = &d->progress;
   jpeg_mem_src(&d->jpeg, data, (unsigned long)size);
-  FT_TRY(read_header(d));
+  FT_TRY(read_header(d, size));
   size_t row = (size_t)d->image.width * d->image.channels;
   d->image.pixels = ft_calloc(d->image.height, row);
   if (!d->image.pixels) return FILTRA_ERROR_HOST_MEMORY;

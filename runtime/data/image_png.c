@@ -74,7 +74,7 @@ static uint32_t number_at(const uint8_t *bytes) {
 static filtra_status check_chunks(const decoder *d) {
   enum { SIGNATURE = 8, AROUND = 12, WIDTH = 16, HEIGHT = 20, SIZES_END = 24 };
   if (d->size >= SIZES_END)
-    FT_TRY(ft_image_check_size(number_at(d->data + HEIGHT), number_at(d->data + WIDTH)));
+    FT_TRY(ft_image_check_file(number_at(d->data + HEIGHT), number_at(d->data + WIDTH), d->size));
   for (size_t at = SIGNATURE; at < d->size && d->size - at >= AROUND;) {
     const uint8_t *c = d->data + at;
     uint32_t length = number_at(c);

@@ -129,15 +129,11 @@ typedef struct image_reader {
 
 static filtra_status add_file(void *user, const char *path, const char *file) {
   const image_reader *r = user;
-  ft_image image;
   int32_t label = 0;
   if (!ft_image_named(file)) return FILTRA_OK;
   filtra_status status = find_label(r->table, r->ds, file, &label);
   if (status) return ft_fail_context(status, "%s", path);
-  FT_TRY(ft_image_load(path, &image));
-  status = ft_images_add(r->ds, r->options, FILTRA_TRAIN, &image, label);
-  free(image.pixels);
-  return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
+  return ft_images_add_file(r->ds, r->options, FILTRA_TRAIN, path, label);
 }
 
 static filtra_status read_images(const char *folder, const table *t, filtra_dataset *ds,

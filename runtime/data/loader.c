@@ -1,9 +1,11 @@
+#include "base/file.h"
 #include "base/lengths.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/thread.h"
-#include "data/dataset.h"
+#include "data/augment.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +19,8 @@ typedef struct planned_batch {
 
 /** A prepared batch's memory; holds the largest bucket. */
 typedef struct slot {
-  int32_t *tokens, *lengths, *labels;
-  float *features, *values, *weights;
+  int32_t *tokens, *lengths, *labels, *other_labels;
+  float *features, *values, *weights, *label_shares;
   uint32_t *indices;
   filtra_batch batch;
 } slot;
@@ -29,6 +31,8 @@ struct filtra_loader {
   uint32_t batch_size;
   bool shuffle, drop_last;
   uint64_t seed;
+  filtra_augmentation augmentation;
+  unsigned workers; /* threads that share a batch, 1: no others than the loader's */
   size_t samples;
   uint32_t *buckets; /* [bucket_count] */
   size_t bucket_count;
@@ -52,6 +56,8 @@ struct filtra_loader {
   filtra_loader_position consume; /* the next batch to hand out */
   uint64_t head, tail;            /* batches prepared, handed out; slot = number % slot_count */
   uint64_t generation;            /* counts set_position, so that stale work is seen */
+  filtra_status failure;          /* of the batch to be produced; OK: none */
+  char failure_text[1024];
   bool stop;
   ft_thread thread;
   bool running;
@@ -127,22 +133,25 @@ static void fill_successors(slot *s, uint32_t row, const int32_t *ids, uint32_t 
     labels[i] = i < length ? ids[i + 1] : -1;
 }
 
-static void fill_features(const filtra_loader *l, slot *s, uint32_t row, uint32_t index,
-                          uint32_t length) {
+static filtra_status fill_features(const filtra_loader *l, slot *s, uint32_t row, uint32_t index,
+                                   uint32_t length) {
   size_t width = l->dataset->info.features;
   float *to = s->features + (size_t)row * s->batch.length * width;
-  filtra_dataset_features(l->dataset, l->split, index, to);
+  if (ft_augments_samples(&l->augmentation))
+    FT_TRY(ft_augment_sample(l->dataset, l->split, index, &l->augmentation, l->seed, s->batch.epoch,
+                             to));
+  else
+    FT_TRY(filtra_dataset_features(l->dataset, l->split, index, to));
   memset(to + length * width, 0, (s->batch.length - length) * width * sizeof *to);
-  s->lengths[row] = (int32_t)length;
+  return FILTRA_OK;
 }
 
+/* All of a row but its features. */
 static void fill_row(const filtra_loader *l, slot *s, uint32_t row, uint32_t index, float weight) {
   filtra_sample sample;
   filtra_dataset_sample(l->dataset, l->split, index, &sample); /* the plan knows only valid ones */
-  if (s->features)
-    fill_features(l, s, row, index, sample.length);
-  else
-    fill_sequence(s, row, sample.tokens, sample.length);
+  s->lengths[row] = (int32_t)sample.length;
+  if (s->tokens) fill_sequence(s, row, sample.tokens, sample.length);
   if (sample.second) fill_sequence(s, s->batch.size + row, sample.second, sample.second_length);
   if (l->dataset->info.target == FILTRA_TARGET_NEXT)
     fill_successors(s, row, sample.tokens, sample.length);
@@ -153,7 +162,81 @@ static void fill_row(const filtra_loader *l, slot *s, uint32_t row, uint32_t ind
   s->indices[row] = index;
 }
 
-static void prepare(filtra_loader *l, slot *s, filtra_loader_position position) {
+/* The rows of a batch that threads take in turn, and the first of them that failed. */
+typedef struct row_work {
+  const filtra_loader *loader;
+  slot *slot;
+  ft_mutex mutex;
+  uint32_t next, failed;
+  filtra_status status;
+  char *text;
+  size_t text_size;
+} row_work;
+
+static bool take_row(row_work *w, uint32_t *row) {
+  ft_lock(&w->mutex);
+  *row = w->next;
+  bool any = !w->status && *row < w->slot->batch.count;
+  w->next += any;
+  ft_unlock(&w->mutex);
+  return any;
+}
+
+/* Rows before a failed one were taken before it: the first failure is the same for any threads. */
+static void keep_failure(row_work *w, uint32_t row, filtra_status status) {
+  ft_lock(&w->mutex);
+  if (!w->status || row < w->failed) {
+    w->status = status;
+    w->failed = row;
+    snprintf(w->text, w->text_size, "%s", filtra_error_message());
+  }
+  ft_unlock(&w->mutex);
+}
+
+static void *fill_rows(void *user) {
+  row_work *w = user;
+  const slot *s = w->slot;
+  for (uint32_t row; take_row(w, &row);) {
+    filtra_status status =
+        fill_features(w->loader, w->slot, row, s->indices[row], (uint32_t)s->lengths[row]);
+    if (status) keep_failure(w, row, status);
+  }
+  return NULL;
+}
+
+/* Fillers repeat the first row. */
+static filtra_status fill_all_features(filtra_loader *l, slot *s) {
+  enum { MOST = 64 };
+  ft_thread threads[MOST];
+  row_work work = {
+      .loader = l, .slot = s, .text = l->failure_text, .text_size = sizeof l->failure_text};
+  ft_mutex_make(&work.mutex);
+  unsigned more = (l->workers < MOST ? l->workers : MOST) - 1;
+  more = ft_threads_start(threads, more < s->batch.count ? more : s->batch.count, fill_rows, &work);
+  fill_rows(&work);
+  ft_threads_join(threads, more);
+  ft_mutex_free(&work.mutex);
+  size_t row = (size_t)s->batch.length * l->dataset->info.features;
+  for (uint32_t i = s->batch.count; i < s->batch.size && !work.status; i++)
+    memcpy(s->features + i * row, s->features, row * sizeof *s->features);
+  return work.status;
+}
+
+static ft_mixture mixture_of(const filtra_loader *l, slot *s) {
+  const filtra_dataset_info *info = &l->dataset->info;
+  return (ft_mixture){.height = info->height,
+                      .width = info->width,
+                      .channels = info->features,
+                      .size = s->batch.size,
+                      .count = s->batch.count,
+                      .stride = (size_t)s->batch.length * info->features,
+                      .features = s->features,
+                      .labels = s->labels,
+                      .other_labels = s->other_labels,
+                      .label_shares = s->label_shares};
+}
+
+static filtra_status prepare(filtra_loader *l, slot *s, filtra_loader_position position) {
   if (position.epoch != l->planned_epoch) plan_epoch(l, position.epoch);
   planned_batch p = l->plan[position.batch];
   s->batch.length = l->buckets[p.bucket];
@@ -162,6 +245,12 @@ static void prepare(filtra_loader *l, slot *s, filtra_loader_position position) 
   const uint32_t *rows = l->rows + p.first;
   for (uint32_t i = 0; i < l->batch_size; i++)
     fill_row(l, s, i, i < p.count ? rows[i] : rows[0], i < p.count ? 1 : 0);
+  if (s->features) FT_TRY(fill_all_features(l, s));
+  if (s->label_shares) {
+    ft_mixture mixture = mixture_of(l, s);
+    ft_mix_batch(&mixture, &l->augmentation, l->seed, position.epoch, position.batch);
+  }
+  return FILTRA_OK;
 }
 
 static filtra_loader_position next_position(const filtra_loader *l, filtra_loader_position p) {
@@ -173,7 +262,7 @@ static void *run_thread(void *user) {
   filtra_loader *l = user;
   ft_lock(&l->mutex);
   while (!l->stop) {
-    if (l->head - l->tail + 1 == l->slot_count) {
+    if (l->failure || l->head - l->tail + 1 == l->slot_count) {
       ft_condition_wait(&l->room, &l->mutex);
       continue;
     }
@@ -181,9 +270,14 @@ static void *run_thread(void *user) {
     filtra_loader_position position = l->produce;
     slot *s = &l->slots[l->head % l->slot_count];
     ft_unlock(&l->mutex);
-    prepare(l, s, position);
+    filtra_status status = prepare(l, s, position);
     ft_lock(&l->mutex);
     if (generation != l->generation) continue;
+    if (status) {
+      l->failure = status;
+      ft_condition_signal(&l->ready);
+      continue;
+    }
     l->produce = next_position(l, position);
     l->head++;
     ft_condition_signal(&l->ready);
@@ -280,7 +374,7 @@ static filtra_status check_options(const filtra_dataset *ds, const filtra_loader
   if (o->prefetch > MAX_PREFETCH)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "prefetch is %u; at most %d are accepted", o->prefetch,
                    MAX_PREFETCH);
-  return FILTRA_OK;
+  return o->augmentation ? ft_augmentation_check(o->augmentation, ds) : FILTRA_OK;
 }
 
 static filtra_status allocate_slot(const filtra_loader *l, slot *s) {
@@ -292,11 +386,15 @@ static filtra_status allocate_slot(const filtra_loader *l, slot *s) {
   if (!tokens) s->features = ft_calloc(size * longest * info->features, sizeof *s->features);
   if (values) s->values = ft_calloc(size, sizeof *s->values);
   if (!values) s->labels = ft_calloc(labels, sizeof *s->labels);
+  bool mixes = ft_augments_batches(&l->augmentation);
+  if (mixes) s->other_labels = ft_calloc(size, sizeof *s->other_labels);
+  if (mixes) s->label_shares = ft_calloc(size, sizeof *s->label_shares);
   s->lengths = ft_calloc(info->sequences * size, sizeof *s->lengths);
   s->weights = ft_calloc(size, sizeof *s->weights);
   s->indices = ft_calloc(size, sizeof *s->indices);
   if (!(tokens ? (void *)s->tokens : s->features) || !(values ? (void *)s->values : s->labels) ||
-      !s->lengths || !s->weights || !s->indices)
+      !s->lengths || !s->weights || !s->indices ||
+      (mixes && (!s->other_labels || !s->label_shares)))
     return FILTRA_ERROR_HOST_MEMORY;
   s->batch = (filtra_batch){.size = l->batch_size,
                             .sequences = info->sequences,
@@ -306,7 +404,9 @@ static filtra_status allocate_slot(const filtra_loader *l, slot *s) {
                             .labels = s->labels,
                             .values = s->values,
                             .weights = s->weights,
-                            .indices = s->indices};
+                            .indices = s->indices,
+                            .other_labels = s->other_labels,
+                            .label_shares = s->label_shares};
   return FILTRA_OK;
 }
 
@@ -341,6 +441,10 @@ filtra_status filtra_loader_create(const filtra_dataset *dataset,
   l->shuffle = options->shuffle;
   l->drop_last = options->drop_last;
   l->seed = options->seed;
+  if (options->augmentation) l->augmentation = *options->augmentation;
+  bool costly = ft_samples_are_made(dataset, dataset->splits[options->split].samples) ||
+                ft_augments_samples(&l->augmentation);
+  l->workers = costly ? ft_processors() : 1;
   l->samples = dataset->splits[options->split].count;
   l->slot_count = (options->prefetch ? options->prefetch : DEFAULT_PREFETCH) + 1;
   ft_mutex_make(&l->mutex);
@@ -362,6 +466,8 @@ static void free_slots(filtra_loader *l) {
     free(s->tokens);
     free(s->lengths);
     free(s->labels);
+    free(s->other_labels);
+    free(s->label_shares);
     free(s->features);
     free(s->values);
     free(s->weights);
@@ -410,8 +516,13 @@ filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch) {
   FT_NEED(loader, batch);
   filtra_loader *l = loader;
   ft_lock(&l->mutex);
-  while (l->head == l->tail)
+  while (l->head == l->tail && !l->failure)
     ft_condition_wait(&l->ready, &l->mutex);
+  if (l->head == l->tail) {
+    filtra_status status = ft_fail(l->failure, "%s", l->failure_text);
+    ft_unlock(&l->mutex);
+    return status;
+  }
   *batch = l->slots[l->tail % l->slot_count].batch;
   l->tail++; /* frees the slot handed out before this one */
   l->consume = next_position(l, l->consume);
@@ -439,6 +550,7 @@ filtra_status filtra_loader_set_position(filtra_loader *loader, filtra_loader_po
   l->generation++;
   l->head = l->tail;
   l->produce = l->consume = position;
+  l->failure = FILTRA_OK;
   ft_condition_signal(&l->room);
   ft_unlock(&l->mutex);
   return FILTRA_OK;

@@ -142,14 +142,8 @@ static filtra_status read_images(const reader *r, const filtra_dataset_options *
                                  filtra_dataset *ds) {
   uint8_t *splits = draw_splits(r->count);
   filtra_status status = splits ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < r->count && !status; i++) {
-    ft_image image;
-    status = ft_image_load(r->samples[i].path, &image);
-    if (status) break;
-    status = ft_images_add(ds, options, splits[i], &image, r->samples[i].label);
-    free(image.pixels);
-    if (status) ft_fail_context(status, "%s", r->samples[i].path);
-  }
+  for (size_t i = 0; i < r->count && !status; i++)
+    status = ft_images_add_file(ds, options, splits[i], r->samples[i].path, r->samples[i].label);
   free(splits);
   return status;
 }

@@ -1,5 +1,5 @@
 #include "base/memory.h"
-#include "data/dataset.h"
+#include "data/image.h"
 
 #include <float.h>
 #include <math.h>
@@ -12,18 +12,36 @@ typedef struct moments {
 } moments;
 
 /* Missing numbers (NaN) do not count. */
-static void sum_row(const ft_samples *samples, const ft_sample_row *row, uint32_t width,
-                    moments *of) {
-  for (size_t i = 0; i < (size_t)row->length * width; i++) {
-    moments *m = &of[i % width];
-    double x =
-        samples->bytes ? (float)samples->bytes[row->first + i] : samples->values[row->first + i];
-    if (isnan(x)) continue;
-    double apart = x - m->mean;
-    m->count += 1.0;
-    m->mean += apart / m->count;
-    m->squares += apart * (x - m->mean);
+static void add_number(moments *m, double x) {
+  if (isnan(x)) return;
+  double apart = x - m->mean;
+  m->count += 1.0;
+  m->mean += apart / m->count;
+  m->squares += apart * (x - m->mean);
+}
+
+static void sum_bytes(const uint8_t *bytes, size_t count, uint32_t width, moments *of) {
+  for (size_t i = 0; i < count; i++)
+    add_number(&of[i % width], (double)bytes[i]);
+}
+
+/* Pixels that are not in memory are read here, and again when they are trained on. */
+static filtra_status sum_row(const filtra_dataset *ds, const ft_samples *samples,
+                             const ft_sample_row *row, moments *of) {
+  uint32_t width = ds->info.features;
+  size_t count = (size_t)row->length * width;
+  if (ft_samples_are_made(ds, samples)) {
+    uint8_t *pixels;
+    FT_TRY(ft_sample_pixels(ds, samples, row, &pixels));
+    sum_bytes(pixels, count, width, of);
+    free(pixels);
+  } else if (samples->bytes) {
+    sum_bytes(samples->bytes + row->first, count, width, of);
+  } else {
+    for (size_t i = 0; i < count; i++)
+      add_number(&of[i % width], (double)samples->values[row->first + i]);
   }
+  return FILTRA_OK;
 }
 
 /* 0 where a feature is constant but for rounding. */
@@ -53,6 +71,12 @@ static void apply_moments(const filtra_dataset *ds, ft_samples *samples) {
   }
 }
 
+void ft_scale_bytes(const filtra_dataset *ds, const uint8_t *bytes, size_t count, float *features) {
+  uint32_t width = ds->info.features;
+  for (size_t i = 0; i < count; i++)
+    features[i] = ds->feature_scale[i % width] * (float)bytes[i] + ds->feature_offset[i % width];
+}
+
 static filtra_status keep_for_bytes(filtra_dataset *ds) {
   uint32_t width = ds->info.features;
   ds->feature_scale = ft_calloc(width, sizeof *ds->feature_scale);
@@ -69,14 +93,23 @@ static filtra_status measure(filtra_dataset *ds, const ft_split *s) {
   uint32_t width = ds->info.features;
   moments *of = ft_calloc(width, sizeof *of);
   if (!of) return FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < s->count; i++)
-    sum_row(s->samples, &s->samples->rows[s->rows ? s->rows[i] : i], width, of);
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < s->count && !status; i++)
+    status = sum_row(ds, s->samples, &s->samples->rows[s->rows ? s->rows[i] : i], of);
   for (uint32_t k = 0; k < width; k++) {
     ds->feature_mean[k] = of[k].mean;
     ds->feature_factor[k] = scale_of(&of[k]);
   }
   free(of);
-  return FILTRA_OK;
+  return status;
+}
+
+static void take_imagenet(filtra_dataset *ds) {
+  static const double mean[3] = {0.485, 0.456, 0.406}, deviation[3] = {0.229, 0.224, 0.225};
+  for (int k = 0; k < 3; k++) {
+    ds->feature_mean[k] = 255.0 * mean[k];
+    ds->feature_factor[k] = 1.0 / (255.0 * deviation[k]);
+  }
 }
 
 filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
@@ -91,10 +124,12 @@ filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
   if (fit->features) {
     memcpy(ds->feature_mean, fit->mean, width * sizeof *fit->mean);
     memcpy(ds->feature_factor, fit->factor, width * sizeof *fit->factor);
+  } else if (ds->normalize == FILTRA_NORMALIZE_IMAGENET) {
+    take_imagenet(ds);
   } else {
     FT_TRY(measure(ds, s));
   }
-  if (s->count > 0 && s->samples->bytes) return keep_for_bytes(ds);
+  if (s->count > 0 && (s->samples->bytes || s->samples->files)) return keep_for_bytes(ds);
   for (int i = 0; i < FILTRA_SPLITS; i++)
     apply_moments(ds, &ds->samples[i]);
   return FILTRA_OK;

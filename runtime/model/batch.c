@@ -23,10 +23,26 @@ static filtra_status check_arrays(const ft_model_options *o, const filtra_batch 
                    "batch: holds %d a sample where task \"%s\" takes %lld (sequences)",
                    b->sequences ? (int)b->sequences : 1, ft_task_name((ft_task)o->task),
                    (long long)ft_model_sequences(o));
+  if (!b->other_labels != !b->label_shares)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: other_labels and label_shares go together");
   if (labelled && (!(value ? (void *)b->values : (void *)b->labels) || !b->weights))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: needs %s and weights here",
                    value ? "values" : "labels");
   return FILTRA_OK;
+}
+
+/* Of a sample that is a mixture of two. */
+static filtra_status check_mixture(const ft_model_options *o, const filtra_batch *b, int64_t i) {
+  int32_t label = b->other_labels[i];
+  float share = b->label_shares[i];
+  if (label < 0 || label >= o->classes)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "batch: sample %lld has the other label %d, accepted are 0 to %lld",
+                   (long long)i, label, (long long)o->classes - 1);
+  if (share >= 0.0f && share <= 1.0f) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "batch: sample %lld has %g of its label (label_shares), accepted are 0 to 1",
+                 (long long)i, (double)share);
 }
 
 /* All of them, also behind the sequence: whoever left a NaN there did not mean to. */
@@ -101,7 +117,9 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
       return ft_fail(FILTRA_ERROR_INPUT,
                      "batch: sample %lld has the weight %g, accepted are finite numbers from 0 on",
                      (long long)i, (double)weight);
-    if (weight != 0.0f) FT_TRY(check_label(o, batch, i));
+    if (weight == 0.0f) continue;
+    FT_TRY(check_label(o, batch, i));
+    if (batch->other_labels && o->task < FT_TASK_REGRESSION) FT_TRY(check_mixture(o, batch, i));
   }
   return FILTRA_OK;
 }
@@ -152,6 +170,21 @@ static void judge_values(filtra_graph *g, const ft_model_options *o, ft_batch_gr
   filtra_tensor *target = filtra_affine(g, b->values, scale, -o->target_mean * scale);
   *loss = filtra_squared_error(g, b->logits, target);
   *score = filtra_affine(g, filtra_absolute_error(g, b->logits, target), o->target_scale, 0.0f);
+}
+
+/* Of a sample that is a mixture the cross-entropy against both classes by their shares, which is
+ * that against the mixture of both targets. Right is who names the class of `labels`. */
+static void judge_classes(filtra_graph *g, ft_batch_graph *b, float smoothing, filtra_tensor **loss,
+                          filtra_tensor **score) {
+  *loss = filtra_cross_entropy(g, b->logits, b->labels, smoothing);
+  *score = filtra_accuracy(g, b->logits, b->labels);
+  if (!b->mixed) return;
+  b->other_labels = filtra_graph_input(g, "other labels", FILTRA_I32, 1, &b->rows);
+  b->label_shares = filtra_graph_input(g, "label shares", FILTRA_F32, 1, &b->rows);
+  filtra_tensor *other = filtra_cross_entropy(g, b->logits, b->other_labels, smoothing);
+  filtra_tensor *rest = filtra_affine(g, b->label_shares, -1.0f, 1.0f);
+  *loss =
+      filtra_add(g, filtra_multiply(g, *loss, b->label_shares), filtra_multiply(g, other, rest));
 }
 
 static filtra_tensor *rows_of(filtra_graph *g, filtra_tensor *t, int64_t first, int64_t count) {
@@ -214,14 +247,15 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
     judge_values(g, o, b, &loss, &score);
   } else {
     b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &b->rows);
-    if (b->hidden) {
+    if (b->hidden)
       judge_chunks(model, b, smoothing, &loss, &score);
-    } else {
-      loss = filtra_cross_entropy(g, b->logits, b->labels, smoothing);
-      score = filtra_accuracy(g, b->logits, b->labels);
-    }
+    else
+      judge_classes(g, b, smoothing, &loss, &score);
   }
   b->score = filtra_graph_output(g, mean(b, score, b->weights, b->scale));
+  if (!ft_graph_training(g) && ft_model_ranks(o))
+    b->top5 = filtra_graph_output(
+        g, mean(b, filtra_top_k_accuracy(g, b->logits, b->labels, 5), b->weights, b->scale));
   loss = mean(b, loss, b->weights, b->scale);
   if (auxiliary) {
     if (!b->sample_weights)
@@ -295,9 +329,12 @@ static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, in
   const rows none = {0};
   const rows all = {.count = size, .width = 1, .first = first, .end = end};
   rows labels = all, weights = all, values = all, ids = all, features = all, lengths = all;
+  rows others = all, shares = all;
   labels.data = batch->labels;
   labels.width = tokens ? length : 1;
   weights.data = batch->weights;
+  others.data = batch->other_labels;
+  shares.data = batch->label_shares;
   values.data = batch->values;
   lengths.data = batch->lengths;
   ids.data = batch->tokens;
@@ -311,6 +348,8 @@ static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, in
   FT_TRY(set_input(b, b->features, &features, 1, b->length * columns));
   FT_TRY(set_input(b, b->lengths, &lengths, sequences, 1));
   FT_TRY(set_input(b, b->labels, labelled ? &labels : &none, 1, tokens ? b->length : 1));
+  FT_TRY(set_input(b, b->other_labels, &others, 1, 1));
+  FT_TRY(set_input(b, b->label_shares, &shares, 1, 1));
   FT_TRY(set_input(b, b->values, labelled ? &values : &none, 1, 1));
   if (tokens) FT_TRY(set_token_weights(b, batch, first, end, labelled));
   return set_input(b, b->sample_weights, labelled ? &weights : &none, 1, 1);

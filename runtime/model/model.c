@@ -67,14 +67,16 @@ filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bo
 }
 
 filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pending, double *loss,
-                               double *score) {
+                               double *score, double *top5) {
   const ft_batch_graph *b = &model->graphs[pending->graph];
-  float value[2];
+  float value[3] = {0, 0, -1};
   FT_TRY(filtra_graph_wait(b->graph, pending->ticket));
   FT_TRY(filtra_graph_get(b->graph, b->loss, &value[0]));
   FT_TRY(filtra_graph_get(b->graph, b->score, &value[1]));
+  if (b->top5) FT_TRY(filtra_graph_get(b->graph, b->top5, &value[2]));
   *loss = value[0];
   *score = value[1];
+  if (top5) *top5 = value[2];
   return FILTRA_OK;
 }
 
@@ -167,7 +169,7 @@ filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *bat
   ft_pending_batch pending;
   FT_TRY(ft_model_submit(model, batch, true, &pending));
   *weight = ft_batch_weight(model, batch);
-  return ft_model_collect(model, &pending, loss, score);
+  return ft_model_collect(model, &pending, loss, score, NULL);
 }
 
 /* ---- the handle ---- */

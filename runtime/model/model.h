@@ -27,7 +27,7 @@ typedef struct ft_model_options {
   int task, block, norm, positions, pooling, activation, head, head_activation, precision;
   int64_t vocabulary, features, classes, max_length, image_height, image_width, patch;
   int64_t layers, heads, width, ffn_width, head_width;
-  float dropout, embedding_init, init_std, norm_epsilon, target_mean, target_scale;
+  float dropout, drop_path, embedding_init, init_std, norm_epsilon, target_mean, target_scale;
   bool mask_zero, scale_embeddings, tie_embeddings;
 } ft_model_options;
 
@@ -37,6 +37,8 @@ int64_t ft_model_tokens(const ft_model_options *options);
 int64_t ft_model_outputs(const ft_model_options *options);
 /** Sequences of a sample. */
 int64_t ft_model_sequences(const ft_model_options *options);
+/** Whether its classes are so many, more than five, that top-5 accuracy says something. */
+bool ft_model_ranks(const ft_model_options *options);
 /** The element type of a filtra_precision. */
 filtra_dtype ft_precision_dtype(int precision);
 /** "auto" is classification. */
@@ -103,10 +105,13 @@ typedef struct ft_batch_graph {
   bool judged;          /* gives loss and score, and no logits */
   bool part;            /* of a batch: loss and score are its part of the whole batch's */
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
+  bool mixed; /* samples are mixtures of two, as a filtra_batch may have them */
   filtra_tensor *labels, *values, *weights;   /* [rows] each; labels or values */
+  filtra_tensor *other_labels, *label_shares; /* [rows] each where mixed */
   filtra_tensor *sample_weights;              /* [size] */
   filtra_tensor *scale, *sample_scale;  /* [1] of a part: one over the whole batch's weights */
   filtra_tensor *logits, *loss, *score; /* score: accuracy or absolute error */
+  filtra_tensor *top5;   /* top-5 accuracy; NULL in training and where 5 are all classes */
   filtra_tensor *hidden; /* where logits are made and judged in chunks: the head's input */
   int64_t chunks;
   ft_observer *observer; /* sees the layers while the graph is built; or NULL */
@@ -154,15 +159,16 @@ typedef struct ft_pending_batch {
 } ft_pending_batch;
 filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bool labelled,
                               ft_pending_batch *pending);
-/** Waits for it; loss and score as filtra_model_evaluate gives them. */
 /** Compiles the inference graph for so many sequences of that length. */
 filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length);
 /** Waits for a batch of `count` samples that was submitted without labels. What the head gave for
  * each: [count, outputs]; of a language model at the sample's last token. */
 filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending,
                             const int32_t *lengths, size_t count, float *results);
+/** Waits for it; loss and score as filtra_model_evaluate gives them. *top5 (may be NULL): top-5
+ * accuracy, < 0 where the model has none (ft_model_ranks). */
 filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pending, double *loss,
-                               double *score);
+                               double *score, double *top5);
 
 /** Declares inputs and logits of a graph for batches of this shape. */
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary);

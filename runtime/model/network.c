@@ -142,6 +142,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
   for (int64_t i = 0; i < o->layers; i++) {
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     filtra_tensor *loss;
+    if (o->layers > 1) encoder.drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
     ft_stretch_begin(g, ft_graph_recompute(g));
     x = ft_encoder_block(&layer, &encoder, x, mask, &loss);
     ft_stretch_end(g);

@@ -44,6 +44,7 @@ const ft_json_field ft_model_fields[] = {
     INT(width, 64, 1, 16384),
     INT(ffn_width, 0, 0, 65536),
     FLOAT(dropout, 0.0, 0.0, 0.999),
+    FLOAT(drop_path, 0.0, 0.0, 0.999),
     ENUM(block, FT_BLOCK_TRANSFORMER, BLOCKS),
     ENUM(norm, 0, NORMS),
     ENUM(activation, ACTIVATION_AUTO, ACTIVATIONS),
@@ -108,6 +109,10 @@ int64_t ft_model_sequences(const ft_model_options *o) {
   return o->task == FT_TASK_PAIR_CLASSIFICATION ? 2 : 1;
 }
 
+bool ft_model_ranks(const ft_model_options *o) {
+  return o->task < FT_TASK_REGRESSION && o->classes > 5;
+}
+
 /* What the input consists of, and what comes out. */
 static filtra_status check_sizes(const char *context, const ft_model_options *o) {
   bool classes = o->task < FT_TASK_REGRESSION;
@@ -161,6 +166,10 @@ static filtra_status check_block(const char *context, const ft_model_options *o)
                    "%s: task \"language_model\" cannot have \"positions\" recurrent: text is "
                    "generated token by token, and their state is not kept",
                    context);
+  if (o->drop_path > 0.0f && (o->block == FT_BLOCK_CONVERTER || o->layers < 2))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"drop_path\" %s; leave it out, or at 0", context,
+                   o->layers < 2 ? "rises from 0 in the first layer, and \"layers\" is 1"
+                                 : "is for \"block\" transformer");
   if (o->block != FT_BLOCK_CONVERTER) return FILTRA_OK;
   if (!mixer->build_complex)
     return ft_fail(FILTRA_ERROR_INPUT,
@@ -309,6 +318,7 @@ static bool set_numbers(json_t *object, const filtra_model_config *c) {
          set_int(object, "layers", c->layers) && set_int(object, "heads", c->heads) &&
          set_int(object, "width", c->width) && set_int(object, "ffn_width", c->ffn_width) &&
          set_int(object, "head_width", c->head_width) && set_float(object, "dropout", c->dropout) &&
+         set_float(object, "drop_path", c->drop_path) &&
          set_float(object, "embedding_init", c->embedding_init) &&
          set_float(object, "init_std", c->init_std) &&
          set_float(object, "norm_epsilon", c->norm_epsilon) &&
@@ -367,6 +377,7 @@ void ft_model_options_to_public(const ft_model_options *o, filtra_model_config *
                              .ffn_width = o->ffn_width,
                              .head_width = o->head_width,
                              .dropout = o->dropout,
+                             .drop_path = o->drop_path,
                              .converter = o->block == FT_BLOCK_CONVERTER,
                              .post_norm = o->norm,
                              .mask_zero = o->mask_zero,

@@ -1,5 +1,6 @@
 #include "nn/encoder.h"
 
+#include "graph/graph.h"
 #include "nn/converter.h"
 
 static filtra_tensor *mix(const ft_scope *scope, const ft_encoder_options *o, filtra_tensor *x,
@@ -50,17 +51,36 @@ static filtra_tensor *converter_block(const ft_scope *scope, const ft_encoder_op
   return ft_scale_norm_layer(scope, "norm2", ft_gffn(&ffn, z, &options), false);
 }
 
+static bool drops_paths(const ft_scope *scope, const ft_encoder_options *o) {
+  return o->drop_path > 0.0f && ft_graph_training(scope->graph);
+}
+
+/* x + branch. Stochastic depth (Huang et al. 2016) drops the branches of whole sequences, each
+ * layer and branch its own, and scales those that are kept by 1 / (1 - rate); without it the branch
+ * has x in it already. */
+static filtra_tensor *join_branch(const ft_scope *scope, const ft_encoder_options *o,
+                                  filtra_tensor *x, filtra_tensor *branch) {
+  filtra_graph *g = scope->graph;
+  if (!drops_paths(scope, o) || !ft_usable(g, branch)) return branch;
+  const int64_t one[] = {x->shape[0], 1, 1};
+  filtra_tensor *kept = ft_tensor_new(g, "drop path", FILTRA_F32, 3, one);
+  ft_emit_fill(g, kept, 1.0f);
+  kept = filtra_dropout(g, kept, o->drop_path);
+  return filtra_add(g, x, filtra_multiply(g, branch, kept));
+}
+
 static filtra_tensor *block(const ft_scope *scope, const ft_encoder_options *o, filtra_tensor *x,
                             filtra_tensor *mask, filtra_tensor **auxiliary) {
   if (o->converter) return converter_block(scope, o, x, mask, auxiliary);
   const filtra_dtype narrow = scope->precision,
                      mixed = o->mixer->kind->narrow ? narrow : FILTRA_F32;
-  if (o->post_norm) { /* the norms' results are the residual stream */
-    x = ft_norm_layer(scope, "norm1", mix(scope, o, x, x, mask, auxiliary), FILTRA_F32);
-    return ft_norm_layer(scope, "norm2", feed_forward(scope, o, x, x), FILTRA_F32);
-  }
-  x = mix(scope, o, ft_norm_layer(scope, "norm1", x, mixed), x, mask, auxiliary);
-  return feed_forward(scope, o, ft_norm_layer(scope, "norm2", x, narrow), x);
+  const bool apart = drops_paths(scope, o);
+  filtra_tensor *in = o->post_norm ? x : ft_norm_layer(scope, "norm1", x, mixed);
+  x = join_branch(scope, o, x, mix(scope, o, in, apart ? NULL : x, mask, auxiliary));
+  if (o->post_norm) x = ft_norm_layer(scope, "norm1", x, FILTRA_F32); /* the residual stream */
+  in = o->post_norm ? x : ft_norm_layer(scope, "norm2", x, narrow);
+  x = join_branch(scope, o, x, feed_forward(scope, o, in, apart ? NULL : x));
+  return o->post_norm ? ft_norm_layer(scope, "norm2", x, FILTRA_F32) : x;
 }
 
 filtra_tensor *ft_encoder_block(const ft_scope *scope, const ft_encoder_options *o,

@@ -10,7 +10,8 @@ typedef struct ft_encoder_options {
   int64_t max_length;           /* the most tokens of a sequence */
   filtra_activation activation; /* of the feed-forward layer */
   float dropout;
-  bool post_norm; /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */
+  float drop_path; /* stochastic depth: the rate at which this block drops a sequence's branches */
+  bool post_norm;  /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */
   /* The Converter's block: complex features, ScaleNorm, gated feed-forward network. The mixer has
    * build_complex; `activation` is that of the gate's real part. */
   bool converter;

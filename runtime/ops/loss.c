@@ -136,13 +136,19 @@ filtra_tensor *filtra_absolute_error(filtra_graph *g, filtra_tensor *x, filtra_t
 
 /* ---- accuracy ---- */
 
-filtra_tensor *filtra_accuracy(filtra_graph *g, filtra_tensor *logits, filtra_tensor *labels) {
-  const int64_t most_columns = 1 << 24; /* the kernel compares column numbers as floats */
-  if (!usable_labels(g, logits, labels, "accuracy")) return NULL;
+/* Makes the result. */
+static filtra_tensor *new_hits(filtra_graph *g, const filtra_tensor *logits,
+                               const filtra_tensor *labels, const char *op) {
+  const int64_t most_columns = 1 << 24; /* the kernels have column numbers as floats */
+  if (!usable_labels(g, logits, labels, op)) return NULL;
   if (logits->shape[1] > most_columns)
-    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "accuracy: %s %s has more than %lld columns",
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s %s has more than %lld columns", op,
                          logits->name, ft_shape_text(logits), (long long)most_columns);
-  filtra_tensor *hit = ft_tensor_new(g, "accuracy", FILTRA_F32, 1, &logits->shape[0]);
+  return ft_tensor_new(g, op, FILTRA_F32, 1, &logits->shape[0]);
+}
+
+filtra_tensor *filtra_accuracy(filtra_graph *g, filtra_tensor *logits, filtra_tensor *labels) {
+  filtra_tensor *hit = new_hits(g, logits, labels, "accuracy");
   if (!hit) return NULL;
   uint32_t push[] = {(uint32_t)logits->shape[0], (uint32_t)logits->shape[1]};
   const filtra_device *dev = ft_graph_device(g);
@@ -155,6 +161,28 @@ filtra_tensor *filtra_accuracy(filtra_graph *g, filtra_tensor *logits, filtra_te
                                .groups = {grid.groups},
                                .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
   return ft_tape(g, "accuracy", NULL, NULL, 0, 1, &logits, 1, &hit);
+}
+
+filtra_tensor *filtra_top_k_accuracy(filtra_graph *g, filtra_tensor *logits, filtra_tensor *labels,
+                                     int64_t k) {
+  const char *op = "top_k_accuracy";
+  filtra_tensor *hit = new_hits(g, logits, labels, op);
+  if (!hit) return NULL;
+  if (k < 1 || k > logits->shape[1])
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: k is %lld; %s %s takes 1 to %lld", op,
+                         (long long)k, logits->name, ft_shape_text(logits),
+                         (long long)logits->shape[1]);
+  uint32_t push[] = {(uint32_t)logits->shape[0], (uint32_t)logits->shape[1], (uint32_t)k};
+  const filtra_device *dev = ft_graph_device(g);
+  ft_team_grid grid = ft_teams(dev, logits->shape[0]);
+  ft_call(g, &(ft_kernel_call){.label = op,
+                               .kernel = ft_kernel_name(dev, "loss/top_k_accuracy"),
+                               .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(hit)},
+                               FT_PUSH(push),
+                               .workgroup = grid.workgroup,
+                               .groups = {grid.groups},
+                               .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
+  return ft_tape(g, op, NULL, NULL, 0, 1, &logits, 1, &hit);
 }
 
 /* ---- weighted mean ---- */

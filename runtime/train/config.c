@@ -12,6 +12,7 @@
 
 static const char *const OPTIMIZERS[] = {"adamw", "adam", "radam", NULL};
 static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL}; /* filtra_pixels */
+static const char *const NORMALIZE[] = {"data", "imagenet", NULL}; /* filtra_normalization */
 static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cycle", NULL};
 
 static const char *const RECOMPUTE[] = {"none", "cheap", "blocks", NULL}; /* filtra_recompute */
@@ -22,6 +23,8 @@ static const char *const SELECT[] = {"auto", "accuracy", "loss", NULL}; /* ft_se
   FT_JSON_INT_FIELD(ft_run_config, member, #member, fallback, low, high)
 #define FLOAT(member, fallback, low, high)                                                         \
   FT_JSON_FLOAT_FIELD(ft_run_config, member, #member, fallback, low, high)
+#define AUGMENT(member, fallback, low, high)                                                       \
+  FT_JSON_FLOAT_FIELD(ft_run_config, augmentation.member, #member, fallback, low, high)
 #define ENUM(member, names) FT_JSON_ENUM_FIELD(ft_run_config, member, #member, 0, names)
 
 static const ft_json_field RUN_FIELDS[] = {
@@ -61,6 +64,19 @@ static const ft_json_field RUN_FIELDS[] = {
     INT(max_vocabulary, 0, 0, 1 << 20),
     FT_JSON_BOOL_FIELD(ft_run_config, truncate, "truncate", false),
     ENUM(pixels, PIXELS),
+    INT(image_size, 0, 0, 1024),
+    FLOAT(crop_pct, 0.875, 0.05, 1.0),
+    ENUM(normalize, NORMALIZE),
+    AUGMENT(crop_scale, 1.0, 0.01, 1.0),
+    AUGMENT(crop_ratio, 4.0 / 3.0, 1.0, 10.0),
+    AUGMENT(hflip, 0.0, 0.0, 1.0),
+    INT(rand_augment, 0, 0, 15),
+    AUGMENT(rand_augment_magnitude, 9.0, 0.0, 10.0),
+    AUGMENT(rand_augment_std, 0.5, 0.0, 10.0),
+    AUGMENT(random_erasing, 0.0, 0.0, 1.0),
+    AUGMENT(mixup, 0.0, 0.0, 100.0),
+    AUGMENT(cutmix, 0.0, 0.0, 100.0),
+    AUGMENT(mixup_prob, 1.0, 0.0, 1.0),
     FT_JSON_BOOL_FIELD(ft_run_config, drop_last, "drop_last", false),
     FLOAT(validation_share, 0.1, 1e-6, 0.9),
 };
@@ -75,6 +91,36 @@ size_t ft_run_config_fields(ft_json_field fields[FT_RUN_MAX_FIELDS]) {
   }
   memcpy(fields + count, RUN_FIELDS, sizeof RUN_FIELDS);
   return count + FT_COUNT(RUN_FIELDS);
+}
+
+/* Keys that say more of others, which must be there. */
+static filtra_status check_image_keys(const char *context, const ft_run_config *c) {
+  const filtra_augmentation *a = &c->augmentation;
+  const struct {
+    const char *key, *needs;
+    bool given, has;
+  } pairs[] = {
+      {"crop_pct", "image_size", c->crop_pct != 0.875f, c->image_size > 0},
+      {"crop_ratio", "crop_scale below 1", a->crop_ratio != (float)(4.0 / 3.0),
+       a->crop_scale < 1.0f},
+      {"rand_augment_magnitude", "rand_augment", a->rand_augment_magnitude != 9.0f,
+       c->rand_augment > 0},
+      {"rand_augment_std", "rand_augment", a->rand_augment_std != 0.5f, c->rand_augment > 0},
+      {"mixup_prob", "mixup or cutmix", a->mixup_prob != 1.0f, a->mixup > 0.0f || a->cutmix > 0.0f},
+  };
+  for (size_t i = 0; i < FT_COUNT(pairs); i++)
+    if (pairs[i].given && !pairs[i].has)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: \"%s\" has no effect without %s; leave it out, or at its default",
+                     context, pairs[i].key, pairs[i].needs);
+  return FILTRA_OK;
+}
+
+filtra_augmentation ft_run_augmentation(const ft_run_config *c) {
+  filtra_augmentation a = c->augmentation;
+  a.rand_augment = (uint32_t)c->rand_augment;
+  if (a.mixup_prob == 0.0f) a.mixup = a.cutmix = 0.0f; /* 0 stands for the default there */
+  return a;
 }
 
 filtra_status ft_run_config_read(const json_t *object, const char *context, ft_run_config *out) {
@@ -93,6 +139,7 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
                    "%s: \"beta1\" has no effect with \"schedule\" one_cycle, which moves it; leave "
                    "it out, or at its default",
                    context);
+  FT_TRY(check_image_keys(context, out));
   if (!out->steps && !out->epochs) out->epochs = 10;
   int ranks;
   float share;
@@ -294,6 +341,7 @@ static uint64_t warmup_steps(const ft_run_config *c, uint64_t steps, uint64_t ba
 
 filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps,
                                           uint64_t batches) {
+  const filtra_augmentation a = ft_run_augmentation(c);
   return (filtra_train_options){.optimizer = (filtra_optimizer_kind)c->optimizer,
                                 .schedule = (filtra_schedule)c->schedule,
                                 .learning_rate = c->learning_rate,
@@ -304,6 +352,7 @@ filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps
                                 .epsilon = c->epsilon,
                                 .clip_norm = c->clip_norm,
                                 .label_smoothing = c->label_smoothing,
+                                .mixed_labels = a.mixup > 0.0f || a.cutmix > 0.0f,
                                 .loss_scale = c->loss_scale,
                                 .loss_scale_window = (uint32_t)c->loss_scale_window,
                                 .steps = steps,

@@ -4,6 +4,7 @@
 
 #include "model/model.h"
 
+#include <filtra/data.h>
 #include <filtra/train.h>
 
 /** What says of two models which one is better on the validation split. */
@@ -24,11 +25,16 @@ typedef struct ft_run_config {
   char preset[64];   /* the recipe that the other keys came from; "": none */
   char data[1024];   /* path */
   char text_column[128], target_column[128]; /* of a table; as it calls them where empty */
-  char format[32];        /* of the data; found out from its content where empty */
-  char tokenizer[64];     /* how text becomes tokens; from the data */
-  bool truncate;          /* cut sequences longer than max_length instead of refusing them */
-  int pixels;             /* filtra_pixels */
-  bool drop_last;         /* leave out partial batches in training */
+  char format[32];    /* of the data; found out from its content where empty */
+  char tokenizer[64]; /* how text becomes tokens; from the data */
+  bool truncate;      /* cut sequences longer than max_length instead of refusing them */
+  int pixels;         /* filtra_pixels */
+  bool drop_last;     /* leave out partial batches in training */
+  int64_t image_size; /* side that images are resized to; 0: they stay */
+  float crop_pct;     /* the middle part of images that is resized */
+  int normalize;      /* filtra_normalization */
+  filtra_augmentation augmentation; /* but for rand_augment, and complete */
+  int64_t rand_augment;
   float validation_share; /* of training data where there is none for validation */
   bool decay_all;         /* weight decay on every parameter */
   const char *folder;     /* the run folder that this was read from; NULL: a new run. Borrowed */
@@ -49,6 +55,8 @@ filtra_status ft_run_config_check(const ft_run_config *config, const char *conte
                                   const filtra_dataset *data);
 /** Complete, all defaults resolved; NULL when out of memory. */
 json_t *ft_run_config_write(const ft_run_config *config);
+/** What a loader does to images; all 0 where nothing is asked for. */
+filtra_augmentation ft_run_augmentation(const ft_run_config *config);
 /** The trainer's part; `steps` is the run's total, an epoch is so many batches. */
 filtra_train_options ft_run_train_options(const ft_run_config *config, uint64_t steps,
                                           uint64_t batches);

@@ -55,18 +55,19 @@ static double variance(const filtra_dataset *data, filtra_split split) {
 /* Sums over predictions; the device works on one batch while the host prepares the next. */
 typedef struct sums {
   filtra_model *model;
-  double loss, score, weight;
+  double loss, score, top5, weight;
   ft_pending_batch pending;
   double pending_weight; /* < 0: none */
   const ft_ranks *ranks; /* that share the batches; NULL: alone */
 } sums;
 
 static filtra_status collect(sums *s) {
-  double loss, score;
+  double loss, score, top5;
   if (s->pending_weight < 0.0) return FILTRA_OK;
-  FT_TRY(ft_model_collect(s->model, &s->pending, &loss, &score));
+  FT_TRY(ft_model_collect(s->model, &s->pending, &loss, &score, &top5));
   s->loss += loss * s->pending_weight;
   s->score += score * s->pending_weight;
+  s->top5 += top5 * s->pending_weight;
   s->weight += s->pending_weight;
   s->pending_weight = -1.0;
   return FILTRA_OK;
@@ -81,18 +82,20 @@ static bool is_mine(const ft_ranks *ranks, uint64_t batch) {
 static filtra_status join(sums *s) {
   if (!s->ranks) return FILTRA_OK;
   size_t size = (size_t)s->ranks->transport->size;
-  double(*all)[3] = ft_calloc(size, sizeof *all);
+  double(*all)[4] = ft_calloc(size, sizeof *all);
   if (!all) return FILTRA_ERROR_HOST_MEMORY;
   double *own = all[s->ranks->transport->rank];
   own[0] = s->loss;
   own[1] = s->score;
   own[2] = s->weight;
+  own[3] = s->top5;
   filtra_status status = ft_ranks_gather(s->ranks, all, sizeof *all);
-  s->loss = s->score = s->weight = 0.0;
+  s->loss = s->score = s->top5 = s->weight = 0.0;
   for (size_t i = 0; i < size; i++) {
     s->loss += all[i][0];
     s->score += all[i][1];
     s->weight += all[i][2];
+    s->top5 += all[i][3];
   }
   free(all);
   return status;
@@ -121,7 +124,8 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
   *e = (filtra_evaluation){.task = filtra_model_task(s->model),
                            .samples = filtra_dataset_get_info(data)->count[split],
                            .predictions = (uint64_t)s->weight,
-                           .loss = loss};
+                           .loss = loss,
+                           .top5_accuracy = ft_model_ranks(o) ? s->top5 / s->weight : -1.0};
   if (!isfinite(loss))
     return ft_fail(FILTRA_ERROR_NONFINITE, "the loss over the %s split is not finite",
                    filtra_split_name(split));

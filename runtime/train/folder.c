@@ -234,6 +234,9 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
                                     .target_column = c->target_column[0] ? c->target_column : NULL,
                                     .file_split = file_split,
                                     .validation_share = c->validation_share,
+                                    .image_size = (uint32_t)c->image_size,
+                                    .crop_pct = c->image_size ? c->crop_pct : 0.0f,
+                                    .normalize = (filtra_normalization)c->normalize,
                                     .seed = (uint64_t)c->seed};
   *out = NULL;
   if (!path) path = c->data;

@@ -157,6 +157,9 @@ filtra_status ft_metrics_validation(ft_metrics *m, const filtra_run_progress *p)
   if (!m) return FILTRA_OK;
   json_t *object = json_pack("{sI sf sf}", "step", (json_int_t)p->step, "epoch", rounded(p->epoch),
                              "validation_loss", rounded(p->validation_loss));
+  if (p->validation_top5_accuracy >= 0.0)
+    object = ft_json_join(object, json_pack("{sf}", "validation_top5_accuracy",
+                                            rounded(p->validation_top5_accuracy)));
   return write_line(
       m, ft_json_join(object, score("validation_", p->task, p->validation_loss,
                                     p->validation_accuracy, p->validation_absolute_error)));

@@ -34,8 +34,11 @@ static filtra_status add_graphs(const planning *p, filtra_model *model, filtra_r
   int64_t part = (c->batch_size + c->accumulate - 1) / c->accumulate;
   model->loss_chunks = c->loss_chunks;
   for (size_t i = p->count; i-- > 0;) {
-    ft_batch_graph b = {
-        .size = part, .length = p->lengths[i], .judged = true, .part = c->accumulate > 1};
+    ft_batch_graph b = {.size = part,
+                        .length = p->lengths[i],
+                        .judged = true,
+                        .part = c->accumulate > 1,
+                        .mixed = ft_run_train_options(c, 0, 0).mixed_labels};
     FT_TRY(add_graph(model, &b, true, (ft_recompute)c->recompute, plan));
   }
   if (!p->validates) return FILTRA_OK;
@@ -144,10 +147,12 @@ static filtra_status read_config(const filtra_run_options *o, ft_run_config *con
 
 static filtra_status plan_all(planning *p, const filtra_dataset *data, filtra_run_plan *plan) {
   filtra_loader *loader;
+  const filtra_augmentation augmentation = ft_run_augmentation(&p->config);
   FT_TRY(filtra_loader_create(data,
                               &(filtra_loader_options){.split = FILTRA_TRAIN,
                                                        .batch_size = (uint32_t)p->config.batch_size,
-                                                       .drop_last = p->config.drop_last},
+                                                       .drop_last = p->config.drop_last,
+                                                       .augmentation = &augmentation},
                               &loader));
   p->lengths = filtra_loader_buckets(loader, &p->count);
   p->validates = filtra_dataset_get_info(data)->count[FILTRA_VAL] > 0;

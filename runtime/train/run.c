@@ -109,6 +109,7 @@ static filtra_status evaluate(run *r) {
     p->validation_loss = e.loss;
     p->validation_accuracy = e.accuracy;
     p->validation_absolute_error = e.absolute_error;
+    p->validation_top5_accuracy = e.top5_accuracy;
     p->evaluated = true;
     better = is_better(r, &e);
     count_patience(r, e.loss);
@@ -130,11 +131,12 @@ static filtra_status evaluate(run *r) {
 static json_t *write_position(const run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
   json_t *more = json_pack(
-      "{sO sb sI sI sf sI sf sf sf sf sf}", "settings", r->identity.settings, "model", r->saved,
+      "{sO sb sI sI sf sI sf sf sf sf sf sf}", "settings", r->identity.settings, "model", r->saved,
       "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch, "lowest_loss", r->lowest_loss,
       "waited", (json_int_t)r->waited, "best_accuracy", r->best_accuracy, "best_loss", r->best_loss,
       "validation_loss", r->progress.validation_loss, "validation_accuracy",
-      r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error);
+      r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error,
+      "validation_top5_accuracy", r->progress.validation_top5_accuracy);
   return ft_json_join(ft_run_identity_write(&r->identity), more);
 }
 
@@ -154,10 +156,11 @@ static filtra_status take_position(run *r) {
   json_int_t epoch, batch, waited;
   int saved;
   int failed = json_unpack(
-      r->checkpoint, "{sb sI sI sF sI sF sF sF sF s?F}", "model", &saved, "epoch", &epoch, "batch",
-      &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_accuracy", &r->best_accuracy,
-      "best_loss", &r->best_loss, "validation_loss", &p->validation_loss, "validation_accuracy",
-      &p->validation_accuracy, "validation_mae", &p->validation_absolute_error);
+      r->checkpoint, "{sb sI sI sF sI sF sF sF sF s?F s?F}", "model", &saved, "epoch", &epoch,
+      "batch", &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_accuracy",
+      &r->best_accuracy, "best_loss", &r->best_loss, "validation_loss", &p->validation_loss,
+      "validation_accuracy", &p->validation_accuracy, "validation_mae",
+      &p->validation_absolute_error, "validation_top5_accuracy", &p->validation_top5_accuracy);
   if (failed || epoch < 0 || batch < 0 || waited < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"" FT_RUN_KEY "\" is damaged", path);
   r->saved = saved;
@@ -265,13 +268,16 @@ static filtra_status step_finished(void *user, const filtra_step_metrics *metric
 
 static filtra_status make_loader(run *r) {
   const ft_run_config *c = &r->config;
-  FT_TRY(filtra_loader_create(r->data,
-                              &(filtra_loader_options){.split = FILTRA_TRAIN,
-                                                       .batch_size = (uint32_t)c->batch_size,
-                                                       .shuffle = true,
-                                                       .drop_last = c->drop_last,
-                                                       .seed = (uint64_t)c->seed},
-                              &r->loader));
+  const filtra_augmentation augmentation = ft_run_augmentation(c);
+  const filtra_loader_options options = {.split = FILTRA_TRAIN,
+                                         .batch_size = (uint32_t)c->batch_size,
+                                         .shuffle = true,
+                                         .drop_last = c->drop_last,
+                                         .seed = (uint64_t)c->seed,
+                                         .augmentation = &augmentation};
+  filtra_status status = filtra_loader_create(r->data, &options, &r->loader);
+  if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
+  FT_TRY(status);
   uint64_t batches = filtra_loader_batches(r->loader);
   r->total = c->steps ? (uint64_t)c->steps : (uint64_t)c->epochs * batches;
   r->eval_every = c->eval_every ? (uint64_t)c->eval_every : batches;
@@ -457,6 +463,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   r->writes = !options->transport || options->transport->rank == 0;
   r->best_accuracy = r->best_loss = r->lowest_loss = -1.0;
   r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
+  r->progress.validation_top5_accuracy = -1.0;
   r->progress.seconds_left = -1.0;
   filtra_status status = open_run(r);
   if (!status) status = train(r);

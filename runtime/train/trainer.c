@@ -82,7 +82,11 @@ static bool in_parts(const filtra_trainer *t) {
 /* All of a trainer's graphs are cut as those of its first step, or a checkpoint's. */
 filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t length,
                                     ft_batch_graph *b) {
-  *b = (ft_batch_graph){.size = size, .length = length, .judged = true, .part = in_parts(t)};
+  *b = (ft_batch_graph){.size = size,
+                        .length = length,
+                        .judged = true,
+                        .part = in_parts(t),
+                        .mixed = t->mixed_labels};
   ft_tuning *before = ft_tuning_use(t->model->device, t->tuning);
   filtra_status status = record_graph(t, b);
   ft_tuning_use(t->model->device, before);
@@ -177,6 +181,9 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   FT_TRY(FT_CHECK_RESERVED(filtra_train_options, options));
   FT_TRY(check_smoothing(model, options->label_smoothing));
   FT_TRY(check_loss_scale(model, options));
+  if (options->mixed_labels && model->options.task >= FT_TASK_REGRESSION)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: mixed_labels is for classification, not \"%s\"",
+                   ft_task_name((ft_task)model->options.task));
   if (options->accumulate > FT_MOST_PARTS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: accumulate is %llu, accepted are 0 to %d",
                    (unsigned long long)options->accumulate, FT_MOST_PARTS);
@@ -190,6 +197,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
   t->label_smoothing = options->label_smoothing;
+  t->mixed_labels = options->mixed_labels;
   t->seed = options->seed;
   t->recompute = options->recompute;
   model->loss_chunks = (int64_t)options->loss_chunks;
@@ -342,6 +350,10 @@ filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *b
   filtra_trainer *t = trainer;
   ft_batch_graph *graph = NULL;
   FT_TRY(ft_model_check_batch(t->model, batch, true));
+  if (t->mixed_labels != (batch->label_shares != NULL))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "trainer: a batch %s label_shares where mixed_labels is %s",
+                   batch->label_shares ? "with" : "without", t->mixed_labels ? "set" : "not set");
   FT_TRY(graph_for(t, batch->size, batch->length, &graph));
   FT_TRY(ft_optimizer_prepare_update(t->optimizer, t->accumulate > 1));
   if (t->optimizer->pending_count == FT_IN_FLIGHT) FT_TRY(finish_oldest(t));

@@ -19,6 +19,7 @@ typedef struct ft_pending_step {
 struct filtra_trainer {
   filtra_model *model;
   float label_smoothing;
+  bool mixed_labels;
   uint64_t seed; /* of dropout */
   filtra_recompute recompute;
   ft_ranks ranks;           /* transport NULL: alone */

@@ -2,10 +2,12 @@
 #include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"
+#include "support/images.h"
 
 #include <jansson.h>
 #include <pty.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,6 +116,33 @@ static void test_usage(void **state) {
   }
 }
 
+/* Images of several sizes. */
+static void test_inspect_images(void **state) {
+  (void)state;
+  if (!test_has_png()) skip();
+  const char *folder = test_folder();
+  for (uint32_t i = 0; i < 6; i++) {
+    ft_image image = test_picture(5 + i, 9, 3, i);
+    test_write_png(folder,
+                   i % 2 ? (i == 1   ? "b/1.png"
+                            : i == 3 ? "b/3.png"
+                                     : "b/5.png")
+                         : (i == 0   ? "a/0.png"
+                            : i == 2 ? "a/2.png"
+                                     : "a/4.png"),
+                   &image);
+    free(image.pixels);
+  }
+  assert_int_equal(run("data inspect %s 2>&1", folder), 2);
+  assert_non_null(strstr(output, "unless image_size says what they become"));
+  assert_int_equal(run("data inspect %s --image-size 4 --json", folder), 0);
+  json_t *root = parse();
+  json_t *first = json_object_get(root, "first");
+  assert_number(first, "length", 16);
+  json_decref(root);
+  assert_int_equal(run("data inspect %s --image-size 0 2>&1", folder), 2);
+}
+
 static void test_inspect_finds_a_wrong_label(void **state) {
   (void)state;
   const char *folder = test_folder();
@@ -172,6 +201,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_generate_and_inspect),
       cmocka_unit_test(test_inspect_text),
+      cmocka_unit_test(test_inspect_images),
       cmocka_unit_test(test_usage),
       cmocka_unit_test(test_inspect_finds_a_wrong_label),
       cmocka_unit_test(test_interrupt_leaves_nothing),

@@ -231,10 +231,18 @@ static void test_real_run(void **state) {
       test_run_command("", test_text("eval %s --run %s --json", common, folder), output), 0);
   json_t *result = json_loads(output, 0, NULL);
   double accuracy = json_number_value(json_object_get(result, "accuracy"));
+  double top5 = json_number_value(json_object_get(result, "top5_accuracy"));
   json_decref(result);
+  assert_true(top5 >= accuracy);
   report(0, folder);
   assert_null(strstr(output, "| – |"));
-  assert_printed(test_text("| %.2f %% |", 100.0 * accuracy));
+  assert_printed("| Test | Test top-5 |");
+  assert_printed(test_text("| %.2f %% | %.2f %% |", 100.0 * accuracy, 100.0 * top5));
+  const char *other = make_run("{\"data\": \"d\"}", ACCURACY); /* of few classes, say */
+  report(0, test_text("%s %s", folder, other));
+  assert_printed("| 75.00 % | – | – | 40 |");
+  assert_int_equal(test_run_command("", test_text("report --json %s", folder), output), 0);
+  assert_printed(test_text("\"test_top5\": %.3f", top5));
   assert_true(ft_file_exists(test_path(folder, "about.json")));
   test_no_leftovers(folder);
 }

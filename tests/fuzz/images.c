@@ -5,11 +5,11 @@
 
 #include <stdlib.h>
 
-static void check_image(filtra_status status, ft_image *image) {
+static void check_image(filtra_status status, size_t size, ft_image *image) {
   fuzz_failed(status);
   if (status) return;
   size_t bytes = (size_t)image->height * image->width * image->channels;
-  fuzz_check(bytes && (uint64_t)image->height * image->width <= FT_IMAGE_PIXELS, "an image's size");
+  fuzz_check(bytes && !ft_image_check_file(image->height, image->width, size), "an image's size");
   uint64_t sum = 0;
   for (size_t i = 0; i < bytes; i++)
     sum += image->pixels[i];
@@ -19,18 +19,20 @@ static void check_image(filtra_status status, ft_image *image) {
 
 static void read_png(const uint8_t *data, size_t size) {
   ft_image image;
-  check_image(ft_image_decode_png(data, size, &image), &image);
+  check_image(ft_image_decode_png(data, size, &image), size, &image);
 }
 
 static void read_jpeg(const uint8_t *data, size_t size) {
   ft_image image;
-  check_image(ft_image_decode_jpeg(data, size, &image), &image);
+  check_image(ft_image_decode_jpeg(data, size, &image), size, &image);
 }
 
 static void open_images(const char *format, const char *path) {
   static const filtra_pixels PIXELS[] = {FILTRA_PIXELS_GREY, FILTRA_PIXELS_RGB};
   for (size_t i = 0; i < FT_COUNT(PIXELS); i++)
-    fuzz_dataset(path, &(filtra_dataset_options){.format = format, .pixels = PIXELS[i]});
+    for (uint32_t size = 0; size <= 5; size += 5)
+      fuzz_dataset(path, &(filtra_dataset_options){
+                             .format = format, .pixels = PIXELS[i], .image_size = size});
 }
 
 #define IMAGE_READER(function, format, folder, ...)                                                \

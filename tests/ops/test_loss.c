@@ -126,16 +126,19 @@ static void test_error(void **state) {
 
 static void build_accuracy(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                            const test_op *op) {
-  (void)op;
-  out[0] = filtra_accuracy(g, in[0], in[1]);
+  out[0] = op->dims[2] ? filtra_top_k_accuracy(g, in[0], in[1], op->dims[2])
+                       : filtra_accuracy(g, in[0], in[1]);
 }
 
 static void ref_accuracy(double *const *in, double *const *out, const test_op *op) {
-  reference_accuracy(in[0], in[1], out[0], op->dims[0], op->dims[1]);
+  if (op->dims[2])
+    reference_top_k_accuracy(in[0], in[1], out[0], op->dims[0], op->dims[1], op->dims[2]);
+  else
+    reference_accuracy(in[0], in[1], out[0], op->dims[0], op->dims[1]);
 }
 
-/* Logits of few different values, so that many rows have more than one largest. */
-static void check_accuracy(int64_t rows, int64_t columns) {
+/* Logits of few different values, so that many rows have more than one largest. k 0: the first. */
+static void check_accuracy(int64_t rows, int64_t columns, int64_t k) {
   float *logits = malloc((size_t)(rows * columns) * sizeof *logits);
   assert_non_null(logits);
   test_random(3, -3, 0, logits, (size_t)(rows * columns));
@@ -148,7 +151,7 @@ static void check_accuracy(int64_t rows, int64_t columns) {
                        {"labels", FILTRA_I32, 1, {rows}, -1, (double)(columns < 4 ? columns : 4)}},
                 .build = build_accuracy,
                 .reference = ref_accuracy,
-                .dims = {rows, columns}};
+                .dims = {rows, columns, k}};
   test_check_op(device, &op);
   free(logits);
 }
@@ -156,8 +159,18 @@ static void check_accuracy(int64_t rows, int64_t columns) {
 static void test_accuracy(void **state) {
   (void)state;
   for (size_t i = 0; i < FT_COUNT(sizes); i++)
-    check_accuracy(sizes[i][0], sizes[i][1]);
-  check_accuracy(700, 3);
+    check_accuracy(sizes[i][0], sizes[i][1], 0);
+  check_accuracy(700, 3, 0);
+}
+
+static void test_top_k_accuracy(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FT_COUNT(sizes); i++) {
+    check_accuracy(sizes[i][0], sizes[i][1], 1);
+    check_accuracy(sizes[i][0], sizes[i][1], (sizes[i][1] + 1) / 2);
+    check_accuracy(sizes[i][0], sizes[i][1], sizes[i][1]);
+  }
+  check_accuracy(700, 9, 5);
 }
 
 /* ---- weighted mean ---- */
@@ -244,9 +257,10 @@ static int with_subgroups(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_cross_entropy_far_from_zero),
-      cmocka_unit_test(test_error),         cmocka_unit_test(test_accuracy),
-      cmocka_unit_test(test_weighted_mean), cmocka_unit_test(test_errors)};
+      cmocka_unit_test(test_cross_entropy),  cmocka_unit_test(test_cross_entropy_far_from_zero),
+      cmocka_unit_test(test_error),          cmocka_unit_test(test_accuracy),
+      cmocka_unit_test(test_top_k_accuracy), cmocka_unit_test(test_weighted_mean),
+      cmocka_unit_test(test_errors)};
   int failed = 0;
   if (test_has_variant("subgroup=0"))
     failed =

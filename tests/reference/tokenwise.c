@@ -62,6 +62,19 @@ void reference_accuracy(const double *logits, const double *labels, double *hit,
   }
 }
 
+void reference_top_k_accuracy(const double *logits, const double *labels, double *hit, int64_t rows,
+                              int64_t columns, int64_t k) {
+  for (int64_t r = 0; r < rows; r++) {
+    const double *x = logits + r * columns;
+    int64_t label = (int64_t)labels[r], before = 0;
+    hit[r] = 0;
+    if (label < 0 || label >= columns) continue;
+    for (int64_t i = 0; i < columns; i++)
+      before += x[i] > x[label] || (x[i] == x[label] && i < label);
+    hit[r] = before < k;
+  }
+}
+
 double reference_weighted_mean(const double *x, const double *weights, int64_t count) {
   double sum = 0, weight = 0;
   for (int64_t r = 0; r < count; r++) {

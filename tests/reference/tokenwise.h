@@ -22,6 +22,8 @@ void reference_cross_entropy(const double *logits, const double *labels, double 
 /** 1 where the first largest logit is the label's. */
 void reference_accuracy(const double *logits, const double *labels, double *hit, int64_t rows,
                         int64_t columns);
+void reference_top_k_accuracy(const double *logits, const double *labels, double *hit, int64_t rows,
+                              int64_t columns, int64_t k);
 double reference_weighted_mean(const double *x, const double *weights, int64_t count);
 
 typedef enum reference_adam_kind {

@@ -86,6 +86,7 @@ static filtra_model *make_model(const toy *t) {
       .max_length = LENGTH,
       .width = 20,
       .dropout = 0.1f,
+      .drop_path = t->converter ? 0.0f : 0.4f,
       .seed = 5};
   assert_ok(filtra_model_create(test_device(), &config, &model));
   return model;

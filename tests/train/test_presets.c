@@ -247,6 +247,36 @@ static void test_runs(void **state) {
   }
 }
 
+/* Images of Fashion-MNIST's size: the recipe that anyone can run, for a few steps. */
+static void test_images(void **state) {
+  (void)state;
+  enum { SIDE = 28, COUNT = 60 };
+  static char output[TEST_OUTPUT_BYTES];
+  static uint8_t images[16 + COUNT * SIDE * SIDE] = {0, 0, 8, 3,    0, 0, 0, COUNT,
+                                                     0, 0, 0, SIDE, 0, 0, 0, SIDE};
+  uint8_t labels[8 + COUNT] = {0, 0, 8, 1, 0, 0, 0, COUNT};
+  const char *data = test_folder(), *folder = test_new_run();
+  for (int i = 0; i < COUNT * SIDE * SIDE; i++)
+    images[16 + i] = (uint8_t)(i * 7 % 251 + i / SIDE);
+  for (int i = 0; i < COUNT; i++)
+    labels[8 + i] = (uint8_t)(i % 10);
+  test_write(test_path(data, "train-images-idx3-ubyte"), images, sizeof images);
+  test_write(test_path(data, "train-labels-idx1-ubyte"), labels, sizeof labels);
+  const char *arguments = test_text("train --preset fashion-mnist-gfsa --data '%s' --out '%s' "
+                                    "--steps 4 --set batch_size=8 --set width=16 2>&1",
+                                    data, folder);
+  if (test_run_command("", arguments, output)) fail_msg("%s", output);
+  size_t size;
+  char *lines = test_read(test_path(folder, "metrics.jsonl"), &size);
+  assert_non_null(strstr(lines, "validation_top5_accuracy"));
+  free(lines);
+  json_t *deit = expand("{'preset': 'imagenet-deit-small-gfsa', 'data': 'x'}");
+  assert_true(number(deit, "drop_path") == 0.1 && number(deit, "random_erasing") == 0.25);
+  assert_true(number(deit, "mixup") == 0.8 && number(deit, "cutmix") == 1.0);
+  assert_true(number(deit, "rand_augment") == 2.0 && number(deit, "crop_scale") == 0.08);
+  json_decref(deit);
+}
+
 /* What a configuration comes to before its data are opened, and what is refused there already. */
 static void test_completion(void **state) {
   (void)state;
@@ -292,6 +322,7 @@ int main(void) {
       cmocka_unit_test(test_completion),
       cmocka_unit_test(test_command),
       cmocka_unit_test(test_runs),
+      cmocka_unit_test(test_images),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -359,6 +359,50 @@ static void test_damaged_checkpoints(void **state) {
   assert_fails(run(NULL, "nowhere", NULL), FILTRA_ERROR_INPUT, "nowhere is not a run folder");
 }
 
+/* Among the five largest logits, counted here one by one. */
+static void test_top5_accuracy(void **state) {
+  (void)state;
+  filtra_run *finished;
+  filtra_model *model;
+  filtra_dataset *data;
+  filtra_loader *loader;
+  filtra_batch batch;
+  filtra_evaluation e;
+  double hits = 0;
+  assert_ok(filtra_run_open(reference_run(), &finished));
+  assert_ok(filtra_run_load_model(finished, test_device(), &model));
+  assert_ok(filtra_run_open_data(finished, NULL, FILTRA_TRAIN, &data));
+  int64_t classes = filtra_model_classes(model);
+  float logits[16 * 10];
+  assert_int_equal(classes, 10);
+  assert_ok(filtra_loader_create(
+      data, &(filtra_loader_options){.split = FILTRA_VAL, .batch_size = 16}, &loader));
+  for (uint64_t i = 0; i < filtra_loader_batches(loader); i++) {
+    assert_ok(filtra_loader_next(loader, &batch));
+    assert_ok(filtra_model_predict(model, &batch, logits));
+    for (uint32_t r = 0; r < batch.count; r++) {
+      int larger = 0;
+      for (int64_t k = 0; k < classes; k++)
+        larger += logits[r * classes + k] > logits[r * classes + batch.labels[r]];
+      hits += larger < 5;
+    }
+  }
+  assert_ok(filtra_evaluate(model, data, FILTRA_VAL, 5, &e));
+  assert_float_equal(e.top5_accuracy, hits / 16.0, 1e-6);
+  assert_true(e.top5_accuracy >= e.accuracy);
+  watch w = {.stop_after = -1};
+  assert_ok(run(NULL, reference_run(), &w));
+  assert_float_equal(w.last.validation_top5_accuracy, e.top5_accuracy, 1e-6);
+  size_t size;
+  char *lines = test_read(test_path(reference_run(), "metrics.jsonl"), &size);
+  assert_non_null(strstr(lines, "\"validation_top5_accuracy\":"));
+  free(lines);
+  filtra_loader_destroy(&loader);
+  filtra_dataset_close(&data);
+  filtra_model_destroy(&model);
+  filtra_run_close(&finished);
+}
+
 static void test_damaged_models(void **state) {
   (void)state;
   static const struct {
@@ -515,6 +559,7 @@ int main(void) {
       cmocka_unit_test(test_broken_data),
       cmocka_unit_test(test_damaged_checkpoints),
       cmocka_unit_test(test_damaged_models),
+      cmocka_unit_test(test_top5_accuracy),
       cmocka_unit_test(test_options_train_and_infer),
       cmocka_unit_test(test_failing_allocations),
       cmocka_unit_test(test_failing_device_calls),

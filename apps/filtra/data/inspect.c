@@ -21,6 +21,7 @@ static void print_help(void) {
       "  --text-column NAME    of a table, the column to read, by name or number\n"
       "  --target-column NAME  and the one to predict\n"
       "  --max-vocabulary N    ids of words at most, rarer words read as <unk>; 0: 65536\n"
+      "  --image-size N        images of any size, as squares of side N; pixels become numbers\n"
       "  --json                print one JSON object\n\nFormats:\n");
   for (size_t i = 0; filtra_dataset_format_name(i); i++)
     printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_holds(i));
@@ -353,6 +354,7 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
 typedef struct inspect_arguments {
   filtra_dataset_options open;
   uint64_t max_vocabulary;
+  uint64_t image_size;
   bool json;
 } inspect_arguments;
 
@@ -362,6 +364,7 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("text-column", inspect_arguments, open.text_column),
     COMMAND_TEXT("target-column", inspect_arguments, open.target_column),
     COMMAND_NUMBER("max-vocabulary", inspect_arguments, max_vocabulary, 0, 1 << 20),
+    COMMAND_NUMBER("image-size", inspect_arguments, image_size, 1, 1024),
     COMMAND_FLAG("json", inspect_arguments, json),
 };
 
@@ -370,6 +373,8 @@ int run_data_inspect(int argc, char **argv) {
   inspect_arguments a = {.open.verify_labels = true};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
+  a.open.image_size = (uint32_t)a.image_size;
+  if (a.image_size) a.open.pixels = FILTRA_PIXELS_RGB;
   if (optind == argc) return command_misused(argv[0], "the path is missing");
   if (optind + 1 < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind + 1]);
   a.open.max_vocabulary = (uint32_t)a.max_vocabulary;

@@ -42,6 +42,8 @@ static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) 
   else
     rest = json_pack("{sf sf sf}", "accuracy", e->accuracy, "chance", e->chance, "majority",
                      e->majority);
+  if (e->top5_accuracy >= 0.0)
+    rest = ft_json_join(rest, json_pack("{sf}", "top5_accuracy", e->top5_accuracy));
   return ft_json_join(object, rest);
 }
 
@@ -66,6 +68,7 @@ static int print_result(const eval_arguments *a, const filtra_evaluation *e) {
   }
   if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
     printf("%llu tokens, perplexity %.2f, ", (unsigned long long)e->predictions, e->perplexity);
+  if (e->top5_accuracy >= 0.0) printf("top-5 accuracy %.2f%%, ", 100.0 * e->top5_accuracy);
   printf("accuracy %.2f%% (chance %.2f%%, majority %s %.2f%%)\n", 100.0 * e->accuracy,
          100.0 * e->chance, e->task == FILTRA_TASK_LANGUAGE_MODEL ? "token" : "class",
          100.0 * e->majority);

@@ -24,6 +24,7 @@ static const field RUN_FIELDS[] = {
     {"seed", offsetof(report_run, seed), FIELD_NUMBER, false},
     {"validation", offsetof(report_run, best), FIELD_NUMBER, false},
     {"test", offsetof(report_run, test), FIELD_NUMBER, false},
+    {"test_top5", offsetof(report_run, test_top5), FIELD_NUMBER, false},
     {"best_step", offsetof(report_run, best_step), FIELD_AMOUNT, false},
     {"steps", offsetof(report_run, last_step), FIELD_AMOUNT, true},
     {"batch_size", offsetof(report_run, batch_size), FIELD_AMOUNT, true},

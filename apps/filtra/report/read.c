@@ -142,6 +142,7 @@ static filtra_status read_test(report_run *run) {
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = read_object(path, &result);
   run->test = number_of(result, KEYS[run->score]);
+  run->test_top5 = number_of(result, "top5_accuracy");
   json_decref(result);
   free(path);
   return status;
@@ -198,6 +199,7 @@ static filtra_status read_config(report_run *run) {
 
 filtra_status report_read(const char *path, report_run *run) {
   *run = (report_run){.folder = ft_strdup(path), .best = NAN, .best_step = NAN, .test = NAN};
+  run->test_top5 = NAN;
   run->memory_bytes = run->parameters = run->tokens_per_second = run->milliseconds = NAN;
   run->seed = run->seconds = NAN;
   run->commit = "";

@@ -31,6 +31,7 @@ typedef struct report_run {
   report_curve loss, validation_loss, validation_score;
   double best, best_step; /* score of the best model on the validation split; NaN: none yet */
   double test;            /* what `filtra eval` kept; NaN: nothing */
+  double test_top5;       /* top-5 accuracy, the same */
   double last_step;
   double tokens_per_second, milliseconds; /* medians; NaN: unknown */
   double memory_bytes;                    /* the most; NaN: unknown */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TEST_COLUMN = 5 };
+
 /* ---- the measure ---- */
 
 const char *report_score_text(report_score score, double value, char out[NUMBER_TEXT]) {
@@ -41,7 +43,13 @@ static const column COLUMNS[] = {
     {"Device", "text long"}, {"Driver", "text long"},
 };
 
-static void add_row(table *t, const report_run *runs, size_t count, size_t i) {
+static bool ranks(const report_set *set) {
+  for (size_t i = 0; i < set->count; i++)
+    if (!isnan(set->runs[i].test_top5)) return true;
+  return false;
+}
+
+static void add_row(table *t, const report_run *runs, size_t count, size_t i, bool ranked) {
   const report_run *r = &runs[i];
   char number[NUMBER_TEXT];
   table_cell_add(t, false, "%s", r->path);
@@ -52,6 +60,8 @@ static void add_row(table *t, const report_run *runs, size_t count, size_t i) {
                  report_score_text(r->score, r->best, number));
   table_cell_add(t, is_best(runs, count, i, offsetof(report_run, test)), "%s",
                  report_score_text(r->score, r->test, number));
+  if (ranked)
+    table_cell_add(t, false, "%s", report_score_text(REPORT_ACCURACY, r->test_top5, number));
   table_cell_add(t, false, "%s", number_text("%.0f", r->best_step, number));
   table_cell_add(t, false, "%s", number_text("%.0f", r->last_step, number));
   table_cell_add(t, false, "%s", amount_text(r->parameters, number));
@@ -64,10 +74,13 @@ static void add_row(table *t, const report_run *runs, size_t count, size_t i) {
 
 static table make_table(const report_set *set) {
   table t = {0};
-  for (size_t k = 0; k < FT_COUNT(COLUMNS); k++)
+  bool ranked = ranks(set);
+  for (size_t k = 0; k < FT_COUNT(COLUMNS); k++) {
     table_column(&t, COLUMNS[k].css_class, "%s", COLUMNS[k].title);
+    if (ranked && k == TEST_COLUMN) table_column(&t, NULL, "Test top-5");
+  }
   for (size_t i = 0; i < set->count; i++)
-    add_row(&t, set->runs, set->count, i);
+    add_row(&t, set->runs, set->count, i, ranked);
   return t;
 }
 

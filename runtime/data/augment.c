@@ -1,0 +1,161 @@
+#include "data/augment.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 10 }; /* for a box that fits, as torchvision and timm have it */
+
+/* ---- checks ---- */
+
+typedef struct range {
+  const char *name;
+  float value, low, high;
+} range;
+
+filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_dataset *ds) {
+  FT_TRY(FT_CHECK_RESERVED(filtra_augmentation, a));
+  const range ranges[] = {{"crop_scale", a->crop_scale, 0.01f, 1.0f},
+                          {"crop_ratio", a->crop_ratio, 1.0f, 10.0f},
+                          {"hflip", a->hflip, 0.0f, 1.0f},
+                          {"rand_augment_magnitude", a->rand_augment_magnitude, 0.0f, 10.0f},
+                          {"rand_augment_std", a->rand_augment_std, 0.0f, 10.0f},
+                          {"random_erasing", a->random_erasing, 0.0f, 1.0f},
+                          {"mixup", a->mixup, 0.01f, 100.0f},
+                          {"cutmix", a->cutmix, 0.01f, 100.0f},
+                          {"mixup_prob", a->mixup_prob, 0.0f, 1.0f}};
+  for (size_t i = 0; i < FT_COUNT(ranges); i++) {
+    const range *r = &ranges[i];
+    if (r->value != 0.0f && !(r->value >= r->low && r->value <= r->high))
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "augmentation: %s is %g, accepted are 0 (none, or its default) and %g to %g",
+                     r->name, (double)r->value, (double)r->low, (double)r->high);
+  }
+  if (a->rand_augment > FT_IMAGE_OPERATIONS)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "augmentation: rand_augment is %u, accepted are 0 to %d",
+                   a->rand_augment, FT_IMAGE_OPERATIONS);
+  if (!ft_augments_samples(a) && !ft_augments_batches(a)) return FILTRA_OK;
+  if (ds->info.height && ds->info.input == FILTRA_INPUT_FEATURES) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "crop_scale, hflip, rand_augment, random_erasing, mixup and cutmix are for images "
+                 "whose pixels are numbers (pixels grey_features or rgb); the data, of format %s, "
+                 "%s",
+                 ds->info.format, ds->info.height ? "have tokens" : "hold none");
+}
+
+static bool crops(const filtra_augmentation *a) {
+  return a->crop_scale > 0.0f && a->crop_scale < 1.0f;
+}
+
+bool ft_augments_samples(const filtra_augmentation *a) {
+  return crops(a) || a->hflip > 0.0f || a->rand_augment || a->random_erasing > 0.0f;
+}
+
+bool ft_augments_batches(const filtra_augmentation *a) {
+  return a->mixup > 0.0f || a->cutmix > 0.0f;
+}
+
+/* ---- single steps ---- */
+
+static double uniform(ft_rng *rng, double low, double high) {
+  return low + (high - low) * ft_rng_double(rng);
+}
+
+/* The largest box in the middle whose ratio is accepted. */
+static ft_box middle_box(uint32_t height, uint32_t width, double ratio) {
+  double h = (double)height, w = (double)width;
+  if (w > ratio * h) w = floor(ratio * h + 0.5);
+  if (h > ratio * w) h = floor(ratio * w + 0.5);
+  return (ft_box){floor(((double)width - w) / 2.0), floor(((double)height - h) / 2.0), w, h};
+}
+
+ft_box ft_draw_crop(ft_rng *rng, uint32_t height, uint32_t width, double scale, double ratio) {
+  const double area = (double)height * (double)width;
+  for (int i = 0; i < TRIES; i++) {
+    double target = area * uniform(rng, scale, 1.0);
+    double aspect = exp(uniform(rng, -log(ratio), log(ratio)));
+    double w = floor(sqrt(target * aspect) + 0.5), h = floor(sqrt(target / aspect) + 0.5);
+    if (w < 1.0 || h < 1.0 || w > (double)width || h > (double)height) continue;
+    double y = (double)ft_rng_below(rng, height - (uint64_t)h + 1);
+    double x = (double)ft_rng_below(rng, width - (uint64_t)w + 1);
+    return (ft_box){x, y, w, h};
+  }
+  return middle_box(height, width, ratio);
+}
+
+void ft_image_flip(ft_image *image) {
+  const uint32_t channels = image->channels;
+  for (uint32_t y = 0; y < image->height; y++) {
+    uint8_t *row = image->pixels + (size_t)y * image->width * channels;
+    for (uint32_t x = 0; x < image->width / 2; x++)
+      for (uint32_t c = 0; c < channels; c++) {
+        uint8_t *left = row + (size_t)x * channels + c;
+        uint8_t *right = row + (size_t)(image->width - 1 - x) * channels + c;
+        uint8_t swapped = *left;
+        *left = *right;
+        *right = swapped;
+      }
+  }
+}
+
+void ft_erase(ft_rng *rng, float *features, uint32_t height, uint32_t width, uint32_t channels) {
+  const double least = 0.02, most = 1.0 / 3.0, ratio = 1.0 / 0.3;
+  for (int i = 0; i < TRIES; i++) {
+    double target = (double)height * (double)width * uniform(rng, least, most);
+    double aspect = exp(uniform(rng, -log(ratio), log(ratio)));
+    double h = floor(sqrt(target * aspect) + 0.5), w = floor(sqrt(target / aspect) + 0.5);
+    if (h < 1.0 || w < 1.0 || h >= (double)height || w >= (double)width) continue;
+    uint64_t top = ft_rng_below(rng, height - (uint64_t)h + 1);
+    uint64_t left = ft_rng_below(rng, width - (uint64_t)w + 1);
+    for (uint64_t y = top; y < top + (uint64_t)h; y++)
+      for (uint64_t k = left * channels; k < (left + (uint64_t)w) * channels; k++)
+        features[y * width * channels + k] = ft_rng_normal(rng);
+    return;
+  }
+}
+
+/* ---- a sample ---- */
+
+/* Its pixels [height, width, features], cropped at random or as evaluation has them. */
+static filtra_status take_pixels(const filtra_dataset *ds, const ft_samples *samples,
+                                 const ft_sample_row *row, const filtra_augmentation *a,
+                                 ft_rng *rng, ft_image *image) {
+  *image = (ft_image){ds->info.height, ds->info.width, ds->info.features, NULL};
+  if (!crops(a)) return ft_sample_pixels(ds, samples, row, &image->pixels);
+  ft_image whole;
+  FT_TRY(ft_sample_image(ds, samples, row, &whole));
+  double ratio = a->crop_ratio > 0.0f ? (double)a->crop_ratio : 4.0 / 3.0;
+  ft_box box = ft_draw_crop(rng, whole.height, whole.width, (double)a->crop_scale, ratio);
+  filtra_status status = ft_image_resample(&whole, box, image);
+  free(whole.pixels);
+  return status;
+}
+
+/* The mean pixel, which becomes 0. */
+static void mean_pixel(const filtra_dataset *ds, uint8_t fill[3]) {
+  for (uint32_t k = 0; k < ds->info.features && k < 3; k++) {
+    double mean = ds->feature_mean[k] + 0.5;
+    fill[k] = (uint8_t)(mean < 0.0 ? 0.0 : mean > 255.0 ? 255.0 : mean);
+  }
+}
+
+filtra_status ft_augment_sample(const filtra_dataset *ds, filtra_split split, uint64_t index,
+                                const filtra_augmentation *a, uint64_t seed, uint64_t epoch,
+                                float *features) {
+  const ft_sample_row *row = ft_dataset_row(ds, split, index);
+  if (!row) return FILTRA_ERROR_ARGUMENT;
+  ft_rng rng = ft_rng_make(seed ^ ft_hash_text("augmentation"), epoch << 32 | index);
+  ft_image image;
+  uint8_t fill[3];
+  FT_TRY(take_pixels(ds, ds->splits[split].samples, row, a, &rng, &image));
+  if (a->hflip > 0.0f && ft_rng_double(&rng) < (double)a->hflip) ft_image_flip(&image);
+  mean_pixel(ds, fill);
+  filtra_status status = ft_rand_augment(&rng, a, fill, &image);
+  ft_scale_bytes(ds, image.pixels, (size_t)row->length * image.channels, features);
+  free(image.pixels);
+  if (a->random_erasing > 0.0f && ft_rng_double(&rng) < (double)a->random_erasing)
+    ft_erase(&rng, features, image.height, image.width, image.channels);
+  return status;
+}

@@ -1,0 +1,36 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+//@variant nosub -DFILTRA_NO_SUBGROUP=1
+#include "common/types.glsl"
+#include "common/reduce.glsl"
+
+// hit[r] = 1 where fewer than k logits stand before the label's: larger ones, and equal ones of
+// lower columns. A team a row.
+layout(push_constant) uniform Push {
+  F32 logits; // [rows, columns], at most 2^24 columns
+  I32 labels; // [rows]
+  F32 hit;    // [rows]
+  uint rows, columns, k;
+} p;
+
+void main() {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
+    const uint begin = row * p.columns, end = row < p.rows ? begin + p.columns : begin;
+    uint label = p.columns;
+    if (row < p.rows) label = uint(p.labels.v[row]); // a negative one becomes too large
+    const bool known = label < p.columns;
+    float own = 0;
+    if (known) own = p.logits.v[begin + label];
+    float before = 0; // as a float, which counts columns exactly
+    uint i = begin + team_lane();
+    if (i < end) {
+      do {
+        const float x = p.logits.v[i];
+        if (x > own || (x == own && i - begin < label)) before += 1;
+        i += team_lanes();
+      } while (i < end);
+    }
+    before = team_sum(before);
+    if (team_lane() == 0 && row < p.rows) p.hit.v[row] = known && before < float(p.k) ? 1 : 0;
+  }
+}

@@ -1,0 +1,193 @@
+/* Stochastic depth: a block in training, before and after norms, against the same in float64 with
+ * the masks of its two branches, values and gradient. */
+#include "base/memory.h"
+#include "graph/parameters.h"
+#include "nn/encoder.h"
+#include "ops/support.h"
+#include "reference/matmul.h"
+#include "support/harness.h"
+
+#include <filtra/filtra.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 7, N = 3, C = 4, F = 5 };
+
+typedef struct block_case {
+  filtra_parameters *params;
+  ft_mixer mixer;
+  bool post;
+  float rate;
+} block_case;
+
+static filtra_tensor *build_block(filtra_graph *g, const block_case *s, filtra_tensor *x) {
+  const ft_encoder_options o = {.mixer = &s->mixer,
+                                .heads = 1,
+                                .ffn_width = F,
+                                .activation = FILTRA_ACTIVATION_TANH,
+                                .drop_path = s->rate,
+                                .post_norm = s->post,
+                                .max_length = N};
+  const ft_scope scope = {.graph = g, .params = s->params};
+  filtra_tensor *auxiliary, *mask = ft_tensor_new(g, "mask", FILTRA_F32, 2, (int64_t[]){B, N});
+  ft_emit_fill(g, mask, 1.0f);
+  return ft_encoder_block(&scope, &o, x, mask, &auxiliary);
+}
+
+static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+  out[0] = build_block(g, op->settings, in[0]);
+}
+
+/* ---- in float64 ---- */
+
+/* A parameter's values. */
+static void get(const block_case *s, const char *name, double *to) {
+  const ft_parameter *p = ft_parameters_find(s->params, name);
+  float values[C * F];
+  assert_non_null(p);
+  assert_ok(ft_parameter_download(s->params, p, values));
+  for (int64_t i = 0; i < p->elements; i++)
+    to[i] = (double)values[i];
+}
+
+/* Gains are 1 and biases 0 when they begin. */
+static void normalize(const double *x, double *y) {
+  for (int i = 0; i < N; i++) {
+    double mean = 0, square = 0;
+    for (int c = 0; c < C; c++)
+      mean += x[i * C + c] / C;
+    for (int c = 0; c < C; c++)
+      square += (x[i * C + c] - mean) * (x[i * C + c] - mean) / C;
+    for (int c = 0; c < C; c++)
+      y[i * C + c] = (x[i * C + c] - mean) / sqrt(square + 1e-5);
+  }
+}
+
+/* FNet: the real part of the transform along tokens and channels, over sqrt(N C). */
+static void transform(const double *x, double *y) {
+  const double turn = 2 * 3.14159265358979323846;
+  for (int i = 0; i < N; i++)
+    for (int c = 0; c < C; c++) {
+      double sum = 0;
+      for (int n = 0; n < N; n++)
+        for (int k = 0; k < C; k++)
+          sum += x[n * C + k] * cos(turn * ((double)(i * n) / N + (double)(c * k) / C));
+      y[i * C + c] = sum / sqrt(N * C);
+    }
+}
+
+static void feed_forward(const block_case *s, const double *x, double *y) {
+  double w1[F * C], b1[F], w2[C * F], b2[C];
+  get(s, "ffn.1.weight", w1);
+  get(s, "ffn.1.bias", b1);
+  get(s, "ffn.2.weight", w2);
+  get(s, "ffn.2.bias", b2);
+  for (int i = 0; i < N; i++) {
+    double h[F];
+    for (int f = 0; f < F; f++) {
+      double sum = b1[f];
+      for (int c = 0; c < C; c++)
+        sum += w1[f * C + c] * x[i * C + c];
+      h[f] = tanh(sum);
+    }
+    for (int c = 0; c < C; c++) {
+      y[i * C + c] = b2[c];
+      for (int f = 0; f < F; f++)
+        y[i * C + c] += w2[c * F + f] * h[f];
+    }
+  }
+}
+
+static void add_branch(double *x, const double *branch, double kept) {
+  for (int i = 0; i < N * C; i++)
+    x[i] += kept * branch[i];
+}
+
+/* The masks are random ops 0 and 1 of the graph, with one number for each sequence. */
+static void reference(double *const *in, double *const *out, const test_op *op) {
+  const block_case *s = op->settings;
+  for (uint32_t b = 0; b < B; b++) {
+    double x[N * C], normed[N * C], branch[N * C];
+    double first = op->training ? reference_dropout(op->seed, op->step, 0, b, s->rate) : 1;
+    double second = op->training ? reference_dropout(op->seed, op->step, 1, b, s->rate) : 1;
+    memcpy(x, in[0] + b * N * C, sizeof x);
+    normalize(x, normed);
+    transform(s->post ? x : normed, branch);
+    add_branch(x, branch, first);
+    normalize(x, normed);
+    if (s->post) memcpy(x, normed, sizeof x);
+    feed_forward(s, normed, branch);
+    add_branch(x, branch, second);
+    normalize(x, normed);
+    memcpy(out[0] + b * N * C, s->post ? normed : x, sizeof x);
+  }
+}
+
+/* ---- the cases ---- */
+
+static void declare(block_case *s) {
+  filtra_graph *g;
+  json_t *json = json_string("fnet");
+  assert_ok(ft_mixer_read(json, "test", &s->mixer));
+  json_decref(json);
+  assert_ok(filtra_parameters_create(test_device(), &s->params));
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  build_block(g, s, filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, C}));
+  assert_ok(ft_graph_status(g));
+  filtra_graph_destroy(&g);
+  assert_ok(filtra_parameters_commit(s->params, 3, true));
+}
+
+static void check(bool post, float rate, bool training) {
+  block_case s = {.post = post, .rate = rate};
+  declare(&s);
+  test_op op = {.name = post ? "post-norm block" : "pre-norm block",
+                .inputs = 1,
+                .outputs = 1,
+                .in = {{"x", FILTRA_F32, 3, {B, N, C}, .gradient = true}},
+                .build = build,
+                .reference = reference,
+                .settings = &s,
+                .training = training,
+                .seed = 7,
+                .step = 9};
+  test_check_op(test_device(), &op);
+  filtra_parameters_destroy(&s.params);
+}
+
+/* At these rates some sequences lose one branch, some both and some none. */
+static void test_blocks(void **state) {
+  (void)state;
+  for (int post = 0; post < 2; post++) {
+    check(post, 0.5f, true);
+    check(post, 0.9f, true);
+    check(post, 0.5f, false);
+    check(post, 0.0f, true);
+  }
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  static const struct {
+    filtra_model_config config;
+    const char *part;
+  } cases[] = {
+      {{.drop_path = 1.0f}, "\"drop_path\" is 1"},
+      {{.drop_path = 0.1f, .layers = 1}, "\"layers\" is 1"},
+      {{.drop_path = 0.1f, .converter = true, .mixer = "kernelution"}, "\"block\" transformer"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    filtra_model *model;
+    filtra_model_config config = cases[i].config;
+    config.vocabulary = 5;
+    config.classes = 2;
+    assert_fails(filtra_model_create(test_device(), &config, &model), FILTRA_ERROR_INPUT,
+                 cases[i].part);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_refused)};
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}

@@ -1,0 +1,232 @@
+/* Training on images that are read, cropped, changed and mixed while it runs: the loss of mixtures,
+ * resumed runs, images that go away, and what is refused. */
+#include "support/files.h"
+#include "support/harness.h"
+#include "support/images.h"
+#include "support/run.h"
+
+#include <filtra/filtra.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the loss of mixtures ---- */
+
+enum { SIZE = 4, LENGTH = 8, CLASSES = 3, VOCABULARY = 9, STEPS = 5 };
+
+static filtra_trainer *make_trainer(bool mixed, uint64_t parts, filtra_model **model) {
+  filtra_trainer *trainer;
+  const filtra_model_config config = {.vocabulary = VOCABULARY,
+                                      .classes = CLASSES,
+                                      .max_length = LENGTH,
+                                      .width = 16,
+                                      .layers = 1,
+                                      .seed = 5};
+  assert_ok(filtra_model_create(test_device(), &config, model));
+  assert_ok(filtra_trainer_create(*model,
+                                  &(filtra_train_options){.learning_rate = 1e-2f,
+                                                          .label_smoothing = 0.1f,
+                                                          .accumulate = parts,
+                                                          .mixed_labels = mixed},
+                                  &trainer));
+  return trainer;
+}
+
+static filtra_step_metrics step(filtra_trainer *trainer, const filtra_batch *batch) {
+  filtra_step_metrics metrics;
+  assert_ok(filtra_trainer_step(trainer, batch, NULL));
+  assert_ok(filtra_trainer_finish(trainer, &metrics));
+  return metrics;
+}
+
+/* Mixed samples are the same as each of them twice, with its classes' shares as weights: losses,
+ * and by the norms and the next losses gradients. */
+static void test_mixtures(void **state) {
+  (void)state;
+  enum { TWICE = 2 * SIZE };
+  int32_t tokens[TWICE * LENGTH], lengths[TWICE], labels[TWICE];
+  float weights[TWICE], ones[SIZE], shares[SIZE];
+  for (int i = 0; i < TWICE * LENGTH; i++)
+    tokens[i] = 1 + i * i % SIZE * 2 % (VOCABULARY - 1);
+  memcpy(tokens + SIZE * LENGTH, tokens, SIZE * LENGTH * sizeof *tokens);
+  for (int i = 0; i < TWICE; i++) {
+    lengths[i] = LENGTH - i % SIZE;
+    labels[i] = (i + i / SIZE) % CLASSES;
+  }
+  for (int i = 0; i < SIZE; i++) {
+    ones[i] = i < SIZE - 1 ? 1.0f : 0.0f; /* the last one is a filler */
+    shares[i] = 0.5f + 0.125f * (float)i;
+    weights[i] = ones[i] * shares[i];
+    weights[SIZE + i] = ones[i] * (1.0f - shares[i]);
+  }
+  const filtra_batch twice = {.size = TWICE,
+                              .length = LENGTH,
+                              .count = TWICE,
+                              .tokens = tokens,
+                              .lengths = lengths,
+                              .labels = labels,
+                              .weights = weights};
+  filtra_batch once = twice;
+  once.size = once.count = SIZE;
+  once.weights = ones;
+  once.other_labels = labels + SIZE;
+  once.label_shares = shares;
+  for (uint64_t parts = 1; parts <= 2; parts++) {
+    filtra_model *a, *b;
+    filtra_trainer *plain = make_trainer(false, 1, &a), *mixed = make_trainer(true, parts, &b);
+    for (int i = 0; i < STEPS; i++) {
+      filtra_step_metrics x = step(plain, &twice), y = step(mixed, &once);
+      assert_float_equal(x.loss, y.loss, 1e-5 * (double)x.loss);
+      assert_float_equal(x.gradient_norm, y.gradient_norm, 1e-4 * (double)x.gradient_norm);
+    }
+    assert_fails(filtra_trainer_step(mixed, &twice, NULL), FILTRA_ERROR_ARGUMENT,
+                 "without label_shares where mixed_labels is set");
+    assert_fails(filtra_trainer_step(plain, &once, NULL), FILTRA_ERROR_ARGUMENT,
+                 "with label_shares where mixed_labels is not set");
+    shares[1] = 1.5f;
+    assert_fails(filtra_trainer_step(mixed, &once, NULL), FILTRA_ERROR_INPUT,
+                 "sample 1 has 1.5 of its label");
+    shares[1] = 0.625f;
+    labels[SIZE] = CLASSES;
+    assert_fails(filtra_trainer_step(mixed, &once, NULL), FILTRA_ERROR_INPUT,
+                 "sample 0 has the other label 3, accepted are 0 to 2");
+    labels[SIZE] = 1;
+    filtra_trainer_destroy(&plain);
+    filtra_trainer_destroy(&mixed);
+    filtra_model_destroy(&a);
+    filtra_model_destroy(&b);
+  }
+}
+
+/* ---- whole runs ---- */
+
+static bool stop_at(void *user, const filtra_run_progress *progress) {
+  return progress->step < *(const uint64_t *)user;
+}
+
+/* Trains to a step, of 9; NULL as configuration resumes. */
+static filtra_status run(const char *config, const char *folder, uint64_t stop) {
+  return filtra_run_train(
+      test_device(), &(filtra_run_options){
+                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
+}
+
+static const char *write_images(void) {
+  const char *root = test_folder();
+  for (uint32_t i = 0; i < 18; i++) {
+    ft_image image = test_picture(9 + i % 4, 10 + i % 3, 3, i);
+    test_write_png(root, test_text("%c/%02u.png", "ab"[i % 2], i), &image);
+    free(image.pixels);
+  }
+  return root;
+}
+
+/* Eight pixels a side, in four patches; three steps an epoch. */
+static const char *config_text(const char *data, const char *more) {
+  return test_text("{\"data\": \"%s\", \"pixels\": \"rgb\", \"image_size\": 8, \"patch\": 4, "
+                   "\"width\": 8, \"layers\": 2, \"batch_size\": 6, \"steps\": 9, "
+                   "\"eval_every\": 4, \"checkpoint_every\": 2, \"log_every\": 1%s}",
+                   data, more);
+}
+
+static const char EVERYTHING[] =
+    ", \"crop_scale\": 0.3, \"hflip\": 0.5, \"rand_augment\": 2, \"random_erasing\": 0.5, "
+    "\"mixup\": 0.8, \"cutmix\": 1, \"mixup_prob\": 0.9, \"drop_path\": 0.2, "
+    "\"label_smoothing\": 0.1";
+
+static void test_resumed_runs(void **state) {
+  (void)state;
+  if (!test_has_png()) skip();
+  const char *data = write_images(), *whole = test_new_run(), *stopped = test_new_run();
+  assert_ok(run(config_text(data, EVERYTHING), whole, 100));
+  assert_fails(run(config_text(data, EVERYTHING), stopped, 4), FILTRA_ERROR_CANCELLED, "4 of 9");
+  assert_fails(run(NULL, stopped, 5), FILTRA_ERROR_CANCELLED, "of 9");
+  assert_ok(run(NULL, stopped, 100));
+  test_same_run(whole, stopped);
+  filtra_evaluation e;
+  assert_ok(filtra_run_evaluate(test_device(), whole, "val", NULL, NULL, &e));
+  assert_true(e.top5_accuracy < 0.0); /* of two classes */
+  filtra_run_plan plan;
+  assert_ok(filtra_run_plan_memory(
+      test_device(), &(filtra_run_options){.config = config_text(data, EVERYTHING)}, &plan));
+  assert_true(plan.fits);
+}
+
+/* An image that goes away ends the run with its name; the checkpoint stays, and goes on when it is
+ * back. Another image in its place is other data. */
+static void test_an_image_that_goes_away(void **state) {
+  (void)state;
+  if (!test_has_png()) skip();
+  const char *data = write_images(), *whole = test_new_run(), *folder = test_new_run();
+  const char *config = config_text(data, ", \"hflip\": 0.5");
+  char image[1024], aside[1024];
+  snprintf(image, sizeof image, "%s/a/04.png", data);
+  snprintf(aside, sizeof aside, "%s/aside", data);
+  assert_ok(run(config, whole, 100));
+  assert_fails(run(config, folder, 2), FILTRA_ERROR_CANCELLED, "2 of 9");
+  size_t size;
+  char *bytes = test_read(image, &size);
+  test_write(image, bytes, size - 20);
+  assert_fails(run(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
+  bytes[size - 25] ^= 1; /* of the same size, but damaged within the first 4 KiB */
+  test_write(image, bytes, size);
+  assert_fails(run(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
+  bytes[size - 25] ^= 1;
+  assert_int_equal(remove(image), 0);
+  assert_fails(run(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
+  test_write(image, bytes, size);
+  free(bytes);
+  assert_ok(run(NULL, folder, 100));
+  test_same_run(whole, folder);
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  if (!test_has_png()) skip();
+  static const struct {
+    const char *more, *part;
+    filtra_status status;
+  } cases[] = {
+      {", \"image_size\": 0", "unless image_size says what they become", FILTRA_ERROR_INPUT},
+      {", \"image_size\": 2000", "\"image_size\" is 2000", FILTRA_ERROR_INPUT},
+      {", \"crop_ratio\": 2", "\"crop_ratio\" has no effect without crop_scale below 1",
+       FILTRA_ERROR_INPUT},
+      {", \"mixup_prob\": 0.5", "\"mixup_prob\" has no effect without mixup or cutmix",
+       FILTRA_ERROR_INPUT},
+      {", \"rand_augment_std\": 1", "\"rand_augment_std\" has no effect", FILTRA_ERROR_INPUT},
+      {", \"mixup\": 0.001", "mixup is 0.001", FILTRA_ERROR_ARGUMENT},
+      {", \"pixels\": \"grey\", \"patch\": 0, \"hflip\": 0.5",
+       "the data, of format image-folder, "
+       "have tokens",
+       FILTRA_ERROR_ARGUMENT},
+      {", \"normalize\": \"imagenet\", \"pixels\": \"grey_features\"", "pixels rgb",
+       FILTRA_ERROR_ARGUMENT},
+  };
+  const char *data = write_images();
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    char *text = NULL;
+    json_t *object = json_loads(config_text(data, ""), 0, NULL);
+    json_t *more = json_loads(test_text("{\"steps\": 9%s}", cases[i].more), 0, NULL);
+    json_object_update(object, more);
+    text = json_dumps(object, 0);
+    assert_fails(run(text, test_new_run(), 100), cases[i].status, cases[i].part);
+    free(text);
+    json_decref(object);
+    json_decref(more);
+  }
+  assert_fails(
+      run(test_text("{\"data\": \"%s\", \"hflip\": 0.5}", test_listops()), test_new_run(), 100),
+      FILTRA_ERROR_ARGUMENT, "the data, of format lra-listops, hold none");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_mixtures),
+      cmocka_unit_test(test_resumed_runs),
+      cmocka_unit_test(test_an_image_that_goes_away),
+      cmocka_unit_test(test_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, test_teardown);
+}
