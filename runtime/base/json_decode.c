@@ -1,11 +1,10 @@
-/* Reading JSON where memory may run out. Jansson 2.14 does not look at whether its buffer for a string
- * could grow: a byte is missing then, so that a name or a number is another one, or the closing
- * quotation mark is, and it writes behind the end. So while a text is read, allocations that fail
- * are made from a reserve, the text ends there, and what was read of it is thrown away. */
+/* Reading JSON where memory may run out. Jansson 2.14 does not look at whether its buffer for a
+ * string could grow: a byte is missing then, so that a name or a number is another one, or the
+ * closing quotation mark is, and it writes behind the end. So while a text is read, allocations
+ * that fail are made from a reserve, the text ends there, and what was read of it is thrown away. */
 #include "base/json.h"
-#include "base/memory.h"
+#include "base/thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ static _Thread_local reading now;
 /* What allocated before, the application's own functions if it has set some. */
 static json_malloc_t allocate_below = malloc;
 static json_free_t free_below = free;
-static pthread_mutex_t hooking = PTHREAD_MUTEX_INITIALIZER;
+static ft_mutex hooking = FT_MUTEX_INIT;
 
 static void *allocate(size_t size) {
   enum { ALIGN = 16 };
@@ -46,14 +45,14 @@ static void release(void *p) {
 static void hook(void) {
   json_malloc_t allocates;
   json_free_t frees;
-  pthread_mutex_lock(&hooking);
+  ft_lock(&hooking);
   json_get_alloc_funcs(&allocates, &frees);
   if (allocates != allocate) {
     allocate_below = allocates;
     free_below = frees;
     json_set_alloc_funcs(allocate, release);
   }
-  pthread_mutex_unlock(&hooking);
+  ft_unlock(&hooking);
 }
 
 /* Byte by byte, so that none follows one that there was no memory for. */

@@ -57,9 +57,9 @@ static const ft_configuration attention_tiled[] = {
 static const char *const attention_lanes_fields[] = {"own_rows"};
 static const ft_configuration attention_lanes[] = {{{2}}, {{4}}, {{8}}, {{12}}, {{16}}};
 
-/* shaders/attention/matrix.glsl: rows and columns of the largest tile that may be taken. Each kernel
- * takes the first from there on that fits: more columns are worth more than more rows, since what a
- * step costs besides products is then shared by more of them. Zeros: no matrix units. */
+/* shaders/attention/matrix.glsl: rows and columns of the largest tile that may be taken. Each
+ * kernel takes the first from there on that fits: more columns are worth more than more rows, since
+ * what a step costs besides products is then shared by more of them. Zeros: no matrix units. */
 static const char *const attention_matrix_fields[] = {"rows", "columns"};
 static const ft_configuration attention_matrix[] = {
     {{0}}, {{64, 32}}, {{32, 32}}, {{64, 16}}, {{32, 16}}, {{16, 16}},

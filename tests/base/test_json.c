@@ -65,8 +65,8 @@ static void check_starved(const char *text) {
   json_decref(whole);
 }
 
-/* What is read while memory runs out is all there, or the failure says that it did. Jansson would go
- * on without a byte that its buffer has no room for: a name's, a number's, or the quotation mark
+/* What is read while memory runs out is all there, or the failure says that it did. Jansson would
+ * go on without a byte that its buffer has no room for: a name's, a number's, or the quotation mark
  * behind a string, which then has no end. */
 static void test_memory_runs_out(void **state) {
   (void)state;

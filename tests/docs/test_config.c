@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 128, MAX_TEXT = 256 };
+enum { MAX_ROWS = 160, MAX_TEXT = 256 };
 
 /* | `key` | accepted | default | meaning |, in the part of the page on `mixer`, "" outside. */
 typedef struct row {

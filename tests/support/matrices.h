@@ -11,8 +11,8 @@ bool test_has_matrices(ft_caps *caps);
 /** Caps for a shape that the adversary shall plan for, in front of `more`; skips the test where
  * there is no adversary, or where a profile is set, whose limits may leave no tile. */
 const char *test_matrix_shape_caps(const char *shape, const char *more);
-/** What ops of that family do from now on: a row of the table, the plainest kernel, or else what the
- * op chooses. */
+/** What ops of that family do from now on: a row of the table, the plainest kernel, or else what
+ * the op chooses. */
 void test_use_row(filtra_device *device, ft_tuning_family family, const ft_configuration *row,
                   bool plainest);
 

@@ -1,6 +1,6 @@
 /* The self-test of attention on matrix units, forward and backward: softmax on whole tiles and with
- * edges, GFSA with causal edges, each against the plainest kernels. Weights are no whole numbers, so
- * results may differ by what their type rounds; a NaN has to be where the plainest has one. */
+ * edges, GFSA with causal edges, each against the plainest kernels. Weights are no whole numbers:
+ * results may differ by what their type rounds. A NaN has to be where the plainest has one. */
 #include "devices/matrices.h"
 
 #include "base/memory.h"
