@@ -154,6 +154,7 @@ static filtra_status run_transfer(const bench *b, json_t *entry) {
                                             "memory_bytes", (json_int_t)memory));
     bench_add_work(b, entry, 0.0, 2.0 * (double)bytes, &timing);
   }
+  ft_wait_whatever(dev); /* a copy may be running although waiting for it failed */
   ft_command_pool_destroy(dev, t.pool);
   ft_buffer_destroy(dev, &t.from);
   ft_buffer_destroy(dev, &t.to);
