@@ -146,8 +146,10 @@ find_shims() {
 }
 
 # SwiftShader, a CPU driver by others than Mesa's, which Debian's chromium-common brings along
-# (32 MB). Sets swiftshader to its manifest or to nothing.
+# (32 MB): where Chromium is installed, from there. Sets swiftshader to its manifest or to nothing.
 find_swiftshader() {
+  swiftshader=/usr/lib/chromium/vk_swiftshader_icd.json
+  [ ! -r "$swiftshader" ] || return 0
   swiftshader=
   folder=$PWD/build/swiftshader part=$PWD/build/swiftshader.part
   manifest=root/usr/lib/chromium/vk_swiftshader_icd.json
