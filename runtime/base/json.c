@@ -31,8 +31,40 @@ filtra_status ft_json_load(const char *path, json_t **out) {
 
 /* ---- writing ---- */
 
+typedef struct growing_text {
+  char *text;
+  size_t size, capacity;
+  bool failed;
+} growing_text;
+
+/* Jansson goes on after a piece that was refused, so that others would close the gap. */
+static int add_piece(const char *piece, size_t size, void *user) {
+  growing_text *t = user;
+  while (!t->failed && t->capacity - t->size <= size) { /* room for the 0, too */
+    size_t capacity = t->capacity ? 2 * t->capacity : 256;
+    char *larger = ft_realloc(t->text, capacity, 1);
+    t->failed = !larger;
+    if (!larger) break;
+    t->text = larger;
+    t->capacity = capacity;
+  }
+  if (t->failed) return -1;
+  memcpy(t->text + t->size, piece, size);
+  t->size += size;
+  t->text[t->size] = '\0';
+  return 0;
+}
+
+char *ft_json_dumps(const json_t *value, size_t flags) {
+  growing_text t = {0};
+  if (value && !json_dump_callback(value, add_piece, &t, flags) && !t.failed && t.text)
+    return t.text;
+  free(t.text);
+  return NULL;
+}
+
 char *ft_json_text(json_t *object, size_t flags) {
-  char *text = object ? json_dumps(object, flags) : NULL;
+  char *text = ft_json_dumps(object, flags);
   if (!text) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   json_decref(object);
   return text;

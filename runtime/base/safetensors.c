@@ -411,7 +411,7 @@ static filtra_status write_file(writer *w, const char *path, const ft_safetensor
   FT_TRY(each_tensor(w, add_to_header));
   w->buffer = ft_calloc(w->largest, 1);
   if (!w->buffer) return FILTRA_ERROR_HOST_MEMORY;
-  char *text = json_dumps(w->header, JSON_COMPACT);
+  char *text = ft_json_dumps(w->header, JSON_COMPACT);
   if (!text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   filtra_status status = path ? ft_atomic_open(path, &w->file) : FILTRA_OK;
   if (!status) status = write_header(w, text);

@@ -14,7 +14,7 @@ static const char *const FREE_KEYS[] = {"data", "log_every", "checkpoint_every",
 
 /* NULL when out of memory. */
 static char *text_of(const json_t *value) {
-  return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+  return ft_json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
 }
 
 filtra_status ft_run_identify(const ft_run_config *config, const filtra_dataset *data,

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,36 @@ static void test_memory_runs_out(void **state) {
              "zyxwvutsrqponmlkjihgfedcbazyxwvutsrqponmlkjihgfedcbazyxwvutsrqponmlkjihgfedcba");
     check_starved(text);
   }
+}
+
+/* A text that is made is whole. Jansson's own is closed over a piece that it had no memory for. */
+static void test_writing_without_memory(void **state) {
+  (void)state;
+  static const char NAMES[] = "{\"a\": 1, \"long\": \"%s\", \"list\": [1, 2, [3, {\"b\": null}]]}";
+  char text[1024], filler[512];
+  memset(filler, 'x', sizeof filler - 1);
+  filler[sizeof filler - 1] = '\0';
+  snprintf(text, sizeof text, NAMES, filler);
+  json_t *object = json_loads(text, 0, NULL);
+  char *whole = json_dumps(object, JSON_INDENT(1));
+  for (int hook = 0; hook < 2; hook++) { /* allocations of Jansson's; ours */
+    bool failed = true;
+    for (long n = 1; failed; n++) {
+      allocations_left = hook ? 0 : n;
+      lasting = false;
+      ft_memory_fail_after(hook ? n : 0);
+      json_set_alloc_funcs(failing_malloc, free);
+      char *got = ft_json_dumps(object, JSON_INDENT(1));
+      json_set_alloc_funcs(malloc, free);
+      ft_memory_fail_after(0);
+      if (got) assert_string_equal(got, whole);
+      failed = hook ? !got : allocations_left <= 0;
+      assert_true(n > 1 || failed);
+      free(got);
+    }
+  }
+  free(whole);
+  json_decref(object);
 }
 
 static filtra_status parse(const char *text, struct config *config) {
@@ -216,6 +247,7 @@ static void test_load_errors(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_memory_runs_out),
+      cmocka_unit_test(test_writing_without_memory),
       cmocka_unit_test(test_absent_keys_are_defaults),
       cmocka_unit_test(test_reading),
       cmocka_unit_test(test_rejected),

@@ -2,6 +2,7 @@
  * what keeps their numbers from being compared. */
 #include "compare.h"
 
+#include "base/json.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -213,8 +214,8 @@ static const compare_losses *losses_of(const compare_machine *m, const char *mix
 
 /* A value as a sentence has it, cut where it is long. */
 static const char *value_text(const json_t *value, char out[64]) {
-  char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9) |
-                                             JSON_ENSURE_ASCII)
+  char *text = value ? ft_json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT |
+                                                JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII)
                      : NULL;
   snprintf(out, 64, "%.60s", text ? text : "absent");
   free(text);

@@ -1,4 +1,5 @@
 /* Runs that differ only by their seed become one method on one data set: means, ranks and tests. */
+#include "base/json.h"
 #include "base/memory.h"
 #include "report.h"
 
@@ -61,7 +62,7 @@ static char *name_method(const report_run *r, const json_t *keys) {
   json_object_foreach((json_t *)keys, key, is_option) {
     const json_t *value =
         json_object_get(json_is_true(is_option) ? mixer_options(r) : r->config, key);
-    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
+    char *text = value ? ft_json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
     char *longer = name && text ? ft_format("%s %s=%s", name, key, text) : NULL;
     free(text);
     if (!value) continue;

@@ -36,7 +36,7 @@ static const char *find_difference(const json_t *a, const json_t *b, bool ignore
 }
 
 static filtra_status complete(const json_t *config, const char *context, json_t **out) {
-  char *text = json_dumps(config, 0), *full = NULL;
+  char *text = ft_json_dumps(config, 0), *full = NULL;
   filtra_status status =
       text ? filtra_run_complete_config(text, context, &full) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = ft_json_parse(full, strlen(full), context, out);
@@ -51,8 +51,8 @@ static filtra_status compare(const sweep_cell *cell, const char *path, const jso
   if (!status) status = complete(cell->config, cell->name, &is);
   const char *key = status ? NULL : find_difference(was, is, cell->data->generate != NULL);
   if (key) {
-    char *old = json_dumps(json_object_get(was, key), JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
-    char *new = json_dumps(json_object_get(is, key), JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+    char *old = ft_json_dumps(json_object_get(was, key), JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
+    char *new = ft_json_dumps(json_object_get(is, key), JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     status = ft_fail(FILTRA_ERROR_INPUT,
                      "%s was begun with other settings: \"%s\" was %s and is %s now; remove the "
                      "folder to run it anew, or give another --out",

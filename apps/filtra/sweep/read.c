@@ -84,7 +84,7 @@ static void put_part(FILE *to, const char *text) {
 static filtra_status put_value(FILE *to, const char *key, const json_t *value) {
   char *text = json_is_string(value)
                    ? ft_strdup(json_string_value(value))
-                   : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+                   : ft_json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
   if (!text) return starve();
   fputc('-', to);
   put_part(to, key);
@@ -256,7 +256,7 @@ static filtra_status fill_cell(const grid *g, const json_t *mixer, size_t option
 /* What training would refuse is refused here. */
 static filtra_status check_cell(const grid *g, const sweep_cell *cell) {
   const sweep *s = g->s;
-  char *text = json_dumps(cell->config, 0), *complete = NULL;
+  char *text = ft_json_dumps(cell->config, 0), *complete = NULL;
   char *context = ft_format("%s: cell %s", s->file, cell->name);
   filtra_status status = text && context ? filtra_run_complete_config(text, context, &complete)
                                          : FILTRA_ERROR_HOST_MEMORY;

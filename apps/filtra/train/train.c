@@ -411,7 +411,7 @@ static int train(const train_arguments *a) {
   filtra_status status = FILTRA_OK;
   if (!a->resume) {
     status = build_config(a, &config);
-    if (!status) text = json_dumps(config, 0);
+    if (!status) text = ft_json_dumps(config, 0);
     if (!status && !text) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   }
   if (!status) {
@@ -490,7 +490,7 @@ static void add_set(train_arguments *a, const char *key, const char *value) {
 static void add_text(train_arguments *a, const char *key, const char *value) {
   bool valid = ft_utf8_valid(value, strlen(value)); /* else it is refused where it is used */
   json_t *string = valid ? json_string(value) : NULL;
-  char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+  char *quoted = string ? ft_json_dumps(string, JSON_ENCODE_ANY) : NULL;
   if (valid && !quoted) a->starved = true;
   add_set(a, key, quoted ? quoted : value);
   free(quoted);
