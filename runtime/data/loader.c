@@ -152,7 +152,8 @@ static void fill_row(const filtra_loader *l, slot *s, uint32_t row, uint32_t ind
   filtra_dataset_sample(l->dataset, l->split, index, &sample); /* the plan knows only valid ones */
   s->lengths[row] = (int32_t)sample.length;
   if (s->tokens) fill_sequence(s, row, sample.tokens, sample.length);
-  if (sample.second) fill_sequence(s, s->batch.size + row, sample.second, sample.second_length);
+  if (s->tokens && sample.second)
+    fill_sequence(s, s->batch.size + row, sample.second, sample.second_length);
   if (l->dataset->info.target == FILTRA_TARGET_NEXT)
     fill_successors(s, row, sample.tokens, sample.length);
   else if (s->labels)
