@@ -290,24 +290,29 @@ static void ranks_train_in_16_bits(void **state) {
   }
 }
 
-/* A device without subgroups and with the plainest products takes longer. */
+/* A device without subgroups and with the plainest products takes longer. Other work on the machine
+ * may say otherwise once, hardly three times. */
 static void slow_ranks_take_less(void **state) {
   (void)state;
   node alone[1], nodes[2];
+  bool less = false;
   start(alone, 1);
   run_all(alone, 1);
-  start(nodes, 2);
-  nodes[0].caps = "gemm=naive,attention=tiled,subgroup=0";
-  nodes[0].share = 0.0f;
-  nodes[1].share = FILTRA_SHARE_AUTO;
-  run_all(nodes, 2);
-  same(&nodes[0], &nodes[1]);
-  if (nodes[0].samples + nodes[1].samples != SIZE || nodes[0].samples >= nodes[1].samples)
-    fail_msg("%d and %d samples of %d", (int)nodes[0].samples, (int)nodes[1].samples, SIZE);
-  for (int i = 0; i < STEPS; i++)
-    assert_true(fabsf(nodes[0].losses[i] - alone[0].losses[i]) <= 1e-6f * alone[0].losses[i]);
+  for (int tries = 0; tries < 3 && !less; tries++) {
+    start(nodes, 2);
+    nodes[0].caps = "gemm=naive,attention=tiled,subgroup=0";
+    nodes[0].share = 0.0f;
+    nodes[1].share = FILTRA_SHARE_AUTO;
+    run_all(nodes, 2);
+    same(&nodes[0], &nodes[1]);
+    assert_int_equal(nodes[0].samples + nodes[1].samples, SIZE);
+    less = nodes[0].samples < nodes[1].samples;
+    for (int i = 0; i < STEPS; i++)
+      assert_true(fabsf(nodes[0].losses[i] - alone[0].losses[i]) <= 1e-6f * alone[0].losses[i]);
+    free_all(nodes, 2);
+  }
+  assert_true(less);
   free_all(alone, 1);
-  free_all(nodes, 2);
 }
 
 static void expect(const node *n, filtra_status status, const char *part) {
