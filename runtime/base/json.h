@@ -59,8 +59,8 @@ json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t
 /** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
 
-/** The text of any value; caller frees. NULL, without a message, when it is NULL or memory runs out,
- * which json_dumps of Jansson 2.14 does not always see. */
+/** The text of any value; caller frees. NULL, without a message, when it is NULL or memory runs
+ * out, which json_dumps of Jansson 2.14 does not always see. */
 char *ft_json_dumps(const json_t *value, size_t flags);
 /** The text of an object, which is given up; caller frees. NULL, with the message set, when memory
  * runs out, or ran out as the object was made: it is NULL then. */

@@ -1,7 +1,7 @@
 /* Reading JSON where memory may run out. Jansson 2.14 does not look at whether its buffer for a
  * string could grow: a byte is missing then, so that a name or a number is another one, or the
  * closing quotation mark is, and it writes behind the end. So while a text is read, allocations
- * that fail are made from a reserve, the text ends there, and what was read of it is thrown away. */
+ * that fail are made from a reserve, the text ends there, and what was read is thrown away. */
 #include "base/json.h"
 #include "base/thread.h"
 

@@ -1,6 +1,6 @@
-/* What the self-test of matrix units computes of products. Whole numbers whose sums stay below 2^24,
- * times a power of two, are exact in any order; so each result has to be the plainest kernel's, and
- * a NaN or an infinity has to be where that has one. */
+/* What the self-test of matrix units computes of products. Whole numbers whose sums stay below
+ * 2^24, times a power of two, are exact in any order; so each result has to be the plainest
+ * kernel's, and a NaN or an infinity has to be where that has one. */
 #include "devices/matrices.h"
 
 #include "base/memory.h"
