@@ -42,13 +42,16 @@ static filtra_status begin(filtra_device *dev) {
   return ft_commands_begin(dev, dev->staging->commands);
 }
 
-/* Ends with the barrier that lets the host read what was written. */
+/* Ends with the barrier that lets the host read what was written. Where waiting fails the device is
+ * idle all the same: callers free the buffers then. */
 static filtra_status run(filtra_device *dev) {
   ft_staging *staging = dev->staging;
   ft_commands_barrier(dev, staging->commands, FT_STAGE_ALL, FT_STAGE_HOST);
   FT_TRY(ft_commands_end(dev, staging->commands));
   FT_TRY(ft_submit(dev, &staging->commands, 1, &staging->ticket));
-  return ft_wait(dev, staging->ticket);
+  filtra_status status = ft_wait(dev, staging->ticket);
+  if (status) ft_wait_whatever(dev);
+  return status;
 }
 
 static filtra_status check_range(const ft_buffer *buffer, uint64_t offset, uint64_t size,
@@ -146,7 +149,6 @@ filtra_status ft_buffer_zeroed(filtra_device *dev, uint64_t size, ft_buffer *out
   FT_TRY(ft_buffer_create(dev, size, FT_MEMORY_DEVICE, out));
   filtra_status status = ft_fill(dev, out, 0, size, 0);
   if (!status) return FILTRA_OK;
-  ft_wait_whatever(dev); /* the fill may be running although waiting for it failed */
   ft_buffer_destroy(dev, out);
   return status;
 }

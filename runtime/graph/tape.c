@@ -42,7 +42,7 @@ void filtra_graph_destroy(filtra_graph **graph) {
   filtra_device *dev = g->device;
   for (uint32_t i = 0; i < g->slot_count; i++) {
     ft_slot *slot = &g->slots[i];
-    if (slot->ticket) (void)ft_wait(dev, slot->ticket); /* a lost device has nothing in flight */
+    if (slot->ticket && ft_wait(dev, slot->ticket)) ft_wait_whatever(dev);
     ft_buffer_destroy(dev, &slot->staging);
     ft_buffer_destroy(dev, &slot->readback);
   }

@@ -170,7 +170,7 @@ filtra_status ft_shards_create(const filtra_optimizer *o, const ft_ranks *ranks,
 void ft_shards_destroy(struct ft_shards **shards) {
   struct ft_shards *s = *shards;
   if (!s) return;
-  (void)ft_wait_idle(s->device); /* a lost device has nothing in flight */
+  if (ft_wait_idle(s->device)) ft_wait_whatever(s->device);
   ft_command_pool_destroy(s->device, s->pool);
   ft_buffer_destroy(s->device, &s->down);
   ft_buffer_destroy(s->device, &s->up);

@@ -237,9 +237,12 @@ static void test_devices(void **state) {
                   "FILTRA_ICD_DIR has\n");
     skip();
   }
-  /* Two drivers in one process are two devices, each with the bits of its own. */
+  /* Two drivers in one process are two devices, each with the bits of its own. Debian 12's leaks a
+   * little in each process, and is unloaded when LeakSanitizer asks whose it is. */
   char before[1200], drivers[2][256];
-  snprintf(before, sizeof before, "env VK_DRIVER_FILES=%s:%s", SYSTEM, other);
+  snprintf(before, sizeof before,
+           "env ASAN_OPTIONS=quarantine_size_mb=8:detect_leaks=0 VK_DRIVER_FILES=%s:%s", SYSTEM,
+           other);
   out = test_new_run();
   assert_code(test_run_command(before,
                                test_text("sweep %s --cache-dir %s --devices 0,1 --out %s %s",

@@ -5,6 +5,7 @@
 #include "support/harness.h"
 
 #include <filtra/data.h>
+#include <filtra/train.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,4 +168,16 @@ void test_same_run(const char *a, const char *b) {
   same_file(a, b, "config.json");
   same_metrics(a, b);
   test_no_leftovers(b);
+}
+
+/* ---- training ---- */
+
+static bool stop_at(void *user, const filtra_run_progress *progress) {
+  return progress->step < *(const uint64_t *)user;
+}
+
+filtra_status test_train(const char *config, const char *folder, uint64_t stop) {
+  return filtra_run_train(
+      test_device(), &(filtra_run_options){
+                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
 }

@@ -24,6 +24,9 @@ void test_patch(const char *path, const char *from, const char *to);
  * validation, 16 for testing. Made once. */
 const char *test_listops(void);
 
+/** Trains to a step, or to the run's end before it; NULL as configuration resumes. */
+filtra_status test_train(const char *config, const char *folder, uint64_t stop);
+
 /** A number that changes with any file below a folder, its name or content; 0: no such folder. */
 uint64_t test_snapshot(const char *folder);
 /** Fails when an atomic write left something in a run folder. */

@@ -102,17 +102,6 @@ static void test_mixtures(void **state) {
 
 /* ---- whole runs ---- */
 
-static bool stop_at(void *user, const filtra_run_progress *progress) {
-  return progress->step < *(const uint64_t *)user;
-}
-
-/* Trains to a step, of 9; NULL as configuration resumes. */
-static filtra_status run(const char *config, const char *folder, uint64_t stop) {
-  return filtra_run_train(
-      test_device(), &(filtra_run_options){
-                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
-}
-
 static const char *write_images(void) {
   const char *root = test_folder();
   for (uint32_t i = 0; i < 18; i++) {
@@ -140,10 +129,11 @@ static void test_resumed_runs(void **state) {
   (void)state;
   if (!test_has_png()) skip();
   const char *data = write_images(), *whole = test_new_run(), *stopped = test_new_run();
-  assert_ok(run(config_text(data, EVERYTHING), whole, 100));
-  assert_fails(run(config_text(data, EVERYTHING), stopped, 4), FILTRA_ERROR_CANCELLED, "4 of 9");
-  assert_fails(run(NULL, stopped, 5), FILTRA_ERROR_CANCELLED, "of 9");
-  assert_ok(run(NULL, stopped, 100));
+  assert_ok(test_train(config_text(data, EVERYTHING), whole, 100));
+  assert_fails(test_train(config_text(data, EVERYTHING), stopped, 4), FILTRA_ERROR_CANCELLED,
+               "4 of 9");
+  assert_fails(test_train(NULL, stopped, 5), FILTRA_ERROR_CANCELLED, "of 9");
+  assert_ok(test_train(NULL, stopped, 100));
   test_same_run(whole, stopped);
   filtra_evaluation e;
   assert_ok(filtra_run_evaluate(test_device(), whole, "val", NULL, NULL, &e));
@@ -164,21 +154,21 @@ static void test_an_image_that_goes_away(void **state) {
   char image[1024], aside[1024];
   snprintf(image, sizeof image, "%s/a/04.png", data);
   snprintf(aside, sizeof aside, "%s/aside", data);
-  assert_ok(run(config, whole, 100));
-  assert_fails(run(config, folder, 2), FILTRA_ERROR_CANCELLED, "2 of 9");
+  assert_ok(test_train(config, whole, 100));
+  assert_fails(test_train(config, folder, 2), FILTRA_ERROR_CANCELLED, "2 of 9");
   size_t size;
   char *bytes = test_read(image, &size);
   test_write(image, bytes, size - 20);
-  assert_fails(run(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
+  assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
   bytes[size - 25] ^= 1; /* of the same size, but damaged within the first 4 KiB */
   test_write(image, bytes, size);
-  assert_fails(run(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
+  assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
   bytes[size - 25] ^= 1;
   assert_int_equal(remove(image), 0);
-  assert_fails(run(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
+  assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
   test_write(image, bytes, size);
   free(bytes);
-  assert_ok(run(NULL, folder, 100));
+  assert_ok(test_train(NULL, folder, 100));
   test_same_run(whole, folder);
 }
 
@@ -211,14 +201,14 @@ static void test_refused(void **state) {
     json_t *more = json_loads(test_text("{\"steps\": 9%s}", cases[i].more), 0, NULL);
     json_object_update(object, more);
     text = json_dumps(object, 0);
-    assert_fails(run(text, test_new_run(), 100), cases[i].status, cases[i].part);
+    assert_fails(test_train(text, test_new_run(), 100), cases[i].status, cases[i].part);
     free(text);
     json_decref(object);
     json_decref(more);
   }
-  assert_fails(
-      run(test_text("{\"data\": \"%s\", \"hflip\": 0.5}", test_listops()), test_new_run(), 100),
-      FILTRA_ERROR_ARGUMENT, "the data, of format lra-listops, hold none");
+  assert_fails(test_train(test_text("{\"data\": \"%s\", \"hflip\": 0.5}", test_listops()),
+                          test_new_run(), 100),
+               FILTRA_ERROR_ARGUMENT, "the data, of format lra-listops, hold none");
 }
 
 int main(void) {

@@ -7,17 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool stop_at(void *user, const filtra_run_progress *progress) {
-  return progress->step < *(const uint64_t *)user;
-}
-
-/* Trains to a step; NULL as configuration resumes. */
-static filtra_status run(const char *config, const char *folder, uint64_t stop) {
-  return filtra_run_train(
-      test_device(), &(filtra_run_options){
-                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
-}
-
 /* Steps so long that a model soon is more wrong where it is wrong, and more often right. */
 static const char *config_text(const char *more) {
   return test_text("{\"data\": \"%s\", \"width\": 16, \"layers\": 1, \"batch_size\": 16, "
@@ -65,9 +54,9 @@ static void each_keeps_its_own(void **state) {
   (void)state;
   const char *by_default = test_new_run(), *by_accuracy = test_new_run(), *by_loss = test_new_run();
   const char *stopped = test_new_run();
-  assert_ok(run(config_text(""), by_default, 100));
-  assert_ok(run(config_text(", \"select_by\": \"accuracy\""), by_accuracy, 100));
-  assert_ok(run(config_text(", \"select_by\": \"loss\""), by_loss, 100));
+  assert_ok(test_train(config_text(""), by_default, 100));
+  assert_ok(test_train(config_text(", \"select_by\": \"accuracy\""), by_accuracy, 100));
+  assert_ok(test_train(config_text(", \"select_by\": \"loss\""), by_loss, 100));
   validation accurate = best_of(by_default, true), lowest = best_of(by_default, false);
   print_message("by accuracy step %d, by loss step %d\n", (int)accurate.step, (int)lowest.step);
   assert_true(accurate.step != lowest.step);
@@ -75,9 +64,9 @@ static void each_keeps_its_own(void **state) {
   assert_kept(by_accuracy, &accurate);
   assert_kept(by_loss, &lowest);
   uint64_t between = (uint64_t)(accurate.step + lowest.step) / 2;
-  assert_int_equal(run(config_text(", \"select_by\": \"loss\""), stopped, between),
+  assert_int_equal(test_train(config_text(", \"select_by\": \"loss\""), stopped, between),
                    FILTRA_ERROR_CANCELLED);
-  assert_ok(run(NULL, stopped, 100));
+  assert_ok(test_train(NULL, stopped, 100));
   test_same_run(by_loss, stopped);
 }
 
@@ -91,11 +80,11 @@ static void text_by_its_loss(void **state) {
   const char *text = test_path(test_folder(), "text.txt"), *folder = test_new_run();
   test_write(text, "to be or not to be that is the question", 39);
   const char *with = test_text(TEXT_RUN, text, ", \"select_by\": \"accuracy\"");
-  assert_fails(run(with, folder, 100), FILTRA_ERROR_INPUT,
+  assert_fails(test_train(with, folder, 100), FILTRA_ERROR_INPUT,
                "\"select_by\" accuracy is for classification; in task \"language_model\" accepted "
                "are auto and loss");
   size_t size;
-  assert_ok(run(test_text(TEXT_RUN, text, ""), folder, 100));
+  assert_ok(test_train(test_text(TEXT_RUN, text, ""), folder, 100));
   char *kept = test_read(test_path(folder, "config.json"), &size);
   assert_non_null(strstr(kept, "\"select_by\": \"loss\""));
   free(kept);

@@ -10,17 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool stop_at(void *user, const filtra_run_progress *progress) {
-  return progress->step < *(const uint64_t *)user;
-}
-
-/* Trains to a step, of 6; NULL as configuration resumes. */
-static filtra_status run(const char *config, const char *folder, uint64_t stop) {
-  return filtra_run_train(
-      test_device(), &(filtra_run_options){
-                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
-}
-
 static const char *config_text(const char *data, const char *more) {
   return test_text(
       "{\"data\": \"%s\", \"width\": 8, \"layers\": 1, \"heads\": 2, \"batch_size\": 3, "
@@ -153,10 +142,10 @@ static void every_task_runs(void **state) {
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
     const char *data = KINDS[i].data(), *whole = test_new_run(), *stopped = test_new_run();
     const char *config = config_text(data, KINDS[i].more);
-    assert_ok(run(config, whole, 100));
+    assert_ok(test_train(config, whole, 100));
     check_evaluation(&KINDS[i], whole, check_metrics(&KINDS[i], whole));
-    assert_fails(run(config, stopped, 3), FILTRA_ERROR_CANCELLED, "stopped after step");
-    assert_ok(run(NULL, stopped, 100));
+    assert_fails(test_train(config, stopped, 3), FILTRA_ERROR_CANCELLED, "stopped after step");
+    assert_ok(test_train(NULL, stopped, 100));
     test_same_run(whole, stopped);
   }
 }
@@ -165,7 +154,7 @@ static void every_task_runs(void **state) {
 static void values_keep_their_units(void **state) {
   (void)state;
   const char *folder = test_new_run();
-  assert_ok(run(config_text(values(), ", \"learning_rate\": 1e-12"), folder, 100));
+  assert_ok(test_train(config_text(values(), ", \"learning_rate\": 1e-12"), folder, 100));
   size_t size;
   char *written = test_read(test_path(folder, "config.json"), &size);
   json_t *config = json_loads(written, 0, NULL);
@@ -202,11 +191,11 @@ static void data_decide_the_task(void **state) {
       {values, ", \"features\": 3", "no \"features\""},
   };
   for (size_t i = 0; i < FT_COUNT(CASES); i++)
-    assert_fails(run(config_text(CASES[i].data(), CASES[i].more), test_new_run(), 100),
+    assert_fails(test_train(config_text(CASES[i].data(), CASES[i].more), test_new_run(), 100),
                  FILTRA_ERROR_INPUT, CASES[i].part);
-  assert_fails(run(config_text(values(), ", \"label_smoothing\": 0.1"), test_new_run(), 100),
+  assert_fails(test_train(config_text(values(), ", \"label_smoothing\": 0.1"), test_new_run(), 100),
                FILTRA_ERROR_ARGUMENT, "has values and no labels");
-  assert_fails(run(config_text(series(), ", \"pixels\": \"rgb\""), test_new_run(), 100),
+  assert_fails(test_train(config_text(series(), ", \"pixels\": \"rgb\""), test_new_run(), 100),
                FILTRA_ERROR_ARGUMENT, "pixels is for images");
 }
 
@@ -215,7 +204,7 @@ static void other_data_must_fit(void **state) {
   (void)state;
   const char *folder = test_new_run();
   filtra_evaluation e;
-  assert_ok(run(config_text(series(), ", \"truncate\": true"), folder, 100));
+  assert_ok(test_train(config_text(series(), ", \"truncate\": true"), folder, 100));
   const char *wide = text_file("y.ts", "@problemName y\n@classLabel true up down\n@data\n"
                                        "1,2:3,4:5,6:up\n3,2:3,2:1,1:down\n");
   assert_fails(filtra_run_evaluate(test_device(), folder, "test", wide, NULL, &e),

@@ -9,17 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool stop_at(void *user, const filtra_run_progress *progress) {
-  return progress->step < *(const uint64_t *)user;
-}
-
-/* Trains to a step, of 6; NULL as configuration resumes. */
-static filtra_status run(const char *config, const char *folder, uint64_t stop) {
-  return filtra_run_train(
-      test_device(), &(filtra_run_options){
-                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
-}
-
 static void write_text(const char *path, const char *text) {
   test_write(path, text, strlen(text));
 }
@@ -40,7 +29,7 @@ static void test_tokenizer_is_kept(void **state) {
     const char *data = test_path(test_folder(), "text.txt"), *folder = test_new_run();
     filtra_evaluation result;
     write_text(data, corpus);
-    assert_ok(run(config_text(data, names[i]), folder, 100));
+    assert_ok(test_train(config_text(data, names[i]), folder, 100));
     test_no_leftovers(folder);
     const char *other = test_path(test_folder(), "other.txt");
     write_text(other, "be not question that");
@@ -65,14 +54,14 @@ static void test_resumed(void **state) {
   const char *data = test_path(test_folder(), "text.txt");
   const char *whole = test_new_run(), *stopped = test_new_run();
   write_text(data, corpus);
-  assert_ok(run(config_text(data, "characters"), whole, 100));
-  assert_int_equal(run(config_text(data, "characters"), stopped, 2), FILTRA_ERROR_CANCELLED);
-  assert_ok(run(NULL, stopped, 100));
+  assert_ok(test_train(config_text(data, "characters"), whole, 100));
+  assert_int_equal(test_train(config_text(data, "characters"), stopped, 2), FILTRA_ERROR_CANCELLED);
+  assert_ok(test_train(NULL, stopped, 100));
   test_same_run(whole, stopped);
   const char *changed = test_new_run();
-  assert_int_equal(run(config_text(data, "characters"), changed, 2), FILTRA_ERROR_CANCELLED);
+  assert_int_equal(test_train(config_text(data, "characters"), changed, 2), FILTRA_ERROR_CANCELLED);
   write_text(data, "TO BE OR NOT TO BE\n");
-  assert_fails(run(NULL, changed, 100), FILTRA_ERROR_INPUT, "text.txt:1: the character 'T'");
+  assert_fails(test_train(NULL, changed, 100), FILTRA_ERROR_INPUT, "text.txt:1: the character 'T'");
 }
 
 /* Constant tokenizers need no file. */
@@ -80,9 +69,9 @@ static void test_constant_tokenizer(void **state) {
   (void)state;
   const char *data = test_path(test_folder(), "text.txt"), *folder = test_new_run();
   write_text(data, corpus);
-  assert_ok(run(config_text(data, "bytes"), folder, 100));
+  assert_ok(test_train(config_text(data, "bytes"), folder, 100));
   assert_false(ft_file_exists(test_path(folder, "tokenizer.json")));
-  assert_fails(run(config_text(data, "bites"), test_new_run(), 100), FILTRA_ERROR_ARGUMENT,
+  assert_fails(test_train(config_text(data, "bites"), test_new_run(), 100), FILTRA_ERROR_ARGUMENT,
                "no tokenizer \"bites\"");
 }
 

@@ -125,16 +125,6 @@ static void learned_and_read_again(void **state) {
 
 /* ---- a run ---- */
 
-static bool stop_at(void *user, const filtra_run_progress *progress) {
-  return progress->step < *(const uint64_t *)user;
-}
-
-static filtra_status run(const char *config, const char *folder, uint64_t stop) {
-  return filtra_run_train(
-      test_device(), &(filtra_run_options){
-                         .config = config, .folder = folder, .progress = stop_at, .user = &stop});
-}
-
 /* Words in the order of their ids, each once, so that the last ones are those beyond 65,535. */
 static const char *write_words(void) {
   const char *path = test_path(test_folder(), "text.txt");
@@ -175,10 +165,10 @@ static void a_run_keeps_all_words(void **state) {
   const char *data = write_words(), *whole = test_new_run(), *stopped = test_new_run();
   const char *config = config_text(data, ", \"max_vocabulary\": 70000");
   filtra_evaluation known, less;
-  assert_ok(run(config, whole, 100));
+  assert_ok(test_train(config, whole, 100));
   assert_int_equal(trained_vocabulary(whole), IDS);
-  assert_int_equal(run(config, stopped, 2), FILTRA_ERROR_CANCELLED);
-  assert_ok(run(NULL, stopped, 100));
+  assert_int_equal(test_train(config, stopped, 2), FILTRA_ERROR_CANCELLED);
+  assert_ok(test_train(NULL, stopped, 100));
   test_same_run(whole, stopped);
   const char *other = test_path(test_folder(), "other.txt");
   test_write(other, "w66599 w66598", 13);
@@ -191,20 +181,21 @@ static void a_run_keeps_all_words(void **state) {
 static void fewer_words_by_default(void **state) {
   (void)state;
   const char *data = write_words(), *folder = test_new_run();
-  assert_ok(run(config_text(data, ""), folder, 100));
+  assert_ok(test_train(config_text(data, ""), folder, 100));
   assert_int_equal(trained_vocabulary(folder), 65536);
 }
 
 static void refused_by_name(void **state) {
   (void)state;
   const char *data = write_words();
-  assert_fails(run(config_text(data, ", \"max_vocabulary\": 2"), test_new_run(), 100),
+  assert_fails(test_train(config_text(data, ", \"max_vocabulary\": 2"), test_new_run(), 100),
                FILTRA_ERROR_ARGUMENT,
                "max_vocabulary is 2, accepted are 0, for 65536, and 3 to 1048576");
-  assert_fails(run(config_text(data, ", \"max_vocabulary\": 1048577"), test_new_run(), 100),
+  assert_fails(test_train(config_text(data, ", \"max_vocabulary\": 1048577"), test_new_run(), 100),
                FILTRA_ERROR_INPUT, "\"max_vocabulary\"");
   assert_fails(
-      run(test_text("{\"data\": \"%s\", \"tokenizer\": \"bytes\", \"max_vocabulary\": 9}", data),
+      test_train(
+          test_text("{\"data\": \"%s\", \"tokenizer\": \"bytes\", \"max_vocabulary\": 9}", data),
           test_new_run(), 100),
       FILTRA_ERROR_ARGUMENT,
       "max_vocabulary is for the tokenizer words; these data are read by bytes");
