@@ -197,6 +197,8 @@ FILTRA_API int64_t filtra_tensor_elements(const filtra_tensor *t);
 FILTRA_API filtra_dtype filtra_tensor_dtype(const filtra_tensor *t);
 
 /** Views; no data moves. All take and return tensors of the same graph. */
+/** The same elements as a constant: no gradient goes through it. */
+FILTRA_API filtra_tensor *filtra_detach(filtra_graph *g, filtra_tensor *t);
 /** Same elements in another shape; t must be densely packed. */
 FILTRA_API filtra_tensor *filtra_reshape(filtra_graph *g, filtra_tensor *t, int ndim,
                                          const int64_t *shape);

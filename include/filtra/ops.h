@@ -266,6 +266,13 @@ FILTRA_API filtra_tensor *filtra_transpose(filtra_graph *g, filtra_tensor *x, in
 FILTRA_API filtra_tensor *filtra_gather(filtra_graph *g, filtra_tensor *x, int axis,
                                         filtra_tensor *indices);
 
+/** The order of each row of x [B,N], N <= 65,536, as I32 [B N]: element b N + r is b N + t, with t
+ * the place of row b's r-th largest number, r from 0; `back`: element b N + t is b N + r. With that
+ * filtra_gather sorts the rows of a tensor [B N, ..], or takes it back. Equal numbers stay in their
+ * order; those whose `mask` [B,N] (or NULL) is not above 0 come last. No gradient. */
+FILTRA_API filtra_tensor *filtra_argsort(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
+                                         bool back);
+
 /** The box that begins at start[i] and has shape[i] elements along axis i, one number each per axis
  * of x; x any view -> dense. */
 FILTRA_API filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const int64_t *start,

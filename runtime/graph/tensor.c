@@ -153,6 +153,15 @@ filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const
   return v;
 }
 
+filtra_tensor *filtra_detach(filtra_graph *g, filtra_tensor *t) {
+  if (!ft_usable(g, t)) return NULL;
+  filtra_tensor *v = ft_tensor_view(g, t, t->ndim, t->shape, t->stride);
+  if (!v) return NULL;
+  v->requires_grad = false;
+  v->owner = v;
+  return v;
+}
+
 filtra_tensor *filtra_reshape(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape) {
   if (!ft_usable(g, t)) return NULL;
   if (!check_shape(g, t->name, ndim, shape)) return NULL;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
                                    bool complex_features) {
@@ -112,6 +113,39 @@ static filtra_tensor *mask_of_heads(filtra_graph *g, const filtra_mixer_input *i
   return filtra_reshape(g, mask, 2, (int64_t[]){batch * heads, n});
 }
 
+const char *ft_transform_idle(const ft_transform_options *options, const char *name) {
+  if (!strcmp(name, "sort_temperature") && !options->sorted) return "without \"sort_tokens\"";
+  if (!strcmp(name, "triangular") && options->order == 1) return "with an \"order\" of 1";
+  return NULL;
+}
+
+ft_transform_input ft_ordered_input(const ft_scope *scope, const ft_transform_options *options,
+                                    const filtra_mixer_input *in) {
+  ft_transform_input input = {.in = *in};
+  if (!options->sorted) return input;
+  filtra_graph *g = scope->graph;
+  input.order = ft_learn_order(scope, in, options->sort_temperature);
+  input.in.x = ft_sort_tokens(g, &input.order, in->x, false);
+  if (!in->mask || !ft_usable(g, input.in.x)) return input;
+  const int64_t *shape = in->mask->shape, column[] = {shape[0], shape[1], 1};
+  filtra_tensor *mask = filtra_reshape(g, in->mask, 3, column);
+  mask = ft_take_tokens(g, mask, input.order.there);
+  input.in.mask = mask ? filtra_reshape(g, mask, 2, shape) : NULL;
+  return input;
+}
+
+/* The mask of factor m, [rows,n], where the first m tokens are left alone. */
+static filtra_tensor *below(filtra_graph *g, filtra_tensor *mask, int64_t rows, int64_t n,
+                            int64_t m) {
+  const int64_t alone = m < n ? m : n;
+  filtra_tensor *parts[2] = {
+      filtra_constant(g, 2, (int64_t[]){rows, alone}, 0.0f),
+      filtra_constant(g, 2, (int64_t[]){rows, n - alone}, 1.0f),
+  };
+  filtra_tensor *kept = filtra_concat(g, 1, 2, parts);
+  return mask ? filtra_multiply(g, mask, kept) : kept;
+}
+
 /* Parameters "vectors.M" and rotations of each factor. Behind the end of a sequence rotations are
  * the identity, so that padding has no part in the result. Not so with a permutation or the flat
  * layout, which depend on the padded length itself. */
@@ -120,8 +154,11 @@ static void factors(const ft_scope *scope, const ft_transform_options *o,
   ft_unitary_options options = {
       .heads = o->heads, .flat = o->layout == LAYOUT_FLAT, .dropout = in->dropout};
   if (!options.flat && !o->permutation) options.mask = mask_of_heads(scope->graph, in, o->heads);
+  filtra_tensor *mask = options.mask;
   for (int64_t i = 0; i < o->order; i++) {
     ft_scope inner = ft_scope_enter(scope, "vectors.%lld", (long long)i);
+    if (o->triangular && i)
+      options.mask = below(scope->graph, mask, in->x->shape[0] * o->heads, in->x->shape[1], i);
     options.no_phases = i == o->order - 1;
     list[i] = ft_unitary_layer(&inner, in->x, &options);
   }
@@ -157,9 +194,10 @@ static filtra_tensor *heads_joined(filtra_graph *g, filtra_tensor *z, int64_t he
 /* The diagonal of the last factor and the eigenvalues commute: its phases would cancel against
  * those of its inverse, and the eigenvalues stand in their place. */
 filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *o,
-                                  const filtra_mixer_input *in, filtra_tensor *phase,
+                                  const ft_transform_input *input, filtra_tensor *phase,
                                   bool unit_rows) {
   filtra_graph *g = scope->graph;
+  const filtra_mixer_input *in = &input->in;
   if (!ft_usable_floats(g, in->x, 3, "spectral filter", "x")) return NULL;
   if (ft_columns(in->x) % o->heads)
     return ft_graph_fail(g, FILTRA_ERROR_INPUT,
@@ -177,10 +215,12 @@ filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_opti
   for (int64_t i = o->order; i-- > 0;)
     z = filtra_dhhp(g, z, list[i].lower, list[i].upper, list[i].phases, &back);
   z = heads_joined(g, z, o->heads);
-  if (z)
-    ft_observe(scope, "mixed",
-               filtra_reshape(g, z, 3, (int64_t[]){z->shape[0], z->shape[1], 2 * z->shape[2]}));
-  return z;
+  if (!ft_usable(g, z)) return NULL;
+  const int64_t *shape = z->shape;
+  filtra_tensor *flat = filtra_reshape(g, z, 3, (int64_t[]){shape[0], shape[1], 2 * shape[2]});
+  if (o->sorted) flat = ft_sort_tokens(g, &input->order, flat, true);
+  ft_observe(scope, "mixed", flat);
+  return flat ? filtra_reshape(g, flat, 4, shape) : NULL;
 }
 
 filtra_tensor *ft_blend_layer(const ft_scope *scope, filtra_tensor *z) {

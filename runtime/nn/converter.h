@@ -3,6 +3,7 @@
 #define FT_NN_CONVERTER_H
 
 #include "nn/mixer.h"
+#include "nn/token_order.h"
 
 /** ScaleNorm: "NAME.weight" [C] (ones); complex features: x [.., C, 2]. */
 filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
@@ -47,22 +48,38 @@ typedef struct ft_transform_options {
   int64_t order; /* Phi is a product of so many transforms, parameters "vectors.M" */
   int64_t permutation;
   int layout;
+  bool triangular; /* factor m, from 0, leaves the first m tokens alone */
+  bool sorted;     /* of the tokens in a learned order */
+  float sort_temperature;
 } ft_transform_options;
 /** Their keys in the struct `type`, which has them as `transform`. */
 #define FT_TRANSFORM_FIELDS(type)                                                                  \
   FT_JSON_INT_FIELD(type, transform.heads, "heads", 1, 1, 256),                                    \
       FT_JSON_INT_FIELD(type, transform.order, "order", 1, 1, FT_MOST_FACTORS),                    \
       FT_JSON_INT_FIELD(type, transform.permutation, "permutation", 0, 0, 1 << 20),                \
-      FT_JSON_ENUM_FIELD(type, transform.layout, "layout", 0, ft_transform_layouts)
+      FT_JSON_ENUM_FIELD(type, transform.layout, "layout", 0, ft_transform_layouts),               \
+      FT_JSON_BOOL_FIELD(type, transform.triangular, "triangular", false),                         \
+      FT_JSON_BOOL_FIELD(type, transform.sorted, "sort_tokens", false),                            \
+      FT_JSON_FLOAT_FIELD(type, transform.sort_temperature, "sort_temperature", 0.1, 1e-3, 1e3)
 extern const char *const ft_transform_layouts[];
+/** The `idle` of a mixer class, for these keys. */
+const char *ft_transform_idle(const ft_transform_options *options, const char *name);
+
+/** A mixer's input; with `sorted`, with tokens and mask in a learned order. */
+typedef struct ft_transform_input {
+  filtra_mixer_input in;
+  ft_token_order order; /* NULLs: the sequence's own */
+} ft_transform_input;
+ft_transform_input ft_ordered_input(const ft_scope *scope, const ft_transform_options *options,
+                                    const filtra_mixer_input *in);
 
 /** Phi^-1 diag(e^(i phase)) Phi applied to the value, X times the complex matrix "value.weight"
  * [2C, C] with rows 2c and 2c + 1 the real and the imaginary part of channel c. phase [B H,N] ->
  * [B,N,C,2]. The weights start normal with the authors' deviation sqrt(1/2) where X has
  * `unit_rows`, as behind a ScaleNorm; else, behind a LayerNorm, sqrt(1/2C), so that values are as
- * large as X. */
+ * large as X. Tokens leave in the sequence's own order. */
 filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *options,
-                                  const filtra_mixer_input *in, filtra_tensor *phase,
+                                  const ft_transform_input *input, filtra_tensor *phase,
                                   bool unit_rows);
 
 /** zeta Re z + (1 - zeta) Im z, zeta the parameter "zeta" [1], 1 at first and clamped to [0,1]. */

@@ -306,14 +306,18 @@ def adjoint(g):
     return [[conjugate(g[j][i]) for j in range(2)] for i in range(2)]
 
 
-def filtered(x, factors, eigenvalues):
+def filtered(x, factors, eigenvalues, triangular):
     """Phi^-1 diag(eigenvalues) Phi x of one channel, Phi = D_m L_m U_m of all factors, m = 0 first;
-    the last D is left out, since it commutes with the eigenvalues."""
-    x, last, rotations = list(x), len(factors) - 1, range(len(x) - 1)
+    the last D is left out, since it commutes with the eigenvalues. Triangular: factor m has no
+    rotations of the first m tokens."""
+    def rotations(m):
+        return range(m if triangular else 0, len(x) - 1)
+
+    x, last = list(x), len(factors) - 1
     for m, (lower, upper, diagonal) in enumerate(factors):
-        for k in reversed(rotations):
+        for k in reversed(rotations(m)):
             rotate(x, k, upper[k])
-        for k in rotations:
+        for k in rotations(m):
             rotate(x, k, lower[k])
         if m < last:
             x = [times(d, e) for d, e in zip(diagonal, x)]
@@ -321,9 +325,9 @@ def filtered(x, factors, eigenvalues):
     for m, (lower, upper, diagonal) in reversed(list(enumerate(factors))):
         if m < last:
             x = [times(conjugate(d), e) for d, e in zip(diagonal, x)]
-        for k in reversed(rotations):
+        for k in reversed(rotations(m)):
             rotate(x, k, adjoint(lower[k]))
-        for k in rotations:
+        for k in rotations(m):
             rotate(x, k, adjoint(upper[k]))
     return x
 
@@ -336,10 +340,39 @@ def transform(rows):
             [turn(row[6] * (2 * math.pi)) for row in t])
 
 
+def learned_order(x, p, temperature):
+    """Who has each place, and SoftSort's matrix (Prillo and Eisenschlos 2020)."""
+    scores = [dot(row, p["order.weight"][0]) + -0.1 * (t + 1) for t, row in enumerate(x)]
+    order = sorted(range(len(x)), key=lambda t: -scores[t].value)
+    return order, [softmax([(scores[t] - s) * (scores[t] - s) * (-1.0 / temperature)
+                            for s in scores]) for t in order]
+
+
+def moved(x, order, matrix):
+    """The rows x[order[0]], .. with the gradients of these and of matrix x, x then constant."""
+    result = []
+    for place, weights in zip(order, matrix):
+        soft = [dot(weights, [row[c].value for row in x]) for c in range(len(x[0]))]
+        result.append([Number(exact.value, ((exact, 1.0), (s, 1.0)))
+                       for exact, s in zip(x[place], soft)])
+    return result
+
+
 def synvolution(x, p, case, polynomial=lambda phase: phase):
+    """Of the tokens in their learned order, or in the sequence's own."""
+    options = case["options"]
+    if not options.get("sort_tokens"):
+        return spectral_filter(x, p, options, polynomial)
+    order, matrix = learned_order(x, p, options.get("sort_temperature", 0.1))
+    mixed = spectral_filter(moved(x, order, matrix), p, options, polynomial)
+    back = sorted(range(len(x)), key=lambda place: order[place])
+    return moved(mixed, back, columns(matrix))
+
+
+def spectral_filter(x, p, options, polynomial):
     """Converter (2025), equations 7 to 12; each head with a transform and phases of its own. The
     complex result is made real by zeta, between 0 and 1."""
-    options, width = case["options"], len(x[0])
+    width = len(x[0])
     heads = options.get("heads", 1)
     d = width // heads
     phases, value = siren(x, p, "values"), product(x, columns(p["value.weight"]))
@@ -351,8 +384,8 @@ def synvolution(x, p, case, polynomial=lambda phase: phase):
         part = range(h * d, (h + 1) * d)
         factors = [transform([[row[c] for c in part] for row in f]) for f in features]
         eigenvalues = [turn(polynomial(mean([row[c] for c in part]))) for row in phases]
-        mixed += [filtered([(row[2 * c], row[2 * c + 1]) for row in value], factors, eigenvalues)
-                  for c in part]
+        mixed += [filtered([(row[2 * c], row[2 * c + 1]) for row in value], factors, eigenvalues,
+                           options.get("triangular")) for c in part]
     return [[z[n][0] * zeta + z[n][1] * (-zeta + 1.0) for z in mixed] for n in range(len(x))]
 
 
@@ -371,6 +404,8 @@ def kernelution(x, p, case):
 
 def synvolution_shapes(width, case):
     shapes = {"value.weight": [2 * width, width], "zeta": [1]}
+    if case["options"].get("sort_tokens"):
+        shapes["order.weight"] = [1, width]
     for name in ["values"] + ["vectors.%d" % m for m in range(case["options"].get("order", 1))]:
         shapes.update({name + ".1.weight": [width, width], name + ".1.bias": [width],
                        name + ".norm.weight": [width], name + ".2.weight": [width, width],
@@ -428,6 +463,9 @@ CASES = [
     case("flowformer_n7c6", "flowformer", [7, 4, 1], 6, 2, eps=0.01),
     case("flowformer_n33c16", "flowformer", [33, 20], 16, 2),
     case("synvolution_n7c6_h2", "synvolution", [7, 4, 1], 6, 2, heads=2, order=2),
+    case("synvolution_sorted_n9c6_h2", "synvolution", [9, 5, 1], 6, 2, heads=2, sort_tokens=True),
+    case("kernelution_triangular_n8c5", "kernelution", [8, 3], 5, 1, K=2, order=3, triangular=True,
+         sort_tokens=True, sort_temperature=1.5, kernel_polynomial_weight=0),
     case("kernelution_n19c16_h2", "kernelution", [19, 12], 16, 2, heads=2, K=3,
          kernel_polynomial_weight=0),
 ]

@@ -27,7 +27,7 @@ static const ft_json_field FIELDS[] = {
                         0.0, 0.999),
     FT_TRANSFORM_FIELDS(struct kernelution_options)};
 
-/* Numbers of one damping among the seven. */
+/* Numbers of one damping among the seven, and those of the transform. */
 static const char *idle(const void *options, const char *name) {
   const struct kernelution_options *o = options;
   if (!strcmp(name, "lanczos_m") && o->kernel != FILTRA_GIBBS_LANCZOS)
@@ -36,7 +36,7 @@ static const char *idle(const void *options, const char *name) {
     return "with a \"kernel\" other than lorentz";
   if (!strncmp(name, "wang_", 5) && o->kernel != FILTRA_GIBBS_WANG)
     return "with a \"kernel\" other than wang";
-  return NULL;
+  return ft_transform_idle(&o->transform, name);
 }
 
 static filtra_status damping(const struct kernelution_options *o, float *factors) {
@@ -63,13 +63,14 @@ static filtra_tensor *mixed(const ft_scope *scope, const struct kernelution_opti
   filtra_status status = damping(o, factors);
   if (status) return ft_graph_fail(g, status, "%s", filtra_error_message());
   ft_scope values = ft_scope_enter(scope, "values");
+  const ft_transform_input input = ft_ordered_input(scope, &o->transform, in);
   filtra_tensor *w = coefficients(scope, o->order);
   filtra_tensor *phase = filtra_kernel_polynomial(
-      g, ft_eigenvalue_phases(&values, in->x, o->transform.heads, in->dropout), w, factors);
+      g, ft_eigenvalue_phases(&values, input.in.x, o->transform.heads, in->dropout), w, factors);
   if (o->loss_weight > 0.0f)
     *auxiliary = filtra_affine(g, filtra_kernel_polynomial_loss(g, w, in->x->shape[0]),
                                o->loss_weight, 0.0f);
-  return ft_spectral_filter(scope, &o->transform, in, phase, unit_rows);
+  return ft_spectral_filter(scope, &o->transform, &input, phase, unit_rows);
 }
 
 static filtra_tensor *build_complex(const ft_scope *scope, const void *options,

@@ -8,11 +8,16 @@ struct synvolution_options {
 
 static const ft_json_field FIELDS[] = {FT_TRANSFORM_FIELDS(struct synvolution_options)};
 
+static const char *idle(const void *options, const char *name) {
+  return ft_transform_idle(&((const struct synvolution_options *)options)->transform, name);
+}
+
 static filtra_tensor *mixed(const ft_scope *scope, const struct synvolution_options *o,
                             const filtra_mixer_input *in, bool unit_rows) {
   ft_scope values = ft_scope_enter(scope, "values");
-  filtra_tensor *phase = ft_eigenvalue_phases(&values, in->x, o->transform.heads, in->dropout);
-  return ft_spectral_filter(scope, &o->transform, in, phase, unit_rows);
+  const ft_transform_input input = ft_ordered_input(scope, &o->transform, in);
+  filtra_tensor *phase = ft_eigenvalue_phases(&values, input.in.x, o->transform.heads, in->dropout);
+  return ft_spectral_filter(scope, &o->transform, &input, phase, unit_rows);
 }
 
 static filtra_tensor *build_complex(const ft_scope *scope, const void *options,
@@ -33,6 +38,7 @@ const ft_mixer_class ft_mixer_synvolution = {
     .options_size = sizeof(struct synvolution_options),
     .fields = FIELDS,
     .field_count = FT_COUNT(FIELDS),
+    .idle = idle,
     .not_causal = "its rotations carry every token to both ends of a sequence",
     .build = build,
     .build_complex = build_complex};

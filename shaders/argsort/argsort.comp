@@ -1,0 +1,41 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "common/types.glsl"
+
+// The order of each row of x [rows, n], the largest first, equal ones by their place; those whose
+// mask is not above 0 last. Each element counts those in front of it.
+layout(constant_id = 1) const bool masked = false;
+layout(constant_id = 2) const bool back = false; // y: the place of each; else who has each place
+
+layout(push_constant) uniform Push {
+  F32 x;
+  F32 mask; // absent unless masked
+  U32 y;
+  uint count; // of x
+  uint n;
+} p;
+
+// Grows with x, and is the same function in all invocations: whatever x holds, NaN included, places
+// are a permutation.
+uint key(uint i) {
+  if (masked && !(p.mask.v[i] > 0.0)) return 0;
+  const float x = p.x.v[i];
+  const uint bits = x == 0.0 ? 0 : floatBitsToUint(x);
+  return max((bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u, 1u);
+}
+
+void main() {
+  uint i = gl_GlobalInvocationID.x;
+  if (i >= p.count) return;
+  const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+  do {
+    const uint first = i - i % p.n, mine = key(i);
+    uint place = first;
+    for (uint k = first; k < first + p.n; k++) {
+      const uint other = key(k);
+      if (other > mine || (other == mine && k < i)) place++;
+    }
+    p.y.v[back ? i : place] = back ? place : i;
+    i += step;
+  } while (i < p.count);
+}
