@@ -76,6 +76,15 @@ static filtra_tensor *build_gather(bench_graph *g, const void *what) {
                        bench_integers(g, "indices", s->length, 1, &s->length));
 }
 
+/* Tokens in the order of a score each. */
+static filtra_tensor *build_argsort(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  const int64_t tokens[] = {s->batch, s->length}, rows[] = {s->batch * s->length, s->width};
+  filtra_tensor *order =
+      filtra_argsort(g->graph, bench_numbers(g, "score", 0.0f, 2, tokens), NULL, false);
+  return filtra_gather(g->graph, bench_numbers(g, "x", 0.0f, 2, rows), 0, order);
+}
+
 static filtra_tensor *build_dropout(bench_graph *g, const void *what) {
   return filtra_dropout(g->graph, features(g, what, "x"), 0.1f);
 }
@@ -183,6 +192,7 @@ const bench_family bench_tokens[] = {
     {"fourier", build_fourier, MIXED, FT_COUNT(MIXED)},
     {"permute", build_permute, FEATURES, FT_COUNT(FEATURES)},
     {"gather", build_gather, FEATURES, FT_COUNT(FEATURES)},
+    {"argsort", build_argsort, FEATURES, FT_COUNT(FEATURES)},
     {"dropout", build_dropout, FEATURES, FT_COUNT(FEATURES)},
     {"pool", build_pool, FEATURES, FT_COUNT(FEATURES)},
     {"embedding", build_embedding, VOCABULARIES, FT_COUNT(VOCABULARIES), .out = "vocabulary",
