@@ -1,7 +1,6 @@
 /* GFSA's filter formed, with dropout on its elements, against the float64 reference that forms it,
  * too; and that it changes training alone. */
-#include "reference/gfsa.h"
-#include "support/attention.h"
+#include "support/gfsa.h"
 #include "support/harness.h"
 #include "support/toy.h"
 
@@ -12,97 +11,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct settings {
-  int64_t batches, heads, tokens, columns;
-  int order;
-  bool causal, mask, fixed;
-  float filter_dropout, dropout;
-} settings;
-
-static const float CONSTANTS[] = {-0.3f, 0.8f, 0.25f};
-
 /* The first sequences have no key at first, or none at all. */
 static const float MASK[18] = {0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1};
 
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
-  const settings *s = op->settings;
-  int next = 3;
-  filtra_tensor *w[3] = {NULL};
-  for (int i = 0; i < 3 && !s->fixed; i++)
-    w[i] = in[next++];
-  filtra_gfsa_options o = {.attention = {.causal = s->causal, .dropout = s->dropout},
-                           .order = s->order,
-                           .w0 = CONSTANTS[0],
-                           .w1 = CONSTANTS[1],
-                           .wK = CONSTANTS[2]};
-  if (s->mask) o.attention.mask = in[next];
+  const test_gfsa *s = op->settings;
+  filtra_tensor *w[3];
+  filtra_gfsa_options o = test_gfsa_operands(s, in, w);
   out[0] = test_heads_as_floats(g, ft_formed_filter(g, in, w, &o, s->filter_dropout));
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
-  const settings *s = op->settings;
-  enum { MOST_HEADS = 4 };
-  double constants[3][MOST_HEADS];
-  const double *w[3];
-  int next = 3;
-  reference_attention_problem p = {s->batches,
-                                   s->heads,
-                                   s->tokens,
-                                   s->tokens,
-                                   s->columns,
-                                   s->columns,
-                                   .causal = s->causal,
-                                   .scale = 1 / sqrt((double)s->columns),
-                                   .dropout = s->dropout,
-                                   .seed = op->seed,
-                                   .step = op->step,
-                                   .filter_dropout = s->filter_dropout};
-  for (int i = 0; i < 3; i++) {
-    for (int h = 0; h < MOST_HEADS; h++)
-      constants[i][h] = (double)CONSTANTS[i];
-    w[i] = s->fixed ? constants[i] : in[next++];
-  }
-  if (s->mask) p.mask = in[next];
-  reference_gfsa(&p, s->order, in[0], in[1], in[2], w[0], w[1], w[2], out[0]);
-}
-
-static void check(const settings *s) {
-  static const char *const names[] = {"w0", "w1", "wK"};
-  const test_attention_shape n = {s->batches, s->heads,   s->tokens,
-                                  s->tokens,  s->columns, s->columns};
-  test_op op = {.name = "formed filter",
-                .outputs = 1,
-                .build = build,
-                .reference = reference,
-                .out_elements = {s->batches * s->heads * s->tokens * s->columns},
-                .settings = s,
-                .training = true,
-                .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)s->tokens,
-                .step = UINT64_C(0x200000007)};
-  test_add_qkv(&op, &n, FILTRA_F32);
-  for (int i = 0; i < 3 && !s->fixed; i++)
-    op.in[op.inputs++] =
-        (test_tensor){.name = names[i], .ndim = 1, .shape = {s->heads}, .gradient = true};
-  test_add_mask_and_bias(&op, &n, s->mask, 0);
-  if (s->mask) op.in[op.inputs - 1].fixed = MASK;
-  test_check_op(test_device(), &op);
-}
-
-/* Behind dropout of A rows are of whole fours, as the reference draws
- * them. */
+/* Behind dropout of A rows are of whole fours, as the reference draws them. */
 static void against_the_reference(void **state) {
   (void)state;
-  static const settings cases[] = {
-      {1, 2, 1, 5, 3, .filter_dropout = 0.5f},
-      {2, 3, 7, 5, 1, .filter_dropout = 0.3f, .fixed = true},
-      {2, 2, 9, 5, 4, .filter_dropout = 0.4f, .causal = true, .mask = true},
-      {4, 2, 3, 5, 3, .filter_dropout = 0.4f, .mask = true},
-      {1, 2, 37, 4, 9, .filter_dropout = 0.2f, .causal = true},
-      {2, 2, 8, 5, 3, .filter_dropout = 0.3f, .dropout = 0.4f},
-      {2, 2, 7, 5, 3},
+  static const test_gfsa cases[] = {
+      {1, 2, 1, 5, 5, 3, .filter_dropout = 0.5f},
+      {2, 3, 7, 5, 5, 1, .filter_dropout = 0.3f, .fixed = true},
+      {2, 2, 9, 5, 5, 4, .filter_dropout = 0.4f, .causal = true, .mask = true},
+      {4, 2, 3, 5, 5, 3, .filter_dropout = 0.4f, .mask = true},
+      {1, 2, 37, 4, 4, 9, .filter_dropout = 0.2f, .causal = true},
+      {2, 2, 8, 5, 5, 3, .filter_dropout = 0.3f, .dropout = 0.4f},
+      {2, 2, 7, 5, 5, 3},
   };
-  for (size_t i = 0; i < FT_COUNT(cases); i++)
-    check(&cases[i]);
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    test_op op = test_gfsa_op(&cases[i], "formed filter", build);
+    if (cases[i].mask) op.in[op.inputs - 1].fixed = MASK;
+    test_check_op(test_device(), &op);
+  }
 }
 
 /* ---- in models ---- */

@@ -2,89 +2,23 @@
  * ways of making tiles and every option. */
 #include "gpu/internal.h"
 #include "reference/gfsa.h"
-#include "support/attention.h"
+#include "support/gfsa.h"
 #include "support/harness.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct settings {
-  int64_t batches, heads, tokens, columns, value_columns;
-  int order;
-  bool causal, mask;
-  int bias_dims; /* 0: no bias */
-  float dropout;
-  bool fixed;         /* w0, w1, wK are the constants below */
-  filtra_dtype dtype; /* of q, k and v */
-} settings;
-
-static const float CONSTANTS[] = {-0.3f, 0.8f, 0.25f};
-
 /* ---- against the float64 reference ---- */
 
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
-  const settings *s = op->settings;
-  int next = 3;
-  filtra_tensor *w[3] = {NULL};
-  for (int i = 0; i < 3 && !s->fixed; i++)
-    w[i] = in[next++];
-  filtra_gfsa_options o = {.attention = {.causal = s->causal, .dropout = s->dropout},
-                           .order = s->order,
-                           .w0 = CONSTANTS[0],
-                           .w1 = CONSTANTS[1],
-                           .wK = CONSTANTS[2]};
-  if (s->mask) o.attention.mask = in[next++];
-  if (s->bias_dims) o.attention.bias = in[next];
+  filtra_tensor *w[3];
+  filtra_gfsa_options o = test_gfsa_operands(op->settings, in, w);
   out[0] = test_heads_as_floats(g, filtra_gfsa(g, in[0], in[1], in[2], w[0], w[1], w[2], &o));
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
-  const settings *s = op->settings;
-  enum { MOST_HEADS = 8 };
-  double constants[3][MOST_HEADS];
-  const double *w[3];
-  int next = 3;
-  reference_attention_problem p = {s->batches,
-                                   s->heads,
-                                   s->tokens,
-                                   s->tokens,
-                                   s->columns,
-                                   s->value_columns,
-                                   .causal = s->causal,
-                                   .scale = 1 / sqrt((double)s->columns),
-                                   .bias_dims = s->bias_dims,
-                                   .dropout = op->training ? s->dropout : 0,
-                                   .seed = op->seed,
-                                   .step = op->step};
-  for (int i = 0; i < 3; i++) {
-    for (int h = 0; h < MOST_HEADS; h++)
-      constants[i][h] = (double)CONSTANTS[i];
-    w[i] = s->fixed ? constants[i] : in[next++];
-  }
-  if (s->mask) p.mask = in[next++];
-  if (s->bias_dims) p.bias = in[next];
-  reference_gfsa(&p, s->order ? s->order : 3, in[0], in[1], in[2], w[0], w[1], w[2], out[0]);
-}
-
-static test_op make(const settings *s) {
-  static const char *const names[] = {"w0", "w1", "wK"};
-  const test_attention_shape n = {s->batches, s->heads,   s->tokens,
-                                  s->tokens,  s->columns, s->value_columns};
-  test_op op = {.name = "gfsa",
-                .outputs = 1,
-                .build = build,
-                .reference = reference,
-                .out_elements = {s->batches * s->heads * s->tokens * s->value_columns},
-                .settings = s,
-                .training = s->dropout > 0,
-                .seed = UINT64_C(0x9876543210fedcba) + (uint64_t)s->tokens,
-                .step = UINT64_C(0x200000007)};
-  test_add_qkv(&op, &n, s->dtype);
-  for (int i = 0; i < 3 && !s->fixed; i++)
-    op.in[op.inputs++] =
-        (test_tensor){.name = names[i], .ndim = 1, .shape = {s->heads}, .gradient = true};
-  test_add_mask_and_bias(&op, &n, s->mask, s->bias_dims);
+static test_op make(const test_gfsa *s) {
+  test_op op = test_gfsa_op(s, "gfsa", build);
   /* u and A u are rounded as y is; their difference, which cancels, is multiplied by (K-1) wK, and
    * its products with dy are the gradient of wK. */
   op.forward_tolerance = 6 * test_half_ulp(s->dtype);
@@ -93,7 +27,7 @@ static test_op make(const settings *s) {
 }
 
 static void check(filtra_device *device, const void *list, size_t count) {
-  const settings *cases = list;
+  const test_gfsa *cases = list;
   for (size_t i = 0; i < count; i++) {
     if (!test_stores(device, cases[i].dtype)) continue;
     test_op op = make(&cases[i]);
@@ -103,7 +37,7 @@ static void check(filtra_device *device, const void *list, size_t count) {
 
 static void test_shapes(void **state) {
   (void)state;
-  static const settings cases[] = {
+  static const test_gfsa cases[] = {
       {1, 2, 1, 5, 5},   {1, 2, 2, 5, 5, .order = 1},     {2, 2, 7, 5, 5, .order = 2},
       {1, 2, 130, 5, 5}, {1, 2, 33, 5, 5, .fixed = true}, {1, 1, 33, 64, 64, .order = 9},
       {1, 2, 70, 128, 7}};
@@ -112,7 +46,7 @@ static void test_shapes(void **state) {
 
 static void test_options(void **state) {
   (void)state;
-  static const settings cases[] = {
+  static const test_gfsa cases[] = {
       {2, 2, 33, 8, 12, .causal = true},
       {4, 2, 3, 8, 12, .mask = true}, /* some samples are all padding */
       {2, 2, 37, 8, 12, .bias_dims = 2, .order = 5},
@@ -126,7 +60,7 @@ static void test_options(void **state) {
  * case takes one of them. */
 static void test_16_bits(void **state) {
   (void)state;
-  static const settings cases[] = {
+  static const test_gfsa cases[] = {
       {2, 2, 37, 5, 7, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f,
        .dtype = FILTRA_BF16},
       {1, 2, 5, 5, 7, .bias_dims = 3, .dropout = 0.2f, .dtype = FILTRA_F16},
@@ -141,7 +75,7 @@ static void test_16_bits(void **state) {
 /* Without subgroup operations there is one way left. */
 static void test_without_subgroups(void **state) {
   (void)state;
-  static const settings cases[] = {{2, 2, 33, 5, 5, .mask = true}};
+  static const test_gfsa cases[] = {{2, 2, 33, 5, 5, .mask = true}};
   filtra_device *device = test_open_device("subgroup=0");
   check(device, cases, FT_COUNT(cases));
   test_close_device(&device);
@@ -149,7 +83,7 @@ static void test_without_subgroups(void **state) {
 
 static void test_single_gradients(void **state) {
   (void)state;
-  static const settings s = {2, 2, 17, 8, 6, .causal = true, .bias_dims = 3};
+  static const test_gfsa s = {2, 2, 17, 8, 6, .causal = true, .bias_dims = 3};
   for (int kept = 0; kept < 7; kept++) {
     test_op op = make(&s);
     for (int i = 0; i < op.inputs; i++)
@@ -163,14 +97,14 @@ static void test_single_gradients(void **state) {
 /* Head views of one packed projection; w0 and w1 are the same numbers. */
 static void build_shared(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                          const test_op *op) {
-  const settings *s = op->settings;
+  const test_gfsa *s = op->settings;
   filtra_tensor *x = filtra_split_heads(g, in[0], s->heads);
   filtra_gfsa_options o = {.attention = {.causal = s->causal}};
   out[0] = filtra_merge_heads(g, filtra_gfsa(g, x, x, x, in[1], in[1], in[2], &o));
 }
 
 static void reference_shared(double *const *in, double *const *out, const test_op *op) {
-  const settings *s = op->settings;
+  const test_gfsa *s = op->settings;
   int64_t width = s->heads * s->columns, count = s->batches * s->tokens * width;
   double *x = malloc((size_t)count * sizeof *x), *y = malloc((size_t)count * sizeof *y);
   assert_true(x && y);
@@ -194,7 +128,7 @@ static void reference_shared(double *const *in, double *const *out, const test_o
 
 static void test_shared_inputs(void **state) {
   (void)state;
-  static const settings s = {2, 3, 21, 5, 5, .causal = true};
+  static const test_gfsa s = {2, 3, 21, 5, 5, .causal = true};
   test_op op = {.name = "tied gfsa",
                 .inputs = 3,
                 .outputs = 1,
