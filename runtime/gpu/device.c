@@ -97,6 +97,7 @@ static filtra_status create_device(filtra_device *dev) {
                                               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                           .pNext = &f13,
                                           .shaderFloat16 = info->fp16,
+                                          .subgroupBroadcastDynamicId = VK_TRUE,
                                           .timelineSemaphore = VK_TRUE,
                                           .bufferDeviceAddress = VK_TRUE};
   VkPhysicalDeviceVulkan11Features f11 = {.sType =

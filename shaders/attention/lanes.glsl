@@ -4,8 +4,8 @@
 // feature columns for sums over tokens; the other factor is passed from lane to lane.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
-#extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
+#include "common/from_lane.glsl"
 
 const uint LANES = gl_WorkGroupSize.x;
 const uint OWN_COLS = 2;
@@ -52,7 +52,7 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, 
         if (distances && first + n >= b.width) y[c] = 0;
       }
       [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-        const float f = subgroupShuffle(x[r], n);
+        const float f = from_lane(x[r], n);
         [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
           const float x = distances ? f - y[c] : f;
           t[r][c] += x * (distances ? x : y[c]);
@@ -85,7 +85,7 @@ void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows
       const uint row = min(b_first + from * OWN_COLS + i % OWN_COLS, b.count - 1) * b.stride;
       float f[OWN_ROWS];
       [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-        f[r] = subgroupShuffle(t[r][i % OWN_COLS], from);
+        f[r] = from_lane(t[r][i % OWN_COLS], from);
       [[unroll]] for (uint n = 0; n < own_width(b.width); ++n) {
         const float y = load_element(b.base, row + min(sum_column(n), b.width - 1));
         [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)

@@ -88,10 +88,7 @@ struct Coefficients {
 };
 
 #ifdef FILTRA_CPU
-// x of a lane that is a constant: see gemm/s64.comp.
-float from_lane(float x, uint lane) {
-  return gl_WorkGroupSize.x == 8 ? subgroupShuffle(x, lane) : subgroupBroadcast(x, lane);
-}
+#include "common/from_lane.glsl"
 #endif
 
 Coefficients coefficients(uint batch, uint s) {

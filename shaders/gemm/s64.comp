@@ -10,8 +10,7 @@
 //@types f32 f16 bf16
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_ballot : require
-#extension GL_KHR_shader_subgroup_shuffle : require
+#include "common/from_lane.glsl"
 #include "common/types.glsl"
 #include "gemm/gemm.glsl"
 
@@ -28,12 +27,6 @@ const bool narrow_a = false, narrow_b = false;
 #endif
 // Pairs of A per lane in one step: one for each row, or (transposed) A_LOADS for each k.
 const uint A_PAIRS = (SHAPE & TRANSPOSED_A) != 0 ? A_LOADS * STEP : ROWS;
-
-// x of a lane that is a constant. Mesa has one instruction for a shuffle of 8 lanes and, before
-// version 23, a loop for each broadcast; at other widths the shuffle is the loop.
-float from_lane(float x, uint lane) {
-  return WIDTH == 8 ? subgroupShuffle(x, lane) : subgroupBroadcast(x, lane);
-}
 
 // Wide operands are indexed in pairs, others in elements: unit(wide, i) is element i's index.
 uint unit(bool wide, uint i) { return wide ? i >> 1 : i; }

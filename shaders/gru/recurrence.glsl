@@ -54,10 +54,7 @@ void clear_vector() {
 }
 
 #ifdef LANES
-// x of a lane that is a constant, see gemm/s64.comp.
-float from_lane(float x, uint lane) {
-  return WIDTH == 8 ? subgroupShuffle(x, lane) : subgroupBroadcast(x, lane);
-}
+#include "common/from_lane.glsl"
 #endif
 
 float weight_at(F32 matrix, uint k, uint column) {
