@@ -232,8 +232,8 @@ uint32_t ft_groups_for(int64_t count, int64_t per_group);
  * begin and end with a word. A sticky error otherwise. */
 bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
 
-/** Two tensors over up to four axes, as kernels take them: the shape without the outermost axis, and
- * the strides of each. */
+/** Two tensors over up to four axes, as kernels take them: the shape without the outermost axis,
+ * and the strides of each. */
 typedef struct ft_axes {
   uint32_t shape[FILTRA_MAX_DIMS - 1], stride[2][FILTRA_MAX_DIMS];
 } ft_axes;
