@@ -1,6 +1,7 @@
 /* Proof of a compiled plan, by simulation word by word: it shares neither the planner's lifetimes
- * nor the barrier code's ranges. Every word remembers which tensor's data it holds and in which
- * stretch between barriers it was last read and written. */
+ * nor the ranges that schedule and barriers go by. Every word remembers which tensor's data it
+ * holds, in which stretch between barriers it was last read and written, and by which calls of the
+ * tape, whose order must hold among those that touch one tensor's word. */
 #include "graph/internal.h"
 
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 typedef struct word_state {
   uint32_t content;             /* storage number + 1; 0: nobody's */
   uint32_t written_in, read_in; /* stretch number; 0: never */
+  uint32_t written_by,
+      read_by; /* the latest place on the tape, from 1 on, since content is there */
 } word_state;
 
 typedef struct memory_map {
@@ -21,7 +24,7 @@ typedef struct simulation {
   memory_map *maps;
   size_t map_count, map_capacity;
   uint64_t word; /* bytes; 2 where tensors have 16-bit elements, which kernels write one by one */
-  uint32_t stretch;
+  uint32_t stretch, place; /* of the call at hand; place 0: a copy from or to the host */
 } simulation;
 
 static filtra_status words_of(simulation *sim, const ft_buffer *buffer, word_state **out) {
@@ -49,6 +52,11 @@ static filtra_status touch_word(const simulation *sim, word_state *w, uint32_t c
   if (w->written_in == sim->stretch || (write && w->read_in == sim->stretch))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "hazard: %s touches %s without a barrier after its %s",
                    label, name, w->written_in == sim->stretch ? "writer" : "reader");
+  /* Places in the arena pass from one tensor to another in any order. */
+  if ((!planned || w->content == content) && sim->place &&
+      (sim->place < w->written_by || (write && sim->place < w->read_by)))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "hazard: %s touches %s out of the tape's order", label,
+                   name);
   if ((mode & FT_ACCESS_READ) && planned && w->content != content)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "hazard: %s reads %s, whose bytes were %s", label, name,
                    w->content ? "overwritten" : "never written");
@@ -56,9 +64,14 @@ static filtra_status touch_word(const simulation *sim, word_state *w, uint32_t c
 }
 
 static void commit_word(const simulation *sim, word_state *w, uint32_t content, int mode) {
-  if (mode & FT_ACCESS_READ) w->read_in = sim->stretch;
+  if (mode & FT_ACCESS_READ) {
+    w->read_in = sim->stretch;
+    if (sim->place > w->read_by) w->read_by = sim->place;
+  }
   if (!(mode & FT_ACCESS_WRITE)) return;
+  if (w->content != content) w->read_by = 0;
   w->written_in = sim->stretch;
+  w->written_by = sim->place;
   w->content = content;
 }
 
@@ -99,12 +112,14 @@ static filtra_status simulate(simulation *sim) {
   for (size_t i = 0; i < g->call_count; i++) {
     const ft_recorded_call *c = &g->calls[i];
     if (c->barrier) sim->stretch++;
+    sim->place = c->place + 1;
     for (int commit = 0; commit < 2; commit++)
       for (uint32_t k = 0; k < c->arg_count; k++)
         if (c->args[k].tensor)
           FT_TRY(visit(sim, c->args[k].tensor, (int)c->args[k].mode, c->label, commit));
   }
   sim->stretch++;
+  sim->place = 0;
   for (size_t i = 0; i < g->output_count; i++)
     FT_TRY(visit(sim, g->outputs[i].tensor, FT_ACCESS_READ, "download", false));
   return FILTRA_OK;

@@ -17,8 +17,26 @@ uint32_t ft_flat_groups(const filtra_graph *g, int64_t count) {
 enum { COPY = 0, ADD = 1, FILL = 2 };
 
 struct copy_push {
-  uint32_t count, value, shape[3], x_stride[4], y_stride[4];
+  uint32_t count, value;
+  ft_axes axes; /* of x and y */
 };
+
+bool ft_axes_by_fours(ft_axes *axes, uint32_t *count, bool strided) {
+  enum { LAST = FILTRA_MAX_DIMS - 1 };
+  bool whole = *count % 4 == 0 && (!strided || axes->shape[LAST - 1] % 4 == 0);
+  for (int t = 0; t < 2 && strided; t++) {
+    whole = whole && axes->stride[t][LAST] == 1;
+    for (int i = 0; i < LAST; i++)
+      whole = whole && axes->stride[t][i] % 4 == 0;
+  }
+  if (!whole) return false;
+  *count /= 4;
+  axes->shape[LAST - 1] /= 4;
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i < LAST; i++)
+      axes->stride[t][i] /= 4;
+  return true;
+}
 
 /* Whether the tensor's elements fill one run of bytes, in whatever order. */
 static bool packed(const filtra_tensor *t) {
@@ -82,19 +100,22 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
             : ft_kernel_typed(g->device, "copy/elements", dtype);
   struct copy_push push = {.count = words ? words_of(y) : (uint32_t)filtra_tensor_elements(y),
                            .value = value};
-  if (x) strides4(x, push.x_stride);
-  strides4(y, push.y_stride);
+  strides4(x ? x : y, push.axes.stride[0]);
+  strides4(y, push.axes.stride[1]);
   for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
     int axis = i - (FILTRA_MAX_DIMS - y->ndim);
-    push.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
+    push.axes.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
   }
+  const uint32_t count = push.count;
+  bool whole = words && ft_begins_at(y, 16) && (!x || ft_begins_at(x, 16)) &&
+               ft_axes_by_fours(&push.axes, &push.count, strided);
   ft_call(g, &(ft_kernel_call){.label = mode == FILL ? "fill" : "copy",
                                .kernel = kernel,
                                .args = {FT_READ(x), FT_TARGET(y, mode == ADD)},
                                FT_PUSH(push),
-                               FT_SPEC(mode, strided),
-                               FT_FLAT(g, push.count),
-                               .bytes = (words ? 4.0 : 2.0) * push.count *
+                               FT_SPEC(mode, strided, whole),
+                               FT_FLAT(g, count),
+                               .bytes = (words ? 4.0 : 2.0) * count *
                                         (mode == FILL  ? 1
                                          : mode == ADD ? 3
                                                        : 2)});

@@ -118,6 +118,8 @@ uint64_t ft_dtype_extent(filtra_dtype dtype, int64_t elements);
 filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape,
                               const int64_t *stride);
 bool ft_dense(const filtra_tensor *t);
+/** Whether a tensor's first element lies at a multiple of so many bytes, 256 at most. */
+bool ft_begins_at(const filtra_tensor *t, size_t bytes);
 /** Product of all dimensions but the last, and the last. */
 int64_t ft_rows(const filtra_tensor *t);
 int64_t ft_columns(const filtra_tensor *t);
@@ -230,6 +232,15 @@ uint32_t ft_groups_for(int64_t count, int64_t per_group);
  * begin and end with a word. A sticky error otherwise. */
 bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
 
+/** Two tensors over up to four axes, as kernels take them: the shape without the outermost axis,
+ * and the strides of each. */
+typedef struct ft_axes {
+  uint32_t shape[FILTRA_MAX_DIMS - 1], stride[2][FILTRA_MAX_DIMS];
+} ft_axes;
+/** Counts `count` elements and the axes by groups of four, where such groups lie side by side in
+ * both tensors; else changes nothing and returns false. Not `strided`: the axes are not used. */
+bool ft_axes_by_fours(ft_axes *axes, uint32_t *count, bool strided);
+
 /** y = x, or y += x. One type and number of elements; dense, or both of one shape. 16-bit elements
  * that are not whole words side by side need a device whose kernels can take them one by one. */
 void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
@@ -246,7 +257,8 @@ typedef struct ft_profile_entry {
   const char *label, *kernel;
   double seconds, flops, bytes;
 } ft_profile_entry;
-/** Runs once with a timestamp pair around each call (in tape order, inputs as last set). *entries
+/** Runs once with a timestamp pair around each call (in the order in which they
+ * run, inputs as last set). *entries
  * is freed by the caller. UNSUPPORTED without timestamps. */
 filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size_t *count);
 /** The sum of the calls' times. */

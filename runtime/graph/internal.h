@@ -16,8 +16,10 @@ typedef struct ft_recorded_call {
   uint32_t groups[3];
   double flops, bytes;
   ft_pipeline *pipeline;
-  bool barrier; /* wait for everything before, decided by the planner */
-  bool again;   /* a copy of a forward call, in front of backward rules */
+  uint32_t place;   /* on the tape */
+  uint32_t stretch; /* of calls that need nothing of one another, decided by the schedule */
+  bool barrier;     /* wait for everything before, decided by the planner */
+  bool again;       /* a copy of a forward call, in front of backward rules */
 } ft_recorded_call;
 
 typedef struct ft_op {
@@ -125,7 +127,26 @@ void ft_stretch_leave(filtra_graph *g, size_t i);
 /** Gives every planned storage a place in the arena (graph/planner.c). */
 filtra_status ft_plan_memory(filtra_graph *g, bool bind);
 /** Sets `barrier` on the calls that need one (graph/barriers.c). */
-void ft_plan_barriers(filtra_graph *g);
+filtra_status ft_plan_barriers(filtra_graph *g);
+
+/** What calls touch: bytes [span.low, span.high) of a storage's buffer. */
+typedef struct ft_access {
+  const ft_storage *storage;
+  ft_span span;
+  bool write;
+} ft_access;
+
+typedef struct ft_accesses {
+  ft_access *list;
+  size_t count, capacity;
+} ft_accesses;
+
+/** Whether a call has to wait for one of those whose accesses are listed. */
+bool ft_accesses_conflict(const ft_accesses *all, const ft_recorded_call *call);
+filtra_status ft_accesses_add(ft_accesses *all, const ft_recorded_call *call);
+/** Puts the calls in the order in which they run, and numbers their stretches
+ * (graph/schedule.c). */
+filtra_status ft_schedule(filtra_graph *g);
 
 uint64_t ft_tensor_address(const filtra_tensor *t);
 /** Records a call's pipeline, push constants and dispatch of the workgroups from `base` on. */

@@ -64,7 +64,7 @@ static void find_lifetimes(filtra_graph *g) {
     const ft_recorded_call *c = &g->calls[i];
     for (uint32_t k = 0; k < c->arg_count; k++)
       if (c->args[k].tensor)
-        touch(c->args[k].tensor->storage, (int32_t)i,
+        touch(c->args[k].tensor->storage, (int32_t)c->stretch,
               c->again && (c->args[k].mode & FT_ACCESS_WRITE));
   }
   /* Inputs are there before the first call, outputs until after the last. */
@@ -84,7 +84,8 @@ static void find_lifetimes(filtra_graph *g) {
 static int larger_first(const void *a, const void *b) {
   const ft_storage *x = *(ft_storage *const *)a, *y = *(ft_storage *const *)b;
   if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
-  return (x->first > y->first) - (x->first < y->first);
+  if (x->first != y->first) return x->first < y->first ? -1 : 1;
+  return (x->number > y->number) - (x->number < y->number);
 }
 
 static bool overlap(int32_t a, int32_t a_last, int32_t b, int32_t b_last) {

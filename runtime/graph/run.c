@@ -107,9 +107,9 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
   if (!g->status && g->compiled)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "compile: the graph is compiled already");
   FT_TRY(ft_graph_status(g));
+  FT_TRY(ft_schedule(g));
   FT_TRY(ft_plan_memory(g, true));
-  ft_plan_barriers(g);
-  FT_TRY(ft_graph_status(g));
+  FT_TRY(ft_plan_barriers(g));
   FT_TRY(create_pipelines(g));
   if (ft_compiles_only(g->device)) return FILTRA_OK;
   FT_TRY(ft_prepare_submissions(g));
@@ -120,6 +120,7 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
 
 filtra_status ft_graph_measure(filtra_graph *g, uint64_t *activations, uint64_t *transfers) {
   FT_TRY(ft_graph_status(g));
+  FT_TRY(ft_schedule(g));
   FT_TRY(ft_plan_memory(g, false));
   *activations = ft_buffer_extent(g->plan_bytes);
   *transfers = g->slot_count * (ft_buffer_extent(lay_out_ports(g->inputs, g->input_count)) +

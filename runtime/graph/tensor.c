@@ -125,6 +125,12 @@ static bool token_major(const filtra_tensor *t) {
   return same_strides(t, want);
 }
 
+bool ft_begins_at(const filtra_tensor *t, size_t bytes) {
+  const ft_storage *s = t->storage;
+  return (uint64_t)t->offset * filtra_dtype_bytes(s->dtype) % bytes == 0 &&
+         (s->planned || s->offset % bytes == 0);
+}
+
 bool ft_dense(const filtra_tensor *t) {
   int64_t want[FILTRA_MAX_DIMS], stride = 1;
   for (int i = t->ndim - 1; i >= 0; i--) {

@@ -16,7 +16,8 @@ struct binary {
 };
 
 struct binary_push {
-  uint32_t count, shape[FILTRA_MAX_DIMS - 1], a_stride[FILTRA_MAX_DIMS], b_stride[FILTRA_MAX_DIMS];
+  uint32_t count;
+  ft_axes axes; /* of a and b */
 };
 
 /* Strides of t by y's axes, aligned at the last of four; 0 along those where t is repeated. */
@@ -35,22 +36,25 @@ static void emit_binary(filtra_graph *g, const char *label, enum operation opera
                         const filtra_tensor *a, const filtra_tensor *b, const filtra_tensor *y,
                         bool accumulate) {
   struct binary_push push = {.count = (uint32_t)filtra_tensor_elements(y)};
-  strides(a, y, push.a_stride);
-  strides(b, y, push.b_stride);
+  strides(a, y, push.axes.stride[0]);
+  strides(b, y, push.axes.stride[1]);
   for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
     int axis = i - (FILTRA_MAX_DIMS - y->ndim);
-    push.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
+    push.axes.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
   }
+  bool strided = spread(a, y) || spread(b, y);
+  const int64_t count = filtra_tensor_elements(y);
+  bool whole = ft_begins_quad(a) && ft_begins_quad(b) && ft_begins_quad(y) &&
+               ft_axes_by_fours(&push.axes, &push.count, strided);
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "elementwise/binary",
                                .args = {FT_READ(a), FT_READ(b), FT_TARGET(y, accumulate)},
                                FT_PUSH(push),
-                               FT_SPEC(operation, accumulate, spread(a, y) || spread(b, y)),
-                               FT_FLAT(g, push.count),
-                               .flops = push.count,
-                               .bytes = 4.0 *
-                                        (double)(filtra_tensor_elements(a) +
-                                                 filtra_tensor_elements(b) + (int64_t)push.count)});
+                               FT_SPEC(operation, accumulate, strided, whole),
+                               FT_FLAT(g, count),
+                               .flops = (double)count,
+                               .bytes = 4.0 * (double)(filtra_tensor_elements(a) +
+                                                       filtra_tensor_elements(b) + count)});
 }
 
 /* Adds to the gradient of `to`, an input, what y's gives it: first op second, of y's shape. */

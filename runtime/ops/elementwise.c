@@ -42,7 +42,7 @@ static void emit_affine(filtra_graph *g, const char *label, const filtra_tensor 
                                .kernel = "elementwise/affine",
                                .args = {FT_READ(x), FT_TARGET(y, accumulate)},
                                FT_PUSH(push),
-                               FT_SPEC(accumulate),
+                               FT_SPEC(accumulate, ft_whole_quads(x) && ft_whole_quads(y)),
                                FT_FLAT(g, push.count),
                                .flops = 2.0 * push.count,
                                .bytes = 8.0 * push.count});
@@ -82,11 +82,12 @@ struct activate {
 static void emit_activate(filtra_graph *g, const struct activate *c, const filtra_tensor *dy,
                           const filtra_tensor *to, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(to);
+  bool whole = ft_whole_quads(c->x) && ft_whole_quads(dy) && ft_whole_quads(to);
   ft_call(g, &(ft_kernel_call){.label = dy ? "activate.backward" : "activate",
                                .kernel = "elementwise/activate",
                                .args = {FT_READ(c->x), FT_READ(dy), FT_TARGET(to, accumulate)},
                                FT_PUSH(count),
-                               FT_SPEC(c->activation, dy != NULL, accumulate),
+                               FT_SPEC(c->activation, dy != NULL, accumulate, whole),
                                FT_FLAT(g, count),
                                .bytes = (dy ? 12.0 : 8.0) * count});
 }

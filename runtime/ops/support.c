@@ -64,8 +64,7 @@ bool ft_known_activation(filtra_graph *g, filtra_activation activation, const ch
 }
 
 bool ft_begins_quad(const filtra_tensor *t) {
-  const ft_storage *s = t->storage;
-  return t->offset % 4 == 0 && (s->planned || s->offset % (4 * filtra_dtype_bytes(s->dtype)) == 0);
+  return ft_begins_at(t, 4 * filtra_dtype_bytes(filtra_tensor_dtype(t)));
 }
 
 bool ft_whole_quads(const filtra_tensor *t) {

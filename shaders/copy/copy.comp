@@ -10,6 +10,28 @@
 // other modes of theirs are those for words.
 #define COPIED U32
 #include "copy/copy.glsl"
+layout(constant_id = 3) const bool WHOLE = false; // count, shape and strides are of groups of four
+
+layout(buffer_reference, std430, buffer_reference_align = 16) buffer U32x4 { uvec4 v[]; };
+
+uint sum(uint a, uint b) {
+#if FT_F16 || FT_BF16
+  return half_pack(half_unpack(a) + half_unpack(b));
+#else
+  return floatBitsToUint(uintBitsToFloat(a) + uintBitsToFloat(b));
+#endif
+}
+
+void move_four(uint from, uint to) {
+  U32x4 x = U32x4(uvec2(p.x)), y = U32x4(uvec2(p.y));
+  uvec4 r = uvec4(p.value);
+  if (mode != 2) r = x.v[from];
+  if (mode == 1) {
+    const uvec4 old = y.v[to];
+    [[unroll]] for (uint k = 0; k < 4; ++k) r[k] = sum(old[k], r[k]);
+  }
+  y.v[to] = r;
+}
 
 void main() {
   uint i = gl_GlobalInvocationID.x;
@@ -18,14 +40,12 @@ void main() {
   do {
     uint from, to;
     find(i, from, to);
-    if (mode == 0)
+    if (WHOLE)
+      move_four(from, to);
+    else if (mode == 0)
       p.y.v[to] = p.x.v[from];
     else if (mode == 1)
-#if FT_F16 || FT_BF16
-      p.y.v[to] = half_pack(half_unpack(p.y.v[to]) + half_unpack(p.x.v[from]));
-#else
-      p.y.v[to] = floatBitsToUint(uintBitsToFloat(p.y.v[to]) + uintBitsToFloat(p.x.v[from]));
-#endif
+      p.y.v[to] = sum(p.y.v[to], p.x.v[from]);
     else
       p.y.v[to] = p.value;
     i += step;

@@ -7,6 +7,7 @@
 layout(constant_id = 1) const uint operation = 0;
 layout(constant_id = 2) const bool accumulate = false;
 layout(constant_id = 3) const bool strided = false;
+layout(constant_id = 4) const bool WHOLE = false; // count, shape and strides are of groups of four
 
 const uint ADD = 0, MULTIPLY = 1, SUBTRACT = 2, DIVIDE = 3, MINUS_PRODUCT = 4;
 
@@ -20,7 +21,7 @@ layout(push_constant) uniform Push {
   uint b_stride[4];
 } p;
 
-float combine(float a, float b) {
+vec4 combine(vec4 a, vec4 b) {
   if (operation == ADD) return a + b;
   if (operation == MULTIPLY) return a * b;
   if (operation == SUBTRACT) return a - b;
@@ -46,9 +47,16 @@ void main() {
       ia += rest * p.a_stride[0];
       ib += rest * p.b_stride[0];
     }
-    float r = combine(p.a.v[ia], p.b.v[ib]);
-    if (accumulate) r += p.y.v[i];
-    p.y.v[i] = r;
+    if (WHOLE) {
+      F32x4 y = by_fours(p.y);
+      vec4 r = combine(by_fours(p.a).v[ia], by_fours(p.b).v[ib]);
+      if (accumulate) r += y.v[i];
+      y.v[i] = r;
+    } else {
+      float r = combine(vec4(p.a.v[ia]), vec4(p.b.v[ib])).x;
+      if (accumulate) r += p.y.v[i];
+      p.y.v[i] = r;
+    }
     i += step;
   } while (i < p.count);
 }

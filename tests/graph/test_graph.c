@@ -91,6 +91,10 @@ static void checker_finds_hazards(void **state) {
   assert_fails(ft_graph_check(g), FILTRA_ERROR_ARGUMENT, "hazard");
   b->storage->offset = place;
   assert_ok(ft_graph_check(g));
+  const uint32_t first = g->calls[0].place; /* b is made from a */
+  g->calls[0].place = g->calls[1].place;
+  g->calls[1].place = first;
+  assert_fails(ft_graph_check(g), FILTRA_ERROR_ARGUMENT, "out of the tape's order");
   filtra_graph_destroy(&g);
 }
 
@@ -106,6 +110,58 @@ static void independent_calls_share_a_stretch(void **state) {
     assert_false(g->calls[i].barrier);
   assert_ok(ft_graph_check(g));
   (void)y;
+  filtra_graph_destroy(&g);
+}
+
+static size_t barriers_of(const filtra_graph *g) {
+  size_t count = 0;
+  for (size_t i = 0; i < g->call_count; i++)
+    count += g->calls[i].barrier;
+  return count;
+}
+
+/* Two chains, one behind the other on the tape, go side by side. */
+static void chains_run_beside_each_other(void **state) {
+  (void)state;
+  filtra_graph *g = new_graph();
+  filtra_tensor *x = input(g, "x", 8, 8), *end[2];
+  for (int i = 0; i < 2; i++) {
+    end[i] = x;
+    for (int k = 0; k < 5; k++)
+      end[i] = filtra_affine(g, end[i], 2.0f, (float)i);
+    filtra_graph_output(g, end[i]);
+  }
+  assert_ok(filtra_graph_compile(g));
+  assert_int_equal(g->call_count, 10);
+  assert_int_equal(barriers_of(g), 4);
+  assert_ok(ft_graph_check(g));
+  float in[64], out[64];
+  test_random(3, -2, 2, in, 64);
+  assert_ok(filtra_graph_set(g, x, in));
+  assert_ok(filtra_graph_run(g));
+  for (int i = 0; i < 2; i++) {
+    assert_ok(filtra_graph_get(g, end[i], out));
+    for (int k = 0; k < 64; k++)
+      assert_true(fabsf(out[k] - (32 * in[k] + 31.0f * (float)i)) < 1e-4f);
+  }
+  filtra_graph_destroy(&g);
+}
+
+/* Of three calls that could run first, one waits for the small call that would be alone. */
+static void small_calls_get_company(void **state) {
+  (void)state;
+  filtra_graph *g = new_graph();
+  filtra_tensor *x = input(g, "x", 8, 8), *free_ones[2];
+  for (int i = 0; i < 2; i++)
+    free_ones[i] = filtra_graph_output(g, filtra_affine(g, x, (float)i, 0.0f));
+  filtra_tensor *a = filtra_affine(g, x, 2.0f, 0.0f);
+  filtra_graph_output(g, filtra_affine(g, a, 3.0f, 0.0f));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  assert_int_equal(g->call_count, 4);
+  for (size_t i = 0; i < g->call_count; i++)
+    assert_int_equal(g->calls[i].barrier, i == 2);
+  assert_ptr_equal(g->calls[2].args[1].tensor, free_ones[1]);
   filtra_graph_destroy(&g);
 }
 
@@ -369,6 +425,8 @@ int main(void) {
       cmocka_unit_test(memory_is_reused),
       cmocka_unit_test(checker_finds_hazards),
       cmocka_unit_test(independent_calls_share_a_stretch),
+      cmocka_unit_test(chains_run_beside_each_other),
+      cmocka_unit_test(small_calls_get_company),
       cmocka_unit_test(split_gradients),
       cmocka_unit_test(split_and_whole_use_is_an_error),
       cmocka_unit_test(parameters_and_unreached_gradients),

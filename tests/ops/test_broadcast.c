@@ -87,6 +87,8 @@ static void values_and_gradients(void **state) {
       {2, 4, {1, 1}, {1, 1, 1, 1}},
       {1, 3, {5}, {1, 1, 1}},
       {2, 4, {3, 5}, {1, 1, 3, 1}},
+      {3, 2, {2, 35, 8}, {35, 8}}, /* four elements at a time */
+      {3, 3, {3, 1, 12}, {1, 7, 12}},
   };
   for (size_t i = 0; i < FT_COUNT(PAIRS); i++)
     for (int kind = 0; kind < KINDS; kind++)

@@ -58,7 +58,7 @@ static void check(const char *name, struct settings settings, int64_t rows, int6
 
 static void test_values_and_gradients(void **state) {
   (void)state;
-  const int64_t shapes[][2] = {{1, 1}, {3, 7}, {17, 65}, {129, 257}};
+  const int64_t shapes[][2] = {{1, 1}, {3, 7}, {8, 12}, {17, 65}, {129, 257}};
   for (size_t i = 0; i < FT_COUNT(shapes); i++) {
     int64_t r = shapes[i][0], c = shapes[i][1];
     check("add", (struct settings){ADD, false}, r, c);
@@ -71,7 +71,7 @@ static void test_values_and_gradients(void **state) {
 
 /* ---- layouts ---- */
 
-enum { B = 2, N = 5, H = 3, D = 7 };
+enum { B = 2, N = 5, H = 3 };
 
 static filtra_graph *new_graph(void) {
   filtra_graph *g = NULL;
@@ -80,14 +80,14 @@ static filtra_graph *new_graph(void) {
 }
 
 /* Between heads stored token by token and head by head, both ways, adding included. */
-static void test_copy_between_layouts(void **state) {
-  (void)state;
-  enum { COUNT = B * N * H * D };
+static void check_layouts(int dim) {
+  enum { MOST = B * N * H * 8 };
+  const int count = B * N * H * dim;
   filtra_graph *g = new_graph();
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, H * D});
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, H * dim});
   filtra_tensor *heads = filtra_split_heads(g, x, H);
-  filtra_tensor *dense = ft_tensor_new(g, "dense", FILTRA_F32, 4, (int64_t[]){B, H, N, D});
-  filtra_tensor *back = ft_tensor_token_major(g, "back", FILTRA_F32, (int64_t[]){B, H, N, D});
+  filtra_tensor *dense = ft_tensor_new(g, "dense", FILTRA_F32, 4, (int64_t[]){B, H, N, dim});
+  filtra_tensor *back = ft_tensor_token_major(g, "back", FILTRA_F32, (int64_t[]){B, H, N, dim});
   ft_emit_copy(g, heads, dense, false);
   ft_emit_copy(g, heads, back, false); /* the same layout */
   ft_emit_copy(g, dense, back, true);
@@ -96,25 +96,31 @@ static void test_copy_between_layouts(void **state) {
   filtra_graph_output(g, merged);
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
-  float in[COUNT], split[COUNT], twice[COUNT];
-  test_random(1, -1, 1, in, COUNT);
+  float in[MOST], split[MOST], twice[MOST];
+  test_random(1, -1, 1, in, count);
   assert_ok(filtra_graph_set(g, x, in));
   assert_ok(filtra_graph_run(g));
   assert_ok(filtra_graph_get(g, dense, split));
   assert_ok(filtra_graph_get(g, merged, twice));
-  for (int i = 0; i < COUNT; i++) {
-    int d = i % D, n = i / D % N, h = i / (D * N) % H, b = i / (D * N * H);
-    assert_true(split[i] == in[((b * N + n) * H + h) * D + d]);
+  for (int i = 0; i < count; i++) {
+    int d = i % dim, n = i / dim % N, h = i / (dim * N) % H, b = i / (dim * N * H);
+    assert_true(split[i] == in[((b * N + n) * H + h) * dim + d]);
     assert_true(twice[i] == 2 * in[i]);
   }
   filtra_graph_destroy(&g);
 }
 
-/* Filling a piece leaves its neighbours alone; integers pass through a copy bit by bit. */
-static void test_fill_pieces_and_integers(void **state) {
+static void test_copy_between_layouts(void **state) {
   (void)state;
-  enum { ROWS = 5, COLUMNS = 9, COUNT = ROWS * COLUMNS };
-  const int64_t shape[] = {ROWS, COLUMNS};
+  check_layouts(7);
+  check_layouts(8); /* four words at a time */
+}
+
+/* Filling a piece leaves its neighbours alone; integers pass through a copy bit by bit. */
+static void check_pieces(int columns) {
+  enum { ROWS = 5, MOST = ROWS * 12 };
+  const int count = ROWS * columns;
+  const int64_t shape[] = {ROWS, columns};
   filtra_graph *g = new_graph();
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_I32, 2, shape);
   filtra_tensor *y = ft_tensor_new(g, "y", FILTRA_I32, 2, shape);
@@ -131,21 +137,27 @@ static void test_fill_pieces_and_integers(void **state) {
   filtra_graph_output(g, w);
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
-  int32_t in[COUNT], same[COUNT], minus[COUNT];
-  float filled[COUNT];
-  for (int i = 0; i < COUNT; i++)
+  int32_t in[MOST], same[MOST], minus[MOST];
+  float filled[MOST];
+  for (int i = 0; i < count; i++)
     in[i] = (int32_t)(0x7f800001u + 977u * (unsigned)i); /* NaN patterns among them */
   assert_ok(filtra_graph_set(g, x, in));
   assert_ok(filtra_graph_run(g));
   assert_ok(filtra_graph_get(g, y, same));
   assert_ok(filtra_graph_get(g, z, filled));
   assert_ok(filtra_graph_get(g, w, minus));
-  assert_memory_equal(same, in, sizeof in);
-  for (int i = 0; i < COUNT; i++) {
-    assert_true(filled[i] == (i % COLUMNS / 3 == 1 ? -2.25f : 1.5f));
+  assert_memory_equal(same, in, (size_t)count * sizeof *in);
+  for (int i = 0; i < count; i++) {
+    assert_true(filled[i] == (i % columns / (columns / 3) == 1 ? -2.25f : 1.5f));
     assert_int_equal(minus[i], -1);
   }
   filtra_graph_destroy(&g);
+}
+
+static void test_fill_pieces_and_integers(void **state) {
+  (void)state;
+  check_pieces(9);
+  check_pieces(12); /* pieces of one group of four */
 }
 
 /* Invocations take several elements each; the grid keeps to what every device accepts. */
