@@ -72,6 +72,10 @@ static const char *profile(void) {
   return text && *text ? text : NULL;
 }
 
+bool test_under_profile(void) {
+  return profile() != NULL;
+}
+
 bool test_has_variant(const char *caps) {
   const ft_caps *plain = ft_caps_of(test_device());
   ft_caps trial = *plain;
