@@ -1,5 +1,8 @@
 # Compiles every shaders/FOLDER/FILE.comp to SPIR-V and embeds it; ShaderVariants.cmake says under
-# which names.
+# which names. A second build folder, say one with sanitizers, takes what the first one compiled:
+# glslc takes a minute for all.
+set(FILTRA_KERNELS "" CACHE PATH
+    "Build folder of the same sources, built already, whose compiled kernels are taken")
 include(${CMAKE_CURRENT_LIST_DIR}/ShaderVariants.cmake)
 
 # Whether glslc knows the extensions of the kernels that are kept compiled.
@@ -22,7 +25,23 @@ function(filtra_check_glslc out)
   set(${out} ${FILTRA_GLSLC_KNOWS_MATRICES} PARENT_SCOPE)
 endfunction()
 
+function(filtra_take_shaders build out_sources)
+  file(GLOB_RECURSE outputs CONFIGURE_DEPENDS ${build}/shaders/*.inc)
+  if(NOT outputs)
+    message(FATAL_ERROR "FILTRA_KERNELS: ${build}/shaders has no compiled kernels; it has to be a "
+                        "folder where Filtra was built")
+  endif()
+  set_source_files_properties(${build}/shaders/kernels.c PROPERTIES OBJECT_DEPENDS "${outputs}"
+                              INCLUDE_DIRECTORIES ${build})
+  set(${out_sources} ${build}/shaders/kernels.c PARENT_SCOPE)
+endfunction()
+
 function(filtra_embed_shaders root out_sources)
+  if(FILTRA_KERNELS)
+    filtra_take_shaders(${FILTRA_KERNELS} ${out_sources})
+    set(${out_sources} ${${out_sources}} PARENT_SCOPE)
+    return()
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${root}/*/*.comp)
   file(GLOB headers CONFIGURE_DEPENDS ${root}/*/*.glsl)
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/shaders)

@@ -23,13 +23,15 @@ begin_passes() {
   [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ] || printf '%s\n' "$here" >build/passed
 }
 
+over() { [ -n "$deadline" ] && [ "$(now)" -ge "$deadline" ]; }
+
 # due TITLE: whether a pass is to be run now; the summary says why not.
 due() {
   if [ "$all" = 1 ] && grep -qxF "$1" build/passed; then
     printf '%-8s %s\n' earlier "$1" >>"$scratch/summary"
     return 1
   fi
-  if [ -n "$deadline" ] && [ "$(now)" -ge "$deadline" ]; then
+  if over; then
     printf '%-8s %s: the %d minutes are over\n' left "$1" "$minutes" >>"$scratch/summary"
     return 1
   fi
@@ -58,19 +60,42 @@ pass() {
     >>"$scratch/summary"
 }
 
+# Tests of ops spend most of their time in lavapipe's compiler, a sixth to a half of it on
+# optimizing, and most for kernels of GPUs, which nobody runs there. Left unoptimized, what one pass
+# has compiled serves the others, too. Kernels that lavapipe chooses by itself are optimized in
+# golden files, layers, models and the command.
+quick_pass() {
+  export GALLIVM_PERF=nopt
+  pass "$@"
+  unset GALLIVM_PERF
+}
+
+# suite TITLE FOLDER: what ./run test runs.
+suite() {
+  pass "$1" "$2" -LE "$only_all|^ops\$"
+  quick_pass "$1, ops" "$2" -L '^ops$'
+}
+
+# keep_compiled NAME: kernels that a driver has compiled are kept between tests, passes and starts.
+# Mesa tells drivers, processors and GALLIVM_PERF apart, but not LP_NATIVE_VECTOR_WIDTH.
+keep_compiled() {
+  export MESA_SHADER_CACHE_DIR="$PWD/build/compiled/$1"
+  mkdir -p "$MESA_SHADER_CACHE_DIR"
+}
+
 skip_pass() { printf '%-8s %s: %s\n' skipped "$1" "$2" | tee -a "$scratch/summary"; }
 
 # Freed memory is held back for 8 MB only: with the usual 256 a driver's compiler of a hundred
 # kernels takes up to 24 GB, and twice as long.
 sanitized_pass() {
-  sanitized="AddressSanitizer and UBSan"
-  due "$sanitized" || return 0
-  step "Building with AddressSanitizer and UBSan"
-  configure build/sanitize -DBUILD_TESTING=ON -DFILTRA_SANITIZE=ON \
-    -DCMAKE_C_FLAGS_RELEASE="-O1 -g" ${FILTRA_WERROR:+"-DFILTRA_WERROR=$FILTRA_WERROR"}
-  compile build/sanitize
+  if ! over; then
+    step "Building with AddressSanitizer and UBSan"
+    configure build/sanitize -DBUILD_TESTING=ON -DFILTRA_SANITIZE=ON "-DFILTRA_KERNELS=$PWD/build" \
+      -DCMAKE_C_FLAGS_RELEASE="-O1 -g" ${FILTRA_WERROR:+"-DFILTRA_WERROR=$FILTRA_WERROR"}
+    compile build/sanitize
+  fi
   export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=8
-  pass "$sanitized" build/sanitize -LE "$only_all"
+  suite "AddressSanitizer and UBSan" build/sanitize
 }
 
 # The driver's own threads are not built with it, and no business of ours.
@@ -78,8 +103,8 @@ threads_pass() {
   threads="threads under ThreadSanitizer"
   due "$threads" || return 0
   step "Building with ThreadSanitizer"
-  configure build/threads -DBUILD_TESTING=ON -DCMAKE_C_FLAGS=-fsanitize=thread \
-    -DCMAKE_C_FLAGS_RELEASE="-O1 -g"
+  configure build/threads -DBUILD_TESTING=ON "-DFILTRA_KERNELS=$PWD/build" \
+    -DCMAKE_C_FLAGS=-fsanitize=thread -DCMAKE_C_FLAGS_RELEASE="-O1 -g"
   cmake --build build/threads --parallel "$jobs" --target test_data_loader test_train_threads \
     test_train_predictor || die "compiling failed, see above"
   TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.txt"
@@ -94,9 +119,10 @@ run_tests() {
   build "$@"
   require_device
   begin_passes
+  keep_compiled usual
   system_driver=$(manifests 'icd.d/lvp_icd*.json' | head -n 1)
   if [ -n "${FILTRA_DEVICE:-}${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; then
-    pass "the chosen device or driver" build -LE "$only_all"
+    suite "the chosen device or driver" build
     [ "$all" = 0 ] || more_passes
   elif [ "$(device_class)" != cpu ]; then
     FILTRA_DEVICE=0
@@ -111,14 +137,6 @@ run_tests() {
   cat "$scratch/summary"
   [ "$failures" = 0 ] || die "$failures of the passes above failed"
   [ "$all" = 0 ] || grep -q '^left ' "$scratch/summary" || rm -f build/passed
-}
-
-# Tests of ops spend most of their time in lavapipe's compiler, half of that on optimizing.
-# The first pass has its kernels as users have them; plans and widths are other variants of these.
-quick_pass() {
-  export GALLIVM_PERF=nopt
-  pass "$@"
-  unset GALLIVM_PERF
 }
 
 # What --all adds on any driver, what finds most first.
@@ -144,7 +162,7 @@ lavapipe_passes() {
   export LP_NUM_THREADS
   find_shims
   [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
-  pass "lavapipe" build -LE "$only_all"
+  suite "lavapipe" build
   unset LP_NUM_THREADS
   [ "$all" = 1 ] || return 0
   [ -z "$newer_driver" ] || export FILTRA_ICD_DIR="${newer_driver%/*}"
@@ -153,9 +171,10 @@ lavapipe_passes() {
   width_passes
   if [ -n "$newer_driver" ]; then
     use_driver "$system_driver"
-    pass "the system's older lavapipe, device tests" build -L "$device_tests"
+    pass "the system's older lavapipe, golden files" build -R '^apps/golden'
+    quick_pass "the system's older lavapipe, device tests" build -L "$device_tests"
     # Other devices' kernels have met its compiler's age here, and its successor above.
-    pass "the older lavapipe, the smallest device" build -R '^profiles/minimum$'
+    quick_pass "the older lavapipe, the smallest device" build -R '^profiles/minimum$'
   else
     skip_pass "second lavapipe" "$no_newer_driver"
   fi
@@ -170,14 +189,17 @@ lavapipe_passes() {
 
 width_passes() {
   export LP_NATIVE_VECTOR_WIDTH=128
+  keep_compiled 128
   quick_pass "lavapipe, subgroups of 4, device tests" build -L "$device_tests"
   # What few registers are given, lanes of 16, really runs there; Apple's and Intel's plans are one.
   if grep -qsw avx512f /proc/cpuinfo; then
     export LP_NATIVE_VECTOR_WIDTH=512
+    keep_compiled 512
     quick_pass "lavapipe, subgroups of 16, Intel's profile" build \
       -R '^profiles/(apple-m1-honeykrisp|intel-gen12)$'
   else
     skip_pass "lavapipe, subgroups of 16" "this processor has no AVX-512"
   fi
   unset LP_NATIVE_VECTOR_WIDTH
+  keep_compiled usual
 }

@@ -47,12 +47,16 @@ double test_half_ulp(filtra_dtype dtype) {
   return dtype == FILTRA_F16 ? 0x1p-11 : dtype == FILTRA_BF16 ? 0x1p-8 : 0;
 }
 
-const char *const test_attention_ways[TEST_ATTENTION_WAYS] = {"attention=tiled", "attention=lanes"};
+const char *test_attention_way(size_t i) {
+  return i                      ? "attention=lanes"
+         : test_under_profile() ? "attention=tiled"
+                                : "attention=tiled,registers=few";
+}
 
 void test_attention_each_way(void (*check)(filtra_device *device, const void *cases, size_t count),
                              const void *cases, size_t count) {
   for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
-    filtra_device *device = test_open_variant(test_attention_ways[i]);
+    filtra_device *device = test_open_variant(test_attention_way(i));
     if (!device) continue;
     check(device, cases, count);
     test_close_device(&device);

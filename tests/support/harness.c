@@ -72,6 +72,10 @@ static const char *profile(void) {
   return text && *text ? text : NULL;
 }
 
+bool test_under_profile(void) {
+  return profile() != NULL;
+}
+
 bool test_has_variant(const char *caps) {
   const ft_caps *plain = ft_caps_of(test_device());
   ft_caps trial = *plain;
@@ -89,11 +93,15 @@ bool test_has_variant(const char *caps) {
   return same;
 }
 
+char *test_caps(const char *caps) {
+  char *both = profile() ? ft_format("%s,%s", profile(), caps) : ft_format("%s", caps);
+  assert_non_null(both);
+  return both;
+}
+
 filtra_device *test_open_variant(const char *caps) {
   if (!test_has_variant(caps)) return NULL;
-  if (!profile()) return open_device(caps);
-  char *both = ft_format("%s,%s", profile(), caps);
-  assert_non_null(both);
+  char *both = test_caps(caps);
   filtra_device *device = open_device(both);
   free(both);
   return device;

@@ -33,6 +33,10 @@ filtra_device *test_open_device(const char *caps);
 filtra_device *test_open_variant(const char *caps);
 /** Whether that is a device. */
 bool test_has_variant(const char *caps);
+/** Whether FILTRA_CAPS names one. */
+bool test_under_profile(void);
+/** `caps` on top of FILTRA_CAPS, for a device that a test opens by itself; the caller frees. */
+char *test_caps(const char *caps);
 /** Whether the device's kernels read and write that type: F32 always, others with 16-bit
  * storage. */
 bool test_stores(const filtra_device *device, filtra_dtype dtype);

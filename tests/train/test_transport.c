@@ -173,10 +173,11 @@ static void start(node nodes[], int size) {
 static void run_all(node nodes[], int size) {
   pthread_t threads[RANKS];
   for (int i = 0; i < size; i++) {
+    char *caps = nodes[i].caps ? test_caps(nodes[i].caps) : NULL;
     assert_ok(filtra_device_open(
-        &(filtra_device_options){
-            .select = "cpu", .cache_dir = "", .tuning = "", .caps = nodes[i].caps},
+        &(filtra_device_options){.select = "cpu", .cache_dir = "", .tuning = "", .caps = caps},
         &nodes[i].device));
+    free(caps);
   }
   for (int i = 0; i < size; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, run_thread, &nodes[i]), 0);
