@@ -1,5 +1,6 @@
 /* Synvolution of sorted tokens: it begins as the one without, and follows its scores from there.
- * Values and gradients against float64: tests/golden/synvolution_sorted_*, kernelution_triangular_*. */
+ * Values and gradients against float64: tests/golden/synvolution_sorted_*, kernelution_triangular_*.
+ */
 #include "support/harness.h"
 
 #include "nn/mixer.h"

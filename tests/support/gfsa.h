@@ -15,7 +15,7 @@ typedef struct test_gfsa {
   filtra_dtype dtype; /* of q, k and v */
 } test_gfsa;
 
-/** The op with its operands and reference_gfsa; `build` reads them as test_gfsa_operands has them. */
+/** The op with its operands and reference_gfsa; `build` reads them by test_gfsa_operands. */
 test_op test_gfsa_op(const test_gfsa *s, const char *name,
                      void (*build)(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                                    const test_op *op));
