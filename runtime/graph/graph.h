@@ -29,9 +29,9 @@ typedef struct ft_storage {
   uint64_t offset;           /* bytes into buffer */
   bool planned;              /* an arena tensor; otherwise external */
   bool pinned;               /* alive during the whole run: inputs and outputs */
-  int32_t first, last;       /* calls that touch it; set by the planner; -1 none */
+  int32_t first, last;       /* stretches that touch it; set by the planner; -1 none */
   bool remade;               /* dropped after `last`, and made again for backward rules: */
-  int32_t again, again_last; /* by the call `again`; set by the planner */
+  int32_t again, again_last; /* in the stretch `again`; set by the planner */
 } ft_storage;
 
 struct filtra_tensor {

@@ -108,14 +108,10 @@ static void record_search(filtra_graph *g, ft_commands commands, const search *s
 /* A kernel may leave rows alone that nobody reads, masked ones say. Zeros there are no find. */
 static void clear_unwritten(filtra_graph *g, ft_commands commands, uint32_t call, void *context) {
   (void)context;
-  const ft_recorded_call *c = &g->calls[call];
   ft_commands_barrier(g->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);
-  for (uint32_t k = 0; k < c->arg_count; k++) {
-    const ft_storage *s = c->args[k].tensor ? c->args[k].tensor->storage : NULL;
-    bool seen = false; /* a call may write two parts of one storage */
-    for (uint32_t before = 0; before < k; before++)
-      seen = seen || (c->args[before].tensor && c->args[before].tensor->storage == s);
-    if (s && s->planned && !seen && c->args[k].mode == FT_ACCESS_WRITE && s->first == (int32_t)call)
+  for (size_t i = 0; i < g->storage_count; i++) {
+    const ft_storage *s = g->storages[i];
+    if (ft_life_begins(g, call, s))
       ft_commands_fill(g->device, commands, s->buffer, s->offset, s->bytes, 0);
   }
 }

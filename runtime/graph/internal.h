@@ -126,6 +126,9 @@ void ft_stretch_leave(filtra_graph *g, size_t i);
 
 /** Gives every planned storage a place in the arena (graph/planner.c). */
 filtra_status ft_plan_memory(filtra_graph *g, bool bind);
+/** Whether the call opens a stretch in which the storage begins to live, or to live again: its
+ * place in the arena holds what another one left. Inputs hold their data before the first call. */
+bool ft_life_begins(const filtra_graph *g, size_t call, const ft_storage *s);
 /** Sets `barrier` on the calls that need one (graph/barriers.c). */
 filtra_status ft_plan_barriers(filtra_graph *g);
 

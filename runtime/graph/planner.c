@@ -50,13 +50,13 @@ static filtra_status arena_block(filtra_arena *a, uint64_t bytes, const bool *ta
   return FILTRA_OK;
 }
 
-static void touch(ft_storage *s, int32_t call, bool makes_again) {
-  if (s->first < 0) s->first = call;
-  if (makes_again && s->remade && s->again < 0) s->again = call;
+static void touch(ft_storage *s, int32_t stretch, bool makes_again) {
+  if (s->first < 0) s->first = stretch;
+  if (makes_again && s->remade && s->again < 0) s->again = stretch;
   if (s->again < 0)
-    s->last = call;
+    s->last = stretch;
   else
-    s->again_last = call;
+    s->again_last = stretch;
 }
 
 static void find_lifetimes(filtra_graph *g) {
@@ -79,6 +79,14 @@ static void find_lifetimes(filtra_graph *g) {
     if (s->first < 0) s->first = 0;
     s->last = (int32_t)g->call_count;
   }
+}
+
+bool ft_life_begins(const filtra_graph *g, size_t call, const ft_storage *s) {
+  const uint32_t stretch = g->calls[call].stretch;
+  if (!s->planned || (call && g->calls[call - 1].stretch == stretch)) return false;
+  for (size_t i = 0; i < g->input_count; i++)
+    if (g->inputs[i].tensor->storage == s) return false;
+  return s->first == (int32_t)stretch || s->again == (int32_t)stretch;
 }
 
 static int larger_first(const void *a, const void *b) {

@@ -168,17 +168,19 @@ static void pad(adv_memory *memory, const filtra_tensor *t) {
     adv_region_pad(adv_memory_of(memory, s->buffer), s->offset + s->bytes - 4);
 }
 
-/* Storages that live from this call on hold nothing yet, whatever lay there before. */
+/* Storages whose life begins with the stretch that this call opens hold nothing yet, whatever lay
+ * there before. */
 static void begin_lives(const filtra_graph *g, size_t call, adv_memory *memory, uint64_t seed) {
-  const ft_recorded_call *c = &g->calls[call];
-  for (uint32_t k = 0; k < c->arg_count; k++) {
-    const ft_storage *s = c->args[k].tensor ? c->args[k].tensor->storage : NULL;
-    bool input = false;
-    for (size_t i = 0; s && i < g->input_count; i++)
-      input = input || g->inputs[i].tensor->storage == s;
-    if (!s || !s->planned || input || s->first != (int32_t)call) continue;
-    adv_region_forget(adv_memory_of(memory, s->buffer), s->offset, s->bytes, seed);
-    pad(memory, c->args[k].tensor);
+  for (size_t i = 0; i < g->storage_count; i++) {
+    const ft_storage *s = g->storages[i];
+    if (ft_life_begins(g, call, s))
+      adv_region_forget(adv_memory_of(memory, s->buffer), s->offset, s->bytes, seed);
+  }
+  for (size_t i = call; i < g->call_count && g->calls[i].stretch == g->calls[call].stretch; i++) {
+    const ft_recorded_call *c = &g->calls[i];
+    for (uint32_t k = 0; k < c->arg_count; k++)
+      if (c->args[k].tensor && ft_life_begins(g, call, c->args[k].tensor->storage))
+        pad(memory, c->args[k].tensor);
   }
 }
 

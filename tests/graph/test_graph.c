@@ -395,6 +395,31 @@ static void sentinel_names_the_tensor(void **state) {
   filtra_graph_destroy(&g);
 }
 
+/* What a call leaves unwritten is no find, whatever lay there: here rows of the Fourier table behind
+ * a sequence's end, made when two calls a stretch have run. */
+static void sentinel_skips_what_nobody_wrote(void **state) {
+  (void)state;
+  filtra_graph *g = new_graph();
+  filtra_tensor *x = input(g, "x", 7, 5);
+  filtra_tensor *lengths = filtra_graph_input(g, "lengths", FILTRA_F32, 1, (int64_t[]){1});
+  filtra_tensor *tokens = filtra_reshape(g, filtra_affine(g, x, 2, 0), 3, (int64_t[]){1, 7, 5});
+  filtra_graph_output(g, filtra_fourier(g, tokens, NULL, filtra_affine(g, lengths, 1, 1)));
+  assert_ok(filtra_graph_compile(g));
+  assert_int_equal(g->calls[2].stretch, 1);
+  const float in[7 * 5] = {1}, two = 2;
+  assert_ok(filtra_graph_set(g, x, in));
+  assert_ok(filtra_graph_set(g, lengths, &two));
+  assert_ok(filtra_graph_run(g));
+  for (size_t i = 0; i < g->storage_count; i++) {
+    const ft_storage *s = g->storages[i];
+    if (s->planned) assert_ok(ft_fill(test_device(), s->buffer, s->offset, s->bytes, UINT32_MAX));
+  }
+  const char *name;
+  assert_ok(ft_graph_find_nonfinite(g, g->slots[g->done_slot].ticket, &name));
+  if (name) fail_msg("%s", name);
+  filtra_graph_destroy(&g);
+}
+
 static void profile_times_every_call(void **state) {
   (void)state;
   filtra_graph *g = new_graph();
@@ -436,6 +461,7 @@ int main(void) {
       cmocka_unit_test(one_tensor_over_the_limit),
       cmocka_unit_test(plan_spreads_over_blocks),
       cmocka_unit_test(sentinel_names_the_tensor),
+      cmocka_unit_test(sentinel_skips_what_nobody_wrote),
       cmocka_unit_test(profile_times_every_call),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
