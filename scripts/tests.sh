@@ -156,9 +156,9 @@ lavapipe_passes() {
   }
   find_newer_driver
   use_driver "${newer_driver:-$system_driver}"
-  # Two tests run side by side; where each has as many threads of the driver as there are cores, a
-  # quarter of the time goes into waking them. What --all adds gives workgroups their threads.
-  LP_NUM_THREADS=1
+  # Two tests run side by side; where the driver has threads of its own, even one, a quarter of the
+  # time goes into waking them. What --all adds gives workgroups their threads.
+  LP_NUM_THREADS=0
   export LP_NUM_THREADS
   find_shims
   [ -z "$shims" ] || export FILTRA_SHIMS="$shims"

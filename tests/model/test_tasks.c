@@ -162,8 +162,11 @@ static filtra_model *make_model(const filtra_model_config *config, const char *m
   return model;
 }
 
-static bool fits(const kind *k, const ft_mixer_class *mixer) {
-  return k->config.task != FILTRA_TASK_LANGUAGE_MODEL || !mixer->not_causal;
+/* Every mixer learns classes, and text where it can; a fourth of them each other kind. */
+static bool fits(size_t kind, size_t mixer) {
+  const bool text = KINDS[kind].config.task == FILTRA_TASK_LANGUAGE_MODEL;
+  if (text && ft_mixer_at(mixer)->not_causal) return false;
+  return kind == 0 || (text && !KINDS[kind].config.tie_embeddings) || (kind + mixer) % 4 == 0;
 }
 
 /* Losses before and after some steps on one batch after the other. */
@@ -192,7 +195,7 @@ static void every_task_learns(void **state) {
   (void)state;
   for (size_t i = 0; i < FT_COUNT(KINDS); i++)
     for (size_t m = 0; m < filtra_mixer_count(); m++) {
-      if (!fits(&KINDS[i], ft_mixer_at(m))) continue;
+      if (!fits(i, m)) continue;
       filtra_model *model = make_model(&KINDS[i].config, ft_mixer_at(m)->name);
       double loss[2], score[2];
       train(model, &KINDS[i], loss, score);
