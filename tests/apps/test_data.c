@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <pty.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,18 +157,22 @@ static void test_inspect_finds_a_wrong_label(void **state) {
 /* Stopped while it is at work: the exit code says so and no file is there, whole or temporary. */
 static void test_interrupt_leaves_nothing(void **state) {
   (void)state;
-  const char *folder = test_folder();
-  char arguments[1280], out[512], **names;
-  size_t count;
-  snprintf(out, sizeof out, "%s/new", folder);
-  snprintf(arguments, sizeof arguments,
-           "data listops --out '%s' --train 50000000 2>&1 & pid=$!; "
-           "until [ -d '%s' ]; do sleep 0.01; done; kill -TERM $pid; wait $pid",
-           out, out);
-  assert_int_equal(test_run_command("", arguments, output), 1);
-  assert_non_null(strstr(output, "was stopped"));
-  assert_ok(ft_list_directory(folder, &names, &count));
-  assert_int_equal(count, 0);
+  static const char *const SIGNALS[] = {"TERM", "HUP"};
+  signal(SIGHUP, SIG_DFL); /* which nohup may have these tests ignore */
+  for (size_t i = 0; i < FT_COUNT(SIGNALS); i++) {
+    const char *folder = test_folder();
+    char arguments[1280], out[512], **names;
+    size_t count;
+    snprintf(out, sizeof out, "%s/new", folder);
+    snprintf(arguments, sizeof arguments,
+             "data listops --out '%s' --train 50000000 2>&1 & pid=$!; "
+             "until [ -d '%s' ]; do sleep 0.01; done; kill -%s $pid; wait $pid",
+             out, out, SIGNALS[i]);
+    assert_int_equal(test_run_command("", arguments, output), 1);
+    assert_non_null(strstr(output, "was stopped"));
+    assert_ok(ft_list_directory(folder, &names, &count));
+    assert_int_equal(count, 0);
+  }
 }
 
 /* What files say does not reach a terminal as commands; others get it as it is. */

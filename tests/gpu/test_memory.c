@@ -187,6 +187,24 @@ static void test_faults(void **state) {
   check_faults(test_device(), VK_ERROR_OUT_OF_HOST_MEMORY, FILTRA_ERROR_HOST_MEMORY);
 }
 
+/* Whatever fails while a buffer is filled, the device is done with it: its memory is freed then. */
+static void test_failed_fill(void **state) {
+  (void)state;
+  enum { BYTES = 64 << 20 }; /* long enough to be seen at work */
+  filtra_device *dev = test_device();
+  ft_buffer buffer;
+  assert_ok(ft_buffer_create(dev, BYTES, FT_MEMORY_DEVICE, &buffer));
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  for (long n = 1; status; n++) {
+    ft_vk_fail_after(n, VK_ERROR_OUT_OF_HOST_MEMORY);
+    status = ft_fill(dev, &buffer, 0, BYTES, 0);
+    ft_vk_fail_after(0, VK_SUCCESS);
+    assert_true(ft_done(dev, dev->submitted));
+    assert_true(status || n > 4);
+  }
+  ft_buffer_destroy(dev, &buffer);
+}
+
 /* A full heap: the message says what was asked, what there is and what is in use. */
 static void test_full_heap(void **state) {
   (void)state;
@@ -216,6 +234,7 @@ int main(void) {
       cmocka_unit_test(test_accounting),
       cmocka_unit_test(test_limit),
       cmocka_unit_test(test_faults),
+      cmocka_unit_test(test_failed_fill),
       cmocka_unit_test(test_full_heap),
   };
   return cmocka_run_group_tests_name("gpu/memory", tests, NULL, test_teardown);

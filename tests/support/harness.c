@@ -14,6 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* FILTRA_TEST_CASE=PATTERN: of a program's cases only those. */
+__attribute__((constructor)) static void choose_cases(void) {
+  const char *pattern = getenv("FILTRA_TEST_CASE");
+  if (pattern) cmocka_set_test_filter(pattern);
+}
+
 /* ---- failing calls ---- */
 
 void test_assert_ok(filtra_status status, const char *call, const char *file, int line) {

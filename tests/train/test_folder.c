@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "support/harness.h"
 #include "support/run.h"
+#include "train/run.h"
 
 #include <filtra/filtra.h>
 #include <jansson.h>
@@ -90,11 +91,24 @@ static void test_folder_in_use(void **state) {
   const char *folder = test_folder();
   FILE *lock;
   assert_ok(ft_append_open(test_path(folder, "metrics.jsonl"), &lock));
+  test_write(test_path(folder, "config.json.12-3.tmp"), "{", 1); /* which it is writing */
   uint64_t before = test_snapshot(folder);
   assert_fails(run(config_text(""), folder, -1, false), FILTRA_ERROR_PATH, "another process");
   assert_true(test_snapshot(folder) == before);
   fclose(lock);
   assert_ok(run(config_text(""), folder, -1, false));
+}
+
+/* A run may have come and gone since the folder was seen to be empty. */
+static void test_folder_taken_meanwhile(void **state) {
+  (void)state;
+  ft_metrics *metrics = NULL;
+  bool made;
+  uint64_t before = test_snapshot(reference_run());
+  assert_fails(ft_run_claim_folder(reference_run(), &metrics, &made), FILTRA_ERROR_ARGUMENT,
+               "holds a run already");
+  ft_metrics_close(&metrics);
+  assert_true(test_snapshot(reference_run()) == before);
 }
 
 /* ---- the run that it was ---- */
@@ -292,6 +306,7 @@ int main(void) {
       cmocka_unit_test(test_folders_of_others),
       cmocka_unit_test(test_empty_folders),
       cmocka_unit_test(test_folder_in_use),
+      cmocka_unit_test(test_folder_taken_meanwhile),
       cmocka_unit_test(test_identities),
       cmocka_unit_test(test_changed_settings),
       cmocka_unit_test(test_changed_data),
