@@ -3,9 +3,9 @@
  *   FAULT=KIND@PLACE:N  the N-th call of that kind from that place, from 1; "KIND@PLACE:N+": and
  *                   all of the kind behind it; "KIND:N" from any place; not in processes that this
  *                   one starts
- *   FAULT_LOG=FILE  at the end: whether it was reached, and how many blocks that were allocated here
- *                   were never freed; where no FAULT was asked for, then a line for each place:
- *                   kind, order, place, calls
+ *   FAULT_LOG=FILE  at the end: whether it was reached, and how many blocks that were allocated
+ *                   here were never freed; without FAULT, too, a line for each place: kind, order,
+ *                   place, calls
  *
  * A place is the call with the five that led to it, so that another way to the same line is another
  * place, two commands that go the same way share it, and threads may run as they like.
