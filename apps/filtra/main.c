@@ -229,9 +229,14 @@ int main(int argc, char **argv) {
   json_set_alloc_funcs(allocate_json, free);
   int code = run(argc, argv);
   /* A full disk or a closed pipe shows here at the latest. */
-  if (fflush(stdout) || ferror(stdout)) {
-    fprintf(stderr, "filtra: cannot write to standard output: %s\n", strerror(errno));
-    if (code == COMMAND_DONE) code = COMMAND_FAILED;
+  bool failed = fflush(stdout) != 0;
+  if (!failed && ferror(stdout)) { /* why is forgotten; one more byte meets it again */
+    fputc('\n', stdout);
+    errno = EIO;
+    fflush(stdout);
+    failed = true;
   }
-  return code;
+  if (!failed || code != COMMAND_DONE) return code;
+  fprintf(stderr, "filtra: cannot write to standard output: %s\n", strerror(errno));
+  return COMMAND_FAILED;
 }

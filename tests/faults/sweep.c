@@ -42,6 +42,10 @@ typedef struct task {
 static const task tasks[] = {
     {"inspect", "rm -rf %W/run", "data inspect %W/data --json", "%F data inspect %W/data --json",
      PRINTED},
+    {"packed", "true", "data inspect %W/packed.csv.gz --json",
+     "%F data inspect %W/packed.csv.gz --json", PRINTED},
+    {"images", "true", "data inspect %W/images --image-size 4 --json",
+     "%F data inspect %W/images --image-size 4 --json", PRINTED},
     {"report", COPY, "report %W/run --json", "%F report %W/run --json", PRINTED},
     {"merge", "true", "report %W/report.json --json", "%F report %W/report.json --json", PRINTED},
     {"predict", COPY, "predict %W/run --input %W/lines --json",
@@ -73,7 +77,7 @@ static const struct {
   const char *name, *what;
   int codes[4]; /* besides 0 where the result is right all the same; ends with 0 */
 } kinds[] = {
-    {"memory", "an allocation of Filtra, Jansson, libpng or zlib", {1}},
+    {"memory", "an allocation of Filtra, Jansson, libpng, libjpeg or zlib", {1}},
     {"open", "opening a file", {1}},
     {"examine", "asking for a file's size and kind", {1}},
     {"read", "reading a file", {1}},
@@ -295,6 +299,15 @@ static void prepare(void) {
              " >small.json",
              folder),
        "making data");
+  need(
+      shell(
+          "cd %s && printf 'text,label\\na good one,yes\\nbad ones,no\\n' | gzip >packed.csv.gz && "
+          "mkdir -p images/train/a images/train/b && cp " FAULTY_SEEDS "/png/alpha "
+          "images/train/a/1.png && cp " FAULTY_SEEDS "/png/interlaced images/train/b/1.png && "
+          "cp " FAULTY_SEEDS "/jpeg/progressive images/train/a/2.jpg && cp " FAULTY_SEEDS
+          "/jpeg/rgb images/train/b/2.jpg",
+          folder),
+      "making files that libraries read");
   need(shell("%s data listops --out %s/data --train 48 --val 16 --test 16 --min-length 5 "
              "--max-length 17 --max-depth 4 --max-args 4 --seed 4 2>%s/err >&2",
              plain(), folder, folder),
