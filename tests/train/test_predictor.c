@@ -321,6 +321,36 @@ static void requests_of_other_models_are_refused(void **state) {
   filtra_predictor_destroy(&p);
 }
 
+/* Models that no run wrote say nothing about text; language models answer at every token. */
+static void models_without_a_run_are_refused_texts(void **state) {
+  (void)state;
+  static const filtra_model_config CONFIGS[2] = {
+      {.vocabulary = 9, .classes = 2, .width = 8, .layers = 1},
+      {.task = FILTRA_TASK_LANGUAGE_MODEL, .vocabulary = 9, .width = 8, .layers = 1}};
+  int32_t tokens[2] = {1, 2}, lengths[1] = {2};
+  const filtra_batch batch = {
+      .size = 1, .length = 2, .count = 1, .tokens = tokens, .lengths = lengths};
+  for (int i = 0; i < 2; i++) {
+    filtra_model *model;
+    filtra_predictor *p;
+    filtra_prediction answer;
+    void *bytes;
+    size_t size;
+    assert_ok(filtra_model_create(test_device(), &CONFIGS[i], &model));
+    assert_ok(filtra_model_save_memory(model, &bytes, &size));
+    filtra_model_destroy(&model);
+    assert_ok(filtra_predictor_create_memory(test_device(), bytes, size, NULL, &p));
+    filtra_memory_free(bytes);
+    filtra_request request = text("good");
+    assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+                 "does not say how text becomes tokens");
+    if (CONFIGS[i].task == FILTRA_TASK_LANGUAGE_MODEL)
+      assert_fails(filtra_predictor_batch(p, &batch, NULL, NULL, &answer), FILTRA_ERROR_ARGUMENT,
+                   "a language model's logits at every token");
+    filtra_predictor_destroy(&p);
+  }
+}
+
 static void bad_options_are_refused(void **state) {
   (void)state;
   const char *path = trained("a.csv", CLASSES, "");
@@ -373,6 +403,7 @@ int main(void) {
       cmocka_unit_test(submissions_are_collected_in_any_order),
       cmocka_unit_test(mistakes_are_told),
       cmocka_unit_test(requests_of_other_models_are_refused),
+      cmocka_unit_test(models_without_a_run_are_refused_texts),
       cmocka_unit_test(bad_options_are_refused),
       cmocka_unit_test(a_broken_answer_is_no_answer),
   };

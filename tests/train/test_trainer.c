@@ -231,6 +231,9 @@ static void bad_batches_are_refused(void **state) {
   assert_int_equal(filtra_trainer_steps(trainer), 0);
   assert_fails(filtra_trainer_restore(trainer, "nowhere/state"), FILTRA_ERROR_PATH,
                "nowhere/state");
+  assert_fails(filtra_trainer_prepare(trainer, 0, 1), FILTRA_ERROR_ARGUMENT, "a batch of 0");
+  assert_fails(filtra_trainer_prepare(trainer, 1, TOY_LENGTH + 1), FILTRA_ERROR_ARGUMENT,
+               "tokens (max_length)");
   filtra_trainer_destroy(&trainer);
   filtra_model_destroy(&model);
 }
@@ -257,6 +260,16 @@ static void bad_options_are_refused(void **state) {
                  CASES[i].part);
     assert_null(trainer);
   }
+  filtra_model_destroy(&model);
+  const filtra_model_config values = {
+      .task = FILTRA_TASK_REGRESSION, .vocabulary = 9, .width = 8, .layers = 1};
+  assert_ok(filtra_model_create(test_device(), &values, &model));
+  assert_fails(
+      filtra_trainer_create(model, &(filtra_train_options){.mixed_labels = true}, &trainer),
+      FILTRA_ERROR_ARGUMENT, "mixed_labels is for classification, not \"regression\"");
+  assert_fails(
+      filtra_trainer_create(model, &(filtra_train_options){.label_smoothing = 0.1f}, &trainer),
+      FILTRA_ERROR_ARGUMENT, "has values and no labels");
   filtra_model_destroy(&model);
 }
 
