@@ -212,7 +212,8 @@ static void inject(const task *t, const place *p, long n, bool lasting, long lea
     if (strcmp(got, wanted)) documented = 0;
   }
   bool leaked = ended && blocks > leaks;
-  int after = shell("%s >%s/out 2>%s/err2 </dev/null", expand(t->again, plain()), folder, folder);
+  int after =
+      shell("( %s ) >%s/out 2>%s/err2 </dev/null", expand(t->again, plain()), folder, folder);
   int left = shell("test -z \"$(find %s/run -name '*.tmp' 2>/dev/null)\"", folder);
   need(shell("( %s ) >%s/got", expand(t->compare, ""), folder), "comparing");
   read_text("got", got, sizeof got);
@@ -338,13 +339,13 @@ static void write_table(const char *how, const counts c[FT_COUNT(tasks)][FT_COUN
   need(!stream, "writing the table");
   fprintf(
       stream,
-      "# Faults\n\nMade by `build/tests/faults_sweep%s --table docs/faults.md`: whole runs of the "
-      "command, in\neach of which one call failed, or all from that one on. A place is a call with "
-      "the five that led to it;\nit counts for the first command below that comes by. Either the "
-      "first call from there fails or the\nlast. As documented: the exit code is the README's, "
-      "one sentence says why, no memory is leaked; 0\nwhere the result is right all the same (a "
-      "cache that could not be written). Lost: what was done\nagain without the fault, or "
-      "resumed, did not give the bits of a run in which nothing failed.\n\n"
+      "# Faults\n\nMade by `build/tests/faults_sweep%s --table docs/faults.md`:\nwhole runs of the "
+      "command, in each of which one call failed, or all from that one on. A place is\na call with "
+      "the five that led to it; it counts for the first command below that comes by. Either\nthe "
+      "first call from there fails or the last. As documented: the exit code is the README's, one\n"
+      "sentence says why, no memory is leaked; 0 where the result is right all the same (a cache "
+      "that\ncould not be written). Lost: what was done again without the fault, or resumed, did "
+      "not give the\nbits of a run in which nothing failed.\n\n"
       "| what fails | in | calls | places | injected | as documented | lost |\n"
       "|---|---|---:|---:|---:|---:|---:|\n",
       how);
