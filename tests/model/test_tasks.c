@@ -406,6 +406,10 @@ static void models_without_a_meaning(void **state) {
                  CASES[i].part);
     assert_null(model);
   }
+  const filtra_model_config unreadable = {.mixer = "\xff", SERIES};
+  filtra_model *model;
+  assert_fails(filtra_model_create(test_device(), &unreadable, &model), FILTRA_ERROR_ARGUMENT,
+               "\"mixer\" is not UTF-8 text");
 }
 
 static const kind *find_kind(const char *name) {
