@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,12 +124,24 @@ bool command_interrupted(void) {
   return interrupted;
 }
 
+static atomic_bool json_starved;
+
+static void *allocate_json(size_t size) {
+  void *p = malloc(size);
+  if (!p) atomic_store(&json_starved, true);
+  return p;
+}
+
+bool command_json_starved(void) {
+  return atomic_load(&json_starved);
+}
+
 static int print_json(const char *name, json_t *root, size_t digits) {
-  bool made = root != NULL;
-  if (made && !json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(digits)))
-    putchar('\n');
+  bool whole = root && !command_json_starved() &&
+               !json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
+  if (whole) putchar('\n');
   json_decref(root);
-  if (made) return COMMAND_DONE; /* a write that failed shows when main flushes */
+  if (whole || ferror(stdout)) return COMMAND_DONE; /* main flushes, and says what went wrong */
   fprintf(stderr, "%s: cannot make JSON: out of memory, or a path that is not UTF-8\n", name);
   return COMMAND_FAILED;
 }
@@ -213,11 +226,17 @@ int main(int argc, char **argv) {
   command_guard_terminal();
   signal(SIGXFSZ, SIG_IGN); /* writing beyond a limit fails instead */
   filtra_log_set(print_warning, NULL);
+  json_set_alloc_funcs(allocate_json, free);
   int code = run(argc, argv);
   /* A full disk or a closed pipe shows here at the latest. */
-  if (fflush(stdout) || ferror(stdout)) {
-    fprintf(stderr, "filtra: cannot write to standard output: %s\n", strerror(errno));
-    if (code == COMMAND_DONE) code = COMMAND_FAILED;
+  bool failed = fflush(stdout) != 0;
+  if (!failed && ferror(stdout)) { /* why is forgotten; one more byte meets it again */
+    fputc('\n', stdout);
+    errno = EIO;
+    fflush(stdout);
+    failed = true;
   }
-  return code;
+  if (!failed || code != COMMAND_DONE) return code;
+  fprintf(stderr, "filtra: cannot write to standard output: %s\n", strerror(errno));
+  return COMMAND_FAILED;
 }

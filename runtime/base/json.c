@@ -84,6 +84,13 @@ json_t *ft_json_join(json_t *object, json_t *more) {
   return NULL;
 }
 
+void ft_json_append(json_t **list, json_t *value) {
+  if (*list && !json_array_append_new(*list, value)) return;
+  if (!*list) json_decref(value);
+  json_decref(*list);
+  *list = NULL;
+}
+
 const char *ft_json_string(const json_t *object, const char *key) {
   const char *text = json_string_value(json_object_get(object, key));
   return text ? text : "";
@@ -264,11 +271,8 @@ double ft_shortest(float value) {
 static json_t *write_floats(const ft_json_floats *list) {
   if (list->count == 1) return json_real(ft_shortest(list->values[0]));
   json_t *array = json_array();
-  for (int64_t i = 0; i < list->count && array; i++) {
-    if (!json_array_append_new(array, json_real(ft_shortest(list->values[i])))) continue;
-    json_decref(array);
-    array = NULL;
-  }
+  for (int64_t i = 0; i < list->count; i++)
+    ft_json_append(&array, json_real(ft_shortest(list->values[i])));
   return array;
 }
 

@@ -71,6 +71,10 @@ char *ft_json_line(json_t *object, size_t flags);
  * memory runs out. */
 json_t *ft_json_join(json_t *object, json_t *more);
 
+/** Adds to a list and gives the value up; *list is released and becomes NULL where either is NULL
+ * or memory runs out, which json_pack passes on. */
+void ft_json_append(json_t **list, json_t *value);
+
 /** The string of that key; "" where the object has none. */
 const char *ft_json_string(const json_t *object, const char *key);
 

@@ -15,47 +15,66 @@ static bool is_passed_over(const char *name) {
 
 /* ---- probing ---- */
 
-/* Whether a folder holds files of the kind `depth` levels below. */
-static bool holds_files(const char *path, bool (*named)(const char *name), int depth) {
+/* Whether a folder holds files of the kind `depth` levels below. One that nobody may read is none
+ * of the data. */
+static filtra_status holds_files(const char *path, bool (*named)(const char *name), int depth,
+                                 bool *found) {
   char **names;
   size_t count, looked = 0;
-  bool found = false;
-  if (ft_list_directory(path, &names, &count)) return false;
-  for (size_t i = 0; i < count && !found && looked < PROBED; i++) {
+  *found = false;
+  filtra_status status = ft_list_directory(path, &names, &count);
+  if (status) return status == FILTRA_ERROR_PATH ? FILTRA_OK : status;
+  for (size_t i = 0; i < count && !*found && looked < PROBED && !status; i++) {
     if (is_passed_over(names[i])) continue;
     if (depth == 0) {
-      found = named(names[i]);
+      *found = named(names[i]);
       continue;
     }
     char *below = ft_path_join(path, names[i]);
+    if (!below) status = FILTRA_ERROR_HOST_MEMORY;
     if (below && ft_is_directory(below)) {
-      found = holds_files(below, named, depth - 1);
+      status = holds_files(below, named, depth - 1, found);
       looked++;
     }
     free(below);
   }
   ft_free_names(names, count);
-  return found;
+  return status;
 }
 
 /* DIR/train and so on where it holds classes; NULL where there is none. Caller frees. */
-static char *split_folder(const char *path, bool (*named)(const char *name), filtra_split split) {
+static filtra_status split_folder(const char *path, bool (*named)(const char *name),
+                                  filtra_split split, char **out) {
+  *out = NULL;
   for (size_t i = 0; ft_split_words[split][i]; i++) {
+    bool found = false;
     char *folder = ft_path_join(path, ft_split_words[split][i]);
-    if (folder && ft_is_directory(folder) && holds_files(folder, named, 1)) return folder;
+    if (!folder) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status =
+        ft_is_directory(folder) ? holds_files(folder, named, 1, &found) : FILTRA_OK;
+    if (found) *out = folder;
+    if (found) return FILTRA_OK;
     free(folder);
+    FT_TRY(status);
   }
-  return NULL;
+  return FILTRA_OK;
 }
 
-bool ft_class_folders_probe(const char *path, bool (*named)(const char *name)) {
-  if (holds_files(path, named, 1)) return true;
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
-    char *folder = split_folder(path, named, split);
+static filtra_status look(const char *path, bool (*named)(const char *name), bool *found) {
+  FT_TRY(holds_files(path, named, 1, found));
+  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST && !*found; split++) {
+    char *folder;
+    FT_TRY(split_folder(path, named, split, &folder));
+    *found = folder != NULL;
     free(folder);
-    if (folder) return true;
   }
-  return false;
+  return FILTRA_OK;
+}
+
+bool ft_class_folders_probe(const ft_dataset_probe *p, bool (*named)(const char *name)) {
+  bool found = false;
+  if (p->directory) *p->failed = look(p->path, named, &found);
+  return found;
 }
 
 /* ---- classes ---- */
@@ -136,7 +155,8 @@ filtra_status ft_class_folders_list(ft_class_folders *f, const char *path, filtr
                                     filtra_dataset *ds) {
   bool any = false;
   for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
-    char *folder = split_folder(path, f->named, split);
+    char *folder;
+    FT_TRY(split_folder(path, f->named, split, &folder));
     if (!folder) continue;
     filtra_status status = list_split(f, folder, split, ds);
     free(folder);

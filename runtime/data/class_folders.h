@@ -19,7 +19,7 @@ typedef struct ft_class_folders {
 } ft_class_folders;
 
 /** Whether a folder's files are of that kind, as far as a look at a few of them tells. */
-bool ft_class_folders_probe(const char *path, bool (*named)(const char *name));
+bool ft_class_folders_probe(const ft_dataset_probe *p, bool (*named)(const char *name));
 /** Lists all files and gives the data set its classes, those of the first split in the order of
  * their names. Names that begin with a dot, and "unsup" (IMDb's reviews without a class), are
  * passed over. Fails with INPUT on a file of another kind, on a class without files and on one that

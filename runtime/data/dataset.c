@@ -104,6 +104,7 @@ static filtra_status only_file(const char *folder, char **file) {
   FT_TRY(ft_list_directory(folder, &names, &count));
   if (count == 1) *file = ft_path_join(folder, names[0]);
   ft_free_names(names, count);
+  if (count == 1 && !*file) return FILTRA_ERROR_HOST_MEMORY;
   if (*file && !ft_is_directory(*file)) return FILTRA_OK;
   free(*file);
   *file = NULL;
@@ -115,6 +116,7 @@ static filtra_status probe_formats(const char *path, const ft_dataset_probe *pro
   for (size_t i = 0; i < FT_COUNT(formats); i++) {
     *format = formats[i];
     if ((*format)->probe(probe)) return FILTRA_OK;
+    FT_TRY(*probe->failed);
   }
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s %s that is known; `filtra data inspect --help` lists the formats", path,
@@ -127,7 +129,8 @@ static filtra_status find_format(const char *path, const char *name,
     *format = format_named(name);
     return *format ? FILTRA_OK : FILTRA_ERROR_ARGUMENT;
   }
-  ft_dataset_probe probe = {.path = path, .directory = ft_is_directory(path)};
+  filtra_status failed = FILTRA_OK;
+  ft_dataset_probe probe = {.path = path, .directory = ft_is_directory(path), .failed = &failed};
   if (probe.directory)
     FT_TRY(ft_list_directory(path, &probe.names, &probe.count));
   else

@@ -69,6 +69,7 @@ typedef struct ft_dataset_probe {
   char head[256]; /* NUL-terminated, without a byte order mark */
   char **names;   /* [count], sorted */
   size_t count;
+  filtra_status *failed; /* set by one that could not look for want of memory, say */
 } ft_dataset_probe;
 
 typedef struct ft_dataset_format {

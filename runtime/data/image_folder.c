@@ -15,7 +15,7 @@ static filtra_status open_folder(const char *path, const filtra_dataset_options 
 }
 
 static bool probe_folder(const ft_dataset_probe *p) {
-  return p->directory && ft_class_folders_probe(p->path, ft_image_named);
+  return ft_class_folders_probe(p, ft_image_named);
 }
 
 const ft_dataset_format ft_format_image_folder = {

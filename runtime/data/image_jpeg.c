@@ -11,6 +11,8 @@
 
 #include <jpeglib.h> /* wants stdio.h first */
 
+#include <jerror.h>
+
 enum { SCAN_LIMIT = 200 }; /* a progressive file of some bytes can ask for millions */
 
 /* What must outlive a jump out of libjpeg lies here and not in local variables. */
@@ -19,6 +21,7 @@ typedef struct decoder {
   struct jpeg_error_mgr errors;
   struct jpeg_progress_mgr progress;
   jmp_buf failed;
+  filtra_status status; /* of what it failed with */
   ft_image image;
 } decoder;
 
@@ -26,7 +29,9 @@ static void fail_jpeg(j_common_ptr jpeg) {
   decoder *d = jpeg->client_data;
   char message[JMSG_LENGTH_MAX];
   jpeg->err->format_message(jpeg, message);
-  ft_fail(FILTRA_ERROR_INPUT, "damaged JPEG: %s", message);
+  d->status = jpeg->err->msg_code == JERR_OUT_OF_MEMORY
+                  ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory")
+                  : ft_fail(FILTRA_ERROR_INPUT, "damaged JPEG: %s", message);
   longjmp(d->failed, 1);
 }
 
@@ -38,7 +43,7 @@ static void judge(j_common_ptr jpeg, int level) {
 static void watch_scans(j_common_ptr jpeg) {
   decoder *d = jpeg->client_data;
   if (d->jpeg.input_scan_number <= SCAN_LIMIT) return;
-  ft_fail(FILTRA_ERROR_INPUT, "JPEG: more than %d scans", SCAN_LIMIT);
+  d->status = ft_fail(FILTRA_ERROR_INPUT, "JPEG: more than %d scans", SCAN_LIMIT);
   longjmp(d->failed, 1);
 }
 
@@ -57,7 +62,7 @@ static filtra_status read_header(decoder *d, size_t size) {
 }
 
 static filtra_status read_image(decoder *d, const uint8_t *data, size_t size) {
-  if (setjmp(d->failed)) return FILTRA_ERROR_INPUT;
+  if (setjmp(d->failed)) return d->status;
   jpeg_create_decompress(&d->jpeg);
   d->jpeg.progress = &d->progress;
   jpeg_mem_src(&d->jpeg, data, (unsigned long)size);

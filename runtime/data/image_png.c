@@ -19,11 +19,29 @@ typedef struct decoder {
   png_infop info;
   uint32_t channels; /* as libpng gives them: with transparency where there is any */
   png_bytep *rows;
+  bool starved;
   ft_image image;
 } decoder;
 
+/* libpng's own message does not tell want of memory from damage. */
+static png_voidp allocate(png_structp png, png_alloc_size_t size) {
+  decoder *d = png_get_mem_ptr(png);
+  png_voidp block = malloc(size);
+  if (!block) d->starved = true;
+  return block;
+}
+
+static void release(png_structp png, png_voidp block) {
+  (void)png;
+  free(block);
+}
+
 static void fail_png(png_structp png, png_const_charp message) {
-  ft_fail(FILTRA_ERROR_INPUT, "damaged PNG: %s", message);
+  const decoder *d = png_get_error_ptr(png);
+  if (d->starved)
+    ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  else
+    ft_fail(FILTRA_ERROR_INPUT, "damaged PNG: %s", message);
   png_longjmp(png, 1);
 }
 
@@ -90,7 +108,7 @@ static filtra_status check_chunks(const decoder *d) {
 }
 
 static filtra_status read_image(decoder *d) {
-  if (setjmp(png_jmpbuf(d->png))) return FILTRA_ERROR_INPUT;
+  if (setjmp(png_jmpbuf(d->png))) return d->starved ? FILTRA_ERROR_HOST_MEMORY : FILTRA_ERROR_INPUT;
   png_read_info(d->png, d->info);
   d->image.height = png_get_image_height(d->png, d->info);
   d->image.width = png_get_image_width(d->png, d->info);
@@ -118,7 +136,8 @@ filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *im
   decoder d = {.data = data, .size = size};
   FT_TRY(check_chunks(&d));
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
-  d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, fail_png, ignore);
+  d.png =
+      png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &d, fail_png, ignore, &d, allocate, release);
   d.info = d.png ? png_create_info_struct(d.png) : NULL;
   if (!d.info) {
     ft_fail(status, "out of host memory");

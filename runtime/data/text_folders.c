@@ -33,7 +33,7 @@ static filtra_status open_folders(const char *path, const filtra_dataset_options
 }
 
 static bool probe_folders(const ft_dataset_probe *p) {
-  return p->directory && ft_class_folders_probe(p->path, is_text);
+  return ft_class_folders_probe(p, is_text);
 }
 
 const ft_dataset_format ft_format_text_folders = {

@@ -149,13 +149,8 @@ filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const cha
                    tokenizer->name);
   json_t *symbols = json_array();
   for (uint32_t id = 1; id < tokenizer->size; id++)
-    json_array_append_new(symbols, json_string(tokenizer->symbols[id]));
-  bool whole = symbols && json_array_size(symbols) == tokenizer->size - 1;
+    ft_json_append(&symbols, json_string(tokenizer->symbols[id]));
   json_t *root = json_pack("{ss so}", "tokenizer", tokenizer->name, "symbols", symbols);
-  if (!whole) {
-    json_decref(root);
-    root = NULL;
-  }
   char *text = ft_json_text(root, JSON_INDENT(0));
   filtra_status status = text ? write_file(path, text) : FILTRA_ERROR_HOST_MEMORY;
   free(text);

@@ -52,11 +52,11 @@ filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call
 #define FT_VK_RESULT(call) (ft_vk_faulty() ? ft_vk_fault() : (call))
 #define FT_VK(dev, call)   ft_vk_status((dev), FT_VK_RESULT(call), #call)
 
+/* ---- fault.c ---- */
+
 /** Test hook: the n-th Vulkan call from now that is made through FT_VK or FT_VK_RESULT is not made
- * and gives `result`; once. From the -n-th on all do where n is below 0; n = 0 switches it off. */
+ * and gives `result`; once. n = 0 switches it off. */
 void ft_vk_fail_after(long n, VkResult result);
-/** Calls until the one that fails; 0 or -1: it was made. */
-long ft_vk_fail_left(void);
 bool ft_vk_faulty(void);
 VkResult ft_vk_fault(void);
 

@@ -9,30 +9,6 @@
 
 /* ---- results ---- */
 
-static atomic_long calls_to_fault;
-static atomic_int fault_result;
-
-void ft_vk_fail_after(long n, VkResult result) {
-  atomic_store(&fault_result, (int)result);
-  atomic_store(&calls_to_fault, n);
-}
-
-bool ft_vk_faulty(void) {
-  long left = atomic_load_explicit(&calls_to_fault, memory_order_relaxed);
-  if (left == 0) return false;
-  if (left > 0) return atomic_fetch_sub(&calls_to_fault, 1) == 1;
-  return left == -1 || (atomic_fetch_add(&calls_to_fault, 1) >= -1);
-}
-
-long ft_vk_fail_left(void) {
-  long left = atomic_load(&calls_to_fault);
-  return left < -1 ? -left : left;
-}
-
-VkResult ft_vk_fault(void) {
-  return (VkResult)atomic_load(&fault_result);
-}
-
 static const char *result_text(VkResult result) {
   switch (result) {
   case VK_TIMEOUT:

@@ -132,8 +132,7 @@ filtra_status ft_tuning_load(const filtra_device *dev, const char *path, bool *f
 static json_t *refusals_json(const ft_tuning_entry *e) {
   json_t *list = json_array();
   for (size_t i = 0; i < e->refused_count; i++)
-    json_array_append_new(list,
-                          json_pack("{so ss}", "configuration",
+    ft_json_append(&list, json_pack("{so ss}", "configuration",
                                     ft_configuration_json(e->family, &e->refused[i].configuration),
                                     "why", e->refused[i].why));
   return list;
@@ -147,9 +146,10 @@ static json_t *choice_json(const ft_tuning_entry *e) {
 json_t *ft_tuning_entry_json(const ft_tuning_entry *e) {
   json_t *object = choice_json(e);
   if (e->standard_seconds > 0.0)
-    json_object_update_new(object, json_pack("{sf sf sI}", "default_seconds", e->standard_seconds,
-                                             "seconds", e->seconds, "runs", (json_int_t)e->runs));
-  if (e->refused_count) json_object_set_new(object, "refused", refusals_json(e));
+    object = ft_json_join(object, json_pack("{sf sf sI}", "default_seconds", e->standard_seconds,
+                                            "seconds", e->seconds, "runs", (json_int_t)e->runs));
+  if (e->refused_count)
+    object = ft_json_join(object, json_pack("{so}", "refused", refusals_json(e)));
   return object;
 }
 
@@ -157,8 +157,8 @@ static json_t *document(const filtra_device *dev, const ft_tuning *t, bool whole
   json_t *entries = json_array();
   for (size_t i = 0; t && i < t->count; i++)
     if (whole || t->entries[i].chosen)
-      json_array_append_new(entries, whole ? ft_tuning_entry_json(&t->entries[i])
-                                           : choice_json(&t->entries[i]));
+      ft_json_append(&entries,
+                     whole ? ft_tuning_entry_json(&t->entries[i]) : choice_json(&t->entries[i]));
   return ft_json_join(ft_document_new(dev, FORMAT), json_pack("{so}", "entries", entries));
 }
 
@@ -167,8 +167,7 @@ char *ft_tuning_choices(const filtra_device *dev, const ft_tuning *tuning) {
 }
 
 filtra_status ft_tuning_save(const filtra_device *dev, const ft_tuning *tuning, const char *path) {
-  json_t *root = document(dev, tuning, true);
-  if (root) json_object_set_new(root, "date", json_string(ft_date()));
+  json_t *root = ft_json_join(document(dev, tuning, true), json_pack("{ss}", "date", ft_date()));
   char *text = ft_json_line(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
   filtra_status status =
       text ? ft_file_write_below(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;

@@ -92,20 +92,14 @@ static filtra_status load_tokenizer(const ft_run_config *config, const filtra_to
 static bool set_numbers(json_t *object, const char *key, const double *values, uint32_t count) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++)
-    if (json_array_append_new(list, json_real(values[i]))) {
-      json_decref(list);
-      return false;
-    }
+    ft_json_append(&list, json_real(values[i]));
   return !json_object_set_new(object, key, list);
 }
 
 static bool set_classes(json_t *object, const filtra_dataset *data, uint32_t count) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++)
-    if (json_array_append_new(list, json_string(filtra_dataset_class_name(data, i)))) {
-      json_decref(list);
-      return false;
-    }
+    ft_json_append(&list, json_string(filtra_dataset_class_name(data, i)));
   return !json_object_set_new(object, "classes", list);
 }
 

@@ -169,6 +169,10 @@ static void test_links_and_special_files(void **state) {
   assert_true(S_ISLNK(info.st_mode));
   assert_fails(ft_file_write("/dev/null", "x", 1), FILTRA_ERROR_PATH, "not a regular file");
   assert_fails(ft_file_write(folder, "x", 1), FILTRA_ERROR_PATH, "not a regular file");
+  FILE *stream;
+  assert_fails(ft_append_open("/dev/null", &stream), FILTRA_ERROR_PATH, "not a regular file");
+  assert_int_equal(unlink(target), 0); /* the link leads nowhere now */
+  assert_fails(ft_file_write(link, "x", 1), FILTRA_ERROR_PATH, "cannot resolve");
   char *fifo = ft_path_join(folder, "fifo"), *data;
   size_t size;
   assert_int_equal(mkfifo(fifo, 0600), 0);

@@ -113,6 +113,26 @@ static void test_writing_without_memory(void **state) {
   json_decref(object);
 }
 
+/* A list has all its values, or there is none. */
+static void test_lists_are_whole(void **state) {
+  (void)state;
+  enum { VALUES = 20 };
+  bool failed = true;
+  lasting = false;
+  for (long n = 1; failed; n++) {
+    allocations_left = n;
+    json_set_alloc_funcs(failing_malloc, free);
+    json_t *list = json_array();
+    for (int i = 0; i < VALUES; i++)
+      ft_json_append(&list, json_integer(i));
+    json_set_alloc_funcs(malloc, free);
+    failed = allocations_left <= 0;
+    assert_int_equal(json_array_size(list), failed ? 0 : VALUES);
+    assert_true(failed == !list && (failed || n > VALUES));
+    json_decref(list);
+  }
+}
+
 static filtra_status parse(const char *text, struct config *config) {
   json_t *object;
   FT_TRY(ft_json_parse(text, strlen(text), "c.json", &object));
@@ -248,6 +268,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_memory_runs_out),
       cmocka_unit_test(test_writing_without_memory),
+      cmocka_unit_test(test_lists_are_whole),
       cmocka_unit_test(test_absent_keys_are_defaults),
       cmocka_unit_test(test_reading),
       cmocka_unit_test(test_rejected),

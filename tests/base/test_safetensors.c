@@ -5,8 +5,10 @@
 #include "base/safetensors.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const float f32[6] = {1, -2, 3.5f, 0, 1e-30f, 6};
 static const double f64[2] = {0.1, -1e300};
@@ -149,6 +151,32 @@ static void test_refused_writes(void **state) {
   assert_ok(ft_list_directory(folder, &names, &count));
   assert_int_equal(count, 0); /* not even a temporary file */
   free(names);
+  free(path);
+}
+
+/* A limit on file sizes stands for a full disk. */
+static void test_full_disk(void **state) {
+  (void)state;
+  const char *folder = test_folder();
+  char *path = ft_path_join(folder, "a.safetensors"), **names;
+  struct rlimit before, small;
+  size_t count;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  for (rlim_t limit = 1; limit < 1000; limit += 300) {
+    small = before;
+    small.rlim_cur = limit;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    filtra_status status = ft_safetensors_write(path, tensors, TENSORS, NULL, 0);
+    setrlimit(RLIMIT_FSIZE, &before);
+    if (!status && limit > 300) break; /* it fits */
+    assert_fails(status, FILTRA_ERROR_IO, "File too large");
+    assert_non_null(strstr(filtra_error_message(), path));
+    assert_ok(ft_list_directory(folder, &names, &count));
+    assert_int_equal(count, 0);
+    free(names);
+  }
+  signal(SIGXFSZ, SIG_DFL);
   free(path);
 }
 
@@ -417,12 +445,19 @@ static void test_golden_files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_layout),
-      cmocka_unit_test(test_refused_writes), cmocka_unit_test(test_every_truncation_fails),
-      cmocka_unit_test(test_changed_bytes),  cmocka_unit_test(test_made_headers),
-      cmocka_unit_test(test_unaligned_data), cmocka_unit_test(test_allocation_failures),
-      cmocka_unit_test(test_large_headers),  cmocka_unit_test(test_golden_files),
-      cmocka_unit_test(test_flipped_bits),   cmocka_unit_test(test_headers_without_memory),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_layout),
+      cmocka_unit_test(test_refused_writes),
+      cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_every_truncation_fails),
+      cmocka_unit_test(test_changed_bytes),
+      cmocka_unit_test(test_made_headers),
+      cmocka_unit_test(test_unaligned_data),
+      cmocka_unit_test(test_allocation_failures),
+      cmocka_unit_test(test_large_headers),
+      cmocka_unit_test(test_golden_files),
+      cmocka_unit_test(test_flipped_bits),
+      cmocka_unit_test(test_headers_without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -58,7 +58,7 @@ static void test_message_is_per_thread(void **state) {
 
 static void test_every_status_has_a_name(void **state) {
   (void)state;
-  for (int a = FILTRA_OK; a <= FILTRA_ERROR_PATH; a++) {
+  for (int a = FILTRA_OK; a <= FILTRA_ERROR_RANK; a++) {
     assert_string_not_equal(filtra_status_name((filtra_status)a), "unknown status");
     for (int b = FILTRA_OK; b < a; b++)
       assert_string_not_equal(filtra_status_name((filtra_status)a),

@@ -1,9 +1,14 @@
 /* Linked into the command: one call of a kind, chosen by number, fails as the system would let it.
  *
- *   FAULT=KIND:N    the N-th call of that kind, from 1; "KIND:N+": that one and all behind it; not
- *                   in processes that this one starts
- *   FAULT_LOG=FILE  at the end: whether it was reached, how many blocks that were allocated here
- *                   were never freed, and how many calls of each kind there were
+ *   FAULT=KIND@PLACE:N  the N-th call of that kind from that place, from 1; "KIND@PLACE:N+": and
+ *                   all of the kind behind it; "KIND:N" from any place; not in processes that this
+ *                   one starts
+ *   FAULT_LOG=FILE  at the end: whether it was reached, and how many blocks that were allocated
+ *                   here were never freed; without FAULT, too, a line for each place: kind, order,
+ *                   place, calls
+ *
+ * A place is the call with the five that led to it, so that another way to the same line is another
+ * place, two commands that go the same way share it, and threads may run as they like.
  *
  *   FAULT_KERNEL=NAME  sums, differences and products of floats in that kernel are others of these:
  *                   the device gives wrong numbers. Exit code 99 where it has none
@@ -12,7 +17,7 @@
  *   FAULT_USED=FILE gets the names of the kernels that are asked for
  *
  * Counted are calls from the command itself and from the libraries that read files for it, not from
- * drivers, which are not ours to test. Vulkan's calls fail by the hook in gpu/submit.c. */
+ * drivers, which are not ours to test. Vulkan's calls fail by taking the place of gpu/fault.c. */
 #include "gpu/internal.h"
 #include "gpu/kernels.h"
 
@@ -21,8 +26,9 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -62,14 +68,23 @@ static const char *const NAMES[KINDS] = {
 static const VkResult RESULTS[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
                                    VK_ERROR_DEVICE_LOST, VK_ERROR_INITIALIZATION_FAILED};
 
+/* In a table by open addressing; no calls: a free row. */
+typedef struct place {
+  uint64_t id;
+  long calls, order; /* so many so far; behind so many other places */
+} place;
+enum { PLACES = 1 << 13, DEPTH = 7 }; /* two of them in this file */
+static place places[KINDS][PLACES];
+
 static kind chosen = KINDS;
-static long number, calls[KINDS];
-static bool lasting, fired;
+static uint64_t chosen_place; /* 0: any */
+static long number, calls;    /* that may be the one */
+static bool lasting, fired, counting;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- who calls ---- */
 
-static struct { uintptr_t from, to; } modules[16];
+static struct module { uintptr_t from, to; } modules[16];
 static size_t module_count;
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *user) {
@@ -87,18 +102,51 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *user) {
   return 0;
 }
 
-static bool is_ours(const void *caller) {
+/* The module that an address is of; NULL: not ours. */
+static const struct module *module_of(const void *address) {
   for (size_t i = 0; i < module_count; i++)
-    if ((uintptr_t)caller >= modules[i].from && (uintptr_t)caller < modules[i].to) return true;
-  return false;
+    if ((uintptr_t)address >= modules[i].from && (uintptr_t)address < modules[i].to)
+      return &modules[i];
+  return NULL;
+}
+
+static bool is_ours(const void *caller) {
+  return module_of(caller) != NULL;
+}
+
+/* Who called: FNV-1a of where in its module each call stands. Never 0. */
+static uint64_t place_now(void) {
+  void *frames[DEPTH];
+  int count = backtrace(frames, DEPTH);
+  uint64_t id = 0xcbf29ce484222325u;
+  for (int i = 0; i < count; i++) {
+    const struct module *m = module_of(frames[i]);
+    if (m) id = (id ^ ((uintptr_t)frames[i] - m->from)) * 0x100000001b3u;
+  }
+  return id | 1;
+}
+
+/* The mutex is held. */
+static void count_call(kind k, uint64_t id) {
+  static long order;
+  size_t at = (size_t)(id >> 32) % PLACES;
+  for (size_t n = 0; places[k][at].calls && places[k][at].id != id; n++) {
+    if (n == PLACES) _exit(98);
+    at = (at + 1) % PLACES;
+  }
+  place *p = &places[k][at];
+  if (!p->calls) *p = (place){.id = id, .order = order++};
+  p->calls++;
 }
 
 /* Whether this call is the one to fail. */
 static bool fails(kind k, const void *caller) {
-  if (!is_ours(caller)) return false;
+  if ((k != chosen && !counting) || !is_ours(caller)) return false;
+  uint64_t id = counting || chosen_place ? place_now() : 0;
   pthread_mutex_lock(&mutex);
-  long call = ++calls[k];
-  bool now = k == chosen && (lasting ? call >= number : call == number);
+  if (counting) count_call(k, id);
+  bool now = k == chosen && lasting && fired;
+  if (k == chosen && !now && (!chosen_place || id == chosen_place)) now = ++calls == number;
   if (now) fired = true;
   pthread_mutex_unlock(&mutex);
   return now;
@@ -305,6 +353,21 @@ PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
   return real(thread, attributes, run, user);
 }
 
+/* ---- Vulkan ---- */
+
+bool __wrap_ft_vk_faulty(void);
+VkResult __wrap_ft_vk_fault(void);
+
+/* Each kind is a result of the same calls. */
+bool __wrap_ft_vk_faulty(void) {
+  return fails(chosen > SYSTEM_KINDS && chosen < KINDS ? chosen : SYSTEM_KINDS,
+               __builtin_return_address(0));
+}
+
+VkResult __wrap_ft_vk_fault(void) {
+  return RESULTS[chosen - SYSTEM_KINDS];
+}
+
 /* ---- kernels ---- */
 
 /* Of SPIR-V, section 3.49.13. */
@@ -388,34 +451,36 @@ static const char *log_path; /* NULL: nobody asks */
 
 static void tell(void) {
   FILE *stream = log_path ? fopen(log_path, "w") : NULL;
-  if (chosen >= SYSTEM_KINDS && chosen < KINDS) {
-    long left = ft_vk_fail_left();
-    for (kind k = SYSTEM_KINDS; k < KINDS; k++)
-      calls[k] = left > 0 ? number - left : number;
-    fired = left <= 0;
-  }
   chosen = KINDS;
   if (!stream) return;
-  fprintf(stream, "%d %ld", fired, held);
-  for (kind k = 0; k < KINDS; k++)
-    fprintf(stream, " %ld", calls[k]);
+  fprintf(stream, "%d %ld\n", fired, held);
+  for (kind k = 0; k < KINDS && counting; k++) {
+    const place *of = places[k < SYSTEM_KINDS ? k : SYSTEM_KINDS];
+    for (size_t i = 0; i < PLACES; i++)
+      if (of[i].calls)
+        fprintf(stream, "%d %ld %" PRIx64 " %ld\n", (int)k, of[i].order, of[i].id, of[i].calls);
+  }
   fclose(stream);
 }
 
 __attribute__((constructor)) static void begin(void) {
-  const char *fault = getenv("FAULT"), *colon = fault ? strchr(fault, ':') : NULL;
+  const char *fault = getenv("FAULT");
+  size_t length = fault ? strcspn(fault, "@:") : 0;
+  void *frame;
   dl_iterate_phdr(add_module, NULL);
+  backtrace(&frame, 1); /* loads what it needs */
   log_path = getenv("FAULT_LOG");
+  counting = log_path && !fault;
   unsetenv("FAULT"); /* processes that this one starts are those of a user */
   unsetenv("FAULT_LOG");
   atexit(tell);
   if (getenv("FAULT_KERNEL")) spoil(getenv("FAULT_KERNEL"));
-  if (!colon) return;
-  number = strtol(colon + 1, NULL, 10);
-  lasting = strchr(colon, '+') != NULL;
+  if (!fault) return;
+  char *end = (char *)fault + length;
+  if (*end == '@') chosen_place = strtoull(end + 1, &end, 16);
+  if (*end == ':') number = strtol(end + 1, &end, 10);
+  lasting = *end == '+';
   for (kind k = 0; k < KINDS; k++)
-    if (strlen(NAMES[k]) == (size_t)(colon - fault) && !strncmp(fault, NAMES[k], strlen(NAMES[k])))
-      chosen = k;
-  if (chosen >= SYSTEM_KINDS && chosen < KINDS)
-    ft_vk_fail_after(lasting ? -number : number, RESULTS[chosen - SYSTEM_KINDS]);
+    if (strlen(NAMES[k]) == length && !strncmp(fault, NAMES[k], length)) chosen = k;
+  if (chosen == KINDS || number < 1) _exit(98);
 }

@@ -1,12 +1,16 @@
 /* Every call that can fail, in turn, through whole runs of the command:
  *
  *   faults_sweep [--every N] [--most N] [--once 1] [--kind KIND] [--task TASK] [--table FILE]
+ *                [--keep FILE]
  *
- * of each kind of call and each task every N-th one (1), at most so many (all), each once and for
- * good, or (--once) one of both; the table goes to FILE as Markdown. After each: the exit code is a
- * documented one, one sentence says why, no block is leaked, no temporary is left, and the task,
- * done again without a fault (a run resumed), gives the bits that it gives where nothing ever
- * failed. Exit code 1 where one did not, each of which is printed. */
+ * of each kind of call and each task every N-th place that no task before it came by (1), at most
+ * so many (all): the first call from there and, where there are more, the last; each once and for
+ * good, or (--once) one call in one way. The table goes to FILE as Markdown. What is done is kept
+ * in the other FILE, and not done again by a second start of the same programs. After each fault:
+ * the exit code is a documented one, and what is printed is whole where that is 0; one sentence
+ * says why, no block is leaked, no temporary is left, and the task, done again without a fault (a
+ * run resumed), gives the bits that it gives where nothing ever failed. Exit code 1 where one did
+ * not, each of which is printed. */
 #include "base/status.h"
 
 #include <ctype.h>
@@ -31,21 +35,35 @@ typedef struct task {
   const char *compare; /* shell: prints what must be the same as without faults */
 } task;
 
-#define RESULT "cat %W/run/model.safetensors %W/run/checkpoint/state.safetensors | cksum"
-#define COPY   "rm -rf %W/run && cp -r %W/trained %W/run"
+#define RESULT  "cat %W/run/model.safetensors %W/run/checkpoint/state.safetensors | cksum"
+#define PRINTED "cat %W/out"
+#define COPY    "rm -rf %W/run && cp -r %W/trained %W/run"
+/* Cheap ones first: what they share is theirs. */
 static const task tasks[] = {
+    {"inspect", "rm -rf %W/run", "data inspect %W/data --json", "%F data inspect %W/data --json",
+     PRINTED},
+    {"packed", "true", "data inspect %W/packed.csv.gz --json",
+     "%F data inspect %W/packed.csv.gz --json", PRINTED},
+    {"images", "true", "data inspect %W/images --image-size 4 --json",
+     "%F data inspect %W/images --image-size 4 --json", PRINTED},
+    {"report", COPY, "report %W/run --json", "%F report %W/run --json", PRINTED},
+    {"merge", "true", "report %W/report.json --json", "%F report %W/report.json --json", PRINTED},
+    {"predict", COPY, "predict %W/run --input %W/lines --json",
+     "%F predict %W/run --input %W/lines --json", PRINTED},
+    {"eval", COPY, "eval %W/run --json", "%F eval %W/run --json", PRINTED},
+    {"generate", "rm -rf %W/run && cp -r %W/language %W/run",
+     "generate %W/run --prompt ab --tokens 8", "%F generate %W/run --prompt ab --tokens 8",
+     PRINTED},
+    {"sweep", "rm -rf %W/run", "sweep %W/sweep.json --out %W/run",
+     "%F sweep %W/sweep.json --out %W/run",
+     "cd %W/run/d-agf-seed=1 && cat model.safetensors checkpoint/state.safetensors eval-test.json "
+     "| cksum"},
+    {"resume", "rm -rf %W/run && cp -r %W/stopped %W/run", "train --resume %W/run",
+     "%F train --resume %W/run", RESULT},
     {"train", "rm -rf %W/run", TRAIN "--out %W/run",
      "if [ -e %W/run/config.json ]; then %F train --resume %W/run; else %F " TRAIN
      "--out %W/run; fi",
      RESULT},
-    {"resume", "rm -rf %W/run && cp -r %W/stopped %W/run", "train --resume %W/run",
-     "%F train --resume %W/run", RESULT},
-    {"eval", COPY, "eval %W/run --json", "%F eval %W/run --json", "cat %W/out"},
-    {"predict", COPY, "predict %W/run --input %W/lines --json",
-     "%F predict %W/run --input %W/lines --json", "cat %W/out"},
-    {"generate", "rm -rf %W/run && cp -r %W/language %W/run",
-     "generate %W/run --prompt ab --tokens 8", "%F generate %W/run --prompt ab --tokens 8",
-     "cat %W/out"},
     {"tune", "rm -rf %W/run && mkdir %W/run",
      "tune --quick --ops chain --config %W/small.json --data %W/data --cache-dir %W/run",
      "%F tune --list --cache-dir %W/run", "echo listed"},
@@ -53,22 +71,13 @@ static const task tasks[] = {
      "bench --quick --ops dropout --out %W/run/bench.json",
      "%F compare %W/run/bench.json -o %W/run/page.html || test ! -e %W/run/bench.json",
      "echo whole"},
-    {"report", COPY, "report %W/run --json", "%F report %W/run --json", "cat %W/out"},
-    {"sweep", "rm -rf %W/run", "sweep %W/sweep.json --out %W/run",
-     "%F sweep %W/sweep.json --out %W/run",
-     "cd %W/run/d-agf-seed=1 && cat model.safetensors checkpoint/state.safetensors eval-test.json "
-     "| cksum"},
-    {"merge", "true", "report %W/report.json --json", "%F report %W/report.json --json",
-     "cat %W/out"},
-    {"inspect", "rm -rf %W/run", "data inspect %W/data --json", "%F data inspect %W/data --json",
-     "cat %W/out"},
 };
 
 static const struct {
   const char *name, *what;
   int codes[4]; /* besides 0 where the result is right all the same; ends with 0 */
 } kinds[] = {
-    {"memory", "an allocation of Filtra, Jansson, libpng or zlib", {1}},
+    {"memory", "an allocation of Filtra, Jansson, libpng, libjpeg or zlib", {1}},
     {"open", "opening a file", {1}},
     {"examine", "asking for a file's size and kind", {1}},
     {"read", "reading a file", {1}},
@@ -87,8 +96,27 @@ static const struct {
 };
 
 typedef struct counts {
-  long calls, injected, documented, lost;
+  long calls, places, injected, documented, lost;
 } counts;
+
+/* Where a task makes calls of a kind, in the order of the first; see inject.c. */
+typedef struct place {
+  size_t kind;
+  long order;
+  unsigned long long id;
+  long calls;
+} place;
+enum { MOST_PLACES = 1 << 16 };
+static place places[MOST_PLACES]; /* of this task alone, by kind */
+static size_t place_count;
+static place earlier[MOST_PLACES]; /* of tasks before it */
+static size_t earlier_count;
+
+static struct {
+  long every, most;
+  int once;
+  const char *kind, *task, *table, *keep;
+} chosen = {.every = 1};
 
 static char folder[256], command[512];
 
@@ -143,7 +171,8 @@ static void read_text(const char *name, char *text, size_t size) {
   if (stream) fclose(stream);
 }
 
-/* Sentences that say why: "filtra NAME: ...", or "filtra: ..." of standard output. */
+/* Sentences that say why: "filtra NAME: ...", or "filtra: ..." of standard output. That a result is
+ * not kept in the run's folder is said before it is printed, and is no reason to fail. */
 static int sentences(const task *t, const char *text) {
   char begin[64];
   int count = 0;
@@ -152,21 +181,23 @@ static int sentences(const task *t, const char *text) {
   for (const char *line = text; line && *line; line = strchr(line, '\n')) {
     line += *line == '\n';
     if (!strncmp(line, "filtra: cannot", 14)) count++;
+    if (!strncmp(line, "filtra eval: the result is not kept", 35)) continue;
     if (!strncmp(line, begin, strlen(begin)) && strcspn(line, "\n") > strlen(begin) + 12) count++;
   }
   return count;
 }
 
 /* One run with one fault. */
-static void inject(const task *t, size_t k, long n, bool lasting, long leaks, const char *wanted,
-                   counts *c) {
+static void inject(const task *t, const place *p, long n, bool lasting, long leaks,
+                   const char *wanted, counts *c) {
+  size_t k = p->kind;
   char log[512], err[8192], got[16384];
   int fired = 0, documented;
   long blocks = 0;
   shell("%s; rm -f %s/log", expand(t->prepare, ""), folder);
-  int code =
-      shell("FAULT=%s:%ld%s FAULT_LOG=%s/log %s %s >%s/out 2>%s/err </dev/null", kinds[k].name, n,
-            lasting ? "+" : "", folder, plain(), expand(t->arguments, ""), folder, folder);
+  int code = shell("FAULT=%s@%llx:%ld%s FAULT_LOG=%s/log %s %s >%s/out 2>%s/err </dev/null",
+                   kinds[k].name, p->id, n, lasting ? "+" : "", folder, plain(),
+                   expand(t->arguments, ""), folder, folder);
   read_text("log", log, sizeof log);
   read_text("err", err, sizeof err);
   bool ended = sscanf(log, "%d %ld", &fired, &blocks) == 2;
@@ -176,8 +207,13 @@ static void inject(const task *t, size_t k, long n, bool lasting, long leaks, co
   for (int i = 0; i < 4 && kinds[k].codes[i]; i++)
     if (code == kinds[k].codes[i]) documented = 1;
   if (code && sentences(t, err) != 1) documented = 0;
+  if (!code && !strcmp(t->compare, PRINTED)) { /* then nothing may be missing */
+    read_text("out", got, sizeof got);
+    if (strcmp(got, wanted)) documented = 0;
+  }
   bool leaked = ended && blocks > leaks;
-  int after = shell("%s >%s/out 2>%s/err2 </dev/null", expand(t->again, plain()), folder, folder);
+  int after =
+      shell("( %s ) >%s/out 2>%s/err2 </dev/null", expand(t->again, plain()), folder, folder);
   int left = shell("test -z \"$(find %s/run -name '*.tmp' 2>/dev/null)\"", folder);
   need(shell("( %s ) >%s/got", expand(t->compare, ""), folder), "comparing");
   read_text("got", got, sizeof got);
@@ -185,25 +221,71 @@ static void inject(const task *t, size_t k, long n, bool lasting, long leaks, co
   c->documented += documented && !leaked;
   c->lost += !same;
   if (documented && same && !leaked) return;
-  printf("%s, %s %ld%s: exit code %d%s%s%s; afterwards %d\n  %s\n", t->name, kinds[k].name, n,
-         lasting ? " and on" : "", code, documented ? "" : ", not as documented",
+  printf("%s, %s@%llx:%ld%s: exit code %d%s%s%s; afterwards %d\n  %s\n", t->name, kinds[k].name,
+         p->id, n, lasting ? " and on" : "", code, documented ? "" : ", not as documented",
          leaked ? ", blocks leaked" : "", same ? "" : ", RESULT LOST", after, err);
   fflush(stdout);
 }
 
-/* How many calls of each kind a task makes, and how many blocks it never frees. */
-static long count_calls(const task *t, counts c[FT_COUNT(kinds)]) {
-  char log[512], *at = log;
-  need(shell("FAULT=vk-host:1000000000 FAULT_LOG=%s/log %s %s >%s/out 2>%s/err", folder, plain(),
-             expand(t->arguments, ""), folder, folder),
+static int by_order(const void *a, const void *b) {
+  const place *p = a, *q = b;
+  if (p->kind != q->kind) return p->kind < q->kind ? -1 : 1;
+  return (p->order > q->order) - (p->order < q->order);
+}
+
+static bool is_new(const place *p) {
+  for (size_t i = 0; i < earlier_count; i++)
+    if (earlier[i].kind == p->kind && earlier[i].id == p->id) return false;
+  return true;
+}
+
+/* Finds the places that only this task comes by so far, and how many blocks it never frees. */
+static long find_places(const task *t, counts c[FT_COUNT(kinds)]) {
+  int fired;
+  long leaks;
+  need(shell("FAULT_LOG=%s/log %s %s >%s/out 2>%s/err", folder, plain(), expand(t->arguments, ""),
+             folder, folder),
        t->name);
-  read_text("log", log, sizeof log);
-  strtol(at, &at, 10);
-  long leaks = strtol(at, &at, 10);
-  for (size_t k = 0; k < FT_COUNT(kinds); k++)
-    c[k].calls = strtol(at, &at, 10);
-  need(!*log, "counting");
+  FILE *stream = fopen(expand("%W/log", ""), "r");
+  need(!stream || fscanf(stream, "%d %ld", &fired, &leaks) != 2, "counting");
+  place p;
+  place_count = 0;
+  while (fscanf(stream, "%zu %ld %llx %ld", &p.kind, &p.order, &p.id, &p.calls) == 4) {
+    need(p.kind >= FT_COUNT(kinds) || place_count == MOST_PLACES, "counting");
+    c[p.kind].calls += p.calls;
+    if (!is_new(&p)) continue;
+    c[p.kind].places++;
+    places[place_count++] = p;
+  }
+  fclose(stream);
+  qsort(places, place_count, sizeof *places, by_order);
+  need(earlier_count + place_count > MOST_PLACES, "counting");
+  memcpy(earlier + earlier_count, places, place_count * sizeof *places);
+  earlier_count += place_count;
   return leaks;
+}
+
+/* Which of them fail, and how; `c` has the count of places. */
+static void inject_kind(const task *t, size_t k, const char *wanted, long leaks, counts *c) {
+  size_t seed = (size_t)(t - tasks) + k;
+  long step = chosen.every;
+  if (chosen.most && c->places > chosen.most * step)
+    step = (c->places + chosen.most - 1) / chosen.most;
+  const place *first = places;
+  while (first < places + place_count && first->kind != k)
+    first++;
+  for (long i = (long)seed % step; i < c->places; i += step) {
+    const place *p = &first[i];
+    size_t way = (size_t)(i / step) + seed;
+    if (chosen.once) {
+      inject(t, p, way / 2 % 2 ? p->calls : 1, way % 2, leaks, wanted, c);
+      continue;
+    }
+    for (int lasting = 0; lasting < 2; lasting++) {
+      inject(t, p, 1, lasting, leaks, wanted, c);
+      if (p->calls > 1) inject(t, p, p->calls, lasting, leaks, wanted, c);
+    }
+  }
 }
 
 static void prepare(void) {
@@ -218,6 +300,15 @@ static void prepare(void) {
              " >small.json",
              folder),
        "making data");
+  need(
+      shell(
+          "cd %s && printf 'text,label\\na good one,yes\\nbad ones,no\\n' | gzip >packed.csv.gz && "
+          "mkdir -p images/train/a images/train/b && cp " FAULTY_SEEDS "/png/alpha "
+          "images/train/a/1.png && cp " FAULTY_SEEDS "/png/interlaced images/train/b/1.png && "
+          "cp " FAULTY_SEEDS "/jpeg/progressive images/train/a/2.jpg && cp " FAULTY_SEEDS
+          "/jpeg/rgb images/train/b/2.jpg",
+          folder),
+      "making files that libraries read");
   need(shell("%s data listops --out %s/data --train 48 --val 16 --test 16 --min-length 5 "
              "--max-length 17 --max-depth 4 --max-args 4 --seed 4 2>%s/err >&2",
              plain(), folder, folder),
@@ -243,69 +334,115 @@ static void prepare(void) {
   need(access(expand("%W/stopped/checkpoint/state.safetensors", ""), R_OK), "stopping a run");
 }
 
-static void write_table(const char *path, const char *how,
-                        const counts c[FT_COUNT(tasks)][FT_COUNT(kinds)]) {
-  FILE *stream = path ? fopen(path, "w") : stdout;
+static void write_table(const char *how, const counts c[FT_COUNT(tasks)][FT_COUNT(kinds)]) {
+  FILE *stream = chosen.table ? fopen(chosen.table, "w") : stdout;
   need(!stream, "writing the table");
   fprintf(
       stream,
-      "# Faults\n\nMade by `build/tests/faults_sweep%s --table docs/faults.md`: whole runs of the "
-      "command, in\neach of which one call failed, or all from that one on. As documented: the "
-      "exit code is the\nREADME's, one sentence says why, no memory is leaked; 0 where the "
-      "result is right all the same\n(a cache that could not be written). Lost: what was done "
-      "again without the fault, or resumed, did\nnot give the bits of a run in which nothing "
-      "failed.\n\n| what fails | in | calls | injected | as documented | lost |\n"
-      "|---|---|---:|---:|---:|---:|\n",
+      "# Faults\n\nMade by `build/tests/faults_sweep%s --table docs/faults.md`:\nwhole runs of the "
+      "command, in each of which one call failed, or all from that one on. A place is\na call with "
+      "the five that led to it; it counts for the first command below that comes by. Either\nthe "
+      "first call from there fails or the last. As documented: the exit code is the README's, one\n"
+      "sentence says why, no memory is leaked; 0 where the result is right all the same (a cache "
+      "that\ncould not be written). Lost: what was done again without the fault, or resumed, did "
+      "not give the\nbits of a run in which nothing failed.\n\n"
+      "| what fails | in | calls | places | injected | as documented | lost |\n"
+      "|---|---|---:|---:|---:|---:|---:|\n",
       how);
   for (size_t k = 0; k < FT_COUNT(kinds); k++)
     for (size_t t = 0; t < FT_COUNT(tasks); t++)
       if (c[t][k].calls || c[t][k].injected)
-        fprintf(stream, "| %s | %s | %ld | %ld | %ld | %ld |\n", kinds[k].what, tasks[t].name,
-                c[t][k].calls, c[t][k].injected, c[t][k].documented, c[t][k].lost);
-  if (path) fclose(stream);
+        fprintf(stream, "| %s | %s | %ld | %ld | %ld | %ld | %ld |\n", kinds[k].what, tasks[t].name,
+                c[t][k].calls, c[t][k].places, c[t][k].injected, c[t][k].documented, c[t][k].lost);
+  if (chosen.table) need(fclose(stream), "writing the table");
+}
+
+/* ---- what is kept ---- */
+
+/* The first line says of which programs and options the others tell. */
+static void kept_header(char *line, size_t size, const char *how) {
+  char sum[64];
+  need(shell("cksum <%s >%s/got", command, folder), "reading the command");
+  read_text("got", sum, sizeof sum);
+  snprintf(line, size, "%s; %s", how, sum);
+}
+
+static void read_kept(const char *how, counts c[FT_COUNT(tasks)][FT_COUNT(kinds)],
+                      bool done[FT_COUNT(tasks)][FT_COUNT(kinds)]) {
+  char header[256], line[256] = "";
+  size_t t, k;
+  counts got;
+  if (!chosen.keep) return;
+  kept_header(header, sizeof header, how);
+  FILE *stream = fopen(chosen.keep, "r");
+  if (stream && fgets(line, sizeof line, stream) && !strcmp(line, header))
+    while (fscanf(stream, "%zu %zu %ld %ld %ld %ld %ld", &t, &k, &got.calls, &got.places,
+                  &got.injected, &got.documented, &got.lost) == 7) {
+      need(t >= FT_COUNT(tasks) || k >= FT_COUNT(kinds), "reading what is kept");
+      c[t][k] = got;
+      done[t][k] = true;
+    }
+  if (stream) fclose(stream);
+  if (!strcmp(line, header)) return;
+  stream = fopen(chosen.keep, "w");
+  need(!stream || fputs(header, stream) < 0 || fclose(stream), "keeping what is done");
+}
+
+static void keep(size_t t, size_t k, const counts *c) {
+  FILE *stream = chosen.keep ? fopen(chosen.keep, "a") : NULL;
+  if (!chosen.keep) return;
+  need(!stream, "keeping what is done");
+  fprintf(stream, "%zu %zu %ld %ld %ld %ld %ld\n", t, k, c->calls, c->places, c->injected,
+          c->documented, c->lost);
+  need(fclose(stream), "keeping what is done");
+}
+
+static void do_task(size_t t, counts c[FT_COUNT(kinds)], bool done[FT_COUNT(kinds)]) {
+  counts found[FT_COUNT(kinds)] = {{0}};
+  char wanted[16384];
+  shell("%s", expand(tasks[t].prepare, ""));
+  long leaks = find_places(&tasks[t], found);
+  need(shell("%s >%s/out 2>%s/err", expand(tasks[t].again, plain()), folder, folder), "again");
+  need(shell("( %s ) >%s/got", expand(tasks[t].compare, ""), folder), "comparing");
+  read_text("got", wanted, sizeof wanted);
+  for (size_t k = 0; k < FT_COUNT(kinds); k++) {
+    if (done[k] || (chosen.kind && strcmp(chosen.kind, kinds[k].name))) continue;
+    c[k] = found[k];
+    inject_kind(&tasks[t], k, wanted, leaks, &c[k]);
+    keep(t, k, &c[k]);
+  }
 }
 
 int main(int count, char **arguments) {
   static counts c[FT_COUNT(tasks)][FT_COUNT(kinds)];
-  long every = 1, most = 0, bad = 0, injected = 0;
-  int once = 0;
-  const char *only_kind = NULL, *only_task = NULL, *table = NULL;
+  static bool done[FT_COUNT(tasks)][FT_COUNT(kinds)];
+  long bad = 0, injected = 0;
+  char how[128] = "";
   for (int i = 1; i + 1 < count; i += 2) {
     const char *name = arguments[i], *value = arguments[i + 1];
-    if (!strcmp(name, "--once")) once = atoi(value);
-    if (!strcmp(name, "--every")) every = atol(value);
-    if (!strcmp(name, "--most")) most = atol(value);
-    if (!strcmp(name, "--kind")) only_kind = value;
-    if (!strcmp(name, "--task")) only_task = value;
-    if (!strcmp(name, "--table")) table = value;
+    if (!strcmp(name, "--once")) chosen.once = atoi(value);
+    if (!strcmp(name, "--every")) chosen.every = atol(value);
+    if (!strcmp(name, "--most")) chosen.most = atol(value);
+    if (!strcmp(name, "--kind")) chosen.kind = value;
+    if (!strcmp(name, "--task")) chosen.task = value;
+    if (!strcmp(name, "--table")) chosen.table = value;
+    if (!strcmp(name, "--keep")) chosen.keep = value;
+    if (strcmp(name, "--table") && strcmp(name, "--keep"))
+      snprintf(how + strlen(how), sizeof how - strlen(how), " %s %s", name, value);
   }
-  char how[128];
-  snprintf(how, sizeof how, " --every %ld --most %ld --once %d", every, most, once);
   snprintf(command, sizeof command, "%s", FAULTY_COMMAND);
   prepare();
+  read_kept(how, c, done);
   for (size_t t = 0; t < FT_COUNT(tasks); t++) {
-    char wanted[16384];
-    if (only_task && strcmp(only_task, tasks[t].name)) continue;
-    shell("%s", expand(tasks[t].prepare, ""));
-    long leaks = count_calls(&tasks[t], c[t]);
-    need(shell("%s >%s/out 2>%s/err", expand(tasks[t].again, plain()), folder, folder), "again");
-    need(shell("( %s ) >%s/got", expand(tasks[t].compare, ""), folder), "comparing");
-    read_text("got", wanted, sizeof wanted);
-    for (size_t k = 0; k < FT_COUNT(kinds); k++) {
-      counts *here = &c[t][k];
-      if (only_kind && strcmp(only_kind, kinds[k].name)) continue;
-      long calls_here = here->calls, step = every;
-      if (most && calls_here > most * step) step = (calls_here + most - 1) / most;
-      for (long n = 1 + (long)(t + k) % step; n <= calls_here; n += step)
-        for (int lasting = once; lasting < 2; lasting++)
-          inject(&tasks[t], k, n, lasting && (!once || (t + k) % 2), leaks, wanted, here);
-      injected += here->injected;
-      bad += here->injected - here->documented + here->lost;
-    }
-    if (table)
-      write_table(table, how, (const counts(*)[FT_COUNT(kinds)])c); /* what is done is kept */
+    if (!chosen.task || !strcmp(chosen.task, tasks[t].name)) do_task(t, c[t], done[t]);
+    if (chosen.table) write_table(how, (const counts(*)[FT_COUNT(kinds)])c);
   }
-  if (!table) write_table(NULL, how, (const counts(*)[FT_COUNT(kinds)])c);
+  if (!chosen.table) write_table(how, (const counts(*)[FT_COUNT(kinds)])c);
+  for (size_t t = 0; t < FT_COUNT(tasks); t++)
+    for (size_t k = 0; k < FT_COUNT(kinds); k++) {
+      injected += c[t][k].injected;
+      bad += c[t][k].injected - c[t][k].documented + c[t][k].lost;
+    }
   shell("rm -rf %s", folder);
   printf("%ld faults, %ld not as they should be\n", injected, bad);
   return bad || !injected;

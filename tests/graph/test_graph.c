@@ -395,8 +395,8 @@ static void sentinel_names_the_tensor(void **state) {
   filtra_graph_destroy(&g);
 }
 
-/* What a call leaves unwritten is no find, whatever lay there: here rows of the Fourier table behind
- * a sequence's end, made when two calls a stretch have run. */
+/* What a call leaves unwritten is no find, whatever lay there: here rows of the Fourier table
+ * behind a sequence's end, made when two calls a stretch have run. */
 static void sentinel_skips_what_nobody_wrote(void **state) {
   (void)state;
   filtra_graph *g = new_graph();

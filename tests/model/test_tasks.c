@@ -376,6 +376,8 @@ static void models_without_a_meaning(void **state) {
       {{.target_scale = -1.0f, .task = FILTRA_TASK_REGRESSION, TEXT}, "\"target_scale\" is -1"},
       {{.target_mean = 1.0f, SERIES}, "are for task \"regression\", not \"classification\""},
       {{.mixer = "{\"name\": 3}", SERIES}, "\"mixer\""},
+      {{.drop_path = 0.1f, .width = 8, .layers = 1, .vocabulary = VOCABULARY, .classes = 2},
+       "\"drop_path\" rises from 0 in the first layer"},
       /* Keys and options without effect. */
       {{.mixer = "{\"name\": \"agf\", \"variant\": \"uv\", \"K\": 3}", SERIES},
        "\"K\" has no effect with a \"variant\" other than filter"},
@@ -407,6 +409,10 @@ static void models_without_a_meaning(void **state) {
                  CASES[i].part);
     assert_null(model);
   }
+  const filtra_model_config unreadable = {.mixer = "\xff", SERIES};
+  filtra_model *model;
+  assert_fails(filtra_model_create(test_device(), &unreadable, &model), FILTRA_ERROR_ARGUMENT,
+               "\"mixer\" is not UTF-8 text");
 }
 
 static const kind *find_kind(const char *name) {
@@ -458,6 +464,13 @@ static void bad_batches(void **state) {
   b.features[(2 * LENGTH + 1) * FEATURES + 1] = 0;
   b.features[(2 * LENGTH + 5) * FEATURES] = NAN;
   refuse_batch("series", &b, "sample 2 has nan as feature 0 of token 5 (of 3 tokens)");
+  make_tokens(1, &b);
+  b.batch.count = SIZE + 1;
+  refuse_batch("classes", &b, "count is 6, accepted are 0 to size, 5");
+  make_tokens(1, &b);
+  const int32_t others[SIZE] = {0};
+  b.batch.other_labels = others;
+  refuse_batch("classes", &b, "other_labels and label_shares go together");
   make_features(1, &b);
   b.weights[1] = NAN;
   refuse_batch("series", &b, "sample 1 has the weight nan");

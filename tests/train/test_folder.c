@@ -1,6 +1,7 @@
 /* A run and its folder: a new run takes only a folder of its own, and one that goes on is the run
  * that it was, with the same settings, data and best model. */
 #include "base/file.h"
+#include "base/memory.h"
 #include "support/harness.h"
 #include "support/run.h"
 #include "train/run.h"
@@ -287,6 +288,41 @@ static void test_checkpoint_of_an_equal_run(void **state) {
   free(reference);
 }
 
+/* Where a run stands is not guessed. */
+static void test_damaged_checkpoint(void **state) {
+  (void)state;
+  const char *folder = stopped_run();
+  test_patch(test_path(folder, "checkpoint/state.safetensors"), "\\\"waited\\\"", "\\\"wasted\\\"");
+  assert_fails(run(NULL, folder, -1, false), FILTRA_ERROR_INPUT, "is damaged");
+}
+
+/* A loss that is no number is no result. */
+static void test_broken_model(void **state) {
+  (void)state;
+  const char *folder = test_new_run();
+  filtra_model *model;
+  filtra_evaluation e;
+  assert_ok(run(config_text(""), folder, -1, false));
+  const char *path = test_path(folder, "model.safetensors");
+  assert_ok(filtra_model_load(test_device(), path, &model));
+  filtra_parameters *all = filtra_model_parameters(model);
+  for (size_t k = 0; k < filtra_parameters_count(all); k++) {
+    int64_t shape[FILTRA_MAX_DIMS];
+    size_t count = 1;
+    for (int i = 0; i < filtra_parameters_shape(all, k, shape); i++)
+      count *= (size_t)shape[i];
+    float *values = ft_calloc(count, sizeof *values);
+    for (size_t i = 0; i < count; i++)
+      values[i] = 1e38f; /* finite, as a file's must be; sums of products of them are not */
+    assert_ok(filtra_parameters_set(all, filtra_parameters_name(all, k), values, count));
+    free(values);
+  }
+  assert_ok(filtra_model_save(model, path));
+  filtra_model_destroy(&model);
+  assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e),
+               FILTRA_ERROR_NONFINITE, "the loss over the val split is not finite");
+}
+
 static void test_model_of_another_run(void **state) {
   (void)state;
   const char *folder = stopped_run(), *other = test_new_run();
@@ -311,6 +347,8 @@ int main(void) {
       cmocka_unit_test(test_changed_settings),
       cmocka_unit_test(test_changed_data),
       cmocka_unit_test(test_lost_files),
+      cmocka_unit_test(test_damaged_checkpoint),
+      cmocka_unit_test(test_broken_model),
       cmocka_unit_test(test_model_of_another_run),
       cmocka_unit_test(test_checkpoint_of_an_equal_run),
       cmocka_unit_test(test_links),

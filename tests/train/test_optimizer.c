@@ -326,7 +326,8 @@ static void test_refused(void **state) {
   net n = make_net(NULL);
   const filtra_parameter_group nobody = {.names = "third.*"}, unnamed = {.frozen = true},
                                buffer = {.names = "scale"};
-  const filtra_parameter_group all = {.names = "*", .frozen = true};
+  const filtra_parameter_group all = {.names = "*", .frozen = true},
+                               heavy = {.names = "*", .weight_decay = 1001.0f};
   const struct {
     filtra_optimizer_options options;
     const char *message;
@@ -336,6 +337,7 @@ static void test_refused(void **state) {
       {{.groups = &unnamed, .group_count = 1}, "has no names"},
       {{.group_count = 1}, "groups is NULL"},
       {{.groups = &all, .group_count = 1}, "all are frozen"},
+      {{.groups = &heavy, .group_count = 1}, "weight_decay is 1001, accepted are at most 1000"},
       {{.beta1 = 1}, "beta1 is 1, accepted are 0 to below 1"},
       {{.learning_rate = -1}, "learning_rate is -1, accepted are 0 to 1000"},
       {{.schedule = FILTRA_SCHEDULE_COSINE}, "needs steps"},
@@ -348,6 +350,15 @@ static void test_refused(void **state) {
   assert_fails(filtra_optimizer_create(NULL, NULL, &opt), FILTRA_ERROR_ARGUMENT, "params");
   assert_fails(filtra_optimizer_step(NULL), FILTRA_ERROR_ARGUMENT, "optimizer");
   assert_fails(filtra_optimizer_watch(n.opt, NULL, NULL), FILTRA_ERROR_ARGUMENT, "g is");
+  net early = {0}; /* whose parameters are not committed yet */
+  assert_ok(filtra_parameters_create(test_device(), &early.params));
+  assert_ok(filtra_graph_create(test_device(), NULL, &early.g));
+  build(&early, early.g);
+  assert_fails(filtra_optimizer_create(early.params, NULL, &opt), FILTRA_ERROR_ARGUMENT,
+               "commit the parameters first");
+  assert_fails(filtra_optimizer_watch(n.opt, early.g, early.x), FILTRA_ERROR_ARGUMENT,
+               "must have one element");
+  free_net(&early);
   free_net(&n);
 }
 

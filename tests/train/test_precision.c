@@ -196,6 +196,11 @@ static void test_conversions(void **state) {
   assert_fails(filtra_model_convert(from, back, FILTRA_I32), FILTRA_ERROR_ARGUMENT,
                "accepted are F32, F16 and BF16");
   assert_fails(filtra_model_convert("nowhere", back, FILTRA_F16), FILTRA_ERROR_PATH, "nowhere");
+  const char *whole_numbers = test_path(test_folder(), "whole.safetensors");
+  assert_ok(filtra_model_save(model, whole_numbers));
+  test_patch(whole_numbers, "\"dtype\":\"F32\"", "\"dtype\":\"I32\"");
+  assert_fails(filtra_model_convert(whole_numbers, back, FILTRA_F16), FILTRA_ERROR_INPUT,
+               "is I32; accepted are F32, F64, F16 and BF16");
 
   /* What F16 cannot hold is refused by name, and the older file stays. */
   filtra_parameters *p = filtra_model_parameters(model);

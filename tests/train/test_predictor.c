@@ -16,6 +16,9 @@ static const char VALUES[] = "smiles,value\nCC,0.5\nCO,1.5\nOC,-2.5\nCCO,3\n";
 static const char SERIES[] = "@problemName x\n@classLabel true a b\n@data\n1,2,3:a\n3,2,1:b\n"
                              "1,3,2:a\n9,7,8:b\n";
 
+static const char TWO_SERIES[] = "@problemName y\n@dimensions 2\n@classLabel true a b\n@data\n"
+                                 "1,2:2,1:a\n3,2:1,1:b\n1,3:3,1:a\n9,7:7,9:b\n";
+
 /* The model file of a run on this data, alone in a folder of its own. */
 static const char *trained(const char *name, const char *data, const char *more) {
   const char *file = test_path(test_folder(), name), *folder = test_new_run();
@@ -276,8 +279,89 @@ static void mistakes_are_told(void **state) {
   int32_t token = 999;
   requests[1] = (filtra_request){.tokens = &token, .length = 1};
   assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT, "token 999");
+  uint8_t pixels[2] = {0};
+  requests[1] = (filtra_request){.pixels = pixels, .length = 1, .channels = 2};
+  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,
+               "pixels of 2 channels; accepted are 1 and 3");
   assert_non_null(ask(p, text("good")).name); /* all the same */
   filtra_predictor_destroy(&p);
+}
+
+/* What one kind of model takes, another does not. */
+static void requests_of_other_models_are_refused(void **state) {
+  (void)state;
+  float probability, series[4] = {0};
+  uint8_t pixels[6] = {0};
+  int32_t tokens[2] = {1, 1};
+  filtra_prediction answer;
+  filtra_request request = text("CC");
+  request.probabilities = &probability;
+  filtra_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
+  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_ARGUMENT,
+               "a number has no probabilities");
+  request = (filtra_request){.series = series, .length = 4};
+  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+               "the model reads tokens, not numbers");
+  filtra_predictor_destroy(&p);
+
+  p = open_predictor(trained("x_TRAIN.ts", SERIES, ""));
+  request = (filtra_request){.tokens = tokens, .length = 2};
+  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+               "the model reads numbers, not tokens");
+  series[1] = INFINITY;
+  request = (filtra_request){.series = series, .length = 2};
+  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+               "number 1 of the series is infinite");
+  filtra_predictor_destroy(&p);
+
+  p = open_predictor(trained("y_TRAIN.ts", TWO_SERIES, ""));
+  request = (filtra_request){.pixels = pixels, .length = 2, .channels = 3};
+  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+               "the model reads 2 numbers a step, no pixels");
+  filtra_predictor_destroy(&p);
+}
+
+/* Models that no run wrote say nothing about text; language models answer at every token. */
+static void models_without_a_run_are_refused_texts(void **state) {
+  (void)state;
+  static const filtra_model_config CONFIGS[2] = {
+      {.vocabulary = 9, .classes = 2, .width = 8, .layers = 1},
+      {.task = FILTRA_TASK_LANGUAGE_MODEL, .vocabulary = 9, .width = 8, .layers = 1}};
+  int32_t tokens[2] = {1, 2}, lengths[1] = {2};
+  const filtra_batch batch = {
+      .size = 1, .length = 2, .count = 1, .tokens = tokens, .lengths = lengths};
+  for (int i = 0; i < 2; i++) {
+    filtra_model *model;
+    filtra_predictor *p;
+    filtra_prediction answer;
+    void *bytes;
+    size_t size;
+    assert_ok(filtra_model_create(test_device(), &CONFIGS[i], &model));
+    assert_ok(filtra_model_save_memory(model, &bytes, &size));
+    filtra_model_destroy(&model);
+    assert_ok(filtra_predictor_create_memory(test_device(), bytes, size, NULL, &p));
+    filtra_memory_free(bytes);
+    filtra_request request = text("good");
+    assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+                 "does not say how text becomes tokens");
+    if (CONFIGS[i].task == FILTRA_TASK_LANGUAGE_MODEL)
+      assert_fails(filtra_predictor_batch(p, &batch, NULL, NULL, &answer), FILTRA_ERROR_ARGUMENT,
+                   "a language model's logits at every token");
+    filtra_predictor_destroy(&p);
+  }
+}
+
+static void bad_options_are_refused(void **state) {
+  (void)state;
+  const char *path = trained("a.csv", CLASSES, "");
+  filtra_predictor *p;
+  filtra_predictor_options options = {.batch_size = 1u << 30};
+  assert_fails(filtra_predictor_create(test_device(), path, &options, &p), FILTRA_ERROR_ARGUMENT,
+               "batch_size is 1073741824, accepted are 0 to");
+  options = (filtra_predictor_options){.length_count = 2};
+  assert_fails(filtra_predictor_create(test_device(), path, &options, &p), FILTRA_ERROR_ARGUMENT,
+               "length_count is 2 where lengths is NULL");
+  assert_null(p);
 }
 
 static void a_broken_answer_is_no_answer(void **state) {
@@ -318,6 +402,9 @@ int main(void) {
       cmocka_unit_test(threads_share_the_weights),
       cmocka_unit_test(submissions_are_collected_in_any_order),
       cmocka_unit_test(mistakes_are_told),
+      cmocka_unit_test(requests_of_other_models_are_refused),
+      cmocka_unit_test(models_without_a_run_are_refused_texts),
+      cmocka_unit_test(bad_options_are_refused),
       cmocka_unit_test(a_broken_answer_is_no_answer),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

@@ -223,6 +223,8 @@ static void test_configurations(void **state) {
       {", \"precision\": \"fp8\"", "\"precision\" must be one of fp32, bf16, fp16"},
       {", \"loss_scale\": 1024", "loss_scale and loss_scale_window are for precision fp16"},
       {", \"epochs\": 1", "not both"},
+      {", \"schedule\": \"linear\", \"warmup_steps\": 2, \"warmup_epochs\": 1", "not both"},
+      {", \"shares\": \"3:x\"", "\"shares\" is \"3:x\", accepted are \"auto\" and a number"},
       {", \"batch_size\": 65536", "\"batch_size\" is 65536, accepted are 1 to 65535"},
       {", \"steps\": 9223372036854775807", "\"steps\" is"},
       {", \"schedule\": \"linear\", \"warmup_steps\": 13", "warmup_steps"},

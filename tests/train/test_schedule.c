@@ -1,6 +1,7 @@
 /* Learning-rate schedules against the values of the published recipes. */
 #include "support/harness.h"
 
+#include "train/config.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -53,11 +54,23 @@ static void one_cycle(void **state) {
   assert_true(isfinite(ft_schedule_at(&o, 0).learning_rate));
 }
 
+/* In epochs, rounded to steps, and no longer than the run. */
+static void warmup_in_epochs(void **state) {
+  (void)state;
+  ft_run_config c = {.warmup_epochs = 0.26f};
+  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 3);
+  c.warmup_epochs = 1000.0f;
+  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 50);
+  c = (ft_run_config){.warmup_steps = 7};
+  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 7);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(constant_after_warmup),
       cmocka_unit_test(linear_and_cosine_reach_zero),
       cmocka_unit_test(one_cycle),
+      cmocka_unit_test(warmup_in_epochs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,7 +231,45 @@ static void bad_batches_are_refused(void **state) {
   assert_int_equal(filtra_trainer_steps(trainer), 0);
   assert_fails(filtra_trainer_restore(trainer, "nowhere/state"), FILTRA_ERROR_PATH,
                "nowhere/state");
+  assert_fails(filtra_trainer_prepare(trainer, 0, 1), FILTRA_ERROR_ARGUMENT, "a batch of 0");
+  assert_fails(filtra_trainer_prepare(trainer, 1, TOY_LENGTH + 1), FILTRA_ERROR_ARGUMENT,
+               "tokens (max_length)");
   filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+}
+
+static void bad_options_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    filtra_train_options options;
+    const char *part;
+  } CASES[] = {
+      {{.label_smoothing = 1.0f}, "label_smoothing is 1, accepted are 0 to below 1"},
+      {{.loss_scale = 2.0f}, "loss_scale and loss_scale_window are for precision fp16"},
+      {{.accumulate = 1u << 30}, "accumulate is 1073741824, accepted are 0 to"},
+      {{.loss_chunks = 1u << 30}, "loss_chunks is 1073741824, accepted are 0 to"},
+      {{.recompute = (filtra_recompute)9}, "recompute is 9, accepted are 0 to 2"},
+      {{.share = -3.0f}, "share is -3, accepted are 0 to 1000000"},
+      {{.deadline = -1.0f}, "deadline is -1, accepted are 0 to 1e9 seconds"},
+      {{.reserved = {1}}, "reserved"},
+  };
+  filtra_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
+  filtra_trainer *trainer;
+  for (size_t i = 0; i < FT_COUNT(CASES); i++) {
+    assert_fails(filtra_trainer_create(model, &CASES[i].options, &trainer), FILTRA_ERROR_ARGUMENT,
+                 CASES[i].part);
+    assert_null(trainer);
+  }
+  filtra_model_destroy(&model);
+  const filtra_model_config values = {
+      .task = FILTRA_TASK_REGRESSION, .vocabulary = 9, .width = 8, .layers = 1};
+  assert_ok(filtra_model_create(test_device(), &values, &model));
+  assert_fails(
+      filtra_trainer_create(model, &(filtra_train_options){.mixed_labels = true}, &trainer),
+      FILTRA_ERROR_ARGUMENT, "mixed_labels is for classification, not \"regression\"");
+  assert_fails(
+      filtra_trainer_create(model, &(filtra_train_options){.label_smoothing = 0.1f}, &trainer),
+      FILTRA_ERROR_ARGUMENT, "has values and no labels");
   filtra_model_destroy(&model);
 }
 
@@ -245,6 +283,7 @@ int main(void) {
       cmocka_unit_test(whole_step_has_no_hazard),
       cmocka_unit_test(steps_allocate_nothing),
       cmocka_unit_test(bad_batches_are_refused),
+      cmocka_unit_test(bad_options_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

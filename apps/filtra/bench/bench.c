@@ -112,7 +112,11 @@ static filtra_status measure(bench *b, filtra_status *failed) {
 static const char NAME[] = "filtra bench";
 
 static filtra_status save(const json_t *document, ft_atomic_file *file) {
-  json_dumpf(document, file->stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  bool failed = json_dumpf(document, file->stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  if (command_json_starved() || (failed && !ferror(file->stream))) {
+    ft_atomic_abort(file);
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: the results are not written");
+  }
   fputc('\n', file->stream);
   return ft_atomic_commit(file);
 }

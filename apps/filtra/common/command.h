@@ -46,6 +46,9 @@ void command_guard_terminal(void);
  * what is under way can end in order; the second ends the program. What is ignored stays so. */
 void command_catch_interrupts(void);
 bool command_interrupted(void);
+/** Whether memory ever ran out in Jansson: whatever is made of JSON may lack something then, since
+ * who adds to a list or an object does not look. */
+bool command_json_starved(void);
 /** Prints the one object of --json and gives it up; NULL says that making it failed. Returns the
  * exit code. */
 int command_print_json(const char *name, json_t *root);

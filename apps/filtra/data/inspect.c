@@ -269,55 +269,65 @@ static json_t *vocabulary_json(const filtra_tokenizer *t) {
   if (!t) return json_null();
   json_t *list = json_array();
   for (uint32_t id = 0; id < filtra_tokenizer_size(t); id++)
-    json_array_append_new(list, tokens_json(t, &(int32_t){(int32_t)id}, 1));
+    ft_json_append(&list, tokens_json(t, &(int32_t){(int32_t)id}, 1));
   return list;
 }
 
 /* [length, features] as a list of lists. */
-static json_t *features_json(const filtra_dataset *ds, filtra_split split, uint32_t length) {
+static filtra_status features_json(const filtra_dataset *ds, filtra_split split, uint32_t length,
+                                   json_t **out) {
   uint32_t width = filtra_dataset_get_info(ds)->features;
   float *features = ft_calloc((size_t)length * width, sizeof *features);
-  if (!features || filtra_dataset_features(ds, split, 0, features)) {
-    free(features);
-    return NULL;
-  }
-  json_t *steps = json_array();
-  for (uint32_t i = 0; i < length; i++) {
+  if (!features) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = filtra_dataset_features(ds, split, 0, features);
+  *out = status ? NULL : json_array();
+  for (uint32_t i = 0; i < length && *out; i++) {
     json_t *step = json_array();
     for (uint32_t k = 0; k < width; k++)
-      json_array_append_new(step, json_real(ft_shortest(features[(size_t)i * width + k])));
-    json_array_append_new(steps, step);
+      ft_json_append(&step, json_real(ft_shortest(features[(size_t)i * width + k])));
+    ft_json_append(out, step);
   }
   free(features);
-  return steps;
+  return status;
 }
 
-static json_t *first_json(const filtra_dataset *ds) {
+static filtra_status first_json(const filtra_dataset *ds, json_t **out) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   filtra_split split = first_split(info);
   filtra_sample s;
-  if (filtra_dataset_sample(ds, split, 0, &s)) return NULL;
-  json_t *first =
+  json_t *features;
+  FT_TRY(filtra_dataset_sample(ds, split, 0, &s));
+  json_t *first = *out =
       json_pack("{ss sI}", "split", filtra_split_name(split), "length", (json_int_t)s.length);
   if (info->target == FILTRA_TARGET_CLASS)
     json_object_set_new(first, "label", json_integer(s.label));
   if (info->target == FILTRA_TARGET_VALUE)
     json_object_set_new(first, "value", json_real(ft_shortest(s.value)));
   if (info->input == FILTRA_INPUT_FEATURES) {
-    json_object_set_new(first, "features", features_json(ds, split, s.length));
-    return first;
+    filtra_status status = features_json(ds, split, s.length, &features);
+    if (!status) json_object_set_new(first, "features", features);
+    return status;
   }
-  json_object_set_new(first, "text", tokens_json(info->tokenizer, s.tokens, s.length));
+  first = ft_json_join(first,
+                       json_pack("{so}", "text", tokens_json(info->tokenizer, s.tokens, s.length)));
   if (s.second)
-    json_object_set_new(first, "second", tokens_json(info->tokenizer, s.second, s.second_length));
-  return first;
+    first = ft_json_join(first, json_pack("{so}", "second",
+                                          tokens_json(info->tokenizer, s.second, s.second_length)));
+  *out = first;
+  return FILTRA_OK;
 }
 
 static int print_json(const char *path, const filtra_dataset *ds, const census *splits) {
   static const char *const inputs[] = {"tokens", "features"};
   static const char *const targets[] = {"class", "value", "next"};
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  json_t *all = json_object();
+  json_t *all = json_object(), *first = NULL;
+  filtra_status status = first_json(ds, &first);
+  if (status) {
+    json_decref(first);
+    json_decref(all);
+    return command_fail("filtra data inspect", status);
+  }
   for (filtra_split i = FILTRA_TRAIN; i <= FILTRA_TEST; i++)
     json_object_set_new(all, filtra_split_name(i), split_json(info, &splits[i]));
   json_t *root = json_pack(
@@ -326,7 +336,7 @@ static int print_json(const char *path, const filtra_dataset *ds, const census *
       "features", (int)info->features, "height", (int)info->height, "width", (int)info->width,
       "tokenizer", info->tokenizer ? filtra_tokenizer_name(info->tokenizer) : NULL, "vocabulary",
       vocabulary_json(info->tokenizer), "classes", classes_json(ds), "validation_held_out",
-      (int)info->validation_held_out, "splits", all, "first", first_json(ds));
+      (int)info->validation_held_out, "splits", all, "first", first);
   return command_print_json("filtra data inspect", root);
 }
 

@@ -173,10 +173,7 @@ static int print_json(const filtra_device_info *infos, uint32_t count,
                 "plan", plan, "matrices", device ? matrices_json(device) : json_null(), "tuning",
                 tuning_json(device ? ft_tuning_of(device) : NULL), "devices", list);
   free(plan);
-  int failed = !root || json_dumpf(root, stdout, JSON_INDENT(2));
-  json_decref(root);
-  putchar('\n');
-  return failed ? COMMAND_FAILED : COMMAND_DONE;
+  return command_print_exact_json("filtra devices", root);
 }
 
 /* ---- the command ---- */

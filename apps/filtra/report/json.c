@@ -52,18 +52,10 @@ static json_t *number(double x) {
   return isfinite(x) ? json_real(x) : json_null();
 }
 
-/* Gives up both; `list` becomes NULL where that fails. */
-static void append(json_t **list, json_t *value) {
-  if (*list && !json_array_append_new(*list, value)) return;
-  if (!*list) json_decref(value);
-  json_decref(*list);
-  *list = NULL;
-}
-
 static json_t *numbers(const double *values, size_t count) {
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++)
-    append(&list, number(values[i]));
+    ft_json_append(&list, number(values[i]));
   return list;
 }
 
@@ -95,7 +87,7 @@ static json_int_t find_sweep(json_t **sweeps, const json_t *sweep) {
   json_t *other;
   if (!sweep) return -1;
   json_array_foreach(*sweeps, i, other) if (json_equal(other, sweep)) return (json_int_t)i;
-  append(sweeps, json_incref((json_t *)sweep));
+  ft_json_append(sweeps, json_incref((json_t *)sweep));
   return (json_int_t)i;
 }
 
@@ -111,11 +103,12 @@ static json_t *group_json(const report_summary *s, size_t g) {
   json_t *methods = json_array();
   for (size_t m = 0; m < s->method_count; m++) {
     const report_mean *mean = report_mean_of(s, g, m);
-    append(&methods, json_pack("{ss sI so so so so so so}", "method", s->methods[m], "runs",
-                               (json_int_t)mean->runs, "mean", number(mean->mean), "deviation",
-                               number(mean->deviation), "rank", number(mean->rank), "validation",
-                               number(mean->validation), "milliseconds", number(mean->milliseconds),
-                               "seconds", number(mean->seconds)));
+    ft_json_append(&methods,
+                   json_pack("{ss sI so so so so so so}", "method", s->methods[m], "runs",
+                             (json_int_t)mean->runs, "mean", number(mean->mean), "deviation",
+                             number(mean->deviation), "rank", number(mean->rank), "validation",
+                             number(mean->validation), "milliseconds", number(mean->milliseconds),
+                             "seconds", number(mean->seconds)));
   }
   return json_pack("{ss ss ss so}", "data", s->groups[g].first->data, "measure",
                    report_score_name(s->groups[g].first->score), "split",
@@ -125,13 +118,14 @@ static json_t *group_json(const report_summary *s, size_t g) {
 static json_t *summary_json(const report_summary *s) {
   json_t *groups = json_array(), *ranks = json_array(), *tests = json_array();
   for (size_t g = 0; g < s->group_count; g++)
-    append(&groups, group_json(s, g));
+    ft_json_append(&groups, group_json(s, g));
   for (size_t m = 0; m < s->method_count; m++)
-    append(&ranks,
-           json_pack("{ss so}", "method", s->methods[m], "mean_rank", number(s->mean_ranks[m])));
+    ft_json_append(&ranks, json_pack("{ss so}", "method", s->methods[m], "mean_rank",
+                                     number(s->mean_ranks[m])));
   for (size_t i = 0; i < s->test_count; i++) {
     const report_test *t = &s->tests[i];
-    append(&tests, json_pack("{ss ss sI sf sf so}", "a", s->methods[t->a], "b", s->methods[t->b],
+    ft_json_append(&tests,
+                   json_pack("{ss ss sI sf sf so}", "a", s->methods[t->a], "b", s->methods[t->b],
                              "pairs", (json_int_t)t->result.pairs, "plus", t->result.plus, "minus",
                              t->result.minus, "p", number(t->result.p)));
   }
@@ -144,7 +138,7 @@ static json_t *summary_json(const report_summary *s) {
 json_t *report_json(const report_view *v) {
   json_t *runs = json_array(), *sweeps = json_array();
   for (size_t i = 0; i < v->set->count; i++)
-    append(&runs, run_json(v, &v->set->runs[i], &sweeps));
+    ft_json_append(&runs, run_json(v, &v->set->runs[i], &sweeps));
   return json_pack("{ss ss ss so so so}", "format", FORMAT, "filtra", filtra_version(), "commit",
                    filtra_commit, "sweeps", sweeps, "runs", runs, "summary",
                    summary_json(v->summary));

@@ -86,8 +86,9 @@ static filtra_status add_method(report_summary *s, report_run *run, char *name) 
 static filtra_status find_methods(const report_set *set, report_summary *s) {
   json_t *keys = json_object();
   s->methods = ft_calloc(set->count, sizeof *s->methods);
-  filtra_status status =
-      keys && s->methods ? find_differences(set, keys) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = s->methods ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!keys) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  if (!status) status = find_differences(set, keys);
   for (size_t i = 0; i < set->count && !status; i++) {
     report_run *r = &set->runs[i];
     status = add_method(s, r, name_method(r, json_object_get(keys, r->mixer)));

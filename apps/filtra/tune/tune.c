@@ -341,14 +341,15 @@ static bool has_configurations(const char *op) {
 static int read_config(tune_arguments *a) {
   if (!a->config_path && !json_object_size(a->keys)) return -1;
   filtra_status status = a->config_path ? ft_json_load(a->config_path, &a->config) : FILTRA_OK;
-  if (!status && !a->config) a->config = json_object();
-  if (!status && !json_is_object(a->config))
+  if (!status && !a->config_path) a->config = json_object();
+  if (!status && a->config && !json_is_object(a->config))
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config_path);
-  if (status) return command_fail(NAME, status);
-  json_object_update(a->config, a->keys);
-  if (a->precision)
-    json_object_set_new(a->config, "precision", json_string(filtra_precision_name(*a->precision)));
-  return -1;
+  json_t *precision = a->precision ? json_string(filtra_precision_name(*a->precision)) : NULL;
+  if (!status && (json_object_update(a->config, a->keys) ||
+                  (a->precision && json_object_set(a->config, "precision", precision))))
+    status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  json_decref(precision);
+  return status ? command_fail(NAME, status) : -1;
 }
 
 int run_tune(int argc, char **argv) {

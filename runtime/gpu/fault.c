@@ -1,0 +1,20 @@
+/* Test hook: a call of Vulkan that fails, chosen by number. It has a file of its own so that
+ * tests/faults can put another in its place when it links. */
+#include "gpu/internal.h"
+
+static atomic_long calls_to_fault;
+static atomic_int fault_result;
+
+void ft_vk_fail_after(long n, VkResult result) {
+  atomic_store(&fault_result, (int)result);
+  atomic_store(&calls_to_fault, n);
+}
+
+bool ft_vk_faulty(void) {
+  if (atomic_load_explicit(&calls_to_fault, memory_order_relaxed) <= 0) return false;
+  return atomic_fetch_sub(&calls_to_fault, 1) == 1;
+}
+
+VkResult ft_vk_fault(void) {
+  return (VkResult)atomic_load(&fault_result);
+}
