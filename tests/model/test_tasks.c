@@ -163,10 +163,10 @@ static filtra_model *make_model(const filtra_model_config *config, const char *m
 }
 
 /* Every mixer learns classes, and text where it can; a fourth of them each other kind. */
-static bool fits(size_t kind, size_t mixer) {
-  const bool text = KINDS[kind].config.task == FILTRA_TASK_LANGUAGE_MODEL;
+static bool fits(size_t i, size_t mixer) {
+  const bool text = KINDS[i].config.task == FILTRA_TASK_LANGUAGE_MODEL;
   if (text && ft_mixer_at(mixer)->not_causal) return false;
-  return kind == 0 || (text && !KINDS[kind].config.tie_embeddings) || (kind + mixer) % 4 == 0;
+  return i == 0 || (text && !KINDS[i].config.tie_embeddings) || (i + mixer) % 4 == 0;
 }
 
 /* Losses before and after some steps on one batch after the other. */
