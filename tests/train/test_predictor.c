@@ -1,6 +1,7 @@
 /* Predictors: what a run's model file answers alone, to whom, and how it refuses. */
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "model/model.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -364,6 +365,26 @@ static void bad_options_are_refused(void **state) {
   assert_null(p);
 }
 
+/* What a file says of its data has to be of its model. */
+static void inputs_of_other_models_are_refused(void **state) {
+  (void)state;
+  filtra_model *one, *two;
+  filtra_predictor *p;
+  void *bytes;
+  size_t size;
+  assert_ok(filtra_model_load(test_device(), trained("x_TRAIN.ts", SERIES, ""), &one));
+  assert_ok(filtra_model_load(test_device(), trained("y_TRAIN.ts", TWO_SERIES, ""), &two));
+  char *own = two->input;
+  two->input = one->input;
+  assert_ok(filtra_model_save_memory(two, &bytes, &size));
+  two->input = own;
+  filtra_model_destroy(&one);
+  filtra_model_destroy(&two);
+  assert_fails(filtra_predictor_create_memory(test_device(), bytes, size, NULL, &p),
+               FILTRA_ERROR_INPUT, "standardises 1 features, the model has 2");
+  filtra_memory_free(bytes);
+}
+
 static void a_broken_answer_is_no_answer(void **state) {
   (void)state;
   filtra_model *model;
@@ -405,6 +426,7 @@ int main(void) {
       cmocka_unit_test(requests_of_other_models_are_refused),
       cmocka_unit_test(models_without_a_run_are_refused_texts),
       cmocka_unit_test(bad_options_are_refused),
+      cmocka_unit_test(inputs_of_other_models_are_refused),
       cmocka_unit_test(a_broken_answer_is_no_answer),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

@@ -219,9 +219,34 @@ static void other_data_must_fit(void **state) {
                                          "1,2,3,4,5,6:3,4,5,6,7,8:up\n");
   assert_ok(filtra_run_evaluate(test_device(), folder, "test", longer, NULL, &e));
   assert_int_equal(e.samples, 1);
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e),
+               FILTRA_ERROR_INPUT, "x_TRAIN.ts: has no test split");
   assert_int_equal(remove(test_path(folder, "data.json")), 0);
   assert_fails(filtra_run_evaluate(test_device(), folder, "test", longer, NULL, &e),
                FILTRA_ERROR_INPUT, "data.json is missing");
+}
+
+static const char *many_values(const char *path, int rows) {
+  char lines[4096] = "smiles,value\n";
+  for (int i = 0; i < rows; i++)
+    snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "C%c,%d.5\n", "CO"[i % 2], i);
+  test_write(path, lines, strlen(lines));
+  return path;
+}
+
+/* A run that stopped late in an epoch goes on with the next one where its data has shrunk. */
+static void an_epoch_of_less_data_is_over(void **state) {
+  (void)state;
+  const char *path = test_path(test_folder(), "shrinking.csv"), *folder = test_new_run();
+  const char *config = config_text(many_values(path, 24), "");
+  assert_fails(test_train(config, folder, 4), FILTRA_ERROR_CANCELLED, "stopped after step");
+  many_values(path, 8);
+  assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "--allow-changes");
+  assert_ok(filtra_run_train(test_device(),
+                             &(filtra_run_options){.folder = folder, .allow_changes = true}));
+  filtra_evaluation e;
+  assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, &e));
+  assert_true(e.samples < 8);
 }
 
 int main(void) {
@@ -230,6 +255,7 @@ int main(void) {
       cmocka_unit_test(values_keep_their_units),
       cmocka_unit_test(data_decide_the_task),
       cmocka_unit_test(other_data_must_fit),
+      cmocka_unit_test(an_epoch_of_less_data_is_over),
   };
   return cmocka_run_group_tests_name("train/task_runs", tests, NULL, test_teardown);
 }

@@ -3,6 +3,7 @@
  * that never answers, one at another step and a NaN end all. */
 #include "support/harness.h"
 
+#include "train/shares.h"
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
@@ -351,6 +352,22 @@ static void deadlines_end_waiting(void **state) {
   assert_fails(ft_ranks_gather(&ranks, all, 1), FILTRA_ERROR_RANK, "cannot reach rank 1");
 }
 
+/* Measured shares go into the configuration, whose text has an end. */
+static void shares_are_kept_as_text(void **state) {
+  (void)state;
+  double begins[] = {0, 0.5, 0.75, 1};
+  const filtra_transport transport = {.size = RANKS};
+  const filtra_trainer trainer = {.ranks.transport = &transport, .shares = begins};
+  char text[9];
+  int size;
+  float share;
+  assert_ok(ft_shares_write(&trainer, 40, text, sizeof text));
+  assert_string_equal(text, "20:10:10");
+  assert_true(ft_shares_read(text, 1, &size, &share) && size == RANKS && share == 10.0f);
+  assert_fails(ft_shares_write(&trainer, 400, text, sizeof text), FILTRA_ERROR_UNSUPPORTED,
+               "shares of 3 ranks do not fit");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_end_with_the_same_weights),
@@ -359,6 +376,7 @@ int main(void) {
       cmocka_unit_test(slow_ranks_take_less),
       cmocka_unit_test(faults_end_all),
       cmocka_unit_test(deadlines_end_waiting),
+      cmocka_unit_test(shares_are_kept_as_text),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
