@@ -2,6 +2,7 @@
  * give, and what is refused with a reason. */
 #include "support/harness.h"
 #include "support/run.h"
+#include "support/toy.h"
 
 #include "train/trainer.h"
 
@@ -14,13 +15,13 @@
 enum { SIZE = 5, LENGTH = 12, FEATURES = 3, VOCABULARY = 7, CLASSES = 3, MAX_FEATURES = 64 * 3 };
 
 /* Room for a batch of any task. */
-typedef struct toy_batch {
+typedef struct task_batch {
   filtra_batch batch;
   int32_t tokens[2 * SIZE * LENGTH], lengths[2 * SIZE], labels[SIZE * LENGTH];
   float features[SIZE * MAX_FEATURES], values[SIZE], weights[SIZE];
-} toy_batch;
+} task_batch;
 
-static filtra_batch view(toy_batch *b) {
+static filtra_batch view(task_batch *b) {
   return (filtra_batch){.size = SIZE,
                         .length = LENGTH,
                         .count = SIZE - 1,
@@ -30,7 +31,7 @@ static filtra_batch view(toy_batch *b) {
 
 /* Sequences of different lengths whose label or value is their first token; the last row is a
  * filler. */
-static void begin_batch(uint64_t seed, toy_batch *b) {
+static void begin_batch(uint64_t seed, task_batch *b) {
   float noise[2 * SIZE * LENGTH];
   memset(b, 0, sizeof *b);
   test_random(seed, 0, 1, noise, FT_COUNT(noise));
@@ -47,14 +48,14 @@ static void begin_batch(uint64_t seed, toy_batch *b) {
   b->batch = view(b);
 }
 
-static void make_tokens(uint64_t seed, toy_batch *b) {
+static void make_tokens(uint64_t seed, task_batch *b) {
   begin_batch(seed, b);
   b->batch.tokens = b->tokens;
   b->batch.labels = b->labels;
 }
 
 /* Each sequence repeats one token; the label says whether both have the same. */
-static void make_pairs(uint64_t seed, toy_batch *b) {
+static void make_pairs(uint64_t seed, task_batch *b) {
   make_tokens(seed, b);
   b->batch.sequences = 2;
   for (int i = 0; i < SIZE; i++)
@@ -66,14 +67,14 @@ static void make_pairs(uint64_t seed, toy_batch *b) {
     b->labels[i] = b->tokens[i * LENGTH] == b->tokens[(SIZE + i) * LENGTH];
 }
 
-static void make_values(uint64_t seed, toy_batch *b) {
+static void make_values(uint64_t seed, task_batch *b) {
   make_tokens(seed, b);
   b->batch.labels = NULL;
   b->batch.values = b->values;
 }
 
 /* Each token is followed by the next id, round about. */
-static void make_text(uint64_t seed, toy_batch *b) {
+static void make_text(uint64_t seed, task_batch *b) {
   make_tokens(seed, b);
   for (int i = 0; i < SIZE * LENGTH; i++) {
     int row = i / LENGTH, n = i % LENGTH;
@@ -82,7 +83,7 @@ static void make_text(uint64_t seed, toy_batch *b) {
   }
 }
 
-static void make_features(uint64_t seed, toy_batch *b) {
+static void make_features(uint64_t seed, task_batch *b) {
   begin_batch(seed, b);
   float noise[SIZE * LENGTH * FEATURES];
   test_random(seed + 1, -1, 1, noise, FT_COUNT(noise));
@@ -95,7 +96,7 @@ static void make_features(uint64_t seed, toy_batch *b) {
 }
 
 /* Images of 6 x 9 pixels of three colours, one of which is bright. */
-static void make_images(uint64_t seed, toy_batch *b) {
+static void make_images(uint64_t seed, task_batch *b) {
   enum { PIXELS = 6 * 9 };
   begin_batch(seed, b);
   test_random(seed + 1, 0, 1, b->features, SIZE * PIXELS * FEATURES);
@@ -112,7 +113,7 @@ static void make_images(uint64_t seed, toy_batch *b) {
 typedef struct kind {
   const char *name;
   filtra_model_config config;
-  void (*make)(uint64_t seed, toy_batch *b);
+  void (*make)(uint64_t seed, task_batch *b);
   int64_t results; /* numbers of a prediction of the batch */
 } kind;
 
@@ -157,7 +158,7 @@ static const kind KINDS[] = {
 static filtra_model *make_model(const filtra_model_config *config, const char *mixer) {
   filtra_model *model;
   filtra_model_config given = *config;
-  given.mixer = mixer;
+  given.mixer = strcmp(mixer, "nystrom") ? mixer : TOY_NYSTROM;
   assert_ok(filtra_model_create(test_device(), &given, &model));
   return model;
 }
@@ -171,7 +172,7 @@ static bool fits(size_t i, size_t mixer) {
 
 /* Losses before and after some steps on one batch after the other. */
 static void train(filtra_model *model, const kind *k, double loss[2], double score[2]) {
-  toy_batch b;
+  task_batch b;
   double weight;
   filtra_trainer *trainer;
   filtra_step_metrics m;
@@ -213,7 +214,7 @@ static void evaluation_is_of_the_predictions(void **state) {
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
     const kind *k = &KINDS[i];
     filtra_model *model = make_model(&k->config, "softmax");
-    toy_batch b;
+    task_batch b;
     k->make(7, &b);
     float *results = calloc((size_t)k->results, sizeof *results);
     double loss, score, weight, sum = 0, hits = 0, count = 0;
@@ -253,7 +254,7 @@ static void saved_models_predict_the_same(void **state) {
   const char *path = test_path(test_folder(), "model.safetensors");
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
     filtra_model *model = make_model(&KINDS[i].config, "softmax"), *again;
-    toy_batch b;
+    task_batch b;
     KINDS[i].make(3, &b);
     size_t bytes = (size_t)KINDS[i].results * sizeof(float);
     float *one = malloc(bytes), *two = malloc(bytes);
@@ -281,7 +282,7 @@ static void padding_changes_nothing(void **state) {
                                         .max_length = LONG,
                                         .seed = 2};
     filtra_model *model = make_model(&config, "agf");
-    toy_batch b;
+    task_batch b;
     make_features(5, &b);
     float near[SIZE * CLASSES], far[2 * CLASSES], features[2 * LONG * FEATURES] = {0};
     assert_ok(filtra_model_predict(model, &b.batch, near));
@@ -308,7 +309,7 @@ static void behind_a_sequence_counts_nothing(void **state) {
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
     const filtra_model_config config = {.classes = CLASSES, TEXT};
     filtra_model *model = make_model(&config, MIXERS[k]);
-    toy_batch b;
+    task_batch b;
     float clean[SIZE * CLASSES], left[SIZE * CLASSES];
     make_tokens(5, &b);
     b.lengths[1] = 4;
@@ -332,7 +333,7 @@ static void unusable_weights(void **state) {
   snprintf(path, sizeof path, "%s", test_path(test_folder(), "model.safetensors"));
   const filtra_model_config config = {.classes = CLASSES, TEXT};
   filtra_model *model = make_model(&config, "softmax"), *again;
-  toy_batch b;
+  task_batch b;
   float results[SIZE * CLASSES], bias[CLASSES] = {0, NAN};
   make_tokens(5, &b);
   assert_ok(filtra_model_save(model, path));
@@ -422,7 +423,7 @@ static const kind *find_kind(const char *name) {
   return k;
 }
 
-static void refuse_batch(const char *name, toy_batch *b, const char *part) {
+static void refuse_batch(const char *name, task_batch *b, const char *part) {
   filtra_model *model = make_model(&find_kind(name)->config, "softmax");
   double loss, score, weight;
   filtra_status status = filtra_model_evaluate(model, &b->batch, &loss, &score, &weight);
@@ -434,7 +435,7 @@ static void refuse_batch(const char *name, toy_batch *b, const char *part) {
 
 static void bad_batches(void **state) {
   (void)state;
-  toy_batch b;
+  task_batch b;
   make_tokens(1, &b);
   refuse_batch("pairs", &b, "holds 1 a sample where task \"pair_classification\" takes 2");
   refuse_batch("values", &b, "needs values and weights");
