@@ -7,7 +7,7 @@ device_tests='^(gpu|graph|ops)$'
 swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(elements|graph))$'
 swiftshader_ops='agf|broadcast|cache|dropout|elementwise|fourier|kernel|kernel_polynomial|linear'
 swiftshader_ops="^ops/($swiftshader_ops|scale_norm|slice)\$"
-# What ./run test leaves to ./run test --all.
+# What ./run test leaves to ./run test --all, which has what is thorough in its suites.
 only_all='^(profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all)$'
 
 # What ./run test --all has passed is kept in build/passed, so that it goes on there when it is
@@ -73,7 +73,7 @@ quick_pass() {
 # suite TITLE FOLDER: what ./run test runs.
 suite() {
   pass "$1" "$2" -LE "$only_all|^ops\$"
-  quick_pass "$1, ops" "$2" -L '^ops$'
+  quick_pass "$1, ops" "$2" -L '^ops$' -LE "$only_all"
 }
 
 # keep_compiled NAME: kernels that a driver has compiled are kept between tests, passes and starts.
@@ -119,6 +119,11 @@ run_tests() {
   build "$@"
   require_device
   begin_passes
+  if [ "$all" = 0 ]; then
+    only_all="${only_all%)$}|thorough)\$"
+    FILTRA_TEST_QUICK=1
+    export FILTRA_TEST_QUICK
+  fi
   keep_compiled usual
   system_driver=$(manifests 'icd.d/lvp_icd*.json' | head -n 1)
   if [ -n "${FILTRA_DEVICE:-}${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; then
