@@ -149,7 +149,7 @@ static void test_precision(void **state) {
                            i / 3 % 2 ? "F16 needs 16-bit storage" : "BF16 needs 16-bit storage"));
   json_decref(root);
   if (!test_has_variant("storage16=1")) return;
-  root = bench("", "--ops gemm --mixers fnet --precision bf16");
+  root = bench("", "--ops gemm --mixers linear --precision bf16");
   results = json_object_get(root, "results");
   assert_int_equal(json_array_size(results), PRODUCTS + 1);
   assert_string_equal(text(find(results, "train_step", 0), "precision"), "bf16");
