@@ -278,19 +278,25 @@ static void test_failing_cell(void **state) {
   assert_printed("data set \"made\" was generated with other settings");
 }
 
-/* Every cell of the sweep that comes with the sources is a configuration that can be trained. */
-static void test_results_file(void **state) {
+/* Every cell of the sweeps that come with the sources is a configuration that can be trained. */
+static void test_kept_sweeps(void **state) {
   (void)state;
-  static const char *const SETS[] = {"japanesevowels", "basicmotions", "imdb", "tinyshakespeare",
+  static const char *const SETS[] = {"japanesevowels", "tinyshakespeare", "basicmotions", "imdb",
                                      "fashion-mnist"};
-  char paths[1024] = "";
-  for (size_t i = 0; i < FT_COUNT(SETS); i++)
-    snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "--data %s=%s ", SETS[i],
-             test_folder());
-  assert_code(sweep(TEST_SOURCE_DIR "/../presets/sweeps/results.json",
-                    test_text("%s --out %s/none --list 2>&1", paths, test_folder())),
-              0);
-  assert_printed("252 cells in ");
+  static const struct {
+    const char *name, *says;
+    size_t sets;
+  } FILES[] = {{"results", "252 cells in ", 5}, {"precision", "135 cells in ", 2}};
+  for (size_t f = 0; f < FT_COUNT(FILES); f++) {
+    char paths[1024] = "";
+    for (size_t i = 0; i < FILES[f].sets; i++)
+      snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "--data %s=%s ", SETS[i],
+               test_folder());
+    assert_code(sweep(test_text(TEST_SOURCE_DIR "/../presets/sweeps/%s.json", FILES[f].name),
+                      test_text("%s --out %s/none --list 2>&1", paths, test_folder())),
+                0);
+    assert_printed(FILES[f].says);
+  }
 }
 
 int main(void) {
@@ -299,7 +305,7 @@ int main(void) {
       cmocka_unit_test(test_finished),     cmocka_unit_test(test_crash),
       cmocka_unit_test(test_interruption), cmocka_unit_test(test_failing_cell),
       cmocka_unit_test(test_killed_sweep), cmocka_unit_test(test_devices),
-      cmocka_unit_test(test_results_file),
+      cmocka_unit_test(test_kept_sweeps),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

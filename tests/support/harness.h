@@ -27,8 +27,8 @@ void test_assert_fails(filtra_status status, filtra_status expected, const char 
 filtra_device *test_device(void);
 /** A second device handle with a caps override, closed by test_close_device. Where FILTRA_CAPS
  * names a profile, `caps` goes on top of that; if other kernels would be planned than the
- * profile's, the test is skipped, since it checks the same in every profile. FILTRA_TEST_QUICK skips
- * what has other kernels than the device's own. */
+ * profile's, the test is skipped, since it checks the same in every profile. FILTRA_TEST_QUICK
+ * skips what has other kernels than the device's own. */
 filtra_device *test_open_device(const char *caps);
 /** The same, but NULL instead of skipping, and NULL where the device cannot do it. */
 filtra_device *test_open_variant(const char *caps);
