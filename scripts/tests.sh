@@ -179,7 +179,7 @@ lavapipe_passes() {
     pass "the system's older lavapipe, golden files" build -R '^apps/golden'
     quick_pass "the system's older lavapipe, device tests" build -L "$device_tests"
     # Other devices' kernels have met its compiler's age here, and its successor above.
-    quick_pass "the older lavapipe, the smallest device" build -R '^profiles/minimum$'
+    quick_pass "the older lavapipe, the smallest device" build -R '^profiles/minimum/'
   else
     skip_pass "second lavapipe" "$no_newer_driver"
   fi
@@ -201,7 +201,7 @@ width_passes() {
     export LP_NATIVE_VECTOR_WIDTH=512
     keep_compiled 512
     quick_pass "lavapipe, subgroups of 16, Intel's profile" build \
-      -R '^profiles/(apple-m1-honeykrisp|intel-gen12)$'
+      -R '^profiles/(apple-m1-honeykrisp|intel-gen12)/'
   else
     skip_pass "lavapipe, subgroups of 16" "this processor has no AVX-512"
   fi
