@@ -76,6 +76,16 @@ suite() {
   quick_pass "$1, ops" "$2" -L '^ops$' -LE "$only_all"
 }
 
+# threadless COMMAND...: lavapipe works in the thread that submits. Two tests run side by side; where
+# the driver has threads of its own, even one, a quarter of the time goes into waking them. Most of
+# what --all adds gives workgroups their threads.
+threadless() {
+  LP_NUM_THREADS=0
+  export LP_NUM_THREADS
+  "$@"
+  unset LP_NUM_THREADS
+}
+
 # keep_compiled NAME: kernels that a driver has compiled are kept between tests, passes and starts.
 # Mesa tells drivers, processors and GALLIVM_PERF apart, but not LP_NATIVE_VECTOR_WIDTH.
 keep_compiled() {
@@ -95,7 +105,7 @@ sanitized_pass() {
     compile build/sanitize
   fi
   export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=8
-  suite "AddressSanitizer and UBSan" build/sanitize
+  threadless suite "AddressSanitizer and UBSan" build/sanitize
 }
 
 # The driver's own threads are not built with it, and no business of ours.
@@ -161,14 +171,9 @@ lavapipe_passes() {
   }
   find_newer_driver
   use_driver "${newer_driver:-$system_driver}"
-  # Two tests run side by side; where the driver has threads of its own, even one, a quarter of the
-  # time goes into waking them. What --all adds gives workgroups their threads.
-  LP_NUM_THREADS=0
-  export LP_NUM_THREADS
   find_shims
   [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
-  suite "lavapipe" build
-  unset LP_NUM_THREADS
+  threadless suite "lavapipe" build
   [ "$all" = 1 ] || return 0
   [ -z "$newer_driver" ] || export FILTRA_ICD_DIR="${newer_driver%/*}"
   pass "vendors' compilers" build -L '^vendors$'
