@@ -76,9 +76,9 @@ suite() {
   quick_pass "$1, ops" "$2" -L '^ops$' -LE "$only_all"
 }
 
-# threadless COMMAND...: lavapipe works in the thread that submits. Two tests run side by side; where
-# the driver has threads of its own, even one, a quarter of the time goes into waking them. Most of
-# what --all adds gives workgroups their threads.
+# threadless COMMAND...: lavapipe works in the thread that submits. Two tests run side by side;
+# where the driver has threads of its own, even one, a quarter of the time goes into waking them.
+# Most of what --all adds gives workgroups their threads.
 threadless() {
   LP_NUM_THREADS=0
   export LP_NUM_THREADS

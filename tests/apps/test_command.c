@@ -77,6 +77,18 @@ static void test_devices(void **state) {
   assert_non_null(strstr(output, info->uuid));
 }
 
+/* Lavapipe says which vectors serve what, where it was told to take the widest. */
+static void test_devices_vectors(void **state) {
+  (void)state;
+  static const char *const WIDTHS[] = {"LP_NATIVE_VECTOR_WIDTH=256", "LP_NATIVE_VECTOR_WIDTH=512"};
+  char output[TEST_OUTPUT_BYTES];
+  for (size_t i = 0; i < FT_COUNT(WIDTHS); i++) {
+    assert_int_equal(test_run_command(WIDTHS[i], "devices --device cpu", output), 0);
+    bool widest = strstr(output, " llvmpipe (LLVM ") && strstr(output, " 512 bits)");
+    assert_true(widest == (strstr(output, "LP_NATIVE_VECTOR_WIDTH=256 serves both") != NULL));
+  }
+}
+
 static void test_devices_json(void **state) {
   (void)state;
   char output[TEST_OUTPUT_BYTES], arguments[128];
@@ -113,9 +125,9 @@ static void test_no_driver(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_usage),     cmocka_unit_test(test_check),
-      cmocka_unit_test(test_devices),   cmocka_unit_test(test_devices_json),
-      cmocka_unit_test(test_no_driver),
+      cmocka_unit_test(test_usage),           cmocka_unit_test(test_check),
+      cmocka_unit_test(test_devices),         cmocka_unit_test(test_devices_json),
+      cmocka_unit_test(test_devices_vectors), cmocka_unit_test(test_no_driver),
   };
   return cmocka_run_group_tests_name("apps/command", tests, NULL, test_teardown);
 }

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <vulkan/vulkan_core.h>
 
 static void print_help(void) {
@@ -115,6 +116,13 @@ static void print_plan(const filtra_device *device) {
   free(matrices);
 }
 
+/* Lavapipe's subgroups are as wide as the vectors that it was told to take (docs/benchmarks.md). */
+static void print_vectors(const filtra_device_info *info) {
+  if (strncmp(info->driver, "llvmpipe", 8) != 0 || info->subgroup_size != 16) return;
+  printf("     vectors   512 bits: mixers without attention gain by them, attention takes two to "
+         "three times as long; LP_NATIVE_VECTOR_WIDTH=256 serves both\n");
+}
+
 static void print_device(const filtra_device_info *info, bool chosen) {
   char version[32];
   version_text(info->api_version, version);
@@ -128,6 +136,7 @@ static void print_device(const filtra_device_info *info, bool chosen) {
          info->shared_memory_bytes / 1024.0);
   printf("     subgroup  %u invocations (%u to %u)\n", info->subgroup_size, info->subgroup_size_min,
          info->subgroup_size_max);
+  print_vectors(info);
   print_features(info, true, "has");
   print_features(info, false, "lacks");
 }
