@@ -7,8 +7,9 @@ device_tests='^(gpu|graph|ops)$'
 swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(elements|graph))$'
 swiftshader_ops='agf|broadcast|cache|dropout|elementwise|fourier|kernel|kernel_polynomial|linear'
 swiftshader_ops="^ops/($swiftshader_ops|scale_norm|slice)\$"
-# What ./run test leaves to ./run test --all, which has what is thorough in its suites.
-only_all='^(profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all)$'
+# Labels of what the suite leaves to passes of ./run test --all. What is thorough is in the suite
+# there, and left out by ./run test.
+left_out='profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all'
 
 # What ./run test --all has passed is kept in build/passed, so that it goes on there when it is
 # started again. The first line says for which programs and which choice of device that holds.
@@ -48,10 +49,10 @@ pass() {
   { ctest --test-dir "$folder" --parallel 2 --output-on-failure --no-tests=error "$@" 2>&1 &&
     echo passed >"$scratch/outcome" || echo FAILED >"$scratch/outcome"; } | tee "$scratch/ctest.log"
   outcome=$(cat "$scratch/outcome")
-  if [ "$outcome" = passed ]; then
-    printf '%s\n' "$title" >>build/passed
-  else
+  if [ "$outcome" != passed ]; then
     failures=$((failures + 1))
+  elif [ "$all" = 1 ]; then # else it was not the whole of it
+    printf '%s\n' "$title" >>build/passed
   fi
   count=$(sed -n 's/.* tests failed out of \([0-9]*\).*/\1 tests/p' "$scratch/ctest.log")
   skipped=$(grep -c '\*\*\*Skipped' "$scratch/ctest.log" || true)
@@ -64,7 +65,7 @@ pass() {
 # optimizing, and most for kernels of GPUs, which nobody runs there. Left unoptimized, what one pass
 # has compiled serves the others, too. Kernels that lavapipe chooses by itself are optimized in
 # golden files, layers, models and the command.
-quick_pass() {
+unoptimized_pass() {
   export GALLIVM_PERF=nopt
   pass "$@"
   unset GALLIVM_PERF
@@ -72,8 +73,8 @@ quick_pass() {
 
 # suite TITLE FOLDER: what ./run test runs.
 suite() {
-  pass "$1" "$2" -LE "$only_all|^ops\$"
-  quick_pass "$1, ops" "$2" -L '^ops$' -LE "$only_all"
+  pass "$1" "$2" -LE "^($left_out|ops)\$"
+  unoptimized_pass "$1, ops" "$2" -L '^ops$' -LE "^($left_out)\$"
 }
 
 # threadless COMMAND...: lavapipe works in the thread that submits. Two tests run side by side;
@@ -130,7 +131,7 @@ run_tests() {
   require_device
   begin_passes
   if [ "$all" = 0 ]; then
-    only_all="${only_all%)$}|thorough)\$"
+    left_out="$left_out|thorough"
     FILTRA_TEST_QUICK=1
     export FILTRA_TEST_QUICK
   fi
@@ -142,7 +143,7 @@ run_tests() {
   elif [ "$(device_class)" != cpu ]; then
     FILTRA_DEVICE=0
     export FILTRA_DEVICE
-    pass "the best device" build -LE "$only_all"
+    pass "the best device" build -LE "^($left_out)\$"
     unset FILTRA_DEVICE
     [ "$all" = 0 ] || lavapipe_passes
   else
@@ -159,7 +160,7 @@ more_passes() {
   sanitized_pass
   threads_pass
   pass "the adversary, every kernel" build -C all -L '^adversary-all$'
-  quick_pass "under each device's profile" build -L '^profiles$'
+  unoptimized_pass "under each device's profile" build -L '^profiles$'
   pass "readers under libFuzzer, failing calls" build -L '^(fuzzing|faults-all)$'
   pass "ranks, every mixer and many faults" build -C all -L '^ranks-all$'
 }
@@ -182,9 +183,9 @@ lavapipe_passes() {
   if [ -n "$newer_driver" ]; then
     use_driver "$system_driver"
     pass "the system's older lavapipe, golden files" build -R '^apps/golden'
-    quick_pass "the system's older lavapipe, device tests" build -L "$device_tests"
+    unoptimized_pass "the system's older lavapipe, device tests" build -L "$device_tests"
     # Other devices' kernels have met its compiler's age here, and its successor above.
-    quick_pass "the older lavapipe, the smallest device" build -R '^profiles/minimum/'
+    unoptimized_pass "the older lavapipe, the smallest device" build -R '^profiles/minimum/'
   else
     skip_pass "second lavapipe" "$no_newer_driver"
   fi
@@ -200,12 +201,12 @@ lavapipe_passes() {
 width_passes() {
   export LP_NATIVE_VECTOR_WIDTH=128
   keep_compiled 128
-  quick_pass "lavapipe, subgroups of 4, device tests" build -L "$device_tests"
+  unoptimized_pass "lavapipe, subgroups of 4, device tests" build -L "$device_tests"
   # What few registers are given, lanes of 16, really runs there; Apple's and Intel's plans are one.
   if grep -qsw avx512f /proc/cpuinfo; then
     export LP_NATIVE_VECTOR_WIDTH=512
     keep_compiled 512
-    quick_pass "lavapipe, subgroups of 16, Intel's profile" build \
+    unoptimized_pass "lavapipe, subgroups of 16, Intel's profile" build \
       -R '^profiles/(apple-m1-honeykrisp|intel-gen12)/'
   else
     skip_pass "lavapipe, subgroups of 16" "this processor has no AVX-512"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Which lines of runtime/ the tests run, by gcov:
-#   tests/coverage.sh [CTEST-ARGUMENT...]    what ./run test runs and more calls that fail, where
-#                                            nothing is said
+#   tests/coverage.sh [CTEST-ARGUMENT...]    the suite of ./run test --all and more calls that
+#                                            fail, where nothing is said
 # Built in build/coverage. Prints a line a folder and the sum; build/coverage/uncovered lists the
 # lines that never ran. The driver is the one that the environment names.
 set -eu

@@ -82,9 +82,10 @@ bool test_under_profile(void) {
   return profile() != NULL;
 }
 
-/* ./run test leaves other devices' kernels to their profiles in ./run test --all. */
-static bool quick(void) {
-  return getenv("FILTRA_TEST_QUICK") != NULL;
+/* Whether tests may choose any kernels: a profile has its own, and ./run test leaves those of other
+ * devices to ./run test --all. */
+static bool any_kernels(void) {
+  return !profile() && !getenv("FILTRA_TEST_QUICK");
 }
 
 bool test_has_variant(const char *caps) {
@@ -94,7 +95,7 @@ bool test_has_variant(const char *caps) {
     print_message("not tested with %s: %s\n", caps, filtra_error_message());
     return false;
   }
-  if (!profile() && !quick()) return true;
+  if (any_kernels()) return true;
   char *usual = ft_caps_plan(plain), *plan = ft_caps_plan(&trial);
   assert_true(usual && plan);
   bool same = !strcmp(usual, plan);
@@ -121,7 +122,7 @@ filtra_device *test_open_variant(const char *caps) {
 }
 
 filtra_device *test_open_device(const char *caps) {
-  if (!caps || (!profile() && !quick())) return open_device(caps);
+  if (!caps || any_kernels()) return open_device(caps);
   filtra_device *device = test_open_variant(caps);
   if (!device) skip();
   return device;
