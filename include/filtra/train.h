@@ -15,11 +15,15 @@ extern "C" {
 typedef struct filtra_trainer filtra_trainer;
 
 /** What a layer's forward pass gives that its backward pass reads. Results are the same, bit for
- * bit; kernels of an application's own must not add to what was there before their layer. */
+ * bit, but that in CHEAP and FEED_FORWARD a device may round an activation that is made again from
+ * what it was applied to otherwise than behind a product; kernels of an application's own must not
+ * add to what was there before their layer. */
 typedef enum filtra_recompute {
   FILTRA_RECOMPUTE_NONE = 0, /**< is kept */
-  FILTRA_RECOMPUTE_CHEAP,    /**< is made again where that takes no product: norms, dropout, sums */
-  FILTRA_RECOMPUTE_BLOCKS    /**< is made again, layer by layer: a second forward pass in all */
+  /** is made again where that takes no product: norms, dropout, sums, activations */
+  FILTRA_RECOMPUTE_CHEAP,
+  FILTRA_RECOMPUTE_FEED_FORWARD, /**< the same, and all of the feed-forward layer is made again */
+  FILTRA_RECOMPUTE_BLOCKS        /**< is made again, layer by layer: a second forward pass in all */
 } filtra_recompute;
 
 /** How to train. Zero means the default given with each field. */

@@ -98,6 +98,9 @@ void ft_call_of_part(ft_kernel_call *call, uint32_t sequence_elements);
 
 /** Copies the call onto the tape. A grid beyond the device's group limits is a sticky error. */
 void ft_call(filtra_graph *g, const ft_kernel_call *call);
+/** Of the call recorded last: what it writes to `t` can also be made by this one, a pass over memory
+ * that reads what the backward pass reads anyway. Runs only where `t` is made again. */
+void ft_call_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call);
 
 /* ---- tensors ---- */
 
@@ -191,11 +194,12 @@ void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from);
 /* ---- recomputation (graph/recompute.c) ---- */
 
 /** What is not kept from a stretch of the forward pass for its backward rules, but made again
- * before they run: by the same calls, so with the same bits. */
+ * before they run: by the same calls, so with the same bits, or by their substitutes. */
 typedef enum ft_recompute {
   FT_RECOMPUTE_NONE = 0,
-  FT_RECOMPUTE_CHEAP, /* what norms, dropout and other kernels give that only pass over memory */
-  FT_RECOMPUTE_BLOCKS /* everything */
+  FT_RECOMPUTE_CHEAP,        /* what kernels give that only pass over memory */
+  FT_RECOMPUTE_FEED_FORWARD, /* of blocks: everything of feed-forward layers, else the same */
+  FT_RECOMPUTE_BLOCKS        /* everything */
 } ft_recompute;
 
 /** What the graph's blocks are to do; NONE at first. */

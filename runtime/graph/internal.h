@@ -31,6 +31,13 @@ typedef struct ft_op {
   bool differentiable; /* an input requires a gradient */
 } ft_op;
 
+/** Another call that makes what a call of the tape writes to a storage. */
+typedef struct ft_substitute {
+  size_t call;
+  const ft_storage *storage;
+  ft_recorded_call how;
+} ft_substitute;
+
 /** Ops [op, op_end) with their calls, between ft_stretch_begin and ft_stretch_end. */
 typedef struct ft_stretch {
   ft_recompute how;
@@ -84,6 +91,8 @@ struct filtra_graph {
   filtra_parameters *params;
   ft_stretch *stretches;
   size_t stretch_count, stretch_capacity;
+  ft_substitute *substitutes;
+  size_t substitute_count, substitute_capacity;
   ft_recompute recompute;
   filtra_tensor *random_state;
   uint32_t random_ids;

@@ -1,7 +1,8 @@
 /* Recomputation: what backward rules read of a stretch of the forward pass is not kept from there
  * to here, but made again by copies of the calls that made it (Chen et al. 2016, "Training deep
  * nets with sublinear memory cost", section 4). The copies write to the same tensors, which thus
- * live twice; in between the planner gives their bytes to others. Rules know nothing of it. */
+ * live twice; in between the planner gives their bytes to others. Rules know nothing of it. A call
+ * that is dear to copy may have a substitute that is not. */
 #include "graph/internal.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ ft_recompute ft_graph_recompute(const filtra_graph *g) {
 
 void ft_stretch_begin(filtra_graph *g, ft_recompute how) {
   if (!how || g->status) return;
+  if (how == FT_RECOMPUTE_FEED_FORWARD) how = FT_RECOMPUTE_CHEAP;
   if (FT_GROW(g->stretches, g->stretch_count, g->stretch_capacity)) {
     ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
     return;
@@ -97,15 +99,35 @@ static bool is_able(const plan *p, const ft_recorded_call *c) {
   return able;
 }
 
+/* A call's substitute, where what that reads is there anyway. */
+static const ft_substitute *substitute_of(const plan *p, size_t call) {
+  const ft_substitute *s = NULL;
+  for (size_t i = 0; i < p->g->substitute_count && p->s->how == FT_RECOMPUTE_CHEAP; i++)
+    if (p->g->substitutes[i].call == call) s = &p->g->substitutes[i];
+  for (uint32_t k = 0; s && k < s->how.arg_count; k++) {
+    const about *a = about_of(p, &s->how.args[k]);
+    if (reads(&s->how.args[k]) && a && a->inside && !a->asked) return NULL;
+  }
+  return s;
+}
+
 static void find_able(const plan *p) {
   for (size_t n = 0; n < p->g->storage_count; n++)
     p->of[n].can = p->of[n].inside;
   for (size_t i = p->s->call; i < p->s->call_end; i++) {
     const ft_recorded_call *c = &p->g->calls[i];
+    const ft_substitute *other = substitute_of(p, i);
     bool able = is_able(p, c);
     for (uint32_t k = 0; k < c->arg_count && !able; k++)
-      if (writes(&c->args[k])) about_of(p, &c->args[k])->can = false;
+      if (writes(&c->args[k]) && (!other || c->args[k].tensor->storage != other->storage))
+        about_of(p, &c->args[k])->can = false;
   }
+}
+
+/* What makes again what call `i` of the tape made. */
+static const ft_recorded_call *maker(const plan *p, size_t i) {
+  const ft_substitute *other = substitute_of(p, i);
+  return other ? &other->how : &p->g->calls[i];
 }
 
 static bool makes_wanted(const plan *p, const ft_recorded_call *c) {
@@ -120,8 +142,8 @@ static size_t find_copied(const plan *p) {
   for (size_t n = 0; n < p->g->storage_count; n++)
     p->of[n].want = p->of[n].asked && p->of[n].can;
   for (size_t i = p->s->call_end; i-- > p->s->call;) {
-    const ft_recorded_call *c = &p->g->calls[i];
-    if (!makes_wanted(p, c)) continue;
+    if (!makes_wanted(p, &p->g->calls[i])) continue;
+    const ft_recorded_call *c = maker(p, i);
     p->copied[i - p->s->call] = true;
     count++;
     for (uint32_t k = 0; k < c->arg_count; k++) {
@@ -151,7 +173,7 @@ static void insert(plan *p, size_t count) {
           (g->call_count - count - rules) * sizeof *g->calls);
   for (size_t i = p->s->call; i < p->s->call_end; i++) {
     if (!p->copied[i - p->s->call]) continue;
-    g->calls[to] = g->calls[i];
+    g->calls[to] = *maker(p, i);
     g->calls[to++].again = true;
   }
   for (size_t n = 0; n < g->storage_count; n++)

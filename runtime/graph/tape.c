@@ -58,6 +58,7 @@ void filtra_graph_destroy(filtra_graph **graph) {
   free(g->ops);
   free(g->storages);
   free(g->stretches);
+  free(g->substitutes);
   free(g->inputs);
   free(g->outputs);
   free(g->error);
@@ -320,13 +321,7 @@ filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *p
   return t;
 }
 
-void ft_call(filtra_graph *g, const ft_kernel_call *call) {
-  if (g->status) return;
-  if (FT_GROW(g->calls, g->call_count, g->call_capacity)) {
-    ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-    return;
-  }
-  ft_recorded_call *c = &g->calls[g->call_count];
+static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_call *c) {
   memset(c, 0, sizeof *c);
   c->label = call->label;
   while (c->arg_count < FT_MAX_ARGS && call->args[c->arg_count].mode)
@@ -337,7 +332,7 @@ void ft_call(filtra_graph *g, const ft_kernel_call *call) {
   if (c->push_size > FT_PUSH_BYTES || call->spec_count > FT_MAX_SPEC) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %u bytes of push constants, accepted are %d",
                   call->label, c->push_size, FT_PUSH_BYTES);
-    return;
+    return false;
   }
   if (call->push_size) memcpy(c->push + addresses, call->push, call->push_size);
   c->key = (ft_kernel_key){.kernel = call->kernel,
@@ -353,12 +348,32 @@ void ft_call(filtra_graph *g, const ft_kernel_call *call) {
                     "%s: needs %u workgroups in dimension %d, the device takes %u; use a smaller "
                     "batch or length",
                     call->label, c->groups[i], i, ft_caps_of(g->device)->max_groups[i]);
-      return;
+      return false;
     }
   }
   c->flops = call->flops;
   c->bytes = call->bytes;
-  g->call_count++;
+  return true;
+}
+
+void ft_call(filtra_graph *g, const ft_kernel_call *call) {
+  if (g->status) return;
+  if (FT_GROW(g->calls, g->call_count, g->call_capacity))
+    ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  else if (take_call(g, call, &g->calls[g->call_count]))
+    g->call_count++;
+}
+
+void ft_call_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call) {
+  if (g->status || !g->call_count) return;
+  if (FT_GROW(g->substitutes, g->substitute_count, g->substitute_capacity)) {
+    ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+    return;
+  }
+  ft_substitute *s = &g->substitutes[g->substitute_count];
+  s->call = g->call_count - 1;
+  s->storage = t->storage;
+  if (take_call(g, call, &s->how)) g->substitute_count++;
 }
 
 void ft_graph_work(const filtra_graph *g, double *flops, double *bytes) {

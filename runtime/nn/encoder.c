@@ -36,6 +36,13 @@ static filtra_tensor *feed_forward(const ft_scope *scope, const ft_encoder_optio
                              &(filtra_linear_options){.dropout = o->dropout, .residual = residual});
 }
 
+/* What `recompute` makes again of the feed-forward layer alone is a stretch of its own. */
+static void begin_feed_forward(filtra_graph *g) {
+  if (ft_graph_recompute(g) != FT_RECOMPUTE_FEED_FORWARD) return;
+  ft_stretch_end(g);
+  ft_stretch_begin(g, FT_RECOMPUTE_BLOCKS);
+}
+
 /* z = ScaleNorm(mixer(x) + x), y = ScaleNorm(GFFN(z) + zeta Re z + (1 - zeta) Im z) */
 static filtra_tensor *converter_block(const ft_scope *scope, const ft_encoder_options *o,
                                       filtra_tensor *x, filtra_tensor *mask,
@@ -44,6 +51,7 @@ static filtra_tensor *converter_block(const ft_scope *scope, const ft_encoder_op
   ft_scope ffn = ft_scope_enter(scope, "ffn");
   filtra_tensor *z = mix(scope, o, x, NULL, mask, auxiliary);
   z = ft_scale_norm_layer(scope, "norm1", filtra_add(g, z, filtra_complex(g, x, NULL)), true);
+  begin_feed_forward(g);
   ft_gffn_options options = {.width = o->ffn_width,
                              .activation = o->activation,
                              .dropout = o->dropout,
@@ -78,6 +86,7 @@ static filtra_tensor *block(const ft_scope *scope, const ft_encoder_options *o, 
   filtra_tensor *in = o->post_norm ? x : ft_norm_layer(scope, "norm1", x, mixed);
   x = join_branch(scope, o, x, mix(scope, o, in, apart ? NULL : x, mask, auxiliary));
   if (o->post_norm) x = ft_norm_layer(scope, "norm1", x, FILTRA_F32); /* the residual stream */
+  begin_feed_forward(scope->graph);
   in = o->post_norm ? x : ft_norm_layer(scope, "norm2", x, narrow);
   x = join_branch(scope, o, x, feed_forward(scope, o, in, apart ? NULL : x));
   return o->post_norm ? ft_norm_layer(scope, "norm2", x, FILTRA_F32) : x;

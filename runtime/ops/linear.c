@@ -11,6 +11,16 @@ struct linear {
   uint32_t random_id;
 };
 
+/* Of the kernels that pass over all elements of the result. */
+typedef struct epilogue_push {
+  uint32_t count, op_id;
+  float rate;
+} epilogue_push;
+
+static epilogue_push push_of(const struct linear *s, const filtra_tensor *t) {
+  return (epilogue_push){(uint32_t)filtra_tensor_elements(t), s->random_id, s->dropout};
+}
+
 static double bytes_of(const filtra_tensor *t) {
   return (double)filtra_dtype_bytes(filtra_tensor_dtype(t));
 }
@@ -31,10 +41,7 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
   if (!s->activation && s->dropout == 0) return in_type(g, dy, type, "linear.dz");
   filtra_tensor *dz = ft_tensor_new(g, "linear.dz", type, dy->ndim, dy->shape);
   if (!dz) return NULL;
-  struct {
-    uint32_t count, op_id;
-    float rate;
-  } push = {(uint32_t)filtra_tensor_elements(dz), s->random_id, s->dropout};
+  const epilogue_push push = push_of(s, dz);
   bool random = s->dropout > 0;
   bool whole = ft_whole_quads(dy) && ft_whole_quads(s->z) && ft_whole_quads(dz);
   ft_kernel_call call = {
@@ -145,6 +152,23 @@ static bool check_linear(filtra_graph *g, const struct linear *s) {
   return true;
 }
 
+/* y = activation(z) * dropout factor: spares keeping y. */
+static void offer_again(filtra_graph *g, const struct linear *s) {
+  const filtra_dtype type = filtra_tensor_dtype(s->y);
+  const epilogue_push push = push_of(s, s->y);
+  const bool random = s->dropout > 0;
+  ft_kernel_call call = {
+      .label = "linear",
+      .kernel = ft_kernel_typed(ft_graph_device(g), "linear/again", type),
+      .args = {FT_READ(s->z), FT_WRITE(s->y), FT_READ(random ? ft_graph_random_state(g) : NULL)},
+      FT_PUSH(push),
+      FT_SPEC((uint32_t)s->activation, random, ft_whole_quads(s->z) && ft_whole_quads(s->y)),
+      FT_FLAT(g, push.count),
+      .bytes = 2 * bytes_of(s->y) * push.count};
+  if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, s->y));
+  ft_call_substitute(g, s->y, &call);
+}
+
 static void emit_forward(filtra_graph *g, const struct linear *s, filtra_tensor *stored_z) {
   ft_emit_gemm(g, &(ft_gemm){.label = "linear",
                              .a = ft_matrix_rows(s->left, false),
@@ -201,6 +225,7 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
     if (!s.z) return NULL;
   }
   emit_forward(g, &s, stored_z);
+  if (stored_z && !s.residual) offer_again(g, &s);
   return ft_tape(g, "linear", linear_backward, &s, sizeof s, 4,
                  (filtra_tensor *[]){x, w, b, s.residual}, 1, &s.y);
 }

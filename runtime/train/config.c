@@ -15,7 +15,8 @@ static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL}; /* f
 static const char *const NORMALIZE[] = {"data", "imagenet", NULL}; /* filtra_normalization */
 static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cycle", NULL};
 
-static const char *const RECOMPUTE[] = {"none", "cheap", "blocks", NULL}; /* filtra_recompute */
+static const char *const RECOMPUTE[] = {"none", "cheap", "feed_forward", "blocks",
+                                        NULL}; /* filtra_recompute */
 
 static const char *const SELECT[] = {"auto", "accuracy", "loss", NULL}; /* ft_select */
 

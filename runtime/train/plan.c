@@ -77,7 +77,7 @@ static bool takes_less(planning *p, filtra_status *status) {
 }
 
 static void name_change(const planning *p, const ft_run_config *was, filtra_run_plan *plan) {
-  static const char *const RECOMPUTE[] = {"none", "cheap", "blocks"};
+  static const char *const RECOMPUTE[] = {"none", "cheap", "feed_forward", "blocks"};
   const ft_run_config *c = &p->config;
   char *to = plan->advice;
   size_t size = sizeof plan->advice;

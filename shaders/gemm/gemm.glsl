@@ -93,10 +93,19 @@ uint dropout_element(Place at, uint m, uint n) {
 
 float bias(uint n) { return epilogue(BIAS) ? p.bias.v[n] : 0.0; }
 
+// What the activation is applied to: z as it is read back, since the backward pass and linear/again
+// know no other.
+float as_stored(float z) {
+#if FT_F16 || FT_BF16
+  if (narrow_c && ACTIVATION != ACTIVATION_NONE) return element_pair(half_narrow(z)).x;
+#endif
+  return z;
+}
+
 // Stores element (m,n), given the sum over k and the bias.
 void store(Place at, uvec4 random, uint m, uint n, float sum, float bias) {
   uint i = at.c + m * p.ldc + n;
-  float x = p.scale * sum + bias;
+  float x = as_stored(p.scale * sum + bias);
   if (epilogue(STORE_Z)) store_one(narrow_c, p.z, i, x);
   x = activate(ACTIVATION, x);
   if (epilogue(DROPOUT)) {

@@ -66,7 +66,7 @@ void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
   uint i = at.c + m * p.ldc + n;
   vec2 x = p.scale * sum + bias;
   if (epilogue(STORE_Z)) write_pair(narrow_c, p.z, i >> 1, x);
-  x = vec2(activate(ACTIVATION, x.x), activate(ACTIVATION, x.y));
+  x = vec2(activate(ACTIVATION, as_stored(x.x)), activate(ACTIVATION, as_stored(x.y)));
   if (epilogue(DROPOUT)) {
     uint element = dropout_element(at, m, n);
     uvec4 words = dropout_words(random, p.op_id, element / 4);
