@@ -3,6 +3,7 @@
 #include "support/harness.h"
 #include "support/run.h"
 
+#include "gpu/plan.h"
 #include "graph/parameters.h"
 #include "train/trainer.h"
 
@@ -81,22 +82,26 @@ static void make_batch(const toy *t, uint64_t seed, toy_batch *b) {
                             .weights = b->weights};
 }
 
+static filtra_model_config config_of(const toy *t) {
+  bool next = t->task == FILTRA_TASK_LANGUAGE_MODEL;
+  return (filtra_model_config){.mixer = t->mixer,
+                               .task = t->task,
+                               .converter = t->converter,
+                               .positions = t->converter ? FILTRA_POSITIONS_RECURRENT
+                                                         : FILTRA_POSITIONS_LEARNED,
+                               .vocabulary = VOCABULARY,
+                               .classes = next || t->task == FILTRA_TASK_REGRESSION ? 0 : CLASSES,
+                               .max_length = LENGTH,
+                               .width = 20,
+                               .dropout = 0.1f,
+                               .drop_path = t->converter ? 0.0f : 0.4f,
+                               .precision = t->precision,
+                               .seed = 5};
+}
+
 static filtra_model *make_model(const toy *t) {
   filtra_model *model;
-  bool next = t->task == FILTRA_TASK_LANGUAGE_MODEL;
-  const filtra_model_config config = {
-      .mixer = t->mixer,
-      .task = t->task,
-      .converter = t->converter,
-      .positions = t->converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED,
-      .vocabulary = VOCABULARY,
-      .classes = next || t->task == FILTRA_TASK_REGRESSION ? 0 : CLASSES,
-      .max_length = LENGTH,
-      .width = 20,
-      .dropout = 0.1f,
-      .drop_path = t->converter ? 0.0f : 0.4f,
-      .precision = t->precision,
-      .seed = 5};
+  const filtra_model_config config = config_of(t);
   assert_ok(filtra_model_create(test_device(), &config, &model));
   return model;
 }
@@ -183,37 +188,53 @@ static void recomputing_changes_no_bit(void **state) {
   }
 }
 
-/* Planned memory of a step of 32 sequences of 1,024 tokens: parameters, gradients, moments and
- * activations. */
-static uint64_t plan_large(filtra_device *device, const toy *t, filtra_precision precision,
-                           ft_recompute how) {
-  const filtra_model_config config = {.mixer = t->mixer,
-                                      .task = t->task,
-                                      .converter = t->converter,
-                                      .positions = t->converter ? FILTRA_POSITIONS_RECURRENT
-                                                                : FILTRA_POSITIONS_LEARNED,
-                                      .vocabulary = 256,
-                                      .classes = t->task == FILTRA_TASK_CLASSIFICATION ? 2 : 0,
-                                      .max_length = 1024,
-                                      .layers = 12,
-                                      .width = 512,
-                                      .heads = 8,
-                                      .ffn_width = 2048,
-                                      .dropout = 0.1f,
-                                      .precision = precision};
+/* Planned memory of a step of 32 sequences: parameters, gradients, moments and activations. Nothing
+ * runs. */
+static uint64_t plan_step(filtra_device *device, const filtra_model_config *config, int64_t length,
+                          ft_recompute how) {
   ft_model_options options;
   filtra_model *model;
   filtra_memory memory;
-  assert_ok(ft_model_options_from_public(&config, &options));
+  assert_ok(ft_model_options_from_public(config, &options));
   assert_ok(ft_model_declare(device, &options, false, &model));
   ft_parameters_lay_out(model->params);
-  ft_batch_graph b = {.size = 32, .length = 1024, .judged = true};
+  ft_batch_graph b = {.size = 32, .length = length, .judged = true};
   assert_ok(ft_model_measure(model, &b, true, how, &memory));
   ft_batch_graph_close(&b);
   uint64_t bytes =
       ft_parameters_extent(model->params) + 3 * model->params->bytes + memory.activations;
   filtra_model_destroy(&model);
   return bytes;
+}
+
+static uint64_t plan_large(filtra_device *device, const toy *t, filtra_precision precision,
+                           ft_recompute how) {
+  enum { LONG = 1024 };
+  filtra_model_config config = config_of(t);
+  config.vocabulary = 256;
+  config.classes = t->task == FILTRA_TASK_CLASSIFICATION ? 2 : 0;
+  config.max_length = LONG;
+  config.layers = 12;
+  config.width = 512;
+  config.heads = 8;
+  config.ffn_width = 2048;
+  config.drop_path = 0;
+  config.precision = precision;
+  return plan_step(device, &config, LONG, how);
+}
+
+/* Whatever kernels a device has chosen for it. */
+static void every_profile_has_a_plan(void **state) {
+  (void)state;
+  for (const ft_profile *p = ft_profiles; p->name; p++) {
+    filtra_device *device = test_open_device(test_text("@%s", p->name));
+    for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
+      if (TOYS[k].precision && !test_stores(device, FILTRA_F16)) continue;
+      const filtra_model_config config = config_of(&TOYS[k]);
+      assert_true(plan_step(device, &config, LENGTH, FT_RECOMPUTE_NONE) > 0);
+    }
+    test_close_device(&device);
+  }
 }
 
 static void blocks_take_a_third_at_most(void **state) {
@@ -323,6 +344,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_add_up),
       cmocka_unit_test(recomputing_changes_no_bit),
+      cmocka_unit_test(every_profile_has_a_plan),
       cmocka_unit_test(blocks_take_a_third_at_most),
       cmocka_unit_test(sixteen_bits_and_recomputing_save),
       cmocka_unit_test(chunks_of_logits_add_up),
