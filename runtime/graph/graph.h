@@ -98,8 +98,8 @@ void ft_call_of_part(ft_kernel_call *call, uint32_t sequence_elements);
 
 /** Copies the call onto the tape. A grid beyond the device's group limits is a sticky error. */
 void ft_call(filtra_graph *g, const ft_kernel_call *call);
-/** Of the call recorded last: what it writes to `t` can also be made by this one, a pass over memory
- * that reads what the backward pass reads anyway. Runs only where `t` is made again. */
+/** Of the call recorded last: what it writes to `t` can also be made by this one, a pass over
+ * memory that reads what the backward pass reads anyway. Runs only where `t` is made again. */
 void ft_call_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call);
 
 /* ---- tensors ---- */

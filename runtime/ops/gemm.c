@@ -148,7 +148,7 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
                         FT_SPEC(v[TILED_ROWS], v[TILED_COLUMNS], v[TILED_STEP], v[TILED_ACROSS]),
                         .tile_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS],
                         .tile_n = v[TILED_ACROSS] * v[TILED_COLUMNS],
-                        .step = 1,
+                        .step = v[TILED_STEP],
                         .wide = 4,
                         .parts = v[TILED_PARTS]};
 }
@@ -196,7 +196,11 @@ static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_co
 }
 
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
-  enum { FEW = 16 }; /* sums of a lane where registers are scarce */
+  /* Sums of a lane where registers are scarce, and where subgroups of 64 lanes, with more of them,
+   * would have a processor's unit to themselves (AMD's GCN). */
+  enum { FEW = 16, FEWER = 64 };
+  const ft_caps *caps = ft_caps_of(dev);
+  const uint32_t most = caps->few_registers ? FEW : caps->subgroup_least >= 64 ? FEWER : UINT32_MAX;
   const ft_configuration_table *table = ft_configurations(FT_TUNE_GEMM_TILED);
   ft_configuration best = ft_configuration_at(FT_TUNE_GEMM_TILED, 0);
   double least = INFINITY;
@@ -204,7 +208,7 @@ static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *
     const ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_TILED, i);
     const uint32_t *v = c.value;
     if (!usable_tiled(dev, v)) continue;
-    if (ft_caps_of(dev)->few_registers && v[TILED_ROWS] * v[TILED_COLUMNS] > FEW) continue;
+    if (v[TILED_ROWS] * v[TILED_COLUMNS] > most) continue;
     double cost = tiled_cost(dev, p, &c);
     if (cost >= least) continue;
     least = cost;

@@ -70,23 +70,49 @@ Quad load_some(F32 t, uint at, uint count) {
 }
 #endif
 
-// Quad i of the slice that begins at `k_base`, zero outside the operand.
+// Whether the slice has a quad i: the last invocations may find none.
+bool exists(Operand o, uint i) {
+  return o.quads * TILE_K % INVOCATIONS == 0 || i < o.quads * TILE_K;
+}
+
+// Quad i of the slice that begins at `k_base`. Wide loads have no branch, so that all are on their
+// way together: what lies outside the operand is replaced by what lies at its end. Lines that are
+// not there add to rows and columns of C that nobody stores; steps of k become zero behind the
+// load. An index is a lane's own part, the same in each slice, and one that all lanes share.
 Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
   uint line, k;
   locate(o, i, line, k);
   line += o.first;
+  if (!exists(o, i)) return Quad(0);
+  if (o.wide) {
+    if (shape(K_TAIL))
+      k = min(k_base + k, k_end - (o.along_k ? 4 : 1));
+    else
+      k_base = min(k_base, k_end - TILE_K); // the last slice once more
+    const uint shared_k = shape(K_TAIL) ? 0 : k_base;
+    if (o.along_k)
+      return load_wide(o.from, (o.base + min(line, o.lines - 1) * o.stride + k) / 4 + shared_k / 4);
+    return load_wide(o.from, (o.base + k * o.stride + min(line, o.lines - 4)) / 4 +
+                                 shared_k * (o.stride / 4));
+  }
   k += k_base;
-  if (i >= o.quads * TILE_K || line >= o.lines || k >= k_end) return Quad(0);
+  if (line >= o.lines || k >= k_end) return Quad(0);
   uint at = o.base + (o.along_k ? line * o.stride + k : k * o.stride + line);
-  if (o.wide) return load_wide(o.from, at / 4);
   return load_some(o.from, at, min(4, o.along_k ? k_end - k : o.lines - line));
+}
+
+// Quad i as floats.
+vec4 kept(Operand o, uint i, Quad x, uint k_base, uint k_end) {
+  uint line, k;
+  locate(o, i, line, k);
+  return shape(K_TAIL) && k_base + k >= k_end ? vec4(0) : floats(x);
 }
 
 void keep_a(Operand o, uint i, vec4 x) {
   uint line, k;
   locate(o, i, line, k);
   uint to = k * (QUADS_M + 1) + line / 4;
-  if (i >= o.quads * TILE_K) return;
+  if (!exists(o, i)) return;
   if (o.along_k)
     [[unroll]] for (uint j = 0; j < 4; j++) slice_a[to + j * (QUADS_M + 1)][line % 4] = x[j];
   else
@@ -97,7 +123,7 @@ void keep_b(Operand o, uint i, vec4 x) {
   uint line, k;
   locate(o, i, line, k);
   uint to = k * (QUADS_N + 1) + line / 4;
-  if (i >= o.quads * TILE_K) return;
+  if (!exists(o, i)) return;
   if (o.along_k)
     [[unroll]] for (uint j = 0; j < 4; j++) slice_b[to + j * (QUADS_N + 1)][line % 4] = x[j];
   else
@@ -122,8 +148,10 @@ void main() {
     next_b[i] = load_quad(b, t + i * INVOCATIONS, k, at.k_end);
   do {
     barrier();
-    [[unroll]] for (uint i = 0; i < LOADS_A; i++) keep_a(a, t + i * INVOCATIONS, floats(next_a[i]));
-    [[unroll]] for (uint i = 0; i < LOADS_B; i++) keep_b(b, t + i * INVOCATIONS, floats(next_b[i]));
+    [[unroll]] for (uint i = 0; i < LOADS_A; i++)
+      keep_a(a, t + i * INVOCATIONS, kept(a, t + i * INVOCATIONS, next_a[i], k, at.k_end));
+    [[unroll]] for (uint i = 0; i < LOADS_B; i++)
+      keep_b(b, t + i * INVOCATIONS, kept(b, t + i * INVOCATIONS, next_b[i], k, at.k_end));
     barrier();
     k += TILE_K;
     [[unroll]] for (uint i = 0; i < LOADS_A; i++)
