@@ -21,7 +21,10 @@ begin_passes() {
   programs=$(find build -name CMakeFiles -prune -o -type f \( -path build/filtra -o \
     -name 'libfiltra.so*' -o -path 'build/tests/*test_*' \) -print | sort | xargs cat | cksum)
   here="$programs ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
-  [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ] || printf '%s\n' "$here" >build/passed
+  [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ] || {
+    printf '%s\n' "$here" >build/passed
+    rm -rf build/seen
+  }
 }
 
 over() { [ -n "$deadline" ] && [ "$(now)" -ge "$deadline" ]; }
@@ -71,10 +74,21 @@ unoptimized_pass() {
   unset GALLIVM_PERF
 }
 
-# suite TITLE FOLDER: what ./run test runs.
+# Checks of ops that passed need not pass again under a profile that makes the same calls
+# (tests/support/seen.h).
+remember_checks() {
+  [ "$all" = 1 ] || return 0
+  export FILTRA_TEST_SEEN="$PWD/build/seen"
+  mkdir -p "$FILTRA_TEST_SEEN"
+}
+forget_checks() { unset FILTRA_TEST_SEEN; }
+
+# suite TITLE FOLDER [remembered]: what ./run test runs.
 suite() {
   pass "$1" "$2" -LE "^($left_out|ops)\$"
+  [ -z "${3:-}" ] || remember_checks
   unoptimized_pass "$1, ops" "$2" -L '^ops$' -LE "^($left_out)\$"
+  forget_checks
 }
 
 # threadless COMMAND...: lavapipe works in the thread that submits. Two tests run side by side;
@@ -164,7 +178,9 @@ more_passes() {
   sanitized_pass
   threads_pass
   pass "the adversary, every kernel" build -C all -L '^adversary-all$'
+  remember_checks
   unoptimized_pass "under each device's profile" build -L '^profiles$'
+  forget_checks
   pass "readers under libFuzzer, failing calls, ranks" build -C all \
     -L '^(fuzzing|faults-all|ranks-all)$'
 }
@@ -178,7 +194,7 @@ lavapipe_passes() {
   use_driver "${newer_driver:-$system_driver}"
   find_shims
   [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
-  threadless suite "lavapipe" build
+  threadless suite "lavapipe" build remembered
   [ "$all" = 1 ] || return 0
   [ -z "$newer_driver" ] || export FILTRA_ICD_DIR="${newer_driver%/*}"
   pass "vendors' compilers" build -L '^vendors$'
@@ -203,21 +219,21 @@ lavapipe_passes() {
 }
 
 width_passes() {
-  export LP_NATIVE_VECTOR_WIDTH=128
+  # Kernels that a device with such subgroups chooses: others have no subgroup operations.
+  export LP_NATIVE_VECTOR_WIDTH=128 FILTRA_TEST_QUICK=1
   keep_compiled 128
   unoptimized_pass "lavapipe, subgroups of 4, device tests" build -L "$device_tests"
-  # Kernels that the device chooses, and with few registers chains, whose lanes of 16 run there.
+  # With few registers chains have lanes of 16, which run there.
   if grep -qsw avx512f /proc/cpuinfo; then
-    export LP_NATIVE_VECTOR_WIDTH=512 FILTRA_TEST_QUICK=1
+    export LP_NATIVE_VECTOR_WIDTH=512
     keep_compiled 512
     unoptimized_pass "lavapipe, subgroups of 16, device tests" build -L "$device_tests"
     export FILTRA_CAPS=@intel-gen12
-    unset FILTRA_TEST_QUICK
     unoptimized_pass "lavapipe, subgroups of 16, Intel's chains" build -R '^ops/dhhp$'
     unset FILTRA_CAPS
   else
     skip_pass "lavapipe, subgroups of 16" "this processor has no AVX-512"
   fi
-  unset LP_NATIVE_VECTOR_WIDTH
+  unset LP_NATIVE_VECTOR_WIDTH FILTRA_TEST_QUICK
   keep_compiled usual
 }
