@@ -32,6 +32,7 @@ static const char *const gemm_matrix_fields[] = {"rows",      "columns", "step",
                                                  "subgroups", "across",  "parts"};
 static const ft_configuration gemm_matrix[] = {
     {{0}},
+    {{64, 32, 64, 8, 4}},
     {{64, 32, 32, 8, 4}},
     {{32, 64, 32, 8, 2}},
     {{32, 32, 32, 8, 4}},
