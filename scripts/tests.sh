@@ -21,10 +21,7 @@ begin_passes() {
   programs=$(find build -name CMakeFiles -prune -o -type f \( -path build/filtra -o \
     -name 'libfiltra.so*' -o -path 'build/tests/*test_*' \) -print | sort | xargs cat | cksum)
   here="$programs ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
-  [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ] || {
-    printf '%s\n' "$here" >build/passed
-    rm -rf build/seen
-  }
+  [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ] || printf '%s\n' "$here" >build/passed
 }
 
 over() { [ -n "$deadline" ] && [ "$(now)" -ge "$deadline" ]; }
@@ -74,21 +71,10 @@ unoptimized_pass() {
   unset GALLIVM_PERF
 }
 
-# Checks of ops that passed need not pass again under a profile that makes the same calls
-# (tests/support/seen.h).
-remember_checks() {
-  [ "$all" = 1 ] || return 0
-  export FILTRA_TEST_SEEN="$PWD/build/seen"
-  mkdir -p "$FILTRA_TEST_SEEN"
-}
-forget_checks() { unset FILTRA_TEST_SEEN; }
-
-# suite TITLE FOLDER [remembered]: what ./run test runs.
+# suite TITLE FOLDER: what ./run test runs.
 suite() {
   pass "$1" "$2" -LE "^($left_out|ops)\$"
-  [ -z "${3:-}" ] || remember_checks
   unoptimized_pass "$1, ops" "$2" -L '^ops$' -LE "^($left_out)\$"
-  forget_checks
 }
 
 # threadless COMMAND...: lavapipe works in the thread that submits. Two tests run side by side;
@@ -178,9 +164,7 @@ more_passes() {
   sanitized_pass
   threads_pass
   pass "the adversary, every kernel" build -C all -L '^adversary-all$'
-  remember_checks
   unoptimized_pass "under each device's profile" build -L '^profiles$'
-  forget_checks
   pass "readers under libFuzzer, failing calls, ranks" build -C all \
     -L '^(fuzzing|faults-all|ranks-all)$'
 }
@@ -194,7 +178,7 @@ lavapipe_passes() {
   use_driver "${newer_driver:-$system_driver}"
   find_shims
   [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
-  threadless suite "lavapipe" build remembered
+  threadless suite "lavapipe" build
   [ "$all" = 1 ] || return 0
   [ -z "$newer_driver" ] || export FILTRA_ICD_DIR="${newer_driver%/*}"
   pass "vendors' compilers" build -L '^vendors$'

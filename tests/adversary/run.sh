@@ -24,8 +24,6 @@ fi
 if [ "$seen" != - ]; then
   mkdir -p "$seen"
   export FILTRA_TEST_SEEN="$seen"
-else
-  unset FILTRA_TEST_SEEN
 fi
 mkdir -p "${report%/*}"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The op tests under one capability profile. Exits with 77 where a profile listed before it, or the
 # device without one, has the same plan, and says which; checks whose calls have passed under
-# another profile are not made again (tests/support/seen.h), nor those that FILTRA_TEST_SEEN has.
+# another profile are not made again (tests/support/seen.h).
 #
 #   run.sh FILTRA NAME FOLDER-OF-PASSED-CHECKS PROGRAM...
 set -u
@@ -18,7 +18,7 @@ if [ -n "$twin" ]; then
   exit 77
 fi
 mkdir -p "$seen"
-export FILTRA_CAPS="@$name" FILTRA_TEST_SEEN="${FILTRA_TEST_SEEN:-$seen}"
+export FILTRA_CAPS="@$name" FILTRA_TEST_SEEN="$seen"
 failed=
 for program; do
   log=$("$program" 2>&1) || {
