@@ -207,12 +207,13 @@ width_passes() {
   export LP_NATIVE_VECTOR_WIDTH=128 FILTRA_TEST_QUICK=1
   keep_compiled 128
   unoptimized_pass "lavapipe, subgroups of 4, device tests" build -L "$device_tests"
-  # With few registers chains have lanes of 16, which run there. Mesa 26.2 overruns its stack when it
-  # compiles matrices for vectors of 512 bits.
+  # With few registers chains have lanes of 16, which run there. Mesa 26.2 overruns its stack when
+  # it compiles matrices for vectors of 512 bits.
   if grep -qsw avx512f /proc/cpuinfo; then
     export LP_NATIVE_VECTOR_WIDTH=512
     keep_compiled 512
-    unoptimized_pass "lavapipe, subgroups of 16, device tests" build -L "$device_tests" -E '^newest/'
+    unoptimized_pass "lavapipe, subgroups of 16, device tests" build -L "$device_tests" \
+      -E '^newest/'
     export FILTRA_CAPS=@intel-gen12
     unoptimized_pass "lavapipe, subgroups of 16, Intel's chains" build -R '^ops/dhhp$'
     unset FILTRA_CAPS
