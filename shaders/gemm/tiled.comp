@@ -70,6 +70,14 @@ Quad load_some(F32 t, uint at, uint count) {
 }
 #endif
 
+F32 advance(F32 from, uint elements) {
+  const uint SHIFT = ELEMENT_BYTES / 2; // 2 for 4 bytes, 1 for 2
+  uint carry;
+  const uvec2 address = uvec2(from);
+  const uint low = uaddCarry(address.x, elements << SHIFT, carry);
+  return F32(uvec2(low, address.y + (elements >> (32 - SHIFT)) + carry));
+}
+
 // Whether the slice has a quad i: the last invocations may find none.
 bool exists(Operand o, uint i) {
   return o.quads * TILE_K % INVOCATIONS == 0 || i < o.quads * TILE_K;
@@ -78,7 +86,7 @@ bool exists(Operand o, uint i) {
 // Quad i of the slice that begins at `k_base`. Wide loads have no branch, so that all are on their
 // way together: what lies outside the operand is replaced by what lies at its end. Lines that are
 // not there add to rows and columns of C that nobody stores; steps of k become zero behind the
-// load. An index is a lane's own part, the same in each slice, and one that all lanes share.
+// load. A lane's index is the same in each slice; what moves on is the address, for all lanes alike.
 Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
   uint line, k;
   locate(o, i, line, k);
@@ -89,11 +97,12 @@ Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
       k = min(k_base + k, k_end - (o.along_k ? 4 : 1));
     else
       k_base = min(k_base, k_end - TILE_K); // the last slice once more
-    const uint shared_k = shape(K_TAIL) ? 0 : k_base;
+    const uint steps = shape(K_TAIL) ? 0 : k_base;
     if (o.along_k)
-      return load_wide(o.from, (o.base + min(line, o.lines - 1) * o.stride + k) / 4 + shared_k / 4);
-    return load_wide(o.from, (o.base + k * o.stride + min(line, o.lines - 4)) / 4 +
-                                 shared_k * (o.stride / 4));
+      return load_wide(advance(o.from, steps),
+                       (o.base + min(line, o.lines - 1) * o.stride + k) / 4);
+    return load_wide(advance(o.from, steps * o.stride),
+                     (o.base + k * o.stride + min(line, o.lines - 4)) / 4);
   }
   k += k_base;
   if (line >= o.lines || k >= k_end) return Quad(0);
