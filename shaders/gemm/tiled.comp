@@ -86,7 +86,7 @@ bool exists(Operand o, uint i) {
 // Quad i of the slice that begins at `k_base`. Wide loads have no branch, so that all are on their
 // way together: what lies outside the operand is replaced by what lies at its end. Lines that are
 // not there add to rows and columns of C that nobody stores; steps of k become zero behind the
-// load. A lane's index is the same in each slice; what moves on is the address, for all lanes alike.
+// load. A lane's index is the same in each slice; the address moves on, for all lanes alike.
 Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
   uint line, k;
   locate(o, i, line, k);
