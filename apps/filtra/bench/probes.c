@@ -1,0 +1,83 @@
+#include "probes.h"
+
+#include "ops/support.h"
+
+/* As in shaders/probe/fma.comp. */
+const bench_chains bench_fma_chains[] = {{"vec4", "probe/fma", 3, 4},
+                                         {"scalar", "probe/fma.scalar", 12, 1}};
+const size_t bench_fma_chain_count = FT_COUNT(bench_fma_chains);
+
+/* Four chains keep a unit busy that several subgroups share; eight where few fit beside each
+ * other. */
+const bench_chains bench_matrix_chains[] = {{"2 x 2", "probe/matrix", 2, 2},
+                                            {"4 x 2", "probe/matrix", 4, 2}};
+const size_t bench_matrix_chain_count = FT_COUNT(bench_matrix_chains);
+
+static double chain_count(const bench_chains *chains) {
+  return (double)chains->rows * chains->columns;
+}
+
+static filtra_tensor *fma_chains(filtra_graph *g, const bench_chains *chains, uint32_t groups,
+                                 uint32_t rounds) {
+  enum { WORKGROUP = 64 };
+  const uint32_t count = WORKGROUP * groups;
+  filtra_tensor *sums = ft_tensor_new(g, "sums", FILTRA_F32, 1, (int64_t[]){count});
+  const struct {
+    uint32_t count, rounds;
+    float a, b;
+  } push = {count, rounds, 63.0f / 64.0f, 0.5f};
+  ft_call(g,
+          &(ft_kernel_call){.label = "fma",
+                            .kernel = chains->kernel,
+                            .args = {FT_WRITE(sums)},
+                            .push = &push,
+                            .push_size = sizeof push,
+                            .workgroup = WORKGROUP,
+                            .groups = {groups},
+                            .flops = 2.0 * count * BENCH_FMA_LINKS * chain_count(chains) * rounds,
+                            .bytes = 4.0 * count});
+  return sums;
+}
+
+/* CPU drivers run a workgroup's subgroups one after the other. */
+static uint32_t subgroups_of(const ft_caps *caps, uint32_t lanes) {
+  uint32_t subgroups = caps->cpu ? 1 : 4;
+  while (subgroups > 1 && (subgroups * lanes > caps->info.max_workgroup_invocations ||
+                           !ft_caps_runs(caps, lanes, subgroups * lanes)))
+    subgroups /= 2;
+  return subgroups;
+}
+
+static filtra_tensor *matrix_chains(filtra_graph *g, const bench_chains *chains, filtra_dtype type,
+                                    uint32_t groups, uint32_t rounds) {
+  const ft_caps *caps = ft_caps_of(ft_graph_device(g));
+  const ft_matrix_shape s = ft_matrix_shape_of(caps, type);
+  const uint32_t lanes = ft_matrix_lanes(caps), subgroups = subgroups_of(caps, lanes);
+  const uint32_t count = lanes * subgroups * groups;
+  const double link = 2.0 * s.m * s.n * s.k * chain_count(chains); /* of a subgroup */
+  filtra_tensor *sums = ft_tensor_new(g, "sums", FILTRA_F32, 1, (int64_t[]){count});
+  const uint32_t push[] = {count, rounds};
+  ft_call(g, &(ft_kernel_call){.label = "matrix",
+                               .kernel = ft_kernel_typed(ft_graph_device(g), chains->kernel, type),
+                               .args = {FT_WRITE(sums)},
+                               FT_PUSH(push),
+                               .workgroup = lanes * subgroups,
+                               .subgroup = lanes,
+                               FT_SPEC(chains->rows, chains->columns, lanes, s.m, s.n, s.k),
+                               .groups = {groups},
+                               .flops = link * subgroups * groups * rounds,
+                               .bytes = 4.0 * count});
+  return sums;
+}
+
+filtra_tensor *bench_chains_of(filtra_graph *g, const bench_chains *chains, filtra_dtype type,
+                               uint32_t groups, uint32_t rounds) {
+  return type == FILTRA_F32 ? fma_chains(g, chains, groups, rounds)
+                            : matrix_chains(g, chains, type, groups, rounds);
+}
+
+bool bench_chains_usable(const filtra_device *dev, const bench_chains *chains, filtra_dtype type) {
+  const ft_caps *caps = ft_caps_of(dev);
+  const ft_matrix_shape s = ft_matrix_shape_of(caps, type);
+  return chains->rows * s.m * chains->columns * s.n <= ft_constants_of(caps)->matrix_tile;
+}

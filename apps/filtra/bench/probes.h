@@ -1,0 +1,28 @@
+/* The kernels of the peaks of multiply-adds (shaders/probe), each as one call of a graph. */
+#ifndef FILTRA_BENCH_PROBES_H
+#define FILTRA_BENCH_PROBES_H
+
+#include "graph/graph.h"
+
+/** Rows x columns chains of multiply-adds in registers that do not depend on each other: of an
+ * invocation's vectors of `columns` numbers, or of a subgroup's matrices. */
+typedef struct bench_chains {
+  const char *name, *kernel;
+  uint32_t rows, columns;
+} bench_chains;
+
+extern const bench_chains bench_fma_chains[], bench_matrix_chains[];
+extern const size_t bench_fma_chain_count, bench_matrix_chain_count;
+
+/* Workgroups that keep any device busy; multiply-adds of each chain in a round of F32. */
+enum { BENCH_CHAIN_GROUPS = 4096, BENCH_FMA_LINKS = 16 };
+
+/** Records the chains in so many workgroups, `rounds` times around; of F32, or on the device's
+ * matrix units of operands of a 16-bit type. The result has a number of each invocation: the sum
+ * over its chains, of matrices over what the invocation has of them. NULL after an error. */
+filtra_tensor *bench_chains_of(filtra_graph *g, const bench_chains *chains, filtra_dtype type,
+                               uint32_t groups, uint32_t rounds);
+/** Whether compilers take so many sums of a subgroup within seconds. */
+bool bench_chains_usable(const filtra_device *dev, const bench_chains *chains, filtra_dtype type);
+
+#endif
