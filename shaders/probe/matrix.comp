@@ -30,8 +30,8 @@ const uint OPERANDS = START_B + COLUMNS * MATRIX_N * PITCH;
 const uint SUBGROUPS = gl_WorkGroupSize.x / LANES, SUMS = MATRIX_M * MATRIX_N / 4;
 shared uvec4 groups[OPERANDS > SUBGROUPS * SUMS ? OPERANDS : SUBGROUPS * SUMS];
 
-// Two numbers of any sign between 1 and 2, all of whose other bits are drawn: where bits change, units
-// take more power, and so may clock lower.
+// Two numbers of any sign between 1 and 2, all of whose other bits are drawn: where bits change,
+// units take more power, and so may clock lower.
 uint two_numbers(uint i) {
   i *= 2654435761u;
   i ^= i >> 15;

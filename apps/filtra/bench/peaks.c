@@ -21,7 +21,8 @@ typedef struct chain_probe {
 
 static filtra_tensor *build_chains(bench_graph *g, const void *what) {
   const chain_probe *probe = what;
-  return bench_chains_of(g->graph, probe->chains, probe->type, BENCH_CHAIN_GROUPS, probe->rounds);
+  return bench_chains_of(g->graph, probe->chains, probe->type, bench_chain_groups(g->device),
+                         probe->rounds);
 }
 
 static double number(const json_t *entry, const char *key) {

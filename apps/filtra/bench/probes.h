@@ -4,19 +4,21 @@
 
 #include "graph/graph.h"
 
-/** Rows x columns chains of multiply-adds in registers that do not depend on each other: of an
- * invocation's vectors of `columns` numbers, or of a subgroup's matrices. */
+/** Rows x columns sums in registers to which products are added, link by link: an invocation's
+ * numbers, or a subgroup's matrices. */
 typedef struct bench_chains {
   const char *name, *kernel;
   uint32_t rows, columns;
+  bool smallest; /* asks for the smallest subgroups; of matrices all do */
 } bench_chains;
 
 extern const bench_chains bench_fma_chains[], bench_matrix_chains[];
 extern const size_t bench_fma_chain_count, bench_matrix_chain_count;
 
-/* Workgroups that keep any device busy; multiply-adds of each chain in a round of F32. */
-enum { BENCH_CHAIN_GROUPS = 4096, BENCH_FMA_LINKS = 16 };
+enum { BENCH_FMA_LINKS = 16 }; /* of each chain in a round of F32 */
 
+/** Workgroups that keep the device busy, and of which it has little to start. */
+uint32_t bench_chain_groups(const filtra_device *dev);
 /** Records the chains in so many workgroups, `rounds` times around; of F32, or on the device's
  * matrix units of operands of a 16-bit type. The result has a number of each invocation: the sum
  * over its chains, of matrices over what the invocation has of them. NULL after an error. */
