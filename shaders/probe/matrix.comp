@@ -1,9 +1,10 @@
 // The most multiply-adds a second that matrix units do: ROWS x COLUMNS chains of matrices in
-// registers that do not depend on each other, sum = A B + sum, from ROWS matrices A and COLUMNS
-// matrices B that stay where they are, as within a slice of a product's tile (gemm/matrix).
+// registers that do not depend on each other, sum = A B + sum, from ROWS matrices A and, for each
+// of two links, COLUMNS matrices B, all of which stay where they are.
 //
-// A link is all chains once: a compiler for a CPU, which makes a multiply and an add of each
-// multiply-add, would otherwise multiply once for several links.
+// Two links, since ANV then need not copy the sums back to where the loop begins with them; other
+// matrices B for the second, since a compiler for a CPU, which makes a multiply and an add of each
+// multiply-add, could do with one product for both.
 //@types f16 bf16
 //@kept
 #version 450
@@ -23,10 +24,12 @@ layout(push_constant) uniform Push {
   uint count, rounds;
 } p;
 
+const uint LINKS = 2; // of each chain between two looks at the counter
+
 // In groups of 8 numbers: the rows of all A, then the columns of all B. Afterwards each subgroup
 // has a matrix of its sums there, as floats.
 const uint PITCH = MATRIX_K / 8, START_B = ROWS * MATRIX_M * PITCH;
-const uint OPERANDS = START_B + COLUMNS * MATRIX_N * PITCH;
+const uint OPERANDS = START_B + LINKS * COLUMNS * MATRIX_N * PITCH;
 const uint SUBGROUPS = gl_WorkGroupSize.x / LANES, SUMS = MATRIX_M * MATRIX_N / 4;
 shared uvec4 groups[OPERANDS > SUBGROUPS * SUMS ? OPERANDS : SUBGROUPS * SUMS];
 
@@ -49,19 +52,21 @@ void main() {
                       two_numbers(4 * i + 3));
   meet();
   coopmat<Number, gl_ScopeSubgroup, MATRIX_M, MATRIX_K, gl_MatrixUseA> row[ROWS];
-  coopmat<Number, gl_ScopeSubgroup, MATRIX_K, MATRIX_N, gl_MatrixUseB> column[COLUMNS];
+  coopmat<Number, gl_ScopeSubgroup, MATRIX_K, MATRIX_N, gl_MatrixUseB> column[LINKS * COLUMNS];
   coopmat<float, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator> sum[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS; i++)
     coopMatLoad(row[i], groups, i * MATRIX_M * PITCH, PITCH, gl_CooperativeMatrixLayoutRowMajor);
-  [[unroll]] for (uint j = 0; j < COLUMNS; j++)
+  [[unroll]] for (uint j = 0; j < LINKS * COLUMNS; j++)
     coopMatLoad(column[j], groups, START_B + j * MATRIX_N * PITCH, PITCH,
                 gl_CooperativeMatrixLayoutColumnMajor);
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++)
     sum[i] = coopmat<float, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator>(0.0);
   for (uint round = 0; round < rounds; round++) {
-    [[unroll]] for (uint i = 0; i < ROWS; i++)
-      [[unroll]] for (uint j = 0; j < COLUMNS; j++)
-        sum[i * COLUMNS + j] = coopMatMulAdd(row[i], column[j], sum[i * COLUMNS + j]);
+    [[unroll]] for (uint link = 0; link < LINKS; link++)
+      [[unroll]] for (uint i = 0; i < ROWS; i++)
+        [[unroll]] for (uint j = 0; j < COLUMNS; j++)
+          sum[i * COLUMNS + j] =
+              coopMatMulAdd(row[i], column[link * COLUMNS + j], sum[i * COLUMNS + j]);
   }
   float total = 0;
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) {

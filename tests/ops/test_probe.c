@@ -82,7 +82,7 @@ static double operand(uint32_t line, uint32_t k, uint32_t depth, filtra_dtype ty
  * terms' magnitudes. */
 static double sum_of_products(const bench_chains *c, ft_matrix_shape s, filtra_dtype type,
                               double *scale) {
-  const uint32_t lines_a = c->rows * s.m, lines_b = c->columns * s.n;
+  const uint32_t lines_a = c->rows * s.m, lines_b = BENCH_MATRIX_LINKS * c->columns * s.n;
   double sum = 0.0;
   *scale = 0.0;
   for (uint32_t a = 0; a < lines_a; a++)

@@ -15,7 +15,7 @@ typedef struct bench_chains {
 extern const bench_chains bench_fma_chains[], bench_matrix_chains[];
 extern const size_t bench_fma_chain_count, bench_matrix_chain_count;
 
-enum { BENCH_FMA_LINKS = 16 }; /* of each chain in a round of F32 */
+enum { BENCH_FMA_LINKS = 16, BENCH_MATRIX_LINKS = 2 }; /* of each chain in a round */
 
 /** Workgroups that keep the device busy, and of which it has little to start. */
 uint32_t bench_chain_groups(const filtra_device *dev);
