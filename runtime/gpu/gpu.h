@@ -173,6 +173,8 @@ filtra_status ft_fill(filtra_device *dev, const ft_buffer *to, uint64_t offset, 
 
 /** Whether the build embedded a kernel of that name. */
 bool ft_kernel_exists(const char *name);
+/** Whether the build's kernel of that name works on matrix units. */
+bool ft_kernel_on_matrices(const char *name);
 /** The variant of a kernel that fits the device: "NAME.nosub" where subgroup operations are not
  * usable and the build has that variant, else `name`. Valid for ever (if `name` is). */
 const char *ft_kernel_name(const filtra_device *dev, const char *name);

@@ -110,6 +110,11 @@ static bool declares(const ft_kernel_source *source, uint32_t capability) {
   return false;
 }
 
+bool ft_kernel_on_matrices(const char *name) {
+  const ft_kernel_source *source = find_source(name);
+  return source && declares(source, CAPABILITY_MATRICES);
+}
+
 /* Whether a module has operations of subgroups. */
 static bool uses_subgroups(const ft_kernel_source *source) {
   return declares(source, CAPABILITY_SUBGROUPS);

@@ -268,8 +268,13 @@ filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size
 /** The sum of the calls' times. */
 filtra_status ft_graph_seconds(filtra_graph *g, double *seconds);
 
-/** Sums over all calls of the flops and bytes that they say they take. */
-void ft_graph_work(const filtra_graph *g, double *flops, double *bytes);
+/** What calls say that they take. */
+typedef struct ft_work {
+  double flops, matrix_flops; /* all; of these, those of kernels that work on matrix units */
+  double bytes;
+} ft_work;
+/** The sum over all calls. */
+ft_work ft_graph_work(const filtra_graph *g);
 
 /** Re-runs the inputs of `ticket`'s slot with a check behind every call. Returns the name of the
  * first tensor that holds a NaN or an infinity in *name, NULL if none. */

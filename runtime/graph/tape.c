@@ -376,12 +376,15 @@ void ft_call_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel
   if (take_call(g, call, &s->how)) g->substitute_count++;
 }
 
-void ft_graph_work(const filtra_graph *g, double *flops, double *bytes) {
-  *flops = *bytes = 0.0;
+ft_work ft_graph_work(const filtra_graph *g) {
+  ft_work sum = {0};
   for (size_t i = 0; i < g->call_count; i++) {
-    *flops += g->calls[i].flops;
-    *bytes += g->calls[i].bytes;
+    const ft_recorded_call *c = &g->calls[i];
+    sum.flops += c->flops;
+    sum.bytes += c->bytes;
+    if (!c->key.module && ft_kernel_on_matrices(c->key.kernel)) sum.matrix_flops += c->flops;
   }
+  return sum;
 }
 
 filtra_tensor *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward,

@@ -1,36 +1,40 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-//@variant scalar -DNUMBER=float -DCHAINS=12
+//@variant wide -DCHAINS=18
 #include "common/types.glsl"
 
-// The most multiply-adds a second that the device does: chains in registers that do not depend on
-// each other, enough to hide what one takes. Every link is x = a x + b, which tends to b / (1 - a).
-#ifndef NUMBER
-#define NUMBER vec4
-#define CHAINS 3
+// The most multiply-adds a second that the device does: sums in registers, enough to hide what a
+// link takes, each of which adds a times its neighbour, x_i += a x_(i+1).
+//
+// So a link has the form that products have: the sum is both an operand and the result, without
+// which AMD's RDNA 3 does not issue two at once; and only one operand is the same for all lanes,
+// which is as many as older chips of AMD and NVIDIA's take without a move. And no compiler can
+// compute one chain to its end before it begins the next, as LLVM does where it finds too few
+// registers for all, so that a processor waits for every link. Mesa's CPU driver keeps each sum
+// twice in a loop; with the second copies in memory 14 fit into 16 vector registers, and 18 reach
+// more with the 32 of AVX-512 (docs/benchmarks.md has the numbers).
+#ifndef CHAINS
+#define CHAINS 14
 #endif
 const uint LINKS = 16; // of each chain between two looks at the counter
 
 layout(push_constant) uniform Push {
   F32 sums; // one for each invocation, so that nothing can be left out
   uint count, rounds;
-  float a, b;
+  float a; // of all links together some 1, so that sums grow e-fold
 } p;
-
-float total(float x) { return x; }
-float total(vec4 x) { return x.x + x.y + x.z + x.w; }
 
 void main() {
   const uint id = gl_GlobalInvocationID.x, rounds = p.rounds;
   if (id >= p.count) return;
-  const NUMBER a = NUMBER(p.a), b = NUMBER(p.b);
-  NUMBER x[CHAINS];
-  [[unroll]] for (uint i = 0; i < CHAINS; i++) x[i] = NUMBER(float(id + i));
+  const float a = p.a;
+  float x[CHAINS];
+  [[unroll]] for (uint i = 0; i < CHAINS; i++) x[i] = float(id + i);
   for (uint round = 0; round < rounds; round++) {
     [[unroll]] for (uint link = 0; link < LINKS; link++)
-      [[unroll]] for (uint i = 0; i < CHAINS; i++) x[i] = fma(x[i], a, b);
+      [[unroll]] for (uint i = 0; i < CHAINS; i++) x[i] = fma(x[(i + 1) % CHAINS], a, x[i]);
   }
-  NUMBER sum = x[0];
+  float sum = x[0];
   [[unroll]] for (uint i = 1; i < CHAINS; i++) sum += x[i];
-  p.sums.v[id] = total(sum);
+  p.sums.v[id] = sum;
 }

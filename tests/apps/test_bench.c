@@ -1,6 +1,7 @@
 /* `filtra bench` as a shell sees it: what its file holds, and what it refuses. */
 #include "support/command.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -62,6 +63,7 @@ static void check_measured(const json_t *entry, const char *clock) {
   assert_true(fabs(number(entry, "gflops") - 1e-9 * flops / seconds) <= 1e-6 * flops);
   /* Far above 1, the op says that it does more than it does; a disturbed peak is no error. */
   double fraction = number(entry, "fraction_of_peak");
+  text(entry, "roof");
   if (fraction <= 0.0 || fraction > 3.0) fail_msg("%s: fraction %g", text(entry, "case"), fraction);
   assert_true(number(entry, "memory_bytes") > 0.0);
 }
@@ -139,7 +141,7 @@ static void test_ops(void **state) {
 /* In 16 bits only what has them is measured; where the device has none, the reason stands there. */
 static void test_precision(void **state) {
   (void)state;
-  enum { PRODUCTS = 9 };
+  enum { PRODUCTS = 9 }; /* matrix units need single 16-bit elements, and are off */
   json_t *root = bench("", "--ops gemm,layer_norm --precision bf16,fp16 --caps storage16=0");
   const json_t *results = json_object_get(root, "results");
   check_names(results);
@@ -151,15 +153,100 @@ static void test_precision(void **state) {
   if (!test_has_variant("storage16=1")) return;
   root = bench("", "--ops gemm --mixers linear --precision bf16");
   results = json_object_get(root, "results");
-  assert_int_equal(json_array_size(results), PRODUCTS + 1);
+  const int variants = filtra_device_get_info(test_device())->cooperative_matrix ? 4 : 3;
+  assert_int_equal(json_array_size(results), variants * PRODUCTS / 3 + 1);
   assert_string_equal(text(find(results, "train_step", 0), "precision"), "bf16");
   check_measured(find(results, "train_step", 0), "host");
   assert_int_equal(json_array_size(json_object_get(root, "losses")), 0);
-  for (int i = 0; i < PRODUCTS; i++) {
+  for (int i = 0; i < variants * PRODUCTS / 3; i++) {
     const json_t *entry = find(results, "gemm", i);
     assert_string_equal(text(entry, "precision"), "bf16");
     if (!json_object_get(entry, "error")) check_measured(entry, NULL);
   }
+  json_decref(root);
+}
+
+/* ---- matrix units, which the newest lavapipe imitates ---- */
+
+/* Runs the command there; -1: that driver is not here. */
+static int run_newest(const char *arguments, char output[TEST_OUTPUT_BYTES]) {
+  enum { SKIPPED = 77 };
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+  return -1; /* its loader starts no sanitized program */
+#endif
+  int code = test_run_command(TEST_SOURCE_DIR "/vendors/newest.sh", arguments, output);
+  if (code == SKIPPED) print_message("%s", output);
+  return code == SKIPPED ? -1 : code;
+}
+
+enum { MATRIX_PRODUCTS = 2 * 3 * 4 }; /* precisions, cases, variants */
+
+static json_t *bench_newest(const char *cache) {
+  static char output[TEST_OUTPUT_BYTES];
+  const char *arguments = "bench --quick --json --ops gemm --precision bf16,fp16 --device cpu "
+                          "--caps matrix=tuned --cache-dir";
+  if (run_newest(test_text("%s %s", arguments, cache), output) == -1) skip();
+  json_t *root = json_loads(output, 0, NULL);
+  if (!root) fail_msg("no object:\n%s", output);
+  check_names(json_object_get(root, "results"));
+  assert_int_equal(json_array_size(json_object_get(root, "results")), MATRIX_PRODUCTS);
+  return root;
+}
+
+static void expect_error(const json_t *entry, const char *part) {
+  if (!strstr(text(entry, "error"), part)) fail_msg("error: %s", text(entry, "error"));
+  assert_null(json_object_get(entry, "gflops"));
+}
+
+/* FLOPs of kernels on matrix units are held against these, all others against multiply-adds. */
+static void check_roof(const json_t *e, const json_t *peaks, const json_t *matrix_peak) {
+  const bool on_matrices = !strcmp(text(e, "variant"), "matrix");
+  assert_true(!json_object_get(e, "matrix_flops") == !on_matrices);
+  const double flops = number(e, "flops");
+  const double own = on_matrices ? number(e, "matrix_flops") : 0.0;
+  assert_true(own <= flops && (!on_matrices || own > 0.9 * flops)); /* but sums of parts of k */
+  const double fma = 1e-9 * (flops - own) / number(json_object_get(peaks, "fma"), "gflops");
+  const double matrix = on_matrices ? 1e-9 * own / number(matrix_peak, "gflops") : 0.0;
+  const double copy =
+      1e-9 * number(e, "bytes") / number(json_object_get(peaks, "copy"), "gbytes_per_second");
+  const double least = fmax(fma, fmax(matrix, copy)), median = number(e, "seconds_median");
+  assert_true(fabs(number(e, "fraction_of_peak") - least / median) <= 1e-6 * least / median);
+  assert_string_equal(text(e, "roof"), least == copy ? "copy" : least == fma ? "fma" : "matrix");
+}
+
+static void check_roofs(const json_t *root, const char *precision, const char *error) {
+  const json_t *results = json_object_get(root, "results"), *peaks = json_object_get(root, "peaks");
+  const json_t *peak = json_object_get(peaks, test_text("matrix_%s", precision));
+  if (error) expect_error(peak, error);
+  for (int i = 0; i < MATRIX_PRODUCTS; i++) {
+    const json_t *e = find(results, "gemm", i);
+    if (strcmp(text(e, "precision"), precision)) continue;
+    if (error && !strcmp(text(e, "variant"), "matrix"))
+      expect_error(e, error);
+    else
+      check_roof(e, peaks, peak);
+  }
+}
+
+/* Matrix units are measured where their self-test has passed, and nowhere else. */
+static void test_matrices(void **state) {
+  (void)state;
+  static char output[TEST_OUTPUT_BYTES];
+  const char *cache = test_folder();
+  json_t *root = bench_newest(cache);
+  check_roofs(root, "bf16", "not trusted: the self-test was not made");
+  check_roofs(root, "fp16", "not trusted: the self-test was not made");
+  json_decref(root);
+  const char *tests = "devices --test-matrices --device cpu --caps matrix=tuned --cache-dir";
+  assert_int_equal(run_newest(test_text("%s %s", tests, cache), output), 0);
+  root = bench_newest(cache);
+  check_roofs(root, "bf16", "have no shape for BF16 operands");
+  check_roofs(root, "fp16", NULL);
+  const json_t *peak = json_object_get(json_object_get(root, "peaks"), "matrix_fp16");
+  assert_string_equal(text(peak, "shape"), "8x8x8");
+  assert_true(number(peak, "gflops") >= number(peak, "gflops_median"));
+  check_times(peak, NULL);
+  text(peak, "variant");
   json_decref(root);
 }
 
@@ -330,10 +417,10 @@ static void test_interrupt(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ops),       cmocka_unit_test(test_precision),
-      cmocka_unit_test(test_mixer),     cmocka_unit_test(test_again),
-      cmocka_unit_test(test_lengths),   cmocka_unit_test(test_misuse),
-      cmocka_unit_test(test_no_folder), cmocka_unit_test(test_failed_part),
-      cmocka_unit_test(test_interrupt)};
+      cmocka_unit_test(test_ops),         cmocka_unit_test(test_precision),
+      cmocka_unit_test(test_matrices),    cmocka_unit_test(test_mixer),
+      cmocka_unit_test(test_again),       cmocka_unit_test(test_lengths),
+      cmocka_unit_test(test_misuse),      cmocka_unit_test(test_no_folder),
+      cmocka_unit_test(test_failed_part), cmocka_unit_test(test_interrupt)};
   return cmocka_run_group_tests_name("apps/bench", tests, NULL, test_teardown);
 }

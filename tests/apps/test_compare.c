@@ -212,6 +212,55 @@ static char *page_of(const char *files) {
   return text;
 }
 
+static void set_peak(json_t *root, const char *name, const char *entry) {
+  json_object_set_new(json_object_get(root, "peaks"), name, json_loads(entry, 0, NULL));
+}
+
+/* What matrix units do at most is another roof than that of multiply-adds; a machine may have none,
+ * or none of a type. */
+static void test_matrix_units(void **state) {
+  (void)state;
+  json_t *b = file_b(), *c = file_b(), *narrow = json_deep_copy(result(b, 0));
+  set_peak(b, "matrix_bf16", "{\"gflops\": 8000.0, \"shape\": \"16x16x16\"}");
+  set_peak(b, "matrix_fp16", "{\"error\": \"no shape\"}");
+  set_peak(c, "matrix_fp16", "{\"gflops\": 9000.0}");
+  json_object_set_new(narrow, "variant", json_string("matrix"));
+  json_object_set_new(narrow, "precision", json_string("bf16"));
+  json_object_set_new(narrow, "roof", json_string("matrix"));
+  json_object_set_new(narrow, "matrix_flops", json_integer(2000000000)); /* not of its shape */
+  json_array_append_new(json_object_get(b, "results"), narrow);
+  const char *files = test_text("%s %s %s", write_a(), write_file(b), write_file(c));
+  json_t *root = compared(files);
+  const json_t *machines = json_object_get(root, "machines"), *cases, *one;
+  const json_t *first = json_array_get(machines, 0), *second = json_array_get(machines, 1);
+  assert_true(json_is_null(json_object_get(first, "peak_matrix_bf16_gflops")));
+  assert_true(number(second, "peak_matrix_bf16_gflops") == 8000.0);
+  assert_true(json_is_null(json_object_get(second, "peak_matrix_fp16_gflops")));
+  assert_true(number(json_array_get(machines, 2), "peak_matrix_fp16_gflops") == 9000.0);
+  size_t i, found = 0;
+  cases = json_object_get(root, "cases");
+  json_array_foreach(cases, i, one) {
+    const json_t *cell = json_array_get(json_object_get(one, "machines"), 1);
+    const char *roof = json_string_value(json_object_get(cell, "roof"));
+    const bool on_matrices = !strcmp(json_string_value(json_object_get(one, "variant")), "matrix");
+    assert_true(on_matrices ? roof && !strcmp(roof, "matrix") : !roof);
+    if (on_matrices) assert_string_equal(json_string_value(json_object_get(one, "shape")), "m 64");
+    found += on_matrices;
+  }
+  assert_int_equal(found, 1);
+  json_decref(root);
+  compare(0, files);
+  assert_printed(
+      "| Matrix units, peak | – | bf16 8000, fp16 – GFLOP/s | bf16 –, fp16 9000 GFLOP/s");
+  char *text = page_of(files);
+  assert_non_null(strstr(text, "50 % of the roofline of matrix units"));
+  assert_non_null(strstr(text, "<td>50.0 % (matrix)</td>"));
+  assert_non_null(strstr(text, "on matrix units 8000 GFLOP/s in bf16 and – in fp16 and 100 GB/s"));
+  assert_int_equal(count(text, "class=\"limit\""), 3 + 2);
+  assert_int_equal(count(text, "<title>what matrix units allow, bf16</title>"), 1);
+  free(text);
+}
+
 static void test_page(void **state) {
   (void)state;
   json_t *b = file_b();
@@ -386,6 +435,8 @@ static void test_wrong(void **state) {
       {"\"driver\": \"D 1.2\"", "\"driver\": \"\"", "\"driver\" is empty"},
       {"\"cores\": 8", "\"cores\": -8", "\"host\": \"cores\" is -8, accepted is 0 or more"},
       {"{\"gflops\": 1000.0}", "[1000.0]", "\"fma\" must be an object, not a list"},
+      {"\"fma\": {\"gflops\": 1000.0}", "\"matrix_bf16\": {\"gflops\": -1}",
+       "\"matrix_bf16\": \"gflops\" is -1, accepted is 0 or more"},
       {"\"seconds_best\": 1e-5", "\"seconds_best\": \"fast\"",
        "\"dispatch\": \"seconds_best\" must be a number of 0 or more, not text"},
       {"\"results\": [{", "\"results\": [7, {", "results[0] must be an object, not a number"},
@@ -510,13 +561,14 @@ static void test_true_files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_table),      cmocka_unit_test(test_precisions),
-      cmocka_unit_test(test_agreement),  cmocka_unit_test(test_first_lacks),
-      cmocka_unit_test(test_warnings),   cmocka_unit_test(test_page),
-      cmocka_unit_test(test_crossings),  cmocka_unit_test(test_many_lines),
-      cmocka_unit_test(test_extremes),   cmocka_unit_test(test_hostile_names),
-      cmocka_unit_test(test_wrong),      cmocka_unit_test(test_bad_files),
-      cmocka_unit_test(test_outputs),    cmocka_unit_test(test_true_files),
+      cmocka_unit_test(test_table),         cmocka_unit_test(test_precisions),
+      cmocka_unit_test(test_matrix_units),  cmocka_unit_test(test_agreement),
+      cmocka_unit_test(test_first_lacks),   cmocka_unit_test(test_warnings),
+      cmocka_unit_test(test_page),          cmocka_unit_test(test_crossings),
+      cmocka_unit_test(test_many_lines),    cmocka_unit_test(test_extremes),
+      cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_wrong),
+      cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_outputs),
+      cmocka_unit_test(test_true_files),
 
       cmocka_unit_test(test_in_browser),
   };

@@ -35,19 +35,19 @@ bool bench_precise(const bench_arguments *a, filtra_precision precision) {
  * are measured in each precision, all else in fp32 alone. */
 static filtra_status make_plan(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
-  bench_plan_peaks(plan, false);
+  bench_plan_peaks(b, plan, false);
   if (a->length_count) {
     bench_plan_layers(b, plan);
     return plan->failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
   }
-  if (command_listed(a->ops, "gemm")) bench_plan_gemm(a, plan);
+  if (command_listed(a->ops, "gemm")) bench_plan_gemm(b, plan);
   const bool fp32 = bench_precise(a, FILTRA_PRECISION_FP32);
   if (fp32) bench_plan_ops(a, plan);
-  if (a->ops && a->mixers) bench_plan_peaks(plan, true);
+  if (a->ops && a->mixers) bench_plan_peaks(b, plan, true);
   if (fp32) bench_plan_layers(b, plan);
   bench_plan_steps(a, plan);
   if (fp32) bench_plan_losses(a, plan);
-  bench_plan_peaks(plan, true);
+  bench_plan_peaks(b, plan, true);
   return plan->failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
 }
 

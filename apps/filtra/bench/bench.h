@@ -8,6 +8,7 @@
 
 #include "common/command.h"
 #include "gpu/gpu.h"
+#include "graph/graph.h"
 
 #include <filtra/filtra.h>
 
@@ -25,15 +26,17 @@ typedef struct bench_arguments {
   uint64_t most_memory; /* MiB that it may take of the device's memory; 0: any */
 } bench_arguments;
 
+enum { BENCH_PRECISIONS = FILTRA_PRECISION_FP16 + 1 };
+
 /** A run of the command. */
 typedef struct bench {
   const bench_arguments *arguments;
   filtra_device *device;
-  double peak_flops, peak_bytes; /* per second; 0: not measured */
+  /* Per second; 0: not measured. */
+  double peak_flops, peak_bytes;
+  double peak_matrix_flops[BENCH_PRECISIONS]; /* of matrix units, by their operands' type */
   json_t *document, *peaks, *results, *losses;
 } bench;
-
-enum { BENCH_PRECISIONS = FILTRA_PRECISION_FP16 + 1 };
 
 /** Where an entry belongs. */
 typedef enum bench_part { BENCH_PEAK, BENCH_RESULT, BENCH_LOSSES } bench_part;
@@ -60,13 +63,15 @@ int bench_ranks(bool json);
 /** Adds a task and takes its entry over. */
 void bench_plan_add(bench_plan *plan, const bench_task *task);
 
-/** Multiply-adds, copies, an empty dispatch; `again`: the first two once more, since what disturbs
- * a moment shall not decide (peaks.c). */
-void bench_plan_peaks(bench_plan *plan, bool again);
+/** Multiply-adds, those of matrix units, copies, an empty dispatch; `again`: all but the last once
+ * more, since what disturbs a moment shall not decide (peaks.c). */
+void bench_plan_peaks(const bench *b, bench_plan *plan, bool again);
+/** Fails with UNSUPPORTED, saying why, where matrix units may not be used in that precision. */
+filtra_status bench_need_matrices(const bench *b, filtra_precision precision);
 /** Whether --precision lists it. */
 bool bench_precise(const bench_arguments *a, filtra_precision precision);
 /** Matrix products in each kernel variant and precision (gemm.c). */
-void bench_plan_gemm(const bench_arguments *a, bench_plan *plan);
+void bench_plan_gemm(const bench *b, bench_plan *plan);
 /** The other ops (ops.c). */
 void bench_plan_ops(const bench_arguments *a, bench_plan *plan);
 /** One layer of each mixer at growing lengths (layers.c). */
@@ -111,9 +116,9 @@ filtra_status bench_time(filtra_status (*run)(void *context), void *context, boo
 void bench_add_timing(json_t *entry, const bench_timing *t);
 /** The same and flops, bytes, what they come to per second, and the fraction of what the peaks
  * would allow; all of the median. */
-void bench_add_work(const bench *b, json_t *entry, double flops, double bytes,
-                    const bench_timing *t);
-/** Sets that fraction by the peaks as they are now, where the entry has what it takes. */
+void bench_add_work(const bench *b, json_t *entry, ft_work work, const bench_timing *t);
+/** Sets that fraction, and the roof that it is of, by the peaks as they are now, where the entry
+ * has what it takes. */
 void bench_set_fraction(const bench *b, json_t *entry);
 
 /** Exponent of the power law through (x, y): least squares between the logarithms. */

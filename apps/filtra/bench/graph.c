@@ -2,7 +2,6 @@
 #include "bench.h"
 
 #include "base/memory.h"
-#include "graph/graph.h"
 
 #include <stdlib.h>
 
@@ -85,14 +84,12 @@ void bench_graph_close(bench_graph *g) {
 static filtra_status measure(const bench *b, bench_graph *g, json_t *entry, uint64_t before,
                              filtra_tensor *y) {
   bench_timing t;
-  double flops, bytes;
   FT_TRY(ft_graph_status(g->graph));
   if (g->backward) FT_TRY(filtra_graph_backward(g->graph, 1, &y, NULL));
   FT_TRY(filtra_graph_compile(g->graph));
   uint64_t memory = filtra_device_memory_used(g->device) - before;
   FT_TRY(bench_time_graph(g->graph, b->arguments->quick, &t));
-  ft_graph_work(g->graph, &flops, &bytes);
-  bench_add_work(b, entry, flops, bytes, &t);
+  bench_add_work(b, entry, ft_graph_work(g->graph), &t);
   json_object_set_new(entry, "memory_bytes", json_integer((json_int_t)memory));
   return FILTRA_OK;
 }

@@ -4,7 +4,6 @@
 #include "common/options.h"
 
 #include "base/memory.h"
-#include "graph/graph.h"
 #include "nn/mixer.h"
 
 #include <math.h>
@@ -163,7 +162,6 @@ static filtra_status compile_or_skip(const bench *b, layer *l, json_t *entry) {
 
 static filtra_status time_layer(const bench *b, layer *l, json_t *entry) {
   bench_timing t;
-  double flops, bytes;
   uint64_t before = filtra_device_memory_used(l->device);
   FT_TRY(check_bounds(b, l, entry));
   if (!is_skipped(entry)) FT_TRY(compile_or_skip(b, l, entry));
@@ -171,8 +169,7 @@ static filtra_status time_layer(const bench *b, layer *l, json_t *entry) {
   if (!is_skipped(entry)) FT_TRY(check_memory(b, memory, entry));
   if (is_skipped(entry)) return FILTRA_OK;
   FT_TRY(bench_time_graph(l->g.graph, b->arguments->quick, &t));
-  ft_graph_work(l->g.graph, &flops, &bytes);
-  bench_add_work(b, entry, flops, bytes, &t);
+  bench_add_work(b, entry, ft_graph_work(l->g.graph), &t);
   json_object_set_new(entry, "memory_bytes", json_integer((json_int_t)memory));
   return FILTRA_OK;
 }

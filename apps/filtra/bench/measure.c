@@ -2,10 +2,10 @@
 #include "bench.h"
 
 #include "base/file.h"
-#include "graph/graph.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- repeating ---- */
 
@@ -113,22 +113,51 @@ void bench_add_timing(json_t *entry, const bench_timing *t) {
                                    t->device_clock ? "device" : "host"));
 }
 
-void bench_add_work(const bench *b, json_t *entry, double flops, double bytes,
-                    const bench_timing *t) {
-  json_object_update_new(entry, json_pack("{sf sf sf sf}", "flops", flops, "bytes", bytes, "gflops",
-                                          1e-9 * flops / t->median, "gbytes_per_second",
-                                          1e-9 * bytes / t->median));
+void bench_add_work(const bench *b, json_t *entry, ft_work work, const bench_timing *t) {
+  json_object_update_new(entry, json_pack("{sf sf sf sf}", "flops", work.flops, "bytes", work.bytes,
+                                          "gflops", 1e-9 * work.flops / t->median,
+                                          "gbytes_per_second", 1e-9 * work.bytes / t->median));
+  if (work.matrix_flops > 0.0)
+    json_object_set_new(entry, "matrix_flops", json_real(work.matrix_flops));
   bench_add_timing(entry, t);
   bench_set_fraction(b, entry);
 }
 
+static double number(const json_t *entry, const char *key) {
+  return json_number_value(json_object_get(entry, key));
+}
+
+/* That of the matrix units for an entry's precision; 0: not measured. */
+static double matrix_peak(const bench *b, const json_t *entry) {
+  const char *precision = json_string_value(json_object_get(entry, "precision"));
+  for (int p = 0; precision && p < BENCH_PRECISIONS; p++)
+    if (!strcmp(precision, filtra_precision_name(p))) return b->peak_matrix_flops[p];
+  return 0.0;
+}
+
+/* The roof that keeps a run from being faster is the one that takes most of the time that each of
+ * them needs at least, all at once: no less is possible, whatever runs beside each other. */
 void bench_set_fraction(const bench *b, json_t *entry) {
-  const json_t *flops = json_object_get(entry, "flops"), *bytes = json_object_get(entry, "bytes");
-  double seconds = json_number_value(json_object_get(entry, "seconds_median"));
-  if (!flops || !bytes || b->peak_flops <= 0.0 || b->peak_bytes <= 0.0) return;
-  double least =
-      fmax(json_number_value(flops) / b->peak_flops, json_number_value(bytes) / b->peak_bytes);
+  const double seconds = number(entry, "seconds_median");
+  const double on_matrices = number(entry, "matrix_flops");
+  const struct {
+    const char *name;
+    double amount, peak; /* a second */
+  } roofs[] = {{"fma", number(entry, "flops") - on_matrices, b->peak_flops},
+               {"matrix", on_matrices, matrix_peak(b, entry)},
+               {"copy", number(entry, "bytes"), b->peak_bytes}};
+  const char *roof = NULL;
+  double least = 0.0;
+  for (size_t i = 0; i < FT_COUNT(roofs); i++) {
+    if (roofs[i].amount <= 0.0) continue;
+    if (roofs[i].peak <= 0.0) return;
+    if (roofs[i].amount <= least * roofs[i].peak) continue;
+    least = roofs[i].amount / roofs[i].peak;
+    roof = roofs[i].name;
+  }
+  if (!roof) return;
   json_object_set_new(entry, "fraction_of_peak", json_real(least / seconds));
+  json_object_set_new(entry, "roof", json_string(roof));
 }
 
 double bench_exponent(const double *x, const double *y, size_t count) {

@@ -1,9 +1,11 @@
 /* What the device can do at most, measured by kernels that do nothing else: what the results are
  * held against. */
 #include "bench.h"
+#include "probes.h"
 
 #include "base/memory.h"
-#include "graph/graph.h"
+#include "gpu/matrix.h"
+#include "model/model.h"
 #include "ops/support.h"
 
 #include <math.h>
@@ -11,37 +13,16 @@
 
 /* ---- multiply-adds ---- */
 
-/* As in shaders/probe/fma.comp. */
-static const struct fma_variant {
-  const char *name, *kernel;
-  int chains; /* scalar ones */
-} FMA_VARIANTS[] = {{"vec4", "probe/fma", 12}, {"scalar", "probe/fma.scalar", 12}};
-
-enum { LINKS = 16, FMA_WORKGROUP = 64, FMA_GROUPS = 4096, FMA_COUNT = FMA_WORKGROUP * FMA_GROUPS };
-
-typedef struct fma_probe {
-  const struct fma_variant *variant;
+typedef struct chain_probe {
+  const bench_chains *chains;
+  filtra_dtype type;
   uint32_t rounds;
-} fma_probe;
+} chain_probe;
 
-static filtra_tensor *build_fma(bench_graph *g, const void *what) {
-  const fma_probe *probe = what;
-  filtra_tensor *sums = ft_tensor_new(g->graph, "sums", FILTRA_F32, 1, (int64_t[]){FMA_COUNT});
-  const struct {
-    uint32_t count, rounds;
-    float a, b;
-  } push = {FMA_COUNT, probe->rounds, 0.75f, 0.5f};
-  ft_call(g->graph,
-          &(ft_kernel_call){.label = "fma",
-                            .kernel = probe->variant->kernel,
-                            .args = {FT_WRITE(sums)},
-                            .push = &push,
-                            .push_size = sizeof push,
-                            .workgroup = FMA_WORKGROUP,
-                            .groups = {FMA_GROUPS},
-                            .flops = 2.0 * FMA_COUNT * LINKS * probe->variant->chains * push.rounds,
-                            .bytes = 4.0 * FMA_COUNT});
-  return sums;
+static filtra_tensor *build_chains(bench_graph *g, const void *what) {
+  const chain_probe *probe = what;
+  return bench_chains_of(g->graph, probe->chains, probe->type, bench_chain_groups(g->device),
+                         probe->rounds);
 }
 
 static double number(const json_t *entry, const char *key) {
@@ -50,12 +31,12 @@ static double number(const json_t *entry, const char *key) {
 
 /* Rounds that take some 25 ms: long beside what a submission costs, short beside what makes a
  * watchdog bark. */
-static filtra_status run_fma_variant(const bench *b, const struct fma_variant *variant,
-                                     json_t *entry) {
+static filtra_status run_chains(const bench *b, const bench_chains *chains, filtra_dtype type,
+                                json_t *entry) {
   const double wanted = 0.025;
-  fma_probe probe = {variant, 4};
+  chain_probe probe = {chains, type, 4};
   for (;;) {
-    FT_TRY(bench_op(b, b->device, entry, build_fma, &probe, false));
+    FT_TRY(bench_op(b, b->device, entry, build_chains, &probe, false));
     double seconds = number(entry, "seconds_best");
     if (seconds > 0.5 * wanted || probe.rounds >= 1u << 20) return FILTRA_OK;
     double factor = seconds > 0.0 ? wanted / seconds : 32.0;
@@ -152,7 +133,7 @@ static filtra_status run_transfer(const bench *b, json_t *entry) {
     uint64_t memory = filtra_device_memory_used(dev) - before;
     json_object_update_new(entry, json_pack("{sI sI}", "buffer_bytes", (json_int_t)bytes,
                                             "memory_bytes", (json_int_t)memory));
-    bench_add_work(b, entry, 0.0, 2.0 * (double)bytes, &timing);
+    bench_add_work(b, entry, (ft_work){.bytes = 2.0 * (double)bytes}, &timing);
   }
   ft_wait_whatever(dev); /* a copy may be running although waiting for it failed */
   ft_command_pool_destroy(dev, t.pool);
@@ -168,6 +149,8 @@ static void drop_work(json_t *candidate, const char *rate, const char *amount) {
   json_object_del(candidate, rate);
   json_object_del(candidate, amount);
   json_object_del(candidate, "fraction_of_peak");
+  json_object_del(candidate, "roof");
+  json_object_del(candidate, "matrix_flops");
 }
 
 /* Makes `entry` the candidate, with the rate of the best run and that of the median, if it beats
@@ -182,15 +165,19 @@ static void keep_best(json_t *entry, json_t *candidate, const char *rate, const 
   json_object_update(entry, candidate);
 }
 
+static filtra_status keep_best_chains(const bench *b, const bench_chains *chains, filtra_dtype type,
+                                      json_t *entry) {
+  json_t *candidate = json_pack("{ss}", "variant", chains->name);
+  filtra_status status = run_chains(b, chains, type, candidate);
+  drop_work(candidate, "gbytes_per_second", "bytes");
+  if (!status) keep_best(entry, candidate, "gflops", "flops");
+  json_decref(candidate);
+  return status;
+}
+
 static filtra_status run_fma(bench *b, const bench_task *task) {
-  for (size_t i = 0; i < FT_COUNT(FMA_VARIANTS); i++) {
-    json_t *candidate = json_pack("{ss}", "variant", FMA_VARIANTS[i].name);
-    filtra_status status = run_fma_variant(b, &FMA_VARIANTS[i], candidate);
-    drop_work(candidate, "gbytes_per_second", "bytes");
-    if (!status) keep_best(task->entry, candidate, "gflops", "flops");
-    json_decref(candidate);
-    FT_TRY(status);
-  }
+  for (size_t i = 0; i < bench_fma_chain_count; i++)
+    FT_TRY(keep_best_chains(b, &bench_fma_chains[i], FILTRA_F32, task->entry));
   b->peak_flops = fmax(b->peak_flops, 1e9 * number(task->entry, "gflops"));
   return FILTRA_OK;
 }
@@ -207,6 +194,39 @@ static filtra_status run_copy(bench *b, const bench_task *task) {
     FT_TRY(status);
   }
   b->peak_bytes = fmax(b->peak_bytes, 1e9 * number(task->entry, "gbytes_per_second"));
+  return FILTRA_OK;
+}
+
+/* ---- matrix units ---- */
+
+filtra_status bench_need_matrices(const bench *b, filtra_precision precision) {
+  const ft_caps *caps = ft_caps_of(b->device);
+  const ft_matrix_verdict *verdict = ft_matrix_verdict_of(b->device);
+  const filtra_dtype type = ft_precision_dtype(precision);
+  if (ft_matrix_shape_of(caps, type).m) return FILTRA_OK;
+  if (caps->matrix_use == FT_MATRIX_OFF)
+    return ft_fail(
+        FILTRA_ERROR_UNSUPPORTED,
+        "matrix units are off, as --caps matrix=off says or, for CPU drivers, which only "
+        "imitate them, by default");
+  if (caps->matrix_use == FT_MATRIX_TUNED && !verdict->passed)
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED, "matrix units are not trusted: the self-test %s",
+                   verdict->tested ? verdict->why : "was not made, which 'filtra tune' does");
+  return ft_fail(FILTRA_ERROR_UNSUPPORTED, "the matrix units have no shape for %s operands",
+                 filtra_dtype_name(type));
+}
+
+static filtra_status run_matrix(bench *b, const bench_task *task) {
+  const filtra_dtype type = ft_precision_dtype(task->precision);
+  char shape[FT_MATRIX_TEXT];
+  FT_TRY(bench_need_matrices(b, task->precision));
+  ft_matrix_shape_text(ft_matrix_shape_of(ft_caps_of(b->device), type), shape);
+  json_object_set_new(task->entry, "shape", json_string(shape));
+  for (size_t i = 0; i < bench_matrix_chain_count; i++)
+    if (bench_chains_usable(b->device, &bench_matrix_chains[i], type))
+      FT_TRY(keep_best_chains(b, &bench_matrix_chains[i], type, task->entry));
+  double *peak = &b->peak_matrix_flops[task->precision];
+  *peak = fmax(*peak, 1e9 * number(task->entry, "gflops"));
   return FILTRA_OK;
 }
 
@@ -234,20 +254,31 @@ static filtra_status run_dispatch(bench *b, const bench_task *task) {
 static const struct probe {
   const char *name;
   filtra_status (*run)(bench *b, const bench_task *task);
-  const char *rate; /* that decides which of several measurements counts: the larger */
-} PROBES[] = {{"fma", run_fma, "gflops"},
-              {"copy", run_copy, "gbytes_per_second"},
-              {"dispatch", run_dispatch, NULL}};
+  const char *rate;           /* that decides which of several measurements counts: the larger */
+  filtra_precision precision; /* of matrix units */
+} PROBES[] = {{"fma", run_fma, "gflops", FILTRA_PRECISION_FP32},
+              {"matrix_bf16", run_matrix, "gflops", FILTRA_PRECISION_BF16},
+              {"matrix_fp16", run_matrix, "gflops", FILTRA_PRECISION_FP16},
+              {"copy", run_copy, "gbytes_per_second", FILTRA_PRECISION_FP32},
+              {"dispatch", run_dispatch, NULL, FILTRA_PRECISION_FP32}};
 
-void bench_plan_peaks(bench_plan *plan, bool again) {
+/* Matrix units are nobody's peak where there are none, or nothing is measured in their types. */
+static bool is_wanted(const bench *b, const struct probe *probe, bool again) {
+  if (again && !probe->rate) return false;
+  return probe->run != run_matrix ||
+         (ft_caps_of(b->device)->matrix && bench_precise(b->arguments, probe->precision));
+}
+
+void bench_plan_peaks(const bench *b, bench_plan *plan, bool again) {
   for (size_t i = 0; i < FT_COUNT(PROBES); i++)
-    if (!again || PROBES[i].rate)
+    if (is_wanted(b, &PROBES[i], again))
       bench_plan_add(plan, &(bench_task){.part = BENCH_PEAK,
                                          .entry = json_object(),
                                          .run = PROBES[i].run,
                                          .what = PROBES[i].name,
                                          .number = again,
-                                         .weight = 1.0});
+                                         .weight = 1.0,
+                                         .precision = PROBES[i].precision});
 }
 
 void bench_keep_peak(bench *b, const bench_task *task) {

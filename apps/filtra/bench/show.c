@@ -59,11 +59,15 @@ void bench_end_progress(void) {
 enum { LABEL = 47 };
 
 static void show_peak(const bench_task *task) {
+  static const char MATRIX[] = "matrix_"; /* and the precision */
   const json_t *e = task->entry;
   const char *name = task->what, *variant = text(e, "variant");
   if (!strcmp(name, "fma"))
     printf("  multiply-adds%33.1f GFLOP/s   median %.1f (%s)\n", number(e, "gflops"),
            number(e, "gflops_median"), variant);
+  else if (!strncmp(name, MATRIX, strlen(MATRIX)))
+    printf("  matrix units, %s%28.1f GFLOP/s   median %.1f (%s of %s)\n", name + strlen(MATRIX),
+           number(e, "gflops"), number(e, "gflops_median"), variant, text(e, "shape"));
   else if (!strcmp(name, "copy"))
     printf("  copies, read and written%22.2f GB/s      median %.2f (%s)\n",
            number(e, "gbytes_per_second"), number(e, "gbytes_per_second_median"), variant);

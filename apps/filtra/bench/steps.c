@@ -3,7 +3,6 @@
 #include "bench.h"
 #include "common/options.h"
 
-#include "graph/graph.h"
 #include "train/trainer.h"
 
 #include <stdio.h>
@@ -33,11 +32,9 @@ static filtra_status take_step(void *context) {
 
 static filtra_status time_step(const bench *b, step *s, uint64_t before, json_t *entry) {
   bench_timing t;
-  double flops, bytes;
   FT_TRY(filtra_trainer_prepare(s->trainer, BATCH, LENGTH));
   FT_TRY(bench_time(take_step, s, b->arguments->quick, &t));
-  ft_graph_work(s->trainer->graphs[0]->graph, &flops, &bytes);
-  bench_add_work(b, entry, flops, bytes, &t);
+  bench_add_work(b, entry, ft_graph_work(s->trainer->graphs[0]->graph), &t);
   uint64_t memory = filtra_device_memory_used(b->device) - before;
   json_object_set_new(entry, "memory_bytes", json_integer((json_int_t)memory));
   json_object_set_new(entry, "tokens_per_second", json_real(BATCH * LENGTH / t.median));

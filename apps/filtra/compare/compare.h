@@ -20,7 +20,8 @@ typedef struct compare_entry {
   uint64_t hash; /* of all that tells cases apart */
   double best, median, worst;          /* seconds */
   double flops, bytes, gflops, gbytes; /* of one run; per second */
-  double fraction;                     /* of what the peaks would allow */
+  double fraction;                     /* of what the peaks would allow, */
+  const char *roof;                    /* of which this one is the lowest; "": not known */
   double memory, tokens;               /* bytes; per second */
   double batch, length;
   double sequences; /* a layer's times and memory are told for one of these; 1 for all else */
@@ -46,6 +47,7 @@ typedef struct compare_machine {
   bool quick;
   double memory, subgroup, cores;
   double peak_gflops, peak_gbytes, dispatch; /* seconds */
+  double peak_bf16, peak_fp16;               /* GFLOP/s of matrix units */
   compare_entry *entries;
   size_t entry_count;
   compare_losses *losses;

@@ -8,12 +8,14 @@ static json_t *number(double x) {
 }
 
 static json_t *machine(const compare_machine *m) {
-  return json_pack("{ss ss ss ss ss ss ss ss sb so so so so so}", "label", m->label, "file",
+  return json_pack("{ss ss ss ss ss ss ss ss sb so so so so so so so}", "label", m->label, "file",
                    m->path, "device", m->device, "driver", m->driver, "class", m->kind, "filtra",
                    m->version, "commit", m->commit, "caps", m->caps, "quick", m->quick,
                    "memory_bytes", number(m->memory), "subgroup_size", number(m->subgroup),
-                   "peak_gflops", number(m->peak_gflops), "peak_gbytes_per_second",
-                   number(m->peak_gbytes), "dispatch_seconds", number(m->dispatch));
+                   "peak_gflops", number(m->peak_gflops), "peak_matrix_bf16_gflops",
+                   number(m->peak_bf16), "peak_matrix_fp16_gflops", number(m->peak_fp16),
+                   "peak_gbytes_per_second", number(m->peak_gbytes), "dispatch_seconds",
+                   number(m->dispatch));
 }
 
 /* null: the file has nothing of it */
@@ -25,12 +27,13 @@ static json_t *cell(const compare_row *row, size_t k) {
   if (isnan(e->median))
     return json_pack("{so so}", "time_exponent", number(e->time_exponent), "memory_exponent",
                      number(e->memory_exponent));
-  return json_pack("{so so so so so so so so so so}", "sequences", number(e->sequences),
+  return json_pack("{so so so so so so so so so so so}", "sequences", number(e->sequences),
                    "seconds_best", number(e->best), "seconds_median", number(e->median),
                    "seconds_worst", number(e->worst), "gflops", number(e->gflops),
                    "gbytes_per_second", number(e->gbytes), "fraction_of_peak", number(e->fraction),
-                   "tokens_per_second", number(e->tokens), "memory_bytes", number(e->memory),
-                   "speed", number(compare_speed(row, k)));
+                   "roof", *e->roof ? json_string(e->roof) : json_null(), "tokens_per_second",
+                   number(e->tokens), "memory_bytes", number(e->memory), "speed",
+                   number(compare_speed(row, k)));
 }
 
 static json_t *cases(const comparison *c) {

@@ -148,7 +148,8 @@ static void write_numbers(FILE *to, const compare_row *row, size_t k, const colu
   if (shown->tokens) put(to, amount_text(e->tokens, number));
   put(to, rate_text(e->gflops, number));
   put(to, rate_text(e->gbytes, number));
-  put(to, number_text("%.1f %%", 100.0 * e->fraction, number));
+  put(to, number_text(strcmp(e->roof, "matrix") ? "%.1f %%" : "%.1f %% (matrix)",
+                      100.0 * e->fraction, number));
   put(to, memory_text(e->memory / e->sequences, number));
   if (shown->speed) put(to, k ? compare_speed_text(compare_speed(row, k), text) : "1");
 }

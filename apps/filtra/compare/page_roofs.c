@@ -15,14 +15,22 @@ typedef struct roof {
   double x[3], y[3];
 } roof;
 
-static bool has_roof(const compare_machine *m) {
-  return m->peak_gflops > 0.0 && m->peak_gbytes > 0.0;
+/* A machine has one of multiply-adds, and one of matrix units for each type that these multiply. */
+enum { MULTIPLY_ADDS, BF16, FP16, ROOFS };
+
+static double peak_of(const compare_machine *m, int which) {
+  return which == MULTIPLY_ADDS ? m->peak_gflops : which == BF16 ? m->peak_bf16 : m->peak_fp16;
 }
 
-static roof roof_of(const compare_machine *m, double low, double high) {
-  roof r = {.x = {low, m->peak_gflops / m->peak_gbytes, high}};
+static bool has_roof(const compare_machine *m, int which) {
+  return peak_of(m, which) > 0.0 && m->peak_gbytes > 0.0;
+}
+
+static roof roof_of(const compare_machine *m, int which, double low, double high) {
+  const double peak = peak_of(m, which);
+  roof r = {.x = {low, peak / m->peak_gbytes, high}};
   for (size_t i = 0; i < FT_COUNT(r.x); i++)
-    r.y[i] = fmin(m->peak_gflops, r.x[i] * m->peak_gbytes);
+    r.y[i] = fmin(peak, r.x[i] * m->peak_gbytes);
   return r;
 }
 
@@ -36,9 +44,11 @@ static void find_range(const comparison *c, size_t first, size_t end, double *lo
   *high = 0.0;
   for (size_t k = first; k < end; k++) {
     const compare_machine *m = &c->machines[k];
-    double edge = m->peak_gflops / m->peak_gbytes;
-    if (has_roof(m)) *low = fmin(*low, edge / 4.0);
-    if (has_roof(m)) *high = fmax(*high, edge * 4.0);
+    for (int which = 0; which < ROOFS; which++) {
+      double edge = peak_of(m, which) / m->peak_gbytes;
+      if (has_roof(m, which)) *low = fmin(*low, edge / 4.0);
+      if (has_roof(m, which)) *high = fmax(*high, edge * 4.0);
+    }
     for (size_t i = 0; i < m->entry_count; i++) {
       const compare_entry *e = &m->entries[i];
       if (!has_dot(e)) continue;
@@ -54,7 +64,7 @@ typedef struct dots {
   double *x, *y;
   char (*notes)[COMPARE_TEXT];
   const char **pointers; /* to the notes */
-  chart_series *series;  /* by op, then the roof */
+  chart_series *series;  /* by op, then the roofs */
   size_t count;
 } dots;
 
@@ -71,7 +81,7 @@ static filtra_status make_dots(const comparison *c, dots *d) {
               .y = ft_calloc(c->row_count + 1, sizeof *d->y),
               .notes = ft_calloc(c->row_count + 1, sizeof *d->notes),
               .pointers = ft_calloc(c->row_count + 1, sizeof *d->pointers),
-              .series = ft_calloc(c->row_count + 1, sizeof *d->series)};
+              .series = ft_calloc(c->row_count + ROOFS, sizeof *d->series)};
   return d->x && d->y && d->notes && d->pointers && d->series ? FILTRA_OK
                                                               : FILTRA_ERROR_HOST_MEMORY;
 }
@@ -87,9 +97,10 @@ static void set_dot(const comparison *c, size_t machine, size_t i, dots *d) {
   d->y[i] = e->gflops;
   compare_kind(e, kind);
   snprintf(d->notes[i], sizeof d->notes[i],
-           "%.300s%s%.300s: %.4g GFLOP/s at %.3g FLOP/byte, %s of the roofline", c->rows[i].name,
+           "%.300s%s%.300s: %.4g GFLOP/s at %.3g FLOP/byte, %s of the roofline%s", c->rows[i].name,
            *kind ? ", " : "", kind, d->y[i], d->x[i],
-           number_text("%.0f %%", 100.0 * e->fraction, share));
+           number_text("%.0f %%", 100.0 * e->fraction, share),
+           strcmp(e->roof, "matrix") ? "" : " of matrix units");
 }
 
 /* The same op has the same colour and shape for every machine. */
@@ -112,23 +123,40 @@ static void set_series(const comparison *c, size_t machine, dots *d) {
   }
 }
 
+/* What the roofs are, for who cannot see them. */
+static void describe(const compare_machine *m, char out[COMPARE_TEXT]) {
+  char flops[NUMBER_TEXT], bytes[NUMBER_TEXT], matrices[COMPARE_TEXT / 2] = "";
+  if (has_roof(m, BF16) || has_roof(m, FP16))
+    snprintf(matrices, sizeof matrices, ", on matrix units %s GFLOP/s in bf16 and %s in fp16",
+             rate_text(m->peak_bf16, flops), rate_text(m->peak_fp16, bytes));
+  snprintf(out, COMPARE_TEXT,
+           "A dot for each case, by op, below a roof of %s GFLOP/s%s and %s GB/s. The tables below "
+           "have the numbers.",
+           rate_text(m->peak_gflops, flops), matrices, rate_text(m->peak_gbytes, bytes));
+}
+
 static filtra_status write_machine(FILE *to, const comparison *c, size_t machine) {
+  static const char *const NAMES[] = {"what the peaks allow", "what matrix units allow, bf16",
+                                      "what matrix units allow, fp16"};
   const compare_machine *m = &c->machines[machine];
-  char description[COMPARE_TEXT], flops[NUMBER_TEXT], bytes[NUMBER_TEXT];
+  char description[COMPARE_TEXT];
+  roof roofs[ROOFS];
   double low, high;
   dots d;
   filtra_status status = make_dots(c, &d);
   find_range(c, machine, machine + 1, &low, &high);
-  const roof r = roof_of(m, low, high);
   if (!status) {
     set_series(c, machine, &d);
-    if (has_roof(m))
-      d.series[d.count++] = (chart_series){
-          .name = "what the peaks allow", .x = r.x, .y = r.y, .count = 3, .style = CHART_LIMIT};
-    snprintf(description, sizeof description,
-             "A dot for each case, by op, below a roof of %s GFLOP/s and %s GB/s. The tables below "
-             "have the numbers.",
-             rate_text(m->peak_gflops, flops), rate_text(m->peak_gbytes, bytes));
+    for (int which = 0; which < ROOFS; which++) {
+      roofs[which] = roof_of(m, which, low, high);
+      if (has_roof(m, which))
+        d.series[d.count++] = (chart_series){.name = NAMES[which],
+                                             .x = roofs[which].x,
+                                             .y = roofs[which].y,
+                                             .count = 3,
+                                             .style = CHART_LIMIT};
+    }
+    describe(m, description);
     chart_write(to, &(chart){.title = m->label,
                              .x_label = "FLOP per byte moved",
                              .y_label = "GFLOP/s",
@@ -151,14 +179,17 @@ static void write_all(FILE *to, const comparison *c) {
   find_range(c, 0, c->machine_count, &low, &high);
   for (size_t k = 0; k < c->machine_count; k++) {
     const compare_machine *m = &c->machines[k];
-    roofs[k] = roof_of(m, low, high);
-    series[k] = (chart_series){
-        .name = m->label, .x = roofs[k].x, .y = roofs[k].y, .count = has_roof(m) ? 3 : 0};
+    roofs[k] = roof_of(m, MULTIPLY_ADDS, low, high);
+    series[k] = (chart_series){.name = m->label,
+                               .x = roofs[k].x,
+                               .y = roofs[k].y,
+                               .count = has_roof(m, MULTIPLY_ADDS) ? 3 : 0};
   }
   chart_write(to, &(chart){.title = "All roofs",
                            .x_label = "FLOP per byte moved",
                            .y_label = "GFLOP/s",
-                           .description = "What each machine's measured peaks allow.",
+                           .description = "What each machine's measured multiply-adds and copies "
+                                          "allow.",
                            .log_x = true,
                            .log_y = true,
                            .series = series,
@@ -166,13 +197,14 @@ static void write_all(FILE *to, const comparison *c) {
 }
 
 filtra_status compare_page_roofs(FILE *to, const comparison *c) {
-  fputs(
-      "<h2 id=\"roofs\">Rooflines</h2>\n<p>A case cannot be faster than the machine multiplies "
-      "and adds, nor than it moves the case's bytes; the dashed roof is what the peaks measured "
-      "on the machine allow. Dots above its slope were served by caches, which the copies are too "
-      "large for; dots above its top mean that something disturbed the measuring of the "
-      "peak.</p>\n<div class=\"charts\">\n",
-      to);
+  fputs("<h2 id=\"roofs\">Rooflines</h2>\n<p>A case cannot be faster than the machine multiplies "
+        "and adds, nor than it moves the case's bytes; the dashed roof is what the peaks measured "
+        "on the machine allow. Where matrix units were measured, a higher one is theirs, for "
+        "products "
+        "of 16-bit numbers. Dots above the slope were served by caches, which the copies are too "
+        "large for; dots above the top mean that something disturbed the measuring of the "
+        "peak.</p>\n<div class=\"charts\">\n",
+        to);
   if (c->machine_count > 1) write_all(to, c);
   for (size_t k = 0; k < c->machine_count; k++)
     FT_TRY(write_machine(to, c, k));

@@ -18,7 +18,7 @@ enum { MOST_RESULTS = 2000, MOST_LOSSES = 100, MOST_STEPS = 10000 };
 
 /* Whole numbers that are measured, and do not describe the case. */
 static bool is_measured(const char *key) {
-  static const char *const KEYS[] = {"flops", "bytes", "memory_bytes", "runs"};
+  static const char *const KEYS[] = {"flops", "matrix_flops", "bytes", "memory_bytes", "runs"};
   for (size_t i = 0; i < FT_COUNT(KEYS); i++)
     if (!strcmp(key, KEYS[i])) return true;
   return false;
@@ -95,6 +95,7 @@ static const field ENTRY_FIELDS[] = {
     {"gflops", offsetof(compare_entry, gflops), FIELD_AMOUNT, false},
     {"gbytes_per_second", offsetof(compare_entry, gbytes), FIELD_AMOUNT, false},
     {"fraction_of_peak", offsetof(compare_entry, fraction), FIELD_AMOUNT, false},
+    {"roof", offsetof(compare_entry, roof), FIELD_TEXT, false},
     {"memory_bytes", offsetof(compare_entry, memory), FIELD_AMOUNT, false},
     {"tokens_per_second", offsetof(compare_entry, tokens), FIELD_AMOUNT, false},
     {"batch", offsetof(compare_entry, batch), FIELD_AMOUNT, false},
@@ -225,6 +226,10 @@ static const field HOST_FIELDS[] = {
 };
 static const field FMA_FIELDS[] = {
     {"gflops", offsetof(compare_machine, peak_gflops), FIELD_AMOUNT, false}};
+static const field BF16_FIELDS[] = {
+    {"gflops", offsetof(compare_machine, peak_bf16), FIELD_AMOUNT, false}};
+static const field FP16_FIELDS[] = {
+    {"gflops", offsetof(compare_machine, peak_fp16), FIELD_AMOUNT, false}};
 static const field COPY_FIELDS[] = {
     {"gbytes_per_second", offsetof(compare_machine, peak_gbytes), FIELD_AMOUNT, false}};
 static const field DISPATCH_FIELDS[] = {
@@ -239,6 +244,8 @@ static const struct {
     {NULL, "device", DEVICE_FIELDS, FT_COUNT(DEVICE_FIELDS), true},
     {NULL, "host", HOST_FIELDS, FT_COUNT(HOST_FIELDS), false},
     {"peaks", "fma", FMA_FIELDS, FT_COUNT(FMA_FIELDS), false},
+    {"peaks", "matrix_bf16", BF16_FIELDS, FT_COUNT(BF16_FIELDS), false},
+    {"peaks", "matrix_fp16", FP16_FIELDS, FT_COUNT(FP16_FIELDS), false},
     {"peaks", "copy", COPY_FIELDS, FT_COUNT(COPY_FIELDS), false},
     {"peaks", "dispatch", DISPATCH_FIELDS, FT_COUNT(DISPATCH_FIELDS), false},
 };

@@ -75,6 +75,15 @@ static void put_fma(const compare_machine *m, char out[COMPARE_TEXT]) {
   put_rate(m->peak_gflops, "GFLOP/s", out);
 }
 
+static void put_matrices(const compare_machine *m, char out[COMPARE_TEXT]) {
+  char bf16[NUMBER_TEXT], fp16[NUMBER_TEXT];
+  if (isnan(m->peak_bf16) && isnan(m->peak_fp16))
+    put(out, "");
+  else
+    snprintf(out, COMPARE_TEXT, "bf16 %s, fp16 %s GFLOP/s", rate_text(m->peak_bf16, bf16),
+             rate_text(m->peak_fp16, fp16));
+}
+
 static void put_copy(const compare_machine *m, char out[COMPARE_TEXT]) {
   put_rate(m->peak_gbytes, "GB/s", out);
 }
@@ -99,6 +108,7 @@ static const struct {
     {"Memory", put_memory},
     {"Subgroup", put_subgroup},
     {"Multiply-adds, peak", put_fma},
+    {"Matrix units, peak", put_matrices},
     {"Copies, peak", put_copy},
     {"Empty dispatch", put_dispatch},
     {"Host", put_host},
