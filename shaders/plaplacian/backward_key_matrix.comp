@@ -20,8 +20,8 @@
 
 const uint BASES_AT = OTHERS_AT + TILE_COLS * VALUE_PITCH, DROPPED_AT = BASES_AT + STATISTICS;
 
-// Per column, log-sum-exp of the scores, as shift of weights, <dy, y>, and what the products of dy
-// with values are counted from. Where there is no query nothing has a weight.
+// Per column, log-sum-exp of the scores, as shift of weights, <dy, y>, and own_product. Where there
+// is no query nothing has a weight.
 void keep_statistics(uint head, uint query, bool attention) {
   for (uint c = gl_LocalInvocationID.x; c < TILE_COLS; c += INVOCATIONS) {
     const uint i = head * args.queries + min(query + c, args.queries - 1);

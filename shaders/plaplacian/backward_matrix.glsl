@@ -1,6 +1,6 @@
 // What both backward kernels on matrix units share. Include plaplacian/matrix.glsl first.
 
-// Pairs: a lane takes EACH rows, PAIRS_DOWN apart, and four columns, for each of its blocks of them.
+// A lane takes pairs of EACH rows, PAIRS_DOWN apart, and four columns, OWN_PAIRS times.
 const uint PAIRS_DOWN = TILE_ROWS / EACH, PAIRS = PAIRS_DOWN * TILE_COLS / 4;
 const uint OWN_PAIRS = (PAIRS + INVOCATIONS - 1) / INVOCATIONS, OWN_PAIR_ROWS = OWN_PAIRS * EACH;
 

@@ -19,8 +19,7 @@
 
 const uint BASES_AT = OWN_AT + TILE_ROWS * VALUE_PITCH;
 
-// Per row, log-sum-exp of the scores, as shift of weights, <dy, y>, and what the products of dy with
-// values are counted from.
+// Per row, log-sum-exp of the scores, as shift of weights, <dy, y>, and own_product.
 void keep_statistics(uint head, uint query, bool attention) {
   for (uint r = gl_LocalInvocationID.x; r < TILE_ROWS; r += INVOCATIONS) {
     const uint i = head * args.queries + min(query + r, args.queries - 1);

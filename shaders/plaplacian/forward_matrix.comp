@@ -1,10 +1,10 @@
 #version 450
 //@types f16 bf16
 //@kept
-// plaplacian/forward on matrix units: attention/forward_matrix, whose weights are multiplied by P as
-// exponents are added. So the products have a running maximum of their own, and numbers of 16 bits
-// hold them however large P is; only their sum goes without P. With `euler` the sums are made of
-// differences, and of weights that are not rounded.
+// plaplacian/forward on matrix units: a workgroup takes TILE_ROWS queries and walks over the keys
+// once. Weights are multiplied by P where both are exponents, so that the products have a running
+// maximum of their own and 16 bits hold them however large P is. They are rounded before they are
+// multiplied with values; with `euler` they are not, and sums are made of differences.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require

@@ -21,9 +21,9 @@ float norm_weight(float distance, float exponent, bool same) {
   return exp2(exponent * log2(distance + EPS));
 }
 
-// What differs by P in the gradients: f dropout's factor, g = <dy_x, z>, z the value that the weight
-// multiplies. The gradient of v_x is the sum of this times (v_y - v_x), that of v_y the sum of this
-// times (v_x - v_y): dP/dv_x = (p - 2) (d + eps)^((p-4)/2) (v_x - v_y).
+// What P adds to the gradients of values: that of v_x is the sum of this times (v_y - v_x), that of
+// v_y the sum of this times (v_x - v_y). f: dropout's factor; g: <dy_x, z>, z the value that the
+// weight multiplies. dP/dv_x = (p - 2) (d + eps)^((p-4)/2) (v_x - v_y).
 float norm_pull(float weight, float f, float g, float p, float exponent, float distance) {
   return -2 * exponent * weight * f * g * p / (distance + EPS);
 }
