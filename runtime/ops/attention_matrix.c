@@ -28,8 +28,9 @@ static uint32_t sides(ft_tile kind) {
   return kind == FT_TILE_FORWARD ? 1 : 2;
 }
 
-/* Columns of the rows that stay in registers, which are no more than these. */
-enum { MOST_DEPTH = 128 };
+/* Columns of the rows that stay in registers, which are no more than these; those of p-norm weights
+ * whose kernel sums differences besides rows of both sides. */
+enum { MOST_DEPTH = 128, MOST_NORM_DEPTH = 64 };
 static int64_t depth_of(const ft_attention_widths *w, ft_tile kind) {
   return sides(kind) == 2 && w->upstream > w->head ? w->upstream : w->head;
 }
@@ -76,7 +77,8 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
   const uint32_t workgroup = rows / s.m * sides(kind) * lanes;
   /* A row's lanes share its quads. */
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
-  if (depth_of(w, kind) > MOST_DEPTH) return false;
+  const bool crowded = w->norms && kind == FT_TILE_KEY;
+  if (depth_of(w, kind) > (crowded ? MOST_NORM_DEPTH : MOST_DEPTH)) return false;
   const uint32_t shared = 16 * shared_groups(w, kind, s, rows, columns);
   return workgroup <= caps->info.max_workgroup_invocations &&
          ft_caps_runs(caps, lanes, workgroup) && shared <= MOST_SHARED &&
