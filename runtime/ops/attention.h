@@ -57,6 +57,7 @@ typedef struct ft_attention {
   /* Of families whose kernels define FILTRA_HEADS; else NULL and 0. */
   filtra_tensor *heads;  /* from ft_attention_head_table */
   float family_constant; /* the specialization constant behind those that all have */
+  bool norms;            /* p-norm weights: on matrix units these have kernels of their own */
 } ft_attention;
 
 /** Checks the arguments and makes y and lse, for the caller's kernel to fill. False after an error;
@@ -82,6 +83,7 @@ bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type);
 typedef struct ft_attention_widths {
   int64_t head, value, upstream;
   filtra_dtype type;
+  bool norms; /* p-norm weights */
 } ft_attention_widths;
 /** Whether a kernel would take that tile of the table itself, or it is the row of zeros. */
 bool ft_attention_matrix_usable(const filtra_device *dev, const ft_attention_widths *widths,

@@ -1,14 +1,18 @@
-/* Attention on matrix units: which tiles. The kernels are shaders/attention/..._matrix.comp, and
- * shared_groups says what matrix.glsl there does. */
+/* Attention on matrix units: which tiles. The kernels are shaders/attention/..._matrix.comp and
+ * shaders/plaplacian/..._matrix.comp, and shared_groups says what matrix.glsl beside them does. */
 #include "gpu/tuning.h"
 #include "ops/attention.h"
 
 enum { ROWS, COLUMNS }; /* of a row of the table */
 
-static const char *const KERNELS[FT_TILE_KINDS] = {
-    [FT_TILE_FORWARD] = "attention/forward_matrix",
-    [FT_TILE_KEY] = "attention/backward_key_matrix",
-    [FT_TILE_QUERY] = "attention/backward_query_matrix",
+/* Without and with p-norm weights. */
+static const char *const KERNELS[2][FT_TILE_KINDS] = {
+    {[FT_TILE_FORWARD] = "attention/forward_matrix",
+     [FT_TILE_KEY] = "attention/backward_key_matrix",
+     [FT_TILE_QUERY] = "attention/backward_query_matrix"},
+    {[FT_TILE_FORWARD] = "plaplacian/forward_matrix",
+     [FT_TILE_KEY] = "plaplacian/backward_key_matrix",
+     [FT_TILE_QUERY] = "plaplacian/backward_query_matrix"},
 };
 
 static uint32_t most(uint32_t a, uint32_t b) {
@@ -24,13 +28,29 @@ static uint32_t sides(ft_tile kind) {
   return kind == FT_TILE_FORWARD ? 1 : 2;
 }
 
-/* Columns of the rows that stay in registers, which are no more than these. */
-enum { MOST_DEPTH = 128 };
+/* Columns of the rows that stay in registers, which are no more than these; those of p-norm weights
+ * whose kernel sums differences besides rows of both sides. */
+enum { MOST_DEPTH = 128, MOST_NORM_DEPTH = 64 };
 static int64_t depth_of(const ft_attention_widths *w, ft_tile kind) {
   return sides(kind) == 2 && w->upstream > w->head ? w->upstream : w->head;
 }
 
-/* Of 16 bytes. */
+/* Shared memory that p-norm weights take besides, by 16 bytes: FILTRA_MORE of their kernels. */
+static uint32_t norm_groups(const ft_attention_widths *w, ft_tile kind, uint32_t rows,
+                            uint32_t columns) {
+  const uint32_t pitch = ((uint32_t)w->value + 7) / 8 | 1;
+  const uint32_t statistics = most(rows, columns) / 4;
+  switch (kind) {
+  case FT_TILE_QUERY:
+    return rows * pitch + statistics;
+  case FT_TILE_KEY:
+    return (rows + columns) * pitch + statistics + rows * columns / 16;
+  default:
+    return (rows + columns) * pitch;
+  }
+}
+
+/* All of it, by 16 bytes. */
 static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_matrix_shape s,
                               uint32_t rows, uint32_t columns) {
   const uint32_t n = sides(kind), unit = most(n * s.n, s.k);
@@ -42,7 +62,8 @@ static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_mat
   const uint32_t turns = kind == FT_TILE_KEY ? 2 : 1, tokens = columns / 8 + 1;
   const uint32_t streamed = n * most(columns * (depth / 8 + 1), rows * tokens);
   const uint32_t all = streamed + turns * lines * tokens + n * rows * (columns / 4 + 1) +
-                       3 * most(rows, columns) / 4;
+                       3 * most(rows, columns) / 4 +
+                       (w->norms ? norm_groups(w, kind, rows, columns) : 0);
   return most(all, n * rows * (depth / 8 + 1));
 }
 
@@ -56,7 +77,8 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
   const uint32_t workgroup = rows / s.m * sides(kind) * lanes;
   /* A row's lanes share its quads. */
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
-  if (depth_of(w, kind) > MOST_DEPTH) return false;
+  const bool crowded = w->norms && kind == FT_TILE_KEY;
+  if (depth_of(w, kind) > (crowded ? MOST_NORM_DEPTH : MOST_DEPTH)) return false;
   const uint32_t shared = 16 * shared_groups(w, kind, s, rows, columns);
   return workgroup <= caps->info.max_workgroup_invocations &&
          ft_caps_runs(caps, lanes, workgroup) && shared <= MOST_SHARED &&
@@ -67,7 +89,7 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
 bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type) {
   const ft_caps *caps = ft_caps_of(dev);
   return ft_matrix_shape_of(caps, type).m != 0 && caps->subgroup && !caps->few_registers &&
-         ft_kernel_typed(dev, KERNELS[FT_TILE_FORWARD], type) != NULL;
+         ft_kernel_typed(dev, KERNELS[false][FT_TILE_FORWARD], type) != NULL;
 }
 
 bool ft_attention_matrix_usable(const filtra_device *dev, const ft_attention_widths *w,
@@ -86,7 +108,7 @@ ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_at
   const int64_t value = c->v->shape[3];
   const ft_attention_widths w = {c->q->shape[3], value,
                                  value * (c->flags & FT_ATTENTION_PAIRED ? 2 : 1),
-                                 filtra_tensor_dtype(c->q)};
+                                 filtra_tensor_dtype(c->q), c->norms};
   const ft_matrix_shape s = ft_matrix_shape_of(caps, w.type);
   const uint32_t lanes = ft_matrix_lanes(caps);
   const size_t count = ft_configuration_count(FT_TUNE_ATTENTION_MATRIX);
@@ -97,7 +119,7 @@ ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_at
     begun = begun || ft_configuration_same(&tile, &c->matrix);
     if (!begun || !fits(caps, &w, kind, &tile)) continue;
     return (ft_attention_plan){
-        .kernel = ft_kernel_variant(KERNELS[kind], w.type, ""),
+        .kernel = ft_kernel_variant(KERNELS[c->norms][kind], w.type, ""),
         .workgroup = tile.value[ROWS] / s.m * sides(kind) * lanes,
         .subgroup = lanes,
         .rows = tile.value[ROWS],

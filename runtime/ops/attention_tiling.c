@@ -85,8 +85,9 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
   if (q->family == FT_TUNE_ATTENTION_LANES) return true;
   if (q->family == FT_TUNE_ATTENTION_MATRIX) {
     const attention_problem p = problem_of(q);
-    const ft_attention_widths widths = {
-        p.columns, p.value_columns, p.value_columns * (p.op == GFSA ? 2 : 1), (filtra_dtype)p.type};
+    const ft_attention_widths widths = {p.columns, p.value_columns,
+                                        p.value_columns * (p.op == GFSA ? 2 : 1),
+                                        (filtra_dtype)p.type, p.op == PLAPLACIAN};
     return ft_attention_matrix_usable(dev, &widths, c);
   }
   const filtra_device_info *info = &ft_caps_of(dev)->info;
@@ -202,8 +203,7 @@ ft_configuration ft_attention_matrix_choice(const filtra_device *dev, const char
                                             const filtra_attention_options *o) {
   const attention_problem p = describe(op, q, k, v, o);
   const bool force = ft_caps_of(dev)->matrix_use == FT_MATRIX_FORCE;
-  if (p.op == PLAPLACIAN || ft_tuning_reference(dev) ||
-      !ft_attention_matrix_there(dev, filtra_tensor_dtype(q)))
+  if (ft_tuning_reference(dev) || !ft_attention_matrix_there(dev, filtra_tensor_dtype(q)))
     return (ft_configuration){{0}};
   ft_tuning_question asked = question(dev, &p, FT_TUNE_ATTENTION_MATRIX);
   asked.standard = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, force);

@@ -18,6 +18,12 @@ enum {
 static const double P_LOWEST = 1, P_HIGHEST = 10;
 static const double EPS_DEFAULT = 1e-3, EPS_LOWEST = 1e-12, EPS_HIGHEST = 1e6;
 
+/* What is kept for the backward pass. */
+struct plaplacian {
+  ft_attention attention;
+  bool narrow; /* P is of a size that 16 bits hold: the backward pass may take matrix units */
+};
+
 /* ---- gradients ---- */
 
 /* [2,B,H,Nq] with `euler`, else [1,B,H,Nq]: see shaders/plaplacian/delta.comp. */
@@ -45,6 +51,7 @@ typedef struct pass {
   const char *kernel;
   ft_tile tile;
   int64_t rows;
+  bool matrix;
   filtra_tensor *dx, *dv;
   bool add_dx, add_dv;
 } pass;
@@ -60,6 +67,7 @@ static void emit_pass(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
       &(ft_attention_dispatch){.label = p->label,
                                .kernel = p->kernel,
                                .tile = p->tile,
+                               .matrix = p->matrix,
                                .flags = flags,
                                .tokens = p->rows,
                                .lse = FT_READ(c->lse),
@@ -108,15 +116,16 @@ static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
 /* Keys first: in a head with p = 2 they alone make dv, in the bits of attention; what the queries
  * would add is skipped there. */
 static void plaplacian_backward(filtra_graph *g, const void *context) {
-  const ft_attention *c = context;
+  const struct plaplacian *p = context;
+  const ft_attention *c = &p->attention;
   filtra_tensor *dy = ft_grad(g, c->y);
   filtra_tensor *delta = emit_delta(g, c, dy);
-  emit_rows(
-      g, c, dy, delta, c->k,
-      (pass){"plaplacian.backward_key", "plaplacian/backward_key", FT_TILE_KEY, c->k->shape[2]});
+  emit_rows(g, c, dy, delta, c->k,
+            (pass){"plaplacian.backward_key", "plaplacian/backward_key", FT_TILE_KEY,
+                   c->k->shape[2], p->narrow});
   emit_rows(g, c, dy, delta, c->q,
             (pass){"plaplacian.backward_query", "plaplacian/backward_query", FT_TILE_QUERY,
-                   c->q->shape[2]});
+                   c->q->shape[2], p->narrow});
   emit_bias(g, c, dy, delta);
 }
 
@@ -160,6 +169,19 @@ static float *exponents(const float *p, int64_t heads) {
   return e;
 }
 
+/* Matrix units take A P and dS in 16 bits. Those of fp16 end at 65504 and lose digits below 6e-5;
+ * A P must not reach these by P alone, which at equal values is eps^e and from there on grows or
+ * falls with the distance. bf16 has the range of F32, and the forward pass counts from each row's
+ * largest A P. */
+static bool narrow_norms(filtra_dtype type, const float *exponent, int64_t heads, double eps) {
+  const double most = 256, most_exponent = 1;
+  for (int64_t h = 0; type == FILTRA_F16 && h < heads; h++) {
+    const double e = (double)exponent[h], equal = pow(eps, e);
+    if (e > most_exponent || equal > most || (e < 0 && equal < 1 / most)) return false;
+  }
+  return true;
+}
+
 static uint32_t option_flags(const filtra_plaplacian_options *o) {
   static const uint32_t diagonal[] = {[FILTRA_DIAGONAL_EPS] = 0,
                                       [FILTRA_DIAGONAL_ZERO] = DIAGONAL_ZERO,
@@ -171,27 +193,32 @@ filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tenso
                                  filtra_tensor *v, const filtra_plaplacian_options *options) {
   static const filtra_plaplacian_options defaults;
   const filtra_plaplacian_options *o = options ? options : &defaults;
-  ft_attention call;
-  if (!ft_attention_init(g, "plaplacian", q, k, v, &o->attention, &call) ||
+  struct plaplacian all;
+  ft_attention *call = &all.attention;
+  if (!ft_attention_init(g, "plaplacian", q, k, v, &o->attention, call) ||
       !check_options(g, o, q, k))
     return NULL;
   float *exponent = exponents(o->p, q->shape[1]);
   if (!exponent) return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  call.heads = ft_attention_head_table(g, &call, exponent);
-  call.family_constant = o->eps != 0 ? o->eps : (float)EPS_DEFAULT;
-  call.flags |= option_flags(o);
+  call->heads = ft_attention_head_table(g, call, exponent);
+  call->norms = true;
+  call->family_constant = o->eps != 0 ? o->eps : (float)EPS_DEFAULT;
+  call->flags |= option_flags(o);
+  all.narrow =
+      narrow_norms(filtra_tensor_dtype(q), exponent, q->shape[1], (double)call->family_constant);
   free(exponent);
-  if (!ft_tape(g, "plaplacian", plaplacian_backward, &call, sizeof call, 4,
-               (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y))
+  if (!ft_tape(g, "plaplacian", plaplacian_backward, &all, sizeof all, 4,
+               (filtra_tensor *[]){q, k, v, call->bias}, 1, &call->y))
     return NULL;
-  ft_attention_emit(g, &call,
+  ft_attention_emit(g, call,
                     &(ft_attention_dispatch){.label = "plaplacian",
                                              .kernel = "plaplacian/forward",
                                              .tile = FT_TILE_FORWARD,
+                                             .matrix = true,
                                              .tokens = q->shape[2],
-                                             .lse = FT_WRITE(call.lse),
+                                             .lse = FT_WRITE(call->lse),
                                              .delta = FT_READ(NULL),
-                                             .result = {FT_WRITE(call.y), FT_READ(NULL)},
+                                             .result = {FT_WRITE(call->y), FT_READ(NULL)},
                                              .columns = q->shape[3] + 3 * v->shape[3]});
-  return call.y;
+  return call->y;
 }

@@ -9,6 +9,7 @@
 //   FILTRA_TURNS  streamed matrices that are multiplied along tokens, and so lie as columns, too
 //   FILTRA_LINES  columns of these
 //   FILTRA_SUMS   matrices of sums of a subgroup
+//   FILTRA_MORE   groups of shared memory behind what is here; none where it is not defined
 #include "common/matrix.glsl"
 #include "attention/problem.glsl"
 
@@ -31,17 +32,21 @@ const uint LINES = FILTRA_LINES;
 
 // Shared memory, in groups of 8 numbers or 4 floats; one group of padding spreads rows over the
 // banks. In order: streamed rows, whose place the weights take when the products are made; the same
-// as columns; scores; two numbers of each row or column; what is added to keys' scores. At first,
-// the rows that stay.
+// as columns; scores; two numbers of each row or column; what is added to keys' scores; the
+// includer's own. At first, the rows that stay.
 const uint DEPTH_PITCH = DEPTH / 8 + 1, TOKEN_PITCH = TILE_COLS / 8 + 1;
 const uint SCORE_PITCH = TILE_COLS / 4 + 1;
-const uint STREAMED = TILE_COLS * DEPTH_PITCH, WEIGHTS = TILE_ROWS * TOKEN_PITCH;
-const uint COLUMNS_AT = SIDES * (STREAMED > WEIGHTS ? STREAMED : WEIGHTS);
+const uint WEIGHTS = TILE_ROWS * TOKEN_PITCH;
+const uint STREAMED = TILE_COLS * DEPTH_PITCH > WEIGHTS ? TILE_COLS * DEPTH_PITCH : WEIGHTS;
+const uint COLUMNS_AT = SIDES * STREAMED;
 const uint SCORES_AT = COLUMNS_AT + FILTRA_TURNS * LINES * TOKEN_PITCH;
 const uint SCORES = TILE_ROWS * SCORE_PITCH;
 const uint STATISTICS = (TILE_ROWS > TILE_COLS ? TILE_ROWS : TILE_COLS) / 4;
 const uint STATISTICS_AT = SCORES_AT + SIDES * SCORES, KEPT_AT = STATISTICS_AT + 2 * STATISTICS;
-const uint GROUPS = KEPT_AT + STATISTICS;
+#ifndef FILTRA_MORE
+#define FILTRA_MORE 0
+#endif
+const uint MORE_AT = KEPT_AT + STATISTICS, GROUPS = MORE_AT + FILTRA_MORE;
 const uint ROWS_SIZE = SIDES * TILE_ROWS * DEPTH_PITCH;
 shared uvec4 groups[GROUPS > ROWS_SIZE ? GROUPS : ROWS_SIZE];
 
@@ -91,10 +96,10 @@ void keep_quad(uint group, uint number, uvec2 quad) {
   groups[group][(number & 4) / 2 + 1] = quad.y;
 }
 
-void keep_rows(uint to, uint i, uint height, Square s) {
+void keep_rows(uint to, uint pitch, uint i, uint height, Square s) {
   const uint row = square_row(i, height), column = square_column(i, height);
   [[unroll]] for (uint l = 0; l < 4; ++l)
-    keep_quad(to + (row + l) * DEPTH_PITCH + column / 8, column, s.quad[l]);
+    keep_quad(to + (row + l) * pitch + column / 8, column, s.quad[l]);
 }
 
 void keep_columns(uint to, uint i, Square s) {
@@ -107,7 +112,7 @@ void keep_columns(uint to, uint i, Square s) {
 // The rows that stay, all of them at once.
 void stage_rows(Matrix m, uint first, uint to) {
   for (uint i = gl_LocalInvocationID.x; i < TILE_ROWS / 4 * (DEPTH / 4); i += INVOCATIONS)
-    keep_rows(to, i, TILE_ROWS, load_square(m, first, i, TILE_ROWS));
+    keep_rows(to, DEPTH_PITCH, i, TILE_ROWS, load_square(m, first, i, TILE_ROWS));
 }
 
 // A streamed matrix's rows `first` .. + TILE_COLS - 1, as many columns as any is multiplied by.
@@ -121,7 +126,7 @@ void load_squares(inout Square next[LOADS], Matrix m, uint first) {
 void keep_squares_as_rows(uint to, inout Square next[LOADS]) {
   [[unroll]] for (uint u = 0; u < LOADS; ++u) {
     const uint i = gl_LocalInvocationID.x + u * INVOCATIONS;
-    if (i < TILE_COLS / 4 * (DEPTH / 4)) keep_rows(to, i, TILE_COLS, next[u]);
+    if (i < TILE_COLS / 4 * (DEPTH / 4)) keep_rows(to, DEPTH_PITCH, i, TILE_COLS, next[u]);
   }
 }
 void keep_squares_as_columns(uint to, inout Square next[LOADS]) {

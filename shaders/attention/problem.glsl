@@ -77,14 +77,6 @@ struct Matrix {
   uint count, width, stride;
 };
 
-Elements advance(Elements base, uint elements) {
-  const uint SHIFT = ELEMENT_BYTES / 2;  // 2 for 4 bytes, 1 for 2
-  const uvec2 address = uvec2(base);
-  uint carry;
-  const uint low = uaddCarry(address.x, elements << SHIFT, carry);
-  return Elements(uvec2(low, address.y + (elements >> (32 - SHIFT)) + carry));
-}
-
 // One head's matrix in a tensor that is stored like q, k, v or the output.
 Matrix like_q(Elements t, uint b, uint h) {
   return Matrix(advance(t, q_origin(b, h)), args.queries, HEAD, Q_STRIDE);

@@ -50,6 +50,15 @@ float rounded_element(float x) { return x; }
 
 #endif
 
+// From element `elements` on.
+Elements advance(Elements base, uint elements) {
+  const uint SHIFT = ELEMENT_BYTES / 2; // 2 for 4 bytes, 1 for 2
+  const uvec2 address = uvec2(base);
+  uint carry;
+  const uint low = uaddCarry(address.x, elements << SHIFT, carry);
+  return Elements(uvec2(low, address.y + (elements >> (32 - SHIFT)) + carry));
+}
+
 bool present_elements(Elements t) { return any(notEqual(uvec2(t), uvec2(0))); }
 
 // A tensor that has the kernel's type where it is `narrow`, and is F32 where it is not.

@@ -47,7 +47,7 @@ void locate(Operand o, uint i, out uint line, out uint k) {
 #if FT_F16 || FT_BF16
 #define Quad uvec2
 vec4 floats(Quad x) { return vec4(element_pair(x.x), element_pair(x.y)); }
-Quad load_wide(F32 t, uint i) { return Elements4(uvec2(t)).v[i]; }
+Quad load_wide(Elements t, uint i) { return Elements4(uvec2(t)).v[i]; }
 Quad load_some(F32 t, uint at, uint count) {
   Elements from = Elements(uvec2(t));
   Quad x = Quad(uint(from.v[at]), 0);
@@ -59,7 +59,7 @@ Quad load_some(F32 t, uint at, uint count) {
 #else
 #define Quad vec4
 vec4 floats(Quad x) { return x; }
-Quad load_wide(F32 t, uint i) { return by_fours(t).v[i]; }
+Quad load_wide(Elements t, uint i) { return by_fours(t).v[i]; }
 Quad load_some(F32 t, uint at, uint count) {
   Quad x = Quad(0);
   x.x = t.v[at];
@@ -69,14 +69,6 @@ Quad load_some(F32 t, uint at, uint count) {
   return x;
 }
 #endif
-
-F32 advance(F32 from, uint elements) {
-  const uint SHIFT = ELEMENT_BYTES / 2; // 2 for 4 bytes, 1 for 2
-  uint carry;
-  const uvec2 address = uvec2(from);
-  const uint low = uaddCarry(address.x, elements << SHIFT, carry);
-  return F32(uvec2(low, address.y + (elements >> (32 - SHIFT)) + carry));
-}
 
 // Whether the slice has a quad i: the last invocations may find none.
 bool exists(Operand o, uint i) {
@@ -98,11 +90,9 @@ Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
     else
       k_base = min(k_base, k_end - TILE_K); // the last slice once more
     const uint steps = shape(K_TAIL) ? 0 : k_base;
-    if (o.along_k)
-      return load_wide(advance(o.from, steps),
-                       (o.base + min(line, o.lines - 1) * o.stride + k) / 4);
-    return load_wide(advance(o.from, steps * o.stride),
-                     (o.base + k * o.stride + min(line, o.lines - 4)) / 4);
+    const Elements from = advance(Elements(uvec2(o.from)), o.along_k ? steps : steps * o.stride);
+    return load_wide(from, (o.along_k ? o.base + min(line, o.lines - 1) * o.stride + k
+                                      : o.base + k * o.stride + min(line, o.lines - 4)) / 4);
   }
   k += k_base;
   if (line >= o.lines || k >= k_end) return Quad(0);

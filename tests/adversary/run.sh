@@ -36,7 +36,7 @@ choose_tests() {
     *_layer_norm) choice=skip=test_one_column ;;
     *_loss) choice='skip=test_cross_entropy*' ;;
     *_optimizer) choice=tests=test_training ;;
-    *_plaplacian) choice=skip=test_p_two_is_attention ;;
+    *test_plaplacian) choice=skip=test_p_two_is_attention ;;
     *_reduce) choice=tests=sum_of_nothing ;;
   esac
 }
@@ -45,7 +45,7 @@ failed=
 for program; do
   # These compare the bits of two kernels, whose sums an arbitrary device may take in two orders.
   case $program in
-    *_gfsa | *_plaplacian) linear=1 ;;
+    *test_gfsa | *test_plaplacian) linear=1 ;;
     *) linear=0 ;;
   esac
   choice=

@@ -63,13 +63,6 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
     reference_attention(&p, in[0], in[1], in[2], out[0]);
 }
 
-/* Whether the device has compiled this kernel. */
-static bool compiled(const filtra_device *device, const char *kernel) {
-  for (size_t i = 0; i < ft_pipeline_count(device); i++)
-    if (!strncmp(ft_pipeline_key(device, i)->kernel, kernel, strlen(kernel))) return true;
-  return false;
-}
-
 /* Weights and their gradients are rounded to 16 bits on the way, besides all that is elsewhere. */
 static void check(filtra_device *device, const settings *s) {
   const test_attention_shape *n = &s->shape;
@@ -123,9 +116,9 @@ static void check_all(const char *caps, bool with_large) {
       check(device, &s);
     }
   }
-  assert_true(compiled(device, "attention/forward_matrix"));
-  assert_true(compiled(device, "attention/backward_key_matrix"));
-  assert_true(compiled(device, "attention/backward_query_matrix"));
+  assert_true(test_compiled(device, "attention/forward_matrix"));
+  assert_true(test_compiled(device, "attention/backward_key_matrix"));
+  assert_true(test_compiled(device, "attention/backward_query_matrix"));
   test_close_device(&device);
 }
 

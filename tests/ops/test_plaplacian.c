@@ -1,124 +1,28 @@
 /* p-Laplacian attention: both ways of making tiles, every option, against float64; p = 2 against
  * attention, bit for bit. Golden files: tests/golden, by `filtra check`. */
 #include "gpu/internal.h"
-#include "reference/plaplacian.h"
 #include "support/attention.h"
 #include "support/harness.h"
+#include "support/plaplacian.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { HEADS = 3 };
+enum { HEADS = TEST_NORM_HEADS };
 static const float SMALL_P[HEADS] = {1, 1.23f, 1.5f}, LARGE_P[HEADS] = {2, 2.5f, 3};
 
-typedef struct shape {
-  int64_t batches, queries, keys, columns, value_columns;
-} shape;
-
-typedef struct settings {
-  shape shape;
-  const float *p;
-  float eps;
-  bool causal, mask, euler, duplicates;
-  filtra_diagonal diagonal;
-  int bias_dims; /* 0: no bias */
-  float dropout;
-  filtra_dtype dtype; /* of q, k and v */
-} settings;
-
-static filtra_plaplacian_options options_of(const settings *s, filtra_tensor *mask,
-                                            filtra_tensor *bias) {
-  return (filtra_plaplacian_options){
-      .attention = {.causal = s->causal, .mask = mask, .bias = bias, .dropout = s->dropout},
-      .p = s->p,
-      .eps = s->eps,
-      .diagonal = s->diagonal,
-      .euler = s->euler};
-}
-
-/* ---- against the float64 reference ---- */
-
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
-  const settings *s = op->settings;
-  filtra_plaplacian_options o =
-      options_of(s, s->mask ? in[3] : NULL, s->bias_dims ? in[3 + s->mask] : NULL);
-  out[0] = test_heads_as_floats(g, filtra_plaplacian(g, in[0], in[1], in[2], &o));
-}
-
-static reference_attention_problem problem_of(const test_op *op) {
-  const settings *s = op->settings;
-  const shape *n = &s->shape;
-  return (reference_attention_problem){n->batches,
-                                       HEADS,
-                                       n->queries,
-                                       n->keys,
-                                       n->columns,
-                                       n->value_columns,
-                                       .causal = s->causal,
-                                       .scale = 1 / sqrt((double)n->columns),
-                                       .bias_dims = s->bias_dims,
-                                       .dropout = op->training ? s->dropout : 0,
-                                       .seed = op->seed,
-                                       .step = op->step};
-}
-
-static reference_norms norms_of(const settings *s) {
-  static const float usual[HEADS] = {1.5f, 1.5f, 2.5f};
-  return (reference_norms){s->p ? s->p : usual, s->eps != 0 ? (double)s->eps : 1e-3, s->diagonal,
-                           s->euler};
-}
-
-static void reference(double *const *in, double *const *out, const test_op *op) {
-  const settings *s = op->settings;
-  reference_attention_problem p = problem_of(op);
-  reference_norms norms = norms_of(s);
-  p.mask = s->mask ? in[3] : NULL;
-  p.bias = s->bias_dims ? in[3 + s->mask] : NULL;
-  reference_plaplacian(&p, &norms, in[0], in[1], in[2], out[0]);
-}
-
-/* Values of which every third token's are the token before's. */
-static const float *duplicated(const shape *n) {
-  static float v[4096];
-  int64_t width = n->value_columns, count = n->batches * HEADS * n->keys * width;
-  assert_in_range(count, 1, FT_COUNT(v));
-  test_random(17, -1, 1, v, (size_t)count);
-  for (int64_t t = 1; t < count / width; t += 3)
-    memcpy(v + t * width, v + (t - 1) * width, (size_t)width * sizeof *v);
-  return v;
-}
-
-static test_op make(const settings *s) {
-  const shape *n = &s->shape;
-  test_op op = {.name = "plaplacian",
-                .outputs = 1,
-                .build = build,
-                .reference = reference,
-                .out_elements = {n->batches * HEADS * n->queries * n->value_columns},
-                .settings = s,
-                .training = s->dropout > 0,
-                .seed = UINT64_C(0x123456789abcdef0) + (uint64_t)n->queries,
-                .step = UINT64_C(0x300000005)};
-  const test_attention_shape all = {n->batches, HEADS,      n->queries,
-                                    n->keys,    n->columns, n->value_columns};
-  test_add_qkv(&op, &all, s->dtype);
-  if (s->duplicates) op.in[2].fixed = duplicated(n);
-  test_add_mask_and_bias(&op, &all, s->mask, s->bias_dims);
-  return op;
-}
-
 static void check(filtra_device *device, const void *list, size_t count) {
-  const settings *cases = list;
+  const test_norms *cases = list;
   for (size_t i = 0; i < count; i++) {
     if (!test_stores(device, cases[i].dtype)) continue;
-    test_op op = make(&cases[i]);
+    test_op op = test_norms_op(&cases[i], 1);
     test_check_op(device, &op);
   }
 }
 
 static void test_shapes(void **state) {
   (void)state;
-  static const settings cases[] = {
+  static const test_norms cases[] = {
       {{1, 1, 1, 5, 5}, SMALL_P},    {{1, 1, 1, 5, 5}, LARGE_P},
       {{2, 7, 7, 5, 5}, SMALL_P},    {{2, 7, 7, 5, 5}, LARGE_P},
       {{1, 33, 33, 5, 5}, SMALL_P},  {{1, 3, 50, 5, 5}, SMALL_P}, /* queries are the last tokens */
@@ -131,7 +35,7 @@ static void test_shapes(void **state) {
  * case takes one of them. */
 static void test_16_bits(void **state) {
   (void)state;
-  static const settings cases[] = {
+  static const test_norms cases[] = {
       {{2, 37, 41, 5, 7},
        SMALL_P,
        .eps = 0.02f,
@@ -148,7 +52,8 @@ static void test_16_bits(void **state) {
 /* Where registers are few, tiles are cut to single rows, as everywhere else here. */
 static void test_many_registers(void **state) {
   (void)state;
-  static const settings cases[] = {{{1, 35, 37, 6, 40}, SMALL_P, .dropout = 0.2f, .causal = true}};
+  static const test_norms cases[] = {
+      {{1, 35, 37, 6, 40}, SMALL_P, .dropout = 0.2f, .causal = true}};
   filtra_device *device = test_open_device("attention=tiled,registers=many");
   check(device, cases, FT_COUNT(cases));
   test_close_device(&device);
@@ -156,7 +61,7 @@ static void test_many_registers(void **state) {
 
 static void test_duplicates(void **state) {
   (void)state;
-  static const settings cases[] = {
+  static const test_norms cases[] = {
       {{2, 7, 7, 5, 5}, SMALL_P, .duplicates = true},
       {{2, 34, 34, 5, 5}, LARGE_P, .duplicates = true},
       {{2, 7, 7, 5, 5}, SMALL_P, .duplicates = true, .diagonal = FILTRA_DIAGONAL_ZERO},
@@ -167,7 +72,7 @@ static void test_duplicates(void **state) {
 
 static void test_causal_mask_bias_dropout(void **state) {
   (void)state;
-  static const settings cases[] = {
+  static const test_norms cases[] = {
       {{2, 33, 33, 5, 5}, SMALL_P, .causal = true, .mask = true},
       {{2, 5, 70, 5, 5}, LARGE_P, .causal = true, .mask = true}, /* a cache of earlier tokens */
       {{4, 2, 3, 5, 5}, SMALL_P, .causal = true, .mask = true},  /* some samples are all padding */
@@ -193,7 +98,7 @@ static void test_causal_mask_bias_dropout(void **state) {
 
 static void test_euler(void **state) {
   (void)state;
-  static const settings cases[] = {
+  static const test_norms cases[] = {
       {{2, 7, 7, 5, 5}, SMALL_P, .euler = true, .duplicates = true},
       {{1, 40, 67, 5, 5}, LARGE_P, .euler = true},
       {{2, 9, 9, 5, 5},
@@ -218,9 +123,9 @@ static void test_euler(void **state) {
 
 static void test_single_gradients(void **state) {
   (void)state;
-  static const settings s = {{2, 17, 19, 5, 5}, SMALL_P, .causal = true, .bias_dims = 4};
+  static const test_norms s = {{2, 17, 19, 5, 5}, SMALL_P, .causal = true, .bias_dims = 4};
   for (int kept = 0; kept < 4; kept++) {
-    test_op op = make(&s);
+    test_op op = test_norms_op(&s, 1);
     for (int i = 0; i < op.inputs; i++)
       op.in[i].gradient = i == kept;
     test_check_op(test_device(), &op);
@@ -230,20 +135,20 @@ static void test_single_gradients(void **state) {
 /* One tensor for queries, keys and values: its gradient is the sum of all. */
 static void build_tied(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                        const test_op *op) {
-  filtra_plaplacian_options o = options_of(op->settings, NULL, NULL);
+  filtra_plaplacian_options o = test_norms_options(op->settings, NULL, NULL);
   out[0] = filtra_plaplacian(g, in[0], in[0], in[0], &o);
 }
 
 static void reference_tied(double *const *in, double *const *out, const test_op *op) {
-  reference_attention_problem p = problem_of(op);
-  reference_norms norms = norms_of(op->settings);
+  reference_attention_problem p = test_norms_problem(op);
+  reference_norms norms = test_norms_reference(op->settings);
   reference_plaplacian(&p, &norms, in[0], in[0], in[0], out[0]);
 }
 
 static void test_tied(void **state) {
   (void)state;
-  static const settings s = {{2, 21, 21, 5, 5}, SMALL_P, .causal = true};
-  test_op op = make(&s);
+  static const test_norms s = {{2, 21, 21, 5, 5}, SMALL_P, .causal = true};
+  test_op op = test_norms_op(&s, 1);
   op.inputs = 1;
   op.build = build_tied;
   op.reference = reference_tied;
@@ -259,9 +164,9 @@ typedef struct results {
 } results;
 
 /* Forward and backward; `norms` NULL: plain attention. */
-static void run(filtra_device *device, const settings *s, const filtra_plaplacian_options *norms,
+static void run(filtra_device *device, const test_norms *s, const filtra_plaplacian_options *norms,
                 results *out) {
-  const shape *n = &s->shape;
+  const test_norm_shape *n = &s->shape;
   filtra_graph *g;
   filtra_tensor *in[4], *get[RESULTS];
   const int64_t sizes[4] = {n->batches, HEADS, n->keys, n->columns};
@@ -272,7 +177,7 @@ static void run(filtra_device *device, const settings *s, const filtra_plaplacia
     filtra_graph_require_gradient(g, in[i]);
   }
   filtra_tensor *up = filtra_graph_input(g, "up", FILTRA_F32, 4, sizes);
-  filtra_plaplacian_options o = options_of(s, NULL, in[3]);
+  filtra_plaplacian_options o = test_norms_options(s, NULL, in[3]);
   if (norms) o.p = norms->p;
   filtra_tensor *y = norms ? filtra_plaplacian(g, in[0], in[1], in[2], &o)
                            : filtra_attention(g, in[0], in[1], in[2], &o.attention);
@@ -297,7 +202,7 @@ static void test_p_two_is_attention(void **state) {
   (void)state;
   static const float mixed[HEADS] = {2, 1.5f, 2};
   static const filtra_plaplacian_options norms = {.p = mixed};
-  static const settings cases[] = {
+  static const test_norms cases[] = {
       {{2, 8, 8, 6, 6}},
       {{1, 40, 40, 5, 5}, .causal = true, .dropout = 0.3f, .diagonal = FILTRA_DIAGONAL_ONE},
       {{1, 40, 40, 5, 5}, .causal = true, .euler = true, .diagonal = FILTRA_DIAGONAL_ZERO},
@@ -306,7 +211,7 @@ static void test_p_two_is_attention(void **state) {
   for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
     filtra_device *device = test_open_variant(test_attention_way(i));
     for (size_t k = 0; device && k < FT_COUNT(cases); k++) {
-      const shape *n = &cases[k].shape;
+      const test_norm_shape *n = &cases[k].shape;
       run(device, &cases[k], NULL, &want);
       run(device, &cases[k], &norms, &got);
       for (int r = 0; r < RESULTS; r++) {
@@ -349,7 +254,7 @@ static void test_linear_memory(void **state) {
   assert_in_range(long_plan, 1, UINT64_C(4) * 4096 * 4096 / 8); /* an eighth of one n x n matrix */
 }
 
-static filtra_status compile(const shape *n, const filtra_plaplacian_options *o) {
+static filtra_status compile(const test_norm_shape *n, const filtra_plaplacian_options *o) {
   filtra_graph *g;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   const int64_t queries[4] = {n->batches, HEADS, n->queries, n->columns};
@@ -365,12 +270,14 @@ static filtra_status compile(const shape *n, const filtra_plaplacian_options *o)
 
 static void test_errors(void **state) {
   (void)state;
-  static const shape good = {1, 4, 4, 5, 5};
+  static const test_norm_shape good = {1, 4, 4, 5, 5};
   const float low[HEADS] = {2, 0.5f, 2}, infinite[HEADS] = {2, 2, INFINITY};
   filtra_plaplacian_options o = {0};
   assert_ok(compile(&good, NULL));
-  assert_fails(compile(&(shape){1, 5, 4, 5, 5}, &o), FILTRA_ERROR_ARGUMENT, "5 queries and 4 keys");
-  assert_fails(compile(&(shape){1, 4, 4, 129, 5}, &o), FILTRA_ERROR_ARGUMENT, "plaplacian: q");
+  assert_fails(compile(&(test_norm_shape){1, 5, 4, 5, 5}, &o), FILTRA_ERROR_ARGUMENT,
+               "5 queries and 4 keys");
+  assert_fails(compile(&(test_norm_shape){1, 4, 4, 129, 5}, &o), FILTRA_ERROR_ARGUMENT,
+               "plaplacian: q");
   o.p = low;
   assert_fails(compile(&good, &o), FILTRA_ERROR_ARGUMENT, "p of head 1 is 0.5, accepted are 1 to");
   o.p = infinite;

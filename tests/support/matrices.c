@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool test_has_matrices(ft_caps *caps) {
   const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
@@ -36,4 +37,10 @@ void test_use_row(filtra_device *device, ft_tuning_family family, const ft_confi
   if (row) t->forced_configuration = *row;
   ft_tuning *before = ft_tuning_use(device, t);
   ft_tuning_release(&before);
+}
+
+bool test_compiled(const filtra_device *device, const char *kernel) {
+  for (size_t i = 0; i < ft_pipeline_count(device); i++)
+    if (!strncmp(ft_pipeline_key(device, i)->kernel, kernel, strlen(kernel))) return true;
+  return false;
 }

@@ -15,5 +15,7 @@ const char *test_matrix_shape_caps(const char *shape, const char *more);
  * the op chooses. */
 void test_use_row(filtra_device *device, ft_tuning_family family, const ft_configuration *row,
                   bool plainest);
+/** Whether the device has compiled a kernel whose name begins like this. */
+bool test_compiled(const filtra_device *device, const char *kernel);
 
 #endif

@@ -1,6 +1,7 @@
 /* The self-test of attention on matrix units, forward and backward: softmax on whole tiles and with
- * edges, GFSA with causal edges, each against the plainest kernels. Weights are no whole numbers:
- * results may differ by what their type rounds. A NaN has to be where the plainest has one. */
+ * edges, p-LaT with edges, GFSA with causal ones, each against the plainest kernels. Weights are no
+ * whole numbers: results may differ by what their type rounds. A NaN has to be where the plainest
+ * has one. */
 #include "devices/matrices.h"
 
 #include "base/memory.h"
@@ -15,26 +16,41 @@
 enum { OPERANDS = 3, RESULTS = 4 }; /* q, k, v; y and their gradients */
 static const char *const RESULT_NAMES[RESULTS] = {"y", "dq", "dk", "dv"};
 
+typedef enum mechanism { ATTENTION, PLAPLACIAN, GFSA } mechanism;
+static const char *const NAMES[] = {"attention", "plaplacian", "gfsa"};
+
 typedef struct problem {
-  const char *name;
-  bool gfsa, causal;
+  mechanism op;
+  bool causal;
   int64_t heads, queries, keys, columns, value_columns;
 } problem;
 
-enum { PROBLEMS = 3 };
+/* Columns of queries and keys, and of values, of problems with edges. */
+enum { COLUMNS = 12, VALUE_COLUMNS = 8 };
+
+static bool takes(const filtra_device *dev, filtra_dtype type, bool norms,
+                  const ft_configuration *row) {
+  const ft_attention_widths widths = {COLUMNS, VALUE_COLUMNS, VALUE_COLUMNS, type, norms};
+  return ft_attention_matrix_usable(dev, &widths, row);
+}
+
+enum { PROBLEMS = 4 };
 /* Edges on all sides; with the first row whole tiles, too, and GFSA. CPU drivers take long to
  * compile wide heads. Returns how many problems. */
-static int list_problems(const filtra_device *dev, size_t index, problem out[PROBLEMS]) {
+static int list_problems(const filtra_device *dev, filtra_dtype type, size_t index,
+                         problem out[PROBLEMS]) {
   const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, index);
   const int64_t rows = row.value[0], columns = row.value[1];
   const int64_t width = ft_caps_of(dev)->for_cpu ? 16 : 64;
-  const problem list[PROBLEMS] = {
-      {"attention", .heads = 2, rows + 5, columns + 3, 12, 8},
-      {"attention", .heads = 2, rows, 2 * columns, width, width},
-      {"gfsa", true, true, .heads = 1, rows + 1, rows + 1, 8, 8},
-  };
-  memcpy(out, list, sizeof list);
-  return index == 1 ? PROBLEMS : 1;
+  int count = 0;
+  out[count++] = (problem){ATTENTION, .heads = 2, rows + 5, columns + 3, COLUMNS, VALUE_COLUMNS};
+  if (takes(dev, type, true, &row)) /* p is 1.5 and 2.5 */
+    out[count++] =
+        (problem){PLAPLACIAN, .heads = 2, rows + 5, rows + columns + 3, COLUMNS, VALUE_COLUMNS};
+  if (index > 1) return count;
+  out[count++] = (problem){ATTENTION, .heads = 2, rows, 2 * columns, width, width};
+  out[count++] = (problem){GFSA, true, .heads = 1, rows + 1, rows + 1, 8, 8};
+  return count;
 }
 
 /* One problem computed in one way; both ways have inputs of their own, since a graph has one
@@ -71,10 +87,12 @@ static filtra_tensor *forward(filtra_graph *g, const problem *p, filtra_dtype ty
   filtra_device *dev = ft_graph_device(g);
   const filtra_attention_options o = {.causal = p->causal};
   const filtra_gfsa_options filter = {.attention = o, .order = 3, .w0 = 0.5f, .wK = 0.25f};
+  const filtra_plaplacian_options norms = {.attention = o};
   ft_tuning *before = ft_tuning_use(dev, tuning);
-  filtra_tensor *y = p->gfsa
-                         ? filtra_gfsa(g, heads[0], heads[1], heads[2], NULL, NULL, NULL, &filter)
-                         : filtra_attention(g, heads[0], heads[1], heads[2], &o);
+  filtra_tensor *q = heads[0], *k = heads[1], *v = heads[2];
+  filtra_tensor *y = p->op == GFSA         ? filtra_gfsa(g, q, k, v, NULL, NULL, NULL, &filter)
+                     : p->op == PLAPLACIAN ? filtra_plaplacian(g, q, k, v, &norms)
+                                           : filtra_attention(g, q, k, v, &o);
   ft_tuning_use(dev, before);
   return filtra_cast(g, filtra_merge_heads(g, y), FILTRA_F32);
 }
@@ -156,7 +174,7 @@ static filtra_status compare(filtra_graph *g, const comparison *c, int result, f
     snprintf(why, FT_MATRIX_REASON,
              "found wrong numbers in %s %s (%s), %lld queries, %lld keys: element %zu of %s is %g "
              "and should be %g",
-             filtra_dtype_name(type), c->problem.name, row, (long long)c->problem.queries,
+             filtra_dtype_name(type), NAMES[c->problem.op], row, (long long)c->problem.queries,
              (long long)c->problem.keys, at, RESULT_NAMES[result], (double)got[at],
              (double)want[at]);
   free(got);
@@ -178,11 +196,13 @@ static filtra_status run(filtra_graph *g, filtra_dtype type, const char *row,
 
 /* ---- rows of the table ---- */
 
-static size_t count_kernels(const filtra_device *dev) {
+/* GFSA's are attention's. */
+static size_t count_kernels(const filtra_device *dev, mechanism op) {
+  const char *folder = op == PLAPLACIAN ? "plaplacian/" : "attention/";
   size_t count = 0;
   for (size_t i = 0; i < ft_pipeline_count(dev); i++) {
     const char *kernel = ft_pipeline_key(dev, i)->kernel;
-    count += kernel && !strncmp(kernel, "attention/", 10) && strstr(kernel, "_matrix");
+    count += kernel && !strncmp(kernel, folder, strlen(folder)) && strstr(kernel, "_matrix");
   }
   return count;
 }
@@ -194,14 +214,18 @@ static filtra_status test_row(filtra_device *dev, filtra_dtype type, size_t inde
   problem problems[PROBLEMS];
   comparison list[PROBLEMS] = {0};
   filtra_graph *g = NULL;
-  const size_t before = count_kernels(dev);
-  const int count = list_problems(dev, index, problems);
-  for (int i = 0; i < count; i++)
+  size_t before[PROBLEMS];
+  const int count = list_problems(dev, type, index, problems);
+  for (int i = 0; i < count; i++) {
     list[i].problem = problems[i];
+    before[i] = count_kernels(dev, problems[i].op);
+  }
   FT_TRY(filtra_graph_create(dev, NULL, &g));
   filtra_status status = record(g, type, &row, list, count);
-  if (!status && count_kernels(dev) == before)
-    status = ft_fail(FILTRA_ERROR_UNSUPPORTED, "attention did not take matrix units");
+  for (int i = 0; i < count && !status; i++)
+    if (count_kernels(dev, problems[i].op) == before[i])
+      status =
+          ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s did not take matrix units", NAMES[problems[i].op]);
   if (!status)
     status =
         run(g, type, ft_configuration_text(FT_TUNE_ATTENTION_MATRIX, &row, text), list, count, why);
@@ -211,11 +235,10 @@ static filtra_status test_row(filtra_device *dev, filtra_dtype type, size_t inde
 
 filtra_status matrix_test_attention(filtra_device *dev, filtra_dtype type,
                                     char why[FT_MATRIX_REASON]) {
-  const ft_attention_widths widths = {12, 8, 8, type};
   if (!ft_attention_matrix_there(dev, type)) return FILTRA_OK;
   for (size_t i = 1; i < ft_configuration_count(FT_TUNE_ATTENTION_MATRIX) && !*why; i++) {
     const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, i);
-    if (ft_attention_matrix_usable(dev, &widths, &row)) FT_TRY(test_row(dev, type, i, why));
+    if (takes(dev, type, false, &row)) FT_TRY(test_row(dev, type, i, why));
   }
   return FILTRA_OK;
 }

@@ -3,6 +3,7 @@
 #include "common/options.h"
 
 #include "base/memory.h"
+#include "ops/attention.h"
 #include "ops/tuner.h"
 #include "train/trainer.h"
 
@@ -61,6 +62,7 @@ typedef struct survey {
   kernel_row *rows;
   size_t count, capacity;
   size_t first; /* of the pipelines that are shown */
+  size_t shown; /* pipelines */
   json_t *list; /* with --json: every executable */
 } survey;
 
@@ -159,6 +161,8 @@ static filtra_status ask_for_ops(survey *s) {
       filtra_attention(g, heads, heads, heads, &(filtra_attention_options){.bias = scores}),
       filtra_plaplacian(g, heads, heads, heads,
                         &(filtra_plaplacian_options){.attention.bias = scores})};
+  filtra_graph_output(
+      g, filtra_argsort(g, filtra_graph_input(g, "keys", FILTRA_F32, 2, plane), NULL, false));
   filtra_status status = filtra_graph_backward(g, FT_COUNT(y), y, NULL);
   if (!status) status = filtra_graph_compile(g);
   filtra_graph_destroy(&g);
@@ -335,11 +339,14 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const kernel_row *)a)->name, ((const kernel_row *)b)->name);
 }
 
-static filtra_status gather(survey *s) {
+/* Of kernels whose names have that in them. */
+static filtra_status gather(survey *s, const char *part) {
   for (size_t i = s->first; i < ft_pipeline_count(s->device); i++) {
     const ft_kernel_key *key = ft_pipeline_key(s->device, i);
     static ft_executable list[FT_MAX_EXECUTABLES];
     uint32_t count;
+    if (!strstr(key->kernel, part)) continue;
+    s->shown++;
     FT_TRY(ft_pipeline_statistics(s->device, i, list, &count));
     for (uint32_t k = 0; k < count; k++) {
       kernel_row *row = row_for(s, key->kernel);
@@ -350,10 +357,6 @@ static filtra_status gather(survey *s) {
   }
   qsort(s->rows, s->count, sizeof *s->rows, by_name);
   return FILTRA_OK;
-}
-
-static size_t shown(const survey *s) {
-  return ft_pipeline_count(s->device) - s->first;
 }
 
 static size_t spilling(const survey *s) {
@@ -400,7 +403,7 @@ static void print_table(const survey *s, bool markdown) {
     printf("## %s\n\n%s. %zu variants, of which %zu spill.\n\n"
            "| kernel | variants | subgroup | registers | spills | scratch | shared | occupancy |\n"
            "|---|---:|---:|---:|---:|---:|---:|---:|\n",
-           info->name, info->driver, shown(s), spilling(s));
+           info->name, info->driver, s->shown, spilling(s));
   else
     printf("%s, %s\n\n%-30s %8s %8s %9s %6s %7s %6s %9s\n", info->name, info->driver, "kernel",
            "variants", "subgroup", "registers", "spills", "scratch", "shared", "occupancy");
@@ -408,7 +411,7 @@ static void print_table(const survey *s, bool markdown) {
     print_row(&s->rows[i], markdown);
   if (!markdown)
     printf("\n%zu kernels, %zu variants, of which %zu spill or need scratch memory.\n", s->count,
-           shown(s), spilling(s));
+           s->shown, spilling(s));
 }
 
 static int print(const kernels_arguments *a, const survey *s) {
@@ -419,15 +422,36 @@ static int print(const kernels_arguments *a, const survey *s) {
   }
   return command_print_json("filtra kernels",
                             json_pack("{ss ss sI sI sO}", "device", info->name, "driver",
-                                      info->driver, "pipelines", (json_int_t)shown(s), "spilling",
+                                      info->driver, "pipelines", (json_int_t)s->shown, "spilling",
                                       (json_int_t)spilling(s), "programs", s->list));
+}
+
+/* Attention's kernels on matrix units, of a second handle of the device, which trusts them, as
+ * nothing runs. Those of products are in docs/kernels.md. */
+static filtra_status add_matrices(survey *s, const kernels_arguments *a) {
+  survey trusting = *s;
+  filtra_device_options options = a->device;
+  if (!ft_caps_of(s->device)->matrix || options.caps || getenv("FILTRA_CAPS") || a->candidates)
+    return FILTRA_OK;
+  options.caps = "matrix=force";
+  FT_TRY(ft_device_open_compiler(&options, &trusting.device));
+  filtra_status status = FILTRA_OK;
+  for (filtra_dtype dtype = FILTRA_F16; dtype <= FILTRA_BF16 && !status; dtype++)
+    if (ft_attention_matrix_there(trusting.device, dtype))
+      status = ask_for_attention(&trusting, dtype);
+  if (!status) status = gather(&trusting, "_matrix");
+  filtra_device_close(&trusting.device);
+  trusting.device = s->device;
+  *s = trusting;
+  return status;
 }
 
 static int survey_kernels(const kernels_arguments *a) {
   survey s = {.list = a->json ? json_array() : NULL};
   filtra_status status = ft_device_open_compiler(&a->device, &s.device);
   if (!status) status = ask(&s, a->candidates);
-  if (!status) status = gather(&s);
+  if (!status) status = gather(&s, "");
+  if (!status) status = add_matrices(&s, a);
   int code = status ? command_fail("filtra kernels", status) : print(a, &s);
   if (!code && a->strict && spilling(&s)) {
     fprintf(stderr, "filtra kernels: %zu variants spill or need scratch memory\n", spilling(&s));
