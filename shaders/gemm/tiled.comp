@@ -90,7 +90,7 @@ Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
     else
       k_base = min(k_base, k_end - TILE_K); // the last slice once more
     const uint steps = shape(K_TAIL) ? 0 : k_base;
-    const Elements from = advance(Elements(uvec2(o.from)), o.along_k ? steps : steps * o.stride);
+    Elements from = advance(Elements(uvec2(o.from)), o.along_k ? steps : steps * o.stride);
     return load_wide(from, (o.along_k ? o.base + min(line, o.lines - 1) * o.stride + k
                                       : o.base + k * o.stride + min(line, o.lines - 4)) / 4);
   }
