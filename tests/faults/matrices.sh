@@ -83,4 +83,11 @@ filtra devices && shows "self-test passed, tuned for 0 keys"
 # Trusted, but not measured: the results are those without matrix units.
 layer "$scratch/trusted"
 cmp "$scratch/off" "$scratch/trusted" || fail "results should be those without matrix units"
+
+# And what they do at most, and products on them, can be measured.
+filtra bench --quick --ops gemm --precision fp16 --out "$scratch/bench.json" ||
+  fail "filtra bench should measure what passed"
+grep -q '"shape": "8x8x8"' "$scratch/bench.json" || fail "matrix units should have a peak"
+[ "$(grep -c '"matrix_flops"' "$scratch/bench.json")" = 3 ] || fail "they should have products"
+! grep '"error"' "$scratch/bench.json" || fail "nothing should be missing"
 exit "$failed"
