@@ -72,10 +72,13 @@ FAULT_HANG=gemm/matrix.f16 filtra devices --test-matrices --seconds 2 &&
   fail "a hang should be found"
 says "took longer than 2 s"
 
-# Another driver version is tested anew, and what passes is known as well.
+# Another driver version is tested anew, all of it, and what passes is known as well.
 sed -i 's/"driver_version": /"driver_version": 1/' "$scratch"/cache/matrices-*.json
-tune || fail "filtra tune should test another driver version"
+FAULT_USED=$scratch/used tune || fail "filtra tune should test another driver version"
 says_nothing "it should pass"
+for kernel in {attention,plaplacian}/{forward,backward_key,backward_query}; do
+  grep -qx "${kernel}_matrix.f16" "$scratch/used" || fail "the self-test should run $kernel"
+done
 FAULT_CRASH=gemm/matrix.f16 tune || fail "filtra tune should go on with what passed"
 says_nothing "what passed should not be tested again"
 filtra devices && shows "self-test passed, tuned for 0 keys"

@@ -77,7 +77,9 @@ if [ -n "$write" ] && [ "$tested" -gt 0 ]; then
 Written by `tests/vendors/compilers.sh build/filtra STUB --write docs/compilers.md`, which asks each
 driver's compiler on a null or stub device; nothing ran. Of each kernel the worst of its variants:
 registers a lane, spills and scratch memory (both must be 0), shared memory in bytes, and how many
-subgroups fit, where the driver tells. `filtra kernels` prints the same for the machine it is on.
+subgroups fit, where the driver tells. Attention's kernels on matrix units are among them where the
+driver has such units, those of products in [kernels.md](kernels.md). `filtra kernels` prints the
+same for the machine it is on.
 
 END
     cat "$scratch/document"
