@@ -133,8 +133,8 @@ static void test_shape(void **state) {
   check_rows(caps);
 }
 
-/* How rows and pairs are divided among lanes follows how many these are: GPUs have 32 or 64, and
- * the adversary takes any number. */
+/* How rows and pairs are divided among lanes depends on their number, which is 32 or 64 on GPUs and
+ * any in the adversary. */
 static void test_lanes(void **state) {
   filtra_device *device = test_open_device(test_matrix_shape_caps("16x16x16", ""));
   const uint32_t lanes = (uint32_t)strtoul(*state, NULL, 10);
