@@ -23,8 +23,8 @@ static const char *path_of(const char *name) {
 
 /* The first losses differ from those of fp32 by rounding alone; but they do, or nothing was
  * rounded. Half of what it learns, twice; the other half from a file. cosFormer divides by sums of
- * what ReLUs leave, and these switch at a rounding: even fp16, eight times as fine, moves its losses
- * by 0.015 in eight steps, those of most others by 0.003 at most. */
+ * what ReLUs leave, and these switch at a rounding: even fp16, eight times as fine, moves its
+ * losses by 0.015 in eight steps, those of most others by 0.003 at most. */
 static void check_mixer(const char *mixer, filtra_precision precision) {
   const char *path = path_of("state.safetensors");
   const float switches = strcmp(mixer, "cosformer") ? 1 : 2;
