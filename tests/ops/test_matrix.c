@@ -240,8 +240,8 @@ static filtra_device *open_own(const char *caps, const char *cache) {
 
 /* A product for which the tuning has a row of matrix units; `kernel`: what does it. */
 static void multiply(const char *cache, const char *kernel, float c[64 * 64]) {
-  enum { SMALLEST = 8 };
-  const ft_configuration row = ft_configuration_at(FT_TUNE_GEMM_MATRIX, SMALLEST);
+  const size_t smallest = ft_configurations(FT_TUNE_GEMM_MATRIX)->row_count - 1;
+  const ft_configuration row = ft_configuration_at(FT_TUNE_GEMM_MATRIX, smallest);
   filtra_device *device = open_own("matrix=tuned", cache);
   float *a = draw(1, 64 * 64, 1, false), *b = draw(2, 64 * 64, 1, false);
   test_use_row(device, FT_TUNE_GEMM_MATRIX, &row, false);
