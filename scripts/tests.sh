@@ -203,7 +203,8 @@ lavapipe_passes() {
 }
 
 width_passes() {
-  # Kernels that a device with such subgroups chooses: others have no subgroup operations.
+  # Kernels that a device with such subgroups chooses: of others only chains and those for matrix
+  # units have subgroup operations, and these run under their profiles.
   export LP_NATIVE_VECTOR_WIDTH=128 FILTRA_TEST_QUICK=1
   keep_compiled 128
   unoptimized_pass "lavapipe, subgroups of 4, device tests" build -L "$device_tests"

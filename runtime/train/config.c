@@ -15,8 +15,7 @@ static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL}; /* f
 static const char *const NORMALIZE[] = {"data", "imagenet", NULL}; /* filtra_normalization */
 static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cycle", NULL};
 
-static const char *const RECOMPUTE[] = {"none", "cheap", "feed_forward", "blocks",
-                                        NULL}; /* filtra_recompute */
+const char *const ft_recompute_names[] = {"none", "cheap", "feed_forward", "blocks", NULL};
 
 static const char *const SELECT[] = {"auto", "accuracy", "loss", NULL}; /* ft_select */
 
@@ -43,7 +42,7 @@ static const ft_json_field RUN_FIELDS[] = {
     INT(loss_scale_window, 0, 0, 1000000000),
     INT(batch_size, 32, 1, 65535), /* workgroups that every device takes along a dimension */
     INT(accumulate, 1, 1, 65535),
-    ENUM(recompute, RECOMPUTE),
+    ENUM(recompute, ft_recompute_names),
     INT(loss_chunks, 0, 0, 4096),
     INT(steps, 0, 0, 1e12),
     INT(epochs, 0, 0, 1e9),

@@ -40,6 +40,9 @@ typedef struct ft_run_config {
   const char *folder;     /* the run folder that this was read from; NULL: a new run. Borrowed */
 } ft_run_config;
 
+/** Of filtra_recompute, by number; ends with NULL. */
+extern const char *const ft_recompute_names[];
+
 enum { FT_RUN_MAX_FIELDS = 128 };
 /** The table of all keys over ft_run_config; returns how many there are. */
 size_t ft_run_config_fields(ft_json_field fields[FT_RUN_MAX_FIELDS]);

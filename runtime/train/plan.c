@@ -77,7 +77,6 @@ static bool takes_less(planning *p, filtra_status *status) {
 }
 
 static void name_change(const planning *p, const ft_run_config *was, filtra_run_plan *plan) {
-  static const char *const RECOMPUTE[] = {"none", "cheap", "feed_forward", "blocks"};
   const ft_run_config *c = &p->config;
   char *to = plan->advice;
   size_t size = sizeof plan->advice;
@@ -86,7 +85,7 @@ static void name_change(const planning *p, const ft_run_config *was, filtra_run_
     used += snprintf(to, size, "loss_chunks=%lld", (long long)c->loss_chunks);
   if (c->recompute != was->recompute)
     used += snprintf(to + used, size - (size_t)used, "%srecompute=%s", used ? " " : "",
-                     RECOMPUTE[c->recompute]);
+                     ft_recompute_names[c->recompute]);
   if (c->accumulate != was->accumulate)
     snprintf(to + used, size - (size_t)used, "%saccumulate=%lld", used ? " " : "",
              (long long)c->accumulate);
