@@ -8,13 +8,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_basic : require
 #include "common/from_lane.glsl"
 #include "common/types.glsl"
 #include "gemm/gemm.glsl"
-
-layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { uint64_t v[]; };
+#include "common/pairs.glsl"
 
 const uint WIDTH = gl_WorkGroupSize.x; // lanes
 const uint STEP = 2 * WIDTH;           // of K: one pair per lane
@@ -31,26 +29,9 @@ const uint A_PAIRS = (SHAPE & TRANSPOSED_A) != 0 ? A_LOADS * STEP : ROWS;
 // Wide operands are indexed in pairs, others in elements: unit(wide, i) is element i's index.
 uint unit(bool wide, uint i) { return wide ? i >> 1 : i; }
 
-vec2 read_pair(const bool narrow, F32 from, uint i) {
-#if FT_F16 || FT_BF16
-  if (narrow) return element_pair(U32(uvec2(from)).v[i]);
-#endif
-  return uintBitsToFloat(unpack32(Pairs(from).v[i]));
-}
-
-void write_pair(const bool narrow, F32 to, uint i, vec2 x) {
-#if FT_F16 || FT_BF16
-  if (narrow) {
-    U32(uvec2(to)).v[i] = half_pack(x);
-    return;
-  }
-#endif
-  Pairs(to).v[i] = pack64(floatBitsToUint(x));
-}
-
 // Element i, given as unit(wide, i), and the one `next` units further, if the operand is not wide.
 vec2 load_pair(const bool narrow, F32 from, bool wide, uint i, uint next) {
-  if (wide) return read_pair(narrow, from, i);
+  if (wide) return load_two(narrow, from, i);
   return vec2(load_one(narrow, from, i), load_one(narrow, from, i + next));
 }
 
@@ -65,7 +46,7 @@ uint clamp_pair(bool wide, uint i, uint count, out uint next) {
 void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
   uint i = at.c + m * p.ldc + n;
   vec2 x = p.scale * sum + bias;
-  if (epilogue(STORE_Z)) write_pair(narrow_c, p.z, i >> 1, x);
+  if (epilogue(STORE_Z)) store_two(narrow_c, p.z, i >> 1, x);
   x = vec2(activate(ACTIVATION, as_stored(x.x)), activate(ACTIVATION, as_stored(x.y)));
   if (epilogue(DROPOUT)) {
     uint element = dropout_element(at, m, n);
@@ -73,9 +54,9 @@ void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
     uvec2 word = (element & 2) == 0 ? words.xy : words.zw;
     x *= vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));
   }
-  if (epilogue(RESIDUAL)) x += read_pair(false, p.residual, i >> 1);
-  if (epilogue(ACCUMULATE)) x += read_pair(narrow_c, p.c, i >> 1);
-  write_pair(narrow_c, p.c, i >> 1, x);
+  if (epilogue(RESIDUAL)) x += load_two(false, p.residual, i >> 1);
+  if (epilogue(ACCUMULATE)) x += load_two(narrow_c, p.c, i >> 1);
+  store_two(narrow_c, p.c, i >> 1, x);
 }
 
 // What a lane keeps: its sums, and the indices of what it loads next.

@@ -1,0 +1,24 @@
+// Two neighbouring elements by one access, for CPU drivers: there a load is a gather and a store a
+// scatter, which take as long for 8 bytes as for 4. Include common/elements.glsl first.
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { uint64_t v[]; };
+
+// Elements 2 i and 2 i + 1 of a tensor that begins at a whole pair, and has the kernel's type where
+// it is `narrow`, as in load_one.
+vec2 load_two(const bool narrow, F32 t, uint i) {
+#if FT_F16 || FT_BF16
+  if (narrow) return element_pair(U32(uvec2(t)).v[i]);
+#endif
+  return uintBitsToFloat(unpack32(Pairs(t).v[i]));
+}
+
+void store_two(const bool narrow, F32 t, uint i, vec2 x) {
+#if FT_F16 || FT_BF16
+  if (narrow) {
+    U32(uvec2(t)).v[i] = half_pack(x);
+    return;
+  }
+#endif
+  Pairs(t).v[i] = pack64(floatBitsToUint(x));
+}
