@@ -331,12 +331,12 @@ static filtra_status choose_matrices(ft_caps *caps, const setting *use, const se
   return FILTRA_OK;
 }
 
-/* Both need one subgroup per workgroup, of a size known when kernels are chosen, and load pairs of
- * floats by 64 bits. */
+/* Both need one subgroup per workgroup, of a size known when kernels are chosen; S64 also shares
+ * pairs of floats, loaded 64 bits at a time, among its lanes. */
 static filtra_status choose_kernels(ft_caps *caps, const setting *gemm, const setting *attention) {
   const filtra_device_info *info = &caps->info;
   bool known = ft_caps_runs(caps, info->subgroup_size, info->subgroup_size);
-  bool s64 = info->int64 && known, lanes = s64 && info->subgroup_size >= 4;
+  bool s64 = info->int64 && known, lanes = known && info->subgroup_size >= 4;
   caps->gemm = gemm->set          ? (ft_gemm_variant)gemm->value
                : caps->cpu && s64 ? FT_GEMM_S64
                                   : FT_GEMM_TILED;
@@ -350,9 +350,8 @@ static filtra_status choose_kernels(ft_caps *caps, const setting *gemm, const se
                    "tiled");
   if (caps->attention == FT_ATTENTION_LANES && !lanes)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                   "capability attention=lanes needs 64-bit integers and subgroup operations in "
-                   "subgroups of a known size, which this device lacks or another capability "
-                   "masks; use tiled");
+                   "capability attention=lanes needs subgroup operations and subgroups of a known "
+                   "size, which this device lacks or another capability masks; use tiled");
   return FILTRA_OK;
 }
 

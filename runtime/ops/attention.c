@@ -65,7 +65,7 @@ static bool in_fours(const filtra_tensor *t) {
 }
 
 /* GPUs' kernels stage tiles by four elements where they can (shaders/attention/problem.glsl), those
- * of CPU drivers' lanes load two; those for matrix units store results like that, too. */
+ * of CPU drivers' lanes load pairs; those for matrix units store results like that, too. */
 static uint32_t wide_flag(const ft_attention *c, const ft_attention_dispatch *d, bool results) {
   const uint32_t wide = 1u << 31;
   /* dy is dense, and so are its heads' rows where v's are of whole fours. */
@@ -85,10 +85,10 @@ static ft_attention_plan plan_of(const filtra_graph *g, const ft_attention *c,
   const filtra_device *dev = ft_graph_device(g);
   ft_attention_plan p = {0};
   if (d->matrix) p = ft_attention_matrix_plan(dev, c, d->tile);
-  const bool lanes = t->lanes && !d->workgroup;
-  *wide = p.kernel || lanes || !ft_caps_of(dev)->cpu ? wide_flag(c, d, p.kernel) : 0;
+  const bool lanes = t->lanes && !d->workgroup, pairs = lanes && ft_caps_of(dev)->info.int64;
+  *wide = p.kernel || pairs || !ft_caps_of(dev)->cpu ? wide_flag(c, d, p.kernel) : 0;
   if (p.kernel) return p;
-  const char *variant = lanes ? "lanes" : "";
+  const char *variant = pairs ? "pairs" : lanes ? "lanes" : "";
   return (ft_attention_plan){ft_kernel_variant(d->kernel, filtra_tensor_dtype(c->q), variant),
                              .workgroup = d->workgroup ? d->workgroup : t->workgroup,
                              .subgroup = d->workgroup ? 0 : t->subgroup,

@@ -1,13 +1,15 @@
 // Score tiles for CPU drivers: one subgroup per workgroup, no shared memory, no barrier. There each
 // per-lane load is a gather and costs as much as 25 multiply-adds, whether 4 or 8 bytes wide. So
-// columns are loaded in pairs, and whatever is gathered is used OWN_ROWS times: lanes lie side by
-// side across the streamed tokens for dot products and across the feature columns for sums over
-// tokens; the other factor is passed from lane to lane.
+// columns are loaded in pairs (FILTRA_PAIRS, which takes 64-bit integers), and whatever is gathered
+// is used OWN_ROWS times: lanes lie side by side across the streamed tokens for dot products and
+// across the feature columns for sums over tokens; the other factor is passed from lane to lane.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #include "common/from_lane.glsl"
+#if FILTRA_PAIRS
 #include "common/pairs.glsl"
+#endif
 
 const uint LANES = gl_WorkGroupSize.x;
 const uint OWN_COLS = 2;
@@ -34,8 +36,10 @@ void rows_sum(inout float x[OWN_ROWS]) {
 // the last column some others.
 vec2 load_pair(Matrix m, uint row, uint column) {
   const uint last = m.width - 1;
+#if FILTRA_PAIRS
   if (WIDE)
     return load_two(NARROW_ELEMENTS, F32(uvec2(m.base)), (row + min(column, last - 1)) / 2);
+#endif
   return vec2(load_element(m.base, row + min(column, last)),
               load_element(m.base, row + min(column + 1, last)));
 }
