@@ -1,5 +1,6 @@
 // What the filter kernels share: who works on which row, and the polynomial basis.
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "common/reduce.glsl"
 #include "agf/rho.glsl"
 
