@@ -165,20 +165,21 @@ static void filter_backward(filtra_graph *g, const void *context) {
   if (draw)
     sums = ft_tensor_new(g, "theta sums", FILTRA_F32, 2, (int64_t[]){grid.groups, c->order + 1});
   if (!dw || (draw && !sums)) return;
+  const bool narrow = filtra_tensor_dtype(c->u) != FILTRA_F32;
   struct filter_push push = make_push(c->u, c->raw ? c->s : NULL);
   double elements = (double)filtra_tensor_elements(c->u);
   ft_call(g, &(ft_kernel_call){
                  .label = "agf.filter.backward",
                  .kernel = ft_kernel_typed(dev, "agf/filter_backward", filtra_tensor_dtype(c->u)),
                  .args = {FT_READ(c->u), FT_READ(c->raw ? c->s : NULL), FT_READ(c->table),
-                          FT_READ(c->w), FT_READ(dw), FT_READ(dfactor), FT_TARGET(du, add_u),
-                          FT_TARGET(ds, add_s), FT_WRITE(sums)},
+                          FT_READ(narrow ? NULL : c->w), FT_READ(dw), FT_READ(dfactor),
+                          FT_TARGET(du, add_u), FT_TARGET(ds, add_s), FT_WRITE(sums)},
                  FT_PUSH(push),
                  .workgroup = grid.workgroup,
                  .groups = {grid.groups},
                  FT_SPEC(alone, c->order, c->rho, c->raw != NULL, c->symmetric, add_u, add_s),
-                 .flops = (24.0 + 13.0 * c->order) * elements,
-                 .bytes = 6 * bytes_of(c->u)});
+                 .flops = (24.0 + (narrow ? 19.0 : 13.0) * c->order) * elements,
+                 .bytes = (narrow ? 5 : 6) * bytes_of(c->u)});
   if (draw) emit_theta_gradient(g, c, sums, draw, add_raw);
 }
 

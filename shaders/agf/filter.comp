@@ -14,17 +14,6 @@ layout(push_constant) uniform Push {
   uint u_stride[3], s_stride[3];
 } p;
 
-float filter_at(float x) {
-  float before = 0, now = 1, g = table[0].x;
-  [[unroll]] for (uint k = 1; k <= order; ++k) {
-    const float next = (table[k].y * x + table[k].z) * now - table[k].w * before;
-    g += table[k].x * next;
-    before = now;
-    now = next;
-  }
-  return g;
-}
-
 void main() {
   const uint lane = row_lane(), lanes = row_lanes();
   load_table(p.table);
@@ -51,11 +40,7 @@ void main() {
         const float x = load_element(p.u, u + d);
         const float value =
             rho == rho_softmax ? exp(x - largest) * scale : elementwise_rho(rho, x);
-        float g = 1;
-        if (filtered) {
-          const float unit = sigmoid(load_element(p.s, s + d));
-          g = filter_at(symmetric ? 2 * unit - 1 : unit);
-        }
+        const float g = filtered ? filter_at(sigmoid(load_element(p.s, s + d))) : 1;
         store_element(p.w, row * p.width + d, value * g);
         if (present_elements(p.factor)) store_element(p.factor, row * p.width + d, value);
         d += lanes;

@@ -34,6 +34,19 @@ void load_table(F32x4 from) {
   [[unroll]] for (uint k = 0; k <= order; ++k) table[k] = from.v[k];
 }
 
+// g at a singular value.
+float filter_at(float unit) {
+  const float x = symmetric ? 2 * unit - 1 : unit;
+  float before = 0, now = 1, g = table[0].x;
+  [[unroll]] for (uint k = 1; k <= order; ++k) {
+    const float next = (table[k].y * x + table[k].z) * now - table[k].w * before;
+    g += table[k].x * next;
+    before = now;
+    now = next;
+  }
+  return g;
+}
+
 // Where row (batch, token, head) starts in a [B,H,N,D] view; stride: batch, head, token.
 uint row_offset(uint row, uint heads, uint tokens, uint stride[3]) {
   const uint token = row / heads, batch = token / tokens;

@@ -6,14 +6,16 @@
 
 // Gradients of filter.comp; U, the basis and its derivative (the differentiated recurrence) are
 // computed again from u and s. Softmax: du = U (dU - r), r = sum_d U dU, where dU = g dW + factor's
-// gradient, so that r = sum_d W dW + sum_d U dfactor needs no polynomial.
+// gradient, so that r = sum_d W dW + sum_d U dfactor needs no polynomial. A W of 16 bits is rounded
+// too much for that: where U's gradients cancel over the tokens, as in a bias's, its error stays.
 layout(constant_id = 6) const bool accumulate_u = false;
 layout(constant_id = 7) const bool accumulate_s = false;
 
 layout(push_constant) uniform Push {
   Elements u, s;                   // views [B,H,N,D]
   F32x4 table;                     // [K+1]
-  Elements w, w_grad, factor_grad; // [B,N,H,D]; factor_grad may be absent
+  F32 w;                           // [B,N,H,D]; absent in 16 bits
+  Elements w_grad, factor_grad;    // [B,N,H,D]; factor_grad may be absent
   Elements u_grad, s_grad;         // strides of u and s; either may be absent
   F32 theta_sums;                  // [workgroups, K+1], or absent
   uint rows, heads, tokens, width;
@@ -34,15 +36,21 @@ void main() {
     const uint dense = row * p.width;
     float largest = lowest_float, scale = 1, mean = 0;
     if (rho == rho_softmax) {
-      float sum = 0, product = 0, weighted = 0; // of exp, W dW, exp * dfactor
+      float sum = 0, product = 0, weighted = 0; // of exp, W dW, exp times the rest of dU
       for (uint first = 0; first < p.width; first += lanes) {
         const uint d = first + lane;
         if (idle || d >= p.width) continue;
         const float x = load_element(p.u, u + d), e = exp(-abs(x - largest));
         const float old = x > largest ? e : 1, new = x > largest ? 1 : e;
         sum = sum * old + new;
-        if (factored) weighted = weighted * old + new * load_element(p.factor_grad, dense + d);
-        product += load_element(p.w, dense + d) * load_element(p.w_grad, dense + d);
+        const float up = load_element(p.w_grad, dense + d);
+        float rest = 0;
+        if (NARROW_ELEMENTS)
+          rest = filtered ? up * filter_at(sigmoid(load_element(p.s, s + d))) : up;
+        else
+          product += p.w.v[dense + d] * up;
+        if (factored) rest += load_element(p.factor_grad, dense + d);
+        weighted = weighted * old + new * rest;
         largest = max(largest, x);
       }
       const float mine = largest;
