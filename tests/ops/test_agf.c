@@ -120,8 +120,9 @@ static void run(filtra_device *device, const struct settings *s, uint64_t seed) 
                 .reference = reference,
                 .settings = s,
                 .seed = seed};
-  /* The coefficients' gradient is a sum over all tokens and features, of rounded terms of both
-   * signs. */
+  /* W, V^T value and y are rounded. The coefficients' gradient is a sum over all tokens and
+   * features, of rounded terms of both signs. */
+  op.forward_tolerance = 4 * test_half_ulp(s->dtype);
   op.gradient_tolerance = 12 * test_half_ulp(s->dtype);
   static const char *const names[] = {"u", "s", "vv", "value"};
   for (int i = 0; i < 4; i++) {
@@ -347,11 +348,11 @@ static void test_narrow_without_subgroups(void **state) {
   test_close_device(&device);
 }
 
-/* Several chunks of tokens; logits far apart. */
+/* Several chunks of tokens; logits far apart, with g = 1 for the reason below. */
 static void test_narrow_long(void **state) {
   (void)state;
   for (uint64_t turn = 0; turn < 4; turn++) {
-    struct settings s = make(400, 3, 2);
+    struct settings s = make(400, 3, turn & 2 ? 0 : 2);
     s.ref.batch = 1;
     s.padding = turn & 1 ? SOME_PADDING : NO_MASK;
     s.range = turn & 2 ? 40 : 0;
@@ -359,12 +360,13 @@ static void test_narrow_long(void **state) {
   }
 }
 
+/* With g = 1: the sums that are the coefficients' gradients cancel nearly wholly without softmax. */
 static void test_narrow_rho(void **state) {
   (void)state;
   static const padding paddings[] = {NO_MASK, SOME_PADDING, EMPTY_SAMPLE};
   for (int rho = FILTRA_RHO_SOFTMAX; rho <= FILTRA_RHO_NONE; rho++)
     for (size_t p = 0; p < FT_COUNT(paddings); p++) {
-      struct settings s = make(7, 6, 2);
+      struct settings s = make(7, 6, 0);
       s.ref.rho = (filtra_rho)rho;
       s.padding = paddings[p];
       s.packed = p & 1;
