@@ -280,16 +280,29 @@ static void expect_types(filtra_device *device, filtra_dtype a_type, filtra_dtyp
   filtra_graph_destroy(&g);
 }
 
+/* What is rounded has to be dense: heads of [B, N, C] are not. */
+static void expect_dense(filtra_device *device) {
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 3, (int64_t[]){2, 4, 8});
+  filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F16, 4, (int64_t[]){2, 2, 4, 4});
+  assert_null(filtra_matmul(g, filtra_split_heads(g, a, 2), b, NULL));
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "be dense and F32");
+  filtra_graph_destroy(&g);
+}
+
 static void test_types(void **state) {
   (void)state;
   filtra_device *device = test_device();
   expect_types(device, FILTRA_F32, FILTRA_F32, FILTRA_F16, FILTRA_ERROR_ARGUMENT,
                "a left is F32, b right is F32, the result F16; both operands must have one type");
-  if (ft_caps_of(device)->storage16)
+  if (ft_caps_of(device)->storage16) {
+    expect_dense(device);
     expect_types(
         device, FILTRA_F16, FILTRA_BF16, FILTRA_F32, FILTRA_ERROR_ARGUMENT,
         "a left is F16, b right is BF16, the result F32; both operands must have one type, "
         "or one of them be dense and F32");
+  }
   device = test_open_device("storage16=0");
   expect_types(device, FILTRA_BF16, FILTRA_BF16, FILTRA_F32, FILTRA_ERROR_UNSUPPORTED,
                "computing in BF16 needs 16-bit storage (storageBuffer16BitAccess)");
