@@ -9,8 +9,9 @@ extern "C" {
 #endif
 
 /** What one element of a tensor is. Little-endian. The first four are types of tensors on the
- * device; ops take F32, and products, attention and embeddings 16-bit floats as well, of which they
- * compute sums in F32. filtra_cast() turns one into the other. The others occur in files only. */
+ * device; ops take F32, and products, attention, filtra_agf and embeddings 16-bit floats as well,
+ * of which they compute sums in F32. filtra_cast() turns one into the other. The others occur in
+ * files only. */
 typedef enum filtra_dtype {
   FILTRA_F32 = 0, /**< IEEE 754 binary32 */
   FILTRA_I32,     /**< two's complement */

@@ -21,13 +21,14 @@ typedef struct filtra_matmul_options {
   bool transpose_b;   /**< b is [.., N, K] */
   float scale;        /**< result times scale; 0: 1 */
   bool token_major;   /**< 4-D result [B,H,M,N] is stored [B,M,H,N], ready for filtra_merge_heads */
-  filtra_dtype dtype; /**< of the result: F32, or the operands' type */
+  filtra_dtype dtype; /**< of the result: F32, or the product's type */
   uint64_t reserved[4]; /**< 0 */
 } filtra_matmul_options;
 
 /** [.., M, K] x [.., K, N] -> [.., M, N]; 2 to 4 dimensions, equal batch dimensions. Both operands
- * F32, F16 or BF16. Takes views whose last axis is dense. fp32 accumulation; a result of 16 bits is
- * rounded once. */
+ * F32, F16 or BF16; a dense F32 one beside one of 16 bits is rounded to that type first, the
+ * product's, and its gradient stays F32. Takes views whose last axis is dense. fp32 accumulation; a
+ * result of 16 bits is rounded once. */
 FILTRA_API filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
                                         const filtra_matmul_options *options);
 
@@ -180,10 +181,13 @@ typedef struct filtra_agf_options {
 } filtra_agf_options;
 
 /** Attentive graph filter (Wi et al. 2025): y = (U * g(sigmoid(s))) (V^T value), g(x) = sum_k
- * theta_k P_k(x), in O(N D^2). u, s, vv, value: [B,H,N,D] views; `coefficients`: raw theta [K+1],
- * K <= 32 (FILTER), the vector [H,D] (SVD), NULL (UV). s may be NULL unless FILTER.
- * -> [B,H,N,D] stored token by token. A sample without a real token gives zeros. *ortho: mean over
- * heads and D*D entries of |U^T U - I| plus the same of V, per sample, over real tokens. */
+ * theta_k P_k(x), in O(N D^2). u, s, vv, value: [B,H,N,D] views of one type, F32, F16 or BF16;
+ * `coefficients`: F32, raw theta [K+1], K <= 32 (FILTER), the vector [H,D] (SVD), NULL (UV). s may
+ * be NULL unless FILTER. -> [B,H,N,D] of u's type, stored token by token. A sample without a real
+ * token gives zeros. *ortho: F32, mean over heads and D*D entries of |U^T U - I| plus the same of
+ * V, per sample, over real tokens. In 16 bits U, U g and V are rounded, softmax's V as exponentials
+ * that F32 sums divide behind the products; sums, polynomial and V^T value are F32, the last one
+ * rounded where it is multiplied. */
 FILTRA_API filtra_tensor *filtra_agf(filtra_graph *g, filtra_tensor *u, filtra_tensor *s,
                                      filtra_tensor *vv, filtra_tensor *value,
                                      filtra_tensor *coefficients,
@@ -399,7 +403,7 @@ FILTRA_API filtra_tensor *filtra_token_mask(filtra_graph *g, filtra_tensor *toke
 /** F32 [B,N]: 1 where n < lengths[b] (I32 [B]), else 0. */
 FILTRA_API filtra_tensor *filtra_length_mask(filtra_graph *g, filtra_tensor *lengths, int64_t n);
 
-/** x dense [B,N,C] with zeros for the tokens whose mask [B,N] is not above 0. */
+/** x dense [B,N,C], F32, F16 or BF16, with zeros for the tokens whose mask [B,N] is not above 0. */
 FILTRA_API filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x,
                                              filtra_tensor *mask);
 /** x dense [B,N,C], mask [B,N] or NULL -> [B,C]. Sum over kept tokens divided by their number

@@ -1,6 +1,7 @@
 /* Attentive graph filter (Wi et al. 2025, "Learning advanced self-attention for linear transformers
  * in the singular value domain"). A token's row of U, weighted by the filter g of its own singular
- * values, meets the D x D product V^T value; nothing is N x N. */
+ * values, meets the D x D product V^T value; nothing is N x N. In 16 bits are what has a row for
+ * each token: u, s, v, value, U, V, W, y and their gradients; what is D x D is F32. */
 #include "ops/agf.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ enum { MOST_ORDER = 32 };
 /* ---- orthogonality loss ---- */
 
 struct ortho {
-  filtra_tensor *u_gram, *v_gram, *loss;
+  filtra_tensor *u_gram, *v_gram, *v_scale, *loss;
 };
 
 static void emit_ortho(filtra_graph *g, const struct ortho *c, filtra_tensor *du,
@@ -23,14 +24,14 @@ static void emit_ortho(filtra_graph *g, const struct ortho *c, filtra_tensor *du
                      (uint32_t)(gram->shape[1] * gram->shape[2] * gram->shape[3])};
   ft_arg loss = {backward ? ft_grad(g, c->loss) : c->loss,
                  backward ? FT_ACCESS_READ : FT_ACCESS_WRITE};
-  ft_call(g, &(ft_kernel_call){
-                 .label = backward ? "agf.ortho.backward" : "agf.ortho",
-                 .kernel = ft_kernel_name(dev, "agf/ortho"),
-                 .args = {FT_READ(c->u_gram), FT_READ(c->v_gram), loss, FT_WRITE(du), FT_WRITE(dv)},
-                 FT_PUSH(push),
-                 .workgroup = ft_caps_of(dev)->row_workgroup,
-                 .groups = {(uint32_t)gram->shape[0]},
-                 FT_SPEC(backward)});
+  ft_call(g, &(ft_kernel_call){.label = backward ? "agf.ortho.backward" : "agf.ortho",
+                               .kernel = ft_kernel_name(dev, "agf/ortho"),
+                               .args = {FT_READ(c->u_gram), FT_READ(c->v_gram), FT_READ(c->v_scale),
+                                        loss, FT_WRITE(du), FT_WRITE(dv)},
+                               FT_PUSH(push),
+                               .workgroup = ft_caps_of(dev)->row_workgroup,
+                               .groups = {(uint32_t)gram->shape[0]},
+                               FT_SPEC(backward)});
 }
 
 static void ortho_backward(filtra_graph *g, const void *context) {
@@ -41,14 +42,16 @@ static void ortho_backward(filtra_graph *g, const void *context) {
   if (du || dv) emit_ortho(g, c, du, dv);
 }
 
-/* Per sample the mean absolute entry of U^T U - I, plus that of V^T V - I -> [B]. */
-static filtra_tensor *ortho_loss(filtra_graph *g, filtra_tensor *u, filtra_tensor *v) {
+/* Per sample the mean absolute entry of U^T U - I, plus that of V^T V - I -> [B]; v_scale as of
+ * ft_agf_columns. */
+static filtra_tensor *ortho_loss(filtra_graph *g, filtra_tensor *u, filtra_tensor *v,
+                                 filtra_tensor *v_scale) {
   const filtra_matmul_options gram = {.transpose_a = true};
   filtra_tensor *u_gram = filtra_matmul(g, u, u, &gram);
   filtra_tensor *v_gram = filtra_matmul(g, v, v, &gram);
   if (!u_gram || !v_gram) return NULL;
   filtra_tensor *loss = ft_tensor_new(g, "agf ortho", FILTRA_F32, 1, u->shape);
-  const struct ortho call = {u_gram, v_gram, loss};
+  const struct ortho call = {u_gram, v_gram, v_scale, loss};
   if (!ft_tape(g, "agf.ortho", ortho_backward, &call, sizeof call, 2,
                (filtra_tensor *[]){u_gram, v_gram}, 1, &loss))
     return NULL;
@@ -109,17 +112,19 @@ static filtra_tensor *singular_values(filtra_graph *g, filtra_tensor *sigma,
 
 static bool check_view(filtra_graph *g, const filtra_tensor *t, const filtra_tensor *u,
                        const char *argument) {
-  if (!ft_usable(g, t)) return false;
-  if (filtra_tensor_dtype(t) != FILTRA_F32 || t->ndim != 4 || t->stride[3] != 1 ||
-      !filtra_tensor_elements(t)) {
+  if (!ft_usable_elements(g, t, "agf", argument)) return false;
+  if (t->ndim != 4 || t->stride[3] != 1 || !filtra_tensor_elements(t)) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                  "agf: %s (%s %s) must be F32 [B,H,N,D], not empty, with a dense last axis",
-                  argument, t->name, ft_shape_text(t));
+                  "agf: %s (%s %s) must be [B,H,N,D], not empty, with a dense last axis", argument,
+                  t->name, ft_shape_text(t));
     return false;
   }
-  if (ft_same_shape(t, u)) return true;
-  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "agf: %s (%s %s) must have the shape of u (%s)", argument,
-                t->name, ft_shape_text(t), ft_shape_text(u));
+  const filtra_dtype type = filtra_tensor_dtype(t), wanted = filtra_tensor_dtype(u);
+  if (ft_same_shape(t, u) && type == wanted) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                "agf: %s (%s, %s %s) must have the type and shape of u (%s %s)", argument, t->name,
+                filtra_dtype_name(type), ft_shape_text(t), filtra_dtype_name(wanted),
+                ft_shape_text(u));
   return false;
 }
 
@@ -169,6 +174,14 @@ static bool check_options(filtra_graph *g, const filtra_agf_options *o) {
   return false;
 }
 
+/* V^T value with the scales of V's columns, and free singular values, on its rows: F32. */
+static filtra_tensor *mixed_values(filtra_graph *g, filtra_tensor *v, filtra_tensor *v_scale,
+                                   filtra_tensor *value, filtra_tensor *sigma) {
+  filtra_tensor *matrix = filtra_matmul(g, v, value, &(filtra_matmul_options){.transpose_a = true});
+  if (matrix && v_scale) matrix = filtra_multiply(g, matrix, v_scale);
+  return matrix && sigma ? singular_values(g, sigma, matrix) : matrix;
+}
+
 filtra_tensor *filtra_agf(filtra_graph *g, filtra_tensor *u, filtra_tensor *s, filtra_tensor *vv,
                           filtra_tensor *value, filtra_tensor *coefficients,
                           const filtra_agf_options *options) {
@@ -180,14 +193,15 @@ filtra_tensor *filtra_agf(filtra_graph *g, filtra_tensor *u, filtra_tensor *s, f
       !check_view(g, value, u, "value") || !check_mask(g, o->mask, u) ||
       !check_coefficients(g, coefficients, u, o))
     return NULL;
-  filtra_tensor *v = ft_agf_columns(g, vv, o->mask, o->rho);
-  filtra_tensor *matrix = filtra_matmul(g, v, value, &(filtra_matmul_options){.transpose_a = true});
-  if (matrix && o->variant == FILTRA_AGF_SVD) matrix = singular_values(g, coefficients, matrix);
+  filtra_tensor *v_scale, *v = ft_agf_columns(g, vv, o->mask, o->rho, &v_scale);
+  filtra_tensor *matrix =
+      mixed_values(g, v, v_scale, value, o->variant == FILTRA_AGF_SVD ? coefficients : NULL);
   if (!matrix) return NULL;
   filtra_tensor *factor = NULL;
   filtra_tensor *w =
       ft_agf_filter(g, u, s, filtered ? coefficients : NULL, o, o->ortho ? &factor : NULL);
   if (o->ortho && o->mask && !o->ortho_padding) factor = real_rows(g, factor, o->mask);
-  if (o->ortho && w) *o->ortho = ortho_loss(g, factor, v);
-  return filtra_matmul(g, w, matrix, &(filtra_matmul_options){.token_major = true});
+  if (o->ortho && w) *o->ortho = ortho_loss(g, factor, v, v_scale);
+  return filtra_matmul(
+      g, w, matrix, &(filtra_matmul_options){.token_major = true, .dtype = filtra_tensor_dtype(u)});
 }

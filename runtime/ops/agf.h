@@ -14,14 +14,17 @@ bool ft_agf_check_basis(filtra_graph *g, const filtra_agf_options *options, int6
 double ft_agf_response(filtra_basis basis, double a, double b, const float *theta, int order,
                        double x);
 
-/** W = U * g(sigmoid(s)), U = rho(u) -> [B,N,H,D] (ops/agf_filter.c). `raw` NULL: W = U, s is not
- * read. *factor, unless the pointer is NULL, receives U. */
+/** W = U * g(sigmoid(s)), U = rho(u) -> [B,N,H,D] of u's type (ops/agf_filter.c). `raw` NULL: W =
+ * U, s is not read. *factor, unless the pointer is NULL, receives U. */
 filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s,
                              filtra_tensor *raw, const filtra_agf_options *options,
                              filtra_tensor **factor);
 
-/** V = rho(v) over the tokens of each feature, padding zero -> [B,N,H,D] (ops/agf_columns.c). */
+/** V = rho(v) over the tokens of each feature, padding zero -> [B,N,H,D] of v's type
+ * (ops/agf_columns.c). A softmax of 16 bits stays exponentials, in (0,1] whatever N is, and *scale
+ * receives one over their sums, F32 [B,H,D,1]: what is summed over tokens is to be multiplied by
+ * it. Nobody takes a gradient of it; V's rule knows what it is. Otherwise *scale becomes NULL. */
 filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *mask,
-                              filtra_rho rho);
+                              filtra_rho rho, filtra_tensor **scale);
 
 #endif

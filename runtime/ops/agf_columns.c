@@ -5,7 +5,7 @@
 #include <math.h>
 
 struct columns {
-  filtra_tensor *v, *mask, *factor;
+  filtra_tensor *v, *mask, *factor, *scale;
   filtra_rho rho;
 };
 
@@ -17,7 +17,7 @@ struct plan {
   } push;
   uint32_t workgroup;
   uint32_t groups[3];
-  double elements;
+  double elements, bytes; /* bytes: of all elements */
 };
 
 static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view) {
@@ -36,10 +36,14 @@ static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view
       .workgroup = workgroup,
       .groups = {(uint32_t)((columns + workgroup - 1) / workgroup),
                  (uint32_t)((tokens + chunk - 1) / chunk), (uint32_t)view->shape[0]},
-      .elements = (double)filtra_tensor_elements(view)};
+      .elements = (double)filtra_tensor_elements(view),
+      .bytes = (double)filtra_tensor_elements(view) *
+               (double)filtra_dtype_bytes(filtra_tensor_dtype(view))};
 }
 
-static void emit_columns(filtra_graph *g, const struct plan *plan, ft_kernel_call call) {
+static void emit_columns(filtra_graph *g, const struct plan *plan, const struct columns *c,
+                         ft_kernel_call call) {
+  call.kernel = ft_kernel_typed(ft_graph_device(g), call.kernel, filtra_tensor_dtype(c->factor));
   call.push = &plan->push;
   call.push_size = sizeof plan->push;
   call.workgroup = plan->workgroup;
@@ -52,13 +56,13 @@ static filtra_tensor *forward_stats(filtra_graph *g, const struct plan *plan,
                                     const struct columns *c) {
   int64_t shape[] = {plan->groups[2], plan->groups[1], 2, plan->push.columns};
   filtra_tensor *stats = ft_tensor_new(g, "column statistics", FILTRA_F32, 4, shape);
-  emit_columns(g, plan,
+  emit_columns(g, plan, c,
                (ft_kernel_call){.label = "agf.columns",
                                 .kernel = "agf/column_stats",
                                 .args = {FT_READ(c->v), FT_READ(c->mask), FT_WRITE(stats)},
                                 FT_SPEC(false),
                                 .flops = 4 * plan->elements,
-                                .bytes = 4 * plan->elements});
+                                .bytes = plan->bytes});
   return stats;
 }
 
@@ -66,13 +70,13 @@ static filtra_tensor *backward_stats(filtra_graph *g, const struct plan *plan,
                                      const struct columns *c, filtra_tensor *grad) {
   int64_t shape[] = {plan->groups[2], plan->groups[1], plan->push.columns};
   filtra_tensor *stats = ft_tensor_new(g, "column statistics", FILTRA_F32, 3, shape);
-  emit_columns(g, plan,
+  emit_columns(g, plan, c,
                (ft_kernel_call){.label = "agf.columns.backward",
                                 .kernel = "agf/column_stats",
                                 .args = {FT_READ(c->factor), FT_READ(grad), FT_WRITE(stats)},
                                 FT_SPEC(true),
                                 .flops = 2 * plan->elements,
-                                .bytes = 8 * plan->elements});
+                                .bytes = 2 * plan->bytes});
   return stats;
 }
 
@@ -84,31 +88,37 @@ static void columns_backward(filtra_graph *g, const void *context) {
   if (!grad || !target) return;
   struct plan plan = make_plan(ft_graph_device(g), target);
   filtra_tensor *stats = c->rho == FILTRA_RHO_SOFTMAX ? backward_stats(g, &plan, c, grad) : NULL;
-  emit_columns(g, &plan,
-               (ft_kernel_call){.label = "agf.columns.backward",
-                                .kernel = "agf/column_backward",
-                                .args = {FT_READ(c->factor), FT_READ(grad), FT_READ(c->mask),
-                                         FT_READ(stats), FT_TARGET(target, accumulate)},
-                                FT_SPEC(c->rho, accumulate),
-                                .flops = 3 * plan.elements,
-                                .bytes = 12 * plan.elements});
+  emit_columns(
+      g, &plan, c,
+      (ft_kernel_call){.label = "agf.columns.backward",
+                       .kernel = "agf/column_backward",
+                       .args = {FT_READ(c->factor), FT_READ(grad), FT_READ(c->mask), FT_READ(stats),
+                                FT_READ(c->scale), FT_TARGET(target, accumulate)},
+                       FT_SPEC(c->rho, accumulate),
+                       .flops = 3 * plan.elements,
+                       .bytes = 3 * plan.bytes});
 }
 
 filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *mask,
-                              filtra_rho rho) {
-  filtra_tensor *factor = ft_tensor_token_major(g, "agf V", FILTRA_F32, v->shape);
-  const struct columns call = {v, mask, factor, rho};
+                              filtra_rho rho, filtra_tensor **scale) {
+  const filtra_dtype type = filtra_tensor_dtype(v);
+  const int64_t columns[] = {v->shape[0], v->shape[1], v->shape[3], 1};
+  filtra_tensor *factor = ft_tensor_token_major(g, "agf V", type, v->shape);
+  *scale = type != FILTRA_F32 && rho == FILTRA_RHO_SOFTMAX
+               ? ft_tensor_new(g, "agf V scale", FILTRA_F32, 4, columns)
+               : NULL;
+  const struct columns call = {v, mask, factor, *scale, rho};
   if (!ft_tape(g, "agf.columns", columns_backward, &call, sizeof call, 1, &v, 1, &factor))
     return NULL;
   struct plan plan = make_plan(ft_graph_device(g), v);
   filtra_tensor *stats = rho == FILTRA_RHO_SOFTMAX ? forward_stats(g, &plan, &call) : NULL;
-  emit_columns(
-      g, &plan,
-      (ft_kernel_call){.label = "agf.columns",
-                       .kernel = "agf/column",
-                       .args = {FT_READ(v), FT_READ(mask), FT_READ(stats), FT_WRITE(factor)},
-                       FT_SPEC(rho),
-                       .flops = 3 * plan.elements,
-                       .bytes = 8 * plan.elements});
+  emit_columns(g, &plan, &call,
+               (ft_kernel_call){.label = "agf.columns",
+                                .kernel = "agf/column",
+                                .args = {FT_READ(v), FT_READ(mask), FT_READ(stats),
+                                         FT_WRITE(factor), FT_WRITE(*scale)},
+                                FT_SPEC(rho),
+                                .flops = 3 * plan.elements,
+                                .bytes = 2 * plan.bytes});
   return factor;
 }

@@ -120,6 +120,10 @@ static struct filter_push make_push(const filtra_tensor *u, const filtra_tensor 
   return push;
 }
 
+static double bytes_of(const filtra_tensor *u) {
+  return (double)filtra_tensor_elements(u) * (double)filtra_dtype_bytes(filtra_tensor_dtype(u));
+}
+
 /* CPU drivers gather every load, so lanes need not lie side by side; an invocation per row then
  * saves the reductions (measured on lavapipe: 1.3 to 2.5 times faster than a subgroup per row). */
 static ft_team_grid filter_grid(const filtra_device *dev, int64_t rows, bool *alone) {
@@ -161,20 +165,21 @@ static void filter_backward(filtra_graph *g, const void *context) {
   if (draw)
     sums = ft_tensor_new(g, "theta sums", FILTRA_F32, 2, (int64_t[]){grid.groups, c->order + 1});
   if (!dw || (draw && !sums)) return;
+  const bool narrow = filtra_tensor_dtype(c->u) != FILTRA_F32;
   struct filter_push push = make_push(c->u, c->raw ? c->s : NULL);
   double elements = (double)filtra_tensor_elements(c->u);
   ft_call(g, &(ft_kernel_call){
                  .label = "agf.filter.backward",
-                 .kernel = ft_kernel_name(dev, "agf/filter_backward"),
+                 .kernel = ft_kernel_typed(dev, "agf/filter_backward", filtra_tensor_dtype(c->u)),
                  .args = {FT_READ(c->u), FT_READ(c->raw ? c->s : NULL), FT_READ(c->table),
-                          FT_READ(c->w), FT_READ(dw), FT_READ(dfactor), FT_TARGET(du, add_u),
-                          FT_TARGET(ds, add_s), FT_WRITE(sums)},
+                          FT_READ(narrow ? NULL : c->w), FT_READ(dw), FT_READ(dfactor),
+                          FT_TARGET(du, add_u), FT_TARGET(ds, add_s), FT_WRITE(sums)},
                  FT_PUSH(push),
                  .workgroup = grid.workgroup,
                  .groups = {grid.groups},
                  FT_SPEC(alone, c->order, c->rho, c->raw != NULL, c->symmetric, add_u, add_s),
-                 .flops = (24.0 + 13.0 * c->order) * elements,
-                 .bytes = 24 * elements});
+                 .flops = (24.0 + (narrow ? 19.0 : 13.0) * c->order) * elements,
+                 .bytes = (narrow ? 5 : 6) * bytes_of(c->u)});
   if (draw) emit_theta_gradient(g, c, sums, draw, add_raw);
 }
 
@@ -182,9 +187,9 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
                              filtra_tensor *raw, const filtra_agf_options *options,
                              filtra_tensor **factor) {
   filtra_device *dev = ft_graph_device(g);
-  filtra_tensor *w = ft_tensor_token_major(g, "agf W", FILTRA_F32, u->shape);
-  filtra_tensor *apart =
-      raw && factor ? ft_tensor_token_major(g, "agf U", FILTRA_F32, u->shape) : NULL;
+  const filtra_dtype type = filtra_tensor_dtype(u);
+  filtra_tensor *w = ft_tensor_token_major(g, "agf W", type, u->shape);
+  filtra_tensor *apart = raw && factor ? ft_tensor_token_major(g, "agf U", type, u->shape) : NULL;
   filtra_tensor *table = raw ? emit_table(g, raw, options) : NULL;
   uint32_t order = raw ? (uint32_t)raw->shape[0] - 1 : 0;
   const struct filter call = {u,
@@ -207,7 +212,7 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
   struct filter_push push = make_push(u, raw ? s : NULL);
   double elements = (double)filtra_tensor_elements(u);
   ft_call(g, &(ft_kernel_call){.label = "agf.filter",
-                               .kernel = ft_kernel_name(dev, "agf/filter"),
+                               .kernel = ft_kernel_typed(dev, "agf/filter", type),
                                .args = {FT_READ(u), FT_READ(raw ? s : NULL), FT_READ(table),
                                         FT_WRITE(w), FT_WRITE(apart)},
                                FT_PUSH(push),
@@ -215,6 +220,6 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
                                .groups = {grid.groups},
                                FT_SPEC(alone, order, call.rho, raw != NULL, call.symmetric),
                                .flops = (16.0 + 6.0 * order) * elements,
-                               .bytes = 12 * elements});
+                               .bytes = 3 * bytes_of(u)});
   return w;
 }

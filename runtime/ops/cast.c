@@ -30,6 +30,14 @@ void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accu
     emit_cast(g, x, y, accumulate);
 }
 
+filtra_tensor *ft_emit_in_type(filtra_graph *g, filtra_tensor *t, filtra_dtype type,
+                               const char *name) {
+  if (!t || filtra_tensor_dtype(t) == type) return t;
+  filtra_tensor *cast = ft_tensor_new(g, name, type, t->ndim, t->shape);
+  ft_emit_cast(g, t, cast, false);
+  return cast;
+}
+
 static void cast_backward(filtra_graph *g, const void *context) {
   const struct cast *c = context;
   bool accumulate;

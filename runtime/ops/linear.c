@@ -25,20 +25,11 @@ static double bytes_of(const filtra_tensor *t) {
   return (double)filtra_dtype_bytes(filtra_tensor_dtype(t));
 }
 
-/* t itself where it has the type, else what it becomes in that type. */
-static filtra_tensor *in_type(filtra_graph *g, filtra_tensor *t, filtra_dtype type,
-                              const char *name) {
-  if (filtra_tensor_dtype(t) == type) return t;
-  filtra_tensor *cast = ft_tensor_new(g, name, type, t->ndim, t->shape);
-  ft_emit_cast(g, t, cast, false);
-  return cast;
-}
-
 /* dz = dy * dropout factor * activation'(z) in the product's type; dy where both factors are 1. */
 static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
                                         filtra_tensor *dy) {
   const filtra_dtype type = filtra_tensor_dtype(s->left);
-  if (!s->activation && s->dropout == 0) return in_type(g, dy, type, "linear.dz");
+  if (!s->activation && s->dropout == 0) return ft_emit_in_type(g, dy, type, "linear.dz");
   filtra_tensor *dz = ft_tensor_new(g, "linear.dz", type, dy->ndim, dy->shape);
   if (!dz) return NULL;
   const epilogue_push push = push_of(s, dz);
@@ -202,8 +193,8 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
   int ndim = filtra_tensor_shape(x, shape);
   shape[ndim - 1] = w->shape[0];
   s.y = ft_tensor_new(g, "linear", result, ndim, shape);
-  s.left = in_type(g, x, product_type(&s), "linear.x");
-  s.right = in_type(g, w, product_type(&s), "linear.w");
+  s.left = ft_emit_in_type(g, x, product_type(&s), "linear.x");
+  s.right = ft_emit_in_type(g, w, product_type(&s), "linear.w");
   if (!s.y || !s.left || !s.right) return NULL;
   if (s.residual) {
     if (!ft_usable_dense(g, s.residual, "linear", "residual")) return NULL;

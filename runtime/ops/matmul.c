@@ -6,14 +6,15 @@
 
 struct matmul {
   filtra_tensor *a, *b, *c;
+  filtra_tensor *left, *right; /* a and b as the product reads them, both of one type */
   filtra_matmul_options options;
   int64_t m, n, k, outer, inner;
 };
 
-/* dC in the operands' type. */
+/* dC in the product's type. */
 static filtra_tensor *upstream(filtra_graph *g, const struct matmul *s) {
   filtra_tensor *dc = ft_grad(g, s->c);
-  const filtra_dtype dtype = filtra_tensor_dtype(s->a);
+  const filtra_dtype dtype = filtra_tensor_dtype(s->left);
   if (filtra_tensor_dtype(dc) == dtype || !(s->a->requires_grad || s->b->requires_grad)) return dc;
   filtra_tensor *narrow = s->options.token_major
                               ? ft_tensor_token_major(g, "matmul.dc", dtype, dc->shape)
@@ -33,7 +34,7 @@ static void matmul_backward(filtra_graph *g, const void *context) {
   target = ft_grad_target(g, s->a, &p.accumulate);
   if (target) {
     p.a = ft_matrix_of(dc, false);
-    p.b = ft_matrix_of(s->b, !o->transpose_b);
+    p.b = ft_matrix_of(s->right, !o->transpose_b);
     p.c = ft_matrix_of(target, o->transpose_a);
     p.m = s->m;
     p.n = s->k;
@@ -42,7 +43,7 @@ static void matmul_backward(filtra_graph *g, const void *context) {
   }
   target = ft_grad_target(g, s->b, &p.accumulate);
   if (target) {
-    p.a = ft_matrix_of(s->a, !o->transpose_a);
+    p.a = ft_matrix_of(s->left, !o->transpose_a);
     p.b = ft_matrix_of(dc, false);
     p.c = ft_matrix_of(target, o->transpose_b);
     p.m = s->k;
@@ -64,16 +65,39 @@ static bool usable(filtra_graph *g, const filtra_tensor *t, const char *argument
   return false;
 }
 
+/* What both operands are multiplied in. */
+static filtra_dtype product_type(const struct matmul *s) {
+  const filtra_dtype a = filtra_tensor_dtype(s->a);
+  return a != FILTRA_F32 ? a : filtra_tensor_dtype(s->b);
+}
+
 static bool types_fit(filtra_graph *g, const struct matmul *s) {
   const filtra_dtype a = filtra_tensor_dtype(s->a), b = filtra_tensor_dtype(s->b);
-  const filtra_dtype c = s->options.dtype;
-  if (a == b && (c == FILTRA_F32 || c == a)) return true;
+  const filtra_dtype c = s->options.dtype, product = product_type(s);
+  const filtra_tensor *rounded = a == b ? NULL : a == FILTRA_F32 ? s->a : s->b;
+  if ((b == product || b == FILTRA_F32) && (c == product || c == FILTRA_F32) &&
+      (!rounded || ft_dense(rounded)))
+    return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                 "matmul: a %s is %s, b %s is %s, the result %s; both operands must have one type, "
-                "and the result that or F32",
+                "or one of them be dense and F32, and the result that type or F32",
                 s->a->name, filtra_dtype_name(a), s->b->name, filtra_dtype_name(b),
                 filtra_dtype_name(c));
   return false;
+}
+
+static void emit_forward(filtra_graph *g, const struct matmul *s) {
+  const filtra_matmul_options *o = &s->options;
+  ft_emit_gemm(g, &(ft_gemm){.label = "matmul",
+                             .a = ft_matrix_of(s->left, o->transpose_a),
+                             .b = ft_matrix_of(s->right, o->transpose_b),
+                             .c = ft_matrix_of(s->c, false),
+                             .m = s->m,
+                             .n = s->n,
+                             .k = s->k,
+                             .outer = s->outer,
+                             .inner = s->inner,
+                             .scale = o->scale});
 }
 
 filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
@@ -108,16 +132,9 @@ filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
   shape[last] = s.n;
   s.c = o->token_major ? ft_tensor_token_major(g, "matmul", o->dtype, shape)
                        : ft_tensor_new(g, "matmul", o->dtype, a->ndim, shape);
-  if (!s.c) return NULL;
-  ft_emit_gemm(g, &(ft_gemm){.label = "matmul",
-                             .a = ft_matrix_of(a, o->transpose_a),
-                             .b = ft_matrix_of(b, o->transpose_b),
-                             .c = ft_matrix_of(s.c, false),
-                             .m = s.m,
-                             .n = s.n,
-                             .k = s.k,
-                             .outer = s.outer,
-                             .inner = s.inner,
-                             .scale = o->scale});
+  s.left = ft_emit_in_type(g, a, product_type(&s), "matmul.a");
+  s.right = ft_emit_in_type(g, b, product_type(&s), "matmul.b");
+  if (!s.c || !s.left || !s.right) return NULL;
+  emit_forward(g, &s);
   return ft_tape(g, "matmul", matmul_backward, &s, sizeof s, 2, (filtra_tensor *[]){a, b}, 1, &s.c);
 }

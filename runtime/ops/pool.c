@@ -85,11 +85,15 @@ static void emit_mean(filtra_graph *g, const struct pool *c, bool over_all) {
                                FT_FLAT(g, whole[0])});
 }
 
-static bool usable_sequence(filtra_graph *g, const filtra_tensor *x, const char *op) {
-  if (!ft_usable_floats(g, x, 3, op, "x")) return false;
+static bool is_sequence(filtra_graph *g, const filtra_tensor *x, const char *op) {
+  if (!ft_has_dims(g, x, 3, op, "x")) return false;
   if (x->shape[1] > 0 && x->shape[2] > 0) return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s %s has no tokens", op, x->name, ft_shape_text(x));
   return false;
+}
+
+static bool usable_sequence(filtra_graph *g, const filtra_tensor *x, const char *op) {
+  return ft_usable_dense(g, x, op, "x") && is_sequence(g, x, op);
 }
 
 static bool usable_mask(filtra_graph *g, const filtra_tensor *mask, const filtra_tensor *x,
@@ -117,12 +121,14 @@ static void emit_mask_tokens(filtra_graph *g, const char *label, const filtra_te
                              const filtra_tensor *mask, const filtra_tensor *to, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(to);
   ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "pool/mask_tokens",
+                               .kernel = ft_kernel_typed(ft_graph_device(g), "pool/mask_tokens",
+                                                         filtra_tensor_dtype(to)),
                                .args = {FT_READ(from), FT_READ(mask), FT_TARGET(to, accumulate)},
                                FT_PUSH(count),
                                FT_SPEC((uint32_t)ft_columns(to), accumulate),
                                FT_FLAT(g, count),
-                               .bytes = 8.0 * count});
+                               .bytes = 2.0 * count *
+                                        (double)filtra_dtype_bytes(filtra_tensor_dtype(to))});
 }
 
 static void mask_tokens_backward(filtra_graph *g, const void *context) {
@@ -133,7 +139,12 @@ static void mask_tokens_backward(filtra_graph *g, const void *context) {
 }
 
 filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask) {
-  if (!usable_sequence(g, x, "mask_tokens") || !usable_mask(g, mask, x, "mask_tokens")) return NULL;
+  if (!ft_usable_elements(g, x, "mask_tokens", "x") || !is_sequence(g, x, "mask_tokens") ||
+      !usable_mask(g, mask, x, "mask_tokens"))
+    return NULL;
+  if (!ft_dense(x))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "mask_tokens: x (%s %s) must be dense", x->name,
+                         ft_shape_text(x));
   filtra_tensor *y = ft_tensor_like(g, x, "mask_tokens");
   if (!y) return NULL;
   emit_mask_tokens(g, "mask_tokens", x, mask, y, false);

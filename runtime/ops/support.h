@@ -46,6 +46,10 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
 /** y = x or y += x between F32 and a 16-bit type, or within one type; dense (ops/cast.c). NULL for
  * either does nothing. */
 void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
+/** t itself where it has that type, else what it becomes in it, which has no gradient of its own; t
+ * is dense then (ops/cast.c). */
+filtra_tensor *ft_emit_in_type(filtra_graph *g, filtra_tensor *t, filtra_dtype type,
+                               const char *name);
 /** y = sum over the first axis of x, in order, or y += it. x F32; both dense; y, F32 or of 16 bits,
  * may be longer than one slice of x, and gets zeros there (ops/elementwise.c). */
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,

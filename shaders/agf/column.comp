@@ -1,20 +1,24 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "agf/rho.glsl"
 
 // V = rho(v), padding rows zero. Softmax runs over the tokens of each column c = head * D + d: each
 // invocation puts the statistics of all chunks together, then writes its own chunk. A column
-// without a real token is all zero.
+// without a real token is all zero. Of 16 bits are the exponentials, which no length makes small,
+// and one over their sum, F32, stands apart.
 layout(constant_id = 1) const uint rho = rho_softmax;
 
 const float lowest_float = -3.402823466e38;
 
 layout(push_constant) uniform Push {
-  F32 v;      // view [B,H,N,D]
-  F32 mask;   // [B,N] or absent
-  F32 stats;  // [B,chunks,2,H*D]: largest, sum; softmax only
-  F32 factor; // V [B,N,H*D]
+  Elements v;      // view [B,H,N,D]
+  F32 mask;        // [B,N] or absent
+  F32 stats;       // [B,chunks,2,H*D]: largest, sum; softmax only
+  Elements factor; // V [B,N,H*D], or the exponentials
+  F32 inverse;     // [B,H*D]: one over the exponentials' sum; softmax of 16 bits only
   uint tokens, columns, width, chunk;
   uint stride[3]; // of v: batch, head, token
 } p;
@@ -39,6 +43,10 @@ void main() {
       ++i;
     } while (i < chunks);
     scale = sum > 0 ? 1 / sum : 0;
+    if (NARROW_ELEMENTS) {
+      if (gl_WorkGroupID.y == 0) p.inverse.v[batch * p.columns + column] = scale;
+      scale = 1;
+    }
   }
 
   const uint head = column / p.width;
@@ -48,10 +56,10 @@ void main() {
   do {
     float y = 0;
     if (!present(p.mask) || p.mask.v[batch * p.tokens + n] > 0) {
-      const float x = p.v.v[from];
+      const float x = load_element(p.v, from);
       y = rho == rho_softmax ? exp(x - largest) * scale : elementwise_rho(rho, x);
     }
-    p.factor.v[to] = y;
+    store_element(p.factor, to, y);
     from += p.stride[2];
     to += p.columns;
     ++n;

@@ -1,18 +1,22 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "agf/rho.glsl"
 
 // Gradient of column.comp. Softmax: dv = V (dV - sum over tokens of V dV), zero at padding because
-// V is; the other functions: dv = rho'(v) dV at real tokens.
+// V is; the other functions: dv = rho'(v) dV at real tokens. Of 16 bits V is E / sum E, with E and
+// dE = dV / sum E given: dv = E (dE - sum over tokens of E dE / sum E).
 layout(constant_id = 1) const uint rho = rho_softmax;
 layout(constant_id = 2) const bool accumulate = false;
 
 layout(push_constant) uniform Push {
-  F32 factor, factor_grad; // V and its gradient, [B,N,H*D]
-  F32 mask;                // [B,N] or absent
-  F32 stats;               // [B,chunks,H*D]: sum of V dV; softmax only
-  F32 v_grad;              // view [B,H,N,D]
+  Elements factor, factor_grad; // V and its gradient, or E and its, [B,N,H*D]
+  F32 mask;                     // [B,N] or absent
+  F32 stats;                    // [B,chunks,H*D]: sum of factor factor_grad; softmax only
+  F32 inverse;                  // [B,H*D]: 1 / sum E; softmax of 16 bits only
+  Elements v_grad;              // view [B,H,N,D]
   uint tokens, columns, width, chunk;
   uint stride[3]; // of v_grad: batch, head, token
 } p;
@@ -31,6 +35,7 @@ void main() {
       mean += p.stats.v[stats + i * p.columns];
       ++i;
     } while (i < chunks);
+    if (NARROW_ELEMENTS) mean *= p.inverse.v[batch * p.columns + column];
   }
 
   const uint head = column / p.width;
@@ -40,11 +45,12 @@ void main() {
   do {
     float grad = 0;
     if (rho == rho_softmax)
-      grad = p.factor.v[from] * (p.factor_grad.v[from] - mean);
+      grad = load_element(p.factor, from) * (load_element(p.factor_grad, from) - mean);
     else if (!present(p.mask) || p.mask.v[batch * p.tokens + n] > 0)
-      grad = p.factor_grad.v[from] * elementwise_rho_slope(rho, p.factor.v[from]);
-    if (accumulate) grad += p.v_grad.v[to];
-    p.v_grad.v[to] = grad;
+      grad = load_element(p.factor_grad, from) *
+             elementwise_rho_slope(rho, load_element(p.factor, from));
+    if (accumulate) grad += load_element(p.v_grad, to);
+    store_element(p.v_grad, to, grad);
     from += p.columns;
     to += p.stride[2];
     ++n;

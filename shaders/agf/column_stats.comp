@@ -1,6 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 #include "common/types.glsl"
+#include "common/elements.glsl"
 
 // Over each chunk of tokens, per column c = head * D + d: forward, the largest v and the sum of
 // exp(v - largest), padding left out (softmax by online normalisation); backward, sum V dV.
@@ -10,19 +12,21 @@ const uint block = 8; // loads in flight
 const float lowest_float = -3.402823466e38;
 
 layout(push_constant) uniform Push {
-  F32 v;     // forward: view [B,H,N,D]; backward: V [B,N,H*D]
-  F32 other; // forward: mask [B,N] or absent; backward: gradient of V [B,N,H*D]
-  F32 stats; // [B,chunks,2,H*D] or [B,chunks,H*D]
+  Elements v; // forward: view [B,H,N,D]; backward: V [B,N,H*D]
+  F32 other;  // forward: mask [B,N] or absent; backward: gradient of V [B,N,H*D], of V's type
+  F32 stats;  // [B,chunks,2,H*D] or [B,chunks,H*D]
   uint tokens, columns, width, chunk;
   uint stride[3]; // of v: batch, head, token
 } p;
 
 void sum_products(uint first, uint last, uint batch, uint column, uint out_row) {
+  Elements grad = Elements(uvec2(p.other));
   uint at = (batch * p.tokens + first) * p.columns + column, n = first;
   float sum = 0;
   do {
     [[unroll]] for (uint i = 0; i < block; ++i)
-      if (n + i < last) sum += p.v.v[at + i * p.columns] * p.other.v[at + i * p.columns];
+      if (n + i < last)
+        sum += load_element(p.v, at + i * p.columns) * load_element(grad, at + i * p.columns);
     at += block * p.columns;
     n += block;
   } while (n < last);
@@ -41,7 +45,7 @@ void largest_and_sum(uint first, uint last, uint batch, uint column, uint out_ro
     [[unroll]] for (uint i = 0; i < block; ++i) {
       x[i] = lowest_float;
       if (n + i < last && (!masked || p.other.v[batch * p.tokens + n + i] > 0))
-        x[i] = p.v.v[at + i * p.stride[2]];
+        x[i] = load_element(p.v, at + i * p.stride[2]);
       most = max(most, x[i]);
     }
     sum *= exp(largest - most);

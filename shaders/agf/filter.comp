@@ -1,28 +1,18 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "agf/filter.glsl"
 
 // U = rho(u) over the features of each token and head, W = U * g(x), x = sigmoid(s), with
 // g(x) = sum_k theta_k P_k(x) by the three-term recurrence.
 layout(push_constant) uniform Push {
-  F32 u, s;      // views [B,H,N,D]
-  F32x4 table;   // [K+1]
-  F32 w, factor; // [B,N,H,D]; factor: U, if wanted apart from W
+  Elements u, s;      // views [B,H,N,D]
+  F32x4 table;        // [K+1]
+  Elements w, factor; // [B,N,H,D]; factor: U, if wanted apart from W
   uint rows, heads, tokens, width;
   uint u_stride[3], s_stride[3];
 } p;
-
-float filter_at(float x) {
-  float before = 0, now = 1, g = table[0].x;
-  [[unroll]] for (uint k = 1; k <= order; ++k) {
-    const float next = (table[k].y * x + table[k].z) * now - table[k].w * before;
-    g += table[k].x * next;
-    before = now;
-    now = next;
-  }
-  return g;
-}
 
 void main() {
   const uint lane = row_lane(), lanes = row_lanes();
@@ -36,7 +26,7 @@ void main() {
       float sum = 0; // of exp(u - largest), by online softmax
       for (uint first = 0; first < p.width; first += lanes) {
         if (idle || first + lane >= p.width) continue;
-        const float x = p.u.v[u + first + lane], e = exp(-abs(x - largest));
+        const float x = load_element(p.u, u + first + lane), e = exp(-abs(x - largest));
         sum = x > largest ? sum * e + 1 : sum + e;
         largest = max(largest, x);
       }
@@ -47,16 +37,12 @@ void main() {
     if (!idle) {
       uint d = lane;
       do {
-        const float x = p.u.v[u + d];
+        const float x = load_element(p.u, u + d);
         const float value =
             rho == rho_softmax ? exp(x - largest) * scale : elementwise_rho(rho, x);
-        float g = 1;
-        if (filtered) {
-          const float unit = sigmoid(p.s.v[s + d]);
-          g = filter_at(symmetric ? 2 * unit - 1 : unit);
-        }
-        p.w.v[row * p.width + d] = value * g;
-        if (present(p.factor)) p.factor.v[row * p.width + d] = value;
+        const float g = filtered ? filter_at(sigmoid(load_element(p.s, s + d))) : 1;
+        store_element(p.w, row * p.width + d, value * g);
+        if (present_elements(p.factor)) store_element(p.factor, row * p.width + d, value);
         d += lanes;
       } while (d < p.width);
     }

@@ -1,5 +1,6 @@
 // What the filter kernels share: who works on which row, and the polynomial basis.
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "common/reduce.glsl"
 #include "agf/rho.glsl"
 
@@ -31,6 +32,19 @@ vec4 table[order + 1];
 void load_table(F32x4 from) {
   if (!filtered) return;
   [[unroll]] for (uint k = 0; k <= order; ++k) table[k] = from.v[k];
+}
+
+// g at a singular value.
+float filter_at(float unit) {
+  const float x = symmetric ? 2 * unit - 1 : unit;
+  float before = 0, now = 1, g = table[0].x;
+  [[unroll]] for (uint k = 1; k <= order; ++k) {
+    const float next = (table[k].y * x + table[k].z) * now - table[k].w * before;
+    g += table[k].x * next;
+    before = now;
+    now = next;
+  }
+  return g;
 }
 
 // Where row (batch, token, head) starts in a [B,H,N,D] view; stride: batch, head, token.

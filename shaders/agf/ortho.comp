@@ -5,11 +5,13 @@
 #include "common/reduce.glsl"
 
 // loss[b] = mean over heads and D*D entries of |G - I|, for U^T U and V^T V added; a workgroup per
-// sample. Backward: dG = loss_grad[b] sign(G - I) / (H D D).
+// sample. Backward: dG = loss_grad[b] sign(G - I) / (H D D). Where V's columns stand without their
+// scales, entry i, j of its G is that of their product times both scales.
 layout(constant_id = 1) const bool backward = false;
 
 layout(push_constant) uniform Push {
   F32 u_gram, v_gram; // [B,H,D,D]
+  F32 v_scale;        // [B,H,D], or absent: 1
   F32 loss;           // [B], or its gradient
   F32 u_grad, v_grad; // [B,H,D,D]; backward, may be absent
   uint width, entries; // D, H*D*D
@@ -24,10 +26,16 @@ void main() {
   if (i < p.entries) {
     do {
       const float diagonal = i % p.width == i / p.width % p.width ? 1 : 0;
-      const float u = p.u_gram.v[start + i] - diagonal, v = p.v_gram.v[start + i] - diagonal;
+      float scales = 1;
+      if (present(p.v_scale)) {
+        const uint row = (start + i) / p.width, head = row / p.width * p.width;
+        scales = p.v_scale.v[row] * p.v_scale.v[head + i % p.width];
+      }
+      const float u = p.u_gram.v[start + i] - diagonal;
+      const float v = scales * p.v_gram.v[start + i] - diagonal;
       if (backward) {
         if (present(p.u_grad)) p.u_grad.v[start + i] = up * sign(u);
-        if (present(p.v_grad)) p.v_grad.v[start + i] = up * sign(v);
+        if (present(p.v_grad)) p.v_grad.v[start + i] = up * sign(v) * scales;
       } else {
         sum += abs(u) + abs(v);
       }

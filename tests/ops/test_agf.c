@@ -1,4 +1,5 @@
 #include "reference/agf.h"
+#include "support/attention.h"
 #include "support/harness.h"
 
 #include <math.h>
@@ -11,10 +12,11 @@ struct settings {
   ref_agf_settings ref;
   padding padding;
   bool ortho;
-  bool packed;     /* u, s, vv, value are pieces of one [B,N,4C] tensor, split into heads */
-  bool only_ortho; /* y is not an output */
-  bool twice;      /* y is the sum of two equal filters, so that gradients accumulate */
-  double range;    /* of u, s, vv, value; 0: 1.5 */
+  bool packed;        /* u, s, vv, value are pieces of one [B,N,4C] tensor, split into heads */
+  bool only_ortho;    /* y is not an output */
+  bool twice;         /* y is the sum of two equal filters, so that gradients accumulate */
+  double range;       /* of u, s, vv, value; 0: 1.5 */
+  filtra_dtype dtype; /* theirs */
 };
 
 enum { INPUT_COEFFICIENTS = 4, INPUT_MASK = 5, INPUTS = 6 };
@@ -44,7 +46,8 @@ static filtra_tensor *filter(filtra_graph *g, filtra_tensor **view, filtra_tenso
   filtra_tensor *y =
       filtra_agf(g, view[0], r->variant == FILTRA_AGF_FILTER ? view[1] : NULL, view[2], view[3],
                  r->variant == FILTRA_AGF_UV ? NULL : in[INPUT_COEFFICIENTS], &options);
-  return filtra_merge_heads(g, y);
+  y = filtra_merge_heads(g, y);
+  return s->twice && s->dtype != FILTRA_F32 ? filtra_cast(g, y, FILTRA_F32) : y;
 }
 
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
@@ -117,6 +120,10 @@ static void run(filtra_device *device, const struct settings *s, uint64_t seed) 
                 .reference = reference,
                 .settings = s,
                 .seed = seed};
+  /* W, V^T value and y are rounded. The coefficients' gradient is a sum over all tokens and
+   * features, of rounded terms of both signs. */
+  op.forward_tolerance = 4 * test_half_ulp(s->dtype);
+  op.gradient_tolerance = 20 * test_half_ulp(s->dtype);
   static const char *const names[] = {"u", "s", "vv", "value"};
   for (int i = 0; i < 4; i++) {
     op.in[i] = (test_tensor){.name = names[i],
@@ -124,6 +131,7 @@ static void run(filtra_device *device, const struct settings *s, uint64_t seed) 
                              .shape = {r->batch, r->heads, r->tokens, r->width},
                              .low = -range,
                              .high = range,
+                             .dtype = s->dtype,
                              .gradient = i == 1 ? filter : i < 3 || !s->only_ortho};
     if (!s->packed) continue;
     op.in[i] = (test_tensor){.name = "unused", .ndim = 1, .shape = {1}};
@@ -134,6 +142,7 @@ static void run(filtra_device *device, const struct settings *s, uint64_t seed) 
                              .shape = {r->batch, r->tokens, 4 * r->heads * r->width},
                              .low = -range,
                              .high = range,
+                             .dtype = s->dtype,
                              .gradient = true};
   op.in[INPUT_COEFFICIENTS] =
       (test_tensor){.name = "coefficients", .ndim = 1, .shape = {r->order + 1}, .gradient = filter};
@@ -306,11 +315,87 @@ static void test_ortho_alone(void **state) {
     }
 }
 
+/* ---- 16 bits ---- */
+
+/* In one of both types, by the seed. */
+static void run_narrow(filtra_device *device, struct settings s, uint64_t seed) {
+  static const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
+  s.dtype = types[seed % FT_COUNT(types)];
+  if (test_stores(device, s.dtype)) run(device, &s, seed);
+}
+
+static void check_narrow_shapes(filtra_device *device, uint64_t turn) {
+  static const int64_t shapes[][3] = {{1, 1, 2},   {1, 5, 3},   {7, 16, 2},
+                                      {33, 33, 2}, {130, 5, 5}, {9, 64, 2}};
+  for (size_t i = 0; i < FT_COUNT(shapes); i++) {
+    struct settings s = make(shapes[i][0], shapes[i][1], (int)shapes[i][2]);
+    s.packed = i % 2 == 0;
+    s.ortho = i % 3 != 2;
+    s.padding = i % 4 == 1 ? SOME_PADDING : NO_MASK;
+    run_narrow(device, s, i + turn);
+  }
+}
+
+static void test_narrow_shapes(void **state) {
+  (void)state;
+  check_narrow_shapes(test_device(), 0);
+}
+
+static void test_narrow_without_subgroups(void **state) {
+  (void)state;
+  filtra_device *device = test_open_device("subgroup=0");
+  check_narrow_shapes(device, 1);
+  test_close_device(&device);
+}
+
+/* Several chunks of tokens; logits far apart, with g = 1 for the reason below. */
+static void test_narrow_long(void **state) {
+  (void)state;
+  for (uint64_t turn = 0; turn < 4; turn++) {
+    struct settings s = make(400, 3, turn & 2 ? 0 : 2);
+    s.ref.batch = 1;
+    s.padding = turn & 1 ? SOME_PADDING : NO_MASK;
+    s.range = turn & 2 ? 40 : 0;
+    run_narrow(test_device(), s, turn);
+  }
+}
+
+/* With g = 1: the sums that are the coefficients' gradients cancel nearly wholly without softmax. */
+static void test_narrow_rho(void **state) {
+  (void)state;
+  static const padding paddings[] = {NO_MASK, SOME_PADDING, EMPTY_SAMPLE};
+  for (int rho = FILTRA_RHO_SOFTMAX; rho <= FILTRA_RHO_NONE; rho++)
+    for (size_t p = 0; p < FT_COUNT(paddings); p++) {
+      struct settings s = make(7, 6, 0);
+      s.ref.rho = (filtra_rho)rho;
+      s.padding = paddings[p];
+      s.packed = p & 1;
+      s.ortho = rho == FILTRA_RHO_SOFTMAX; /* entries near 0 change their sign at a rounding */
+      run_narrow(test_device(), s, (uint64_t)rho + p);
+    }
+}
+
+static void test_narrow_variants(void **state) {
+  (void)state;
+  for (int variant = FILTRA_AGF_FILTER; variant <= FILTRA_AGF_SVD; variant++)
+    for (uint64_t flags = 0; flags < 4; flags++) {
+      struct settings s = make(9, 5, 2);
+      s.ref.variant = (filtra_agf_variant)variant;
+      s.padding = SOME_PADDING;
+      s.ref.ortho_padding = flags & 1;
+      s.packed = s.ortho = flags & 2;
+      s.twice = flags == 3;
+      s.only_ortho = flags == 2;
+      run_narrow(test_device(), s, (uint64_t)variant + flags);
+    }
+}
+
 /* ---- errors ---- */
 
 struct attempt {
   int64_t coefficients, mask_tokens;
   bool transposed; /* s has another shape than u */
+  bool narrow;     /* and another type */
   filtra_agf_options options;
 };
 
@@ -320,7 +405,8 @@ static filtra_status attempt(struct attempt a) {
   int64_t shape[] = {2, 3, 7, 5}, other[] = {2, 7, 3, 5};
   filtra_tensor *t[4];
   for (int i = 0; i < 4; i++)
-    t[i] = filtra_graph_input(g, "t", FILTRA_F32, 4, i == 1 && a.transposed ? other : shape);
+    t[i] = filtra_graph_input(g, "t", i == 1 && a.narrow ? FILTRA_BF16 : FILTRA_F32, 4,
+                              i == 1 && a.transposed ? other : shape);
   filtra_tensor *coefficients =
       filtra_graph_input(g, "coefficients", FILTRA_F32, 1, &a.coefficients);
   if (a.mask_tokens)
@@ -336,6 +422,9 @@ static void test_errors(void **state) {
   assert_ok(attempt((struct attempt){.coefficients = 3, .mask_tokens = 7}));
   assert_fails(attempt((struct attempt){.coefficients = 3, .transposed = true}),
                FILTRA_ERROR_ARGUMENT, "shape of u");
+  if (test_stores(test_device(), FILTRA_BF16))
+    assert_fails(attempt((struct attempt){.coefficients = 3, .narrow = true}),
+                 FILTRA_ERROR_ARGUMENT, "agf: s (t, BF16 [2, 3, 7, 5]) must have the type and");
   assert_fails(attempt((struct attempt){.coefficients = 3, .mask_tokens = 6}),
                FILTRA_ERROR_ARGUMENT, "mask");
   assert_fails(attempt((struct attempt){.coefficients = 34}), FILTRA_ERROR_ARGUMENT, "K at most");
@@ -357,12 +446,23 @@ static void test_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),     cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_large),      cmocka_unit_test(test_long),
-      cmocka_unit_test(test_wide_range), cmocka_unit_test(test_accumulation),
-      cmocka_unit_test(test_bases),      cmocka_unit_test(test_high_orders),
-      cmocka_unit_test(test_rho),        cmocka_unit_test(test_theta_modes),
-      cmocka_unit_test(test_variants),   cmocka_unit_test(test_ortho_alone),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_without_subgroups),
+      cmocka_unit_test(test_large),
+      cmocka_unit_test(test_long),
+      cmocka_unit_test(test_wide_range),
+      cmocka_unit_test(test_accumulation),
+      cmocka_unit_test(test_bases),
+      cmocka_unit_test(test_high_orders),
+      cmocka_unit_test(test_rho),
+      cmocka_unit_test(test_theta_modes),
+      cmocka_unit_test(test_variants),
+      cmocka_unit_test(test_ortho_alone),
+      cmocka_unit_test(test_narrow_shapes),
+      cmocka_unit_test(test_narrow_without_subgroups),
+      cmocka_unit_test(test_narrow_long),
+      cmocka_unit_test(test_narrow_rho),
+      cmocka_unit_test(test_narrow_variants),
       cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

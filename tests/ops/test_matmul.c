@@ -22,6 +22,7 @@ struct product {
   bool transpose_a, transpose_b;
   float scale;
   filtra_dtype type, result;
+  int wide; /* beside 16 bits: 1, a is F32; 2, b is */
 };
 
 static filtra_tensor *third(filtra_graph *g, filtra_tensor *packed, int64_t heads,
@@ -75,7 +76,8 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 
 static test_tensor input(const char *name, enum layout layout, const struct product *p,
                          int64_t rows, int64_t columns) {
-  test_tensor t = {.name = name, .dtype = p->type, .gradient = true};
+  const bool wide = p->wide && *name == " ab"[p->wide];
+  test_tensor t = {.name = name, .dtype = wide ? FILTRA_F32 : p->type, .gradient = true};
   if (layout == HEADS || layout == PACKED) {
     t.shape[t.ndim++] = p->outer;
     t.shape[t.ndim++] = rows;
@@ -157,6 +159,10 @@ static const struct product other_narrow_products[] = {
     {TWICE, .m = 13, .n = 13, .k = 21, .transpose_b = true},
     {.m = 131, .n = 33, .k = 512}, /* lines a multiple of 1 KiB apart: panels on CPU drivers */
     {MIXED, 2, 3, .m = 9, .n = 7, .k = 5},
+    {.m = 33, .n = 7, .k = 65, .transpose_a = true, .wide = 1},
+    {MIXED, 2, 3, .m = 9, .n = 7, .k = 5, .wide = 1},
+    {.outer = 2, .inner = 3, .m = 20, .n = 7, .k = 9, .wide = 2},
+    {.m = 5, .n = 9, .k = 33, .transpose_b = true, .wide = 2},
 };
 
 /* Each product has one type in one variant of the kernels and the other in the next. */
@@ -274,14 +280,29 @@ static void expect_types(filtra_device *device, filtra_dtype a_type, filtra_dtyp
   filtra_graph_destroy(&g);
 }
 
+/* What is rounded has to be dense: heads of [B, N, C] are not. */
+static void expect_dense(filtra_device *device) {
+  filtra_graph *g = NULL;
+  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 3, (int64_t[]){2, 4, 8});
+  filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F16, 4, (int64_t[]){2, 2, 4, 4});
+  assert_null(filtra_matmul(g, filtra_split_heads(g, a, 2), b, NULL));
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "be dense and F32");
+  filtra_graph_destroy(&g);
+}
+
 static void test_types(void **state) {
   (void)state;
   filtra_device *device = test_device();
   expect_types(device, FILTRA_F32, FILTRA_F32, FILTRA_F16, FILTRA_ERROR_ARGUMENT,
                "a left is F32, b right is F32, the result F16; both operands must have one type");
-  if (ft_caps_of(device)->storage16)
-    expect_types(device, FILTRA_F16, FILTRA_F32, FILTRA_F32, FILTRA_ERROR_ARGUMENT,
-                 "a left is F16, b right is F32, the result F32");
+  if (ft_caps_of(device)->storage16) {
+    expect_dense(device);
+    expect_types(
+        device, FILTRA_F16, FILTRA_BF16, FILTRA_F32, FILTRA_ERROR_ARGUMENT,
+        "a left is F16, b right is BF16, the result F32; both operands must have one type, "
+        "or one of them be dense and F32");
+  }
   device = test_open_device("storage16=0");
   expect_types(device, FILTRA_BF16, FILTRA_BF16, FILTRA_F32, FILTRA_ERROR_UNSUPPORTED,
                "computing in BF16 needs 16-bit storage (storageBuffer16BitAccess)");

@@ -156,13 +156,15 @@ static void ref_mask_tokens(double *const *in, double *const *out, const test_op
 
 static void test_mask_tokens(void **state) {
   (void)state;
-  const int64_t sizes[][3] = {{1, 1, 1}, {2, 5, 3}, {3, 33, 65}, {70, 7, 2}};
+  const int64_t sizes[][3] = {{1, 1, 1}, {2, 5, 3}, {3, 33, 65}, {70, 7, 2}, {3, 5, 3}, {3, 5, 7}};
+  const filtra_dtype types[FT_COUNT(sizes)] = {[4] = FILTRA_F16, [5] = FILTRA_BF16};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     int64_t batch = sizes[i][0], n = sizes[i][1], columns = sizes[i][2];
+    if (!test_stores(test_device(), types[i])) continue;
     test_op op = {.name = "mask_tokens",
                   .inputs = 3,
                   .outputs = 2,
-                  .in = {{"x", FILTRA_F32, 3, {batch, n, columns}, .gradient = true},
+                  .in = {{"x", types[i], 3, {batch, n, columns}, .gradient = true},
                          {"mask", FILTRA_F32, 2, {batch, n}},
                          {"other", FILTRA_F32, 2, {batch, n}}},
                   .build = build_mask_tokens,

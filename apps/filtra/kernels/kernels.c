@@ -225,6 +225,24 @@ static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
   return status;
 }
 
+/* The attentive graph filter in 16 bits, with padding and its loss. */
+static filtra_status ask_for_filter(survey *s, filtra_dtype dtype) {
+  enum { B = 4, N = 1000, C = 64, PARTS = 4 };
+  const int64_t shape[] = {B, N, C}, orders[] = {6};
+  filtra_graph *g = NULL;
+  FT_TRY(filtra_graph_create(s->device, &(filtra_graph_options){.slots = 1, .training = true}, &g));
+  filtra_tensor *x[PARTS], *ortho, *mask = filtra_graph_input(g, "mask", FILTRA_F32, 2, shape);
+  for (int i = 0; i < PARTS; i++)
+    x[i] = filtra_split_heads(g, filtra_cast(g, numbers(g, 3, shape), dtype), 2);
+  filtra_tensor *y = filtra_agf(g, x[0], x[1], x[2], x[3], numbers(g, 1, orders),
+                                &(filtra_agf_options){.mask = mask, .ortho = &ortho});
+  filtra_tensor *of[] = {filtra_cast(g, filtra_merge_heads(g, y), FILTRA_F32), ortho};
+  filtra_status status = filtra_graph_backward(g, FT_COUNT(of), of, NULL);
+  if (!status) status = filtra_graph_compile(g);
+  filtra_graph_destroy(&g);
+  return status;
+}
+
 static filtra_status ask_for_all(survey *s) {
   for (size_t m = 0; m < filtra_mixer_count(); m++)
     for (size_t i = 0; i < FT_COUNT(MODELS); i++) {
@@ -236,6 +254,7 @@ static filtra_status ask_for_all(survey *s) {
     if (ft_check_precision(s->device, dtype)) continue;
     FT_TRY(ask_for_products(s, dtype));
     FT_TRY(ask_for_attention(s, dtype));
+    FT_TRY(ask_for_filter(s, dtype));
   }
   return ask_for_ops(s);
 }

@@ -70,7 +70,9 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   bool filter = o->variant == FILTRA_AGF_FILTER;
   int parts = filter ? 4 : 3;
   filtra_tensor *piece[4]; /* U, V, value, Sigma: the ablations have no Sigma */
-  filtra_chunk(g, filtra_scope_linear(scope, "uvxs", in->x, parts * width, NULL), parts, piece);
+  const filtra_linear_options projection = {.dtype = scope->precision};
+  filtra_chunk(g, filtra_scope_linear(scope, "uvxs", in->x, parts * width, &projection), parts,
+               piece);
   ft_observe(scope, "value", piece[2]);
   for (int i = 0; i < parts; i++)
     piece[i] = filtra_split_heads(g, piece[i], in->heads);
