@@ -360,7 +360,7 @@ static void test_narrow_long(void **state) {
   }
 }
 
-/* With g = 1: the sums that are the coefficients' gradients cancel nearly wholly without softmax. */
+/* With g = 1: the sums that are the coefficients' gradients cancel nearly all without softmax. */
 static void test_narrow_rho(void **state) {
   (void)state;
   static const padding paddings[] = {NO_MASK, SOME_PADDING, EMPTY_SAMPLE};
