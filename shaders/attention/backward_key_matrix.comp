@@ -12,6 +12,7 @@
 #define FILTRA_LINES (HEAD > VALUE ? WHOLE(HEAD) : WHOLE(VALUE))
 #define FILTRA_SUMS LINES / MATRIX_N
 #define FILTRA_STATISTICS 2
+#define FILTRA_AT_ONCE 8  // AMD's compiler then moves less from register to register
 // Of a query, words with a bit for each of so many keys: which weights dropout keeps.
 #define WORD_KEYS (DRAWN ? 32 : 4)
 #define WORDS (TILE_ROWS > WORD_KEYS ? TILE_ROWS / WORD_KEYS : 1)

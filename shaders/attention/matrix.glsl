@@ -1,8 +1,8 @@
 // Tiles of scores on matrix units, with numbers of 16 bits and sums in floats: a workgroup keeps
-// TILE_ROWS rows of one matrix in its subgroups' registers, STRIPS times MATRIX_M each, and
-// TILE_COLS rows of another stream past through shared memory, the next ones on their way meanwhile.
-// Only matrix units see how a matrix lies in registers; what is done to single scores is done in
-// shared memory.
+// TILE_ROWS rows of one matrix in its subgroups' registers, STRIPS times MATRIX_M each, and has
+// TILE_COLS rows of another stream past through shared memory, the next ones on their way
+// meanwhile. Only matrix units see how a matrix lies in registers; what is done to single scores is
+// done in shared memory.
 //
 // Of its includer it takes
 //   FILTRA_SIDES       products that a tile has: 1, scores; 2, scores and those of dy with values,
@@ -14,6 +14,8 @@
 //   FILTRA_IN_PLACE    where this is defined, weights, or what is like them, lie in their scores'
 //                      place, else in that of the streamed rows
 //   FILTRA_STATISTICS  numbers of each row or column in shared memory
+//   FILTRA_AT_ONCE     most matrices that are loaded before the first is multiplied with weights;
+//                      one where it is not defined
 //   FILTRA_MORE        groups of shared memory behind what is here; none where it is not defined
 #include "common/matrix.glsl"
 #include "attention/problem.glsl"
@@ -269,10 +271,12 @@ void load_weights(inout Left left, uint weights, uint s, uint j) {
 void load_column(inout Right right, uint columns, uint n, uint j) {
   coopMatLoad(right, groups, columns + n * MATRIX_N * TOKEN_PITCH + j / 8, TOKEN_PITCH, AS_COLUMNS);
 }
-// All matrices are loaded first where they are few: AMD's compiler then finds them places.
 const uint ALONG = TILE_COLS / MATRIX_K;
+#ifndef FILTRA_AT_ONCE
+#define FILTRA_AT_ONCE 0
+#endif
 void add_products(inout Sums sum[ALL_SUMS], uint weights, uint columns) {
-  if (STRIPS == 1 && ALONG * OWN_SUMS <= 8) {
+  if (STRIPS == 1 && ALONG * OWN_SUMS <= FILTRA_AT_ONCE) {
     Left left[ALONG];
     Right right[ALONG * OWN_SUMS];
     [[unroll]] for (uint j = 0; j < ALONG; ++j) load_weights(left[j], weights, 0, j * MATRIX_K);
