@@ -94,7 +94,7 @@ const ft_cap_key ft_cap_keys[KEYS] = {
                      [FT_MATRIX_TUNED] = "tuned", [FT_MATRIX_FORCE] = "force"),
     [MATRIX_SHAPE] =
         NAMES("matrix_shape", "with matrix=force, plan for this shape, M x N x K", "8x8x8",
-              "8x8x16", "8x16x16", "16x8x8", "16x8x16", "16x16x8", "16x16x16"),
+              "8x8x16", "8x16x8", "8x16x16", "16x8x8", "16x8x16", "16x16x8", "16x16x16"),
 };
 const size_t ft_cap_key_count = KEYS;
 

@@ -18,7 +18,7 @@ typedef struct ft_cap_key {
   ft_cap_kind kind;
   size_t offset, bytes; /* of what it masks or shrinks */
   uint64_t low, high;   /* limits: the device says how high */
-  const char *names[8]; /* by the enum's value; ends with NULL */
+  const char *names[9]; /* by the enum's value; ends with NULL */
   const char *meaning;
 } ft_cap_key;
 

@@ -58,12 +58,14 @@ static const ft_configuration attention_tiled[] = {
 static const char *const attention_lanes_fields[] = {"own_rows"};
 static const ft_configuration attention_lanes[] = {{{2}}, {{4}}, {{8}}, {{12}}, {{16}}};
 
-/* shaders/attention/matrix.glsl: rows and columns of the largest tile that may be taken. Each
- * kernel takes the first from there on that fits: more columns are worth more than more rows, since
- * what a step costs besides products is then shared by more of them. Zeros: no matrix units. */
-static const char *const attention_matrix_fields[] = {"rows", "columns"};
+/* shaders/attention/matrix.glsl: rows and columns of the largest tile that may be taken, and strips
+ * of a subgroup. Each kernel takes the first from there on that fits: more columns are worth more
+ * than more rows, since what a step costs besides products is then shared by more of them. Zeros:
+ * no matrix units. */
+static const char *const attention_matrix_fields[] = {"rows", "columns", "strips"};
 static const ft_configuration attention_matrix[] = {
-    {{0}}, {{64, 32}}, {{32, 32}}, {{64, 16}}, {{32, 16}}, {{16, 16}},
+    {{0}},         {{128, 32, 2}}, {{64, 32, 2}}, {{64, 32, 1}},
+    {{32, 32, 1}}, {{64, 16, 1}},  {{32, 16, 1}}, {{16, 16, 1}},
 };
 
 /* shaders/dhhp/chain.glsl: features of a lane, steps whose loads are in flight. */

@@ -56,23 +56,30 @@ static uint32_t fill_push(const ft_attention *c, uint32_t push[MAX_SCALARS]) {
   return n * (uint32_t)sizeof *push;
 }
 
-/* Whether a tensor of [B,H,N,D] begins each of its rows of tokens with a whole group of four. */
-static bool in_fours(const filtra_tensor *t) {
-  bool whole = ft_begins_quad(t);
-  for (int i = 0; i + 1 < t->ndim; i++)
-    whole = whole && t->stride[i] % 4 == 0;
-  return whole && t->shape[t->ndim - 1] % 4 == 0;
+/* Whether a tensor of [B,H,N,D] begins each of its rows of tokens with a whole group. */
+static bool in_groups(const filtra_tensor *t, int64_t group) {
+  bool whole = !t || ft_begins_at(t, (size_t)group * filtra_dtype_bytes(filtra_tensor_dtype(t)));
+  for (int i = 0; t && i + 1 < t->ndim; i++)
+    whole = whole && t->stride[i] % group == 0;
+  return whole && (!t || t->shape[t->ndim - 1] % group == 0);
 }
 
 /* GPUs' kernels stage tiles by four elements where they can (shaders/attention/problem.glsl), those
- * of CPU drivers' lanes load pairs; those for matrix units store results like that, too. */
+ * of CPU drivers' lanes load pairs; those for matrix units stage by eight what they need not turn,
+ * and store results by four. */
 static uint32_t wide_flag(const ft_attention *c, const ft_attention_dispatch *d, bool results) {
+  enum { FOUR = 4, EIGHT = 8 };
   const uint32_t wide = 1u << 31;
-  /* dy is dense, and so are its heads' rows where v's are of whole fours. */
-  bool whole = in_fours(c->q) && in_fours(c->k) && in_fours(c->v) && (!d->dy || in_fours(d->dy));
+  /* dy is dense, and so are its heads' rows where v's are of whole groups. */
+  const filtra_tensor *const staged[] = {c->q, c->k, c->v, d->dy};
+  bool fours = true, eights = results;
+  for (size_t i = 0; i < FT_COUNT(staged); i++) {
+    fours = fours && in_groups(staged[i], FOUR);
+    eights = eights && in_groups(staged[i], EIGHT);
+  }
   for (int i = 0; results && i < 2; i++)
-    whole = whole && (!d->result[i].tensor || in_fours(d->result[i].tensor));
-  return whole ? wide : 0;
+    fours = fours && in_groups(d->result[i].tensor, FOUR);
+  return (fours ? wide : 0) | (eights ? FT_ATTENTION_EIGHTS : 0);
 }
 
 static uint32_t part_flag(const filtra_graph *g, const ft_attention *c) {
@@ -101,6 +108,8 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
   const filtra_tensor *q = c->q, *k = c->k, *v = c->v;
   uint32_t wide;
   const ft_attention_plan p = plan_of(g, c, d, &wide);
+  const bool drawn = p.matrix && c->kept;
+  const filtra_tensor *random = drawn ? c->kept : c->dropout > 0 ? ft_graph_random_state(g) : NULL;
   uint32_t push[MAX_SCALARS];
   double pairs = (double)ft_attention_heads(c) * (double)(q->shape[2] * k->shape[2]);
   const filtra_tensor *moved[] = {q,
@@ -131,16 +140,17 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
                    d->delta,
                    d->result[0],
                    d->result[1],
-                   FT_READ(c->dropout > 0 ? ft_graph_random_state(g) : NULL),
+                   FT_READ(random),
                    {c->heads, c->heads ? FT_ACCESS_READ : (ft_access_mode)0}},
           .push = push,
           .push_size = fill_push(c, push),
           .workgroup = p.workgroup,
           .subgroup = p.subgroup,
           .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
-                   c->flags | d->flags | wide | part_flag(g, c), p.own_rows, (uint32_t)q->stride[2],
-                   (uint32_t)k->stride[2], (uint32_t)v->stride[2], bits(c->scale), bits(c->dropout),
-                   p.cut[0], p.cut[1], bits(c->family_constant)},
+                   c->flags | d->flags | wide | part_flag(g, c) | (drawn ? FT_ATTENTION_DRAWN : 0),
+                   p.own_rows, (uint32_t)q->stride[2], (uint32_t)k->stride[2],
+                   (uint32_t)v->stride[2], bits(c->scale), bits(c->dropout), p.cut[0], p.cut[1],
+                   bits(c->family_constant)},
           .spec_count = c->heads ? 13 : 12,
           .groups = {d->tokens ? ft_attention_blocks(d->tokens, p.rows) : d->groups[0],
                      d->tokens ? ft_attention_heads(c) : d->groups[1], d->groups[2]},
@@ -264,9 +274,10 @@ void ft_attention_emit_transposed(filtra_graph *g, const ft_attention *c, filtra
 }
 
 static void attention_backward(filtra_graph *g, const void *context) {
-  const ft_attention *c = context;
-  filtra_tensor *dy = ft_grad(g, c->y);
-  ft_attention_emit_backward(g, c, dy, emit_delta(g, c, dy));
+  ft_attention c = *(const ft_attention *)context;
+  filtra_tensor *dy = ft_grad(g, c.y);
+  c.kept = ft_attention_kept(g, &c, true);
+  ft_attention_emit_backward(g, &c, dy, emit_delta(g, &c, dy));
 }
 
 /* ---- the op ---- */
@@ -423,6 +434,7 @@ filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor
   if (!ft_tape(g, "attention", attention_backward, &call, sizeof call, 4,
                (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y))
     return NULL;
+  call.kept = ft_attention_kept(g, &call, false);
   ft_attention_emit_forward(g, "attention", &call);
   return call.y;
 }

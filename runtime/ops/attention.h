@@ -18,9 +18,11 @@ enum {
   FT_ATTENTION_WANT_0 = 128,
   FT_ATTENTION_WANT_1 = 256,
   FT_ATTENTION_PAIRED = 512,
-  FT_ATTENTION_KNOWN = 1024, /* forward: the log-sum-exp is given */
+  FT_ATTENTION_KNOWN = 1024,     /* forward: the log-sum-exp is given */
+  FT_ATTENTION_EIGHTS = 1 << 28, /* rows of q, k, v and dy are whole eights */
+  FT_ATTENTION_DRAWN = 1 << 29,  /* c->kept is read in place of the random state */
   FT_ATTENTION_PART = 1 << 30,
-  FT_ATTENTION_MORE_FLAGS = 2048 /* from here on each family's own; the last is attention.c's */
+  FT_ATTENTION_MORE_FLAGS = 2048 /* from here on each family's own; the last are attention.c's */
 };
 
 /** Kernels that hold different sums in registers and so have tiles of different heights. */
@@ -54,6 +56,7 @@ typedef struct ft_attention {
   ft_configuration matrix; /* FT_TUNE_ATTENTION_MATRIX */
   uint32_t flags, op_id;
   float scale, dropout;
+  filtra_tensor *kept; /* from ft_attention_kept, while kernels are recorded; or NULL */
   /* Of families whose kernels define FILTRA_HEADS; else NULL and 0. */
   filtra_tensor *heads;  /* from ft_attention_head_table */
   float family_constant; /* the specialization constant behind those that all have */
@@ -71,11 +74,18 @@ typedef struct ft_attention_plan {
   const char *kernel;
   uint32_t workgroup, subgroup, rows; /* of a tile */
   uint32_t own_rows, cut[2];          /* specialization constants 5, 11 and 12 */
+  bool matrix;
 } ft_attention_plan;
 /** That of matrix units; without a kernel where c->matrix has none, or no tile up to that one fits
  * (ops/attention_matrix.c). */
 ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_attention *c,
                                            ft_tile kind);
+/** Records what draws dropout for the kernels on matrix units that are recorded next, forward or
+ * backward: I32 [B H Nq, ceil(Nk / 32)], a bit of each query's weights, 1 where they are kept
+ * (shaders/attention/dropout.comp). They all need the same, and to draw takes as many instructions
+ * as their own arithmetic. NULL where each draws by itself: without such kernels, for p-norm
+ * weights, or where that would take more memory than q, k, v and y. */
+filtra_tensor *ft_attention_kept(filtra_graph *g, const ft_attention *c, bool backward);
 /** Whether there are matrix units that may be used for attention on this type. */
 bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type);
 

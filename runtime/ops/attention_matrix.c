@@ -3,7 +3,9 @@
 #include "gpu/tuning.h"
 #include "ops/attention.h"
 
-enum { ROWS, COLUMNS }; /* of a row of the table */
+#include <string.h>
+
+enum { ROWS, COLUMNS, STRIPS }; /* of a row of the table */
 
 /* Without and with p-norm weights. */
 static const char *const KERNELS[2][FT_TILE_KINDS] = {
@@ -31,6 +33,8 @@ static uint32_t sides(ft_tile kind) {
 /* Columns of the rows that stay in registers, which are no more than these; those of p-norm weights
  * whose kernel sums differences besides rows of both sides. */
 enum { MOST_DEPTH = 128, MOST_NORM_DEPTH = 64 };
+/* Of those and of sums, where a subgroup has two strips. */
+enum { MOST_STRIP_WIDTH = 64 };
 static int64_t depth_of(const ft_attention_widths *w, ft_tile kind) {
   return sides(kind) == 2 && w->upstream > w->head ? w->upstream : w->head;
 }
@@ -50,6 +54,15 @@ static uint32_t norm_groups(const ft_attention_widths *w, ft_tile kind, uint32_t
   }
 }
 
+/* Numbers of each row or column, and whether weights lie in their scores' place: FILTRA_STATISTICS
+ * and FILTRA_IN_PLACE. */
+static uint32_t statistics(bool norms, ft_tile kind) {
+  return norms || kind == FT_TILE_KEY ? 2 : kind == FT_TILE_FORWARD ? 1 : 0;
+}
+static bool in_place(bool norms, ft_tile kind) {
+  return !norms && kind != FT_TILE_KEY;
+}
+
 /* All of it, by 16 bytes. */
 static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_matrix_shape s,
                               uint32_t rows, uint32_t columns) {
@@ -60,10 +73,12 @@ static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_mat
                              ? whole(w->head, unit)
                              : whole(w->head > w->value ? w->head : w->value, unit);
   const uint32_t turns = kind == FT_TILE_KEY ? 2 : 1, tokens = columns / 8 + 1;
-  const uint32_t streamed = n * most(columns * (depth / 8 + 1), rows * tokens);
-  const uint32_t all = streamed + turns * lines * tokens + n * rows * (columns / 4 + 1) +
-                       3 * most(rows, columns) / 4 +
-                       (w->norms ? norm_groups(w, kind, rows, columns) : 0);
+  const uint32_t weights = in_place(w->norms, kind) ? 0 : rows * tokens;
+  const uint32_t dropped = kind == FT_TILE_KEY ? rows * columns / 16 : 0;
+  const uint32_t all = n * most(columns * (depth / 8 + 1), weights) + turns * lines * tokens +
+                       n * rows * (columns / 4 + 1) +
+                       statistics(w->norms, kind) * most(rows, columns) / 4 +
+                       (w->norms ? norm_groups(w, kind, rows, columns) : dropped);
   return most(all, n * rows * (depth / 8 + 1));
 }
 
@@ -71,10 +86,14 @@ enum { MOST_SHARED = 32 << 10 }; /* more leaves a processor too few workgroups *
 
 static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind,
                  const ft_configuration *c) {
-  const uint32_t rows = c->value[ROWS], columns = c->value[COLUMNS], lanes = ft_matrix_lanes(caps);
+  const uint32_t rows = c->value[ROWS], columns = c->value[COLUMNS], strips = c->value[STRIPS];
+  const uint32_t lanes = ft_matrix_lanes(caps);
   const ft_matrix_shape s = ft_matrix_shape_of(caps, w->type);
-  if (!rows || rows % s.m || columns % s.n || columns % s.k) return false;
-  const uint32_t workgroup = rows / s.m * sides(kind) * lanes;
+  if (!rows || rows % (strips * s.m) || columns % s.n || columns % s.k) return false;
+  if (strips > 1 &&
+      (w->norms || depth_of(w, kind) > MOST_STRIP_WIDTH || w->value > MOST_STRIP_WIDTH))
+    return false;
+  const uint32_t workgroup = rows / (strips * s.m) * sides(kind) * lanes;
   /* A row's lanes share its quads. */
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
   const bool crowded = w->norms && kind == FT_TILE_KEY;
@@ -84,6 +103,46 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
          ft_caps_runs(caps, lanes, workgroup) && shared <= MOST_SHARED &&
          shared <= caps->info.shared_memory_bytes;
 }
+
+/* ---- dropout ---- */
+
+/* Words of a row take no more memory than its q, k, v and y. */
+static bool kept_is_small(const ft_attention *c, int64_t rows, int64_t words) {
+  const int64_t columns = 2 * (c->q->shape[3] + c->v->shape[3]);
+  return words * (int64_t)sizeof(uint32_t) <=
+             columns * (int64_t)filtra_dtype_bytes(filtra_tensor_dtype(c->q)) &&
+         rows * words <= INT32_MAX;
+}
+
+filtra_tensor *ft_attention_kept(filtra_graph *g, const ft_attention *c, bool backward) {
+  enum { WORD = 32 };
+  const filtra_device *dev = ft_graph_device(g);
+  const int64_t queries = c->q->shape[2], keys = c->k->shape[2];
+  const int64_t shape[2] = {ft_attention_heads(c) * queries, (keys + WORD - 1) / WORD};
+  const ft_tile tile = backward ? FT_TILE_QUERY : FT_TILE_FORWARD;
+  if (!(c->dropout > 0) || c->norms || !kept_is_small(c, shape[0], shape[1]) ||
+      !ft_attention_matrix_plan(dev, c, tile).kernel)
+    return NULL;
+  filtra_tensor *kept = ft_tensor_new(g, "kept", FILTRA_I32, 2, shape);
+  if (!kept) return NULL;
+  struct {
+    uint32_t rows, keys, op_id;
+  } push = {(uint32_t)shape[0], (uint32_t)keys, c->op_id};
+  const bool part = ft_graph_sequence_elements(g, c->y) != 0;
+  uint32_t rate;
+  memcpy(&rate, &c->dropout, sizeof rate);
+  const int64_t count = shape[0] * shape[1];
+  ft_call(g, &(ft_kernel_call){.label = "attention.dropout",
+                               .kernel = "attention/dropout",
+                               .args = {FT_READ(ft_graph_random_state(g)), FT_WRITE(kept)},
+                               FT_PUSH(push),
+                               FT_FLAT(g, count),
+                               FT_SPEC(rate, part ? (uint32_t)(c->q->shape[1] * queries) : 0),
+                               .bytes = sizeof rate * (double)count});
+  return kept;
+}
+
+/* ---- tiles ---- */
 
 /* Few registers would spill. */
 bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type) {
@@ -103,7 +162,6 @@ bool ft_attention_matrix_usable(const filtra_device *dev, const ft_attention_wid
 /* From the chosen row of the table on. */
 ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_attention *c,
                                            ft_tile kind) {
-  enum { DROPOUT_ROWS = 4 }; /* that share random numbers, where keys lie below each other */
   const ft_caps *caps = ft_caps_of(dev);
   const int64_t value = c->v->shape[3];
   const ft_attention_widths w = {c->q->shape[3], value,
@@ -120,10 +178,11 @@ ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_at
     if (!begun || !fits(caps, &w, kind, &tile)) continue;
     return (ft_attention_plan){
         .kernel = ft_kernel_variant(KERNELS[c->norms][kind], w.type, ""),
-        .workgroup = tile.value[ROWS] / s.m * sides(kind) * lanes,
+        .workgroup = tile.value[ROWS] / (tile.value[STRIPS] * s.m) * sides(kind) * lanes,
         .subgroup = lanes,
         .rows = tile.value[ROWS],
-        .own_rows = c->dropout > 0 ? DROPOUT_ROWS : 1,
+        .own_rows = tile.value[STRIPS],
+        .matrix = true,
         .cut = {lanes | s.m << 8 | s.n << 16 | s.k << 24, tile.value[COLUMNS]}};
   }
   return (ft_attention_plan){0};

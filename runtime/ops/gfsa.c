@@ -83,7 +83,10 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
   bool add;
   filtra_tensor *dv = ft_grad_target(g, a->v, &add);
   if (!ady || !pairs || !delta) return;
-  ft_attention_emit_transposed(g, &c->second, dy, ady);
+  ft_attention second = c->second, both = *a;
+  both.flags |= FT_ATTENTION_PAIRED;
+  both.kept = second.kept = ft_attention_kept(g, &both, true);
+  ft_attention_emit_transposed(g, &second, dy, ady);
   filtra_device *dev = ft_graph_device(g);
   struct filter_push push = make_push(c, rows_of(c));
   ft_team_grid grid = ft_teams(dev, rows_of(c));
@@ -100,8 +103,6 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
                                .groups = {grid.groups},
                                .flops = 9 * elements,
                                .bytes = bytes_of(c, 10 * elements)});
-  ft_attention both = *a;
-  both.flags |= FT_ATTENTION_PAIRED;
   ft_attention_emit_backward(g, &both, pairs, delta);
 }
 
@@ -218,6 +219,7 @@ filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, 
                (filtra_tensor *[]){q, k, v, call.first.bias, call.w[0], call.w[1], call.w[2]}, 1,
                &call.y))
     return NULL;
+  call.first.kept = call.second.kept = ft_attention_kept(g, &call.first, false);
   ft_attention_emit_forward(g, "gfsa", &call.first);
   ft_attention_emit_forward(g, "gfsa", &call.second);
   emit_combine(g, &call);

@@ -3,8 +3,7 @@
 //@kept
 // attention/backward_key on matrix units: one of two subgroups makes the scores of their rows and
 // sums dk, the other makes the products of values with dy and sums dv. Weights and dS are rounded
-// to 16 bits. Tiles have keys down and queries across; OWN_ROWS of them are a lane's at a time, 4
-// where keys share random numbers.
+// to 16 bits. Tiles have keys down and queries across.
 // Grid: blocks of keys x B H.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
@@ -12,44 +11,75 @@
 #define FILTRA_TURNS 2
 #define FILTRA_LINES (HEAD > VALUE ? WHOLE(HEAD) : WHOLE(VALUE))
 #define FILTRA_SUMS LINES / MATRIX_N
+#define FILTRA_STATISTICS 2
+#define FILTRA_AT_ONCE 8  // AMD's compiler then moves less from register to register
+// Of a query, words with a bit for each of so many keys: which weights dropout keeps.
+#define WORD_KEYS (DRAWN ? 32 : 4)
+#define WORDS (TILE_ROWS > WORD_KEYS ? TILE_ROWS / WORD_KEYS : 1)
+#define FILTRA_MORE (WORDS * TILE_COLS / 4)
 #include "attention/matrix.glsl"
 #include "attention/upstream.glsl"
 
-// Per column, log-sum-exp of the scores, as shift of weights, and <dy, y>. Where there is no query
-// nothing has a weight.
-void keep_statistics(uint head, uint query) {
-  for (uint c = gl_LocalInvocationID.x; c < TILE_COLS; c += INVOCATIONS) {
-    const uint i = head * args.queries + min(query + c, args.queries - 1);
-    keep_float(STATISTICS_AT, c, query + c < args.queries ? args.lse.v[i] * LOG2_E : 3.4e38);
-    keep_float(STATISTICS_AT + STATISTICS, c, args.delta.v[i]);
+// These are attention/dropout's, or made of the random numbers that four keys share.
+const uint DROPPED_AT = MORE_AT;
+void keep_word(uint c, uint w, uint word) {
+  groups[DROPPED_AT + (w * TILE_COLS + c) / 4][c % 4] = word;
+}
+void keep_drawn(uint head, uint query, uint key) {
+  if (RATE == 0 || DRAWN) return;
+  for (uint i = gl_LocalInvocationID.x; i < WORDS * TILE_COLS; i += INVOCATIONS) {
+    const uint c = i % TILE_COLS, w = i / TILE_COLS;
+    const vec4 factors = dropout_factors(head * args.queries + query + c, key / WORD_KEYS + w);
+    uint bits = 0;
+    [[unroll]] for (uint l = 0; l < 4; ++l) bits |= uint(factors[l] != 0) << l;
+    keep_word(c, w, bits);
   }
 }
 
-// The tile's dS = P * (dropout * (dy v^T) - delta) and, behind it, dropout * P, in the place of the
-// streamed rows.
-void differentiate_scores(uint head, uint origin, uint query, uint key) {
-  for (uint u = gl_LocalInvocationID.x; u < TILE_ROWS / OWN_ROWS * (TILE_COLS / 4);
-       u += INVOCATIONS) {
-    const uint first = u / (TILE_COLS / 4) * OWN_ROWS, quad = u % (TILE_COLS / 4);
-    const uint i = query + 4 * quad;
-    const vec4 shift = kept_floats(STATISTICS_AT + quad);
-    const vec4 delta = kept_floats(STATISTICS_AT + STATISTICS + quad);
-    vec4 factors[4];  // of four keys, by query
-    [[unroll]] for (uint l = 0; l < 4; ++l)
-      factors[l] = dropout_factors(head * args.queries + i + l, (key + first) / 4);
-    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-      const uint row = first + r, j = key + row;
-      const float added = kept_float(KEPT_AT, row);
-      const vec4 s = scores(0, row, quad), upstream = scores(1, row, quad);
-      vec4 p, ds, factor;
-      [[unroll]] for (uint l = 0; l < 4; ++l) {
-        p[l] = weight_from(masked_score(s[l], added, origin, i + l, j), shift[l]);
-        factor[l] = factors[l][r];
-        ds[l] = p[l] * (upstream[l] * factor[l] - delta[l]);
+// Per column, log-sum-exp of the scores, as shift of weights, <dy, y>, and what dropout has drawn.
+// Where there is no query nothing has a weight.
+void keep_statistics(uint head, uint query, uint key) {
+  [[unroll]] for (uint n = 0; n < TILE_COLS; n += INVOCATIONS) {
+    const uint c = gl_LocalInvocationID.x + n;
+    if (c >= TILE_COLS) continue;
+    const uint i = head * args.queries + min(query + c, args.queries - 1);
+    keep_float(STATISTICS_AT, c, query + c < args.queries ? args.lse.v[i] * LOG2_E : 3.4e38);
+    keep_float(STATISTICS_AT + STATISTICS, c, args.delta.v[i]);
+    if (DRAWN) [[unroll]] for (uint w = 0; w < WORDS; ++w) {
+        const uint j = min(key + w * WORD_KEYS, args.keys - 1);
+        keep_word(c, w, args.random.v[drawn_row(i) + j / WORD_KEYS]);
       }
-      keep_weights(0, row, quad, ds);
-      keep_weights(WEIGHTS, row, quad, undropped(p, factor));
+  }
+}
+
+uvec4 dropped_words(uint row, uint quad) {
+  if (RATE == 0) return uvec4(0);
+  return groups[DROPPED_AT + (WORDS > 1 ? row / WORD_KEYS : 0) * (TILE_COLS / 4) + quad];
+}
+float kept(float x, uint word, uint key) {
+  return RATE == 0 ? x : where_set(x, word, key % WORD_KEYS);
+}
+
+// The tile's dS = P * (dropout * (dy v^T) - delta) and, behind it, P as dropout keeps it, in the
+// place of the streamed rows. Those of padding's keys, and of none, are not used.
+void differentiate_scores(uint origin, uint query, uint key) {
+  const uint quad = tile_quad(), i = query + 4 * quad;
+  const vec4 shift = kept_floats(STATISTICS_AT + quad);
+  const vec4 delta = kept_floats(STATISTICS_AT + STATISTICS + quad);
+  uvec4 words = dropped_words(0, quad);
+  [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n) {
+    if (!tile_row_there(n)) continue;
+    const uint row = tile_row(n), j = key + row;
+    const vec4 s = scores(0, row, quad), upstream = scores(1, row, quad);
+    if (WORDS > 1) words = dropped_words(row, quad);
+    vec4 p, ds;
+    [[unroll]] for (uint l = 0; l < 4; ++l) {
+      p[l] = exp2(raised_score(s[l], origin, i + l, j) - shift[l]);
+      ds[l] = p[l] * (kept(upstream[l], words[l], j) * dropout_rise() - delta[l]);
+      p[l] = kept(p[l], words[l], j);
     }
+    keep_weights(0, row, quad, ds);
+    keep_weights(WEIGHTS, row, quad, p);
   }
 }
 
@@ -61,16 +91,16 @@ void main() {
   Matrix dk = like_k(args.result_0, b, h), dv = like_v(args.result_1, b, h);
   const uint origin = bias_origin(b, h);
 
-  Left rows[DEEP];
+  Left rows[ROW_MATRICES];
   stage_rows(like_k(args.k, b, h), key, 0);
   stage_rows(values(b, h), key, TILE_ROWS * DEPTH_PITCH);
   meet();
   load_rows(rows);
   meet();
-  keep_keys(b, key, TILE_ROWS);
+  if (MASKED) keep_keys(b, key, TILE_ROWS);
 
-  Sums sum[OWN_SUMS];
-  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = Sums(0.0);
+  Sums sum[ALL_SUMS];
+  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
   Square next_q[LOADS], next_dy[LOADS];
   uint query = first_query_seeing(key);
   load_squares(next_q, q, query);
@@ -81,13 +111,14 @@ void main() {
       keep_squares_as_rows(STREAMED, next_dy);
       keep_squares_as_columns(COLUMNS_AT, next_q);
       keep_squares_as_columns(COLUMNS_AT + LINES * TOKEN_PITCH, next_dy);
-      keep_statistics(head, query);
+      keep_statistics(head, query, key);
+      keep_drawn(head, query, key);
       meet();
       load_squares(next_q, q, query + TILE_COLS);
       load_squares(next_dy, dy, query + TILE_COLS);
       make_scores(rows);
       meet();
-      differentiate_scores(head, origin, query, key);
+      differentiate_scores(origin, query, key);
       meet();
       add_products(sum, side() * WEIGHTS, COLUMNS_AT + side() * LINES * TOKEN_PITCH);
       query += TILE_COLS;
@@ -95,14 +126,15 @@ void main() {
 
   [[unroll]] for (uint first = 0; first < LINES; first += TILE_COLS) {
     meet();
-    [[unroll]] for (uint n = 0; n < TILE_COLS; n += MATRIX_N)
-      if (first + n < LINES) keep_sums(sum[(first + n) / MATRIX_N], n);
+    keep_sums_from(sum, first);
     meet();
     for (uint u = t; u < TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
       const uint row = u / (TILE_COLS / 4), quad = u % (TILE_COLS / 4), column = first + 4 * quad;
       if (column >= LINES) continue;
-      if (WANT_0) store_sums(dk, key + row, column, SCALE * scores(0, row, quad), ADD_0);
-      if (WANT_1) store_sums(dv, key + row, column, dropout_rise() * scores(1, row, quad), ADD_1);
+      vec4 x = SCALE * scores(0, row, quad), y = dropout_rise() * scores(1, row, quad);
+      if (MASKED && added_to_key(row) != 0) x = y = vec4(0);
+      if (WANT_0) store_sums(dk, key + row, column, x, ADD_0);
+      if (WANT_1) store_sums(dv, key + row, column, y, ADD_1);
     }
   }
 }

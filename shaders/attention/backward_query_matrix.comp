@@ -11,35 +11,50 @@
 #define FILTRA_TURNS 1
 #define FILTRA_LINES WHOLE(HEAD)
 #define FILTRA_SUMS LINES / 2 / MATRIX_N
+#define FILTRA_IN_PLACE
+#define FILTRA_STATISTICS 0
 #include "attention/matrix.glsl"
 #include "attention/upstream.glsl"
 
-// Per row, log-sum-exp of the scores, as shift of weights, and <dy, y>.
-void keep_statistics(uint head, uint query) {
-  for (uint r = gl_LocalInvocationID.x; r < TILE_ROWS; r += INVOCATIONS) {
-    const uint i = head * args.queries + min(query + r, args.queries - 1);
-    keep_float(STATISTICS_AT, r, args.lse.v[i] * LOG2_E);
-    keep_float(STATISTICS_AT + STATISTICS, r, args.delta.v[i]);
+// Of an invocation's rows.
+struct Rows {
+  float shift[OWN_TILE_ROWS], delta[OWN_TILE_ROWS];     // log-sum-exp times LOG2_E, <dy, y>
+  uint word[OWN_TILE_ROWS], word_at[OWN_TILE_ROWS];  // see dropped, and where they are from
+};
+
+void load_statistics(inout Rows own, uint head, uint query) {
+  [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n) {
+    const uint i = head * args.queries + min(query + tile_row(n), args.queries - 1);
+    own.shift[n] = args.lse.v[i] * LOG2_E;
+    own.delta[n] = args.delta.v[i];
+    own.word[n] = 0;
+    own.word_at[n] = drawn_row(i);
   }
 }
 
-// The tile's dS = P * (dropout * (dy v^T) - delta), in the place of the streamed rows.
-void differentiate_scores(uint head, uint origin, uint query, uint key) {
-  for (uint u = gl_LocalInvocationID.x; u < TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
-    const uint row = u / (TILE_COLS / 4), quad = u % (TILE_COLS / 4);
-    const uint i = query + row, j = key + 4 * quad;
-    const float shift = kept_float(STATISTICS_AT, row);
-    const float delta = kept_float(STATISTICS_AT + STATISTICS, row);
-    const vec4 added = kept_floats(KEPT_AT + quad);
-    const vec4 factors = dropout_factors(head * args.queries + i, key / 4 + quad);
-    const vec4 s = scores(0, row, quad), upstream = scores(1, row, quad);
-    vec4 ds;
+// The tile's dS = P * (dropout * (dy v^T) - delta), in the place of the scores. A row's quads are
+// read by neighbours.
+void differentiate_scores(inout Rows own, uint head, uint origin, uint query, uint key) {
+  const uint quad = tile_quad(), j = key + 4 * quad;
+  const vec4 added = added_to_keys(quad);
+  vec4 ds[OWN_TILE_ROWS];
+  [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n) {
+    if (!tile_row_there(n)) continue;
+    const uint row = tile_row(n), i = query + row;
+    const vec4 s = scores(0, row, quad);
+    const vec4 upstream =
+        dropped(scores(1, row, quad), own.word[n], head * args.queries + i, key, quad);
     [[unroll]] for (uint l = 0; l < 4; ++l) {
-      const float p = weight_from(masked_score(s[l], added[l], origin, i, j + l), shift);
-      ds[l] = p * (upstream[l] * factors[l] - delta);
+      const float p = exp2(raised_score(s[l], origin, i, j + l) + (added[l] - own.shift[n]));
+      ds[n][l] = p * (upstream[l] * dropout_rise() - own.delta[n]);
     }
-    keep_weights(0, row, quad, ds);
   }
+  if (LANES % (TILE_COLS / 4) == 0)
+    meet_subgroup();
+  else
+    meet();
+  [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n)
+    if (tile_row_there(n)) keep_weights(SCORES_AT, tile_row(n), quad, ds[n]);
 }
 
 void main() {
@@ -50,41 +65,43 @@ void main() {
   const uint origin = bias_origin(b, h);
   const uint key_end = keys_seen(min(query + TILE_ROWS, args.queries) - 1);
 
-  Left rows[DEEP];
+  Left rows[ROW_MATRICES];
   stage_rows(like_q(args.q, b, h), query, 0);
   stage_rows(upstream(b, h), query, TILE_ROWS * DEPTH_PITCH);
   meet();
   load_rows(rows);
   meet();
-  keep_statistics(head, query);
 
-  Sums sum[OWN_SUMS];
-  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = Sums(0.0);
+  Rows own;
+  load_statistics(own, head, query);
+  Sums sum[ALL_SUMS];
+  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
   Square next_k[LOADS], next_v[LOADS];
   load_squares(next_k, k, 0);
-  load_squares(next_v, v, 0);
+  load_groups(next_v, v, 0);
   uint key = 0;
   if (key_end > 0) do {
       meet();
       keep_squares_as_rows(0, next_k);
-      keep_squares_as_rows(STREAMED, next_v);
+      keep_groups(STREAMED, next_v);
       keep_squares_as_columns(COLUMNS_AT, next_k);
       keep_keys(b, key, TILE_COLS);
       meet();
       load_squares(next_k, k, key + TILE_COLS);
-      load_squares(next_v, v, key + TILE_COLS);
+      load_groups(next_v, v, key + TILE_COLS);
+      [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n)
+        if (DRAWN) own.word[n] = args.random.v[own.word_at[n] + key / 32];
       make_scores(rows);
       meet();
-      differentiate_scores(head, origin, query, key);
+      differentiate_scores(own, head, origin, query, key);
       meet();
-      add_products(sum, 0, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH);
+      add_products(sum, SCORES_AT, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH);
       key += TILE_COLS;
     } while (key < key_end);
 
   [[unroll]] for (uint first = 0; first < LINES / 2; first += TILE_COLS) {
     meet();
-    [[unroll]] for (uint n = 0; n < TILE_COLS; n += MATRIX_N)
-      if (first + n < LINES / 2) keep_sums(sum[(first + n) / MATRIX_N], n);
+    keep_sums_from(sum, first);
     meet();
     for (uint u = t; u < 2 * TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
       const uint quad = u % (TILE_COLS / 4), row = u / (TILE_COLS / 4) % TILE_ROWS;

@@ -11,24 +11,30 @@
 #define FILTRA_TURNS 1
 #define FILTRA_LINES WHOLE(VALUE)
 #define FILTRA_SUMS LINES / MATRIX_N
+#define FILTRA_IN_PLACE
+#define FILTRA_STATISTICS 1
 #include "attention/matrix.glsl"
 
-// Lanes take rows, several each or several to one, of which then each takes some quads.
+// Lanes take rows of each strip, several each or several to one, of which then each takes some
+// quads.
 const uint OWN = MATRIX_M > LANES ? MATRIX_M / LANES : 1;
 const uint SHARERS = LANES > MATRIX_M ? LANES / MATRIX_M : 1;
 const uint QUADS = TILE_COLS / 4 / SHARERS;
-uint own_row(uint r) { return strip() + r * LANES + gl_SubgroupInvocationID / SHARERS; }
+const uint ALL_OWN = STRIPS * OWN;
+uint own_row(uint r) {
+  return strip(r / OWN) + r % OWN * LANES + gl_SubgroupInvocationID / SHARERS;
+}
 uint own_quad(uint n) { return n * SHARERS + gl_SubgroupInvocationID % SHARERS; }
 bool first_sharer() { return own_quad(0) == 0; }
 
 float largest_of_row(float x) {
   [[unroll]] for (uint step = 1; step < SHARERS; step *= 2)
-    x = max(x, subgroupShuffle(x, gl_SubgroupInvocationID ^ step));
+    x = max(x, subgroupShuffleXor(x, step));
   return x;
 }
 float sum_of_row(float x) {
   [[unroll]] for (uint step = 1; step < SHARERS; step *= 2)
-    x += subgroupShuffle(x, gl_SubgroupInvocationID ^ step);
+    x += subgroupShuffleXor(x, step);
   return x;
 }
 
@@ -36,38 +42,83 @@ float sum_of_row(float x) {
 // digits in 16 bits.
 const float RAISED = 8;
 
-// One row's scores become weights, to be divided by the total later. What is in STATISTICS_AT then
-// has to be multiplied to the row's sums so far: there is no branch around that, since compilers
-// move all sums to and fro for it.
-void weigh_row(inout float top, inout float total, uint b, uint head, uint origin, uint query,
-               uint key, uint row) {
-  const uint i = query + row;
+// In shared memory a lane's own part of an index comes first and the constant behind it, which
+// compilers then make an offset of.
+uint own_row_at() { return (strip(0) + gl_SubgroupInvocationID / SHARERS) * SCORE_PITCH; }
+uint row_offset(uint r) { return (r / OWN * MATRIX_M + r % OWN * LANES) * SCORE_PITCH; }
+vec4 own_scores(uint r, uint n) {
+  return kept_floats(own_row_at() + gl_SubgroupInvocationID % SHARERS +
+                     (SCORES_AT + row_offset(r) + n * SHARERS));
+}
+vec4 added_to_own(uint n) {
+  return kept_floats(gl_SubgroupInvocationID % SHARERS * SCORE_PITCH +
+                     (KEPT_AT + n * SHARERS * SCORE_PITCH));
+}
+void keep_own_weights(uint r, uint n, vec4 x) {
+  if (SHARERS == 1)
+    keep_quad(own_row_at() + (SCORES_AT + row_offset(r) + n / 2), 4 * n, packed(x));
+  else
+    keep_quad(own_row_at() + gl_SubgroupInvocationID % SHARERS / 2 +
+                  (SCORES_AT + row_offset(r) + n * SHARERS / 2),
+              4 * gl_SubgroupInvocationID, packed(x));
+}
+
+// The scores of a lane's row r become weights, to be divided by the total later. `top` and scores
+// are times LOG2_E. What is in STATISTICS_AT then has to be multiplied to the row's sums so far.
+// word: see dropped.
+void weigh_row(inout float top, inout float total, uint word, uint head, uint origin, uint query,
+               uint key, uint r) {
+  const uint row = own_row(r), i = query + row;
   vec4 x[QUADS];
   float largest = LOWEST;
   [[unroll]] for (uint n = 0; n < QUADS; ++n) {
     const uint j = key + 4 * own_quad(n);
-    const vec4 added = kept_floats(KEPT_AT + own_quad(n));
-    x[n] = scores(0, row, own_quad(n));
+    const vec4 added = added_to_own(n);
+    x[n] = own_scores(r, n);
     [[unroll]] for (uint l = 0; l < 4; ++l) {
-      x[n][l] = masked_score(x[n][l], added[l], origin, i, j + l);
+      x[n][l] = raised_score(x[n][l], origin, i, j + l) + added[l];
       largest = max(largest, x[n][l]);
     }
   }
+  if (SHARERS > 1) meet_subgroup();
   if (!KNOWN) {
-    const float next = max(top, largest_of_row(largest)), shrink = exp(top - next);
+    const float next = max(top, largest_of_row(largest)), shrink = exp2(top - next);
     top = next;
     total *= shrink;
     if (first_sharer()) keep_float(STATISTICS_AT, row, shrink);
   }
-  const float shift = top * LOG2_E;
+  [[unroll]] for (uint n = 0; n < QUADS; ++n) x[n] = exp2(x[n] - top);
   [[unroll]] for (uint n = 0; n < QUADS; ++n) {
-    [[unroll]] for (uint l = 0; l < 4; ++l) {
-      x[n][l] = weight_from(x[n][l], shift);
-      total += x[n][l];
+    [[unroll]] for (uint l = 0; l < 4; ++l) total += x[n][l];
+    keep_own_weights(r, n, dropped(x[n], word, head * args.queries + i, key, own_quad(n)));
+  }
+}
+
+// sum = sum * shrink + weights times values. There is no branch around the shrinking, since
+// compilers move all sums to and fro for it. They also do for sums that numbers multiply and matrix
+// units add to; so products are sums of their own first, where they take few registers.
+const bool APART = MATRIX_M * MATRIX_N / LANES <= 4;
+void add_to_shrunk(inout Sums sum[ALL_SUMS]) {
+  Sums shrink[STRIPS];  // a row's factor in all of its columns
+  [[unroll]] for (uint s = 0; s < STRIPS; ++s)
+    coopMatLoad(shrink[s], groups, STATISTICS_AT + strip(s) / 4, 0, AS_COLUMNS);
+  if (!APART) {
+    [[unroll]] for (uint i = 0; i < ALL_SUMS; ++i) sum[i] = sum[i] * shrink[i / OWN_SUMS];
+    add_products(sum, SCORES_AT, COLUMNS_AT);
+    return;
+  }
+  Left left[STRIPS * ALONG];
+  [[unroll]] for (uint i = 0; i < STRIPS * ALONG; ++i)
+    load_weights(left[i], SCORES_AT, i / ALONG, i % ALONG * MATRIX_K);
+  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) {
+    Right right[ALONG];
+    [[unroll]] for (uint j = 0; j < ALONG; ++j) load_column(right[j], COLUMNS_AT, n, j * MATRIX_K);
+    [[unroll]] for (uint s = 0; s < STRIPS; ++s) {
+      Sums product = Sums(0.0);
+      [[unroll]] for (uint j = 0; j < ALONG; ++j)
+        product = coopMatMulAdd(left[s * ALONG + j], right[j], product);
+      sum[s * OWN_SUMS + n] = sum[s * OWN_SUMS + n] * shrink[s] + product;
     }
-    const uint quad = own_quad(n);
-    x[n] = undropped(x[n], dropout_factors(head * args.queries + i, key / 4 + quad));
-    keep_weights(0, row, quad, x[n]);
   }
 }
 
@@ -80,63 +131,64 @@ void main() {
   const uint origin = bias_origin(b, h);
   const uint key_end = keys_seen(min(query + TILE_ROWS, args.queries) - 1);
 
-  Left rows[DEEP];
+  Left rows[ROW_MATRICES];
   stage_rows(q, query, 0);
   meet();
   load_rows(rows);
 
-  Sums sum[OWN_SUMS];
-  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = Sums(0.0);
-  float top[OWN], total[OWN];
-  [[unroll]] for (uint r = 0; r < OWN; ++r) {
+  Sums sum[ALL_SUMS];
+  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
+  float top[ALL_OWN], total[ALL_OWN];
+  uint word[ALL_OWN], word_at[ALL_OWN];
+  [[unroll]] for (uint r = 0; r < ALL_OWN; ++r) {
     const uint i = head * args.queries + min(query + own_row(r), args.queries - 1);
-    top[r] = KNOWN ? args.lse.v[i] - RAISED : LOWEST / 2;
+    top[r] = KNOWN ? (args.lse.v[i] - RAISED) * LOG2_E : LOWEST / 2;
     total[r] = 0;
+    word[r] = 0;
+    word_at[r] = drawn_row(i);
   }
 
   Square next_k[LOADS], next_v[LOADS];
-  load_squares(next_k, k, 0);
+  load_groups(next_k, k, 0);
   load_squares(next_v, v, 0);
   uint key = 0;
   if (key_end > 0) do {
       meet();
-      keep_squares_as_rows(0, next_k);
+      keep_groups(0, next_k);
       keep_squares_as_columns(COLUMNS_AT, next_v);
       keep_keys(b, key, TILE_COLS);
       meet();
-      load_squares(next_k, k, key + TILE_COLS);
-      load_squares(next_v, v, key + TILE_COLS);
+      [[unroll]] for (uint r = 0; r < ALL_OWN; ++r)
+        if (DRAWN) word[r] = args.random.v[word_at[r] + key / 32];
       make_scores(rows);
-      meet();
-
-      [[unroll]] for (uint r = 0; r < OWN; ++r)
-        weigh_row(top[r], total[r], b, head, origin, query, key, own_row(r));
-      meet();
-      if (!KNOWN) {
-        Sums shrink; // a row's factor in all of its columns
-        coopMatLoad(shrink, groups, STATISTICS_AT + strip() / 4, 0, AS_COLUMNS);
-        [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = sum[n] * shrink;
-      }
-      add_products(sum, 0, COLUMNS_AT);
+      meet_subgroup();
+      load_groups(next_k, k, key + TILE_COLS);
+      load_squares(next_v, v, key + TILE_COLS);
+      [[unroll]] for (uint r = 0; r < ALL_OWN; ++r)
+        weigh_row(top[r], total[r], word[r], head, origin, query, key, r);
+      meet_subgroup();
+      if (KNOWN)
+        add_products(sum, SCORES_AT, COLUMNS_AT);
+      else
+        add_to_shrunk(sum);
       key += TILE_COLS;
     } while (key < key_end);
 
   meet();
-  [[unroll]] for (uint r = 0; r < OWN; ++r) {
+  [[unroll]] for (uint r = 0; r < ALL_OWN; ++r) {
     const uint i = query + own_row(r);
     float factor = exp(-RAISED);
     if (!KNOWN) {
       const float all = sum_of_row(total[r]);
       factor = all > 0 ? 1 / all : 0;
       if (first_sharer() && i < args.queries)
-        args.lse.v[head * args.queries + i] = all > 0 ? top[r] + log(all) : 0;
+        args.lse.v[head * args.queries + i] = all > 0 ? (top[r] + log2(all)) / LOG2_E : 0;
     }
     if (first_sharer()) keep_float(STATISTICS_AT, own_row(r), factor * dropout_rise());
   }
   [[unroll]] for (uint first = 0; first < LINES; first += TILE_COLS) {
     meet();
-    [[unroll]] for (uint n = 0; n < TILE_COLS; n += MATRIX_N)
-      if (first + n < LINES) keep_sums(sum[(first + n) / MATRIX_N], n);
+    keep_sums_from(sum, first);
     meet();
     for (uint u = t; u < TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
       const uint row = u / (TILE_COLS / 4), quad = u % (TILE_COLS / 4);

@@ -4,6 +4,7 @@
 // have the kernel's.
 #include "common/elements.glsl"
 #include "common/philox.glsl"
+#include "attention/weight_words.glsl"
 
 layout(constant_id = 1) const uint HEAD = 1;   // D, columns of q and k
 layout(constant_id = 2) const uint VALUE = 1;  // Dv, columns of v and y
@@ -27,8 +28,10 @@ const bool WANT_0 = (FLAGS & 128) != 0;
 const bool WANT_1 = (FLAGS & 256) != 0;
 const bool PAIRED = (FLAGS & 512) != 0;
 const bool KNOWN = (FLAGS & 1024) != 0;  // forward: the log-sum-exp is given
+const bool DRAWN = (FLAGS & 0x20000000u) != 0;  // args.random: words of attention/dropout
 const bool PART = (FLAGS & 0x40000000u) != 0;  // of a batch: see whole_element
 const bool WIDE = (FLAGS & 0x80000000u) != 0;  // rows of q, k, v and dy are whole fours
+const bool EIGHTS = (FLAGS & 0x10000000u) != 0;  // and whole eights
 
 #ifdef FILTRA_HEADS
 // Where q, k and v of a head begin, in elements, and the bits of a number of the op's.
@@ -125,11 +128,15 @@ uint bias_origin(uint b, uint h) {
   return ((BIAS_PER_BATCH ? b : 0) * heads + (BIAS_PER_HEAD ? h : 0)) * args.queries * args.keys;
 }
 
+// Of any query and key; of others than there are some other element.
+float bias(uint origin, uint query, uint key) {
+  return args.bias.v[origin + min(query, args.queries - 1) * args.keys + min(key, args.keys - 1)];
+}
+
 // `product` is <q, k>. Query and key may lie outside when `seen` is false.
 float score(bool seen, float product, uint origin, uint query, uint key) {
   float s = product * SCALE;
-  if (BIASED)
-    s += args.bias.v[origin + min(query, args.queries - 1) * args.keys + min(key, args.keys - 1)];
+  if (BIASED) s += bias(origin, query, key);
   return seen ? s : -3.4e38;
 }
 
@@ -137,21 +144,16 @@ float score(bool seen, float product, uint origin, uint query, uint key) {
 float weight(float s, float shift) { return exp(s - shift); }
 
 uvec4 load_random_state() {
-  if (RATE == 0) return uvec4(0);
+  if (RATE == 0 || DRAWN) return uvec4(0);
   return uvec4(args.random.v[0], args.random.v[1], args.random.v[2], args.random.v[3]);
 }
 uvec4 random_state = load_random_state();
 
-// Dropout factors of keys 4 group .. 4 group + 3 for a query: those of the four elements of block
-// row * ceil(keys / 4) + group, where `row` counts the rows of [B,H,Nq]. The upper 32 bits of the
-// block's number go into the upper half of the op's, which is a small number.
+// Dropout factors of keys 4 group .. 4 group + 3 for a query; `row` counts the rows of [B,H,Nq].
 vec4 dropout_factors(uint row, uint group) {
   if (RATE == 0) return vec4(1);
   row = whole_element(args.random, PART ? HEADS * args.queries : 0, row);
-  uint high, low, carry;
-  umulExtended(row, (args.keys + 3) / 4, high, low);
-  low = uaddCarry(low, group, carry);
-  const uvec4 words = dropout_words(random_state, args.op_id ^ ((high + carry) << 16), low);
+  const uvec4 words = weight_words(random_state, args.op_id, row, args.keys, group);
   return vec4(dropout_factor(words.x, RATE), dropout_factor(words.y, RATE),
               dropout_factor(words.z, RATE), dropout_factor(words.w, RATE));
 }

@@ -19,8 +19,17 @@ void meet() {
                  gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
 }
 
+#if FT_BF16
 uint low_halves(uint a, uint b) { return (a & 0xffffu) | b << 16; }
 uint high_halves(uint a, uint b) { return a >> 16 | (b & 0xffff0000u); }
+#else  // AMD's compiler takes half as many instructions for this
+uint low_halves(uint a, uint b) {
+  return packFloat2x16(f16vec2(unpackFloat2x16(a).x, unpackFloat2x16(b).x));
+}
+uint high_halves(uint a, uint b) {
+  return packFloat2x16(f16vec2(unpackFloat2x16(a).y, unpackFloat2x16(b).y));
+}
+#endif
 
 // Four rows of four numbers, as columns.
 uvec2[4] turned(uvec2 a, uvec2 b, uvec2 c, uvec2 d) {

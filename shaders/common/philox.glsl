@@ -11,10 +11,15 @@ uvec4 philox(uvec4 x, uvec2 key) {
   return x;
 }
 
+// Whether dropout keeps what a random word is drawn for: its upper 24 bits, as a fraction of 1, are
+// at least `rate`. Compared as whole numbers, of which the bound is made once: both are exact.
+bool dropout_keeps(uint word, float rate) {
+  return word >= uint(ceil(rate * 16777216.0)) << 8;
+}
+
 // Inverted dropout's factor for a random word: 0 with probability `rate`, else 1/(1-rate).
 float dropout_factor(uint word, float rate) {
-  float u = float(word >> 8) * (1.0 / 16777216.0);
-  return u >= rate ? 1.0 / (1.0 - rate) : 0.0;
+  return dropout_keeps(word, rate) ? 1.0 / (1.0 - rate) : 0.0;
 }
 
 // The number that element i has in the whole batch when this graph's sequences are a part of it, so

@@ -61,7 +61,7 @@ void differentiate_scores(uint origin, uint query, uint key, float exponent, boo
     if (!attention) squared_distances(d, pair_row(n, 0), PAIRS_DOWN, 4 * quad);
     [[unroll]] for (uint r = 0; r < EACH; ++r) {
       const uint row = pair_row(n, r), j = key + row;
-      const float added = kept_float(KEPT_AT, row);
+      const float added = added_to_key(row);
       const vec4 f = kept_factors(row, quad);
       const vec4 s = scores(0, row, quad), upstream = scores(1, row, quad);
       vec4 ds, ap, pull = vec4(0);
@@ -90,7 +90,7 @@ void main() {
   const float exponent = head_exponent(h);
   const bool attention = is_attention(exponent);
 
-  Left rows[DEEP];
+  Left rows[ROW_MATRICES];
   stage_rows(like_k(args.k, b, h), key, 0);
   stage_rows(v, key, TILE_ROWS * DEPTH_PITCH);
   meet();
@@ -99,9 +99,9 @@ void main() {
   keep_keys(b, key, TILE_ROWS);
   stage_own(v, key);
 
-  Sums sum[OWN_SUMS];
+  Sums sum[ALL_SUMS];
   vec4 difference[OWN_ROW_SUMS];
-  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = Sums(0.0);
+  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
   [[unroll]] for (uint i = 0; i < OWN_ROW_SUMS; ++i) difference[i] = vec4(0);
   Square next_q[LOADS], next_dy[LOADS], next_v[LOADS];
   uint query = first_query_seeing(key);
@@ -132,8 +132,7 @@ void main() {
 
   [[unroll]] for (uint first = 0; first < LINES; first += TILE_COLS) {
     meet();
-    [[unroll]] for (uint n = 0; n < TILE_COLS; n += MATRIX_N)
-      if (first + n < LINES) keep_sums(sum[(first + n) / MATRIX_N], n);
+    keep_sums_from(sum, first);
     meet();
     for (uint u = t; WANT_0 && u < TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
       const uint row = u / (TILE_COLS / 4), quad = u % (TILE_COLS / 4), column = first + 4 * quad;

@@ -37,7 +37,7 @@ void differentiate_scores(inout float factor[OWN_PAIR_ROWS], uint head, uint ori
   [[unroll]] for (uint n = 0; n < OWN_PAIRS; ++n) {
     if (!pairs_there(n)) continue;
     const uint quad = pair_quad(n), j = key + 4 * quad;
-    const vec4 added = kept_floats(KEPT_AT + quad);
+    const vec4 added = added_to_keys(quad);
     vec4 d[EACH];
     [[unroll]] for (uint r = 0; r < EACH; ++r) d[r] = vec4(0);
     if (!attention) squared_distances(d, pair_row(n, 0), PAIRS_DOWN, 4 * quad);
@@ -90,7 +90,7 @@ void main() {
   const float exponent = head_exponent(h);
   const bool attention = is_attention(exponent);
 
-  Left rows[DEEP];
+  Left rows[ROW_MATRICES];
   stage_rows(like_q(args.q, b, h), query, 0);
   stage_rows(dy, query, TILE_ROWS * DEPTH_PITCH);
   meet();
@@ -99,10 +99,10 @@ void main() {
   keep_statistics(head, query, attention);
   stage_own(v, token);
 
-  Sums sum[OWN_SUMS];
+  Sums sum[ALL_SUMS];
   vec4 difference[OWN_ROW_SUMS];
   float factor[OWN_PAIR_ROWS];
-  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = Sums(0.0);
+  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
   [[unroll]] for (uint i = 0; i < OWN_ROW_SUMS; ++i) difference[i] = vec4(0);
   [[unroll]] for (uint i = 0; i < OWN_PAIR_ROWS; ++i) factor[i] = 0;
   Square next_k[LOADS], next_v[LOADS];
@@ -137,8 +137,7 @@ void main() {
   if (!WANT_0) return;
   [[unroll]] for (uint first = 0; first < LINES / 2; first += TILE_COLS) {
     meet();
-    [[unroll]] for (uint n = 0; n < TILE_COLS; n += MATRIX_N)
-      if (first + n < LINES / 2) keep_sums(sum[(first + n) / MATRIX_N], n);
+    keep_sums_from(sum, first);
     meet();
     for (uint u = t; u < 2 * TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
       const uint quad = u % (TILE_COLS / 4), row = u / (TILE_COLS / 4) % TILE_ROWS;

@@ -21,7 +21,7 @@
 // Rows that are so far apart have the same lanes.
 const uint APART = MATRIX_M / EACH, SHARERS = LANES / APART;
 const uint QUADS = TILE_COLS / 4 / SHARERS, FOURS = QUADS * EACH;  // of each lane; of its rows
-uint own_row(uint r) { return strip() + gl_SubgroupInvocationID % APART + r * APART; }
+uint own_row(uint r) { return strip(0) + gl_SubgroupInvocationID % APART + r * APART; }
 uint own_quad(uint n) { return n * SHARERS + gl_SubgroupInvocationID / APART; }
 bool first_sharer() { return gl_SubgroupInvocationID < APART; }
 
@@ -52,7 +52,7 @@ void weighted_scores(out vec4 s[FOURS], out vec4 t[FOURS], uint origin, uint que
                      float exponent, bool attention) {
   [[unroll]] for (uint n = 0; n < QUADS; ++n) {
     const uint quad = own_quad(n), j = key + 4 * quad;
-    const vec4 added = kept_floats(KEPT_AT + quad);
+    const vec4 added = added_to_keys(quad);
     vec4 d[EACH];
     [[unroll]] for (uint r = 0; r < EACH; ++r) d[r] = vec4(0);
     if (!attention) squared_distances(d, own_row(0), APART, 4 * quad);
@@ -127,17 +127,17 @@ void main() {
   const float exponent = head_exponent(h);
   const bool attention = is_attention(exponent);
 
-  Left rows[DEEP];
+  Left rows[ROW_MATRICES];
   stage_rows(q, query, 0);
   meet();
   load_rows(rows);
   meet();
   stage_own(v, token_of(query));
 
-  Sums sum[OWN_SUMS];
+  Sums sum[ALL_SUMS];
   vec4 difference[OWN_ROW_SUMS];
   Row own[EACH];
-  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = Sums(0.0);
+  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
   [[unroll]] for (uint i = 0; i < OWN_ROW_SUMS; ++i) difference[i] = vec4(0);
   [[unroll]] for (uint r = 0; r < EACH; ++r) own[r] = Row(LOWEST / 2, 0, LOWEST / 2);
   Square next_k[LOADS], next_v[LOADS];
@@ -163,7 +163,7 @@ void main() {
         add_differences(difference, 0, !attention);
       } else {
         Sums shrink; // a row's factor in all of its columns
-        coopMatLoad(shrink, groups, STATISTICS_AT + strip() / 4, 0, AS_COLUMNS);
+        coopMatLoad(shrink, groups, STATISTICS_AT + strip(0) / 4, 0, AS_COLUMNS);
         [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = sum[n] * shrink;
         add_products(sum, 0, COLUMNS_AT);
       }
@@ -184,8 +184,7 @@ void main() {
   }
   [[unroll]] for (uint first = 0; first < LINES; first += TILE_COLS) {
     meet();
-    [[unroll]] for (uint n = 0; n < TILE_COLS; n += MATRIX_N)
-      if (first + n < LINES) keep_sums(sum[(first + n) / MATRIX_N], n);
+    keep_sums_from(sum, first);
     meet();
     for (uint u = t; u < TILE_ROWS * (TILE_COLS / 4); u += INVOCATIONS) {
       const uint row = u / (TILE_COLS / 4), quad = u % (TILE_COLS / 4);

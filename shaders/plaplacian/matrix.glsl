@@ -7,6 +7,7 @@
 //   FILTRA_OTHERS  where streamed values lie as rows, and
 //   FILTRA_PITCH   how far these are apart
 #define FILTRA_HEADS 1
+#define FILTRA_STATISTICS 2
 #define VALUE_PITCH ((VALUE + 7) / 8 | 1)  // odd: rows side by side lie in different banks
 #include "attention/matrix.glsl"
 #include "plaplacian/problem.glsl"

@@ -115,6 +115,8 @@
   RULE(SpvOpLogicalNot, uint32_t, uint32_t, !a[i])                                                 \
   RULE(SpvOpIAddCarry, uint32_t, uint32_t, a[i] + b[i] < a[i])                                     \
   RULE(SpvOpUMulExtended, uint32_t, uint32_t, (uint64_t)a[i] * b[i] >> 32)                         \
+  RULE3(SpvOpBitFieldSExtract, int32_t, uint32_t, uint32_t,                                        \
+        c[i] ? (int32_t)(a[i] << (32 - b[i] - c[i])) >> (32 - c[i]) : 0)                           \
   RULE(ADV_SIGN, int32_t, uint32_t, (int32_t)(a[i] << (32 - op->c)) >> (32 - op->c))               \
   RULE(ADV_ROUND16, float, float, adv_round_half((double)a[i], m->manner->flush))                  \
   RULE(ADV_HALF_BITS, uint32_t, float, adv_half_bits(a[i]))                                        \
@@ -124,7 +126,8 @@ bool adv_computes(uint16_t opcode) {
   return (opcode >= SpvOpSNegate && opcode <= SpvOpFMod) || opcode == SpvOpIsNan ||
          opcode == SpvOpIsInf || (opcode >= SpvOpLogicalEqual && opcode <= SpvOpLogicalNot) ||
          (opcode >= SpvOpIEqual && opcode <= SpvOpFUnordGreaterThanEqual) ||
-         (opcode >= SpvOpShiftRightLogical && opcode <= SpvOpNot);
+         (opcode >= SpvOpShiftRightLogical && opcode <= SpvOpNot) ||
+         opcode == SpvOpBitFieldSExtract;
 }
 
 static float twicef(float a, float b, float c) {

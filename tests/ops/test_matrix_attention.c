@@ -95,6 +95,10 @@ static const settings small[] = {
     {{1, 2, 70, 75, 12, 8}, .scale = 2},
     {{1, 1, 1, 2, 12, 8}, .scale = 2},
     {{1, 2, 21, 21, 8, 12}, .gfsa = true, .mask = true, .dropout = 0.9f},
+    /* Accesses by eight, several words of what dropout has drawn. */
+    {{1, 2, 40, 70, 8, 16}, .mask = true, .dropout = 0.3f},
+    /* So many keys that each kernel draws by itself. */
+    {{1, 2, 9, 140, 2, 1}, .causal = true, .dropout = 0.3f},
 };
 /* What takes drivers long to compile. */
 static const settings large[] = {
@@ -119,6 +123,7 @@ static void check_all(const char *caps, bool with_large) {
   assert_true(test_compiled(device, "attention/forward_matrix"));
   assert_true(test_compiled(device, "attention/backward_key_matrix"));
   assert_true(test_compiled(device, "attention/backward_query_matrix"));
+  assert_true(test_compiled(device, "attention/dropout"));
   test_close_device(&device);
 }
 

@@ -1,0 +1,33 @@
+#version 450
+// Which weights dropout keeps, a bit for each: of a row's key j bit j % 32 of word j / 32. Kernels
+// for matrix units read them, which would otherwise draw the same numbers once each. An invocation
+// makes a word; neighbours' lie side by side.
+#extension GL_GOOGLE_include_directive : require
+#include "common/types.glsl"
+#include "common/philox.glsl"
+#include "attention/weight_words.glsl"
+
+layout(constant_id = 1) const float RATE = 0;
+layout(constant_id = 2) const uint SEQUENCE = 0;  // as whole_element has it
+
+layout(push_constant) uniform Push {
+  U32 random, kept;  // ft_graph_random_state; [rows, ceil(keys / 32)]
+  uint rows, keys, op_id;
+}
+p;
+
+void main() {
+  const uvec4 state = uvec4(p.random.v[0], p.random.v[1], p.random.v[2], p.random.v[3]);
+  const uint words = (p.keys + 31) / 32, step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+  for (uint i = gl_GlobalInvocationID.x; i < p.rows * words; i += step) {
+    const uint row = whole_element(p.random, SEQUENCE, i / words);
+    uint kept = 0, group = 0;
+    do {
+      const uvec4 drawn = weight_words(state, p.op_id, row, p.keys, i % words * 8 + group);
+      [[unroll]] for (uint l = 0; l < 4; ++l)
+        kept |= uint(dropout_keeps(drawn[l], RATE)) << (4 * group + l);
+      group++;
+    } while (group < 8);
+    p.kept.v[i] = kept;
+  }
+}
