@@ -102,6 +102,8 @@ void main() {
   Sums sum[ALL_SUMS];
   [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
   Square next_q[LOADS], next_dy[LOADS];
+  clear_squares(next_q);
+  clear_squares(next_dy);
   uint query = first_query_seeing(key);
   load_squares(next_q, q, query);
   load_squares(next_dy, dy, query);

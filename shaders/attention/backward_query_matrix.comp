@@ -22,7 +22,7 @@ struct Rows {
   uint word[OWN_TILE_ROWS], word_at[OWN_TILE_ROWS];  // see dropped, and where they are from
 };
 
-void load_statistics(inout Rows own, uint head, uint query) {
+void load_statistics(out Rows own, uint head, uint query) {
   [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n) {
     const uint i = head * args.queries + min(query + tile_row(n), args.queries - 1);
     own.shift[n] = args.lse.v[i] * LOG2_E;
@@ -77,6 +77,8 @@ void main() {
   Sums sum[ALL_SUMS];
   [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
   Square next_k[LOADS], next_v[LOADS];
+  clear_squares(next_k);
+  clear_squares(next_v);
   load_squares(next_k, k, 0);
   load_groups(next_v, v, 0);
   uint key = 0;

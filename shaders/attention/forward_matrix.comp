@@ -149,6 +149,8 @@ void main() {
   }
 
   Square next_k[LOADS], next_v[LOADS];
+  clear_squares(next_k);
+  clear_squares(next_v);
   load_groups(next_k, k, 0);
   load_squares(next_v, v, 0);
   uint key = 0;

@@ -164,6 +164,11 @@ bool square_there(uint i, uint width) {
   const uint COUNT = TILE_COLS / 4 * (width / 4);
   return LOADS * INVOCATIONS <= COUNT || i < COUNT;
 }
+// Before the first load: squares that are not there are loaded never and copied all the same.
+void clear_squares(inout Square next[LOADS]) {
+  [[unroll]] for (uint u = 0; u < LOADS; ++u)
+    [[unroll]] for (uint l = 0; l < 4; ++l) next[u].quad[l] = uvec2(0);
+}
 void load_squares(inout Square next[LOADS], Matrix m, uint first) {
   [[unroll]] for (uint u = 0; u < LOADS; ++u) {
     const uint i = gl_LocalInvocationID.x + u * INVOCATIONS;

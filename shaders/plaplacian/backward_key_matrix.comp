@@ -104,6 +104,9 @@ void main() {
   [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
   [[unroll]] for (uint i = 0; i < OWN_ROW_SUMS; ++i) difference[i] = vec4(0);
   Square next_q[LOADS], next_dy[LOADS], next_v[LOADS];
+  clear_squares(next_q);
+  clear_squares(next_dy);
+  clear_squares(next_v);
   uint query = first_query_seeing(key);
   load_squares(next_q, q, query);
   load_squares(next_dy, dy, query);

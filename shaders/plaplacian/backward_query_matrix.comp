@@ -106,6 +106,8 @@ void main() {
   [[unroll]] for (uint i = 0; i < OWN_ROW_SUMS; ++i) difference[i] = vec4(0);
   [[unroll]] for (uint i = 0; i < OWN_PAIR_ROWS; ++i) factor[i] = 0;
   Square next_k[LOADS], next_v[LOADS];
+  clear_squares(next_k);
+  clear_squares(next_v);
   load_squares(next_k, k, 0);
   load_squares(next_v, v, 0);
   uint key = 0;

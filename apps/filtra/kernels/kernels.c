@@ -196,8 +196,7 @@ static filtra_status ask_for_products(survey *s, filtra_dtype type) {
 }
 
 /* Attention and the ops made of it in 16 bits, over the head widths that choose between tilings,
- * and one of no whole fours; with a bias in one of the types and dropout in the other, which halves
- * the time it takes. */
+ * and one of no whole fours; with a bias in one of the types, which halves the time it takes. */
 static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
   enum { B = 4, N = 1000, H = 2 };
   static const int64_t widths[] = {15, 32, 64, 128};
@@ -210,8 +209,7 @@ static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
     const int64_t width = widths[i], shape[] = {B, N, H * width};
     filtra_tensor *x[3], *w = numbers(g, 1, count);
     const filtra_attention_options o = {.causal = true,
-                                        .bias = dtype == FILTRA_BF16 ? numbers(g, 2, bias) : NULL,
-                                        .dropout = dtype == FILTRA_F16 ? 0.1f : 0};
+                                        .bias = dtype == FILTRA_BF16 ? numbers(g, 2, bias) : NULL};
     for (int k = 0; k < 3; k++)
       x[k] = filtra_split_heads(g, filtra_cast(g, numbers(g, 3, shape), dtype), H);
     filtra_tensor *of[] = {
