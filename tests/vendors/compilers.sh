@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Every kernel through the vendors' compilers, without their GPUs: AMD's through RADV's null
 # devices, Intel's through ANV on a stub (intel_stub.c), NVIDIA's, Apple's and Qualcomm's through
-# NVK, Honeykrisp and Turnip on Mesa's no-op shims. Fails when a kernel spills registers or needs
-# scratch memory on Mesa 24 or newer. A driver that is not installed, or too old for a family, is
-# skipped, and says so.
+# NVK, Honeykrisp and Turnip on Mesa's no-op shims, as AMD's RDNA 4, of whose matrix units RADV 25
+# knows nothing. Fails when a kernel spills registers or needs scratch memory on Mesa 24 or newer. A
+# driver that is not installed, or too old for a family, is skipped, and says so.
 #
 #   compilers.sh FILTRA [INTEL_STUB.so] [--vendors PATTERN] [--write FILE.md]
 #

@@ -38,21 +38,34 @@ on_driver() {
   "$function" "$name" env "${environment[@]}" "$program"
 }
 
-# on_shim NAME PROGRAM FUNCTION DRIVER VARIABLE=VALUE: on Mesa's no-op device for that driver.
+# unpacked DRIVER: whether $FILTRA_SHIMS has it, of whatever device; then $scratch has its manifest.
+unpacked() {
+  local library
+  library=$(find "${FILTRA_SHIMS:-/nowhere}/root" -name "libvulkan_$1.so" 2>/dev/null | head -n 1)
+  [ -n "$library" ] || return 1
+  cat >"$scratch/$1.json" <<END
+{"file_format_version": "1.0.0",
+ "ICD": {"library_path": "$(realpath "$library")", "api_version": "1.4.0"}}
+END
+}
+
+# on_shim NAME PROGRAM FUNCTION DRIVER VARIABLE=VALUE [SHIM]: on Mesa's no-op device for that
+# driver, which the shim's name begins with where it is not given.
 on_shim() {
-  local name=$1 program=$2 function=$3 driver=$4 variable=$5 icd folder own shim loader
-  icd=${FILTRA_SHIMS:-/nowhere}/$driver.json
-  if [ -r "$icd" ]; then
+  local name=$1 program=$2 function=$3 driver=$4 variable=$5 kind=${6:-$4} icd folder own shim
+  local loader
+  if unpacked "$driver"; then
+    icd=$scratch/$driver.json
     folder=$(libraries "$icd")
     loader=$(find "$FILTRA_SHIMS/root" -name 'ld-linux*.so*' -type f | head -n 1)
     own=$(ldd "$program" | sed -n 's|.*=> \(/.*\)/[^/]*$|\1|p' | sort -u | paste -sd :)
     "$function" "$name" env VK_ICD_FILENAMES="$icd" VK_DRIVER_FILES="$icd" "$variable" \
-      "$loader" --library-path "$folder:$own" --preload "$folder/lib${driver}_noop_drm_shim.so" \
+      "$loader" --library-path "$folder:$own" --preload "$folder/lib${kind}_noop_drm_shim.so" \
       "$program"
     return
   fi
   icd=$(manifest "$driver")
-  shim=$(find /usr/lib /usr/local/lib -name "lib${driver}_noop_drm_shim.so" 2>/dev/null | head -n 1)
+  shim=$(find /usr/lib /usr/local/lib -name "lib${kind}_noop_drm_shim.so" 2>/dev/null | head -n 1)
   if [ -n "$icd" ] && [ -n "$shim" ]; then
     on_driver "$name" "$program" "$function" "$icd" "$variable" LD_PRELOAD="$shim"
   else
@@ -69,7 +82,9 @@ on_device() {
   case $name in
     AMD*)
       icd=$(manifest radeon)
-      if [ -n "$icd" ]; then
+      if [[ $name == *RDNA4* ]] && unpacked radeon; then # Mesa 25.0 knows no matrix units of it
+        on_shim "$name" "$program" "$function" radeon AMDGPU_GPU_ID="$chip" amdgpu
+      elif [ -n "$icd" ]; then
         on_driver "$name" "$program" "$function" "$icd" RADV_FORCE_FAMILY="$chip"
       else
         skip "$name" "RADV is not installed (mesa-vulkan-drivers)"
