@@ -56,6 +56,10 @@ filtra_status ft_json_parse(const char *text, size_t size, const char *context, 
  * Jansson's own error does not tell. */
 json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t *error,
                        bool *starved);
+/** json_unpack, which does not tell a value of another form from memory that ran out. The first is
+ * FILTRA_ERROR_INPUT, without a message; the second FILTRA_ERROR_HOST_MEMORY,
+ * with one that names `context`. */
+filtra_status ft_json_unpack(json_t *value, const char *context, const char *format, ...);
 /** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
 

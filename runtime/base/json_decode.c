@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/thread.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,4 +86,15 @@ json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t
   now = (reading){0};
   free(reserve);
   return root;
+}
+
+filtra_status ft_json_unpack(json_t *value, const char *context, const char *format, ...) {
+  json_error_t error;
+  va_list arguments;
+  va_start(arguments, format);
+  int failed = json_vunpack_ex(value, &error, 0, format, arguments);
+  va_end(arguments);
+  if (!failed) return FILTRA_OK;
+  if (json_error_code(&error) != json_error_out_of_memory) return FILTRA_ERROR_INPUT;
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: reading %s", context);
 }

@@ -51,8 +51,10 @@ static filtra_status parse(const char *path, const char *text, json_t **out) {
   int format;
   const char *id, *data;
   filtra_status status = text ? ft_json_parse(text, strlen(text), path, out) : FILTRA_OK;
+  if (!status)
+    status = ft_json_unpack(*out, path, "{si ss ss}", "format", &format, "id", &id, "data", &data);
   if (status == FILTRA_ERROR_HOST_MEMORY) return status;
-  if (!*out || json_unpack(*out, "{si ss ss}", "format", &format, "id", &id, "data", &data))
+  if (status)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: metadata \"" FT_RUN_KEY "\" is missing or damaged; it was not written by a "
                    "run",

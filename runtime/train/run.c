@@ -155,13 +155,14 @@ static filtra_status take_position(run *r) {
   filtra_run_progress *p = &r->progress;
   json_int_t epoch, batch, waited;
   int saved;
-  int failed = json_unpack(
-      r->checkpoint, "{sb sI sI sF sI sF sF sF sF s?F s?F}", "model", &saved, "epoch", &epoch,
+  filtra_status status = ft_json_unpack(
+      r->checkpoint, path, "{sb sI sI sF sI sF sF sF sF s?F s?F}", "model", &saved, "epoch", &epoch,
       "batch", &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_accuracy",
       &r->best_accuracy, "best_loss", &r->best_loss, "validation_loss", &p->validation_loss,
       "validation_accuracy", &p->validation_accuracy, "validation_mae",
       &p->validation_absolute_error, "validation_top5_accuracy", &p->validation_top5_accuracy);
-  if (failed || epoch < 0 || batch < 0 || waited < 0)
+  if (status == FILTRA_ERROR_HOST_MEMORY) return status;
+  if (status || epoch < 0 || batch < 0 || waited < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"" FT_RUN_KEY "\" is damaged", path);
   r->saved = saved;
   r->waited = (uint64_t)waited;
@@ -174,7 +175,7 @@ static filtra_status take_position(run *r) {
   /* An epoch of other data may have fewer batches; then this one is over. */
   if (r->options->allow_changes && at.batch >= filtra_loader_batches(r->loader))
     at = (filtra_loader_position){.epoch = at.epoch + 1};
-  filtra_status status = filtra_loader_set_position(r->loader, at);
+  status = filtra_loader_set_position(r->loader, at);
   return status ? ft_fail_context(FILTRA_ERROR_INPUT, "%s", path) : FILTRA_OK;
 }
 

@@ -83,6 +83,30 @@ static void test_memory_runs_out(void **state) {
   }
 }
 
+/* What is taken from a value while memory runs out is not said to be of another form. */
+static void test_taking_without_memory(void **state) {
+  (void)state;
+  json_t *value = json_pack("{si ss}", "format", 3, "id", "a");
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  int format = 0;
+  const char *id = NULL;
+  lasting = false;
+  for (long n = 1; status; n++) {
+    allocations_left = n;
+    json_set_alloc_funcs(failing_malloc, free);
+    status = ft_json_unpack(value, "c.json", "{si ss}", "format", &format, "id", &id);
+    json_set_alloc_funcs(malloc, free);
+    if (status) assert_fails(status, FILTRA_ERROR_HOST_MEMORY, "reading c.json");
+    assert_true(status || n > 1);
+  }
+  assert_int_equal(format, 3);
+  assert_string_equal(id, "a");
+  assert_int_equal(ft_json_unpack(value, "c.json", "{ss}", "format", &id), FILTRA_ERROR_INPUT);
+  assert_int_equal(ft_json_unpack(value, "c.json", "{si}", "other", &format), FILTRA_ERROR_INPUT);
+  assert_int_equal(ft_json_unpack(NULL, "c.json", "{si}", "format", &format), FILTRA_ERROR_INPUT);
+  json_decref(value);
+}
+
 /* A text that is made is whole. Jansson's own is closed over a piece that it had no memory for. */
 static void test_writing_without_memory(void **state) {
   (void)state;
@@ -267,6 +291,7 @@ static void test_load_errors(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_memory_runs_out),
+      cmocka_unit_test(test_taking_without_memory),
       cmocka_unit_test(test_writing_without_memory),
       cmocka_unit_test(test_lists_are_whole),
       cmocka_unit_test(test_absent_keys_are_defaults),
