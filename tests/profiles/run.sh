@@ -1,11 +1,12 @@
 #!/bin/sh
 # The op tests under one capability profile. Exits with 77 where a profile listed before it, or the
 # device without one, has the same plan, and says which; checks whose calls have passed under
-# another profile are not made again (tests/support/seen.h).
+# another profile are not made again (tests/support/seen.h). They are kept in FILTRA_TEST_SEEN if
+# that is set, else in the folder named.
 #
 #   run.sh FILTRA NAME FOLDER-OF-PASSED-CHECKS PROGRAM...
 set -u
-filtra=$1 name=$2 seen=$3
+filtra=$1 name=$2 seen=${FILTRA_TEST_SEEN:-$3}
 shift 3
 
 # The programs choose the CPU driver if nobody else does, so the plans are asked of that.
