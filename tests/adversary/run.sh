@@ -28,8 +28,8 @@ fi
 mkdir -p "${report%/*}"
 
 # With the errors that Vulkan allows, tests of exact bits or of how close a driver comes are left
-# out: docs/adversary.md has them one by one. Products on matrix units differ in how they are cut up,
-# not in how they round: one shape stands for four.
+# out: docs/adversary.md has them one by one. Products on matrix units are cut up differently, and
+# round alike: one shape stands for four.
 choose_tests() {
   case $program in
     *_activation) choice=tests=test_gradients ;;
