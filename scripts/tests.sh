@@ -8,7 +8,7 @@ swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(eleme
 swiftshader_ops='agf|broadcast|cache|dropout|elementwise|fourier|kernel|kernel_polynomial|linear'
 swiftshader_ops="^ops/($swiftshader_ops|scale_norm|slice)\$"
 # Labels of what the suite leaves to passes of ./run test --all. What is thorough is in the suite
-# there, and left out by ./run test.
+# there, and left out by ./run test. What is in ranks, ranks-all has, too, which --all runs.
 left_out='profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all'
 
 # What ./run test --all has passed is kept in build/passed, so that it goes on there when it is
@@ -63,30 +63,16 @@ pass() {
     >>"$scratch/summary"
 }
 
-# Tests of ops spend most of their time in lavapipe's compiler, a sixth to a half of it on
-# optimizing, and most for kernels of GPUs, which nobody runs there. Left unoptimized, what one pass
-# has compiled serves the others, too. Kernels that lavapipe chooses by itself are optimized in
-# golden files, layers, models and the command.
-unoptimized_pass() {
-  export GALLIVM_PERF=nopt
-  pass "$@"
-  unset GALLIVM_PERF
-}
-
 # For vectors of 128 bits lavapipe compiles in two thirds of the time. Kernels are the same, but
-# their subgroups have 4 invocations instead of 8; width_passes has those of 8 and 16. It takes all
-# that --all adds to make up for what is compiled twice. Other drivers do not know the variable.
+# their subgroups have 4 invocations instead of 8; width_passes has those of 8 and 16. Other drivers
+# do not know the variable.
 narrow_pass() {
-  if [ "$all" = 1 ]; then
-    compiled=$MESA_SHADER_CACHE_DIR
-    export LP_NATIVE_VECTOR_WIDTH=128
-    keep_compiled 128
-  fi
-  unoptimized_pass "$@"
-  if [ "$all" = 1 ]; then
-    unset LP_NATIVE_VECTOR_WIDTH
-    export MESA_SHADER_CACHE_DIR="$compiled"
-  fi
+  compiled=$MESA_SHADER_CACHE_DIR
+  export LP_NATIVE_VECTOR_WIDTH=128
+  keep_compiled 128
+  pass "$@"
+  unset LP_NATIVE_VECTOR_WIDTH
+  export MESA_SHADER_CACHE_DIR="$compiled"
 }
 
 # remembering COMMAND...: checks of ops that have passed are not made again with the same calls, be
@@ -97,8 +83,12 @@ remembering() {
   unset FILTRA_TEST_SEEN
 }
 
-# suite TITLE FOLDER: what ./run test runs.
+# suite TITLE FOLDER: what ./run test runs; where --all does, ops for narrow vectors.
 suite() {
+  if [ "$all" = 0 ]; then
+    pass "$1" "$2" -LE "^($left_out)\$"
+    return
+  fi
   pass "$1" "$2" -LE "^($left_out|ops)\$"
   narrow_pass "$1, ops" "$2" -L '^ops$' -LE "^($left_out)\$"
 }
@@ -160,7 +150,9 @@ run_tests() {
   build "$@"
   require_device
   begin_passes
-  if [ "$all" = 0 ]; then
+  if [ "$all" = 1 ]; then
+    left_out="$left_out|ranks"
+  else
     left_out="$left_out|thorough"
     FILTRA_TEST_QUICK=1
     export FILTRA_TEST_QUICK
@@ -236,17 +228,16 @@ width_passes() {
   # units have subgroup operations, and these run under their profiles.
   FILTRA_TEST_QUICK=1
   export FILTRA_TEST_QUICK
-  unoptimized_pass "lavapipe, subgroups of 8, op tests" build -L '^ops$'
+  pass "lavapipe, subgroups of 8, op tests" build -L '^ops$' -E '^newest/'
   narrow_pass "lavapipe, subgroups of 4, other device tests" build -L '^(gpu|graph)$'
-  # With few registers chains have lanes of 16, which run there. Mesa 26.2 overruns its stack when
-  # it compiles matrices for vectors of 512 bits.
+  # With few registers chains have lanes of 16, which run there.
   if grep -qsw avx512f /proc/cpuinfo; then
     export LP_NATIVE_VECTOR_WIDTH=512
     keep_compiled 512
-    unoptimized_pass "lavapipe, subgroups of 16, device tests" build -L "$device_tests" \
+    pass "lavapipe, subgroups of 16, device tests" build -L "$device_tests" \
       -E '^newest/'
     export FILTRA_CAPS=@intel-gen12
-    unoptimized_pass "lavapipe, subgroups of 16, Intel's chains" build -R '^ops/dhhp$'
+    pass "lavapipe, subgroups of 16, Intel's chains" build -R '^ops/dhhp$'
     unset FILTRA_CAPS LP_NATIVE_VECTOR_WIDTH
     keep_compiled usual
   else

@@ -16,7 +16,8 @@ stub=
 . "$(dirname "$0")/devices.sh"
 loader=$(find "$shims/root" -name 'ld-linux*.so*' -type f | head -n 1)
 own=$(ldd "$1" | sed -n 's|.*=> \(/.*\)/[^/]*$|\1|p' | sort -u | paste -sd :)
-unset FILTRA_DEVICE
-# The driver's compiler takes most of the time, half of that on optimizing.
+# It has matrix units for vectors of 256 bits only.
+unset FILTRA_DEVICE LP_NATIVE_VECTOR_WIDTH
+# The driver's compiler takes most of the time, half of that on optimizing, and keeps nothing.
 GALLIVM_PERF=nopt VK_ICD_FILENAMES=$shims/lvp.json VK_DRIVER_FILES=$shims/lvp.json \
   "$loader" --library-path "$(libraries "$shims/lvp.json"):$own" "$@"
