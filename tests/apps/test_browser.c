@@ -43,7 +43,7 @@ static const struct {
   int times; /* of two widths, light and dark */
 } CASES[] = {
     {"<p>Text</p>" CHART("<text x=\"20\" y=\"20\">a</text><text x=\"20\" y=\"60\">b</text>"
-                         "<text transform=\"translate(25 60) rotate(-90)\">side</text>"),
+                         "<text transform=\"translate(100 60) rotate(-90)\">side</text>"),
      "", 0},
     {"<div style=\"width:900px\">wide</div>", "908 pixels wide: DIV wide", 2},
     {CHART("<text x=\"20\" y=\"20\">one</text><text x=\"30\" y=\"25\">two</text>"),
