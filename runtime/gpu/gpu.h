@@ -134,9 +134,9 @@ const char *ft_tuning_path_of(const filtra_device *dev);
 /** Whether it was opened to compile only: buffers are empty, nothing is submitted. */
 bool ft_compiles_only(const filtra_device *dev);
 
-/** Opens a device to see what its compiler makes of kernels: pipelines keep statistics, no
- * memory is allocated, and running a graph fails. So drivers without their GPU will do. Fails with
- * UNSUPPORTED where the driver has no statistics. */
+/** Opens a device to see what its compiler makes of kernels: pipelines wait for
+ * ft_pipelines_compile and keep statistics, no memory is allocated, and running a graph fails. So
+ * drivers without their GPU will do. Fails with UNSUPPORTED where the driver has no statistics. */
 filtra_status ft_device_open_compiler(const filtra_device_options *options, filtra_device **device);
 
 /** For threads that take turns on one device handle, in the order in which they came. */
@@ -217,7 +217,12 @@ typedef struct ft_executable {
 /** Pipelines made so far, in order. */
 size_t ft_pipeline_count(const filtra_device *dev);
 const ft_kernel_key *ft_pipeline_key(const filtra_device *dev, size_t index);
-/** The executables of pipeline `index`; only on a device from ft_device_open_compiler. */
+/** What pipeline `index` is made of, its module and constants, after those which came to `hash`. */
+uint64_t ft_pipeline_fingerprint(const filtra_device *dev, size_t index, uint64_t hash);
+/** Compiles what a device from ft_device_open_compiler was asked for and did not compile yet: there
+ * pipelines are only listed at first. */
+filtra_status ft_pipelines_compile(filtra_device *dev);
+/** The executables of pipeline `index`, which is compiled; only on such a device. */
 filtra_status ft_pipeline_statistics(filtra_device *dev, size_t index,
                                      ft_executable executables[FT_MAX_EXECUTABLES],
                                      uint32_t *count);

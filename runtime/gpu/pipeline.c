@@ -248,6 +248,7 @@ static uint32_t *adapted(const ft_pipeline *p, size_t *bytes) {
 }
 
 static void create_one(filtra_device *dev, ft_pipeline *p) {
+  if (p->handle) return;
   VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   uint32_t *words = adapted(p, &info.codeSize);
   info.pCode = words;
@@ -313,11 +314,19 @@ static filtra_status get_pipelines(filtra_device *dev, const ft_kernel_key *keys
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < count && !status; i++)
     status = find_or_add(dev, &keys[i], &out[i]);
-  if (!status && dev->pipelines->count > first) {
+  if (!status && dev->pipelines->count > first && !dev->compiler) {
     create_from(dev, first);
     status = check_from(dev, first);
   }
   if (status) drop_from(dev, first);
+  return status;
+}
+
+filtra_status ft_pipelines_compile(filtra_device *dev) {
+  FT_TRY(ft_enter(dev));
+  create_from(dev, 0);
+  filtra_status status = check_from(dev, 0);
+  ft_leave(dev);
   return status;
 }
 

@@ -2,6 +2,7 @@
 #include "gpu/internal.h"
 
 #include "base/memory.h"
+#include "base/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,15 @@ size_t ft_pipeline_count(const filtra_device *dev) {
 
 const ft_kernel_key *ft_pipeline_key(const filtra_device *dev, size_t index) {
   return &dev->pipelines->list[index]->key;
+}
+
+uint64_t ft_pipeline_fingerprint(const filtra_device *dev, size_t index, uint64_t hash) {
+  const ft_pipeline *p = dev->pipelines->list[index];
+  const uint32_t asked[] = {p->key.workgroup, p->required_subgroup, p->flags, p->convergence,
+                            p->key.spec_count};
+  hash = ft_hash_bytes(hash, p->source->words, p->source->bytes);
+  hash = ft_hash_bytes(hash, asked, sizeof asked);
+  return ft_hash_bytes(hash, p->key.spec, p->key.spec_count * sizeof *p->key.spec);
 }
 
 /* Names in Mesa's RADV, ANV and NVK and in NVIDIA's driver. */

@@ -5,10 +5,13 @@
 # knows nothing. Fails when a kernel spills registers or needs scratch memory on Mesa 24 or newer. A
 # driver that is not installed, or too old for a family, is skipped, and says so.
 #
-#   compilers.sh FILTRA [INTEL_STUB.so] [--vendors PATTERN] [--write FILE.md]
+#   compilers.sh FILTRA [INTEL_STUB.so] [--vendors PATTERN] [RECORD.md | --write RECORD.md]
 #
-# PATTERN chooses devices whose names match: --vendors 'Intel|Apple'. NVK makes the same of a kernel
-# for Ada as for Ampere (docs/compilers.md), so Ada's is asked for by --write or by name only.
+# What a record says of the very same kernels, constants and driver, by their fingerprint (filtra
+# kernels --fingerprint), is not asked again. So kernels that change are recorded anew.
+# PATTERN chooses devices whose names match: --vendors 'Intel|Apple'. NVK gives a kernel the same
+# registers on Turing, Ampere and Ada (docs/compilers.md): Ampere stands for all, and the others are
+# asked for by --write or by name only.
 # shellcheck disable=SC2034,SC2317 # for devices.sh, which calls what it is given
 set -uo pipefail
 
@@ -16,11 +19,13 @@ filtra=$1
 shift
 stub=
 write=
+record=
 vendors=
 while [ $# -gt 0 ]; do
   case $1 in
     --write) write=$2; shift ;;
     --vendors) vendors=$2; shift ;;
+    *.md) record=$1 ;;
     *) stub=$1 ;;
   esac
   shift
@@ -33,10 +38,27 @@ failed=0
 # shellcheck source=tests/vendors/devices.sh
 . "$(dirname "$0")/devices.sh"
 
+# recorded NAME COMMAND...: whether the record has just that, without spills.
+recorded() {
+  local name=$1 fingerprint
+  shift
+  [ -n "$record" ] || return 1
+  fingerprint=$("$@" kernels --fingerprint 2>/dev/null) || return 1
+  awk -v section="## $name" -v end=" of which 0 spill. Fingerprint $fingerprint." '
+    /^## / { here = $0 == section }
+    here && substr($0, length($0) - length(end) + 1) == end { found = 1 }
+    END { exit !found }' "$record"
+}
+
 # survey NAME COMMAND...: one family; its table goes to standard output.
 survey() {
   local name=$1 table=$scratch/table
   shift
+  if recorded "$name" "$@"; then
+    tested=$((tested + 1))
+    printf 'recorded %-22s the same kernels, constants and driver as in %s\n' "$name" "$record"
+    return
+  fi
   if ! "$@" kernels ${write:+--markdown} >"$table" 2>"$scratch/error"; then
     skip "$name" "$(grep -v '^$' "$scratch/error" | tail -n 1 | cut -c 1-120)"
     return
@@ -65,7 +87,9 @@ for device in "AMD GCN4 (polaris10)" "AMD GCN5 (vega10)" "AMD RDNA1 (navi10)" \
   "Intel Gen12 (9a49)" "Intel DG2 (56a0)" "NVIDIA Turing (162)" "NVIDIA Ampere (172)" \
   "NVIDIA Ada (192)" "Apple M1" "Qualcomm Adreno 740"; do
   [[ $device =~ $vendors ]] || continue
-  [[ $device != *Ada* || -n $write || $vendors == *Ada* ]] || continue
+  case $device in
+    *Turing* | *Ada*) [[ -n $write || $vendors =~ Turing|Ada ]] || continue ;;
+  esac
   on_device "$device" "$filtra" survey
 done
 
@@ -79,7 +103,8 @@ driver's compiler on a null or stub device; nothing ran. Of each kernel the wors
 registers a lane, spills and scratch memory (both must be 0), shared memory in bytes, and how many
 subgroups fit, where the driver tells. Attention's kernels on matrix units are among them where the
 driver has such units, those of products in [kernels.md](kernels.md). `filtra kernels` prints the
-same for the machine it is on.
+same for the machine it is on. The tests ask a compiler again where kernels, constants or driver
+have another fingerprint than here.
 
 END
     cat "$scratch/document"

@@ -199,6 +199,7 @@ static filtra_status judge_pipeline(gate *gt, size_t index, double work, table *
 }
 
 static filtra_status judge_pipelines(gate *gt, const double *work, table *kernels) {
+  FT_TRY(ft_pipelines_compile(gt->device));
   for (size_t i = 0; i < ft_pipeline_count(gt->device); i++)
     if (work[i] > 0) FT_TRY(judge_pipeline(gt, i, work[i], kernels));
   for (size_t i = 0; i < kernels->count; i++)

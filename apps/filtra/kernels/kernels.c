@@ -3,6 +3,7 @@
 #include "common/options.h"
 
 #include "base/memory.h"
+#include "base/rng.h"
 #include "ops/attention.h"
 #include "ops/tuner.h"
 #include "train/trainer.h"
@@ -46,7 +47,7 @@ static const struct {
 
 typedef struct kernels_arguments {
   filtra_device_options device;
-  bool json, markdown, strict, candidates;
+  bool json, markdown, strict, candidates, fingerprint;
 } kernels_arguments;
 
 /* One kernel over all its variants. */
@@ -63,7 +64,9 @@ typedef struct survey {
   size_t count, capacity;
   size_t first; /* of the pipelines that are shown */
   size_t shown; /* pipelines */
-  json_t *list; /* with --json: every executable */
+  bool compiling;
+  uint64_t fingerprint; /* of what is shown and of the driver */
+  json_t *list;         /* with --json: every executable */
 } survey;
 
 static void print_help(void) {
@@ -76,6 +79,7 @@ static void print_help(void) {
          "  --json             print one JSON object, with every variant and all numbers\n"
          "  --markdown         print a table for a document\n"
          "  --candidates       show what filtra tune may choose in place of the defaults, instead\n"
+         "  --fingerprint      print a number for kernels, constants and driver; compile nothing\n"
          "  --strict           exit 1 when a variant spills or needs scratch memory\n%s",
          device_options_help);
 }
@@ -360,12 +364,15 @@ static int by_name(const void *a, const void *b) {
 
 /* Of kernels whose names have that in them. */
 static filtra_status gather(survey *s, const char *part) {
+  if (s->compiling) FT_TRY(ft_pipelines_compile(s->device));
   for (size_t i = s->first; i < ft_pipeline_count(s->device); i++) {
     const ft_kernel_key *key = ft_pipeline_key(s->device, i);
     static ft_executable list[FT_MAX_EXECUTABLES];
     uint32_t count;
     if (!strstr(key->kernel, part)) continue;
     s->shown++;
+    s->fingerprint = ft_pipeline_fingerprint(s->device, i, s->fingerprint);
+    if (!s->compiling) continue;
     FT_TRY(ft_pipeline_statistics(s->device, i, list, &count));
     for (uint32_t k = 0; k < count; k++) {
       kernel_row *row = row_for(s, key->kernel);
@@ -419,10 +426,10 @@ static void print_row(const kernel_row *r, bool markdown) {
 static void print_table(const survey *s, bool markdown) {
   const filtra_device_info *info = filtra_device_get_info(s->device);
   if (markdown)
-    printf("## %s\n\n%s. %zu variants, of which %zu spill.\n\n"
+    printf("## %s\n\n%s. %zu variants, of which %zu spill. Fingerprint %016llx.\n\n"
            "| kernel | variants | subgroup | registers | spills | scratch | shared | occupancy |\n"
            "|---|---:|---:|---:|---:|---:|---:|---:|\n",
-           info->name, info->driver, s->shown, spilling(s));
+           info->name, info->driver, s->shown, spilling(s), (unsigned long long)s->fingerprint);
   else
     printf("%s, %s\n\n%-30s %8s %8s %9s %6s %7s %6s %9s\n", info->name, info->driver, "kernel",
            "variants", "subgroup", "registers", "spills", "scratch", "shared", "occupancy");
@@ -435,6 +442,10 @@ static void print_table(const survey *s, bool markdown) {
 
 static int print(const kernels_arguments *a, const survey *s) {
   const filtra_device_info *info = filtra_device_get_info(s->device);
+  if (a->fingerprint) {
+    printf("%016llx\n", (unsigned long long)s->fingerprint);
+    return COMMAND_DONE;
+  }
   if (!a->json) {
     print_table(s, a->markdown);
     return COMMAND_DONE;
@@ -465,9 +476,15 @@ static filtra_status add_matrices(survey *s, const kernels_arguments *a) {
   return status;
 }
 
+static uint64_t driver_of(const filtra_device *device) {
+  const filtra_device_info *info = filtra_device_get_info(device);
+  return ft_hash_bytes(ft_hash_text(info->name), info->driver, strlen(info->driver));
+}
+
 static int survey_kernels(const kernels_arguments *a) {
-  survey s = {.list = a->json ? json_array() : NULL};
+  survey s = {.list = a->json ? json_array() : NULL, .compiling = !a->fingerprint};
   filtra_status status = ft_device_open_compiler(&a->device, &s.device);
+  if (!status) s.fingerprint = driver_of(s.device);
   if (!status) status = ask(&s, a->candidates);
   if (!status) status = gather(&s, "");
   if (!status) status = add_matrices(&s, a);
@@ -487,6 +504,7 @@ static const command_option OPTIONS[] = {
     COMMAND_FLAG("markdown", kernels_arguments, markdown),
     COMMAND_FLAG("strict", kernels_arguments, strict),
     COMMAND_FLAG("candidates", kernels_arguments, candidates),
+    COMMAND_FLAG("fingerprint", kernels_arguments, fingerprint),
 };
 
 int run_kernels(int argc, char **argv) {
@@ -494,6 +512,7 @@ int run_kernels(int argc, char **argv) {
   kernels_arguments a = {.device.cache_dir = ""}; /* programs from a cache have no statistics */
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
-  if (a.json && a.markdown) return command_misused(argv[0], "give --json or --markdown, not both");
+  if (a.json + a.markdown + a.fingerprint > 1)
+    return command_misused(argv[0], "give one of --json, --markdown and --fingerprint");
   return survey_kernels(&a);
 }
