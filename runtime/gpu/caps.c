@@ -255,6 +255,7 @@ const ft_constants *ft_constants_of(const ft_caps *caps) {
                                    .batch_groups = 8192,
                                    .row_groups = FT_MOST_GROUPS,
                                    .team_workgroup = 128,
+                                   .sum_groups = 512,
                                    .column_sums = 1,
                                    .product_groups = 192,
                                    .product_chunk = 256,

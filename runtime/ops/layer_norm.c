@@ -8,64 +8,88 @@ struct layer_norm {
   filtra_tensor *x, *gain, *bias, *mean, *rstd, *y;
 };
 
-static void emit_x_gradient(filtra_graph *g, const struct layer_norm *c, filtra_tensor *dy) {
+/* The gradient of gain or bias: sums over parts of the rows, which are then added up in order. */
+typedef struct parameter_gradient {
+  filtra_tensor *target, *sums; /* NULL: none wanted */
   bool accumulate;
-  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
-  if (!dx) return;
+} parameter_gradient;
+
+static parameter_gradient begin(filtra_graph *g, filtra_tensor *t, int64_t parts) {
+  const int64_t shape[] = {parts, t->shape[0]};
+  parameter_gradient d = {0};
+  d.target = ft_grad_target(g, t, &d.accumulate);
+  if (d.target) d.sums = ft_tensor_new(g, "sums", FILTRA_F32, 2, shape);
+  return d;
+}
+
+static void end(filtra_graph *g, const parameter_gradient *d) {
+  if (d->sums) ft_emit_sum_leading(g, "layer_norm.backward", d->sums, d->target, d->accumulate);
+}
+
+/* Sums over chunks of rows, apart from dx: where a row is too long for a team's registers, and on
+ * CPU drivers, where both in one take as long. */
+static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, filtra_tensor *dy) {
+  const ft_caps *caps = ft_caps_of(ft_graph_device(g));
+  uint32_t held = ft_constants_of(caps)->column_sums;
+  int64_t rows = ft_rows(c->x), columns = ft_columns(c->x), chunk = ft_chunk_rows(rows);
+  int64_t parts = (rows + chunk - 1) / chunk, block = (int64_t)held * caps->row_workgroup;
+  const parameter_gradient gain = begin(g, c->gain, parts), bias = begin(g, c->bias, parts);
+  if (!gain.sums && !bias.sums) return;
+  uint32_t push[] = {(uint32_t)rows, (uint32_t)columns, (uint32_t)chunk};
+  double elements = (double)filtra_tensor_elements(c->x);
+  ft_call(g,
+          &(ft_kernel_call){.label = "layer_norm.backward",
+                            .kernel = ft_kernel_typed(ft_graph_device(g), "layer_norm/columns",
+                                                      filtra_tensor_dtype(dy)),
+                            .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->mean), FT_READ(c->rstd),
+                                     FT_WRITE(gain.sums), FT_WRITE(bias.sums)},
+                            FT_PUSH(push),
+                            .workgroup = caps->row_workgroup,
+                            .groups = {(uint32_t)((columns + block - 1) / block), (uint32_t)parts},
+                            FT_SPEC(held),
+                            .flops = 5 * elements,
+                            .bytes = 8 * elements});
+  end(g, &gain);
+  end(g, &bias);
+}
+
+static void layer_norm_backward(filtra_graph *g, const void *context) {
+  const struct layer_norm *c = context;
   filtra_device *dev = ft_graph_device(g);
-  ft_team_grid grid = ft_teams(dev, ft_rows(c->x));
-  uint32_t push[] = {(uint32_t)ft_rows(c->x), (uint32_t)ft_columns(c->x)};
+  filtra_tensor *dy = ft_grad(g, c->y);
+  const uint32_t rows = (uint32_t)ft_rows(c->x), columns = (uint32_t)ft_columns(c->x);
+  const uint32_t most = ft_constants_of(ft_caps_of(dev))->sum_groups;
+  ft_team_grid grid = ft_teams(dev, rows);
+  const ft_row_part part = ft_row_parts(dev, grid, columns);
+  parameter_gradient gain = {0}, bias = {0};
+  if (part.whole && most) {
+    const uint32_t parts = grid.groups < most ? grid.groups : most;
+    gain = begin(g, c->gain, parts);
+    bias = begin(g, c->bias, parts);
+    if (gain.sums || bias.sums) grid.groups = parts;
+  } else {
+    emit_column_gradients(g, c, dy);
+  }
+  bool accumulate = false;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
+  const bool sums = gain.sums || bias.sums;
+  if (!dx && !sums) return;
+  const uint32_t push[] = {rows, columns};
   double elements = (double)filtra_tensor_elements(c->x);
   ft_call(g, &(ft_kernel_call){
                  .label = "layer_norm.backward",
                  .kernel = ft_kernel_typed(dev, "layer_norm/backward", filtra_tensor_dtype(dy)),
                  .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->mean),
-                          FT_READ(c->rstd), FT_TARGET(dx, accumulate)},
+                          FT_READ(c->rstd), FT_TARGET(dx, accumulate), FT_WRITE(gain.sums),
+                          FT_WRITE(bias.sums)},
                  FT_PUSH(push),
                  .workgroup = grid.workgroup,
                  .groups = {grid.groups},
-                 FT_SPEC(accumulate),
-                 .flops = 14 * elements,
-                 .bytes = 12 * elements});
-}
-
-/* The gradients of gain and bias: sums over chunks of rows, then over chunks, in order. */
-static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, filtra_tensor *dy) {
-  bool accumulate_gain, accumulate_bias;
-  filtra_tensor *gain = ft_grad_target(g, c->gain, &accumulate_gain);
-  filtra_tensor *bias = ft_grad_target(g, c->bias, &accumulate_bias);
-  if (!gain && !bias) return;
-  const ft_caps *caps = ft_caps_of(ft_graph_device(g));
-  uint32_t held = ft_constants_of(caps)->column_sums;
-  int64_t rows = ft_rows(c->x), columns = ft_columns(c->x), chunk = ft_chunk_rows(rows);
-  int64_t sums_shape[] = {(rows + chunk - 1) / chunk, columns};
-  int64_t block = (int64_t)held * caps->row_workgroup;
-  filtra_tensor *gain_sums = gain ? ft_tensor_new(g, "gain sums", FILTRA_F32, 2, sums_shape) : NULL;
-  filtra_tensor *bias_sums = bias ? ft_tensor_new(g, "bias sums", FILTRA_F32, 2, sums_shape) : NULL;
-  if ((gain && !gain_sums) || (bias && !bias_sums)) return;
-  uint32_t push[] = {(uint32_t)rows, (uint32_t)columns, (uint32_t)chunk};
-  double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(g, &(ft_kernel_call){
-                 .label = "layer_norm.backward",
-                 .kernel = ft_kernel_typed(ft_graph_device(g), "layer_norm/columns",
-                                           filtra_tensor_dtype(dy)),
-                 .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->mean), FT_READ(c->rstd),
-                          FT_WRITE(gain_sums), FT_WRITE(bias_sums)},
-                 FT_PUSH(push),
-                 .workgroup = caps->row_workgroup,
-                 .groups = {(uint32_t)((columns + block - 1) / block), (uint32_t)sums_shape[0]},
-                 FT_SPEC(held),
-                 .flops = 5 * elements,
-                 .bytes = 8 * elements});
-  if (gain) ft_emit_sum_leading(g, "layer_norm.backward", gain_sums, gain, accumulate_gain);
-  if (bias) ft_emit_sum_leading(g, "layer_norm.backward", bias_sums, bias, accumulate_bias);
-}
-
-static void layer_norm_backward(filtra_graph *g, const void *context) {
-  const struct layer_norm *c = context;
-  filtra_tensor *dy = ft_grad(g, c->y);
-  emit_column_gradients(g, c, dy);
-  emit_x_gradient(g, c, dy);
+                 FT_SPEC(part.held, part.whole, accumulate, sums ? part.numbers : 0),
+                 .flops = (dx ? 14 : 0) * elements + (sums ? 5 : 0) * elements,
+                 .bytes = (dx ? 12 : 8) * elements});
+  end(g, &gain);
+  end(g, &bias);
 }
 
 static bool check_vector(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *t,
@@ -108,6 +132,7 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
     return NULL;
   filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, rows);
+  ft_row_part part = ft_row_parts(dev, grid, ft_columns(x));
   struct {
     uint32_t rows, columns;
     float eps;
@@ -120,6 +145,7 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
                                FT_PUSH(push),
                                .workgroup = grid.workgroup,
                                .groups = {grid.groups},
+                               FT_SPEC(part.held, part.whole),
                                .flops = 8 * elements,
                                .bytes = 8 * elements});
   return y;

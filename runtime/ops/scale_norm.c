@@ -32,6 +32,7 @@ static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, filtra_
   filtra_device *dev = ft_graph_device(g);
   struct row_push push = row_arguments(c);
   ft_team_grid grid = ft_teams(dev, push.rows);
+  ft_row_part part = ft_row_parts(dev, grid, push.columns);
   double elements = (double)filtra_tensor_elements(c->x);
   ft_call(g, &(ft_kernel_call){.label = "scale_norm.backward",
                                .kernel = ft_kernel_name(dev, "scale_norm/backward"),
@@ -40,7 +41,7 @@ static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, filtra_
                                FT_PUSH(push),
                                .workgroup = grid.workgroup,
                                .groups = {grid.groups},
-                               FT_SPEC(c->parts, accumulate),
+                               FT_SPEC(part.held, part.whole, c->parts, accumulate),
                                .flops = 7 * elements,
                                .bytes = 12 * elements});
 }
@@ -123,6 +124,7 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
     return NULL;
   filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, push.rows);
+  ft_row_part part = ft_row_parts(dev, grid, push.columns);
   double elements = (double)filtra_tensor_elements(x);
   ft_call(g, &(ft_kernel_call){.label = "scale_norm",
                                .kernel = ft_kernel_name(dev, "scale_norm/forward"),
@@ -130,7 +132,7 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
                                FT_PUSH(push),
                                .workgroup = grid.workgroup,
                                .groups = {grid.groups},
-                               FT_SPEC(s.parts),
+                               FT_SPEC(part.held, part.whole, s.parts),
                                .flops = 4 * elements,
                                .bytes = 8 * elements});
   return s.y;

@@ -28,6 +28,19 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
   return (ft_team_grid){workgroup, groups < constants->row_groups ? groups : constants->row_groups};
 }
 
+ft_row_part ft_row_parts(const filtra_device *dev, ft_team_grid grid, int64_t columns) {
+  enum { MOST_HELD = 16, HELD_OF_LONG_ROWS = 8 }; /* in registers, beside what is made of them */
+  const ft_caps *caps = ft_caps_of(dev);
+  const bool one = !caps->subgroup || grid.workgroup <= caps->subgroup_least;
+  const uint32_t lanes = one ? grid.workgroup : caps->subgroup_least;
+  uint32_t held = 1;
+  while ((int64_t)held * lanes < columns && held <= MOST_HELD)
+    held *= 2;
+  const bool whole = held <= MOST_HELD;
+  if (!whole) held = HELD_OF_LONG_ROWS;
+  return (ft_row_part){held, whole, held * lanes};
+}
+
 int64_t ft_chunk_rows(int64_t rows) {
   const int64_t shortest = 64;
   int64_t balanced = (int64_t)ceil(sqrt((double)rows));

@@ -20,6 +20,14 @@ typedef struct ft_team_grid {
 } ft_team_grid;
 ft_team_grid ft_teams(const filtra_device *dev, int64_t rows);
 
+/** What of a row of `columns` numbers a team loads at once (shaders/common/row.glsl). The order of a
+ * row's sums does not depend on it. */
+typedef struct ft_row_part {
+  uint32_t held, whole; /* the constants HELD and WHOLE */
+  uint32_t numbers;     /* in the smallest team */
+} ft_row_part;
+ft_row_part ft_row_parts(const filtra_device *dev, ft_team_grid grid, int64_t columns);
+
 /** Rows that the first stage of a column sum adds up: enough chunks to keep the device busy, few
  * enough that adding those up costs little. */
 int64_t ft_chunk_rows(int64_t rows);

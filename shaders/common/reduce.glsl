@@ -11,6 +11,8 @@
 // `row` is behind the last with nothing to do: SPIR-V promises that lanes that have parted meet
 // again only where the control flow before was uniform over the workgroup (docs/adversary.md).
 //
+// team_place() is a team's number in its workgroup, which has team_places() of them.
+//
 // A kernel that includes this file declares
 //   //@variant nosub -DFILTRA_NO_SUBGROUP=1
 // for devices without subgroup arithmetic.
@@ -59,6 +61,8 @@ uint team_lane() { return gl_LocalInvocationID.x; }
 uint team_lanes() { return gl_WorkGroupSize.x; }
 uint team_index() { return gl_WorkGroupID.x; }
 uint team_count() { return gl_NumWorkGroups.x; }
+uint team_place() { return 0; }
+uint team_places() { return 1; }
 bool team_goes_on(uint row, uint rows) { return row < rows; }
 float team_sum(float x) { return wg_sum(x); }
 float team_max(float x) { return wg_max(x); }
@@ -94,6 +98,8 @@ uint team_lane() { return gl_SubgroupInvocationID; }
 uint team_lanes() { return min(gl_SubgroupSize, gl_WorkGroupSize.x); }
 uint team_index() { return gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID; }
 uint team_count() { return gl_NumWorkGroups.x * gl_NumSubgroups; }
+uint team_place() { return gl_SubgroupID; }
+uint team_places() { return gl_NumSubgroups; }
 bool team_goes_on(uint row, uint rows) { return row - gl_SubgroupID < rows; }
 float team_sum(float x) { return subgroupAdd(x); }
 float team_max(float x) { return subgroupMax(x); }

@@ -5,47 +5,99 @@
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
+#include "common/row.glsl"
 
 // dx = rstd (a - mean(a) - z mean(a z)) per row, a = dy gain, z = (x - mean) rstd; a team per row.
-layout(constant_id = 1) const bool accumulate = false;
+// Where a team holds a whole row it can also sum up what gain and bias get: dy z and dy, by column,
+// over its rows. A workgroup's teams then add theirs to shared memory in turn.
+layout(constant_id = 3) const bool accumulate = false;
+layout(constant_id = 4) const uint SPACE = 0; // columns that shared memory holds; 0: no sums
 
 layout(push_constant) uniform Push {
   F32 x;           // [rows, columns]
   Elements y_grad; // [rows, columns]
   F32 gain;        // [columns]
   F32 mean, rstd;  // [rows]
-  F32 x_grad;      // [rows, columns]
+  F32 x_grad;      // [rows, columns], or absent
+  F32 gain_sums, bias_sums; // [workgroups, columns]; either may be absent
   uint rows, columns;
 } p;
 
-void main() {
-  const uint lane = team_lane(), lanes = team_lanes();
-  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
-    const uint start = row * p.columns;
-    const uint at = min(row, p.rows - 1);
-    const float mean = p.mean.v[at], rstd = p.rstd.v[at];
-    const bool idle = lane >= p.columns || row >= p.rows;
-    float sum = 0, product = 0;
-    uint c = lane;
-    if (!idle) {
-      do {
-        const float a = load_element(p.y_grad, start + c) * p.gain.v[c];
-        sum += a;
-        product += a * (p.x.v[start + c] - mean) * rstd;
-        c += lanes;
-      } while (c < p.columns);
+float gain[HELD], up[HELD], centred[HELD]; // up: dy, centred: x - mean
+float gain_sum[HELD], bias_sum[HELD];
+shared float all_gain[SPACE == 0 ? 1 : SPACE], all_bias[SPACE == 0 ? 1 : SPACE];
+
+void load_gain(uint first) {
+  [[unroll]] for (uint i = 0; i < HELD; i++)
+    gain[i] = p.gain.v[min(row_column(first, i), p.columns - 1)];
+}
+
+void load(uint start, uint first, float mean) {
+  if (!WHOLE) load_gain(first);
+  [[unroll]] for (uint i = 0; i < HELD; i++) {
+    const uint c = min(row_column(first, i), p.columns - 1);
+    up[i] = load_element(p.y_grad, start + c);
+    centred[i] = p.x.v[start + c] - mean;
+  }
+}
+
+// In the order of the workgroup's teams.
+void write_sums() {
+  for (uint team = 0; team < team_places(); team++) {
+    if (team == team_place()) {
+      [[unroll]] for (uint i = 0; i < HELD; i++) {
+        const uint c = row_column(0, i);
+        if (c >= p.columns) continue;
+        all_gain[c] = team == 0 ? gain_sum[i] : all_gain[c] + gain_sum[i];
+        all_bias[c] = team == 0 ? bias_sum[i] : all_bias[c] + bias_sum[i];
+      }
     }
+    barrier();
+  }
+  for (uint c = gl_LocalInvocationID.x; c < p.columns; c += gl_WorkGroupSize.x) {
+    const uint at = gl_WorkGroupID.x * p.columns + c;
+    if (present(p.gain_sums)) p.gain_sums.v[at] = all_gain[c];
+    if (present(p.bias_sums)) p.bias_sums.v[at] = all_bias[c];
+  }
+}
+
+void main() {
+  if (WHOLE) load_gain(0);
+  [[unroll]] for (uint i = 0; i < HELD; i++) gain_sum[i] = bias_sum[i] = 0;
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
+    const uint at = min(row, p.rows - 1), start = at * p.columns;
+    const bool here = row < p.rows; // else the team has nothing to do
+    const float mean = p.mean.v[at], rstd = p.rstd.v[at];
+    float sum = 0, product = 0;
+    uint first = 0;
+    do {
+      load(start, first, mean);
+      [[unroll]] for (uint i = 0; i < HELD; i++) {
+        const bool there = row_column(first, i) < p.columns;
+        const float a = there ? up[i] * gain[i] : 0;
+        sum += a;
+        product += a * centred[i] * rstd;
+        if (SPACE > 0 && here) {
+          gain_sum[i] += up[i] * centred[i] * rstd;
+          bias_sum[i] += up[i];
+        }
+      }
+    } while (row_goes_on(first, p.columns));
+    if (SPACE > 0 && !present(p.x_grad)) continue;
     sum = team_sum(sum) / float(p.columns);
     product = team_sum(product) / float(p.columns);
-    c = lane;
-    if (!idle) {
-      do {
-        const float a = load_element(p.y_grad, start + c) * p.gain.v[c];
-        float grad = rstd * (a - sum - (p.x.v[start + c] - mean) * rstd * product);
-        if (accumulate) grad += p.x_grad.v[start + c];
-        p.x_grad.v[start + c] = grad;
-        c += lanes;
-      } while (c < p.columns);
-    }
+    first = 0;
+    do {
+      if (!WHOLE) load(start, first, mean);
+      [[unroll]] for (uint i = 0; i < HELD; i++) {
+        const uint c = row_column(first, i);
+        float grad = rstd * (up[i] * gain[i] - sum - centred[i] * rstd * product);
+        if (c < p.columns && here) {
+          if (accumulate) grad += p.x_grad.v[start + c];
+          p.x_grad.v[start + c] = grad;
+        }
+      }
+    } while (row_goes_on(first, p.columns));
   }
+  if (SPACE > 0) write_sums();
 }

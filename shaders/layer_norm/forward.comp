@@ -5,6 +5,7 @@
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
+#include "common/row.glsl"
 
 // y = (x - mean) rstd gain + bias per row, rstd = 1 / sqrt(variance + eps); a team per row.
 layout(push_constant) uniform Push {
@@ -16,39 +17,55 @@ layout(push_constant) uniform Push {
   float eps;
 } p;
 
+float x[HELD], gain[HELD], bias[HELD];
+
+void load(uint start, uint first) {
+  [[unroll]] for (uint i = 0; i < HELD; i++)
+    x[i] = p.x.v[start + min(row_column(first, i), p.columns - 1)];
+}
+
+void load_parameters(uint first) {
+  [[unroll]] for (uint i = 0; i < HELD; i++) {
+    const uint c = min(row_column(first, i), p.columns - 1);
+    gain[i] = p.gain.v[c];
+    bias[i] = p.bias.v[c];
+  }
+}
+
 void main() {
-  const uint lane = team_lane(), lanes = team_lanes();
+  if (WHOLE) load_parameters(0);
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
-    const uint start = row * p.columns;
-    const bool idle = lane >= p.columns || row >= p.rows;
-    float sum = 0;
-    uint c = lane;
-    if (!idle) {
-      do {
-        sum += p.x.v[start + c];
-        c += lanes;
-      } while (c < p.columns);
-    }
+    const uint start = min(row, p.rows - 1) * p.columns;
+    float sum = 0, squares = 0;
+    uint first = 0;
+    do {
+      load(start, first);
+      [[unroll]] for (uint i = 0; i < HELD; i++)
+        sum += row_column(first, i) < p.columns ? x[i] : 0;
+    } while (row_goes_on(first, p.columns));
     const float mean = team_sum(sum) / float(p.columns);
-    float squares = 0;
-    c = lane;
-    if (!idle) {
-      do {
-        const float centred = p.x.v[start + c] - mean;
+    first = 0;
+    do {
+      if (!WHOLE) load(start, first);
+      [[unroll]] for (uint i = 0; i < HELD; i++) {
+        const float centred = row_column(first, i) < p.columns ? x[i] - mean : 0;
         squares += centred * centred;
-        c += lanes;
-      } while (c < p.columns);
-    }
+      }
+    } while (row_goes_on(first, p.columns));
     const float rstd = inversesqrt(team_sum(squares) / float(p.columns) + p.eps);
-    c = lane;
-    if (!idle) {
-      do {
-        store_element(p.y, start + c,
-                      (p.x.v[start + c] - mean) * rstd * p.gain.v[c] + p.bias.v[c]);
-        c += lanes;
-      } while (c < p.columns);
-    }
-    if (lane == 0 && row < p.rows) {
+    first = 0;
+    do {
+      if (!WHOLE) {
+        load(start, first);
+        load_parameters(first);
+      }
+      [[unroll]] for (uint i = 0; i < HELD; i++) {
+        const uint c = row_column(first, i);
+        if (c < p.columns && row < p.rows)
+          store_element(p.y, start + c, (x[i] - mean) * rstd * gain[i] + bias[i]);
+      }
+    } while (row_goes_on(first, p.columns));
+    if (team_lane() == 0 && row < p.rows) {
       p.mean.v[row] = mean;
       p.rstd.v[row] = rstd;
     }

@@ -3,11 +3,12 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "common/row.glsl"
 
 // dx = a r - x (a . x) r^2 / |x| per row, a = gain dy, r = 1 / (|x| + eps); a team per row. At
 // x = 0, where |x| has no derivative, the second term is left out.
-layout(constant_id = 1) const uint parts = 1; // numbers per feature: 2 for complex ones
-layout(constant_id = 2) const bool accumulate = false;
+layout(constant_id = 3) const uint parts = 1; // numbers per feature: 2 for complex ones
+layout(constant_id = 4) const bool accumulate = false;
 
 layout(push_constant) uniform Push {
   F32 x, y_grad; // [rows, columns], columns = features * parts
@@ -18,32 +19,49 @@ layout(push_constant) uniform Push {
   float eps;
 } p;
 
-float upstream(uint start, uint c) {
-  const float up = p.y_grad.v[start + c];
-  return present(p.gain) ? up * p.gain.v[c / parts] : up;
+float gain[HELD], a[HELD], x[HELD];
+
+void load_gain(uint first) {
+  [[unroll]] for (uint i = 0; i < HELD; i++) gain[i] = 1;
+  if (!present(p.gain)) return;
+  [[unroll]] for (uint i = 0; i < HELD; i++)
+    gain[i] = p.gain.v[min(row_column(first, i), p.columns - 1) / parts];
+}
+
+void load(uint start, uint first) {
+  if (!WHOLE) load_gain(first);
+  [[unroll]] for (uint i = 0; i < HELD; i++) {
+    const uint c = start + min(row_column(first, i), p.columns - 1);
+    a[i] = p.y_grad.v[c] * gain[i];
+    x[i] = p.x.v[c];
+  }
 }
 
 void main() {
-  const uint lane = team_lane(), lanes = team_lanes();
+  if (WHOLE) load_gain(0);
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
-    const uint start = row * p.columns, end = row < p.rows ? p.columns : 0;
-    const bool idle = lane >= end;
+    const uint at = min(row, p.rows - 1), start = at * p.columns;
     float product = 0;
-    for (uint first = 0; first < p.columns; first += lanes) {
-      const uint c = first + lane;
-      if (c < end) product += upstream(start, c) * p.x.v[start + c];
-    }
+    uint first = 0;
+    do {
+      load(start, first);
+      [[unroll]] for (uint i = 0; i < HELD; i++)
+        product += row_column(first, i) < p.columns ? a[i] * x[i] : 0;
+    } while (row_goes_on(first, p.columns));
     product = team_sum(product);
-    const float norm = p.norm.v[min(row, p.rows - 1)], r = 1.0 / (norm + p.eps);
+    const float norm = p.norm.v[at], r = 1.0 / (norm + p.eps);
     const float along = norm > 0 ? product * r * r / norm : 0.0;
-    uint c = lane;
-    if (!idle) {
-      do {
-        float grad = upstream(start, c) * r - p.x.v[start + c] * along;
-        if (accumulate) grad += p.x_grad.v[start + c];
-        p.x_grad.v[start + c] = grad;
-        c += lanes;
-      } while (c < p.columns);
-    }
+    first = 0;
+    do {
+      if (!WHOLE) load(start, first);
+      [[unroll]] for (uint i = 0; i < HELD; i++) {
+        const uint c = row_column(first, i);
+        float grad = a[i] * r - x[i] * along;
+        if (c < p.columns && row < p.rows) {
+          if (accumulate) grad += p.x_grad.v[start + c];
+          p.x_grad.v[start + c] = grad;
+        }
+      }
+    } while (row_goes_on(first, p.columns));
   }
 }

@@ -3,9 +3,10 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "common/row.glsl"
 
 // y = gain x / (|x| + eps) per row; a team per row.
-layout(constant_id = 1) const uint parts = 1; // numbers per feature: 2 for complex ones
+layout(constant_id = 3) const uint parts = 1; // numbers per feature: 2 for complex ones
 
 layout(push_constant) uniform Push {
   F32 x;    // [rows, columns], columns = features * parts
@@ -16,28 +17,44 @@ layout(push_constant) uniform Push {
   float eps;
 } p;
 
+float x[HELD], gain[HELD];
+
+void load(uint start, uint first) {
+  [[unroll]] for (uint i = 0; i < HELD; i++)
+    x[i] = p.x.v[start + min(row_column(first, i), p.columns - 1)];
+}
+
+void load_gain(uint first) {
+  [[unroll]] for (uint i = 0; i < HELD; i++) gain[i] = 1;
+  if (!present(p.gain)) return;
+  [[unroll]] for (uint i = 0; i < HELD; i++)
+    gain[i] = p.gain.v[min(row_column(first, i), p.columns - 1) / parts];
+}
+
 void main() {
-  const uint lane = team_lane(), lanes = team_lanes();
+  if (WHOLE) load_gain(0);
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
-    const uint start = row * p.columns, end = row < p.rows ? p.columns : 0;
-    const bool idle = lane >= end;
+    const uint start = min(row, p.rows - 1) * p.columns;
     float squares = 0;
-    for (uint first = 0; first < p.columns; first += lanes) {
-      const uint c = first + lane;
-      const float x = c < end ? p.x.v[start + c] : 0;
-      squares += x * x;
-    }
+    uint first = 0;
+    do {
+      load(start, first);
+      [[unroll]] for (uint i = 0; i < HELD; i++)
+        squares += row_column(first, i) < p.columns ? x[i] * x[i] : 0;
+    } while (row_goes_on(first, p.columns));
     const float norm = sqrt(team_sum(squares));
     const float scale = 1.0 / (norm + p.eps);
-    uint c = lane;
-    if (!idle) {
-      do {
-        float y = p.x.v[start + c] * scale;
-        if (present(p.gain)) y *= p.gain.v[c / parts];
-        p.y.v[start + c] = y;
-        c += lanes;
-      } while (c < p.columns);
-    }
-    if (lane == 0 && row < p.rows) p.norm.v[row] = norm;
+    first = 0;
+    do {
+      if (!WHOLE) {
+        load(start, first);
+        load_gain(first);
+      }
+      [[unroll]] for (uint i = 0; i < HELD; i++) {
+        const uint c = row_column(first, i);
+        if (c < p.columns && row < p.rows) p.y.v[start + c] = x[i] * scale * gain[i];
+      }
+    } while (row_goes_on(first, p.columns));
+    if (team_lane() == 0 && row < p.rows) p.norm.v[row] = norm;
   }
 }

@@ -1,0 +1,20 @@
+// A row of numbers, by a team, in parts: a lane has the columns lane, lane + lanes and so on, HELD
+// of a part, so that as many loads are under way. Where a part holds the WHOLE row it is loaded
+// once, and stays in registers for all passes over the row:
+//   uint first = 0;
+//   do {
+//     if (!WHOLE) load(start, first);
+//     [[unroll]] for (uint i = 0; i < HELD; i++) ... row_column(first, i) ...
+//   } while (row_goes_on(first, columns));
+// Include common/reduce.glsl first. The first two constants of a kernel are these.
+layout(constant_id = 1) const uint HELD = 1;
+layout(constant_id = 2) const bool WHOLE = false;
+
+// The i-th column of this lane in the part from column `first` on. It may lie behind the row's end.
+uint row_column(uint first, uint i) { return first + i * team_lanes() + team_lane(); }
+
+// Moves `first` to the next part; whether there is one.
+bool row_goes_on(inout uint first, uint columns) {
+  first += HELD * team_lanes();
+  return !WHOLE && first < columns;
+}
