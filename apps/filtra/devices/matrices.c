@@ -113,9 +113,9 @@ static json_t *last_line(char *text) {
 
 static filtra_status keep(const char *path, json_t *verdict) {
   json_object_set_new(verdict, "date", json_string(ft_date()));
-  char *text = ft_json_line(json_incref(verdict), JSON_INDENT(1));
-  filtra_status status =
-      text ? ft_file_write_below(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
+  char *text = command_json_starved() ? NULL : ft_json_line(json_incref(verdict), JSON_INDENT(1));
+  filtra_status status = text ? ft_file_write_below(path, text, strlen(text))
+                              : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   free(text);
   return status;
 }

@@ -345,7 +345,7 @@ static int read_config(tune_arguments *a) {
   if (!status && a->config && !json_is_object(a->config))
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config_path);
   json_t *precision = a->precision ? json_string(filtra_precision_name(*a->precision)) : NULL;
-  if (!status && (json_object_update(a->config, a->keys) ||
+  if (!status && (command_json_starved() || json_object_update(a->config, a->keys) ||
                   (a->precision && json_object_set(a->config, "precision", precision))))
     status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   json_decref(precision);
