@@ -18,11 +18,13 @@ static const ft_configuration gemm_tiled[] = {
     {{256, 8, 8, 8, 8}},   {{256, 8, 4, 16, 8}},  {{128, 8, 16, 8, 8}},
 };
 
-/* shaders/gemm/s64.comp: rows of a lane; operands that are copied into panels first, 1: A, 2: B. */
-static const char *const gemm_s64_fields[] = {"rows", "pack", "parts"};
+/* shaders/gemm/s64.comp: rows of a lane, pairs of its columns; operands that are copied into panels
+ * first, 1: A, 2: B. */
+static const char *const gemm_s64_fields[] = {"rows", "pairs", "pack", "parts"};
 static const ft_configuration gemm_s64[] = {
-    {{4, 0}}, {{8, 0}}, {{12, 0}}, {{16, 0}}, {{4, 1}}, {{8, 1}}, {{12, 1}}, {{16, 1}},
-    {{4, 2}}, {{8, 2}}, {{12, 2}}, {{16, 2}}, {{4, 3}}, {{8, 3}}, {{12, 3}}, {{16, 3}},
+    {{4, 1, 0}},  {{8, 1, 0}},  {{16, 1, 0}}, {{32, 2, 0}}, {{4, 1, 1}},  {{8, 1, 1}},
+    {{16, 1, 1}}, {{32, 2, 1}}, {{4, 1, 2}},  {{8, 1, 2}},  {{16, 1, 2}}, {{32, 2, 2}},
+    {{4, 1, 3}},  {{8, 1, 3}},  {{16, 1, 3}}, {{32, 2, 3}},
 };
 
 /* shaders/gemm/matrix.comp: rows and columns of C of a subgroup, k step, subgroups, and how many of

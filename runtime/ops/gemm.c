@@ -122,7 +122,7 @@ static ft_gemm_plan plan_naive(const filtra_device *dev) {
 
 /* ---- configurations: the tables are in gpu/tuning_table.c ---- */
 
-enum { S64_ROWS, S64_PACK, S64_PARTS };
+enum { S64_ROWS, S64_PAIRS, S64_PACK, S64_PARTS };
 enum { PACK_A = 1, PACK_B = 2 };
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
@@ -131,10 +131,10 @@ static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c
   return (ft_gemm_plan){.kernel = "gemm/s64",
                         .workgroup = width,
                         .subgroup = width,
-                        FT_SPEC(v[S64_ROWS]),
+                        FT_SPEC(v[S64_ROWS], v[S64_PAIRS]),
                         .tile_m = v[S64_ROWS],
-                        .tile_n = 2 * width,
-                        .step = 2 * width,
+                        .tile_n = 2 * v[S64_PAIRS] * width,
+                        .step = 8,
                         .wide = 2,
                         .parts = v[S64_PARTS],
                         .pack_a = v[S64_PACK] & PACK_A,
@@ -153,16 +153,28 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
                         .parts = v[TILED_PARTS]};
 }
 
-/* Measured on lavapipe, Mesa 25.0, K = 128: 4, 8 and 16 rows per lane reach 16, 20 and 22 GFLOP/s
- * per core, 12 and 20 rows no more. So 16, unless half of the last tile would lie outside of
- * few. A copy in panels pays where elements are used often. A train step of width 512, lavapipe,
- * Mesa 25.0: 0.98 CPU seconds, then 0.85. */
+/* Measured on lavapipe, Mesa 25.0: 16 rows of a pair a lane reach 33 GFLOP/s per core, 32 rows of
+ * two pairs 48, but take the driver three times as long to compile. So those where there is much
+ * to do, few elements of the tiles lie outside, and tiles are enough for all cores. */
+static bool takes_large_s64(const filtra_device *dev, const ft_gemm *p, uint32_t pack) {
+  enum { MUCH = 1 << 22, ENOUGH = 16 }; /* multiply-adds, workgroups */
+  const ft_gemm_plan small = plan_s64(dev, &(ft_configuration){{16, 1, pack, 1}});
+  const ft_gemm_plan large = plan_s64(dev, &(ft_configuration){{32, 2, pack, 1}});
+  const int64_t tiles = ft_gemm_tiles(p, &large);
+  return batches(p) * p->m * p->n * p->k >= MUCH && tiles * 16 <= ft_gemm_tiles(p, &small) * 5 &&
+         tiles * ft_gemm_parts(dev, p, &large) >= ENOUGH;
+}
+
+/* 16 rows, unless half of the last tile would lie outside of few. A copy in panels pays where
+ * elements are used often. A train step of width 512, lavapipe, Mesa 25.0: 0.98 CPU seconds, then
+ * 0.85. */
 static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p) {
   enum { REUSE = 128 };
   uint32_t rows = p->m <= 4 ? 4 : p->m <= 56 && (p->m - 1) % 16 < 8 ? 8 : 16;
   uint32_t pack =
       (a_aliases(p) && p->n >= REUSE ? PACK_A : 0) | (b_aliases(p) && p->m >= REUSE ? PACK_B : 0);
-  ft_configuration c = {{rows, pack, 1}};
+  ft_configuration c = takes_large_s64(dev, p, pack) ? (ft_configuration){{32, 2, pack, 1}}
+                                                     : (ft_configuration){{rows, 1, pack, 1}};
   ft_gemm_plan plan = plan_s64(dev, &c);
   c.value[S64_PARTS] = (uint32_t)ft_gemm_parts(dev, p, &plan);
   return c;

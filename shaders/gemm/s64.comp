@@ -1,7 +1,8 @@
-// C = A B for CPU drivers, without shared memory or barriers: one subgroup per workgroup computes
-// ROWS x (2 * subgroup size) elements, each lane ROWS rows of 2 adjacent columns. On such drivers
-// a load is a gather that costs as much as some 25 multiply-adds, whether 4 or 8 bytes wide. So B
-// is loaded once for all rows, A once for all lanes (one lane each, then broadcast), both in pairs.
+// C = A B for CPU drivers, without barriers: one subgroup per workgroup computes
+// ROWS x (2 * PAIRS * subgroup size) elements, each lane ROWS rows of PAIRS pairs of adjacent
+// columns. On such drivers a load is a gather that costs as much as some 25 multiply-adds, whether
+// 4 or 8 bytes wide. So B is loaded once for all rows, A once for all lanes (one lane each, then
+// broadcast), both in pairs.
 //
 // Edges of M and N load from the last valid row or column and are not stored; what is left of K
 // after whole steps is added one k at a time.
@@ -14,17 +15,29 @@
 #include "gemm/gemm.glsl"
 #include "common/pairs.glsl"
 
+layout(constant_id = 4) const uint PAIRS = 1;
+
 const uint WIDTH = gl_WorkGroupSize.x; // lanes
-const uint STEP = 2 * WIDTH;           // of K: one pair per lane
-const uint A_LOADS = (ROWS + STEP - 1) / STEP; // pairs of rows per lane and k, A transposed
+const uint ACROSS = 2 * WIDTH;         // columns that a pair of each lane makes
+// Of K. A step's code, which grows with it, has to fit into what a processor keeps of decoded code.
+const uint STEP = 8;
+const uint LINE = STEP / 2;      // lanes that load a row of A
+const uint DOWN = WIDTH / LINE;  // rows of A that all lanes load at once
+const uint ACROSS_A = (ROWS + ACROSS - 1) / ACROSS; // loads for each k, A transposed
+const uint A_LOADS = (SHAPE & TRANSPOSED_A) != 0 ? ACROSS_A * STEP : (ROWS + DOWN - 1) / DOWN;
+const uint A_PLACES = (SHAPE & TRANSPOSED_A) != 0 ? ACROSS_A : A_LOADS;
+// Rows whose sums a step adds to at a time, which are 16 registers.
+const uint GROUP = 4 / PAIRS;
 const bool wide_a = (SHAPE & WIDE_A) != 0, wide_b = (SHAPE & WIDE_B) != 0;
 #if FT_F16 || FT_BF16
 const bool narrow_a = (SHAPE & PACKED_A) == 0, narrow_b = (SHAPE & PACKED_B) == 0; // panels are F32
 #else
 const bool narrow_a = false, narrow_b = false;
 #endif
-// Pairs of A per lane in one step: one for each row, or (transposed) A_LOADS for each k.
-const uint A_PAIRS = (SHAPE & TRANSPOSED_A) != 0 ? A_LOADS * STEP : ROWS;
+// An activation and dropout are to be compiled once rather than for each sum: see store_rows.
+const uint LONG = DROPOUT | ~((1u << ACTIVATION_SHIFT) - 1u); // bits of EPILOGUE
+const uint KEPT = (EPILOGUE & LONG) != 0 ? ROWS * PAIRS * WIDTH : 1;
+shared vec2 kept[KEPT];
 
 // Wide operands are indexed in pairs, others in elements: unit(wide, i) is element i's index.
 uint unit(bool wide, uint i) { return wide ? i >> 1 : i; }
@@ -59,132 +72,186 @@ void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
   store_two(narrow_c, p.c, i >> 1, x);
 }
 
-// What a lane keeps: its sums, and the indices of what it loads next.
-vec2 sum[ROWS];            // columns n and n + 1 of every row
-uint a_index[ROWS];        // this lane's pair of each row, or (transposed) of each group of rows
-uint a_next[ROWS];         // see clamp_pair
-uint b_index, b_index_odd; // this lane's columns, or (transposed) a pair of k in either
-uint b_next;
+// What a lane keeps: its sums, and the indices of what it loads in the first step.
+vec2 sum[ROWS * PAIRS];   // columns n and n + 1 of every pair, of every row
+uint a_place[A_PLACES];   // a pair of k of a row, or (transposed) a pair of rows
+uint a_next[A_PLACES];    // see clamp_pair
+uint b_place[PAIRS];      // a pair of columns, or (transposed) a pair of k in the even one
+uint b_place_odd[PAIRS];
+uint b_next[PAIRS];
+// 0, unknown to the compiler. A shuffle by a constant becomes two instructions, by a variable one.
+uint hidden;
+
+uint column(uint n, uint j) { return n + j * ACROSS; }
 
 void begin(Place at, uint m, uint n, uint lane) {
+  hidden = p.m >> 31;
   if (!shape(TRANSPOSED_A)) {
-    [[unroll]] for (uint i = 0; i < ROWS; i++) {
-      uint row = at.a + min(m + i, p.m - 1) * p.lda;
-      a_index[i] = unit(wide_a, row + at.k_first + 2 * lane);
+    [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
+      uint row = at.a + min(m + i * DOWN + lane / LINE, p.m - 1) * p.lda;
+      a_place[i] = unit(wide_a, row + at.k_first + 2 * (lane % LINE));
       a_next[i] = 1;
     }
   } else {
     // A panel begins at its tile's row 0 and has all rows of a tile.
     uint first = shape(PACKED_A) ? 0 : m, count = shape(PACKED_A) ? ROWS : p.m;
     uint from = at.a + at.k_first * p.lda + (shape(PACKED_A) ? m * p.k : 0);
-    [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
-      uint pair = clamp_pair(wide_a, first + i * STEP + 2 * lane, count, a_next[i]);
-      a_index[i] = unit(wide_a, from + pair);
+    [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
+      uint pair = clamp_pair(wide_a, first + i * ACROSS + 2 * lane, count, a_next[i]);
+      a_place[i] = unit(wide_a, from + pair);
     }
   }
-  if (shape(PACKED_B)) {
-    b_next = 1;
-    b_index = unit(wide_b, at.b + (n - 2 * lane) * p.k + at.k_first * p.ldb + 2 * lane);
-  } else if (!shape(TRANSPOSED_B)) {
-    uint pair = clamp_pair(wide_b, n, p.n, b_next);
-    b_index = unit(wide_b, at.b + at.k_first * p.ldb + pair);
-  } else {
-    b_next = 1;
-    b_index = unit(wide_b, at.b + min(n, p.n - 1) * p.ldb + at.k_first);
-    b_index_odd = unit(wide_b, at.b + min(n + 1, p.n - 1) * p.ldb + at.k_first);
-  }
-  [[unroll]] for (uint i = 0; i < ROWS; i++) sum[i] = vec2(0);
-}
-
-// STEP terms of every sum. A is loaded ahead for all of them: taken from memory where it is spilled
-// to, a lane's value costs less than taken from a register that was loaded just now.
-void add_step(F32 a_from, F32 b_from, uint a_stride, uint b_stride) {
-  vec2 a[A_PAIRS], b, b_odd;
-  [[unroll]] for (uint i = 0; i < A_PAIRS; i++) {
-    uint j = shape(TRANSPOSED_A) ? i % A_LOADS : i;
-    a[i] = load_pair(narrow_a, a_from, wide_a, a_index[j], a_next[j]);
-    a_index[j] += shape(TRANSPOSED_A) ? a_stride : unit(wide_a, STEP);
-  }
-  [[unroll]] for (uint kk = 0; kk < STEP; kk++) {
-    if (!shape(TRANSPOSED_B)) {
-      b = load_pair(narrow_b, b_from, wide_b, b_index, b_next);
-      b_index += b_stride;
-    } else if ((kk & 1) == 0) {
-      vec2 even = load_pair(narrow_b, b_from, wide_b, b_index, 1);
-      vec2 odd = load_pair(narrow_b, b_from, wide_b, b_index_odd, 1);
-      b = vec2(even.x, odd.x);
-      b_odd = vec2(even.y, odd.y);
-      b_index += unit(wide_b, 2);
-      b_index_odd += unit(wide_b, 2);
+  [[unroll]] for (uint j = 0; j < PAIRS; j++) {
+    uint even = column(n, j);
+    b_next[j] = 1;
+    if (shape(PACKED_B)) {
+      uint first = at.b + (n - 2 * lane) * p.k + at.k_first * p.ldb;
+      b_place[j] = unit(wide_b, first + column(2 * lane, j));
+    } else if (!shape(TRANSPOSED_B)) {
+      uint pair = clamp_pair(wide_b, even, p.n, b_next[j]);
+      b_place[j] = unit(wide_b, at.b + at.k_first * p.ldb + pair);
     } else {
-      b = b_odd;
+      b_place[j] = unit(wide_b, at.b + min(even, p.n - 1) * p.ldb + at.k_first);
+      b_place_odd[j] = unit(wide_b, at.b + min(even + 1, p.n - 1) * p.ldb + at.k_first);
     }
-    [[unroll]] for (uint i = 0; i < ROWS; i++) {
-      float x = shape(TRANSPOSED_A)
-                    ? from_lane(a[kk * A_LOADS + i / STEP][i & 1], (i % STEP) >> 1)
-                    : from_lane(a[i][kk & 1], kk >> 1);
-      sum[i] += x * b;
+  }
+  [[unroll]] for (uint i = 0; i < ROWS * PAIRS; i++) sum[i] = vec2(0);
+}
+
+// A lane's x for all, as from_lane.
+float spread(float x, uint lane) { return from_lane(x, WIDTH == 8 ? lane + hidden : lane); }
+
+// Adds x times all columns to row i.
+void add_row(uint i, float x, vec2 b[PAIRS]) {
+  [[unroll]] for (uint j = 0; j < PAIRS; j++) sum[i * PAIRS + j] += x * b[j];
+}
+
+// STEP terms of every sum, from operands `a_along` and `b_along` units behind the first. All is
+// loaded ahead, into memory: GROUP rows' sums then stay in registers for the whole step.
+void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride, uint b_stride) {
+  vec2 a[A_LOADS], b[STEP][PAIRS];
+  [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
+    uint j = i % A_PLACES;
+    a[i] = load_pair(narrow_a, a_from, wide_a, a_place[j] + a_along + i / A_PLACES * a_stride,
+                     a_next[j]);
+  }
+  [[unroll]] for (uint kk = 0; kk < STEP; kk += shape(TRANSPOSED_B) ? 2 : 1) {
+    [[unroll]] for (uint j = 0; j < PAIRS; j++) {
+      if (!shape(TRANSPOSED_B)) {
+        b[kk][j] = load_pair(narrow_b, b_from, wide_b, b_place[j] + b_along + kk * b_stride,
+                             b_next[j]);
+      } else {
+        uint along = b_along + unit(wide_b, kk);
+        vec2 even = load_pair(narrow_b, b_from, wide_b, b_place[j] + along, 1);
+        vec2 odd = load_pair(narrow_b, b_from, wide_b, b_place_odd[j] + along, 1);
+        b[kk][j] = vec2(even.x, odd.x);
+        b[kk + 1][j] = vec2(even.y, odd.y);
+      }
+    }
+  }
+  [[unroll]] for (uint group = 0; group < ROWS; group += GROUP) {
+    [[unroll]] for (uint kk = 0; kk < STEP; kk++) {
+      [[unroll]] for (uint r = 0; r < GROUP; r++) {
+        uint i = group + r;
+        float x = shape(TRANSPOSED_A)
+                      ? spread(a[kk * A_PLACES + i / ACROSS][i & 1], (i % ACROSS) >> 1)
+                      : spread(a[i / DOWN][kk & 1], i % DOWN * LINE + (kk >> 1));
+        add_row(i, x, b[kk]);
+      }
     }
   }
 }
 
-// The terms from k on, fewer than STEP.
-void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint k) {
+// The terms from k on, fewer than STEP. For each a lane loads an element of every WIDTH-th row.
+void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint k) {
+  const uint loads = (ROWS + WIDTH - 1) / WIDTH;
   uint a_step = shape(TRANSPOSED_A) ? p.lda : 1, b_step = shape(TRANSPOSED_B) ? 1 : p.ldb;
   uint row_step = shape(TRANSPOSED_A) ? 1 : p.lda, column_step = shape(TRANSPOSED_B) ? p.ldb : 1;
-  uint b0 = at.b + min(n, p.n - 1) * column_step, b1 = at.b + min(n + 1, p.n - 1) * column_step;
   uint a0 = at.a, first = m, last = p.m - 1;
   if (shape(PACKED_A)) {
     a0 += m * p.k;
     first = 0;
     last = ROWS - 1;
   }
+  uint b0 = at.b, column0 = n, last_column = p.n - 1;
   if (shape(PACKED_B)) {
-    uint lane = n % (2 * WIDTH);
-    b0 = at.b + (n - lane) * p.k + lane;
-    b1 = b0 + 1;
+    b0 += (n - 2 * lane) * p.k;
+    column0 = 2 * lane;
+    last_column = PAIRS * ACROSS - 1;
   }
   k = min(k, at.k_end - 1); // where a skipped branch is run all the same, loads stay inside
   do {
-    vec2 b = vec2(load_one(narrow_b, b_from, b0 + k * b_step),
-                  load_one(narrow_b, b_from, b1 + k * b_step));
-    [[unroll]] for (uint i = 0; i < ROWS; i++)
-      sum[i] += load_one(narrow_a, a_from, a0 + min(first + i, last) * row_step + k * a_step) * b;
+    vec2 b[PAIRS];
+    float a[loads];
+    [[unroll]] for (uint j = 0; j < PAIRS; j++) {
+      uint even = min(column(column0, j), last_column), odd = min(even + 1, last_column);
+      b[j] = vec2(load_one(narrow_b, b_from, b0 + even * column_step + k * b_step),
+                  load_one(narrow_b, b_from, b0 + odd * column_step + k * b_step));
+    }
+    [[unroll]] for (uint i = 0; i < loads; i++) {
+      uint row = min(first + i * WIDTH + lane, last);
+      a[i] = load_one(narrow_a, a_from, a0 + row * row_step + k * a_step);
+    }
+    [[unroll]] for (uint i = 0; i < ROWS; i++) add_row(i, spread(a[i / WIDTH], i % WIDTH), b);
     k++;
   } while (k < at.k_end);
 }
 
-void store_rows(Place at, uint m, uint n) {
+// Columns n and n + 1 of row m.
+void store_columns(Place at, uvec4 random, uint m, uint n, vec2 x, vec2 bias) {
+  if (m >= p.m || n >= p.n) return;
+  if (shape(WIDE_C)) {
+    store_pair(at, random, m, n, x, bias);
+  } else {
+    store(at, random, m, n, x.x, bias.x);
+    if (n + 1 < p.n) store(at, random, m, n + 1, x.y, bias.y);
+  }
+}
+
+// A long epilogue goes through the sums in a loop, by way of shared memory, where a lane finds its
+// own again: no other lane reads them.
+void store_rows(Place at, uint m, uint n, uint lane) {
   uvec4 random = random_state();
-  vec2 bias_pair = vec2(bias(n), bias(min(n + 1, p.n - 1)));
-  [[unroll]] for (uint i = 0; i < ROWS; i++) {
-    if (m + i < p.m) {
-      if (shape(WIDE_C)) {
-        store_pair(at, random, m + i, n, sum[i], bias_pair);
-      } else {
-        store(at, random, m + i, n, sum[i].x, bias_pair.x);
-        if (n + 1 < p.n) store(at, random, m + i, n + 1, sum[i].y, bias_pair.y);
-      }
+  if (epilogue(LONG)) {
+    [[unroll]] for (uint i = 0; i < ROWS * PAIRS; i++) kept[i * WIDTH + lane] = sum[i];
+  }
+  [[unroll]] for (uint j = 0; j < PAIRS; j++) {
+    uint even = column(n, j);
+    vec2 bias_pair = vec2(bias(min(even, p.n - 1)), bias(min(even + 1, p.n - 1)));
+    if (epilogue(LONG)) {
+      uint i = 0;
+      do {
+        vec2 x = kept[(i * PAIRS + j) * WIDTH + lane];
+        store_columns(at, random, m + i, even, x, bias_pair);
+        i++;
+      } while (i < ROWS);
+    } else {
+      [[unroll]] for (uint i = 0; i < ROWS; i++)
+        store_columns(at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
     }
   }
 }
 
 void main() {
   uint lane = gl_SubgroupInvocationID;
-  uint m = gl_WorkGroupID.x * ROWS, n = gl_WorkGroupID.y * (2 * WIDTH) + 2 * lane;
+  uint m = gl_WorkGroupID.x * ROWS, n = gl_WorkGroupID.y * (PAIRS * ACROSS) + 2 * lane;
   Place at = place(gl_WorkGroupID.z);
   begin(at, m, n, lane);
 
   // Kept out of the loop: a push constant costs a checked load.
   F32 a_from = p.a, b_from = p.b;
   uint a_stride = unit(wide_a, p.lda), b_stride = unit(wide_b, p.ldb);
-  uint k = at.k_first, k_whole = k + (at.k_end - k) / STEP * STEP;
+  uint a_step = shape(TRANSPOSED_A) ? STEP * a_stride : unit(wide_a, STEP);
+  uint b_step = shape(TRANSPOSED_B) ? unit(wide_b, STEP) : STEP * b_stride;
+  uint k = at.k_first, k_whole = k + (at.k_end - k) / STEP * STEP, a_along = 0, b_along = 0;
   if (k < k_whole) {
     do {
-      add_step(a_from, b_from, a_stride, b_stride);
+      add_step(a_from, b_from, a_along, b_along, a_stride, b_stride);
+      a_along += a_step;
+      b_along += b_step;
       k += STEP;
     } while (k < k_whole);
   }
-  if (shape(K_TAIL) && k < at.k_end) add_tail(a_from, b_from, at, m, n, k);
-  if (n < p.n) store_rows(at, m, n);
+  if (shape(K_TAIL) && k < at.k_end) add_tail(a_from, b_from, at, m, n, lane, k);
+  store_rows(at, m, n, lane);
 }
