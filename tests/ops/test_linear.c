@@ -1,6 +1,7 @@
 /* The linear layer: every epilogue in every kernel variant, dropout, accumulation, activations. */
 #include "support/harness.h"
 
+#include "gpu/tuning.h"
 #include "reference/matmul.h"
 
 #include <math.h>
@@ -173,6 +174,26 @@ static void test_s64(void **state) {
   check_variant("gemm=s64", 0);
 }
 
+/* The widest tile, which devices choose for large products only, with each epilogue. */
+static void test_s64_large(void **state) {
+  (void)state;
+  static const struct layer large[] = {
+      {2, 9, 13, 21, GELU, 0.5f, .bias = true, .residual = true},
+      {2, 17, 32, 34, NONE, 0.25f, .bias = true},
+      {0, 7, 33, 130, NONE, 0, .bias = true},
+  };
+  filtra_device *device = test_open_variant("gemm=s64");
+  if (!device) skip();
+  ft_tuning forced = {
+      .forced = true, .forced_family = FT_TUNE_GEMM_S64, .forced_configuration = {{32, 2, 0, 1}}};
+  assert_true(ft_configuration_known(FT_TUNE_GEMM_S64, &forced.forced_configuration));
+  ft_tuning *before = ft_tuning_use(device, &forced);
+  for (size_t i = 0; i < FT_COUNT(large); i++)
+    check(device, &large[i]);
+  ft_tuning_use(device, before);
+  test_close_device(&device);
+}
+
 static void test_activations(void **state) {
   (void)state;
   for (size_t i = 0; i < FT_COUNT(activations); i++)
@@ -336,10 +357,11 @@ static void test_types(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_naive),   cmocka_unit_test(test_tiled),
-      cmocka_unit_test(test_s64),     cmocka_unit_test(test_activations),
-      cmocka_unit_test(test_dropout), cmocka_unit_test(test_copy),
-      cmocka_unit_test(test_types),   cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_naive),       cmocka_unit_test(test_tiled),
+      cmocka_unit_test(test_s64),         cmocka_unit_test(test_s64_large),
+      cmocka_unit_test(test_activations), cmocka_unit_test(test_dropout),
+      cmocka_unit_test(test_copy),        cmocka_unit_test(test_types),
+      cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
