@@ -120,7 +120,7 @@ static void print_plan(const filtra_device *device) {
 static void print_vectors(const filtra_device_info *info) {
   if (strncmp(info->driver, "llvmpipe", 8) != 0 || info->subgroup_size != 16) return;
   printf("     vectors   512 bits: mixers without attention gain by them, and attention where the "
-         "processor has units as wide; LP_NATIVE_VECTOR_WIDTH=256 serves all\n");
+         "processor has units as wide; LP_NATIVE_VECTOR_WIDTH=256 serves both\n");
 }
 
 static void print_device(const filtra_device_info *info, bool chosen) {
