@@ -58,9 +58,18 @@ typedef struct attention_problem {
   int64_t type;    /* of q, k and v */
 } attention_problem;
 
+/* More rows share what is gathered, and take longer to compile: 12 nearly three times as long as 4.
+ * Wide heads' rows no longer fit into the first cache. */
+static uint32_t lane_rows(const attention_problem *p) {
+  enum { FEW_SCORES = 1 << 18, MANY_SCORES = 1 << 22, WIDE_HEADS = 64 };
+  const int64_t scores = p->batches * p->heads * p->queries * p->keys;
+  if (scores < FEW_SCORES) return 4;
+  return scores < MANY_SCORES || p->columns > WIDE_HEADS || p->value_columns > WIDE_HEADS ? 8 : 12;
+}
+
 static ft_configuration standard(const filtra_device *dev, const attention_problem *p) {
   const ft_caps *caps = ft_caps_of(dev);
-  if (caps->attention == FT_ATTENTION_LANES) return (ft_configuration){{8}};
+  if (caps->attention == FT_ATTENTION_LANES) return (ft_configuration){{lane_rows(p)}};
   /* Two tiles of scores and the row sums of up to two matrices have to stay in registers. */
   const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   uint32_t across = columns > 32 ? 16 : 8;

@@ -12,9 +12,9 @@ void load_statistics(out float lse[OWN_ROWS], out float delta[OWN_ROWS], uint he
 }
 
 // A tile of weights, queries down and keys across. origin: bias_origin.
-void weights_keys_across(out float p[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, float lse[OWN_ROWS],
-                         uint b, uint origin, uint query, uint key) {
-  dot_tile(p, q, query, k, key);
+void weights_keys_across(out float p[OWN_ROWS][OWN_COLS], OwnRows q, Matrix k,
+                         float lse[OWN_ROWS], uint b, uint origin, uint query, uint key) {
+  dot_tile(p, q, k, key);
   for_cols(c) {
     const uint j = key + tile_col(c);
     const bool kept = key_kept(b, j);
@@ -43,8 +43,8 @@ bool row_kept(Keys keys, uint r) { return BITS ? (keys.bits >> r & 1) != 0 : key
 
 // The same, keys down and queries across. delta: per query, as above.
 void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS], Matrix q,
-                       Matrix k, Keys keys, uint head, uint origin, uint query, uint key) {
-  dot_tile(p, k, key, q, query);
+                       OwnRows k, Keys keys, uint head, uint origin, uint query, uint key) {
+  dot_tile(p, k, q, query);
   for_cols(c) {
     const uint i = query + tile_col(c), row = head * args.queries + min(i, args.queries - 1);
     const float lse = args.lse.v[row];
@@ -58,12 +58,12 @@ void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS
 }
 
 // dS = P * (dropout * (dy v^T) - delta), queries down and keys across.
-void score_gradients(out float ds[OWN_ROWS][OWN_COLS], Matrix q, Matrix k, Matrix v, Matrix dy,
+void score_gradients(out float ds[OWN_ROWS][OWN_COLS], OwnRows q, Matrix k, Matrix v, OwnRows dy,
                      float lse[OWN_ROWS], float delta[OWN_ROWS], uint b, uint h, uint origin,
                      uint query, uint key) {
   float p[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS];
   weights_keys_across(p, q, k, lse, b, origin, query, key);
-  dot_tile(ds, dy, query, v, key);
+  dot_tile(ds, dy, v, key);
   factors_keys_across(f, b * HEADS + h, query, key);
   for_rows(r) for_cols(c) ds[r][c] = p[r][c] * (ds[r][c] * f[r][c] - delta[r]);
 }

@@ -12,9 +12,12 @@
 void head_gradients(out float ds[OWN_ROWS][OWN_COLS], uint b, uint h, uint origin, uint query,
                     uint key) {
   float lse[OWN_ROWS], delta[OWN_ROWS];
+  OwnRows q, dy;
   load_statistics(lse, delta, b * HEADS + h, query);
-  score_gradients(ds, like_q(args.q, b, h), like_k(args.k, b, h), values(b, h),
-                  upstream(b, h), lse, delta, b, h, origin, query, key);
+  own_rows(q, like_q(args.q, b, h), query);
+  own_rows(dy, upstream(b, h), query);
+  score_gradients(ds, q, like_k(args.k, b, h), values(b, h), dy, lse, delta, b, h, origin, query,
+                  key);
 }
 
 #include "attention/backward_bias.glsl"

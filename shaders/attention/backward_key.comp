@@ -14,8 +14,10 @@
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
   const uint key = gl_WorkGroupID.x * TILE_ROWS;
-  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = values(b, h);
-  Matrix dy = upstream(b, h);
+  Matrix q = like_q(args.q, b, h), dy = upstream(b, h);
+  OwnRows k, v;
+  own_rows(k, like_k(args.k, b, h), key);
+  own_rows(v, values(b, h), key);
   const uint origin = bias_origin(b, h);
 
   float dk[OWN_ROWS][OWN_WIDTH], dv[OWN_ROWS][OWN_WIDTH];
@@ -29,7 +31,7 @@ void main() {
       weights_keys_down(p, delta, q, k, keys, head, origin, query, key);
       factors_keys_down(f, head, key, query);
       if (WANT_0) {
-        dot_tile(ds, v, key, dy, query);
+        dot_tile(ds, v, dy, query);
         for_rows(r) for_cols(c) ds[r][c] = p[r][c] * (ds[r][c] * f[r][c] - delta[c]);
         add_weighted(dk, ds, q, query);
       }

@@ -14,8 +14,10 @@
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
   const uint query = gl_WorkGroupID.x * TILE_ROWS;
-  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = values(b, h);
-  Matrix dy = upstream(b, h);
+  Matrix k = like_k(args.k, b, h), v = values(b, h);
+  OwnRows q, dy;
+  own_rows(q, like_q(args.q, b, h), query);
+  own_rows(dy, upstream(b, h), query);
   const uint origin = bias_origin(b, h);
   const uint key_end = keys_seen(min(query + TILE_ROWS, args.queries) - 1);
 

@@ -18,13 +18,15 @@ void main() {
   const uint origin = bias_origin(b, h);
   const uint key_end = keys_seen(min(query + TILE_ROWS, args.queries) - 1);
 
+  OwnRows own;
+  own_rows(own, q, query);
   float sum[OWN_ROWS][OWN_WIDTH], top[OWN_ROWS], total[OWN_ROWS];
   clear(sum);
   start_rows(top, total, head, query);
   uint key = 0;
   if (key_end > 0) do {
       float t[OWN_ROWS][OWN_COLS];
-      dot_tile(t, q, query, k, key);
+      dot_tile(t, own, k, key);
       weigh_tile(t, sum, top, total, b, h, origin, query, key);
       add_weighted(sum, t, v, key);
       key += TILE_COLS;

@@ -3,6 +3,9 @@
 // columns are loaded in pairs (FILTRA_PAIRS, which takes 64-bit integers), and whatever is gathered
 // is used OWN_ROWS times: lanes lie side by side across the streamed tokens for dot products and
 // across the feature columns for sums over tokens; the other factor is passed from lane to lane.
+// What does not fit into registers lies on the stack, from where it comes at the cost of an operand
+// in memory. So the tile's own rows are held, a block of the others is gathered before any of it is
+// used, and rows take it in groups that their sums leave room for.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_vote : require
@@ -13,9 +16,12 @@
 
 const uint LANES = gl_WorkGroupSize.x;
 const uint OWN_COLS = 2;
+const uint GROUP = OWN_ROWS < 4 ? OWN_ROWS : 4;  // rows whose sums stay in registers together
 const uint TILE_ROWS = OWN_ROWS, TILE_COLS = OWN_COLS * LANES;
 const uint PAIRS = 2 * LANES;  // columns that all lanes have together
 const uint OWN_WIDTH = ((HEAD > VALUE ? HEAD : VALUE) + PAIRS - 1) / PAIRS * 2;
+const uint UPSTREAM = PAIRED ? 2 * VALUE : VALUE;  // columns of dy and of its values
+const uint HELD_WIDTH = ((HEAD > UPSTREAM ? HEAD : UPSTREAM) + PAIRS - 1) / PAIRS * 2;
 
 // What of a tile and of a block of row sums this invocation holds.
 uint tile_row(uint r) { return r; }
@@ -50,53 +56,66 @@ vec2 load_padded_pair(Matrix m, uint row, uint column) {
   return vec2(column < m.width ? x.x : 0, column + 1 < m.width ? x.y : 0);
 }
 
-// dot_tile or distance_tile. As many columns at a time as fill the lanes, and no more than needed.
-void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first,
-               Matrix b, uint b_first) {
-  const uint parts = (a.width + PAIRS - 1) / PAIRS, pairs = (a.width + 2 * parts - 1) / (2 * parts);
-  const bool padded = a.width % (2 * pairs) != 0;
-  uint a_row[OWN_ROWS], b_row[OWN_COLS];
-  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-    a_row[r] = min(a_first + r, a.count - 1) * a.stride;
-    [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) t[r][c] = 0;
-  }
-  [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
-    b_row[c] = min(b_first + tile_col(c), b.count - 1) * b.stride;
-  uint first = 0;
-  do {
-    const uint column = first + 2 * gl_SubgroupInvocationID;
-    vec2 x[OWN_ROWS];
-    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-      x[r] = padded ? load_padded_pair(a, a_row[r], column) : load_pair(a, a_row[r], column);
-    [[unroll]] for (uint n = 0; n < pairs; ++n) {
-      vec2 y[OWN_COLS];
-      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
-        y[c] = padded && distances ? load_padded_pair(b, b_row[c], first + 2 * n)
-                                   : load_pair(b, b_row[c], first + 2 * n);
-      [[unroll]] for (uint k = 0; k < 2; ++k)
-        [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-          const float f = from_lane(x[r][k], n);
-          [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
-            const float z = distances ? f - y[c][k] : f;
-            t[r][c] += z * (distances ? z : y[c][k]);
-          }
-        }
-    }
-    first += 2 * pairs;
-  } while (first < a.width);
-}
-
 // The rows of m that the tile's rows stand for: held, since they would be gathered for each tile.
+// Column sum_column(n) of row r is x[r][n], 0 beyond the last column.
 struct OwnRows {
-  float x[OWN_ROWS][OWN_WIDTH];
+  float x[OWN_ROWS][HELD_WIDTH];
+  uint width;
 };
 void own_rows(out OwnRows own, Matrix m, uint first) {
+  own.width = m.width;
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-    [[unroll]] for (uint n = 0; n < OWN_WIDTH; n += 2) {
-      const vec2 pair = load_pair(m, min(first + r, m.count - 1) * m.stride, sum_column(n));
+    [[unroll]] for (uint n = 0; n < own_width(m.width); n += 2) {
+      const uint row = min(first + r, m.count - 1) * m.stride;
+      const vec2 pair = m.width % PAIRS == 0 ? load_pair(m, row, sum_column(n))
+                                             : load_padded_pair(m, row, sum_column(n));
       own.x[r][n] = pair.x;
       own.x[r][n + 1] = pair.y;
     }
+}
+
+// Columns sum_column(2 part) and the next of a row.
+vec2 own_pair(OwnRows own, uint r, uint part) {
+  vec2 x;
+  [[unroll]] for (uint n = 0; n < own_width(own.width); n += 2)
+    if (n == 0 || part == n / 2) x = vec2(own.x[r][n], own.x[r][n + 1]);
+  return x;
+}
+
+// dot_tile or distance_tile. As many columns at a time as fill the lanes: what all keys have there
+// is gathered first, then rows take it in groups whose products stay in registers.
+void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], OwnRows a, Matrix b,
+               uint b_first) {
+  const uint pairs = min(LANES, (a.width + 1) / 2);
+  const bool padded = a.width % (2 * pairs) != 0;
+  uint b_row[OWN_COLS];
+  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
+    [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) t[r][c] = 0;
+  [[unroll]] for (uint c = 0; c < OWN_COLS; ++c)
+    b_row[c] = min(b_first + tile_col(c), b.count - 1) * b.stride;
+  uint part = 0;
+  do {
+    vec2 x[OWN_ROWS], y[LANES][OWN_COLS];
+    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] = own_pair(a, r, part);
+    [[unroll]] for (uint n = 0; n < pairs; ++n)
+      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+        const uint column = part * PAIRS + 2 * n;
+        y[n][c] = padded && distances ? load_padded_pair(b, b_row[c], column)
+                                      : load_pair(b, b_row[c], column);
+      }
+    [[unroll]] for (uint group = 0; group < OWN_ROWS; group += GROUP)
+      [[unroll]] for (uint n = 0; n < pairs; ++n)
+        [[unroll]] for (uint k = 0; k < 2; ++k)
+          [[unroll]] for (uint i = 0; i < GROUP; ++i) {
+            const uint r = group + i;
+            const float f = from_lane(x[r][k], n);
+            [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+              const float z = distances ? f - y[n][c][k] : f;
+              t[r][c] += z * (distances ? z : y[n][c][k]);
+            }
+          }
+    ++part;
+  } while (part * PAIRS < a.width);
 }
 
 // add_weighted, or add_weighted_from.
@@ -105,19 +124,23 @@ void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows
   const uint STEP = 2;  // lanes per iteration
   uint lane = 0;
   do {
+    float y[STEP * OWN_COLS][OWN_WIDTH];
     [[unroll]] for (uint i = 0; i < STEP * OWN_COLS; ++i) {
-      const uint from = lane + i / OWN_COLS;
-      const uint row = min(b_first + from * OWN_COLS + i % OWN_COLS, b.count - 1) * b.stride;
-      float f[OWN_ROWS];
-      [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-        f[r] = from_lane(t[r][i % OWN_COLS], from);
+      const uint row = min(b_first + lane * OWN_COLS + i, b.count - 1) * b.stride;
       [[unroll]] for (uint n = 0; n < own_width(b.width); n += 2) {
-        const vec2 y = load_pair(b, row, sum_column(n));
-        [[unroll]] for (uint k = 0; k < 2; ++k)
-          [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
-            sum[r][n + k] += f[r] * (from_own ? y[k] - own.x[r][n + k] : y[k]);
+        const vec2 two = load_pair(b, row, sum_column(n));
+        y[i][n] = two.x;
+        y[i][n + 1] = two.y;
       }
     }
+    [[unroll]] for (uint group = 0; group < OWN_ROWS; group += GROUP)
+      [[unroll]] for (uint i = 0; i < STEP * OWN_COLS; ++i)
+        [[unroll]] for (uint j = 0; j < GROUP; ++j) {
+          const uint r = group + j;
+          const float f = from_lane(t[r][i % OWN_COLS], lane + i / OWN_COLS);
+          [[unroll]] for (uint n = 0; n < own_width(b.width); ++n)
+            sum[r][n] += f * (from_own ? y[i][n] - own.x[r][n] : y[i][n]);
+        }
     lane += STEP;
   } while (lane < LANES);
 }

@@ -22,7 +22,7 @@ void weigh_tile(inout float t[OWN_ROWS][OWN_COLS], inout float sum[OWN_ROWS][OWN
                 inout float top[OWN_ROWS], inout float total[OWN_ROWS], uint b, uint h, uint origin,
                 uint query, uint key) {
   float f[OWN_ROWS][OWN_COLS], largest[OWN_ROWS];
-  bool above = false;
+  float above = LOWEST;
   for_rows(r) largest[r] = LOWEST;
   for_cols(c) {
     const uint j = key + tile_col(c);
@@ -33,8 +33,8 @@ void weigh_tile(inout float t[OWN_ROWS][OWN_COLS], inout float sum[OWN_ROWS][OWN
       largest[r] = max(largest[r], t[r][c]);
     }
   }
-  if (!KNOWN) for_rows(r) above = above || largest[r] > top[r] + HEADROOM;
-  if (!KNOWN && any_invocation(above)) {
+  if (!KNOWN) for_rows(r) above = max(above, largest[r] - top[r]);
+  if (!KNOWN && any_invocation(above > HEADROOM)) {
     rows_max(largest);
     for_rows(r) {
       const float next = max(top[r], largest[r]), shrink = exp(top[r] - next);

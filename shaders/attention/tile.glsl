@@ -16,15 +16,14 @@ void clear(out float sum[OWN_ROWS][OWN_WIDTH]) {
   for_rows(r) for_width(n) sum[r][n] = 0;
 }
 
-// t[r][c] = <row a_first + r of a, row b_first + c of b>, where r and c count the whole tile.
-void dot_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b, uint b_first) {
-  pair_tile(false, t, a, a_first, b, b_first);
+// t[r][c] = <row r of a, row b_first + c of b>, where r and c count the whole tile.
+void dot_tile(out float t[OWN_ROWS][OWN_COLS], OwnRows a, Matrix b, uint b_first) {
+  pair_tile(false, t, a, b, b_first);
 }
 
 // t[r][c] = the squared distance of these rows, summed from differences: 0 for equal rows.
-void distance_tile(out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first, Matrix b,
-                   uint b_first) {
-  pair_tile(true, t, a, a_first, b, b_first);
+void distance_tile(out float t[OWN_ROWS][OWN_COLS], OwnRows a, Matrix b, uint b_first) {
+  pair_tile(true, t, a, b, b_first);
 }
 
 // sum[r] += sum over c of t[r][c] times row b_first + c of b.

@@ -116,9 +116,17 @@ void stage(Part p) {
   }
 }
 
+// The rows of m that the tile's rows stand for: loaded for each tile, since registers are scarce.
+struct OwnRows {
+  Matrix m;
+  uint first;
+};
+void own_rows(out OwnRows own, Matrix m, uint first) { own = OwnRows(m, first); }
+
 // dot_tile or distance_tile.
-void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, uint a_first,
-               Matrix b, uint b_first) {
+void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], OwnRows own, Matrix b,
+               uint b_first) {
+  Matrix a = own.m;
   const uint b_staged = TILE_ROWS * PAIR_PITCH;
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
     [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) t[r][c] = 0;
@@ -126,7 +134,8 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, 
   [[dont_unroll]] do {
     const bool padded = a.width % DEPTH != 0;
     barrier();
-    stage(Part(a, a_first, first, TILE_ROWS * DEPTH / 4, DEPTH / 4, 0, PAIR_PITCH, false, padded));
+    stage(Part(a, own.first, first, TILE_ROWS * DEPTH / 4, DEPTH / 4, 0, PAIR_PITCH, false,
+               padded));
     stage(Part(b, b_first, first, TILE_COLS * DEPTH / 4, DEPTH / 4, b_staged, PAIR_PITCH, true,
                padded));
     barrier();
@@ -152,13 +161,6 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], Matrix a, 
     first += DEPTH;
   } while (first < a.width);
 }
-
-// The rows of m that the tile's rows stand for: loaded for each tile, since registers are scarce.
-struct OwnRows {
-  Matrix m;
-  uint first;
-};
-void own_rows(out OwnRows own, Matrix m, uint first) { own = OwnRows(m, first); }
 
 // The part of add_rows below that makes columns block * BREADTH .. + BREADTH - 1.
 void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own, Matrix b,

@@ -15,9 +15,13 @@ void head_gradients(out float ds[OWN_ROWS][OWN_COLS], uint b, uint h, uint origi
   float p[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS], pull[OWN_ROWS][OWN_COLS];
   float lse[OWN_ROWS], delta[OWN_ROWS];
   load_statistics(lse, delta, b * HEADS + h, query);
-  score_gradients(ds, p, f, pull, like_q(args.q, b, h), like_k(args.k, b, h), like_v(args.v, b, h),
-                  like_y(args.dy, b, h), lse, delta, b, h, origin, query, key, exponent,
-                  is_attention(exponent));
+  Matrix v = like_v(args.v, b, h);
+  OwnRows q, own, dy;
+  own_rows(q, like_q(args.q, b, h), query);
+  own_rows(own, v, token_of(query));
+  own_rows(dy, like_y(args.dy, b, h), query);
+  score_gradients(ds, p, f, pull, q, like_k(args.k, b, h), own, v, dy, lse, delta, b, h, origin,
+                  query, key, exponent, is_attention(exponent));
 }
 
 #include "attention/backward_bias.glsl"

@@ -14,8 +14,7 @@
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
   const uint key = gl_WorkGroupID.x * TILE_ROWS;
-  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = like_v(args.v, b, h);
-  Matrix dy = like_y(args.dy, b, h);
+  Matrix q = like_q(args.q, b, h), v = like_v(args.v, b, h), dy = like_y(args.dy, b, h);
   const uint origin = bias_origin(b, h);
   const float exponent = head_exponent(h);
   const bool attention = is_attention(exponent);
@@ -24,7 +23,8 @@ void main() {
   Keys keys;
   clear(dk);
   clear(dv);
-  OwnRows own;
+  OwnRows k, own;
+  own_rows(k, like_k(args.k, b, h), key);
   own_rows(own, v, key);
   find_keys(keys, b, key);
   uint query = first_query_seeing(key);
@@ -33,10 +33,10 @@ void main() {
       float pull[OWN_ROWS][OWN_COLS];
       weights_keys_down(p, delta, q, k, keys, head, origin, query, key);
       factors_keys_down(f, head, key, query);
-      if (WANT_0 || !attention) dot_tile(ds, v, key, dy, query);
+      if (WANT_0 || !attention) dot_tile(ds, own, dy, query);
       if (!attention) {
         float d[OWN_ROWS][OWN_COLS];
-        distance_tile(d, v, key, v, token_of(query));
+        distance_tile(d, own, v, token_of(query));
         for_cols(c) {
           const float base = own_product(head, query + tile_col(c));
           for_rows(r) ds[r][c] -= base;

@@ -14,8 +14,7 @@
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
   const uint query = gl_WorkGroupID.x * TILE_ROWS, token = token_of(query);
-  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = like_v(args.v, b, h);
-  Matrix dy = like_y(args.dy, b, h);
+  Matrix k = like_k(args.k, b, h), v = like_v(args.v, b, h), dy = like_y(args.dy, b, h);
   const uint origin = bias_origin(b, h);
   const uint key_end = keys_seen(min(query + TILE_ROWS, args.queries) - 1);
   const float exponent = head_exponent(h);
@@ -25,16 +24,18 @@ void main() {
   float lse[OWN_ROWS], delta[OWN_ROWS], factor[OWN_ROWS];
   clear(dq);
   clear(dv);
-  OwnRows own;
+  OwnRows q, own, slopes;
+  own_rows(q, like_q(args.q, b, h), query);
   own_rows(own, v, token);
+  own_rows(slopes, dy, query);
   load_statistics(lse, delta, head, query);
   for_rows(r) factor[r] = 0;
   uint key = 0;
   if (key_end > 0) do {
       float ds[OWN_ROWS][OWN_COLS], p[OWN_ROWS][OWN_COLS], f[OWN_ROWS][OWN_COLS],
           pull[OWN_ROWS][OWN_COLS];
-      score_gradients(ds, p, f, pull, q, k, v, dy, lse, delta, b, h, origin, query, key, exponent,
-                      attention);
+      score_gradients(ds, p, f, pull, q, k, own, v, slopes, lse, delta, b, h, origin, query, key,
+                      exponent, attention);
       if (WANT_0) add_weighted(dq, ds, k, key);
       if (WANT_1 && !attention) add_weighted_from(dv, own, pull, v, key);
       if (EULER) for_rows(r) for_cols(c) factor[r] += p[r][c] * f[r][c];

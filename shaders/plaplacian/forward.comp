@@ -14,25 +14,26 @@
 void main() {
   const uint head = gl_WorkGroupID.y, b = head / HEADS, h = head % HEADS;
   const uint query = gl_WorkGroupID.x * TILE_ROWS, token = token_of(query);
-  Matrix q = like_q(args.q, b, h), k = like_k(args.k, b, h), v = like_v(args.v, b, h);
+  Matrix k = like_k(args.k, b, h), v = like_v(args.v, b, h);
   const uint origin = bias_origin(b, h);
   const uint key_end = keys_seen(min(query + TILE_ROWS, args.queries) - 1);
   const float exponent = head_exponent(h);
   const bool attention = is_attention(exponent);
 
   float sum[OWN_ROWS][OWN_WIDTH], top[OWN_ROWS], total[OWN_ROWS];
-  OwnRows own;
-  if (EULER) own_rows(own, v, token);
+  OwnRows q, own;
+  own_rows(q, like_q(args.q, b, h), query);
+  own_rows(own, v, token);
   clear(sum);
   start_rows(top, total, head, query);
   uint key = 0;
   if (key_end > 0) do {
       float t[OWN_ROWS][OWN_COLS];
-      dot_tile(t, q, query, k, key);
+      dot_tile(t, q, k, key);
       weigh_tile(t, sum, top, total, b, h, origin, query, key);
       if (!attention) {
         float d[OWN_ROWS][OWN_COLS];
-        distance_tile(d, v, token, v, key);
+        distance_tile(d, own, v, key);
         for_rows(r) for_cols(c) t[r][c] *=
             norm_weight(d[r][c], exponent, token + tile_row(r) == key + tile_col(c));
       }

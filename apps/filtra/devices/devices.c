@@ -119,8 +119,8 @@ static void print_plan(const filtra_device *device) {
 /* Lavapipe's subgroups are as wide as the vectors that it was told to take (docs/benchmarks.md). */
 static void print_vectors(const filtra_device_info *info) {
   if (strncmp(info->driver, "llvmpipe", 8) != 0 || info->subgroup_size != 16) return;
-  printf("     vectors   512 bits: mixers without attention gain by them, attention takes two to "
-         "three times as long; LP_NATIVE_VECTOR_WIDTH=256 serves both\n");
+  printf("     vectors   512 bits: mixers without attention gain by them, and attention where the "
+         "processor has units as wide; LP_NATIVE_VECTOR_WIDTH=256 serves both\n");
 }
 
 static void print_device(const filtra_device_info *info, bool chosen) {
