@@ -245,6 +245,7 @@ const ft_constants *ft_constants_of(const ft_caps *caps) {
                                    .row_groups = 512,
                                    .column_sums = 4,
                                    .product_groups = 32,
+                                   .product_cache = 512 << 10,
                                    .product_chunk = 1024,
                                    .matrix_tile = 16 * 16,
                                    .chain_teams = 8,

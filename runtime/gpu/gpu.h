@@ -69,9 +69,10 @@ typedef struct ft_constants {
   uint32_t batch_groups;   /* workgroups that are worth starting for many samples alike */
   uint32_t row_groups;     /* the same for rows that a team walks over */
   uint32_t team_workgroup; /* invocations of a workgroup of several teams; 0: one team each */
-  uint32_t sum_groups;  /* workgroups of such teams that leave a row of sums each; 0: made apart */
-  uint32_t column_sums; /* columns that an invocation adds up at a time */
+  uint32_t sum_groups;     /* workgroups of such teams that leave sums each; 0: sums apart */
+  uint32_t column_sums;    /* columns that an invocation adds up at a time */
   uint32_t product_groups; /* workgroups that a matrix product needs to keep the device busy, */
+  int32_t product_cache;   /* bytes of operands that tiles find in a cache again; 0: not known */
   uint32_t product_chunk;  /* and the least part of its inner dimension that pays */
   uint32_t matrix_tile;    /* sums of a subgroup's tile that compilers take in seconds */
   uint32_t chain_teams;    /* teams that a walk along the tokens needs to keep the device busy, */

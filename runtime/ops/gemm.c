@@ -83,11 +83,24 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
   return o;
 }
 
+/* Parts of K short enough that a processor's cache keeps what all tiles read of one. Tiles that go
+ * down long operands line by line would fetch each line from memory again. A part's sums are written
+ * and read once: at most half of what it reads. */
+static int64_t cached_parts(const ft_constants *constants, const ft_gemm *p) {
+  if (!constants->product_cache || p->a.column == 1 || p->b.column != 1) return 1;
+  const int64_t cached = constants->product_cache / ((p->m + p->n) * bytes_of(p->a.tensor));
+  const int64_t least = 4 * p->m * p->n / (p->m + p->n);
+  return p->k / (cached > least ? cached : least);
+}
+
 int64_t ft_gemm_parts(const filtra_device *dev, const ft_gemm *p, const ft_gemm_plan *plan) {
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
-  int64_t parts = ceil_div(constants->product_groups, ft_gemm_tiles(p, plan));
+  const int64_t tiles = ft_gemm_tiles(p, plan);
+  int64_t parts = ceil_div(constants->product_groups, tiles);
   int64_t most = p->k / constants->product_chunk;
   if (parts > most) parts = most;
+  const int64_t cached = tiles > batches(p) ? cached_parts(constants, p) : 1;
+  if (parts < cached) parts = cached;
   return parts < 2 || !ft_gemm_splittable(p) ? 1 : parts;
 }
 
