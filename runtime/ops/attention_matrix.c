@@ -82,7 +82,11 @@ static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_mat
   return most(all, n * rows * (depth / 8 + 1));
 }
 
-enum { MOST_SHARED = 32 << 10 }; /* more leaves a processor too few workgroups */
+/* More leaves a processor too few subgroups, of which large workgroups have more. */
+enum { MOST_SHARED = 32 << 10, MOST_SHARED_OF_LARGE = 48 << 10, LARGE_WORKGROUP = 256 };
+static uint32_t most_shared(const ft_attention_widths *w, uint32_t workgroup) {
+  return workgroup >= LARGE_WORKGROUP && !w->norms ? MOST_SHARED_OF_LARGE : MOST_SHARED;
+}
 
 static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind,
                  const ft_configuration *c) {
@@ -100,7 +104,7 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
   if (depth_of(w, kind) > (crowded ? MOST_NORM_DEPTH : MOST_DEPTH)) return false;
   const uint32_t shared = 16 * shared_groups(w, kind, s, rows, columns);
   return workgroup <= caps->info.max_workgroup_invocations &&
-         ft_caps_runs(caps, lanes, workgroup) && shared <= MOST_SHARED &&
+         ft_caps_runs(caps, lanes, workgroup) && shared <= most_shared(w, workgroup) &&
          shared <= caps->info.shared_memory_bytes;
 }
 
