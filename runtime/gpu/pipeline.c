@@ -281,6 +281,7 @@ enum { MAX_THREADS = 16 };
 
 static void create_from(filtra_device *dev, size_t first) {
   work w = {.dev = dev};
+  if (dev->pipelines->count == first) return;
   atomic_init(&w.next, first);
   size_t helpers = dev->pipelines->count - first, processors = ft_processors();
   if (helpers > processors) helpers = processors;

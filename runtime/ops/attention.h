@@ -93,7 +93,8 @@ bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type);
 typedef struct ft_attention_widths {
   int64_t head, value, upstream;
   filtra_dtype type;
-  bool norms; /* p-norm weights */
+  bool norms;   /* p-norm weights */
+  bool dropped; /* dropout on the weights */
 } ft_attention_widths;
 /** Whether a kernel would take that tile of the table itself, or it is the row of zeros. */
 bool ft_attention_matrix_usable(const filtra_device *dev, const ft_attention_widths *widths,

@@ -31,7 +31,7 @@ static uint32_t sides(ft_tile kind) {
 }
 
 /* Columns of the rows that stay in registers, which are no more than these; those of p-norm weights
- * whose kernel sums differences besides rows of both sides. */
+ * whose kernel sums differences besides rows of both sides, or draws dropout's random numbers. */
 enum { MOST_DEPTH = 128, MOST_NORM_DEPTH = 64 };
 /* Of those and of sums, where a subgroup has two strips. */
 enum { MOST_STRIP_WIDTH = 64 };
@@ -82,7 +82,11 @@ static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_mat
   return most(all, n * rows * (depth / 8 + 1));
 }
 
-enum { MOST_SHARED = 32 << 10 }; /* more leaves a processor too few workgroups */
+/* More leaves a processor too few subgroups, of which large workgroups have more. */
+enum { MOST_SHARED = 32 << 10, MOST_SHARED_OF_LARGE = 48 << 10, LARGE_WORKGROUP = 256 };
+static uint32_t most_shared(const ft_attention_widths *w, uint32_t workgroup) {
+  return workgroup >= LARGE_WORKGROUP && !w->norms ? MOST_SHARED_OF_LARGE : MOST_SHARED;
+}
 
 static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind,
                  const ft_configuration *c) {
@@ -96,11 +100,11 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
   const uint32_t workgroup = rows / (strips * s.m) * sides(kind) * lanes;
   /* A row's lanes share its quads. */
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
-  const bool crowded = w->norms && kind == FT_TILE_KEY;
+  const bool crowded = w->norms && (kind == FT_TILE_KEY || (kind == FT_TILE_FORWARD && w->dropped));
   if (depth_of(w, kind) > (crowded ? MOST_NORM_DEPTH : MOST_DEPTH)) return false;
   const uint32_t shared = 16 * shared_groups(w, kind, s, rows, columns);
   return workgroup <= caps->info.max_workgroup_invocations &&
-         ft_caps_runs(caps, lanes, workgroup) && shared <= MOST_SHARED &&
+         ft_caps_runs(caps, lanes, workgroup) && shared <= most_shared(w, workgroup) &&
          shared <= caps->info.shared_memory_bytes;
 }
 
@@ -164,9 +168,12 @@ ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_at
                                            ft_tile kind) {
   const ft_caps *caps = ft_caps_of(dev);
   const int64_t value = c->v->shape[3];
-  const ft_attention_widths w = {c->q->shape[3], value,
+  const ft_attention_widths w = {c->q->shape[3],
+                                 value,
                                  value * (c->flags & FT_ATTENTION_PAIRED ? 2 : 1),
-                                 filtra_tensor_dtype(c->q), c->norms};
+                                 filtra_tensor_dtype(c->q),
+                                 c->norms,
+                                 c->dropout > 0};
   const ft_matrix_shape s = ft_matrix_shape_of(caps, w.type);
   const uint32_t lanes = ft_matrix_lanes(caps);
   const size_t count = ft_configuration_count(FT_TUNE_ATTENTION_MATRIX);

@@ -73,10 +73,16 @@ static ft_configuration standard(const filtra_device *dev, const attention_probl
   /* Two tiles of scores and the row sums of up to two matrices have to stay in registers. */
   const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   uint32_t across = columns > 32 ? 16 : 8;
-  const bool wide = columns > 64;
-  if (caps->few_registers && p->op == PLAPLACIAN) /* more invocations stage less each */
-    return (ft_configuration){
-        {wide && caps->info.max_workgroup_invocations >= 256 ? 256 : 128, 2, 1, 1, across, 1}};
+  const bool wide = columns > 64, large = caps->info.max_workgroup_invocations >= 256;
+  /* Dropout on the weights of 16-bit heads takes what few registers there are left. */
+  const bool dropped = p->dropout > 0 && p->type != FILTRA_F32;
+  if (caps->few_registers && p->op == PLAPLACIAN) { /* more invocations stage less each */
+    if (dropped && wide && large) return (ft_configuration){{256, 1, 1, 1, 16, 1}};
+    const bool many = large && (wide || (dropped && columns > 32));
+    return (ft_configuration){{many ? 256 : 128, 2, 1, 1, across, 1}};
+  }
+  if (caps->few_registers && dropped)
+    return (ft_configuration){{wide && large ? 256 : 128, wide ? 2 : 4, 1, wide ? 1 : 2, 16, 1}};
   /* 4 rows of wide causal heads spill on Intel. F32 keeps them: its tiles have been measured. */
   const uint32_t rows = wide && p->type != FILTRA_F32 ? 2 : 4;
   if (caps->few_registers) return (ft_configuration){{128, rows, wide ? 1 : 2, 2, across, 1}};
@@ -96,9 +102,12 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
   if (q->family == FT_TUNE_ATTENTION_LANES) return true;
   if (q->family == FT_TUNE_ATTENTION_MATRIX) {
     const attention_problem p = problem_of(q);
-    const ft_attention_widths widths = {p.columns, p.value_columns,
+    const ft_attention_widths widths = {p.columns,
+                                        p.value_columns,
                                         p.value_columns * (p.op == GFSA ? 2 : 1),
-                                        (filtra_dtype)p.type, p.op == PLAPLACIAN};
+                                        (filtra_dtype)p.type,
+                                        p.op == PLAPLACIAN,
+                                        p.dropout > 0};
     return ft_attention_matrix_usable(dev, &widths, c);
   }
   const filtra_device_info *info = &ft_caps_of(dev)->info;

@@ -97,32 +97,28 @@ void main() {
   meet();
   load_rows(rows);
   meet();
+  Sums zeros;
+  load_zeros(zeros);
   if (MASKED) keep_keys(b, key, TILE_ROWS);
 
   Sums sum[ALL_SUMS];
   [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
-  Square next_q[LOADS], next_dy[LOADS];
-  clear_squares(next_q);
-  clear_squares(next_dy);
+  Square next[BOTH_LOADS];  // of q and dy
+  clear_both(next);
   uint query = first_query_seeing(key);
-  load_squares(next_q, q, query);
-  load_squares(next_dy, dy, query);
+  load_both(next, q, dy, query);
   if (query < args.queries) do {
       meet();
-      keep_squares_as_rows(0, next_q);
-      keep_squares_as_rows(STREAMED, next_dy);
-      keep_squares_as_columns(COLUMNS_AT, next_q);
-      keep_squares_as_columns(COLUMNS_AT + LINES * TOKEN_PITCH, next_dy);
+      keep_both(0, STREAMED, COLUMNS_AT, LINES * TOKEN_PITCH, next);
       keep_statistics(head, query, key);
       keep_drawn(head, query, key);
       meet();
-      load_squares(next_q, q, query + TILE_COLS);
-      load_squares(next_dy, dy, query + TILE_COLS);
-      make_scores(rows);
+      load_both(next, q, dy, query + TILE_COLS);
+      make_scores(rows, zeros);
       meet();
       differentiate_scores(origin, query, key);
       meet();
-      add_products(sum, side() * WEIGHTS, COLUMNS_AT + side() * LINES * TOKEN_PITCH);
+      add_products(sum, side() * WEIGHTS, COLUMNS_AT + side() * LINES * TOKEN_PITCH, zeros);
       query += TILE_COLS;
     } while (query < args.queries);
 

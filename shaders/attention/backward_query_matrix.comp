@@ -71,6 +71,8 @@ void main() {
   meet();
   load_rows(rows);
   meet();
+  Sums zeros;
+  load_zeros(zeros);
 
   Rows own;
   load_statistics(own, head, query);
@@ -93,11 +95,11 @@ void main() {
       load_groups(next_v, v, key + TILE_COLS);
       [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n)
         if (DRAWN) own.word[n] = args.random.v[own.word_at[n] + key / 32];
-      make_scores(rows);
+      make_scores(rows, zeros);
       meet();
       differentiate_scores(own, head, origin, query, key);
       meet();
-      add_products(sum, SCORES_AT, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH);
+      add_products(sum, SCORES_AT, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH, zeros);
       key += TILE_COLS;
     } while (key < key_end);
 

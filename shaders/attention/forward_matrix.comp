@@ -94,32 +94,12 @@ void weigh_row(inout float top, inout float total, uint word, uint head, uint or
   }
 }
 
-// sum = sum * shrink + weights times values. There is no branch around the shrinking, since
-// compilers move all sums to and fro for it. They also do for sums that numbers multiply and matrix
-// units add to; so products are sums of their own first, where they take few registers.
-const bool APART = MATRIX_M * MATRIX_N / LANES <= 4;
-void add_to_shrunk(inout Sums sum[ALL_SUMS]) {
+// There is no branch around this, since compilers move all sums to and fro for one.
+void shrink_sums(inout Sums sum[ALL_SUMS]) {
   Sums shrink[STRIPS];  // a row's factor in all of its columns
   [[unroll]] for (uint s = 0; s < STRIPS; ++s)
     coopMatLoad(shrink[s], groups, STATISTICS_AT + strip(s) / 4, 0, AS_COLUMNS);
-  if (!APART) {
-    [[unroll]] for (uint i = 0; i < ALL_SUMS; ++i) sum[i] = sum[i] * shrink[i / OWN_SUMS];
-    add_products(sum, SCORES_AT, COLUMNS_AT);
-    return;
-  }
-  Left left[STRIPS * ALONG];
-  [[unroll]] for (uint i = 0; i < STRIPS * ALONG; ++i)
-    load_weights(left[i], SCORES_AT, i / ALONG, i % ALONG * MATRIX_K);
-  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) {
-    Right right[ALONG];
-    [[unroll]] for (uint j = 0; j < ALONG; ++j) load_column(right[j], COLUMNS_AT, n, j * MATRIX_K);
-    [[unroll]] for (uint s = 0; s < STRIPS; ++s) {
-      Sums product = Sums(0.0);
-      [[unroll]] for (uint j = 0; j < ALONG; ++j)
-        product = coopMatMulAdd(left[s * ALONG + j], right[j], product);
-      sum[s * OWN_SUMS + n] = sum[s * OWN_SUMS + n] * shrink[s] + product;
-    }
-  }
+  [[unroll]] for (uint i = 0; i < ALL_SUMS; ++i) sum[i] = sum[i] * shrink[i / OWN_SUMS];
 }
 
 void main() {
@@ -135,6 +115,9 @@ void main() {
   stage_rows(q, query, 0);
   meet();
   load_rows(rows);
+  meet();
+  Sums zeros;
+  load_zeros(zeros);
 
   Sums sum[ALL_SUMS];
   [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
@@ -162,17 +145,15 @@ void main() {
       meet();
       [[unroll]] for (uint r = 0; r < ALL_OWN; ++r)
         if (DRAWN) word[r] = args.random.v[word_at[r] + key / 32];
-      make_scores(rows);
+      make_scores(rows, zeros);
       meet_subgroup();
       load_groups(next_k, k, key + TILE_COLS);
       load_squares(next_v, v, key + TILE_COLS);
       [[unroll]] for (uint r = 0; r < ALL_OWN; ++r)
         weigh_row(top[r], total[r], word[r], head, origin, query, key, r);
       meet_subgroup();
-      if (KNOWN)
-        add_products(sum, SCORES_AT, COLUMNS_AT);
-      else
-        add_to_shrunk(sum);
+      if (!KNOWN) shrink_sums(sum);
+      add_products(sum, SCORES_AT, COLUMNS_AT, zeros);
       key += TILE_COLS;
     } while (key < key_end);
 

@@ -113,6 +113,11 @@ uvec2 load_quad_at(Matrix m, uint at, uint column) {
   }
   return uvec2(x[0] | x[1] << 16, x[2] | x[3] << 16);
 }
+// `within`: no column is beyond the last.
+uvec2 load_from(Matrix m, uint at, uint column, bool within) {
+  if (WIDE && within) return load_whole_quad(m, at, column);
+  return load_quad_at(m, at, column);
+}
 uvec2 load_quad(Matrix m, uint row, uint column) {
   return load_quad_at(m, row_start(m, row, 0), column);
 }
@@ -174,13 +179,8 @@ void load_squares(inout Square next[LOADS], Matrix m, uint first) {
     const uint i = gl_LocalInvocationID.x + u * INVOCATIONS;
     const uint row = square_row(i, TILE_COLS), column = square_column(i, TILE_COLS);
     if (!square_there(i, BREADTH)) continue;
-    [[unroll]] for (uint l = 0; l < 4; ++l) {
-      const uint at = row_start(m, first, row + l);
-      if (WIDE && m.width >= BREADTH)
-        next[u].quad[l] = load_whole_quad(m, at, column);
-      else
-        next[u].quad[l] = load_quad_at(m, at, column);
-    }
+    [[unroll]] for (uint l = 0; l < 4; ++l)
+      next[u].quad[l] = load_from(m, row_start(m, first, row + l), column, m.width >= BREADTH);
   }
 }
 void keep_squares_as_rows(uint to, inout Square next[LOADS]) {
@@ -193,6 +193,50 @@ void keep_squares_as_columns(uint to, inout Square next[LOADS]) {
   [[unroll]] for (uint u = 0; u < LOADS; ++u) {
     const uint i = gl_LocalInvocationID.x + u * INVOCATIONS;
     if (square_there(i, LINES)) keep_columns(to, i, next[u]);
+  }
+}
+
+// Two streamed matrices of as many squares, one behind the other, so that each lane has as many of
+// them where there are more lanes than squares of one.
+const uint BOTH_LOADS = (2 * SQUARES + INVOCATIONS - 1) / INVOCATIONS;
+uint square_of_both(uint u) { return gl_LocalInvocationID.x + u * INVOCATIONS; }
+bool of_second(uint u) {
+  return SQUARES % INVOCATIONS == 0 ? u >= SQUARES / INVOCATIONS : square_of_both(u) >= SQUARES;
+}
+bool both_there(uint u) {
+  return 2 * SQUARES % INVOCATIONS == 0 || square_of_both(u) < 2 * SQUARES;
+}
+uint its_square(uint u) { return square_of_both(u) - (of_second(u) ? SQUARES : 0); }
+Matrix either(Matrix a, Matrix b, bool second) {
+  return Matrix(Elements(mix(uvec2(a.base), uvec2(b.base), bvec2(second))),
+                second ? b.count : a.count, second ? b.width : a.width,
+                second ? b.stride : a.stride);
+}
+void clear_both(inout Square next[BOTH_LOADS]) {
+  [[unroll]] for (uint u = 0; u < BOTH_LOADS; ++u)
+    [[unroll]] for (uint l = 0; l < 4; ++l) next[u].quad[l] = uvec2(0);
+}
+void load_both(inout Square next[BOTH_LOADS], Matrix a, Matrix b, uint first) {
+  [[unroll]] for (uint u = 0; u < BOTH_LOADS; ++u) {
+    Matrix m = either(a, b, of_second(u));
+    const uint i = its_square(u);
+    const uint row = square_row(i, TILE_COLS), column = square_column(i, TILE_COLS);
+    if (!both_there(u)) continue;
+    [[unroll]] for (uint l = 0; l < 4; ++l)
+      next[u].quad[l] = load_from(m, row_start(m, first, row + l), column,
+                                  a.width >= BREADTH && b.width >= BREADTH);
+  }
+}
+// As rows from here and, `apart` groups behind, of the second; as columns likewise.
+void keep_both(uint rows, uint rows_apart, uint columns, uint columns_apart,
+               inout Square next[BOTH_LOADS]) {
+  [[unroll]] for (uint u = 0; u < BOTH_LOADS; ++u) {
+    const bool second = of_second(u), there = both_there(u);
+    const uint i = its_square(u);
+    if (there && (DEPTH == BREADTH || i < TILE_COLS / 4 * (DEPTH / 4)))
+      keep_rows(rows + (second ? rows_apart : 0), DEPTH_PITCH, i, TILE_COLS, next[u]);
+    if (there && (LINES == BREADTH || i < TILE_COLS / 4 * (LINES / 4)))
+      keep_columns(columns + (second ? columns_apart : 0), i, next[u]);
   }
 }
 
@@ -248,11 +292,25 @@ void keep_sums(Sums x, uint s, uint column) {
                SCORE_PITCH, AS_ROWS);
 }
 
+// Whether a matrix of sums takes few registers. Compilers of such units move sums that are added to
+// to and fro and fill registers with zeros anew for each product. So products are sums of their own
+// there and begin with zeros that are loaded, of which no compiler knows what they are. Between two
+// barriers, since that is done in shared memory.
+const bool SUMS_APART = MATRIX_M * MATRIX_N / LANES <= 4;
+void load_zeros(out Sums zeros) {
+  zeros = Sums(0.0);
+  if (!SUMS_APART) return;
+  for (uint i = gl_LocalInvocationID.x; i < MATRIX_M * MATRIX_N / 4; i += INVOCATIONS)
+    groups[i] = uvec4(0);
+  meet();
+  coopMatLoad(zeros, groups, 0, MATRIX_N / 4, AS_ROWS);
+}
+
 // The subgroup's rows of a tile: products with all of its side's streamed rows.
-void make_scores(inout Left rows[ROW_MATRICES]) {
+void make_scores(inout Left rows[ROW_MATRICES], inout Sums zeros) {
   const uint ACROSS = TILE_COLS / MATRIX_N;
   Sums product[STRIPS * ACROSS];
-  [[unroll]] for (uint i = 0; i < STRIPS * ACROSS; ++i) product[i] = Sums(0.0);
+  [[unroll]] for (uint i = 0; i < STRIPS * ACROSS; ++i) product[i] = zeros;
   [[unroll]] for (uint d = 0; d < DEEP; ++d)
     [[unroll]] for (uint j = 0; j < ACROSS; ++j) {
       Right streamed;
@@ -280,7 +338,26 @@ const uint ALONG = TILE_COLS / MATRIX_K;
 #ifndef FILTRA_AT_ONCE
 #define FILTRA_AT_ONCE 0
 #endif
-void add_products(inout Sums sum[ALL_SUMS], uint weights, uint columns) {
+void add_products_apart(inout Sums sum[ALL_SUMS], uint weights, uint columns, inout Sums zeros) {
+  Left left[STRIPS * ALONG];
+  [[unroll]] for (uint i = 0; i < STRIPS * ALONG; ++i)
+    load_weights(left[i], weights, i / ALONG, i % ALONG * MATRIX_K);
+  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) {
+    Right right[ALONG];
+    [[unroll]] for (uint j = 0; j < ALONG; ++j) load_column(right[j], columns, n, j * MATRIX_K);
+    [[unroll]] for (uint s = 0; s < STRIPS; ++s) {
+      Sums product = zeros;
+      [[unroll]] for (uint j = 0; j < ALONG; ++j)
+        product = coopMatMulAdd(left[s * ALONG + j], right[j], product);
+      sum[s * OWN_SUMS + n] = sum[s * OWN_SUMS + n] + product;
+    }
+  }
+}
+void add_products(inout Sums sum[ALL_SUMS], uint weights, uint columns, inout Sums zeros) {
+  if (SUMS_APART) {
+    add_products_apart(sum, weights, columns, zeros);
+    return;
+  }
   if (STRIPS == 1 && ALONG * OWN_SUMS <= FILTRA_AT_ONCE) {
     Left left[ALONG];
     Right right[ALONG * OWN_SUMS];

@@ -96,6 +96,9 @@ void main() {
   meet();
   load_rows(rows);
   meet();
+  Sums zeros;
+  load_zeros(zeros);
+  meet();
   keep_keys(b, key, TILE_ROWS);
   stage_own(v, key);
 
@@ -124,11 +127,11 @@ void main() {
       load_squares(next_q, q, query + TILE_COLS);
       load_squares(next_dy, dy, query + TILE_COLS);
       load_squares(next_v, v, token_of(query + TILE_COLS));
-      make_scores(rows);
+      make_scores(rows, zeros);
       meet();
       differentiate_scores(origin, query, key, exponent, attention);
       meet();
-      add_products(sum, side() * WEIGHTS, COLUMNS_AT + side() * LINES * TOKEN_PITCH);
+      add_products(sum, side() * WEIGHTS, COLUMNS_AT + side() * LINES * TOKEN_PITCH, zeros);
       if (WANT_1 && !attention) add_differences(difference, 1, true);
       query += TILE_COLS;
     } while (query < args.queries);

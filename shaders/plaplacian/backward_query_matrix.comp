@@ -96,6 +96,9 @@ void main() {
   meet();
   load_rows(rows);
   meet();
+  Sums zeros;
+  load_zeros(zeros);
+  meet();
   keep_statistics(head, query, attention);
   stage_own(v, token);
 
@@ -120,11 +123,11 @@ void main() {
       meet();
       load_squares(next_k, k, key + TILE_COLS);
       load_squares(next_v, v, key + TILE_COLS);
-      make_scores(rows);
+      make_scores(rows, zeros);
       meet();
       differentiate_scores(factor, head, origin, query, key, exponent, attention);
       meet();
-      if (WANT_0) add_products(sum, 0, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH);
+      if (WANT_0) add_products(sum, 0, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH, zeros);
       if (WANT_1 && !attention) add_differences(difference, 1, true);
       key += TILE_COLS;
     } while (key < key_end);

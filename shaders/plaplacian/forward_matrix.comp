@@ -132,6 +132,9 @@ void main() {
   meet();
   load_rows(rows);
   meet();
+  Sums zeros;
+  load_zeros(zeros);
+  meet();
   stage_own(v, token_of(query));
 
   Sums sum[ALL_SUMS];
@@ -155,7 +158,7 @@ void main() {
       meet();
       load_squares(next_k, k, key + TILE_COLS);
       load_squares(next_v, v, key + TILE_COLS);
-      make_scores(rows);
+      make_scores(rows, zeros);
       meet();
       weigh(own, head, origin, query, key, exponent, attention);
       meet();
@@ -167,7 +170,7 @@ void main() {
         Sums shrink; // a row's factor in all of its columns
         coopMatLoad(shrink, groups, STATISTICS_AT + strip(0) / 4, 0, AS_COLUMNS);
         [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = sum[n] * shrink;
-        add_products(sum, 0, COLUMNS_AT);
+        add_products(sum, 0, COLUMNS_AT, zeros);
       }
       key += TILE_COLS;
     } while (key < key_end);

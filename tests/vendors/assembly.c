@@ -8,10 +8,15 @@
 
 enum { MAX_BLOCKS = 4096, MAX_LOOPS = 512, MAX_OPERANDS = 6, TOKENS = 32, MAX_HOPS = 16 };
 
-/* Multiply-adds of 16-bit numbers into F32 that a matrix unit makes for each instruction that its
- * processor can issue meanwhile, by the vendors' peak rates: 122.8 TFLOPS on 96 x 2 SIMDs at 2.5
- * GHz; 154.8 on 84 x 4 partitions at 1.8 GHz; 137.6 on 512 vector engines at 2.1 GHz. */
-enum { RDNA3_RATE = 128, AMPERE_RATE = 128, DG2_RATE = 64 };
+/* Multiply-adds of 16-bit numbers, summed in F32, that a matrix unit makes for each instruction
+ * that its processor can issue meanwhile: the vendors' peak TFLOPS by 2, processors and clock.
+ *   RX 7900 XTX      122.8 on 96 x 2 SIMDs at 2.5 GHz: 128, so v_wmma takes 32 clocks
+ *   RTX A6000        154.8 on 84 x 4 partitions at 1.8 GHz: 128
+ *   GeForce RTX 3090  71 on 82 x 4 partitions at 1.695 GHz: 64; its 142 are of sums in F16,
+ *                    which nothing here makes. Turing's RTX 6000 and RTX 2080 Ti differ as these do
+ *   Arc A770         137.6 on 512 vector engines at 2.1 GHz: 64
+ * NVK's device stands for both kinds of cards, so its loops are counted at both rates. */
+enum { RDNA3_RATE = 128, NVIDIA_RATE = 128, DG2_RATE = 64 };
 
 typedef enum kind { OTHER, GLOBAL_LOAD, SHARED_LOAD, BARRIER } kind;
 
@@ -24,7 +29,8 @@ typedef struct instruction {
   kind kind;
   bool hint;                      /* takes no slot worth counting */
   double multiply_adds;           /* a line that issues two instructions counts as two */
-  double slots, matrix;           /* all that it takes, and of these a matrix unit's */
+  double counts;                  /* instructions, as multiply_adds counts them */
+  double slots, matrix;           /* of issue: all that it takes, and of these a matrix unit's */
   operand operands[MAX_OPERANDS]; /* the result first */
   int operand_count;
   bool adds, compares; /* integers: what counts a loop's iterations */
@@ -144,7 +150,7 @@ static bool contains(const char *at, const char *end, const char *text) {
  * processor could issue another instruction. */
 static void count_matrix(instruction *i, long m, long n, long k, long rate) {
   if (m > 0 && n > 0 && k > 0)
-    i->matrix = i->slots = i->multiply_adds = (double)(m * n * k) / (double)rate;
+    i->matrix = i->slots = i->counts = i->multiply_adds = (double)(m * n * k) / (double)rate;
 }
 
 /* ---- RADV: a mnemonic behind a tab, its encoding behind a semicolon ---- */
@@ -196,7 +202,8 @@ static void read_line_radv(program *p, const char *line, const char *end) {
   }
   const char *op = line + 1, *semicolon = memchr(op, ';', (size_t)(end - op));
   if (semicolon) end = semicolon;
-  instruction i = {.slots = 1, .kind = kind_radv(op), .token = -1, .most_left = {-1, -1}};
+  instruction i = {
+      .counts = 1, .slots = 1, .kind = kind_radv(op), .token = -1, .most_left = {-1, -1}};
   for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
     i.hint |= begins(op, hints[k]);
   i.multiply_adds = is_multiply_add_radv(op);
@@ -209,7 +216,7 @@ static void read_line_radv(program *p, const char *line, const char *end) {
   }
   if (begins(op, "v_dual_")) {
     const char *second = strstr(op, ":: ");
-    i.slots = 2;
+    i.counts = 2;
     if (second && second < end) i.multiply_adds += is_multiply_add_radv(second + 3);
   }
   if (begins(op, "s_wait")) read_wait_radv(&i, op, end);
@@ -262,7 +269,7 @@ static void read_line_anv(program *p, const char *line, const char *end) {
   if (*op == '(') op += strcspn(op, ")") + 1 + (op[strcspn(op, ")") + 1] == ' ');
   const char *paren = op + strcspn(op, "(\n");
   if (*paren != '(' || !islower((unsigned char)*op) || paren > end) return;
-  instruction i = {.slots = 1, .token = -1, .most_left = {-1, -1}};
+  instruction i = {.counts = 1, .slots = 1, .token = -1, .most_left = {-1, -1}};
   i.hint = begins(op, "sync ") || begins(op, "nop");
   i.multiply_adds = begins(op, "mad(") || begins(op, "mac(");
   if (begins(op, "dpas.")) { /* dpas.8x8(8): depth, in pairs of 16-bit numbers; rows; columns */
@@ -311,12 +318,12 @@ static void read_line_nvk(program *p, const char *line, const char *end) {
              *op = equals ? equals + 1 : line;
   op += strspn(op, " ");
   if (*op == '@') op += strcspn(op, " "), op += strspn(op, " ");
-  instruction i = {.slots = 1, .token = -1, .most_left = {-1, -1}};
+  instruction i = {.counts = 1, .slots = 1, .token = -1, .most_left = {-1, -1}};
   i.hint = begins(op, "nop");
   i.multiply_adds = begins(op, "ffma") || begins(op, "hfma2");
   if (begins(op, "hmma.m"))
     count_matrix(&i, number_behind(op, end, "hmma.m"), number_behind(op, end, "n"),
-                 number_behind(op, end, "k"), AMPERE_RATE);
+                 number_behind(op, end, "k"), NVIDIA_RATE);
   if (begins(op, "ld.global")) i.kind = GLOBAL_LOAD;
   if (begins(op, "ld.shared")) i.kind = SHARED_LOAD;
   if (begins(op, "bar.sync")) i.kind = BARRIER;
@@ -489,7 +496,7 @@ static void count(const program *p, const loop *hot, hot_loop *out) {
       const instruction *i = &p->list[k];
       if (hot && !hot->blocks[i->block]) continue;
       double runs = weight(p, hot, i);
-      if (!i->hint) out->instructions += runs * i->slots;
+      if (!i->hint) out->instructions += runs * i->counts, out->slots += runs * i->slots;
       out->multiply_adds += runs * i->multiply_adds;
       out->matrix += runs * i->matrix;
       out->global_loads += runs * (i->kind == GLOBAL_LOAD);

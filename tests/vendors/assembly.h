@@ -7,8 +7,9 @@
  * instructions, what is nested in it as often as it runs where that is a constant; the whole
  * program where there is no loop. */
 typedef struct hot_loop {
-  double instructions, multiply_adds; /* hints to the scheduler left out */
-  double matrix; /* of both, those of matrix units: as many as such a unit keeps others waiting */
+  double instructions, multiply_adds; /* hints to the scheduler left out; a dual issue is two */
+  double slots;                       /* to issue them in; a dual issue takes one */
+  double matrix; /* of all three, those of matrix units: as many as one keeps others waiting */
   double shared_loads, global_loads; /* however wide */
   double drains;                     /* waits behind which no load is under way */
   double barriers;

@@ -102,7 +102,8 @@ Written by `tests/vendors/compilers.sh build/filtra STUB --write docs/compilers.
 driver's compiler on a null or stub device; nothing ran. Of each kernel the worst of its variants:
 registers a lane, spills and scratch memory (both must be 0), shared memory in bytes, and how many
 subgroups fit, where the driver tells. Attention's kernels on matrix units are among them where the
-driver has such units, those of products in [kernels.md](kernels.md). `filtra kernels` prints the
+driver has such units, those of products in [kernels.md](kernels.md); in 16 bits with and without
+dropout on the weights. `filtra kernels` prints the
 same for the machine it is on. The tests ask a compiler again where kernels, constants or driver
 have another fingerprint than here.
 

@@ -56,6 +56,7 @@ static const quantity STEP[STEP_COLUMNS] = {
 enum {
   SHARE,
   MATRIX,
+  HALF_RATE,
   SHARED,
   GLOBAL,
   FLIGHT,
@@ -68,10 +69,11 @@ enum {
 };
 static const quantity KERNEL[KERNEL_COLUMNS] = {
     [SHARE] = {"multiply-adds %", true, 1}, [MATRIX] = {"matrix %", true, 1},
-    [SHARED] = {"shared", false, 1},        [GLOBAL] = {"global", false, 1},
-    [FLIGHT] = {"in flight", true, 1},      [DRAINS] = {"drains %", false, 1},
-    [SYNCS] = {"barriers", false, 1},       [REGISTERS] = {"registers", false, 0},
-    [SPILLS] = {"spills", false, 0},        [OCCUPANCY] = {"occupancy", true, 1},
+    [HALF_RATE] = {"half rate %", true, 1}, [SHARED] = {"shared", false, 1},
+    [GLOBAL] = {"global", false, 1},        [FLIGHT] = {"in flight", true, 1},
+    [DRAINS] = {"drains %", false, 1},      [SYNCS] = {"barriers", false, 1},
+    [REGISTERS] = {"registers", false, 0},  [SPILLS] = {"spills", false, 0},
+    [OCCUPANCY] = {"occupancy", true, 1},
 };
 
 /* A line of a table; a value below 0 is a dash. */
@@ -150,6 +152,11 @@ static void judge_step(const filtra_graph *g, const char *mixer, table *steps) {
 
 /* ---- kernels ---- */
 
+static bool is_nvidia(const filtra_device *device) {
+  enum { NVIDIA = 0x10de };
+  return filtra_device_get_info(device)->vendor_id == NVIDIA;
+}
+
 static void weigh(row *r, int column, double value, double weight) {
   r->sum[column] += value * weight;
   r->of[column] += weight;
@@ -161,10 +168,13 @@ static void worst(row *r, int column, double value) {
     *v = value;
 }
 
-static void add_loop(row *r, const hot_loop *l, double work) {
+/* `half_rate`: there are such devices whose matrix units take twice the time. */
+static void add_loop(row *r, const hot_loop *l, bool half_rate, double work) {
   double loads = l->global_loads + l->shared_loads;
   weigh(r, SHARE, 100 * l->multiply_adds / l->instructions, work);
-  if (l->matrix > 0) weigh(r, MATRIX, 100 * l->matrix / l->instructions, work);
+  if (l->matrix > 0) weigh(r, MATRIX, 100 * l->matrix / l->slots, work);
+  if (l->matrix > 0 && half_rate)
+    weigh(r, HALF_RATE, 200 * l->matrix / (l->slots + l->matrix), work);
   if (l->multiply_adds > 0) {
     weigh(r, SHARED, 100 * l->shared_loads / l->multiply_adds, work);
     weigh(r, GLOBAL, 100 * l->global_loads / l->multiply_adds, work);
@@ -194,7 +204,7 @@ static filtra_status judge_pipeline(gate *gt, size_t index, double work, table *
   free(text);
   if (!understood)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: its assembly is in no known form", r->name);
-  add_loop(r, &loop, work);
+  add_loop(r, &loop, is_nvidia(gt->device), work);
   return FILTRA_OK;
 }
 

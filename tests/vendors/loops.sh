@@ -84,12 +84,21 @@ the tiles' parts that stand over.
 Kernels: of one iteration of the hot loop, which is the outermost loop with the most multiply-adds
 (without any: the one with the most instructions; without loops the whole program). A loop inside
 counts as often as it runs where that is a constant and once otherwise, and both sides of a branch
-count. *multiply-adds %* of the instructions, without scheduling hints, two for each dual issue,
-a matrix operation as many as its unit keeps others waiting; *matrix %*: those of matrix units
-alone, where there are any; *shared* and *global* loads, however wide, for 100 multiply-adds; *in
-flight*: the most global loads under way at once; *drains %*: waits behind which no load is under
-way, for 100 loads; *barriers* of the workgroup in an iteration. These are means of the kernel's
-variants by work. Registers of a lane, spills and occupancy are the worst.
+count. *multiply-adds %* of the instructions, without scheduling hints, two for each dual issue, a
+matrix operation as many as its unit keeps others waiting; *matrix %*: those of matrix units alone,
+where there are any, of the slots to issue all in, of which a dual issue takes one; *half rate %*:
+the same where the unit takes twice the time, since NVK's devices stand for GeForce cards, too,
+whose units add to F32 sums at half the rate of workstation cards of the same chip (`assembly.c` has
+both from the peak rates; *matrix %* is of the latter); *shared* and *global* loads, however wide,
+for 100 multiply-adds; *in flight*: the most global loads under way at once; *drains %*: waits
+behind which no load is under way, for 100 loads; *barriers* of the workgroup in an iteration. These
+are means of the kernel's variants by work. Registers of a lane, spills and occupancy are the worst.
+
+p-Laplacian attention's kernels cannot be bound by matrix units, because distances, and sums of
+differences, are made in F32 by ordinary ones: for a pair of tokens the forward kernel makes 2 D
+multiply-adds on matrix units, 128 a slot, and D subtractions and D multiply-adds on ordinary ones,
+32 a slot, so that at most 20 % of its slots can be matrix units'; backwards these are 3 D by query
+and 4 D by key to 4 D each, at most 16 and 20 %.
 
 END
     cat "$scratch/document"

@@ -8,6 +8,7 @@ static void expect(const char *text, hot_loop want) {
   hot_loop got;
   assert_true(assembly_hot_loop(text, &got));
   assert_int_equal((int)got.instructions, (int)want.instructions);
+  assert_int_equal((int)got.slots, (int)want.slots);
   assert_int_equal((int)got.multiply_adds, (int)want.multiply_adds);
   assert_int_equal((int)got.matrix, (int)want.matrix);
   assert_int_equal((int)got.shared_loads, (int)want.shared_loads);
@@ -46,6 +47,7 @@ static void radv(void **state) {
          "BB5:\n"
          "\ts_endpgm                               ; bfb00000\n",
          (hot_loop){.instructions = 5 + 8 * 10 + 1,
+                    .slots = 5 + 8 * 9 + 1,
                     .multiply_adds = 32,
                     .shared_loads = 8,
                     .global_loads = 2,
@@ -75,6 +77,7 @@ static void anv(void **state) {
          "(-f0.0) while(16) JIP:  LABEL1                          { align1 1H };\n"
          "mov(16)         g48<1>UD        0x00000000UD                    { align1 1H };\n",
          (hot_loop){.instructions = 4 + 4 * 4 + 1,
+                    .slots = 4 + 4 * 4 + 1,
                     .multiply_adds = 2,
                     .shared_loads = 4,
                     .global_loads = 2,
@@ -111,6 +114,7 @@ static void nvk(void **state) {
          "              bra pT L3                              // delay=1\n"
          "} -> [2]\n",
          (hot_loop){.instructions = 3 + 2 + 4 * 5,
+                    .slots = 3 + 2 + 4 * 5,
                     .multiply_adds = 1,
                     .shared_loads = 4,
                     .global_loads = 2,
@@ -122,22 +126,24 @@ static void nvk(void **state) {
 /* A matrix unit's instruction counts as many others as it takes the time of. */
 static void matrices(void **state) {
   (void)state;
-  expect("BB0:\n"
-         "\tv_wmma_f32_16x16x16_bf16 v[160:167], v[28:35], v[84:91], v[144:151] ; cc4040a0\n"
-         "\tv_fma_f32 v1, v2, v3, v4               ; d6130001\n"
-         "\ts_endpgm                               ; bfb00000\n",
-         (hot_loop){.instructions = 32 + 2, .multiply_adds = 32 + 1, .matrix = 32});
-  expect("Push constant ranges:\n"
-         "dpas.8x8(8)     g56<1>F   g56<1,1,0>F g20<1,1,0>HF g88<1,1,0>HF { align1 1Q $9.src };\n"
-         "dpas.8x4(16)    g56<1>F   g56<1,1,0>F g20<1,1,0>HF g88<1,1,0>HF { align1 1H $9.src };\n"
-         "mad(8)          g48<1>F   g48<1,1,0>F g30<1,1,0>F g3<1,1,1>F { align1 1Q @1 };\n",
-         (hot_loop){.instructions = 32 + 1, .multiply_adds = 32 + 1, .matrix = 32});
+  expect(
+      "BB0:\n"
+      "\tv_wmma_f32_16x16x16_bf16 v[160:167], v[28:35], v[84:91], v[144:151] ; cc4040a0\n"
+      "\tv_fma_f32 v1, v2, v3, v4               ; d6130001\n"
+      "\ts_endpgm                               ; bfb00000\n",
+      (hot_loop){.instructions = 32 + 2, .slots = 32 + 2, .multiply_adds = 32 + 1, .matrix = 32});
+  expect(
+      "Push constant ranges:\n"
+      "dpas.8x8(8)     g56<1>F   g56<1,1,0>F g20<1,1,0>HF g88<1,1,0>HF { align1 1Q $9.src };\n"
+      "dpas.8x4(16)    g56<1>F   g56<1,1,0>F g20<1,1,0>HF g88<1,1,0>HF { align1 1H $9.src };\n"
+      "mad(8)          g48<1>F   g48<1,1,0>F g30<1,1,0>F g3<1,1,1>F { align1 1Q @1 };\n",
+      (hot_loop){.instructions = 32 + 1, .slots = 32 + 1, .multiply_adds = 32 + 1, .matrix = 32});
   expect("block.u 0 L1 [] -> {\n"
          "      r84..88   = hmma.m16n8k16.f32 r12..16 r88..90 r84..88     // delay=15 wr:1\n"
          "      r84..88   = hmma.m16n8k8.f32 r12..14 r88 r84..88          // delay=15 wr:1\n"
          "              exit                                              // delay=1\n"
          "} -> []\n",
-         (hot_loop){.instructions = 24 + 1, .multiply_adds = 24, .matrix = 24});
+         (hot_loop){.instructions = 24 + 1, .slots = 24 + 1, .multiply_adds = 24, .matrix = 24});
 }
 
 static void no_assembly(void **state) {

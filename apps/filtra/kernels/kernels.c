@@ -201,7 +201,7 @@ static filtra_status ask_for_products(survey *s, filtra_dtype type) {
 
 /* Attention and the ops made of it in 16 bits, over the head widths that choose between tilings,
  * and one of no whole fours; with a bias in one of the types, which halves the time it takes. */
-static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
+static filtra_status ask_for_weights(survey *s, filtra_dtype dtype, float dropout) {
   enum { B = 4, N = 1000, H = 2 };
   static const int64_t widths[] = {15, 32, 64, 128};
   const int64_t bias[] = {N, N}, count[] = {H};
@@ -213,6 +213,7 @@ static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
     const int64_t width = widths[i], shape[] = {B, N, H * width};
     filtra_tensor *x[3], *w = numbers(g, 1, count);
     const filtra_attention_options o = {.causal = true,
+                                        .dropout = dropout,
                                         .bias = dtype == FILTRA_BF16 ? numbers(g, 2, bias) : NULL};
     for (int k = 0; k < 3; k++)
       x[k] = filtra_split_heads(g, filtra_cast(g, numbers(g, 3, shape), dtype), H);
@@ -227,6 +228,12 @@ static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
   if (!status) status = filtra_graph_compile(g);
   filtra_graph_destroy(&g);
   return status;
+}
+
+/* Dropout on the weights takes registers, too. */
+static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
+  FT_TRY(ask_for_weights(s, dtype, 0));
+  return ask_for_weights(s, dtype, 0.1f);
 }
 
 /* The attentive graph filter in 16 bits, with padding and its loss. */
