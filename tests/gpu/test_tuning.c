@@ -34,10 +34,10 @@ static void test_tables(void **state) {
     ft_configuration none = {{999}};
     assert_false(ft_configuration_known(family, &none));
   }
-  ft_configuration c = {{16, 1, 2}};
+  ft_configuration c = {{16, 1, 3, 2}};
   char text[FT_TUNING_KEY];
   assert_string_equal(ft_configuration_text(FT_TUNE_GEMM_S64, &c, text),
-                      "rows 16, pack 1, parts 2");
+                      "rows 16, pairs 1, pack 3, parts 2");
 }
 
 /* ---- answers ---- */
