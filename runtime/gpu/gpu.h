@@ -69,6 +69,7 @@ typedef struct ft_constants {
   uint32_t batch_groups;   /* workgroups that are worth starting for many samples alike */
   uint32_t row_groups;     /* the same for rows that a team walks over */
   uint32_t team_workgroup; /* invocations of a workgroup of several teams; 0: one team each */
+  uint32_t row_numbers;    /* of a row that such a team's invocation keeps in registers */
   uint32_t sum_groups;     /* workgroups of such teams that leave sums each; 0: sums apart */
   uint32_t column_sums;    /* columns that an invocation adds up at a time */
   uint32_t product_groups; /* workgroups that a matrix product needs to keep the device busy, */

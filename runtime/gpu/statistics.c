@@ -33,6 +33,7 @@ static const struct {
 } WORDS[] = {
     {"to reg", sizeof(ft_executable), false}, /* NVK: flags and uniform values kept in registers */
     {"from reg", sizeof(ft_executable), false},
+    {"spilled sgprs", sizeof(ft_executable), false}, /* RADV: likewise, else scratch is not 0 */
     {"spill", offsetof(ft_executable, spills), true},
     {"fill", offsetof(ft_executable, spills), true},
     {"scratch", offsetof(ft_executable, scratch), true},

@@ -29,15 +29,16 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
 }
 
 ft_row_part ft_row_parts(const filtra_device *dev, ft_team_grid grid, int64_t columns) {
-  enum { MOST_HELD = 16, HELD_OF_LONG_ROWS = 8 }; /* in registers, beside what is made of them */
+  enum { FEW = 8 };
   const ft_caps *caps = ft_caps_of(dev);
+  const uint32_t most = caps->few_registers ? FEW : ft_constants_of(caps)->row_numbers;
   const bool one = !caps->subgroup || grid.workgroup <= caps->subgroup_least;
   const uint32_t lanes = one ? grid.workgroup : caps->subgroup_least;
   uint32_t held = 1;
-  while ((int64_t)held * lanes < columns && held <= MOST_HELD)
+  while ((int64_t)held * lanes < columns && held <= most)
     held *= 2;
-  const bool whole = held <= MOST_HELD;
-  if (!whole) held = HELD_OF_LONG_ROWS;
+  const bool whole = held <= most;
+  if (!whole) held = FEW;
   return (ft_row_part){held, whole, held * lanes};
 }
 
