@@ -60,7 +60,14 @@ survey() {
     return
   fi
   if ! "$@" kernels ${write:+--markdown} >"$table" 2>"$scratch/error"; then
-    skip "$name" "$(grep -v '^$' "$scratch/error" | tail -n 1 | cut -c 1-120)"
+    local why
+    why=$(grep -v '^$' "$scratch/error" | tail -n 1 | cut -c 1-120)
+    if "$@" kernels --fingerprint >"$table" 2>&1; then # the device is there: its compiler fails
+      failed=1
+      printf 'FAILED   %-22s %s\n' "$name" "${why:-the compiler died}"
+    else
+      skip "$name" "$why"
+    fi
     return
   fi
   tested=$((tested + 1))
