@@ -29,17 +29,17 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
 }
 
 ft_row_part ft_row_parts(const filtra_device *dev, ft_team_grid grid, int64_t columns) {
-  enum { FEW = 8 };
   const ft_caps *caps = ft_caps_of(dev);
-  const uint32_t most = caps->few_registers ? FEW : ft_constants_of(caps)->row_numbers;
-  const bool one = !caps->subgroup || grid.workgroup <= caps->subgroup_least;
-  const uint32_t lanes = one ? grid.workgroup : caps->subgroup_least;
+  const uint32_t most = ft_constants_of(caps)->row_numbers, size = caps->info.subgroup_size;
+  const bool known = ft_caps_runs(caps, size, grid.workgroup);
+  const ft_row_part part = {.held = 4}; /* of a row that is too long, or teams of any size */
+  if (caps->few_registers || (caps->subgroup && !known)) return part;
+  const uint32_t lanes = known && size < grid.workgroup ? size : grid.workgroup;
   uint32_t held = 1;
   while ((int64_t)held * lanes < columns && held <= most)
     held *= 2;
-  const bool whole = held <= most;
-  if (!whole) held = FEW;
-  return (ft_row_part){held, whole, held * lanes};
+  if (held > most) return part;
+  return (ft_row_part){held, true, held * lanes, known ? size : 0};
 }
 
 int64_t ft_chunk_rows(int64_t rows) {

@@ -24,7 +24,8 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows);
  * row's sums does not depend on it. */
 typedef struct ft_row_part {
   uint32_t held, whole; /* the constants HELD and WHOLE */
-  uint32_t numbers;     /* in the smallest team */
+  uint32_t numbers;     /* of a whole row, and what stands for those behind its end */
+  uint32_t subgroup;    /* that the kernel has to require: a whole row counts on it; or 0 */
 } ft_row_part;
 ft_row_part ft_row_parts(const filtra_device *dev, ft_team_grid grid, int64_t columns);
 
