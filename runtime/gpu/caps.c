@@ -257,7 +257,7 @@ const ft_constants *ft_constants_of(const ft_caps *caps) {
                                    .batch_groups = 8192,
                                    .row_groups = FT_MOST_GROUPS,
                                    .team_workgroup = 128,
-                                   .row_numbers = 16,
+                                   .row_numbers = 8,
                                    .sum_groups = 512,
                                    .column_sums = 1,
                                    .product_groups = 192,
