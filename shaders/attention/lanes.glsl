@@ -72,6 +72,9 @@ void own_rows(out OwnRows own, Matrix m, uint first) {
       own.x[r][n] = pair.x;
       own.x[r][n + 1] = pair.y;
     }
+  // Wider rows of other matrices have these, and functions copy all.
+  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
+    [[unroll]] for (uint n = own_width(m.width); n < HELD_WIDTH; ++n) own.x[r][n] = 0;
 }
 
 // Columns sum_column(2 part) and the next of a row.
