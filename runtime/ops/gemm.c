@@ -84,8 +84,8 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
 }
 
 /* Parts of K short enough that a processor's cache keeps what all tiles read of one. Tiles that go
- * down long operands line by line would fetch each line from memory again. A part's sums are written
- * and read once: at most half of what it reads. */
+ * down long operands line by line would fetch each line from memory again. A part's sums are
+ * written and read once: at most half of what it reads. */
 static int64_t cached_parts(const ft_constants *constants, const ft_gemm *p) {
   if (!constants->product_cache || p->a.column == 1 || p->b.column != 1) return 1;
   const int64_t cached = constants->product_cache / ((p->m + p->n) * bytes_of(p->a.tensor));

@@ -20,8 +20,8 @@ typedef struct ft_team_grid {
 } ft_team_grid;
 ft_team_grid ft_teams(const filtra_device *dev, int64_t rows);
 
-/** What of a row of `columns` numbers a team loads at once (shaders/common/row.glsl). The order of a
- * row's sums does not depend on it. */
+/** What of a row of `columns` numbers a team loads at once (shaders/common/row.glsl). The order of
+ * a row's sums does not depend on it. */
 typedef struct ft_row_part {
   uint32_t held, whole; /* the constants HELD and WHOLE */
   uint32_t numbers;     /* of a whole row, and what stands for those behind its end */
