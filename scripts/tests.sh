@@ -205,7 +205,7 @@ lavapipe_passes() {
   width_passes
   if [ -n "$newer_driver" ]; then
     use_driver "$system_driver"
-    narrow_pass "the system's older lavapipe, golden files" build -R '^apps/golden'
+    narrow_pass "the system's older lavapipe, golden files" build -R '^(apps/golden|drivers/faults)'
     # Of kernels those that it would choose; its successor above had all, and here are more of them.
     FILTRA_TEST_QUICK=1
     export FILTRA_TEST_QUICK

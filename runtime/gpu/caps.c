@@ -238,6 +238,14 @@ static bool has_few_registers(const filtra_device_info *info) {
           !strncmp(info->name, "Apple ", 6));
 }
 
+/* lavapipe 22.3.6 ends loops early, 25.0.7 does not (tests/drivers/long_loops.comp); the version is
+ * in the driver's text only. */
+static bool has_short_loops(const device_facts *facts) {
+  unsigned mesa = 0;
+  return facts->v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE &&
+         (sscanf(facts->v12.driverInfo, "Mesa %u", &mesa) != 1 || mesa < 25);
+}
+
 const ft_constants *ft_constants_of(const ft_caps *caps) {
   /* lavapipe pays 0.2 us for each workgroup, as much as for a row. */
   static const ft_constants cpu = {.flat_elements = 16,
@@ -286,6 +294,7 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   caps->cpu = caps->for_cpu = info->device_class == FILTRA_DEVICE_CPU;
   caps->portability = has_extension(&facts, "VK_KHR_portability_subset");
   caps->pipeline_cache = true;
+  caps->short_loops = has_short_loops(&facts);
   caps->few_registers = has_few_registers(info);
   caps->submission_seconds = ft_submission_seconds(caps->cpu);
   info->subgroup_arithmetic = caps->subgroup;

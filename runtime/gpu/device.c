@@ -296,6 +296,11 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
                    "%s, %s: the driver has no VK_KHR_pipeline_executable_properties",
                    dev->caps.info.name, dev->caps.info.driver);
   FT_TRY(open_objects(dev, options));
+  if (dev->caps.short_loops)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s ends an invocation's loops after 65,535 turns: results for long sequences can be "
+           "wrong (docs/devices.md); Mesa 25 does not",
+           dev->caps.info.driver);
   ft_log(FILTRA_LOG_INFO, "device %u: %s, %s", dev->caps.info.index, dev->caps.info.name,
          dev->caps.info.driver);
   return FILTRA_OK;

@@ -45,6 +45,7 @@ typedef struct ft_caps {
   ft_matrix_use matrix_use;
   ft_matrix_shape matrix_f16, matrix_bf16; /* of operands of that type; see ft_matrix_shape_of */
   bool pipeline_cache;                     /* may be kept on disk */
+  bool short_loops; /* loops end after 65,535 turns of an invocation in all (docs/devices.md) */
   bool portability; /* VK_KHR_portability_subset is there and must be enabled */
   uint32_t max_groups[3];
   uint32_t max_push_bytes;

@@ -32,7 +32,8 @@ static void emit_transform(filtra_graph *g, const char *label, const struct four
                                         FT_READ(c->table), FT_TARGET(y, accumulate)},
                                FT_PUSH(push),
                                FT_SPEC(cosine != NULL, sine != NULL, accumulate),
-                               FT_FLAT(g, push[0]),
+                               .workgroup = FT_FLAT_WORKGROUP, /* each takes n terms */
+                               .groups = {ft_groups_for(push[0], FT_FLAT_WORKGROUP)},
                                .flops = 2.0 * terms * (double)n * elements,
                                .bytes = 4.0 * (terms + 1) * elements});
 }

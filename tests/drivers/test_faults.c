@@ -16,6 +16,9 @@ enum { ELEMENTS = 64 };
 static const uint32_t value_after_loop[] =
 #include "drivers/value_after_loop.inc"
     ;
+static const uint32_t long_loops[] =
+#include "drivers/long_loops.inc"
+    ;
 static const uint32_t reference_choice[] =
 #include "drivers/reference_choice.inc"
     ;
@@ -33,7 +36,7 @@ struct fault {
   const uint32_t *words;
   size_t bytes;
   float (*expected)(int lane); /* of x[i] = i */
-  enum outcome swiftshader;
+  enum outcome swiftshader, older_lavapipe;
 };
 
 static float same(int lane) {
@@ -44,7 +47,13 @@ static float every_fourth_of_five(int lane) {
   return lane % 4 ? (float)(lane % 4) : 4;
 }
 
+static float seventy_thousand(int lane) {
+  (void)lane;
+  return 70000;
+}
+
 static const struct fault faults[] = {
+    {"long_loops", long_loops, sizeof long_loops, seventy_thousand, RIGHT, WRONG},
     {"value_after_loop", value_after_loop, sizeof value_after_loop, every_fourth_of_five, WRONG},
     {"reference_choice", reference_choice, sizeof reference_choice, same, CRASH},
     {"reference_cast", reference_cast, sizeof reference_cast, same, CRASH},
@@ -121,10 +130,12 @@ static bool driver_is(const char *name) {
 static void test_faults(void **state) {
   (void)state;
   static const char *const words[] = {"right", "wrong numbers", "a crash"};
-  const bool swiftshader = driver_is("SwiftShader");
+  const bool swiftshader = driver_is("SwiftShader"), older_lavapipe = driver_is("Mesa 22.3");
   int surprises = 0;
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-    const enum outcome expected = swiftshader ? faults[i].swiftshader : RIGHT;
+    const enum outcome expected = swiftshader      ? faults[i].swiftshader
+                                  : older_lavapipe ? faults[i].older_lavapipe
+                                                   : RIGHT;
     const enum outcome found = outcome_of(&faults[i]);
     print_message("%-20s %s\n", faults[i].name, words[found]);
     if (found != expected) {
