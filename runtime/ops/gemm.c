@@ -220,20 +220,26 @@ static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_co
          (lanes < full ? full / lanes : 1);
 }
 
+/* Numbers that an invocation keeps: its sums, and what is on its way from memory. */
+static int64_t tiled_numbers(const ft_configuration *c) {
+  const ft_gemm_plan plan = plan_tiled(c);
+  const int64_t lanes = 4 * plan.workgroup;
+  return c->value[TILED_ROWS] * c->value[TILED_COLUMNS] +
+         4 * (ceil_div(plan.tile_m * plan.step, lanes) + ceil_div(plan.tile_n * plan.step, lanes));
+}
+
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
-  /* Sums of a lane where registers are scarce, and where subgroups of 64 lanes, with more of them,
-   * would have a processor's unit to themselves (AMD's GCN). */
-  enum { FEW = 16, FEWER = 64 };
+  /* Where registers are scarce, and where subgroups of 64 lanes, with more numbers, would have a
+   * processor's unit to themselves (AMD's GCN). */
+  enum { FEW = 44, FEWER = 80 };
   const ft_caps *caps = ft_caps_of(dev);
-  const uint32_t most = caps->few_registers ? FEW : caps->subgroup_least >= 64 ? FEWER : UINT32_MAX;
+  const int64_t most = caps->few_registers ? FEW : caps->subgroup_least >= 64 ? FEWER : INT64_MAX;
   const ft_configuration_table *table = ft_configurations(FT_TUNE_GEMM_TILED);
   ft_configuration best = ft_configuration_at(FT_TUNE_GEMM_TILED, 0);
   double least = INFINITY;
   for (size_t i = 0; i < table->row_count; i++) {
     const ft_configuration c = ft_configuration_at(FT_TUNE_GEMM_TILED, i);
-    const uint32_t *v = c.value;
-    if (!usable_tiled(dev, v)) continue;
-    if (v[TILED_ROWS] * v[TILED_COLUMNS] > most) continue;
+    if (!usable_tiled(dev, c.value) || tiled_numbers(&c) > most) continue;
     double cost = tiled_cost(dev, p, &c);
     if (cost >= least) continue;
     least = cost;

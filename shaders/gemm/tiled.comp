@@ -158,11 +158,14 @@ void main() {
     [[unroll]] for (uint i = 0; i < LOADS_B; i++)
       next_b[i] = load_quad(b, t + i * INVOCATIONS, k, at.k_end);
     [[unroll]] for (uint kk = 0; kk < TILE_K; kk++) {
+      // What is used first is loaded last: then one wait is enough for all of it.
       vec4 row[ROWS / 4], column[COLUMNS / 4];
-      [[unroll]] for (uint i = 0; i < ROWS / 4; i++)
-        row[i] = slice_a[kk * (QUADS_M + 1) + ty + i * down];
       [[unroll]] for (uint j = 0; j < COLUMNS / 4; j++)
         column[j] = slice_b[kk * (QUADS_N + 1) + tx + j * ACROSS];
+      [[unroll]] for (uint i = 0; i < ROWS / 4; i++) {
+        const uint from_last = ROWS / 4 - 1 - i;
+        row[from_last] = slice_a[kk * (QUADS_M + 1) + ty + from_last * down];
+      }
       [[unroll]] for (uint i = 0; i < ROWS; i++)
         [[unroll]] for (uint j = 0; j < COLUMNS / 4; j++)
           sum[i][j] = fma(vec4(row[i / 4][i % 4]), column[j], sum[i][j]);
