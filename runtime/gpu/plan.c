@@ -303,7 +303,7 @@ static void apply(ft_caps *caps, const setting *s) {
   if (s[REGISTERS].set) caps->few_registers = s[REGISTERS].value == FEW;
   if (s[SUBMISSION_MS].set) caps->submission_seconds = (double)s[SUBMISSION_MS].value * 1e-3;
   info->subgroup_arithmetic = caps->subgroup;
-  caps->matrix = caps->matrix && info->fp16 && caps->storage16 &&
+  caps->matrix = caps->matrix && info->fp16 && info->int64 && caps->storage16 &&
                  ft_caps_runs(caps, ft_matrix_lanes(caps), ft_matrix_lanes(caps));
   caps->bfloat16 = caps->bfloat16 && caps->matrix;
   info->cooperative_matrix = caps->matrix;
@@ -324,10 +324,11 @@ static filtra_status choose_matrices(ft_caps *caps, const setting *use, const se
     caps->matrix_bf16 = caps->matrix_f16;
   }
   if (caps->matrix_use == FT_MATRIX_FORCE && !caps->matrix && !shape->set)
-    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
-                   "capability matrix=force needs matrix units (VK_KHR_cooperative_matrix), 16-bit "
-                   "floats and a choice of subgroup size, which this device or its driver lacks or "
-                   "another capability masks; matrix=tuned runs everywhere");
+    return ft_fail(
+        FILTRA_ERROR_UNSUPPORTED,
+        "capability matrix=force needs matrix units (VK_KHR_cooperative_matrix), 16-bit "
+        "floats, 64-bit integers and a choice of subgroup size, which this device or its "
+        "driver lacks or another capability masks; matrix=tuned runs everywhere");
   return FILTRA_OK;
 }
 

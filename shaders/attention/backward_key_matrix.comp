@@ -78,8 +78,8 @@ void differentiate_scores(uint origin, uint query, uint key) {
       ds[l] = p[l] * (kept(upstream[l], words[l], j) * dropout_rise() - delta[l]);
       p[l] = kept(p[l], words[l], j);
     }
-    keep_weights(0, row, quad, ds);
-    keep_weights(WEIGHTS, row, quad, p);
+    keep_weights(STREAMED_AT, row, quad, ds);
+    keep_weights(STREAMED_AT + WEIGHTS, row, quad, p);
   }
 }
 
@@ -109,7 +109,7 @@ void main() {
   load_both(next, q, dy, query);
   if (query < args.queries) do {
       meet();
-      keep_both(0, STREAMED, COLUMNS_AT, LINES * TOKEN_PITCH, next);
+      keep_both(STREAMED_AT, STREAMED, COLUMNS_AT, LINES * TOKEN_PITCH, next);
       keep_statistics(head, query, key);
       keep_drawn(head, query, key);
       meet();
@@ -118,7 +118,8 @@ void main() {
       meet();
       differentiate_scores(origin, query, key);
       meet();
-      add_products(sum, side() * WEIGHTS, COLUMNS_AT + side() * LINES * TOKEN_PITCH, zeros);
+      add_products(sum, STREAMED_AT + side() * WEIGHTS,
+                   COLUMNS_AT + side() * LINES * TOKEN_PITCH, zeros);
       query += TILE_COLS;
     } while (query < args.queries);
 

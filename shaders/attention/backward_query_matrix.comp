@@ -86,8 +86,8 @@ void main() {
   uint key = 0;
   if (key_end > 0) do {
       meet();
-      keep_squares_as_rows(0, next_k);
-      keep_groups(STREAMED, next_v);
+      keep_squares_as_rows(STREAMED_AT, next_k);
+      keep_groups(STREAMED_AT + STREAMED, next_v);
       keep_squares_as_columns(COLUMNS_AT, next_k);
       keep_keys(b, key, TILE_COLS);
       meet();

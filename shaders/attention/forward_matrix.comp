@@ -21,9 +21,8 @@ const uint OWN = MATRIX_M > LANES ? MATRIX_M / LANES : 1;
 const uint SHARERS = LANES > MATRIX_M ? LANES / MATRIX_M : 1;
 const uint QUADS = TILE_COLS / 4 / SHARERS;
 const uint ALL_OWN = STRIPS * OWN;
-uint own_row(uint r) {
-  return strip(r / OWN) + r % OWN * LANES + gl_SubgroupInvocationID / SHARERS;
-}
+uint rows_on(uint r) { return r / OWN * MATRIX_M + r % OWN * LANES; } // from the first
+uint own_row(uint r) { return strip(0) + rows_on(r) + gl_SubgroupInvocationID / SHARERS; }
 uint own_quad(uint n) { return n * SHARERS + gl_SubgroupInvocationID % SHARERS; }
 bool first_sharer() { return own_quad(0) == 0; }
 
@@ -45,7 +44,7 @@ const float RAISED = 8;
 // In shared memory a lane's own part of an index comes first and the constant behind it, which
 // compilers then make an offset of.
 uint own_row_at() { return (strip(0) + gl_SubgroupInvocationID / SHARERS) * SCORE_PITCH; }
-uint row_offset(uint r) { return (r / OWN * MATRIX_M + r % OWN * LANES) * SCORE_PITCH; }
+uint row_offset(uint r) { return rows_on(r) * SCORE_PITCH; }
 vec4 own_scores(uint r, uint n) {
   return kept_floats(own_row_at() + gl_SubgroupInvocationID % SHARERS +
                      (SCORES_AT + row_offset(r) + n * SHARERS));
@@ -85,7 +84,7 @@ void weigh_row(inout float top, inout float total, uint word, uint head, uint or
     const float next = max(top, largest_of_row(largest)), shrink = exp2(top - next);
     top = next;
     total *= shrink;
-    if (first_sharer()) keep_float(STATISTICS_AT, row, shrink);
+    if (first_sharer()) keep_float(STATISTICS_AT + rows_on(r) / 4, own_row(0), shrink);
   }
   [[unroll]] for (uint n = 0; n < QUADS; ++n) x[n] = exp2(x[n] - top);
   [[unroll]] for (uint n = 0; n < QUADS; ++n) {
@@ -139,7 +138,7 @@ void main() {
   uint key = 0;
   if (key_end > 0) do {
       meet();
-      keep_groups(0, next_k);
+      keep_groups(STREAMED_AT, next_k);
       keep_squares_as_columns(COLUMNS_AT, next_v);
       keep_keys(b, key, TILE_COLS);
       meet();

@@ -17,6 +17,7 @@
 //   FILTRA_AT_ONCE     most matrices that are loaded before the first is multiplied with weights;
 //                      one where it is not defined
 //   FILTRA_MORE        groups of shared memory behind what is here; none where it is not defined
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #include "common/matrix.glsl"
 #include "attention/problem.glsl"
 
@@ -39,9 +40,10 @@ const uint DEPTH = SIDES == 2 && UPSTREAM > HEAD ? WHOLE(UPSTREAM) : WHOLE(HEAD)
 const uint LINES = FILTRA_LINES;
 
 // Shared memory, in groups of 8 numbers or 4 floats; one group of padding spreads rows over the
-// banks. In order: streamed rows, whose place the weights may take when the products are made; the
-// same as columns; scores, and in the padding of their rows what is added to keys' scores; numbers
-// of each row or column; the includer's own. At first, the rows that stay.
+// banks. In order: numbers of each row or column, first since AMD's compiler loads two at a time
+// from small offsets; streamed rows, whose place the weights may take when the products are made;
+// the same as columns; scores, and in the padding of their rows what is added to keys' scores; the
+// includer's own. At first, the rows that stay.
 const uint DEPTH_PITCH = DEPTH / 8 + 1, TOKEN_PITCH = TILE_COLS / 8 + 1;
 const uint SCORE_PITCH = TILE_COLS / 4 + 1;
 #ifdef FILTRA_IN_PLACE
@@ -50,15 +52,16 @@ const uint WEIGHT_PITCH = SCORE_PITCH, STREAMED = TILE_COLS * DEPTH_PITCH;
 const uint WEIGHT_PITCH = TOKEN_PITCH, WEIGHTS = TILE_ROWS * WEIGHT_PITCH;
 const uint STREAMED = TILE_COLS * DEPTH_PITCH > WEIGHTS ? TILE_COLS * DEPTH_PITCH : WEIGHTS;
 #endif
-const uint COLUMNS_AT = SIDES * STREAMED;
+const uint STATISTICS_AT = 0;
+const uint STATISTICS = (TILE_ROWS > TILE_COLS ? TILE_ROWS : TILE_COLS) / 4;
+const uint STREAMED_AT = FILTRA_STATISTICS * STATISTICS;
+const uint COLUMNS_AT = STREAMED_AT + SIDES * STREAMED;
 const uint SCORES_AT = COLUMNS_AT + FILTRA_TURNS * LINES * TOKEN_PITCH;
 const uint SCORES = TILE_ROWS * SCORE_PITCH, KEPT_AT = SCORES_AT + TILE_COLS / 4;
-const uint STATISTICS = (TILE_ROWS > TILE_COLS ? TILE_ROWS : TILE_COLS) / 4;
-const uint STATISTICS_AT = SCORES_AT + SIDES * SCORES;
 #ifndef FILTRA_MORE
 #define FILTRA_MORE 0
 #endif
-const uint MORE_AT = STATISTICS_AT + FILTRA_STATISTICS * STATISTICS, GROUPS = MORE_AT + FILTRA_MORE;
+const uint MORE_AT = SCORES_AT + SIDES * SCORES, GROUPS = MORE_AT + FILTRA_MORE;
 const uint ROWS_SIZE = SIDES * TILE_ROWS * DEPTH_PITCH;
 shared uvec4 groups[GROUPS > ROWS_SIZE ? GROUPS : ROWS_SIZE];
 
@@ -87,12 +90,10 @@ uint row_start(Matrix m, uint first, uint row) {
   return start * m.stride + min(row, m.count - 1 - start) * m.stride;
 }
 
-// The address of element i of a tensor, which is below 2^31.
-uvec2 address(Elements base, uint i) {
-  const uvec2 from = uvec2(base);
-  uint carry;
-  const uint low = uaddCarry(from.x, ELEMENT_BYTES * i, carry);
-  return uvec2(low, from.y + carry);
+// The address of element i of a tensor, which is below 2^31: a base for all lanes and 32 bits of a
+// lane's own, as loads take them.
+uint64_t address(Elements base, uint i) {
+  return packUint2x32(uvec2(base)) + uint64_t(ELEMENT_BYTES * i);
 }
 
 // Four numbers of the row that begins at element `at`; where rows are whole fours.
@@ -315,8 +316,8 @@ void make_scores(inout Left rows[ROW_MATRICES], inout Sums zeros) {
     [[unroll]] for (uint j = 0; j < ACROSS; ++j) {
       Right streamed;
       coopMatLoad(streamed, groups,
-                  side() * STREAMED + j * MATRIX_N * DEPTH_PITCH + d * MATRIX_K / 8, DEPTH_PITCH,
-                  AS_COLUMNS);
+                  STREAMED_AT + side() * STREAMED + j * MATRIX_N * DEPTH_PITCH + d * MATRIX_K / 8,
+                  DEPTH_PITCH, AS_COLUMNS);
       [[unroll]] for (uint s = 0; s < STRIPS; ++s)
         product[s * ACROSS + j] =
             coopMatMulAdd(rows[s * DEEP + d], streamed, product[s * ACROSS + j]);

@@ -73,8 +73,8 @@ void differentiate_scores(uint origin, uint query, uint key, float exponent, boo
         ap[l] = a * p;
         ds[l] = a * (g * (f[l] * p) - delta[l]);
       }
-      keep_weights(0, row, quad, ds);
-      keep_weights(WEIGHTS, row, quad, undropped(ap, f));
+      keep_weights(STREAMED_AT, row, quad, ds);
+      keep_weights(STREAMED_AT + WEIGHTS, row, quad, undropped(ap, f));
       keep_scores(1, row, quad, pull);
     }
   }
@@ -116,8 +116,8 @@ void main() {
   load_squares(next_v, v, token_of(query));
   if (query < args.queries) do {
       meet();
-      keep_squares_as_rows(0, next_q);
-      keep_squares_as_rows(STREAMED, next_dy);
+      keep_squares_as_rows(STREAMED_AT, next_q);
+      keep_squares_as_rows(STREAMED_AT + STREAMED, next_dy);
       keep_squares_as_columns(COLUMNS_AT, next_q);
       keep_squares_as_columns(COLUMNS_AT + LINES * TOKEN_PITCH, next_dy);
       keep_others(next_v);
@@ -131,7 +131,8 @@ void main() {
       meet();
       differentiate_scores(origin, query, key, exponent, attention);
       meet();
-      add_products(sum, side() * WEIGHTS, COLUMNS_AT + side() * LINES * TOKEN_PITCH, zeros);
+      add_products(sum, STREAMED_AT + side() * WEIGHTS,
+                   COLUMNS_AT + side() * LINES * TOKEN_PITCH, zeros);
       if (WANT_1 && !attention) add_differences(difference, 1, true);
       query += TILE_COLS;
     } while (query < args.queries);

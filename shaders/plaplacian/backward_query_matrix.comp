@@ -12,7 +12,7 @@
 #define FILTRA_LINES WHOLE(HEAD)
 #define FILTRA_SUMS LINES / 2 / MATRIX_N
 #define FILTRA_MORE TILE_ROWS * VALUE_PITCH + STATISTICS
-#define FILTRA_OTHERS STREAMED
+#define FILTRA_OTHERS STREAMED_AT + STREAMED
 #define FILTRA_PITCH DEPTH_PITCH
 #include "plaplacian/matrix.glsl"
 #include "plaplacian/backward_matrix.glsl"
@@ -56,7 +56,7 @@ void differentiate_scores(inout float factor[OWN_PAIR_ROWS], uint head, uint ori
         ds[l] = a * (g * (f[l] * p) - delta);
         factor[n * EACH + r] += a * (f[l] * p);
       }
-      keep_weights(0, row, quad, ds);
+      keep_weights(STREAMED_AT, row, quad, ds);
       keep_scores(1, row, quad, pull);
     }
   }
@@ -116,8 +116,8 @@ void main() {
   uint key = 0;
   if (key_end > 0) do {
       meet();
-      keep_squares_as_rows(0, next_k);
-      keep_squares_as_rows(STREAMED, next_v);
+      keep_squares_as_rows(STREAMED_AT, next_k);
+      keep_squares_as_rows(STREAMED_AT + STREAMED, next_v);
       keep_squares_as_columns(COLUMNS_AT, next_k);
       keep_keys(b, key, TILE_COLS);
       meet();
@@ -127,7 +127,8 @@ void main() {
       meet();
       differentiate_scores(factor, head, origin, query, key, exponent, attention);
       meet();
-      if (WANT_0) add_products(sum, 0, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH, zeros);
+      if (WANT_0)
+        add_products(sum, STREAMED_AT, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH, zeros);
       if (WANT_1 && !attention) add_differences(difference, 1, true);
       key += TILE_COLS;
     } while (key < key_end);

@@ -98,7 +98,7 @@ void weigh(inout Row rows[EACH], uint head, uint origin, uint query, uint key, f
       if (EULER)
         keep_scores(0, row, quad, x);
       else
-        keep_weights(0, row, quad, x);
+        keep_weights(STREAMED_AT, row, quad, x);
     }
     rows[r] = Row(top, total, peak);
   }
@@ -151,7 +151,7 @@ void main() {
   uint key = 0;
   if (key_end > 0) do {
       meet();
-      keep_squares_as_rows(0, next_k);
+      keep_squares_as_rows(STREAMED_AT, next_k);
       keep_squares_as_columns(COLUMNS_AT, next_v);
       keep_others(next_v);
       keep_keys(b, key, TILE_COLS);
@@ -170,7 +170,7 @@ void main() {
         Sums shrink; // a row's factor in all of its columns
         coopMatLoad(shrink, groups, STATISTICS_AT + strip(0) / 4, 0, AS_COLUMNS);
         [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = sum[n] * shrink;
-        add_products(sum, 0, COLUMNS_AT, zeros);
+        add_products(sum, STREAMED_AT, COLUMNS_AT, zeros);
       }
       key += TILE_COLS;
     } while (key < key_end);
