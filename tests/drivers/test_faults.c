@@ -4,6 +4,8 @@
  * its own, since a driver may crash on it. */
 #include "support/harness.h"
 
+#include "gpu/gpu.h"
+
 #include <filtra/filtra.h>
 #include <signal.h>
 #include <stdio.h>
@@ -116,12 +118,20 @@ static enum outcome outcome_of(const struct fault *f) {
   return WEXITSTATUS(state) ? WRONG : RIGHT;
 }
 
+static bool is_named(const char *name) {
+  return strstr(filtra_device_get_info(test_device())->driver, name);
+}
+static bool warns_of_short_loops(const char *name) {
+  (void)name;
+  return ft_caps_of(test_device())->short_loops;
+}
+
 /* Asked in a child, too: a driver's threads do not survive a fork. */
-static bool driver_is(const char *name) {
+static bool driver(bool (*answer)(const char *), const char *name) {
   int state = 0;
   const pid_t child = fork();
   assert_true(child >= 0);
-  if (child == 0) _exit(strstr(filtra_device_get_info(test_device())->driver, name) ? 1 : 0);
+  if (child == 0) _exit(answer(name));
   assert_int_equal(waitpid(child, &state, 0), child);
   assert_true(WIFEXITED(state));
   return WEXITSTATUS(state) == 1;
@@ -130,7 +140,8 @@ static bool driver_is(const char *name) {
 static void test_faults(void **state) {
   (void)state;
   static const char *const words[] = {"right", "wrong numbers", "a crash"};
-  const bool swiftshader = driver_is("SwiftShader"), older_lavapipe = driver_is("Mesa 22.3");
+  const bool swiftshader = driver(is_named, "SwiftShader");
+  const bool older_lavapipe = driver(is_named, "Mesa 22.3");
   int surprises = 0;
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     const enum outcome expected = swiftshader      ? faults[i].swiftshader
@@ -147,7 +158,14 @@ static void test_faults(void **state) {
   assert_int_equal(surprises, 0);
 }
 
+/* A device is opened with a warning where results can be wrong, and nowhere else. */
+static void test_warning(void **state) {
+  (void)state;
+  assert_string_equal(faults[0].name, "long_loops");
+  assert_int_equal(driver(warns_of_short_loops, NULL), outcome_of(&faults[0]) == WRONG);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_faults)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_faults), cmocka_unit_test(test_warning)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
