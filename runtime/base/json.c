@@ -60,12 +60,12 @@ char *ft_json_dumps(const json_t *value, size_t flags) {
   if (value && !json_dump_callback(value, add_piece, &t, flags) && !t.failed && t.text)
     return t.text;
   free(t.text);
+  ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   return NULL;
 }
 
 char *ft_json_text(json_t *object, size_t flags) {
   char *text = ft_json_dumps(object, flags);
-  if (!text) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   json_decref(object);
   return text;
 }
@@ -74,6 +74,13 @@ char *ft_json_line(json_t *object, size_t flags) {
   char *text = ft_json_text(object, flags), *line = text ? ft_format("%s\n", text) : NULL;
   free(text);
   return line;
+}
+
+json_t *ft_json_copy(const json_t *value) {
+  json_t *copy = json_deep_copy(value);
+  if (json_equal(copy, value)) return copy;
+  json_decref(copy);
+  return NULL;
 }
 
 json_t *ft_json_join(json_t *object, json_t *more) {

@@ -63,7 +63,7 @@ filtra_status ft_json_unpack(json_t *value, const char *context, const char *for
 /** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
 
-/** The text of any value; caller frees. NULL, without a message, when it is NULL or memory runs
+/** The text of any value; caller frees. NULL, with the message set, when it is NULL or memory runs
  * out, which json_dumps of Jansson 2.14 does not always see. */
 char *ft_json_dumps(const json_t *value, size_t flags);
 /** The text of an object, which is given up; caller frees. NULL, with the message set, when memory
@@ -71,6 +71,9 @@ char *ft_json_dumps(const json_t *value, size_t flags);
 char *ft_json_text(json_t *object, size_t flags);
 /** The same with a line's end. */
 char *ft_json_line(json_t *object, size_t flags);
+/** A copy of all of it. NULL when memory runs out, where Jansson 2.14 leaves out what it has none
+ * for. */
+json_t *ft_json_copy(const json_t *value);
 /** `object` with the keys of `more`, which is given up; NULL, and both are, where either is NULL or
  * memory runs out. */
 json_t *ft_json_join(json_t *object, json_t *more);

@@ -122,12 +122,16 @@ static void test_writing_without_memory(void **state) {
     for (long n = 1; failed; n++) {
       allocations_left = hook ? 0 : n;
       lasting = false;
+      ft_fail(FILTRA_ERROR_INPUT, "before");
       ft_memory_fail_after(hook ? n : 0);
       json_set_alloc_funcs(failing_malloc, free);
       char *got = ft_json_dumps(object, JSON_INDENT(1));
       json_set_alloc_funcs(malloc, free);
       ft_memory_fail_after(0);
-      if (got) assert_string_equal(got, whole);
+      if (got)
+        assert_string_equal(got, whole);
+      else
+        assert_non_null(strstr(filtra_error_message(), "out of host memory"));
       failed = hook ? !got : allocations_left <= 0;
       assert_true(n > 1 || failed);
       free(got);
@@ -135,6 +139,25 @@ static void test_writing_without_memory(void **state) {
   }
   free(whole);
   json_decref(object);
+}
+
+/* A copy has all that is copied. Jansson's own lacks what it had no memory for. */
+static void test_copying_without_memory(void **state) {
+  (void)state;
+  json_t *value = json_loads("{\"a\": 1, \"b\": [1, {\"c\": 2.5}, \"d\"], \"e\": {}}", 0, NULL);
+  json_t *copy = NULL;
+  long n = 1;
+  lasting = false;
+  for (; !copy; n++) {
+    allocations_left = n;
+    json_set_alloc_funcs(failing_malloc, free);
+    copy = ft_json_copy(value);
+    json_set_alloc_funcs(malloc, free);
+    assert_true(json_equal(copy, value) || (!copy && allocations_left <= 0));
+  }
+  assert_true(n > 10);
+  json_decref(copy);
+  json_decref(value);
 }
 
 /* A list has all its values, or there is none. */
@@ -293,6 +316,7 @@ int main(void) {
       cmocka_unit_test(test_memory_runs_out),
       cmocka_unit_test(test_taking_without_memory),
       cmocka_unit_test(test_writing_without_memory),
+      cmocka_unit_test(test_copying_without_memory),
       cmocka_unit_test(test_lists_are_whole),
       cmocka_unit_test(test_absent_keys_are_defaults),
       cmocka_unit_test(test_reading),
