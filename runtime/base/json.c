@@ -76,13 +76,6 @@ char *ft_json_line(json_t *object, size_t flags) {
   return line;
 }
 
-json_t *ft_json_copy(const json_t *value) {
-  json_t *copy = json_deep_copy(value);
-  if (json_equal(copy, value)) return copy;
-  json_decref(copy);
-  return NULL;
-}
-
 json_t *ft_json_join(json_t *object, json_t *more) {
   bool done = object && more && !json_object_update(object, more);
   json_decref(more);

@@ -71,9 +71,6 @@ char *ft_json_dumps(const json_t *value, size_t flags);
 char *ft_json_text(json_t *object, size_t flags);
 /** The same with a line's end. */
 char *ft_json_line(json_t *object, size_t flags);
-/** A copy of all of it. NULL when memory runs out, where Jansson 2.14 leaves out what it has none
- * for. */
-json_t *ft_json_copy(const json_t *value);
 /** `object` with the keys of `more`, which is given up; NULL, and both are, where either is NULL or
  * memory runs out. */
 json_t *ft_json_join(json_t *object, json_t *more);

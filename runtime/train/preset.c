@@ -44,7 +44,7 @@ static int merge_mixer(json_t *config, json_t *given) {
   bool joins = json_is_object(given) && own_name && (!name || !strcmp(name, own_name));
   if (!joins && !has_complex_features(name)) json_object_del(config, "block");
   if (!joins) return json_object_set(config, "mixer", given);
-  json_t *both = json_is_object(own) ? ft_json_copy(own) : json_pack("{ss}", "name", own_name);
+  json_t *both = json_is_object(own) ? json_deep_copy(own) : json_pack("{ss}", "name", own_name);
   int failed = json_object_update(both, given);
   return json_object_set_new(config, "mixer", both) || failed;
 }
@@ -78,14 +78,14 @@ static int fit_length(json_t *config, const json_t *given) {
 filtra_status ft_preset_expand(const json_t *given, json_t **out) {
   const char *name = json_string_value(json_object_get(given, "preset"));
   json_t *preset = NULL;
-  *out = json_is_object(given) ? NULL : ft_json_copy(given); /* refused by who reads it */
+  *out = json_is_object(given) ? NULL : json_deep_copy(given); /* refused by who reads it */
   if (*out) return FILTRA_OK;
   if (name && !*name) name = NULL; /* as a run without one writes it */
   const char *text = name ? filtra_preset_json(name) : NULL;
   if (name && !text) return FILTRA_ERROR_INPUT;
   if (name) FT_TRY(ft_json_parse(text, strlen(text), name, &preset));
-  json_t *config = name ? ft_json_copy(json_object_get(preset, "config")) : json_object();
-  json_t *over = ft_json_copy(given); /* whose keys can go */
+  json_t *config = name ? json_deep_copy(json_object_get(preset, "config")) : json_object();
+  json_t *over = json_deep_copy(given); /* json_copy does not look at whether there is memory */
   json_decref(preset);
   int failed = !config || !over || fit_length(config, over) ||
                merge_mixer(config, json_object_get(over, "mixer"));

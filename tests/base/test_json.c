@@ -141,25 +141,6 @@ static void test_writing_without_memory(void **state) {
   json_decref(object);
 }
 
-/* A copy has all that is copied. Jansson's own lacks what it had no memory for. */
-static void test_copying_without_memory(void **state) {
-  (void)state;
-  json_t *value = json_loads("{\"a\": 1, \"b\": [1, {\"c\": 2.5}, \"d\"], \"e\": {}}", 0, NULL);
-  json_t *copy = NULL;
-  long n = 1;
-  lasting = false;
-  for (; !copy; n++) {
-    allocations_left = n;
-    json_set_alloc_funcs(failing_malloc, free);
-    copy = ft_json_copy(value);
-    json_set_alloc_funcs(malloc, free);
-    assert_true(json_equal(copy, value) || (!copy && allocations_left <= 0));
-  }
-  assert_true(n > 10);
-  json_decref(copy);
-  json_decref(value);
-}
-
 /* A list has all its values, or there is none. */
 static void test_lists_are_whole(void **state) {
   (void)state;
@@ -316,7 +297,6 @@ int main(void) {
       cmocka_unit_test(test_memory_runs_out),
       cmocka_unit_test(test_taking_without_memory),
       cmocka_unit_test(test_writing_without_memory),
-      cmocka_unit_test(test_copying_without_memory),
       cmocka_unit_test(test_lists_are_whole),
       cmocka_unit_test(test_absent_keys_are_defaults),
       cmocka_unit_test(test_reading),

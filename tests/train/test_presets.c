@@ -311,6 +311,33 @@ static void test_completion(void **state) {
   filtra_memory_free(text);
 }
 
+static long allocations_left;
+static void *failing_malloc(size_t size) {
+  return --allocations_left == 0 ? NULL : malloc(size);
+}
+
+/* Whichever of Jansson's allocations fails: nothing that was given is left out. */
+static void test_without_memory(void **state) {
+  (void)state;
+  json_t *given = json_pack("{si si si si ss si ss}", "steps", 2, "width", 8, "layers", 1,
+                            "batch_size", 16, "mixer", "agf", "seed", 1, "data", "here");
+  json_t *config = NULL;
+  long n = 1;
+  for (; !config; n++) {
+    allocations_left = n;
+    json_set_alloc_funcs(failing_malloc, free);
+    const filtra_status status = ft_preset_expand(given, &config);
+    json_set_alloc_funcs(malloc, free);
+    if (config)
+      assert_true(json_equal(config, given));
+    else
+      assert_fails(status, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
+  assert_true(n > 7);
+  json_decref(config);
+  json_decref(given);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_preset_is_a_configuration),
@@ -318,6 +345,7 @@ int main(void) {
       cmocka_unit_test(test_the_page_lists_all),
       cmocka_unit_test(test_what_is_given_goes_over_it),
       cmocka_unit_test(test_length_of_the_run),
+      cmocka_unit_test(test_without_memory),
       cmocka_unit_test(test_what_is_wrong),
       cmocka_unit_test(test_completion),
       cmocka_unit_test(test_command),

@@ -228,7 +228,7 @@ static void wait_for_all(runner *r) {
 static filtra_status keep_generation(const sweep_data *d, const char *path) {
   json_t *before;
   if (!ft_file_exists(path)) {
-    char *text = ft_json_line(ft_json_copy(d->generate), JSON_INDENT(2));
+    char *text = ft_json_line(json_deep_copy(d->generate), JSON_INDENT(2));
     filtra_status status =
         text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
     free(text);
