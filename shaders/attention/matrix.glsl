@@ -14,6 +14,7 @@
 //   FILTRA_IN_PLACE    where this is defined, weights, or what is like them, lie in their scores'
 //                      place, else in that of the streamed rows
 //   FILTRA_STATISTICS  numbers of each row or column in shared memory
+//   FILTRA_STATISTICS_LAST  where this is defined, these lie behind the scores, else first
 //   FILTRA_AT_ONCE     most matrices that are loaded before the first is multiplied with weights;
 //                      one where it is not defined
 //   FILTRA_MORE        groups of shared memory behind what is here; none where it is not defined
@@ -52,16 +53,21 @@ const uint WEIGHT_PITCH = SCORE_PITCH, STREAMED = TILE_COLS * DEPTH_PITCH;
 const uint WEIGHT_PITCH = TOKEN_PITCH, WEIGHTS = TILE_ROWS * WEIGHT_PITCH;
 const uint STREAMED = TILE_COLS * DEPTH_PITCH > WEIGHTS ? TILE_COLS * DEPTH_PITCH : WEIGHTS;
 #endif
-const uint STATISTICS_AT = 0;
 const uint STATISTICS = (TILE_ROWS > TILE_COLS ? TILE_ROWS : TILE_COLS) / 4;
-const uint STREAMED_AT = FILTRA_STATISTICS * STATISTICS;
+#ifdef FILTRA_STATISTICS_LAST
+const uint AHEAD = 0, BEHIND = FILTRA_STATISTICS * STATISTICS;
+#else
+const uint AHEAD = FILTRA_STATISTICS * STATISTICS, BEHIND = 0;
+#endif
+const uint STREAMED_AT = AHEAD;
 const uint COLUMNS_AT = STREAMED_AT + SIDES * STREAMED;
 const uint SCORES_AT = COLUMNS_AT + FILTRA_TURNS * LINES * TOKEN_PITCH;
 const uint SCORES = TILE_ROWS * SCORE_PITCH, KEPT_AT = SCORES_AT + TILE_COLS / 4;
 #ifndef FILTRA_MORE
 #define FILTRA_MORE 0
 #endif
-const uint MORE_AT = SCORES_AT + SIDES * SCORES, GROUPS = MORE_AT + FILTRA_MORE;
+const uint SCORES_END = SCORES_AT + SIDES * SCORES, STATISTICS_AT = BEHIND > 0 ? SCORES_END : 0;
+const uint MORE_AT = SCORES_END + BEHIND, GROUPS = MORE_AT + FILTRA_MORE;
 const uint ROWS_SIZE = SIDES * TILE_ROWS * DEPTH_PITCH;
 shared uvec4 groups[GROUPS > ROWS_SIZE ? GROUPS : ROWS_SIZE];
 

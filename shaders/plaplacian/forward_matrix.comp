@@ -16,6 +16,7 @@
 #define FILTRA_MORE (TILE_ROWS + TILE_COLS) * VALUE_PITCH
 #define FILTRA_OTHERS OWN_AT + TILE_ROWS * VALUE_PITCH
 #define FILTRA_PITCH VALUE_PITCH
+#define FILTRA_STATISTICS_LAST  // loaded two at a time RADV spills them at 128 columns
 #include "plaplacian/matrix.glsl"
 
 // Rows that are so far apart have the same lanes.
