@@ -419,7 +419,8 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
   filtra_tensor *y = ft_tensor_new(g, "panels", FILTRA_F32, 3, (int64_t[]){panels, p->k, width});
   if (!y) return (ft_matrix){0};
   const bool along_line = column == 1 && columns % 2 == 0 && line % 2 == 0 && aligned(x, 2);
-  const bool along_column = line == 1 && p->k % 2 == 0 && column % 2 == 0 && aligned(x, 2);
+  const bool along_column =
+      !along_line && line == 1 && p->k % 2 == 0 && column % 2 == 0 && aligned(x, 2);
   const int64_t count = p->k * width / (along_line || along_column ? 2 : 1);
   uint32_t push[] = {(uint32_t)count,   (uint32_t)panels, (uint32_t)p->k,
                      (uint32_t)columns, (uint32_t)line,   (uint32_t)column};
@@ -428,7 +429,7 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
                  .kernel = ft_kernel_typed(ft_graph_device(g), "gemm/pack", filtra_tensor_dtype(x)),
                  .args = {FT_READ(x), FT_WRITE(y)},
                  FT_PUSH(push),
-                 FT_SPEC((uint32_t)width, along_line, along_column && !along_line),
+                 FT_SPEC((uint32_t)width, along_line, along_column),
                  .workgroup = FT_FLAT_WORKGROUP,
                  .groups = {ft_flat_groups(g, count), ft_groups_for(panels, 1)},
                  .bytes = (double)(4 + bytes_of(x)) * (double)filtra_tensor_elements(y)});
