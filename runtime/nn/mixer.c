@@ -104,8 +104,7 @@ filtra_tensor *filtra_mixer_output(const ft_scope *scope, const filtra_mixer_inp
 }
 
 json_t *ft_mixer_write(const ft_mixer *mixer) {
-  json_t *object =
+  json_t *options =
       ft_json_write_struct(mixer->kind->fields, mixer->kind->field_count, mixer->options);
-  if (object) json_object_set_new(object, "name", json_string(mixer->kind->name));
-  return object;
+  return ft_json_join(options, json_pack("{ss}", "name", mixer->kind->name));
 }

@@ -1,10 +1,12 @@
 /* Structs from and to JSON by a table, and what is said about mistakes. */
 #include "support/harness.h"
+#include "support/starving.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,27 +37,16 @@ static const ft_json_field fields[] = {
     {.name = "mixer", .type = FT_JSON_ANY},
 };
 
-/* Jansson's allocations, of which the n-th fails, or all from that one on. */
-static long allocations_left;
-static bool lasting;
-
-static void *failing_malloc(size_t size) {
-  allocations_left--;
-  return allocations_left == 0 || (lasting && allocations_left < 0) ? NULL : malloc(size);
-}
-
 /* Every allocation in turn, until none is left that fails. */
 static void check_starved(const char *text) {
   json_t *whole = json_loads(text, 0, NULL), *got;
   assert_non_null(whole);
   for (int kind = 0; kind < 2; kind++) {
     long n = 1;
-    for (lasting = kind;; n++) {
-      allocations_left = n;
-      json_set_alloc_funcs(failing_malloc, free);
+    for (;; n++) {
+      test_starve(n, kind);
       filtra_status status = ft_json_parse(text, strlen(text), "c.json", &got);
-      json_set_alloc_funcs(malloc, free);
-      if (allocations_left > 0) break;
+      if (!test_feed()) break;
       assert_fails(status, FILTRA_ERROR_HOST_MEMORY, "reading c.json");
       assert_null(got);
     }
@@ -90,12 +81,10 @@ static void test_taking_without_memory(void **state) {
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
   int format = 0;
   const char *id = NULL;
-  lasting = false;
   for (long n = 1; status; n++) {
-    allocations_left = n;
-    json_set_alloc_funcs(failing_malloc, free);
+    test_starve(n, false);
     status = ft_json_unpack(value, "c.json", "{si ss}", "format", &format, "id", &id);
-    json_set_alloc_funcs(malloc, free);
+    test_feed();
     if (status) assert_fails(status, FILTRA_ERROR_HOST_MEMORY, "reading c.json");
     assert_true(status || n > 1);
   }
@@ -120,19 +109,17 @@ static void test_writing_without_memory(void **state) {
   for (int hook = 0; hook < 2; hook++) { /* allocations of Jansson's; ours */
     bool failed = true;
     for (long n = 1; failed; n++) {
-      allocations_left = hook ? 0 : n;
-      lasting = false;
       ft_fail(FILTRA_ERROR_INPUT, "before");
       ft_memory_fail_after(hook ? n : 0);
-      json_set_alloc_funcs(failing_malloc, free);
+      test_starve(hook ? LONG_MAX : n, false);
       char *got = ft_json_dumps(object, JSON_INDENT(1));
-      json_set_alloc_funcs(malloc, free);
+      const bool starved = test_feed();
       ft_memory_fail_after(0);
       if (got)
         assert_string_equal(got, whole);
       else
         assert_non_null(strstr(filtra_error_message(), "out of host memory"));
-      failed = hook ? !got : allocations_left <= 0;
+      failed = hook ? !got : starved;
       assert_true(n > 1 || failed);
       free(got);
     }
@@ -146,15 +133,12 @@ static void test_lists_are_whole(void **state) {
   (void)state;
   enum { VALUES = 20 };
   bool failed = true;
-  lasting = false;
   for (long n = 1; failed; n++) {
-    allocations_left = n;
-    json_set_alloc_funcs(failing_malloc, free);
+    test_starve(n, false);
     json_t *list = json_array();
     for (int i = 0; i < VALUES; i++)
       ft_json_append(&list, json_integer(i));
-    json_set_alloc_funcs(malloc, free);
-    failed = allocations_left <= 0;
+    failed = test_feed();
     assert_int_equal(json_array_size(list), failed ? 0 : VALUES);
     assert_true(failed == !list && (failed || n > VALUES));
     json_decref(list);

@@ -1,5 +1,6 @@
 /* safetensors: round trips, the golden files of another writer, and damaged files. */
 #include "support/harness.h"
+#include "support/starving.h"
 
 #include "base/file.h"
 #include "base/safetensors.h"
@@ -400,13 +401,6 @@ static void test_allocation_failures(void **state) {
   free(path);
 }
 
-/* Jansson's allocations, of which the n-th fails. */
-static long allocations_left;
-
-static void *failing_malloc(size_t size) {
-  return --allocations_left ? malloc(size) : NULL;
-}
-
 /* Names are never at fault for want of memory. */
 static void test_headers_without_memory(void **state) {
   (void)state;
@@ -414,14 +408,13 @@ static void test_headers_without_memory(void **state) {
   for (;; n++) {
     void *bytes;
     size_t size;
-    allocations_left = n;
-    json_set_alloc_funcs(failing_malloc, free);
+    test_starve(n, false);
     filtra_status status =
         ft_safetensors_write_memory(tensors, TENSORS, meta, FT_COUNT(meta), &bytes, &size);
-    json_set_alloc_funcs(malloc, free);
+    const bool starved = test_feed();
     if (!status) {
       free(bytes);
-      if (allocations_left > 0) break;
+      if (!starved) break;
       continue;
     }
     assert_fails(status, FILTRA_ERROR_HOST_MEMORY, "memory");

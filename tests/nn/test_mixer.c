@@ -1,6 +1,7 @@
 /* Mixers of an application: registered, configured, built into models, trained, saved, loaded. */
 #include "support/harness.h"
 #include "support/run.h"
+#include "support/starving.h"
 
 #include "base/memory.h"
 #include "nn/mixer.h"
@@ -365,6 +366,27 @@ static void no_room(void **state) {
       FILTRA_ERROR_INPUT, names[40]);
 }
 
+/* What files keep of a mixer is whole, or there is none: a checkpoint lacked its mixer's name. */
+static void written_without_memory(void **state) {
+  (void)state;
+  ft_mixer mixer;
+  json_t *given = json_pack("{ss}", "name", "agf");
+  assert_ok(ft_mixer_read(given, "here", &mixer));
+  json_t *whole = ft_mixer_write(&mixer);
+  assert_string_equal(json_string_value(json_object_get(whole, "name")), "agf");
+  bool starved = true;
+  for (long n = 1; starved; n++) {
+    test_starve(n, false);
+    json_t *written = ft_mixer_write(&mixer);
+    starved = test_feed();
+    assert_true(written ? json_equal(written, whole) : starved);
+    assert_true(n > 1 || !written);
+    json_decref(written);
+  }
+  json_decref(whole);
+  json_decref(given);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(registered_mixers_are_listed),
@@ -376,6 +398,7 @@ int main(void) {
       cmocka_unit_test(not_decoded),
       cmocka_unit_test(long_names),
       cmocka_unit_test(own_options_fit),
+      cmocka_unit_test(written_without_memory),
       cmocka_unit_test(no_room),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

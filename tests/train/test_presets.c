@@ -4,6 +4,7 @@
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/run.h"
+#include "support/starving.h"
 #include "train/config.h"
 #include "train/preset.h"
 
@@ -311,11 +312,6 @@ static void test_completion(void **state) {
   filtra_memory_free(text);
 }
 
-static long allocations_left;
-static void *failing_malloc(size_t size) {
-  return --allocations_left == 0 ? NULL : malloc(size);
-}
-
 /* Whichever of Jansson's allocations fails: nothing that was given is left out. */
 static void test_without_memory(void **state) {
   (void)state;
@@ -324,10 +320,9 @@ static void test_without_memory(void **state) {
   json_t *config = NULL;
   long n = 1;
   for (; !config; n++) {
-    allocations_left = n;
-    json_set_alloc_funcs(failing_malloc, free);
+    test_starve(n, false);
     const filtra_status status = ft_preset_expand(given, &config);
-    json_set_alloc_funcs(malloc, free);
+    test_feed();
     if (config)
       assert_true(json_equal(config, given));
     else
