@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* As in shaders/gemm/gemm.glsl. */
@@ -18,7 +19,10 @@ enum {
   K_TAIL = 64,
   PACKED_A = 128,
   PACKED_B = 256,
-  NARROW_C = 512
+  NARROW_C = 512,
+  ACROSS_FIRST = 1024,
+  ROW_SUMS = 2048,
+  ADD_ROW_SUMS = 4096
 };
 enum { ACCUMULATE = 1, BIAS = 2, STORE_Z = 4, DROPOUT = 8, RESIDUAL = 16, ACTIVATION_SHIFT = 5 };
 
@@ -147,6 +151,8 @@ static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c
                         FT_SPEC(v[S64_ROWS], v[S64_PAIRS]),
                         .tile_m = v[S64_ROWS],
                         .tile_n = 2 * v[S64_PAIRS] * width,
+                        .across_first = true,
+                        .sums_rows = !getenv("NO_RS"),
                         .step = 8,
                         .wide = 2,
                         .parts = v[S64_PARTS],
@@ -170,7 +176,7 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
  * two pairs 48, but take the driver three times as long to compile. So those where there is much
  * to do, few elements of the tiles lie outside, and tiles are enough for all cores. */
 static bool takes_large_s64(const filtra_device *dev, const ft_gemm *p, uint32_t pack) {
-  enum { MUCH = 1 << 22, ENOUGH = 16 }; /* multiply-adds, workgroups */
+  enum { MUCH = 1 << 22, ENOUGH = 8 }; /* multiply-adds, workgroups */
   const ft_gemm_plan small = plan_s64(dev, &(ft_configuration){{16, 1, pack, 1}});
   const ft_gemm_plan large = plan_s64(dev, &(ft_configuration){{32, 2, pack, 1}});
   const int64_t tiles = ft_gemm_tiles(p, &large);
@@ -442,7 +448,10 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
   int64_t count = batches(p) * p->m * p->n;
   filtra_tensor *target = p->c.tensor;
   if (parts > 1) target = ft_tensor_new(g, p->label, FILTRA_F32, 2, (int64_t[]){parts, count});
-  if (!target) return;
+  filtra_tensor *row_sums = p->row_sums;
+  if (row_sums && parts > 1)
+    row_sums = ft_tensor_new(g, p->label, FILTRA_F32, 2, (int64_t[]){parts, p->m});
+  if (!target || (p->row_sums && !row_sums)) return;
   operand a = describe(p, &p->a, plan->pack_a ? plan->tile_m : p->m, p->k, plan->wide);
   operand b = describe(p, &p->b, p->k, plan->pack_b ? plan->tile_n : p->n, plan->wide);
   operand c = describe(p, &p->c, p->m, p->n, plan->wide);
@@ -450,11 +459,12 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
   bool wide_c = c.wide && aligned(target, plan->wide) && (!p->z || aligned(p->z, plan->wide)) &&
                 (!p->residual || aligned(p->residual, plan->wide));
   bool tail = p->k % plan->step || chunk % plan->step;
-  uint32_t shape = (a.transposed ? TRANSPOSED_A : 0) | (b.transposed ? TRANSPOSED_B : 0) |
-                   (a.wide ? WIDE_A : 0) | (b.wide ? WIDE_B : 0) | (wide_c ? WIDE_C : 0) |
-                   (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0) |
-                   (plan->pack_a ? PACKED_A : 0) | (plan->pack_b ? PACKED_B : 0) |
-                   (filtra_tensor_dtype(target) != FILTRA_F32 ? NARROW_C : 0);
+  uint32_t shape =
+      (a.transposed ? TRANSPOSED_A : 0) | (b.transposed ? TRANSPOSED_B : 0) |
+      (a.wide ? WIDE_A : 0) | (b.wide ? WIDE_B : 0) | (wide_c ? WIDE_C : 0) |
+      (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0) | (plan->pack_a ? PACKED_A : 0) |
+      (plan->pack_b ? PACKED_B : 0) | (filtra_tensor_dtype(target) != FILTRA_F32 ? NARROW_C : 0) |
+      (row_sums ? ROW_SUMS : 0) | (row_sums && p->add_row_sums && parts == 1 ? ADD_ROW_SUMS : 0);
   uint32_t epilogue = (accumulate ? ACCUMULATE : 0) | (p->bias ? BIAS : 0) | (p->z ? STORE_Z : 0) |
                       (random ? DROPOUT : 0) | (p->residual ? RESIDUAL : 0) |
                       ((uint32_t)p->activation << ACTIVATION_SHIFT);
@@ -478,29 +488,40 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
                            (uint32_t)chunk};
   uint32_t down = (uint32_t)ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ceil_div(p->n, plan->tile_n);
+  bool across_first = plan->across_first && down < 65536 && p->m > p->n && across > 1;
+  if (across_first) {
+    shape |= ACROSS_FIRST;
+    uint32_t x = down;
+    down = across;
+    across = x;
+  }
   double cells = (double)count, terms = cells * (double)p->k;
   int64_t touched =
       batches(p) * (p->m * p->k * bytes_of(p->a.tensor) + p->k * p->n * bytes_of(p->b.tensor)) +
       count * ((parts + accumulate + !!p->z) * bytes_of(target) +
                (p->residual ? bytes_of(p->residual) : 0));
-  ft_kernel_call call = {.label = p->label,
-                         .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
-                         .args = {FT_READ(p->a.tensor), FT_READ(p->b.tensor),
-                                  FT_TARGET(target, accumulate), FT_READ(p->bias), FT_WRITE(p->z),
-                                  FT_READ(p->residual),
-                                  FT_READ(random ? ft_graph_random_state(g) : NULL)},
-                         FT_PUSH(push),
-                         .workgroup = plan->workgroup,
-                         .subgroup = plan->subgroup,
-                         .spec = {shape, epilogue},
-                         .spec_count = 2 + plan->spec_count,
-                         .groups = {down, across, (uint32_t)(batches(p) * parts)},
-                         .flops = 2 * terms,
-                         .bytes = (double)touched};
+  ft_kernel_call call = {
+      .label = p->label,
+      .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
+      .args = {FT_READ(p->a.tensor), FT_READ(p->b.tensor), FT_TARGET(target, accumulate),
+               row_sums ? (ft_arg)FT_TARGET(row_sums, p->add_row_sums && parts == 1)
+                        : (ft_arg)FT_READ(p->bias),
+               FT_WRITE(p->z), FT_READ(p->residual),
+               FT_READ(random ? ft_graph_random_state(g) : NULL)},
+      FT_PUSH(push),
+      .workgroup = plan->workgroup,
+      .subgroup = plan->subgroup,
+      .spec = {shape, epilogue},
+      .spec_count = 2 + plan->spec_count,
+      .groups = {down, across, (uint32_t)(batches(p) * parts)},
+      .flops = 2 * terms,
+      .bytes = (double)touched};
   memcpy(call.spec + 2, plan->spec, sizeof plan->spec);
   if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, target));
   ft_call(g, &call);
-  if (parts > 1) ft_emit_sum_leading(g, p->label, target, p->c.tensor, p->accumulate);
+  if (parts == 1) return;
+  ft_emit_sum_leading(g, p->label, target, p->c.tensor, p->accumulate);
+  if (row_sums) ft_emit_sum_leading(g, p->label, row_sums, p->row_sums, p->add_row_sums);
 }
 
 /* Ops are to have cast what does not fit. */
@@ -535,6 +556,10 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   }
   const filtra_dtype type = ft_gemm_type(&p);
   ft_gemm_plan chosen = choose(ft_graph_device(g), &p);
+  if (p.row_sums && (!chosen.sums_rows || p.a.column == 1 || p.k == 1)) {
+    ft_emit_column_sum(g, p.label, p.a.tensor, p.row_sums, p.add_row_sums);
+    p.row_sums = NULL;
+  }
   if (chosen.pack_a) {
     ft_matrix a = pack(g, &p, p.a.tensor, p.a.column, p.a.row, p.m, chosen.tile_m);
     p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};

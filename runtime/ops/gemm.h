@@ -30,6 +30,10 @@ typedef struct ft_gemm {
   int64_t outer, inner; /* 0: 1 */
   float scale;          /* 0: 1 */
   bool accumulate;      /* add to C */
+  /* Gradients of a bias beside those of a weight, or NULL: F32 [m], what the rows of A, a whole dense
+   * tensor transposed, add up to, unscaled; perhaps by a kernel of its own. One batch entry. */
+  filtra_tensor *row_sums;
+  bool add_row_sums; /* to what is there */
   /* Epilogue; with any of these C's columns must be dense. */
   filtra_tensor *bias;     /* F32 [n] */
   filtra_tensor *z;        /* as C: receives what the activation is applied to; or NULL */

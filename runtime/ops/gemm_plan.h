@@ -17,6 +17,8 @@ typedef struct ft_gemm_plan {
   uint32_t wide;           /* elements of an aligned load */
   int64_t parts;           /* of K */
   bool pack_a, pack_b;     /* copy it into panels first */
+  bool across_first;       /* tiles may follow each other along N */
+  bool sums_rows;          /* the kernel can do so */
 } ft_gemm_plan;
 
 filtra_dtype ft_gemm_type(const ft_gemm *p);

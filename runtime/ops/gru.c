@@ -153,6 +153,8 @@ static void gru_backward(filtra_graph *g, const void *context) {
   bool accumulate;
   int64_t width = ft_columns(c->y);
   emit_backward(g, c, ft_grad_target(g, c->gates, &accumulate));
+  bool add_bias;
+  filtra_tensor *bias = ft_grad_target(g, c->b_hh, &add_bias);
   filtra_tensor *target = ft_grad_target(g, c->w_hh, &accumulate);
   if (target)
     ft_emit_gemm(g, &(ft_gemm){.label = "gru.backward",
@@ -162,9 +164,11 @@ static void gru_backward(filtra_graph *g, const void *context) {
                                .m = 3 * width,
                                .n = width,
                                .k = ft_rows(c->y),
-                               .accumulate = accumulate});
-  target = ft_grad_target(g, c->b_hh, &accumulate);
-  if (target) ft_emit_column_sum(g, "gru.backward", c->gates, target, accumulate);
+                               .accumulate = accumulate,
+                               .row_sums = bias,
+                               .add_row_sums = add_bias});
+  else if (bias)
+    ft_emit_column_sum(g, "gru.backward", c->gates, bias, add_bias);
 }
 
 static bool check_gru(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *w_ih,

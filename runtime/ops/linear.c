@@ -67,6 +67,8 @@ static void linear_backward(filtra_graph *g, const void *context) {
                                .n = in,
                                .k = out,
                                .accumulate = accumulate});
+  bool add_bias;
+  filtra_tensor *bias = ft_grad_target(g, s->b, &add_bias);
   target = ft_grad_target(g, s->w, &accumulate);
   if (target)
     ft_emit_gemm(g, &(ft_gemm){.label = "linear.backward",
@@ -76,9 +78,11 @@ static void linear_backward(filtra_graph *g, const void *context) {
                                .m = out,
                                .n = in,
                                .k = rows,
-                               .accumulate = accumulate});
-  target = ft_grad_target(g, s->b, &accumulate);
-  if (target) ft_emit_column_sum(g, "linear.backward", dz, target, accumulate);
+                               .accumulate = accumulate,
+                               .row_sums = bias,
+                               .add_row_sums = add_bias});
+  else if (bias)
+    ft_emit_column_sum(g, "linear.backward", dz, bias, add_bias);
   ft_grad_give(g, s->residual, dy);
 }
 

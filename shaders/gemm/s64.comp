@@ -17,6 +17,11 @@
 
 layout(constant_id = 4) const uint PAIRS = 1;
 
+// More bits of SHAPE. Which tiles follow each other: those side by side, or those below each other.
+const uint ACROSS_FIRST = 1024;
+// Sums over k of A's rows, A transposed, go to `bias`, [parts, m], or are added to what is there.
+const uint ROW_SUMS = 2048, ADD_ROW_SUMS = 4096;
+
 const uint WIDTH = gl_WorkGroupSize.x; // lanes
 const uint ACROSS = 2 * WIDTH;         // columns that a pair of each lane makes
 // Of K. A step's code, which grows with it, has to fit into what a processor keeps of decoded code.
@@ -79,6 +84,7 @@ uint a_next[A_PLACES];    // see clamp_pair
 uint b_place[PAIRS];      // a pair of columns, or (transposed) a pair of k in the even one
 uint b_place_odd[PAIRS];
 uint b_next[PAIRS];
+vec2 row_sum[A_PLACES];   // of the pairs of rows that the lane loads
 // 0, unknown to the compiler. A shuffle by a constant becomes two instructions, by a variable one.
 uint hidden;
 
@@ -116,6 +122,7 @@ void begin(Place at, uint m, uint n, uint lane) {
     }
   }
   [[unroll]] for (uint i = 0; i < ROWS * PAIRS; i++) sum[i] = vec2(0);
+  [[unroll]] for (uint i = 0; i < A_PLACES; i++) row_sum[i] = vec2(0);
 }
 
 // A lane's x for all, as from_lane.
@@ -134,6 +141,7 @@ void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride,
     uint j = i % A_PLACES;
     a[i] = load_pair(narrow_a, a_from, wide_a, a_place[j] + a_along + i / A_PLACES * a_stride,
                      a_next[j]);
+    if (shape(ROW_SUMS)) row_sum[j] += a[i];
   }
   [[unroll]] for (uint kk = 0; kk < STEP; kk += shape(TRANSPOSED_B) ? 2 : 1) {
     [[unroll]] for (uint j = 0; j < PAIRS; j++) {
@@ -159,6 +167,15 @@ void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride,
         add_row(i, x, b[kk]);
       }
     }
+  }
+}
+
+// Adds a step of k to the sums of rows; `from` is where row 0 has it.
+void add_rows_at(F32 a_from, uint from, uint first, uint last, uint lane) {
+  [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
+    uint even = min(first + i * ACROSS + 2 * lane, last), odd = min(even + 1, last);
+    row_sum[i] += vec2(load_one(narrow_a, a_from, from + even),
+                       load_one(narrow_a, a_from, from + odd));
   }
 }
 
@@ -192,9 +209,26 @@ void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint 
       uint row = min(first + i * WIDTH + lane, last);
       a[i] = load_one(narrow_a, a_from, a0 + row * row_step + k * a_step);
     }
+    if (shape(ROW_SUMS)) add_rows_at(a_from, a0 + k * a_step, first, last, lane);
     [[unroll]] for (uint i = 0; i < ROWS; i++) add_row(i, spread(a[i / WIDTH], i % WIDTH), b);
     k++;
   } while (k < at.k_end);
+}
+
+void store_row_sum(uint m, float x) {
+  if (m >= p.m) return;
+  uint i = gl_WorkGroupID.z * p.m + m;
+  if (shape(ADD_ROW_SUMS)) x += p.bias.v[i];
+  p.bias.v[i] = x;
+}
+
+void store_row_sums(uint m, uint lane) {
+  [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
+    uint even = i * ACROSS + 2 * lane;
+    if (even >= ROWS) continue;
+    store_row_sum(m + even, row_sum[i].x);
+    store_row_sum(m + even + 1, row_sum[i].y);
+  }
 }
 
 // Columns n and n + 1 of row m.
@@ -234,7 +268,8 @@ void store_rows(Place at, uint m, uint n, uint lane) {
 
 void main() {
   uint lane = gl_SubgroupInvocationID;
-  uint m = gl_WorkGroupID.x * ROWS, n = gl_WorkGroupID.y * (PAIRS * ACROSS) + 2 * lane;
+  uvec2 tile = shape(ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy;
+  uint m = tile.x * ROWS, n = tile.y * (PAIRS * ACROSS) + 2 * lane;
   Place at = place(gl_WorkGroupID.z);
   begin(at, m, n, lane);
 
@@ -254,4 +289,5 @@ void main() {
   }
   if (shape(K_TAIL) && k < at.k_end) add_tail(a_from, b_from, at, m, n, lane, k);
   store_rows(at, m, n, lane);
+  if (shape(ROW_SUMS) && tile.y == 0) store_row_sums(m, lane);
 }
