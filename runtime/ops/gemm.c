@@ -5,10 +5,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* As in shaders/gemm/gemm.glsl. */
+/* As in shaders/gemm/gemm.glsl, the last three as in s64.comp. */
 enum {
   TRANSPOSED_A = 1,
   TRANSPOSED_B = 2,
@@ -152,7 +151,7 @@ static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c
                         .tile_m = v[S64_ROWS],
                         .tile_n = 2 * v[S64_PAIRS] * width,
                         .across_first = true,
-                        .sums_rows = !getenv("NO_RS"),
+                        .sums_rows = true,
                         .step = 8,
                         .wide = 2,
                         .parts = v[S64_PARTS],
@@ -488,13 +487,8 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
                            (uint32_t)chunk};
   uint32_t down = (uint32_t)ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ceil_div(p->n, plan->tile_n);
-  bool across_first = plan->across_first && down < 65536 && p->m > p->n && across > 1;
-  if (across_first) {
-    shape |= ACROSS_FIRST;
-    uint32_t x = down;
-    down = across;
-    across = x;
-  }
+  const bool across_first = plan->across_first && p->m > p->n && down <= FT_MOST_GROUPS;
+  if (across_first) shape |= ACROSS_FIRST;
   double cells = (double)count, terms = cells * (double)p->k;
   int64_t touched =
       batches(p) * (p->m * p->k * bytes_of(p->a.tensor) + p->k * p->n * bytes_of(p->b.tensor)) +
@@ -513,7 +507,8 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
       .subgroup = plan->subgroup,
       .spec = {shape, epilogue},
       .spec_count = 2 + plan->spec_count,
-      .groups = {down, across, (uint32_t)(batches(p) * parts)},
+      .groups = {across_first ? across : down, across_first ? down : across,
+                 (uint32_t)(batches(p) * parts)},
       .flops = 2 * terms,
       .bytes = (double)touched};
   memcpy(call.spec + 2, plan->spec, sizeof plan->spec);
@@ -556,10 +551,7 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   }
   const filtra_dtype type = ft_gemm_type(&p);
   ft_gemm_plan chosen = choose(ft_graph_device(g), &p);
-  if (p.row_sums && (!chosen.sums_rows || p.a.column == 1 || p.k == 1)) {
-    ft_emit_column_sum(g, p.label, p.a.tensor, p.row_sums, p.add_row_sums);
-    p.row_sums = NULL;
-  }
+  if (!chosen.sums_rows || p.a.column == 1 || p.k == 1) p.row_sums = NULL;
   if (chosen.pack_a) {
     ft_matrix a = pack(g, &p, p.a.tensor, p.a.column, p.a.row, p.m, chosen.tile_m);
     p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};
@@ -567,4 +559,6 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   if (chosen.pack_b) p.b = pack(g, &p, p.b.tensor, p.b.row, p.b.column, p.n, chosen.tile_n);
   if (!p.a.tensor || !p.b.tensor) return;
   emit_gemm(g, &p, &chosen, type);
+  if (gemm->row_sums && !p.row_sums)
+    ft_emit_column_sum(g, p.label, gemm->a.tensor, gemm->row_sums, gemm->add_row_sums);
 }

@@ -30,8 +30,8 @@ typedef struct ft_gemm {
   int64_t outer, inner; /* 0: 1 */
   float scale;          /* 0: 1 */
   bool accumulate;      /* add to C */
-  /* Gradients of a bias beside those of a weight, or NULL: F32 [m], what the rows of A, a whole dense
-   * tensor transposed, add up to, unscaled; perhaps by a kernel of its own. One batch entry. */
+  /* For a bias's gradient beside a weight's, one batch entry: F32 [m], what the rows of A, a whole
+   * dense tensor transposed, add up to, in this kernel or in one of its own; or NULL. */
   filtra_tensor *row_sums;
   bool add_row_sums; /* to what is there */
   /* Epilogue; with any of these C's columns must be dense. */

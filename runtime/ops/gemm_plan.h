@@ -17,8 +17,8 @@ typedef struct ft_gemm_plan {
   uint32_t wide;           /* elements of an aligned load */
   int64_t parts;           /* of K */
   bool pack_a, pack_b;     /* copy it into panels first */
-  bool across_first;       /* tiles may follow each other along N */
-  bool sums_rows;          /* the kernel can do so */
+  bool across_first;       /* tall products: tiles follow each other along N, and A is read once */
+  bool sums_rows;          /* the kernel makes row_sums, too, of an A that is dense along rows */
 } ft_gemm_plan;
 
 filtra_dtype ft_gemm_type(const ft_gemm *p);

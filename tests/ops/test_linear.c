@@ -115,6 +115,7 @@ static const struct layer layers[] = {
     {3, 5, 24, 24, NONE, 0, .bias = true, .reuse = X_RESIDUAL},
     {0, 4500, 6, 5, NONE, 0, .bias = true}, /* dW in parts of K, db in two passes */
     {0, 2500, 3, 3, NONE, 0, .bias = true, .reuse = SHARED},
+    {0, 1031, 64, 64, NONE, 0, .bias = true}, /* in large tiles, on CPU drivers */
     /* lines a multiple of 1 KiB apart: operands are copied into panels first, on CPU drivers */
     {0, 131, 256, 75, RELU, 0, .bias = true},
     {0, 67, 130, 256, GELU, 0.25f, .bias = true, .residual = true},
