@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/** Jansson's n-th allocation from now on fails, counted from 1, and where `lasting` all behind it. */
+/** Jansson's n-th allocation from now on fails, from 1, and where `lasting` all behind it. */
 void test_starve(long n, bool lasting);
 /** Allocations succeed again. Whether one had failed. */
 bool test_feed(void);
