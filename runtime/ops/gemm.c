@@ -150,8 +150,7 @@ static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c
                         FT_SPEC(v[S64_ROWS], v[S64_PAIRS]),
                         .tile_m = v[S64_ROWS],
                         .tile_n = 2 * v[S64_PAIRS] * width,
-                        .across_first = true,
-                        .sums_rows = true,
+                        .s64 = true,
                         .step = 8,
                         .wide = 2,
                         .parts = v[S64_PARTS],
@@ -455,15 +454,16 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
   operand b = describe(p, &p->b, p->k, plan->pack_b ? plan->tile_n : p->n, plan->wide);
   operand c = describe(p, &p->c, p->m, p->n, plan->wide);
   bool accumulate = p->accumulate && parts == 1, random = p->dropout > 0;
+  bool add_sums = row_sums && p->add_row_sums && parts == 1;
   bool wide_c = c.wide && aligned(target, plan->wide) && (!p->z || aligned(p->z, plan->wide)) &&
                 (!p->residual || aligned(p->residual, plan->wide));
   bool tail = p->k % plan->step || chunk % plan->step;
-  uint32_t shape =
-      (a.transposed ? TRANSPOSED_A : 0) | (b.transposed ? TRANSPOSED_B : 0) |
-      (a.wide ? WIDE_A : 0) | (b.wide ? WIDE_B : 0) | (wide_c ? WIDE_C : 0) |
-      (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0) | (plan->pack_a ? PACKED_A : 0) |
-      (plan->pack_b ? PACKED_B : 0) | (filtra_tensor_dtype(target) != FILTRA_F32 ? NARROW_C : 0) |
-      (row_sums ? ROW_SUMS : 0) | (row_sums && p->add_row_sums && parts == 1 ? ADD_ROW_SUMS : 0);
+  uint32_t shape = (a.transposed ? TRANSPOSED_A : 0) | (b.transposed ? TRANSPOSED_B : 0) |
+                   (a.wide ? WIDE_A : 0) | (b.wide ? WIDE_B : 0) | (wide_c ? WIDE_C : 0) |
+                   (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0) |
+                   (plan->pack_a ? PACKED_A : 0) | (plan->pack_b ? PACKED_B : 0) |
+                   (filtra_tensor_dtype(target) != FILTRA_F32 ? NARROW_C : 0) |
+                   (row_sums ? ROW_SUMS : 0) | (add_sums ? ADD_ROW_SUMS : 0);
   uint32_t epilogue = (accumulate ? ACCUMULATE : 0) | (p->bias ? BIAS : 0) | (p->z ? STORE_Z : 0) |
                       (random ? DROPOUT : 0) | (p->residual ? RESIDUAL : 0) |
                       ((uint32_t)p->activation << ACTIVATION_SHIFT);
@@ -487,19 +487,19 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
                            (uint32_t)chunk};
   uint32_t down = (uint32_t)ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ceil_div(p->n, plan->tile_n);
-  const bool across_first = plan->across_first && p->m > p->n && down <= FT_MOST_GROUPS;
+  const bool across_first = plan->s64 && p->m > p->n && down <= FT_MOST_GROUPS;
   if (across_first) shape |= ACROSS_FIRST;
   double cells = (double)count, terms = cells * (double)p->k;
   int64_t touched =
       batches(p) * (p->m * p->k * bytes_of(p->a.tensor) + p->k * p->n * bytes_of(p->b.tensor)) +
       count * ((parts + accumulate + !!p->z) * bytes_of(target) +
-               (p->residual ? bytes_of(p->residual) : 0));
+               (p->residual ? bytes_of(p->residual) : 0)) +
+      (row_sums ? (parts + add_sums) * p->m * bytes_of(row_sums) : 0);
   ft_kernel_call call = {
       .label = p->label,
       .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
       .args = {FT_READ(p->a.tensor), FT_READ(p->b.tensor), FT_TARGET(target, accumulate),
-               row_sums ? (ft_arg)FT_TARGET(row_sums, p->add_row_sums && parts == 1)
-                        : (ft_arg)FT_READ(p->bias),
+               row_sums ? (ft_arg)FT_TARGET(row_sums, add_sums) : (ft_arg)FT_READ(p->bias),
                FT_WRITE(p->z), FT_READ(p->residual),
                FT_READ(random ? ft_graph_random_state(g) : NULL)},
       FT_PUSH(push),
@@ -509,7 +509,7 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
       .spec_count = 2 + plan->spec_count,
       .groups = {across_first ? across : down, across_first ? down : across,
                  (uint32_t)(batches(p) * parts)},
-      .flops = 2 * terms,
+      .flops = 2 * terms + (row_sums ? (double)(p->m * p->k) : 0),
       .bytes = (double)touched};
   memcpy(call.spec + 2, plan->spec, sizeof plan->spec);
   if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, target));
@@ -551,7 +551,7 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   }
   const filtra_dtype type = ft_gemm_type(&p);
   ft_gemm_plan chosen = choose(ft_graph_device(g), &p);
-  if (!chosen.sums_rows || p.a.column == 1 || p.k == 1) p.row_sums = NULL;
+  if (!chosen.s64 || p.a.column == 1 || p.k == 1) p.row_sums = NULL;
   if (chosen.pack_a) {
     ft_matrix a = pack(g, &p, p.a.tensor, p.a.column, p.a.row, p.m, chosen.tile_m);
     p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};

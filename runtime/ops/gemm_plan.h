@@ -17,8 +17,7 @@ typedef struct ft_gemm_plan {
   uint32_t wide;           /* elements of an aligned load */
   int64_t parts;           /* of K */
   bool pack_a, pack_b;     /* copy it into panels first */
-  bool across_first;       /* tall products: tiles follow each other along N, and A is read once */
-  bool sums_rows;          /* the kernel makes row_sums, too, of an A that is dense along rows */
+  bool s64;                /* the kernel knows the bits of SHAPE that are s64's own */
 } ft_gemm_plan;
 
 filtra_dtype ft_gemm_type(const ft_gemm *p);

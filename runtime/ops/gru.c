@@ -6,7 +6,6 @@
  *
  * What does not depend on h is one product over all tokens before the recurrence, and the weight
  * gradients are products over all tokens behind it. */
-#include "ops/gemm.h"
 #include "ops/support.h"
 
 enum { MOST_HIDDEN = 512 };
@@ -151,24 +150,8 @@ static void emit_backward(filtra_graph *g, const struct gru *c, filtra_tensor *d
 static void gru_backward(filtra_graph *g, const void *context) {
   const struct gru *c = context;
   bool accumulate;
-  int64_t width = ft_columns(c->y);
   emit_backward(g, c, ft_grad_target(g, c->gates, &accumulate));
-  bool add_bias;
-  filtra_tensor *bias = ft_grad_target(g, c->b_hh, &add_bias);
-  filtra_tensor *target = ft_grad_target(g, c->w_hh, &accumulate);
-  if (target)
-    ft_emit_gemm(g, &(ft_gemm){.label = "gru.backward",
-                               .a = ft_matrix_rows(c->gates, true),
-                               .b = ft_matrix_rows(c->inner, false),
-                               .c = ft_matrix_rows(target, false),
-                               .m = 3 * width,
-                               .n = width,
-                               .k = ft_rows(c->y),
-                               .accumulate = accumulate,
-                               .row_sums = bias,
-                               .add_row_sums = add_bias});
-  else if (bias)
-    ft_emit_column_sum(g, "gru.backward", c->gates, bias, add_bias);
+  ft_emit_affine_gradients(g, "gru.backward", c->gates, c->inner, c->w_hh, c->b_hh);
 }
 
 static bool check_gru(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *w_ih,

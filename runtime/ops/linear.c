@@ -67,22 +67,7 @@ static void linear_backward(filtra_graph *g, const void *context) {
                                .n = in,
                                .k = out,
                                .accumulate = accumulate});
-  bool add_bias;
-  filtra_tensor *bias = ft_grad_target(g, s->b, &add_bias);
-  target = ft_grad_target(g, s->w, &accumulate);
-  if (target)
-    ft_emit_gemm(g, &(ft_gemm){.label = "linear.backward",
-                               .a = ft_matrix_rows(dz, true),
-                               .b = ft_matrix_rows(s->left, false),
-                               .c = ft_matrix_rows(target, false),
-                               .m = out,
-                               .n = in,
-                               .k = rows,
-                               .accumulate = accumulate,
-                               .row_sums = bias,
-                               .add_row_sums = add_bias});
-  else if (bias)
-    ft_emit_column_sum(g, "linear.backward", dz, bias, add_bias);
+  if (dz) ft_emit_affine_gradients(g, "linear.backward", dz, s->left, s->w, s->b);
   ft_grad_give(g, s->residual, dy);
 }
 

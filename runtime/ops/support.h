@@ -68,6 +68,11 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
 void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, bool accumulate);
 
+/** The gradients of w [out, in] and b [out], given those of y = x w^T + b; b may be NULL, and both
+ * may need none. dy [.., out] and x [.., in] of one type, dense (ops/affine_gradients.c). */
+void ft_emit_affine_gradients(filtra_graph *g, const char *label, filtra_tensor *dy,
+                              filtra_tensor *x, filtra_tensor *w, filtra_tensor *b);
+
 /** rows [V, ..] = for each row the sum of the dy [tokens, ..] whose token is that row, in a fixed
  * order, or rows += it. All dense (ops/embedding.c). */
 void ft_emit_rows_gradient(filtra_graph *g, const char *label, filtra_tensor *tokens,
