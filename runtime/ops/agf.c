@@ -59,13 +59,6 @@ static filtra_tensor *ortho_loss(filtra_graph *g, filtra_tensor *u, filtra_tenso
   return loss;
 }
 
-/* U [B,H,N,D], stored token by token, with zeros at padding. */
-static filtra_tensor *real_rows(filtra_graph *g, filtra_tensor *u, filtra_tensor *mask) {
-  if (!u) return NULL;
-  filtra_tensor *rows = filtra_mask_tokens(g, filtra_merge_heads(g, u), mask);
-  return filtra_split_heads(g, rows, u->shape[1]);
-}
-
 /* ---- free singular values ---- */
 
 struct singular_values {
@@ -200,7 +193,6 @@ filtra_tensor *filtra_agf(filtra_graph *g, filtra_tensor *u, filtra_tensor *s, f
   filtra_tensor *factor = NULL;
   filtra_tensor *w =
       ft_agf_filter(g, u, s, filtered ? coefficients : NULL, o, o->ortho ? &factor : NULL);
-  if (o->ortho && o->mask && !o->ortho_padding) factor = real_rows(g, factor, o->mask);
   if (o->ortho && w) *o->ortho = ortho_loss(g, factor, v, v_scale);
   return filtra_matmul(
       g, w, matrix, &(filtra_matmul_options){.token_major = true, .dtype = filtra_tensor_dtype(u)});

@@ -15,7 +15,8 @@ double ft_agf_response(filtra_basis basis, double a, double b, const float *thet
                        double x);
 
 /** W = U * g(sigmoid(s)), U = rho(u) -> [B,N,H,D] of u's type (ops/agf_filter.c). `raw` NULL: W =
- * U, s is not read. *factor, unless the pointer is NULL, receives U. */
+ * U, s is not read. *factor, unless the pointer is NULL, receives U, with zeros at padding unless
+ * options->ortho_padding. */
 filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s,
                              filtra_tensor *raw, const filtra_agf_options *options,
                              filtra_tensor **factor);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 struct filter {
-  filtra_tensor *u, *s, *raw, *table, *w, *factor;
+  filtra_tensor *u, *s, *raw, *table, *w, *factor, *mask;
   filtra_rho rho;
   filtra_theta_mode theta_mode;
   uint32_t order;
@@ -124,15 +124,18 @@ static double bytes_of(const filtra_tensor *u) {
   return (double)filtra_tensor_elements(u) * (double)filtra_dtype_bytes(filtra_tensor_dtype(u));
 }
 
-/* CPU drivers gather every load, so lanes need not lie side by side; an invocation per row then
- * saves the reductions (measured on lavapipe: 1.3 to 2.5 times faster than a subgroup per row). */
-static ft_team_grid filter_grid(const filtra_device *dev, int64_t rows, bool *alone) {
+/* What of a row [B,H,N,D] lies at whole pairs in a view. */
+static bool paired(const filtra_tensor *t) {
+  return !t || (ft_begins_pair(t) && t->stride[0] % 2 == 0 && t->stride[1] % 2 == 0 &&
+                t->stride[2] % 2 == 0);
+}
+
+/* Lanes are 1.3 to 2.5 times faster there than a subgroup per row (lavapipe). */
+static ft_row_part filter_rows(const filtra_device *dev, const filtra_tensor *u, bool paired) {
   enum { MOST_GROUPS = 2048 }; /* each leaves a partial sum of theta's gradient */
-  *alone = ft_caps_of(dev)->cpu;
-  int64_t lanes = ft_caps_of(dev)->row_workgroup;
-  ft_team_grid grid = ft_teams(dev, *alone ? (rows + lanes - 1) / lanes : rows);
-  if (grid.groups > MOST_GROUPS) grid.groups = MOST_GROUPS;
-  return grid;
+  ft_row_part part = ft_row_parts(dev, ft_rows(u), ft_columns(u), paired);
+  if (part.grid.groups > MOST_GROUPS) part.grid.groups = MOST_GROUPS;
+  return part;
 }
 
 static void emit_theta_gradient(filtra_graph *g, const struct filter *c, filtra_tensor *sums,
@@ -156,30 +159,36 @@ static void filter_backward(filtra_graph *g, const void *context) {
     dw = ft_tensor_like(g, c->w, "zeros");
     if (dw) ft_emit_fill(g, dw, 0);
   }
-  bool add_u, add_s = false, add_raw = false, alone;
+  bool add_u, add_s = false, add_raw = false;
   filtra_tensor *du = ft_grad_target(g, c->u, &add_u);
   filtra_tensor *ds = c->raw ? ft_grad_target(g, c->s, &add_s) : NULL;
   filtra_tensor *draw = c->raw ? ft_grad_target(g, c->raw, &add_raw) : NULL;
-  ft_team_grid grid = filter_grid(dev, ft_rows(c->u), &alone);
+  filtra_tensor *s = c->raw ? c->s : NULL;
+  const bool pairs = paired(c->u) && paired(s) && paired(c->w) && paired(dw) && paired(dfactor) &&
+                     paired(du) && paired(ds);
+  const ft_row_part part = filter_rows(dev, c->u, pairs);
   filtra_tensor *sums = NULL;
   if (draw)
-    sums = ft_tensor_new(g, "theta sums", FILTRA_F32, 2, (int64_t[]){grid.groups, c->order + 1});
+    sums =
+        ft_tensor_new(g, "theta sums", FILTRA_F32, 2, (int64_t[]){part.grid.groups, c->order + 1});
   if (!dw || (draw && !sums)) return;
   const bool narrow = filtra_tensor_dtype(c->u) != FILTRA_F32;
-  struct filter_push push = make_push(c->u, c->raw ? c->s : NULL);
+  struct filter_push push = make_push(c->u, s);
   double elements = (double)filtra_tensor_elements(c->u);
-  ft_call(g, &(ft_kernel_call){
-                 .label = "agf.filter.backward",
-                 .kernel = ft_kernel_typed(dev, "agf/filter_backward", filtra_tensor_dtype(c->u)),
-                 .args = {FT_READ(c->u), FT_READ(c->raw ? c->s : NULL), FT_READ(c->table),
-                          FT_READ(narrow ? NULL : c->w), FT_READ(dw), FT_READ(dfactor),
-                          FT_TARGET(du, add_u), FT_TARGET(ds, add_s), FT_WRITE(sums)},
-                 FT_PUSH(push),
-                 .workgroup = grid.workgroup,
-                 .groups = {grid.groups},
-                 FT_SPEC(alone, c->order, c->rho, c->raw != NULL, c->symmetric, add_u, add_s),
-                 .flops = (24.0 + (narrow ? 19.0 : 13.0) * c->order) * elements,
-                 .bytes = (narrow ? 5 : 6) * bytes_of(c->u)});
+  ft_call(g,
+          &(ft_kernel_call){
+              .label = "agf.filter.backward",
+              .kernel = ft_row_kernel(dev, "agf/filter_backward", filtra_tensor_dtype(c->u), &part),
+              .args = {FT_READ(c->u), FT_READ(s), FT_READ(c->table), FT_READ(narrow ? NULL : c->w),
+                       FT_READ(dw), FT_READ(dfactor), FT_TARGET(du, add_u), FT_TARGET(ds, add_s),
+                       FT_WRITE(sums), FT_READ(dfactor ? c->mask : NULL)},
+              FT_PUSH(push),
+              .workgroup = part.grid.workgroup,
+              .subgroup = part.lanes ? part.subgroup : 0,
+              .groups = {part.grid.groups},
+              FT_SPEC(c->order, c->rho, c->raw != NULL, c->symmetric, add_u, add_s),
+              .flops = (24.0 + (narrow ? 19.0 : 13.0) * c->order) * elements,
+              .bytes = (narrow ? 5 : 6) * bytes_of(c->u)});
   if (draw) emit_theta_gradient(g, c, sums, draw, add_raw);
 }
 
@@ -189,7 +198,8 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
   filtra_device *dev = ft_graph_device(g);
   const filtra_dtype type = filtra_tensor_dtype(u);
   filtra_tensor *w = ft_tensor_token_major(g, "agf W", type, u->shape);
-  filtra_tensor *apart = raw && factor ? ft_tensor_token_major(g, "agf U", type, u->shape) : NULL;
+  filtra_tensor *mask = options->ortho_padding ? NULL : options->mask, *apart = NULL;
+  if (factor && (raw || mask)) apart = ft_tensor_token_major(g, "agf U", type, u->shape);
   filtra_tensor *table = raw ? emit_table(g, raw, options) : NULL;
   uint32_t order = raw ? (uint32_t)raw->shape[0] - 1 : 0;
   const struct filter call = {u,
@@ -198,6 +208,7 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
                               table,
                               w,
                               apart,
+                              apart ? mask : NULL,
                               options->rho,
                               options->theta_mode,
                               order,
@@ -205,20 +216,20 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
   if (factor) *factor = apart ? apart : w;
   if (!ft_tape(g, "agf.filter", filter_backward, &call, sizeof call, 3,
                (filtra_tensor *[]){u, raw ? s : NULL, raw}, 2, (filtra_tensor *[]){w, apart}) ||
-      (raw && (!table || (factor && !apart))))
+      (raw && !table) || (factor && (raw || mask) && !apart))
     return NULL;
-  bool alone;
-  ft_team_grid grid = filter_grid(dev, ft_rows(u), &alone);
+  const ft_row_part part = filter_rows(dev, u, paired(u) && (!raw || paired(s)));
   struct filter_push push = make_push(u, raw ? s : NULL);
   double elements = (double)filtra_tensor_elements(u);
   ft_call(g, &(ft_kernel_call){.label = "agf.filter",
-                               .kernel = ft_kernel_typed(dev, "agf/filter", type),
+                               .kernel = ft_row_kernel(dev, "agf/filter", type, &part),
                                .args = {FT_READ(u), FT_READ(raw ? s : NULL), FT_READ(table),
-                                        FT_WRITE(w), FT_WRITE(apart)},
+                                        FT_WRITE(w), FT_WRITE(apart), FT_READ(call.mask)},
                                FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               .groups = {grid.groups},
-                               FT_SPEC(alone, order, call.rho, raw != NULL, call.symmetric),
+                               .workgroup = part.grid.workgroup,
+                               .subgroup = part.lanes ? part.subgroup : 0,
+                               .groups = {part.grid.groups},
+                               FT_SPEC(order, call.rho, raw != NULL, call.symmetric),
                                .flops = (16.0 + 6.0 * order) * elements,
                                .bytes = 3 * bytes_of(u)});
   return w;

@@ -59,36 +59,38 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dy = ft_grad(g, c->y);
   const uint32_t rows = (uint32_t)ft_rows(c->x), columns = (uint32_t)ft_columns(c->x);
   const uint32_t most = ft_constants_of(ft_caps_of(dev))->sum_groups;
-  ft_team_grid grid = ft_teams(dev, rows);
-  const ft_row_part part = ft_row_parts(dev, grid, columns);
+  bool accumulate = false;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
+  const bool paired = ft_begins_pair(c->x) && ft_begins_pair(c->gain) && ft_begins_pair(dx);
+  ft_row_part part = ft_row_parts(dev, rows, columns, paired && ft_begins_pair(dy));
   parameter_gradient gain = {0}, bias = {0};
-  if (part.whole && most) {
-    const uint32_t parts = grid.groups < most ? grid.groups : most;
+  if (part.lanes || (part.whole && most)) {
+    const uint32_t groups = part.grid.groups;
+    const uint32_t parts = part.lanes || groups < most ? groups : most;
     gain = begin(g, c->gain, parts);
     bias = begin(g, c->bias, parts);
-    if (gain.sums || bias.sums) grid.groups = parts;
+    if (gain.sums || bias.sums) part.grid.groups = parts;
   } else {
     emit_column_gradients(g, c, dy);
   }
-  bool accumulate = false;
-  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   const bool sums = gain.sums || bias.sums;
   if (!dx && !sums) return;
   const uint32_t push[] = {rows, columns};
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(g, &(ft_kernel_call){
-                 .label = "layer_norm.backward",
-                 .kernel = ft_kernel_typed(dev, "layer_norm/backward", filtra_tensor_dtype(dy)),
-                 .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->mean),
-                          FT_READ(c->rstd), FT_TARGET(dx, accumulate), FT_WRITE(gain.sums),
-                          FT_WRITE(bias.sums)},
-                 FT_PUSH(push),
-                 .workgroup = grid.workgroup,
-                 .subgroup = part.subgroup,
-                 .groups = {grid.groups},
-                 FT_SPEC(part.held, part.whole, accumulate, sums ? part.numbers : 0),
-                 .flops = (dx ? 14 : 0) * elements + (sums ? 5 : 0) * elements,
-                 .bytes = (dx ? 12 : 8) * elements});
+  ft_call(
+      g,
+      &(ft_kernel_call){
+          .label = "layer_norm.backward",
+          .kernel = ft_row_kernel(dev, "layer_norm/backward", filtra_tensor_dtype(dy), &part),
+          .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->mean), FT_READ(c->rstd),
+                   FT_TARGET(dx, accumulate), FT_WRITE(gain.sums), FT_WRITE(bias.sums)},
+          FT_PUSH(push),
+          .workgroup = part.grid.workgroup,
+          .subgroup = part.subgroup,
+          .groups = {part.grid.groups},
+          FT_SPEC(part.held, part.whole, accumulate, sums ? part.numbers : 0),
+          .flops = (dx ? 14 : 0) * elements + (sums ? 5 : 0) * elements,
+          .bytes = (dx ? 12 : 8) * elements});
   end(g, &gain);
   end(g, &bias);
 }
@@ -132,21 +134,22 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
       !mean || !rstd)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
-  ft_team_grid grid = ft_teams(dev, rows);
-  ft_row_part part = ft_row_parts(dev, grid, ft_columns(x));
+  const bool paired =
+      ft_begins_pair(x) && ft_begins_pair(gain) && ft_begins_pair(bias) && ft_begins_pair(y);
+  const ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), paired);
   struct {
     uint32_t rows, columns;
     float eps;
   } push = {(uint32_t)rows, (uint32_t)ft_columns(x), eps};
   double elements = (double)filtra_tensor_elements(x);
   ft_call(g, &(ft_kernel_call){.label = "layer_norm",
-                               .kernel = ft_kernel_typed(dev, "layer_norm/forward", dtype),
+                               .kernel = ft_row_kernel(dev, "layer_norm/forward", dtype, &part),
                                .args = {FT_READ(x), FT_READ(gain), FT_READ(bias), FT_WRITE(y),
                                         FT_WRITE(mean), FT_WRITE(rstd)},
                                FT_PUSH(push),
-                               .workgroup = grid.workgroup,
+                               .workgroup = part.grid.workgroup,
                                .subgroup = part.subgroup,
-                               .groups = {grid.groups},
+                               .groups = {part.grid.groups},
                                FT_SPEC(part.held, part.whole),
                                .flops = 8 * elements,
                                .bytes = 8 * elements});

@@ -31,20 +31,21 @@ static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, filtra_
   if (!dx) return;
   filtra_device *dev = ft_graph_device(g);
   struct row_push push = row_arguments(c);
-  ft_team_grid grid = ft_teams(dev, push.rows);
-  ft_row_part part = ft_row_parts(dev, grid, push.columns);
+  const bool paired = ft_begins_pair(c->x) && ft_begins_pair(dy) && ft_begins_pair(dx);
+  const ft_row_part part = ft_row_parts(dev, push.rows, push.columns, paired);
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(g, &(ft_kernel_call){.label = "scale_norm.backward",
-                               .kernel = ft_kernel_name(dev, "scale_norm/backward"),
-                               .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain),
-                                        FT_READ(c->norm), FT_TARGET(dx, accumulate)},
-                               FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               .subgroup = part.subgroup,
-                               .groups = {grid.groups},
-                               FT_SPEC(part.held, part.whole, c->parts, accumulate),
-                               .flops = 7 * elements,
-                               .bytes = 12 * elements});
+  ft_call(g,
+          &(ft_kernel_call){.label = "scale_norm.backward",
+                            .kernel = ft_row_kernel(dev, "scale_norm/backward", FILTRA_F32, &part),
+                            .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->norm),
+                                     FT_TARGET(dx, accumulate)},
+                            FT_PUSH(push),
+                            .workgroup = part.grid.workgroup,
+                            .subgroup = part.subgroup,
+                            .groups = {part.grid.groups},
+                            FT_SPEC(part.held, part.whole, c->parts, accumulate),
+                            .flops = 7 * elements,
+                            .bytes = 12 * elements});
 }
 
 /* Sums over chunks of rows, then over chunks, in order. */
@@ -124,18 +125,19 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
       !s.norm)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
-  ft_team_grid grid = ft_teams(dev, push.rows);
-  ft_row_part part = ft_row_parts(dev, grid, push.columns);
+  const ft_row_part part =
+      ft_row_parts(dev, push.rows, push.columns, ft_begins_pair(x) && ft_begins_pair(s.y));
   double elements = (double)filtra_tensor_elements(x);
-  ft_call(g, &(ft_kernel_call){.label = "scale_norm",
-                               .kernel = ft_kernel_name(dev, "scale_norm/forward"),
-                               .args = {FT_READ(x), FT_READ(gain), FT_WRITE(s.y), FT_WRITE(s.norm)},
-                               FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               .subgroup = part.subgroup,
-                               .groups = {grid.groups},
-                               FT_SPEC(part.held, part.whole, s.parts),
-                               .flops = 4 * elements,
-                               .bytes = 8 * elements});
+  ft_call(g,
+          &(ft_kernel_call){.label = "scale_norm",
+                            .kernel = ft_row_kernel(dev, "scale_norm/forward", FILTRA_F32, &part),
+                            .args = {FT_READ(x), FT_READ(gain), FT_WRITE(s.y), FT_WRITE(s.norm)},
+                            FT_PUSH(push),
+                            .workgroup = part.grid.workgroup,
+                            .subgroup = part.subgroup,
+                            .groups = {part.grid.groups},
+                            FT_SPEC(part.held, part.whole, s.parts),
+                            .flops = 4 * elements,
+                            .bytes = 8 * elements});
   return s.y;
 }

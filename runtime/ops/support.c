@@ -28,18 +28,53 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
   return (ft_team_grid){workgroup, groups < constants->row_groups ? groups : constants->row_groups};
 }
 
-ft_row_part ft_row_parts(const filtra_device *dev, ft_team_grid grid, int64_t columns) {
+/* An invocation's own row has to fit into the nearest cache, beside what it makes of it; each
+ * workgroup loads gains and biases once, for several rows. */
+static bool take_lanes(const filtra_device *dev, int64_t rows, int64_t columns, ft_row_part *part) {
+  enum { MOST_COLUMNS = 128, MOST_GROUPS = 64 };
+  const ft_caps *caps = ft_caps_of(dev);
+  const uint32_t size = caps->info.subgroup_size;
+  if (!caps->cpu || !caps->info.int64 || !ft_caps_runs(caps, size, size) || columns % 2 != 0 ||
+      columns > MOST_COLUMNS || rows < (int64_t)size)
+    return false;
+  const uint32_t groups = ft_groups_for(rows, size);
+  *part = (ft_row_part){.grid = {size, groups < MOST_GROUPS ? groups : MOST_GROUPS},
+                        .held = (uint32_t)columns,
+                        .whole = true,
+                        .numbers = (uint32_t)columns,
+                        .subgroup = size,
+                        .lanes = true};
+  return true;
+}
+
+ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns, bool paired) {
   const ft_caps *caps = ft_caps_of(dev);
   const uint32_t most = ft_constants_of(caps)->row_numbers, size = caps->info.subgroup_size;
+  const ft_team_grid grid = ft_teams(dev, rows);
   const bool known = ft_caps_runs(caps, size, grid.workgroup);
-  const ft_row_part part = {.held = 4}; /* of a row that is too long, or teams of any size */
+  /* Of a row that is too long, or teams of any size. */
+  ft_row_part part = {.grid = grid, .held = 4};
+  if (paired && take_lanes(dev, rows, columns, &part)) return part;
   if (caps->few_registers || (caps->subgroup && !known)) return part;
   const uint32_t lanes = known && size < grid.workgroup ? size : grid.workgroup;
   uint32_t held = 1;
   while ((int64_t)held * lanes < columns && held <= most)
     held *= 2;
   if (held > most) return part;
-  return (ft_row_part){held, true, held * lanes, known ? size : 0};
+  return (ft_row_part){.grid = grid,
+                       .held = held,
+                       .whole = true,
+                       .numbers = held * lanes,
+                       .subgroup = known ? size : 0};
+}
+
+const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dtype dtype,
+                          const ft_row_part *part) {
+  return part->lanes ? ft_kernel_variant(name, dtype, "lanes") : ft_kernel_typed(dev, name, dtype);
+}
+
+bool ft_begins_pair(const filtra_tensor *t) {
+  return !t || ft_begins_at(t, 2 * filtra_dtype_bytes(filtra_tensor_dtype(t)));
 }
 
 int64_t ft_chunk_rows(int64_t rows) {

@@ -20,14 +20,22 @@ typedef struct ft_team_grid {
 } ft_team_grid;
 ft_team_grid ft_teams(const filtra_device *dev, int64_t rows);
 
-/** What of a row of `columns` numbers a team loads at once (shaders/common/row.glsl). The order of
- * a row's sums does not depend on it. */
+/** Who takes a row of `columns` numbers, and what of it at once (shaders/common/row.glsl). */
 typedef struct ft_row_part {
+  ft_team_grid grid;
   uint32_t held, whole; /* the constants HELD and WHOLE */
   uint32_t numbers;     /* of a whole row, and what stands for those behind its end */
   uint32_t subgroup;    /* that the kernel has to require: a whole row counts on it; or 0 */
+  bool lanes;           /* its variant "lanes": an invocation has a row to itself */
 } ft_row_part;
-ft_row_part ft_row_parts(const filtra_device *dev, ft_team_grid grid, int64_t columns);
+/** paired: the rows begin at whole pairs, if their number of columns is even. Where it is so for
+ * the rows of all tensors and the device is a CPU driver, short rows are taken by lanes. */
+ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns, bool paired);
+/** The variant of a kernel over rows, as ft_kernel_typed. */
+const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dtype dtype,
+                          const ft_row_part *part);
+/** Whether t begins at a whole pair of its elements; true for NULL. */
+bool ft_begins_pair(const filtra_tensor *t);
 
 /** Rows that the first stage of a column sum adds up: enough chunks to keep the device busy, few
  * enough that adding those up costs little. */

@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
+//@variant lanes -DFILTRA_ROW_LANES=1
 #include "agf/filter.glsl"
 
 // U = rho(u) over the features of each token and head, W = U * g(x), x = sigmoid(s), with
@@ -10,40 +11,51 @@ layout(push_constant) uniform Push {
   Elements u, s;      // views [B,H,N,D]
   F32x4 table;        // [K+1]
   Elements w, factor; // [B,N,H,D]; factor: U, if wanted apart from W
+  F32 mask;           // [B,N], or absent: tokens whose row of the factor is not 0
   uint rows, heads, tokens, width;
   uint u_stride[3], s_stride[3];
 } p;
 
 void main() {
-  const uint lane = row_lane(), lanes = row_lanes();
+  const uint lane = team_lane() * EACH, step = team_lanes() * EACH;
   load_table(p.table);
-  for (uint row = first_row(); row_goes_on(row, p.rows); row += row_step()) {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const bool idle = lane >= p.width || row >= p.rows;
     const uint u = row_offset(row, p.heads, p.tokens, p.u_stride);
     const uint s = row_offset(row, p.heads, p.tokens, p.s_stride);
     float largest = lowest_float, scale = 1;
     if (rho == rho_softmax) {
       float sum = 0; // of exp(u - largest), by online softmax
-      for (uint first = 0; first < p.width; first += lanes) {
+      for (uint first = 0; first < p.width; first += step) {
         if (idle || first + lane >= p.width) continue;
-        const float x = load_element(p.u, u + first + lane), e = exp(-abs(x - largest));
-        sum = x > largest ? sum * e + 1 : sum + e;
-        largest = max(largest, x);
+        const vec2 xs = load_features(p.u, u + first + lane);
+        [[unroll]] for (uint j = 0; j < EACH; ++j) {
+          const float x = xs[j], e = exp(-abs(x - largest));
+          sum = x > largest ? sum * e + 1 : sum + e;
+          largest = max(largest, x);
+        }
       }
       const float mine = largest;
-      largest = row_max(mine);
-      scale = 1 / row_sum(sum * exp(mine - largest));
+      largest = team_max(mine);
+      scale = 1 / team_sum(sum * exp(mine - largest));
     }
     if (!idle) {
+      const bool apart = present_elements(p.factor);
+      const bool counts = !apart || row_counts(p.mask, row, p.heads);
       uint d = lane;
       do {
-        const float x = load_element(p.u, u + d);
-        const float value =
-            rho == rho_softmax ? exp(x - largest) * scale : elementwise_rho(rho, x);
-        const float g = filtered ? filter_at(sigmoid(load_element(p.s, s + d))) : 1;
-        store_element(p.w, row * p.width + d, value * g);
-        if (present_elements(p.factor)) store_element(p.factor, row * p.width + d, value);
-        d += lanes;
+        const vec2 xs = load_features(p.u, u + d);
+        vec2 value = vec2(0), w = vec2(0), singular = vec2(0);
+        if (filtered) singular = load_features(p.s, s + d);
+        [[unroll]] for (uint j = 0; j < EACH; ++j) {
+          value[j] = rho == rho_softmax ? exp(xs[j] - largest) * scale
+                                        : elementwise_rho(rho, xs[j]);
+          w[j] = value[j] * (filtered ? filter_at(sigmoid(singular[j])) : 1);
+        }
+        const uint dense = row * p.width + d;
+        store_features(p.w, dense, w);
+        if (apart) store_features(p.factor, dense, counts ? value : vec2(0));
+        d += step;
       } while (d < p.width);
     }
   }

@@ -2,29 +2,13 @@
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
+#include "common/each.glsl"
 #include "agf/rho.glsl"
 
-layout(constant_id = 1) const bool alone = false; // an invocation per row instead of a team
-layout(constant_id = 2) const uint order = 1;     // K
-layout(constant_id = 3) const uint rho = rho_softmax;
-layout(constant_id = 4) const bool filtered = true;   // false: all singular values 1
-layout(constant_id = 5) const bool symmetric = false; // basis argument 2 sigmoid(s) - 1
-
-uint first_row() { return alone ? gl_GlobalInvocationID.x : team_index(); }
-uint row_step() { return alone ? gl_NumWorkGroups.x * gl_WorkGroupSize.x : team_count(); }
-bool row_goes_on(uint row, uint rows) {
-  return alone ? row - gl_LocalInvocationID.x < rows : team_goes_on(row, rows);
-}
-uint row_lane() { return alone ? 0 : team_lane(); }
-uint row_lanes() { return alone ? 1 : team_lanes(); }
-float row_sum(float x) {
-  if (alone) return x;
-  return team_sum(x);
-}
-float row_max(float x) {
-  if (alone) return x;
-  return team_max(x);
-}
+layout(constant_id = 1) const uint order = 1; // K
+layout(constant_id = 2) const uint rho = rho_softmax;
+layout(constant_id = 3) const bool filtered = true;   // false: all singular values 1
+layout(constant_id = 4) const bool symmetric = false; // basis argument 2 sigmoid(s) - 1
 
 // theta_k and the recurrence P_k = (A_k x + B_k) P_{k-1} - C_k P_{k-2}, as (theta, A, B, C)_k.
 vec4 table[order + 1];
@@ -32,6 +16,11 @@ vec4 table[order + 1];
 void load_table(F32x4 from) {
   if (!filtered) return;
   [[unroll]] for (uint k = 0; k <= order; ++k) table[k] = from.v[k];
+}
+
+vec2 load_features(Elements t, uint i) { return load_each(NARROW_ELEMENTS, F32(uvec2(t)), i); }
+void store_features(Elements t, uint i, vec2 x) {
+  store_each(NARROW_ELEMENTS, F32(uvec2(t)), i, x);
 }
 
 // g at a singular value.
@@ -52,4 +41,9 @@ uint row_offset(uint row, uint heads, uint tokens, uint stride[3]) {
   const uint token = row / heads, batch = token / tokens;
   return batch * stride[0] + (row - token * heads) * stride[1] +
          (token - batch * tokens) * stride[2];
+}
+
+// Whether the token of a row [B,N,H] counts; mask: [B,N], or absent.
+bool row_counts(F32 mask, uint row, uint heads) {
+  return !present(mask) || mask.v[row / heads] > 0;
 }

@@ -2,14 +2,15 @@
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
+//@variant lanes -DFILTRA_ROW_LANES=1
 #include "agf/filter.glsl"
 
 // Gradients of filter.comp; U, the basis and its derivative (the differentiated recurrence) are
 // computed again from u and s. Softmax: du = U (dU - r), r = sum_d U dU, where dU = g dW + factor's
 // gradient, so that r = sum_d W dW + sum_d U dfactor needs no polynomial. A W of 16 bits is rounded
 // too much for that: where U's gradients cancel over the tokens, as in a bias's, its error stays.
-layout(constant_id = 6) const bool accumulate_u = false;
-layout(constant_id = 7) const bool accumulate_s = false;
+layout(constant_id = 5) const bool accumulate_u = false;
+layout(constant_id = 6) const bool accumulate_s = false;
 
 layout(push_constant) uniform Push {
   Elements u, s;                   // views [B,H,N,D]
@@ -18,86 +19,97 @@ layout(push_constant) uniform Push {
   Elements w_grad, factor_grad;    // [B,N,H,D]; factor_grad may be absent
   Elements u_grad, s_grad;         // strides of u and s; either may be absent
   F32 theta_sums;                  // [workgroups, K+1], or absent
+  F32 mask;                        // as in filter.comp
   uint rows, heads, tokens, width;
   uint u_stride[3], s_stride[3];
 } p;
 
 void main() {
-  const uint lane = row_lane(), lanes = row_lanes();
-  const bool factored = present_elements(p.factor_grad);
+  const uint lane = team_lane() * EACH, step = team_lanes() * EACH;
   load_table(p.table);
   float theta_grad[order + 1];
   [[unroll]] for (uint k = 0; k <= order; ++k) theta_grad[k] = 0;
 
-  for (uint row = first_row(); row_goes_on(row, p.rows); row += row_step()) {
+  for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const bool idle = lane >= p.width || row >= p.rows;
+    const bool factored = present_elements(p.factor_grad) &&
+                          row_counts(p.mask, min(row, p.rows - 1), p.heads);
     const uint u = row_offset(row, p.heads, p.tokens, p.u_stride);
     const uint s = row_offset(row, p.heads, p.tokens, p.s_stride);
     const uint dense = row * p.width;
     float largest = lowest_float, scale = 1, mean = 0;
     if (rho == rho_softmax) {
       float sum = 0, product = 0, weighted = 0; // of exp, W dW, exp times the rest of dU
-      for (uint first = 0; first < p.width; first += lanes) {
+      for (uint first = 0; first < p.width; first += step) {
         const uint d = first + lane;
         if (idle || d >= p.width) continue;
-        const float x = load_element(p.u, u + d), e = exp(-abs(x - largest));
-        const float old = x > largest ? e : 1, new = x > largest ? 1 : e;
-        sum = sum * old + new;
-        const float up = load_element(p.w_grad, dense + d);
-        float rest = 0;
-        if (NARROW_ELEMENTS)
-          rest = filtered ? up * filter_at(sigmoid(load_element(p.s, s + d))) : up;
-        else
-          product += p.w.v[dense + d] * up;
-        if (factored) rest += load_element(p.factor_grad, dense + d);
-        weighted = weighted * old + new * rest;
-        largest = max(largest, x);
+        const vec2 xs = load_features(p.u, u + d), ups = load_features(p.w_grad, dense + d);
+        vec2 rests = vec2(0), singular = vec2(0), w = vec2(0);
+        if (NARROW_ELEMENTS && filtered) singular = load_features(p.s, s + d);
+        if (!NARROW_ELEMENTS) w = load_features(Elements(uvec2(p.w)), dense + d);
+        if (factored) rests = load_features(p.factor_grad, dense + d);
+        [[unroll]] for (uint j = 0; j < EACH; ++j) {
+          const float x = xs[j], e = exp(-abs(x - largest)), up = ups[j];
+          const float old = x > largest ? e : 1, new = x > largest ? 1 : e;
+          sum = sum * old + new;
+          float rest = rests[j];
+          if (NARROW_ELEMENTS)
+            rest += filtered ? up * filter_at(sigmoid(singular[j])) : up;
+          else
+            product += w[j] * up;
+          weighted = weighted * old + new * rest;
+          largest = max(largest, x);
+        }
       }
       const float mine = largest;
-      largest = row_max(mine);
+      largest = team_max(mine);
       const float shift = exp(mine - largest);
-      scale = 1 / row_sum(sum * shift);
-      mean = row_sum(product + weighted * shift * scale);
+      scale = 1 / team_sum(sum * shift);
+      mean = team_sum(product + weighted * shift * scale);
     }
-    for (uint first = 0; first < p.width; first += lanes) {
+    for (uint first = 0; first < p.width; first += step) {
       const uint d = first + lane;
       if (idle || d >= p.width) continue;
-      const float x = load_element(p.u, u + d), up = load_element(p.w_grad, dense + d);
-      const float value =
-          rho == rho_softmax ? exp(x - largest) * scale : elementwise_rho(rho, x);
-      float g = 1;
-      if (filtered) {
-        const float unit = sigmoid(load_element(p.s, s + d));
-        const float argument = symmetric ? 2 * unit - 1 : unit;
-        const float g_grad = up * value;
-        float before = 0, now = 1, before_slope = 0, slope = 0, g_slope = 0;
-        g = table[0].x;
-        theta_grad[0] += g_grad;
-        [[unroll]] for (uint k = 1; k <= order; ++k) {
-          const float a = table[k].y, line = a * argument + table[k].z, c = table[k].w;
-          const float next = line * now - c * before;
-          const float next_slope = a * now + line * slope - c * before_slope;
-          g += table[k].x * next;
-          g_slope += table[k].x * next_slope;
-          theta_grad[k] += g_grad * next;
-          before = now;
-          now = next;
-          before_slope = slope;
-          slope = next_slope;
-        }
-        if (present_elements(p.s_grad)) {
-          float grad = g_grad * g_slope * unit * (1 - unit) * (symmetric ? 2 : 1);
-          if (accumulate_s) grad += load_element(p.s_grad, s + d);
-          store_element(p.s_grad, s + d, grad);
+      const vec2 xs = load_features(p.u, u + d), ups = load_features(p.w_grad, dense + d);
+      vec2 value = vec2(0), g = vec2(1), singular = vec2(0), s_grad = vec2(0);
+      if (filtered) singular = load_features(p.s, s + d);
+      [[unroll]] for (uint j = 0; j < EACH; ++j) {
+        value[j] =
+            rho == rho_softmax ? exp(xs[j] - largest) * scale : elementwise_rho(rho, xs[j]);
+        if (filtered) {
+          const float unit = sigmoid(singular[j]);
+          const float argument = symmetric ? 2 * unit - 1 : unit;
+          const float g_grad = ups[j] * value[j];
+          float before = 0, now = 1, before_slope = 0, slope = 0, g_slope = 0;
+          g[j] = table[0].x;
+          theta_grad[0] += g_grad;
+          [[unroll]] for (uint k = 1; k <= order; ++k) {
+            const float a = table[k].y, line = a * argument + table[k].z, c = table[k].w;
+            const float next = line * now - c * before;
+            const float next_slope = a * now + line * slope - c * before_slope;
+            g[j] += table[k].x * next;
+            g_slope += table[k].x * next_slope;
+            theta_grad[k] += g_grad * next;
+            before = now;
+            now = next;
+            before_slope = slope;
+            slope = next_slope;
+          }
+          s_grad[j] = g_grad * g_slope * unit * (1 - unit) * (symmetric ? 2 : 1);
         }
       }
+      if (filtered && present_elements(p.s_grad)) {
+        if (accumulate_s) s_grad += load_features(p.s_grad, s + d);
+        store_features(p.s_grad, s + d, s_grad);
+      }
       if (present_elements(p.u_grad)) {
-        float grad = up * g;
-        if (factored) grad += load_element(p.factor_grad, dense + d);
-        grad = rho == rho_softmax ? value * (grad - mean)
-                                  : grad * elementwise_rho_slope(rho, value);
-        if (accumulate_u) grad += load_element(p.u_grad, u + d);
-        store_element(p.u_grad, u + d, grad);
+        vec2 u_grad = ups * g;
+        if (factored) u_grad += load_features(p.factor_grad, dense + d);
+        [[unroll]] for (uint j = 0; j < EACH; ++j)
+          u_grad[j] = rho == rho_softmax ? value[j] * (u_grad[j] - mean)
+                                         : u_grad[j] * elementwise_rho_slope(rho, value[j]);
+        if (accumulate_u) u_grad += load_features(p.u_grad, u + d);
+        store_features(p.u_grad, u + d, u_grad);
       }
     }
   }

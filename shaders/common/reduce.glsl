@@ -15,10 +15,16 @@
 //
 // A kernel that includes this file declares
 //   //@variant nosub -DFILTRA_NO_SUBGROUP=1
-// for devices without subgroup arithmetic.
+// for devices without subgroup arithmetic, and may declare
+//   //@variant lanes -DFILTRA_ROW_LANES=1
+// for CPU drivers: there a team is an invocation. A load is a gather that takes as long wherever the
+// lanes' numbers lie, and a row needs no reduction. Its workgroups are subgroups.
 #ifndef FILTRA_NO_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
+#endif
+#ifdef FILTRA_ROW_LANES
+#extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 
 const float lowest_float = -3.402823466e38;
@@ -94,6 +100,25 @@ float wg_max(float x) {
   return largest;
 }
 
+#ifdef FILTRA_ROW_LANES
+
+uint team_lane() { return 0; }
+uint team_lanes() { return 1; }
+uint team_index() { return gl_GlobalInvocationID.x; }
+uint team_count() { return gl_NumWorkGroups.x * gl_WorkGroupSize.x; }
+bool team_goes_on(uint row, uint rows) { return row - gl_LocalInvocationID.x < rows; }
+float team_sum(float x) { return x; }
+float team_max(float x) { return x; }
+
+// The sum over a workgroup's lanes. A shuffle of 8 lanes is one instruction, as in from_lane.glsl.
+float lanes_sum(float x) {
+  if (gl_WorkGroupSize.x != 8) return subgroupAdd(x);
+  [[unroll]] for (uint step = 4; step > 0; step /= 2) x += subgroupShuffleXor(x, step);
+  return x;
+}
+
+#else
+
 uint team_lane() { return gl_SubgroupInvocationID; }
 uint team_lanes() { return min(gl_SubgroupSize, gl_WorkGroupSize.x); }
 uint team_index() { return gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID; }
@@ -104,4 +129,5 @@ bool team_goes_on(uint row, uint rows) { return row - gl_SubgroupID < rows; }
 float team_sum(float x) { return subgroupAdd(x); }
 float team_max(float x) { return subgroupMax(x); }
 
+#endif
 #endif

@@ -6,12 +6,21 @@
 //     if (!WHOLE) load(start, first);
 //     [[unroll]] for (uint i = 0; i < HELD; i++) ... row_column(first, i) ...
 //   } while (row_goes_on(first, columns));
-// Include common/reduce.glsl first. The first two constants of a kernel are these.
+// In the variant "lanes" a part is a row of an even number of columns, HELD, and loaded by pairs:
+// load_each has column row_column(first, i) and the next where i is a multiple of EACH.
+// Include common/reduce.glsl and common/each.glsl first. The first two constants of a kernel are
+// these.
 layout(constant_id = 1) const uint HELD = 1;
 layout(constant_id = 2) const bool WHOLE = false;
 
 // The i-th column of this lane in the part from column `first` on. It may lie behind the row's end.
 uint row_column(uint first, uint i) { return first + i * team_lanes() + team_lane(); }
+
+// Whether the row has that column.
+bool row_has(uint column, uint columns) { return EACH == 2 || column < columns; }
+
+// That column, in place of one behind the row's end the last.
+uint row_inside(uint column, uint columns) { return EACH == 2 ? column : min(column, columns - 1); }
 
 // Moves `first` to the next part; whether there is one.
 bool row_goes_on(inout uint first, uint columns) {

@@ -2,9 +2,11 @@
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
+//@variant lanes -DFILTRA_ROW_LANES=1
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
+#include "common/each.glsl"
 #include "common/row.glsl"
 
 // dx = rstd (a - mean(a) - z mean(a z)) per row, a = dy gain, z = (x - mean) rstd; a team per row.
@@ -14,32 +16,57 @@ layout(constant_id = 3) const bool accumulate = false;
 layout(constant_id = 4) const uint SPACE = 0; // columns that shared memory holds; 0: no sums
 
 layout(push_constant) uniform Push {
-  F32 x;           // [rows, columns]
-  Elements y_grad; // [rows, columns]
-  F32 gain;        // [columns]
-  F32 mean, rstd;  // [rows]
-  F32 x_grad;      // [rows, columns], or absent
+  F32 x;          // [rows, columns]
+  F32 y_grad;     // [rows, columns], of the kernel's type
+  F32 gain;       // [columns]
+  F32 mean, rstd; // [rows]
+  F32 x_grad;     // [rows, columns], or absent
   F32 gain_sums, bias_sums; // [workgroups, columns]; either may be absent
   uint rows, columns;
 } p;
 
 float gain[HELD], up[HELD], centred[HELD]; // up: dy, centred: x - mean
 float gain_sum[HELD], bias_sum[HELD];
-shared float all_gain[SPACE == 0 ? 1 : SPACE], all_bias[SPACE == 0 ? 1 : SPACE];
 
 void load_gain(uint first) {
-  [[unroll]] for (uint i = 0; i < HELD; i++)
-    gain[i] = p.gain.v[min(row_column(first, i), p.columns - 1)];
+  [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
+    const vec2 each = load_each(false, p.gain, row_inside(row_column(first, i), p.columns));
+    [[unroll]] for (uint j = 0; j < EACH; j++) gain[i + j] = each[j];
+  }
 }
 
 void load(uint start, uint first, float mean) {
   if (!WHOLE) load_gain(first);
-  [[unroll]] for (uint i = 0; i < HELD; i++) {
-    const uint c = min(row_column(first, i), p.columns - 1);
-    up[i] = load_element(p.y_grad, start + c);
-    centred[i] = p.x.v[start + c] - mean;
+  [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
+    const uint at = start + row_inside(row_column(first, i), p.columns);
+    const vec2 ups = load_each(NARROW_ELEMENTS, p.y_grad, at), xs = load_each(false, p.x, at);
+    [[unroll]] for (uint j = 0; j < EACH; j++) {
+      up[i + j] = ups[j];
+      centred[i + j] = xs[j] - mean;
+    }
   }
 }
+
+#ifdef FILTRA_ROW_LANES
+
+// A lane writes the sums of every gl_WorkGroupSize.x-th column.
+void write_sums() {
+  const uint lane = gl_LocalInvocationID.x, lanes = gl_WorkGroupSize.x;
+  float gain_mine = 0, bias_mine = 0;
+  [[unroll]] for (uint i = 0; i < HELD; i++) {
+    const float gain_all = lanes_sum(gain_sum[i]), bias_all = lanes_sum(bias_sum[i]);
+    gain_mine = i % lanes == lane ? gain_all : gain_mine;
+    bias_mine = i % lanes == lane ? bias_all : bias_mine;
+    const uint c = i / lanes * lanes + lane, at = gl_WorkGroupID.x * HELD + c;
+    const bool full = i % lanes == lanes - 1 || i == HELD - 1;
+    if (full && c < HELD && present(p.gain_sums)) p.gain_sums.v[at] = gain_mine;
+    if (full && c < HELD && present(p.bias_sums)) p.bias_sums.v[at] = bias_mine;
+  }
+}
+
+#else
+
+shared float all_gain[SPACE == 0 ? 1 : SPACE], all_bias[SPACE == 0 ? 1 : SPACE];
 
 // In the order of the workgroup's teams.
 void write_sums() {
@@ -61,6 +88,8 @@ void write_sums() {
   }
 }
 
+#endif
+
 void main() {
   if (WHOLE) load_gain(0);
   [[unroll]] for (uint i = 0; i < HELD; i++) gain_sum[i] = bias_sum[i] = 0;
@@ -73,7 +102,7 @@ void main() {
     do {
       load(start, first, mean);
       [[unroll]] for (uint i = 0; i < HELD; i++) {
-        const bool there = row_column(first, i) < p.columns;
+        const bool there = row_has(row_column(first, i), p.columns);
         const float a = there ? up[i] * gain[i] : 0;
         sum += a;
         product += a * centred[i] * rstd;
@@ -89,12 +118,16 @@ void main() {
     first = 0;
     do {
       if (!WHOLE) load(start, first, mean);
-      [[unroll]] for (uint i = 0; i < HELD; i++) {
+      [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
         const uint c = row_column(first, i);
-        float grad = rstd * (up[i] * gain[i] - sum - centred[i] * rstd * product);
-        if (c < p.columns && here) {
-          if (accumulate) grad += p.x_grad.v[start + c];
-          p.x_grad.v[start + c] = grad;
+        vec2 grad = vec2(0);
+        [[unroll]] for (uint j = 0; j < EACH; j++) {
+          const uint k = i + j;
+          grad[j] = rstd * (up[k] * gain[k] - sum - centred[k] * rstd * product);
+        }
+        if (row_has(c, p.columns) && here) {
+          if (accumulate) grad += load_each(false, p.x_grad, start + c);
+          store_each(false, p.x_grad, start + c, grad);
         }
       }
     } while (row_goes_on(first, p.columns));

@@ -2,16 +2,18 @@
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
+//@variant lanes -DFILTRA_ROW_LANES=1
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
+#include "common/each.glsl"
 #include "common/row.glsl"
 
 // y = (x - mean) rstd gain + bias per row, rstd = 1 / sqrt(variance + eps); a team per row.
 layout(push_constant) uniform Push {
   F32 x;          // [rows, columns]
   F32 gain, bias; // [columns]
-  Elements y;
+  F32 y; // of the kernel's type
   F32 mean, rstd;
   uint rows, columns;
   float eps;
@@ -20,15 +22,20 @@ layout(push_constant) uniform Push {
 float x[HELD], gain[HELD], bias[HELD];
 
 void load(uint start, uint first) {
-  [[unroll]] for (uint i = 0; i < HELD; i++)
-    x[i] = p.x.v[start + min(row_column(first, i), p.columns - 1)];
+  [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
+    const vec2 each = load_each(false, p.x, start + row_inside(row_column(first, i), p.columns));
+    [[unroll]] for (uint j = 0; j < EACH; j++) x[i + j] = each[j];
+  }
 }
 
 void load_parameters(uint first) {
-  [[unroll]] for (uint i = 0; i < HELD; i++) {
-    const uint c = min(row_column(first, i), p.columns - 1);
-    gain[i] = p.gain.v[c];
-    bias[i] = p.bias.v[c];
+  [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
+    const uint c = row_inside(row_column(first, i), p.columns);
+    const vec2 gains = load_each(false, p.gain, c), biases = load_each(false, p.bias, c);
+    [[unroll]] for (uint j = 0; j < EACH; j++) {
+      gain[i + j] = gains[j];
+      bias[i + j] = biases[j];
+    }
   }
 }
 
@@ -41,14 +48,14 @@ void main() {
     do {
       load(start, first);
       [[unroll]] for (uint i = 0; i < HELD; i++)
-        sum += row_column(first, i) < p.columns ? x[i] : 0;
+        sum += row_has(row_column(first, i), p.columns) ? x[i] : 0;
     } while (row_goes_on(first, p.columns));
     const float mean = team_sum(sum) / float(p.columns);
     first = 0;
     do {
       if (!WHOLE) load(start, first);
       [[unroll]] for (uint i = 0; i < HELD; i++) {
-        const float centred = row_column(first, i) < p.columns ? x[i] - mean : 0;
+        const float centred = row_has(row_column(first, i), p.columns) ? x[i] - mean : 0;
         squares += centred * centred;
       }
     } while (row_goes_on(first, p.columns));
@@ -59,10 +66,14 @@ void main() {
         load(start, first);
         load_parameters(first);
       }
-      [[unroll]] for (uint i = 0; i < HELD; i++) {
+      [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
         const uint c = row_column(first, i);
-        if (c < p.columns && row < p.rows)
-          store_element(p.y, start + c, (x[i] - mean) * rstd * gain[i] + bias[i]);
+        if (row_has(c, p.columns) && row < p.rows) {
+          vec2 each = vec2(0);
+          [[unroll]] for (uint j = 0; j < EACH; j++)
+            each[j] = (x[i + j] - mean) * rstd * gain[i + j] + bias[i + j];
+          store_each(NARROW_ELEMENTS, p.y, start + c, each);
+        }
       }
     } while (row_goes_on(first, p.columns));
     if (team_lane() == 0 && row < p.rows) {

@@ -1,8 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
+//@variant lanes -DFILTRA_ROW_LANES=1
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "common/reduce.glsl"
+#include "common/each.glsl"
 #include "common/row.glsl"
 
 // dx = a r - x (a . x) r^2 / |x| per row, a = gain dy, r = 1 / (|x| + eps); a team per row. At
@@ -30,10 +33,13 @@ void load_gain(uint first) {
 
 void load(uint start, uint first) {
   if (!WHOLE) load_gain(first);
-  [[unroll]] for (uint i = 0; i < HELD; i++) {
-    const uint c = start + min(row_column(first, i), p.columns - 1);
-    a[i] = p.y_grad.v[c] * gain[i];
-    x[i] = p.x.v[c];
+  [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
+    const uint at = start + row_inside(row_column(first, i), p.columns);
+    const vec2 ups = load_each(false, p.y_grad, at), xs = load_each(false, p.x, at);
+    [[unroll]] for (uint j = 0; j < EACH; j++) {
+      a[i + j] = ups[j] * gain[i + j];
+      x[i + j] = xs[j];
+    }
   }
 }
 
@@ -46,7 +52,7 @@ void main() {
     do {
       load(start, first);
       [[unroll]] for (uint i = 0; i < HELD; i++)
-        product += row_column(first, i) < p.columns ? a[i] * x[i] : 0;
+        product += row_has(row_column(first, i), p.columns) ? a[i] * x[i] : 0;
     } while (row_goes_on(first, p.columns));
     product = team_sum(product);
     const float norm = p.norm.v[at], r = 1.0 / (norm + p.eps);
@@ -54,12 +60,13 @@ void main() {
     first = 0;
     do {
       if (!WHOLE) load(start, first);
-      [[unroll]] for (uint i = 0; i < HELD; i++) {
+      [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
         const uint c = row_column(first, i);
-        float grad = a[i] * r - x[i] * along;
-        if (c < p.columns && row < p.rows) {
-          if (accumulate) grad += p.x_grad.v[start + c];
-          p.x_grad.v[start + c] = grad;
+        vec2 grad = vec2(0);
+        [[unroll]] for (uint j = 0; j < EACH; j++) grad[j] = a[i + j] * r - x[i + j] * along;
+        if (row_has(c, p.columns) && row < p.rows) {
+          if (accumulate) grad += load_each(false, p.x_grad, start + c);
+          store_each(false, p.x_grad, start + c, grad);
         }
       }
     } while (row_goes_on(first, p.columns));

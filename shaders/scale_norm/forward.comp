@@ -1,8 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
+//@variant lanes -DFILTRA_ROW_LANES=1
 #include "common/types.glsl"
+#include "common/elements.glsl"
 #include "common/reduce.glsl"
+#include "common/each.glsl"
 #include "common/row.glsl"
 
 // y = gain x / (|x| + eps) per row; a team per row.
@@ -20,8 +23,10 @@ layout(push_constant) uniform Push {
 float x[HELD], gain[HELD];
 
 void load(uint start, uint first) {
-  [[unroll]] for (uint i = 0; i < HELD; i++)
-    x[i] = p.x.v[start + min(row_column(first, i), p.columns - 1)];
+  [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
+    const vec2 each = load_each(false, p.x, start + row_inside(row_column(first, i), p.columns));
+    [[unroll]] for (uint j = 0; j < EACH; j++) x[i + j] = each[j];
+  }
 }
 
 void load_gain(uint first) {
@@ -40,7 +45,7 @@ void main() {
     do {
       load(start, first);
       [[unroll]] for (uint i = 0; i < HELD; i++)
-        squares += row_column(first, i) < p.columns ? x[i] * x[i] : 0;
+        squares += row_has(row_column(first, i), p.columns) ? x[i] * x[i] : 0;
     } while (row_goes_on(first, p.columns));
     const float norm = sqrt(team_sum(squares));
     const float scale = 1.0 / (norm + p.eps);
@@ -50,9 +55,11 @@ void main() {
         load(start, first);
         load_gain(first);
       }
-      [[unroll]] for (uint i = 0; i < HELD; i++) {
+      [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
         const uint c = row_column(first, i);
-        if (c < p.columns && row < p.rows) p.y.v[start + c] = x[i] * scale * gain[i];
+        vec2 each = vec2(0);
+        [[unroll]] for (uint j = 0; j < EACH; j++) each[j] = x[i + j] * scale * gain[i + j];
+        if (row_has(c, p.columns) && row < p.rows) store_each(false, p.y, start + c, each);
       }
     } while (row_goes_on(first, p.columns));
     if (team_lane() == 0 && row < p.rows) p.norm.v[row] = norm;

@@ -193,6 +193,14 @@ static void test_without_subgroups(void **state) {
   test_close_device(&device);
 }
 
+/* CPU drivers give an invocation a row of its own where they can load pairs. */
+static void test_without_pairs(void **state) {
+  (void)state;
+  filtra_device *device = test_open_device("int64=0");
+  check_shapes(device);
+  test_close_device(&device);
+}
+
 static void test_large(void **state) {
   (void)state;
   struct settings s = make(130, 64, 3);
@@ -448,6 +456,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_without_subgroups),
+      cmocka_unit_test(test_without_pairs),
       cmocka_unit_test(test_large),
       cmocka_unit_test(test_long),
       cmocka_unit_test(test_wide_range),

@@ -73,6 +73,14 @@ static void test_without_subgroups(void **state) {
   test_close_device(&device);
 }
 
+/* CPU drivers give an invocation a row of its own where they can load pairs. */
+static void test_without_pairs(void **state) {
+  (void)state;
+  filtra_device *device = test_open_device("int64=0");
+  check_shapes(device);
+  test_close_device(&device);
+}
+
 /* Results of 16 bits, of F32 numbers, where the device has 16-bit storage. */
 static void check_narrow(filtra_device *device) {
   static const filtra_dtype dtypes[] = {FILTRA_F16, FILTRA_BF16};
@@ -113,10 +121,10 @@ static void test_eps(void **state) {
 /* Each gradient on its own: kernels for the others must not be needed. */
 static void test_single_gradients(void **state) {
   (void)state;
-  for (int kept = 0; kept < 3; kept++) {
-    test_op op = make(70, 21);
+  for (int kept = 0; kept < 6; kept++) {
+    test_op op = make(70, 21 + kept / 3);
     for (int i = 0; i < 3; i++)
-      op.in[i].gradient = i == kept;
+      op.in[i].gradient = i == kept % 3;
     test_check_op(test_device(), &op);
   }
 }
@@ -183,11 +191,11 @@ static void test_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),       cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_narrow),       cmocka_unit_test(test_one_column),
-      cmocka_unit_test(test_eps),          cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_accumulation), cmocka_unit_test(test_offset),
-      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_shapes),        cmocka_unit_test(test_without_subgroups),
+      cmocka_unit_test(test_narrow),        cmocka_unit_test(test_one_column),
+      cmocka_unit_test(test_eps),           cmocka_unit_test(test_single_gradients),
+      cmocka_unit_test(test_accumulation),  cmocka_unit_test(test_offset),
+      cmocka_unit_test(test_without_pairs), cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

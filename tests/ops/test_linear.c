@@ -175,7 +175,7 @@ static void test_s64(void **state) {
   check_variant("gemm=s64", 0);
 }
 
-/* The widest tile, which devices choose for large products only, with each epilogue. */
+/* The widest tiles, which devices choose for large products only, with each epilogue. */
 static void test_s64_large(void **state) {
   (void)state;
   static const struct layer large[] = {
@@ -183,14 +183,17 @@ static void test_s64_large(void **state) {
       {2, 17, 32, 34, NONE, 0.25f, .bias = true},
       {0, 7, 33, 130, NONE, 0, .bias = true},
   };
+  static const ft_configuration tiles[] = {{{32, 2, 0, 1}}, {{64, 2, 0, 1}}, {{32, 4, 0, 1}}};
   filtra_device *device = test_open_variant("gemm=s64");
   if (!device) skip();
-  ft_tuning forced = {
-      .forced = true, .forced_family = FT_TUNE_GEMM_S64, .forced_configuration = {{32, 2, 0, 1}}};
-  assert_true(ft_configuration_known(FT_TUNE_GEMM_S64, &forced.forced_configuration));
+  ft_tuning forced = {.forced = true, .forced_family = FT_TUNE_GEMM_S64};
   ft_tuning *before = ft_tuning_use(device, &forced);
-  for (size_t i = 0; i < FT_COUNT(large); i++)
-    check(device, &large[i]);
+  for (size_t t = 0; t < FT_COUNT(tiles); t++) {
+    assert_true(ft_configuration_known(FT_TUNE_GEMM_S64, &tiles[t]));
+    forced.forced_configuration = tiles[t];
+    for (size_t i = 0; i < FT_COUNT(large); i++)
+      check(device, &large[i]);
+  }
   ft_tuning_use(device, before);
   test_close_device(&device);
 }

@@ -78,6 +78,14 @@ static void test_without_subgroups(void **state) {
   test_close_device(&device);
 }
 
+/* CPU drivers give an invocation a row of its own where they can load pairs. */
+static void test_without_pairs(void **state) {
+  (void)state;
+  filtra_device *device = test_open_device("int64=0");
+  check_shapes(device);
+  test_close_device(&device);
+}
+
 /* One feature: y is nearly the sign of x, and small next to eps it is x / eps. */
 static void test_one_feature(void **state) {
   (void)state;
@@ -90,9 +98,9 @@ static void test_one_feature(void **state) {
 /* Either gradient alone. */
 static void test_single_gradients(void **state) {
   (void)state;
-  for (int kept = 0; kept < 2; kept++) {
-    test_op op = make(&kinds[0], 70, 21);
-    op.in[1 - kept].gradient = false;
+  for (int kept = 0; kept < 4; kept++) {
+    test_op op = make(&kinds[0], 70, 21 + kept / 2);
+    op.in[1 - kept % 2].gradient = false;
     test_check_op(test_device(), &op);
   }
 }
@@ -183,10 +191,10 @@ static void test_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),       cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_one_feature),  cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_accumulation), cmocka_unit_test(test_zero_rows),
-      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_shapes),        cmocka_unit_test(test_without_subgroups),
+      cmocka_unit_test(test_one_feature),   cmocka_unit_test(test_single_gradients),
+      cmocka_unit_test(test_accumulation),  cmocka_unit_test(test_zero_rows),
+      cmocka_unit_test(test_without_pairs), cmocka_unit_test(test_errors),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

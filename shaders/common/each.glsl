@@ -1,0 +1,25 @@
+// What an invocation loads or stores at a time: one number, or in the variant "lanes" for CPU drivers
+// a pair, which lies at a whole pair of the tensor. Include common/elements.glsl first.
+#ifdef FILTRA_ROW_LANES
+#include "common/pairs.glsl"
+const uint EACH = 2;
+#else
+const uint EACH = 1;
+#endif
+
+// Element i, and the one behind it where EACH is 2; `narrow` as in load_one.
+vec2 load_each(const bool narrow, F32 t, uint i) {
+#ifdef FILTRA_ROW_LANES
+  return load_two(narrow, t, i / 2);
+#else
+  return vec2(load_one(narrow, t, i), 0);
+#endif
+}
+
+void store_each(const bool narrow, F32 t, uint i, vec2 x) {
+#ifdef FILTRA_ROW_LANES
+  store_two(narrow, t, i / 2, x);
+#else
+  store_one(narrow, t, i, x.x);
+#endif
+}
