@@ -3,11 +3,60 @@
  * values, meets the D x D product V^T value; nothing is N x N. In 16 bits are what has a row for
  * each token: u, s, v, value, U, V, W, y and their gradients; what is D x D is F32. */
 #include "ops/agf.h"
+#include "ops/gemm.h"
 
 #include <string.h>
 
 /* K: what the kernels unroll. */
 enum { MOST_ORDER = 32 };
+
+/* ---- Gram matrices ---- */
+
+struct gram {
+  filtra_tensor *x, *gram;
+};
+
+static ft_gemm gram_product(const struct gram *c) {
+  const int64_t *shape = c->x->shape;
+  return (ft_gemm){.n = shape[3], .outer = shape[0], .inner = shape[1]};
+}
+
+/* dX = X (dG + dG^T); what the loss makes of a symmetric G is symmetric. */
+static void gram_backward(filtra_graph *g, const void *context) {
+  const struct gram *c = context;
+  ft_gemm p = gram_product(c);
+  filtra_tensor *target = ft_grad_target(g, c->x, &p.accumulate);
+  if (!target) return;
+  filtra_tensor *dg =
+      ft_emit_in_type(g, ft_grad(g, c->gram), filtra_tensor_dtype(c->x), "agf gram");
+  if (!dg) return;
+  p.label = "agf.gram.backward";
+  p.a = ft_matrix_of(c->x, false);
+  p.b = ft_matrix_of(dg, false);
+  p.c = ft_matrix_of(target, false);
+  p.m = c->x->shape[2];
+  p.k = p.n;
+  p.scale = 2;
+  ft_emit_gemm(g, &p);
+}
+
+/* G = X^T X of [B,H,N,D] -> [B,H,D,D], for a loss with a symmetric gradient. */
+static filtra_tensor *gram(filtra_graph *g, filtra_tensor *x) {
+  if (!x) return NULL;
+  const int64_t shape[] = {x->shape[0], x->shape[1], x->shape[3], x->shape[3]};
+  const struct gram call = {x, ft_tensor_new(g, "agf gram", FILTRA_F32, 4, shape)};
+  ft_gemm p = gram_product(&call);
+  filtra_tensor *y = call.gram;
+  if (!ft_tape(g, "agf.gram", gram_backward, &call, sizeof call, 1, &x, 1, &y)) return NULL;
+  p.label = "agf.gram";
+  p.a = ft_matrix_of(x, true);
+  p.b = ft_matrix_of(x, false);
+  p.c = ft_matrix_of(y, false);
+  p.m = p.n;
+  p.k = x->shape[2];
+  ft_emit_gemm(g, &p);
+  return y;
+}
 
 /* ---- orthogonality loss ---- */
 
@@ -46,9 +95,7 @@ static void ortho_backward(filtra_graph *g, const void *context) {
  * ft_agf_columns. */
 static filtra_tensor *ortho_loss(filtra_graph *g, filtra_tensor *u, filtra_tensor *v,
                                  filtra_tensor *v_scale) {
-  const filtra_matmul_options gram = {.transpose_a = true};
-  filtra_tensor *u_gram = filtra_matmul(g, u, u, &gram);
-  filtra_tensor *v_gram = filtra_matmul(g, v, v, &gram);
+  filtra_tensor *u_gram = gram(g, u), *v_gram = gram(g, v);
   if (!u_gram || !v_gram) return NULL;
   filtra_tensor *loss = ft_tensor_new(g, "agf ortho", FILTRA_F32, 1, u->shape);
   const struct ortho call = {u_gram, v_gram, v_scale, loss};

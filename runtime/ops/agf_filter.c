@@ -124,16 +124,10 @@ static double bytes_of(const filtra_tensor *u) {
   return (double)filtra_tensor_elements(u) * (double)filtra_dtype_bytes(filtra_tensor_dtype(u));
 }
 
-/* What of a row [B,H,N,D] lies at whole pairs in a view. */
-static bool paired(const filtra_tensor *t) {
-  return !t || (ft_begins_pair(t) && t->stride[0] % 2 == 0 && t->stride[1] % 2 == 0 &&
-                t->stride[2] % 2 == 0);
-}
-
 /* Lanes are 1.3 to 2.5 times faster there than a subgroup per row (lavapipe). */
-static ft_row_part filter_rows(const filtra_device *dev, const filtra_tensor *u, bool paired) {
+static ft_row_part filter_rows(const filtra_device *dev, const filtra_tensor *u, bool in_pairs) {
   enum { MOST_GROUPS = 2048 }; /* each leaves a partial sum of theta's gradient */
-  ft_row_part part = ft_row_parts(dev, ft_rows(u), ft_columns(u), paired);
+  ft_row_part part = ft_row_parts(dev, ft_rows(u), ft_columns(u), in_pairs);
   if (part.grid.groups > MOST_GROUPS) part.grid.groups = MOST_GROUPS;
   return part;
 }
@@ -164,8 +158,8 @@ static void filter_backward(filtra_graph *g, const void *context) {
   filtra_tensor *ds = c->raw ? ft_grad_target(g, c->s, &add_s) : NULL;
   filtra_tensor *draw = c->raw ? ft_grad_target(g, c->raw, &add_raw) : NULL;
   filtra_tensor *s = c->raw ? c->s : NULL;
-  const bool pairs = paired(c->u) && paired(s) && paired(c->w) && paired(dw) && paired(dfactor) &&
-                     paired(du) && paired(ds);
+  const bool pairs = ft_in_pairs(c->u) && ft_in_pairs(s) && ft_in_pairs(c->w) && ft_in_pairs(dw) &&
+                     ft_in_pairs(dfactor) && ft_in_pairs(du) && ft_in_pairs(ds);
   const ft_row_part part = filter_rows(dev, c->u, pairs);
   filtra_tensor *sums = NULL;
   if (draw)
@@ -218,7 +212,7 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
                (filtra_tensor *[]){u, raw ? s : NULL, raw}, 2, (filtra_tensor *[]){w, apart}) ||
       (raw && !table) || (factor && (raw || mask) && !apart))
     return NULL;
-  const ft_row_part part = filter_rows(dev, u, paired(u) && (!raw || paired(s)));
+  const ft_row_part part = filter_rows(dev, u, ft_in_pairs(u) && (!raw || ft_in_pairs(s)));
   struct filter_push push = make_push(u, raw ? s : NULL);
   double elements = (double)filtra_tensor_elements(u);
   ft_call(g, &(ft_kernel_call){.label = "agf.filter",

@@ -61,8 +61,8 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
   const uint32_t most = ft_constants_of(ft_caps_of(dev))->sum_groups;
   bool accumulate = false;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
-  const bool paired = ft_begins_pair(c->x) && ft_begins_pair(c->gain) && ft_begins_pair(dx);
-  ft_row_part part = ft_row_parts(dev, rows, columns, paired && ft_begins_pair(dy));
+  const bool in_pairs = ft_in_pairs(c->x) && ft_in_pairs(c->gain) && ft_in_pairs(dx);
+  ft_row_part part = ft_row_parts(dev, rows, columns, in_pairs && ft_in_pairs(dy));
   parameter_gradient gain = {0}, bias = {0};
   if (part.lanes || (part.whole && most)) {
     const uint32_t groups = part.grid.groups;
@@ -134,9 +134,8 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
       !mean || !rstd)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
-  const bool paired =
-      ft_begins_pair(x) && ft_begins_pair(gain) && ft_begins_pair(bias) && ft_begins_pair(y);
-  const ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), paired);
+  const bool in_pairs = ft_in_pairs(x) && ft_in_pairs(gain) && ft_in_pairs(bias) && ft_in_pairs(y);
+  const ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), in_pairs);
   struct {
     uint32_t rows, columns;
     float eps;

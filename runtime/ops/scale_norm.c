@@ -31,8 +31,8 @@ static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, filtra_
   if (!dx) return;
   filtra_device *dev = ft_graph_device(g);
   struct row_push push = row_arguments(c);
-  const bool paired = ft_begins_pair(c->x) && ft_begins_pair(dy) && ft_begins_pair(dx);
-  const ft_row_part part = ft_row_parts(dev, push.rows, push.columns, paired);
+  const bool in_pairs = ft_in_pairs(c->x) && ft_in_pairs(dy) && ft_in_pairs(dx);
+  const ft_row_part part = ft_row_parts(dev, push.rows, push.columns, in_pairs);
   double elements = (double)filtra_tensor_elements(c->x);
   ft_call(g,
           &(ft_kernel_call){.label = "scale_norm.backward",
@@ -126,7 +126,7 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
     return NULL;
   filtra_device *dev = ft_graph_device(g);
   const ft_row_part part =
-      ft_row_parts(dev, push.rows, push.columns, ft_begins_pair(x) && ft_begins_pair(s.y));
+      ft_row_parts(dev, push.rows, push.columns, ft_in_pairs(x) && ft_in_pairs(s.y));
   double elements = (double)filtra_tensor_elements(x);
   ft_call(g,
           &(ft_kernel_call){.label = "scale_norm",

@@ -34,7 +34,7 @@ static bool take_lanes(const filtra_device *dev, int64_t rows, int64_t columns, 
   enum { MOST_COLUMNS = 128, MOST_GROUPS = 64 };
   const ft_caps *caps = ft_caps_of(dev);
   const uint32_t size = caps->info.subgroup_size;
-  if (!caps->cpu || !caps->info.int64 || !ft_caps_runs(caps, size, size) || columns % 2 != 0 ||
+  if (!caps->cpu || !caps->info.int64 || !ft_caps_runs(caps, size, size) ||
       columns > MOST_COLUMNS || rows < (int64_t)size)
     return false;
   const uint32_t groups = ft_groups_for(rows, size);
@@ -47,14 +47,14 @@ static bool take_lanes(const filtra_device *dev, int64_t rows, int64_t columns, 
   return true;
 }
 
-ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns, bool paired) {
+ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs) {
   const ft_caps *caps = ft_caps_of(dev);
   const uint32_t most = ft_constants_of(caps)->row_numbers, size = caps->info.subgroup_size;
   const ft_team_grid grid = ft_teams(dev, rows);
   const bool known = ft_caps_runs(caps, size, grid.workgroup);
   /* Of a row that is too long, or teams of any size. */
   ft_row_part part = {.grid = grid, .held = 4};
-  if (paired && take_lanes(dev, rows, columns, &part)) return part;
+  if (in_pairs && take_lanes(dev, rows, columns, &part)) return part;
   if (caps->few_registers || (caps->subgroup && !known)) return part;
   const uint32_t lanes = known && size < grid.workgroup ? size : grid.workgroup;
   uint32_t held = 1;
@@ -73,8 +73,13 @@ const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dty
   return part->lanes ? ft_kernel_variant(name, dtype, "lanes") : ft_kernel_typed(dev, name, dtype);
 }
 
-bool ft_begins_pair(const filtra_tensor *t) {
-  return !t || ft_begins_at(t, 2 * filtra_dtype_bytes(filtra_tensor_dtype(t)));
+bool ft_in_pairs(const filtra_tensor *t) {
+  if (!t) return true;
+  const int last = t->ndim - 1;
+  for (int i = 0; i < last; i++)
+    if (t->stride[i] % 2 != 0) return false;
+  return t->stride[last] == 1 && t->shape[last] % 2 == 0 &&
+         ft_begins_at(t, 2 * filtra_dtype_bytes(filtra_tensor_dtype(t)));
 }
 
 int64_t ft_chunk_rows(int64_t rows) {

@@ -28,14 +28,14 @@ typedef struct ft_row_part {
   uint32_t subgroup;    /* that the kernel has to require: a whole row counts on it; or 0 */
   bool lanes;           /* its variant "lanes": an invocation has a row to itself */
 } ft_row_part;
-/** paired: the rows begin at whole pairs, if their number of columns is even. Where it is so for
- * the rows of all tensors and the device is a CPU driver, short rows are taken by lanes. */
-ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns, bool paired);
+/** in_pairs: what ft_in_pairs says of all tensors of such rows. Then lanes take short ones, on CPU
+ * drivers. */
+ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs);
 /** The variant of a kernel over rows, as ft_kernel_typed. */
 const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dtype dtype,
                           const ft_row_part *part);
-/** Whether t begins at a whole pair of its elements; true for NULL. */
-bool ft_begins_pair(const filtra_tensor *t);
+/** Whether all elements along t's last axis lie in whole pairs; true for NULL. */
+bool ft_in_pairs(const filtra_tensor *t);
 
 /** Rows that the first stage of a column sum adds up: enough chunks to keep the device busy, few
  * enough that adding those up costs little. */
