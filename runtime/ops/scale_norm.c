@@ -25,64 +25,68 @@ static struct row_push row_arguments(const struct scale_norm *c) {
                            c->eps};
 }
 
-static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, filtra_tensor *dy) {
-  bool accumulate;
-  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
-  if (!dx) return;
+/* The gain's gradient: sums over parts of the rows, which are then added up in order. */
+static filtra_tensor *gain_sums(filtra_graph *g, const struct scale_norm *c, int64_t parts) {
+  return ft_tensor_new(g, "gain sums", FILTRA_F32, 2, (int64_t[]){parts, c->gain->shape[0]});
+}
+
+/* sums: the gain's, by lanes; or NULL. */
+static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, const ft_row_part *part,
+                            filtra_tensor *dx, bool accumulate, filtra_tensor *sums) {
   filtra_device *dev = ft_graph_device(g);
-  struct row_push push = row_arguments(c);
-  const bool in_pairs = ft_in_pairs(c->x) && ft_in_pairs(dy) && ft_in_pairs(dx);
-  const ft_row_part part = ft_row_parts(dev, push.rows, push.columns, in_pairs);
+  const struct row_push push = row_arguments(c);
   double elements = (double)filtra_tensor_elements(c->x);
   ft_call(g,
           &(ft_kernel_call){.label = "scale_norm.backward",
-                            .kernel = ft_row_kernel(dev, "scale_norm/backward", FILTRA_F32, &part),
-                            .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->norm),
-                                     FT_TARGET(dx, accumulate)},
+                            .kernel = ft_row_kernel(dev, "scale_norm/backward", FILTRA_F32, part),
+                            .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->gain),
+                                     FT_READ(c->norm), FT_TARGET(dx, accumulate), FT_WRITE(sums)},
                             FT_PUSH(push),
-                            .workgroup = part.grid.workgroup,
-                            .subgroup = part.subgroup,
-                            .groups = {part.grid.groups},
-                            FT_SPEC(part.held, part.whole, c->parts, accumulate),
-                            .flops = 7 * elements,
+                            .workgroup = part->grid.workgroup,
+                            .subgroup = part->subgroup,
+                            .groups = {part->grid.groups},
+                            FT_SPEC(part->held, part->whole, c->parts, accumulate, sums != NULL),
+                            .flops = (sums ? 10 : 7) * elements,
                             .bytes = 12 * elements});
 }
 
-/* Sums over chunks of rows, then over chunks, in order. */
-static void emit_gain_gradient(filtra_graph *g, const struct scale_norm *c, filtra_tensor *dy) {
-  bool accumulate;
-  filtra_tensor *gain = ft_grad_target(g, c->gain, &accumulate);
-  if (!gain) return;
+/* Sums over chunks of rows. */
+static filtra_tensor *emit_gain_sums(filtra_graph *g, const struct scale_norm *c) {
   struct row_push row = row_arguments(c);
   uint32_t features = row.columns / c->parts,
            workgroup = ft_caps_of(ft_graph_device(g))->row_workgroup;
   int64_t chunk = ft_chunk_rows(row.rows);
-  int64_t shape[] = {(row.rows + chunk - 1) / chunk, features};
-  filtra_tensor *sums = ft_tensor_new(g, "gain sums", FILTRA_F32, 2, shape);
-  if (!sums) return;
+  const int64_t chunks = (row.rows + chunk - 1) / chunk;
+  filtra_tensor *sums = gain_sums(g, c, chunks);
   struct {
     uint32_t rows, features, chunk;
     float eps;
   } push = {row.rows, features, (uint32_t)chunk, c->eps};
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(g,
-          &(ft_kernel_call){.label = "scale_norm.backward",
-                            .kernel = "scale_norm/columns",
-                            .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->norm), FT_WRITE(sums)},
-                            FT_PUSH(push),
-                            .workgroup = workgroup,
-                            .groups = {(features + workgroup - 1) / workgroup, (uint32_t)shape[0]},
-                            FT_SPEC(c->parts),
-                            .flops = 3 * elements,
-                            .bytes = 8 * elements});
-  ft_emit_sum_leading(g, "scale_norm.backward", sums, gain, accumulate);
+  ft_call(g, &(ft_kernel_call){.label = "scale_norm.backward",
+                               .kernel = "scale_norm/columns",
+                               .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->norm),
+                                        FT_WRITE(sums)},
+                               FT_PUSH(push),
+                               .workgroup = workgroup,
+                               .groups = {(features + workgroup - 1) / workgroup, (uint32_t)chunks},
+                               FT_SPEC(c->parts),
+                               .flops = 3 * elements,
+                               .bytes = 8 * elements});
+  return sums;
 }
 
 static void scale_norm_backward(filtra_graph *g, const void *context) {
   const struct scale_norm *c = context;
-  filtra_tensor *dy = ft_grad(g, c->y);
-  emit_gain_gradient(g, c, dy);
-  emit_x_gradient(g, c, dy);
+  bool add_gain, add_x;
+  filtra_tensor *gain = ft_grad_target(g, c->gain, &add_gain), *sums = NULL;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &add_x);
+  const struct row_push row = row_arguments(c);
+  const bool in_pairs = ft_in_pairs(c->x) && ft_in_pairs(ft_grad(g, c->y)) && ft_in_pairs(dx);
+  const ft_row_part part = ft_row_parts(ft_graph_device(g), row.rows, row.columns, in_pairs);
+  if (gain) sums = part.lanes && dx ? gain_sums(g, c, part.grid.groups) : emit_gain_sums(g, c);
+  if (dx) emit_x_gradient(g, c, &part, dx, add_x, part.lanes ? sums : NULL);
+  if (gain) ft_emit_sum_leading(g, "scale_norm.backward", sums, gain, add_gain);
 }
 
 static bool check_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain, float eps,

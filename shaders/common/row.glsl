@@ -22,6 +22,21 @@ bool row_has(uint column, uint columns) { return EACH == 2 || column < columns; 
 // That column, in place of one behind the row's end the last.
 uint row_inside(uint column, uint columns) { return EACH == 2 ? column : min(column, columns - 1); }
 
+#ifdef FILTRA_ROW_LANES
+// The sums over a workgroup's lanes of `count` numbers, in a row of its own of [workgroups, count].
+void store_sums(F32 to, float own[HELD], uint count) {
+  const uint lane = gl_LocalInvocationID.x, lanes = gl_WorkGroupSize.x;
+  float mine = 0; // that of every column i with i % lanes == lane
+  [[unroll]] for (uint i = 0; i < count; i++) {
+    const float sum = lanes_sum(own[i]);
+    mine = i % lanes == lane ? sum : mine;
+    const uint c = i / lanes * lanes + lane;
+    const bool full = i % lanes == lanes - 1 || i == count - 1;
+    if (full && c < count) to.v[gl_WorkGroupID.x * count + c] = mine;
+  }
+}
+#endif
+
 // Moves `first` to the next part; whether there is one.
 bool row_goes_on(inout uint first, uint columns) {
   first += HELD * team_lanes();

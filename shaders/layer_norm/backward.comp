@@ -49,19 +49,9 @@ void load(uint start, uint first, float mean) {
 
 #ifdef FILTRA_ROW_LANES
 
-// A lane writes the sums of every gl_WorkGroupSize.x-th column.
 void write_sums() {
-  const uint lane = gl_LocalInvocationID.x, lanes = gl_WorkGroupSize.x;
-  float gain_mine = 0, bias_mine = 0;
-  [[unroll]] for (uint i = 0; i < HELD; i++) {
-    const float gain_all = lanes_sum(gain_sum[i]), bias_all = lanes_sum(bias_sum[i]);
-    gain_mine = i % lanes == lane ? gain_all : gain_mine;
-    bias_mine = i % lanes == lane ? bias_all : bias_mine;
-    const uint c = i / lanes * lanes + lane, at = gl_WorkGroupID.x * HELD + c;
-    const bool full = i % lanes == lanes - 1 || i == HELD - 1;
-    if (full && c < HELD && present(p.gain_sums)) p.gain_sums.v[at] = gain_mine;
-    if (full && c < HELD && present(p.bias_sums)) p.bias_sums.v[at] = bias_mine;
-  }
+  if (present(p.gain_sums)) store_sums(p.gain_sums, gain_sum, HELD);
+  if (present(p.bias_sums)) store_sums(p.bias_sums, bias_sum, HELD);
 }
 
 #else

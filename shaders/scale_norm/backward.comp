@@ -9,20 +9,24 @@
 #include "common/row.glsl"
 
 // dx = a r - x (a . x) r^2 / |x| per row, a = gain dy, r = 1 / (|x| + eps); a team per row. At
-// x = 0, where |x| has no derivative, the second term is left out.
+// x = 0, where |x| has no derivative, the second term is left out. Lanes also sum up what the gain
+// gets, dy x r, by feature, over their rows.
 layout(constant_id = 3) const uint parts = 1; // numbers per feature: 2 for complex ones
 layout(constant_id = 4) const bool accumulate = false;
+layout(constant_id = 5) const bool summed = false; // lanes only
 
 layout(push_constant) uniform Push {
   F32 x, y_grad; // [rows, columns], columns = features * parts
   F32 gain;      // [features], or absent: 1
   F32 norm;      // [rows], |x|
   F32 x_grad;    // [rows, columns]
+  F32 gain_sums; // [workgroups, features], where summed
   uint rows, columns;
   float eps;
 } p;
 
 float gain[HELD], a[HELD], x[HELD];
+float up[HELD], gain_sum[HELD];
 
 void load_gain(uint first) {
   [[unroll]] for (uint i = 0; i < HELD; i++) gain[i] = 1;
@@ -37,6 +41,7 @@ void load(uint start, uint first) {
     const uint at = start + row_inside(row_column(first, i), p.columns);
     const vec2 ups = load_each(false, p.y_grad, at), xs = load_each(false, p.x, at);
     [[unroll]] for (uint j = 0; j < EACH; j++) {
+      up[i + j] = ups[j];
       a[i + j] = ups[j] * gain[i + j];
       x[i + j] = xs[j];
     }
@@ -45,6 +50,7 @@ void load(uint start, uint first) {
 
 void main() {
   if (WHOLE) load_gain(0);
+  [[unroll]] for (uint i = 0; i < HELD; i++) gain_sum[i] = 0;
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint at = min(row, p.rows - 1), start = at * p.columns;
     float product = 0;
@@ -57,6 +63,8 @@ void main() {
     product = team_sum(product);
     const float norm = p.norm.v[at], r = 1.0 / (norm + p.eps);
     const float along = norm > 0 ? product * r * r / norm : 0.0;
+    [[unroll]] for (uint i = 0; i < HELD; i++)
+      if (summed && row < p.rows) gain_sum[i / parts] += up[i] * x[i] * r;
     first = 0;
     do {
       if (!WHOLE) load(start, first);
@@ -71,4 +79,7 @@ void main() {
       }
     } while (row_goes_on(first, p.columns));
   }
+#ifdef FILTRA_ROW_LANES
+  if (summed) store_sums(p.gain_sums, gain_sum, HELD / parts);
+#endif
 }
