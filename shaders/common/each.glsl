@@ -1,5 +1,5 @@
-// What an invocation loads or stores at a time: one number, or in the variant "lanes" for CPU drivers
-// a pair, which lies at a whole pair of the tensor. Include common/elements.glsl first.
+// What an invocation loads or stores at a time: one number, or in the variant "lanes" for CPU
+// drivers a pair, which lies at a whole pair of the tensor. Include common/elements.glsl first.
 #ifdef FILTRA_ROW_LANES
 #include "common/pairs.glsl"
 const uint EACH = 2;

@@ -17,8 +17,8 @@
 //   //@variant nosub -DFILTRA_NO_SUBGROUP=1
 // for devices without subgroup arithmetic, and may declare
 //   //@variant lanes -DFILTRA_ROW_LANES=1
-// for CPU drivers: there a team is an invocation. A load is a gather that takes as long wherever the
-// lanes' numbers lie, and a row needs no reduction. Its workgroups are subgroups.
+// for CPU drivers: there a team is an invocation. A load is a gather that takes as long wherever
+// the lanes' numbers lie, and a row needs no reduction. Its workgroups are subgroups.
 #ifndef FILTRA_NO_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
