@@ -157,7 +157,7 @@ static void filter_backward(filtra_graph *g, const void *context) {
   filtra_tensor *du = ft_grad_target(g, c->u, &add_u);
   filtra_tensor *ds = c->raw ? ft_grad_target(g, c->s, &add_s) : NULL;
   filtra_tensor *draw = c->raw ? ft_grad_target(g, c->raw, &add_raw) : NULL;
-  filtra_tensor *s = c->raw ? c->s : NULL;
+  filtra_tensor *s = c->raw ? c->s : NULL, *mask = dfactor ? c->mask : NULL;
   const bool pairs = ft_in_pairs(c->u) && ft_in_pairs(s) && ft_in_pairs(c->w) && ft_in_pairs(dw) &&
                      ft_in_pairs(dfactor) && ft_in_pairs(du) && ft_in_pairs(ds);
   const ft_row_part part = filter_rows(dev, c->u, pairs);
@@ -175,12 +175,12 @@ static void filter_backward(filtra_graph *g, const void *context) {
               .kernel = ft_row_kernel(dev, "agf/filter_backward", filtra_tensor_dtype(c->u), &part),
               .args = {FT_READ(c->u), FT_READ(s), FT_READ(c->table), FT_READ(narrow ? NULL : c->w),
                        FT_READ(dw), FT_READ(dfactor), FT_TARGET(du, add_u), FT_TARGET(ds, add_s),
-                       FT_WRITE(sums), FT_READ(dfactor ? c->mask : NULL)},
+                       FT_WRITE(sums), FT_READ(mask)},
               FT_PUSH(push),
               .workgroup = part.grid.workgroup,
               .subgroup = part.lanes ? part.subgroup : 0,
               .groups = {part.grid.groups},
-              FT_SPEC(c->order, c->rho, c->raw != NULL, c->symmetric, add_u, add_s),
+              FT_SPEC(c->order, c->rho, c->raw != NULL, c->symmetric, mask != NULL, add_u, add_s),
               .flops = (24.0 + (narrow ? 19.0 : 13.0) * c->order) * elements,
               .bytes = (narrow ? 5 : 6) * bytes_of(c->u)});
   if (draw) emit_theta_gradient(g, c, sums, draw, add_raw);
@@ -215,16 +215,17 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
   const ft_row_part part = filter_rows(dev, u, ft_in_pairs(u) && (!raw || ft_in_pairs(s)));
   struct filter_push push = make_push(u, raw ? s : NULL);
   double elements = (double)filtra_tensor_elements(u);
-  ft_call(g, &(ft_kernel_call){.label = "agf.filter",
-                               .kernel = ft_row_kernel(dev, "agf/filter", type, &part),
-                               .args = {FT_READ(u), FT_READ(raw ? s : NULL), FT_READ(table),
-                                        FT_WRITE(w), FT_WRITE(apart), FT_READ(call.mask)},
-                               FT_PUSH(push),
-                               .workgroup = part.grid.workgroup,
-                               .subgroup = part.lanes ? part.subgroup : 0,
-                               .groups = {part.grid.groups},
-                               FT_SPEC(order, call.rho, raw != NULL, call.symmetric),
-                               .flops = (16.0 + 6.0 * order) * elements,
-                               .bytes = 3 * bytes_of(u)});
+  ft_call(
+      g, &(ft_kernel_call){.label = "agf.filter",
+                           .kernel = ft_row_kernel(dev, "agf/filter", type, &part),
+                           .args = {FT_READ(u), FT_READ(raw ? s : NULL), FT_READ(table),
+                                    FT_WRITE(w), FT_WRITE(apart), FT_READ(call.mask)},
+                           FT_PUSH(push),
+                           .workgroup = part.grid.workgroup,
+                           .subgroup = part.lanes ? part.subgroup : 0,
+                           .groups = {part.grid.groups},
+                           FT_SPEC(order, call.rho, raw != NULL, call.symmetric, call.mask != NULL),
+                           .flops = (16.0 + 6.0 * order) * elements,
+                           .bytes = 3 * bytes_of(u)});
   return w;
 }

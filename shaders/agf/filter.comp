@@ -41,7 +41,7 @@ void main() {
     }
     if (!idle) {
       const bool apart = present_elements(p.factor);
-      const bool counts = !apart || row_counts(p.mask, row, p.heads);
+      const bool counts = row_counts(p.mask, min(row, p.rows - 1), p.heads);
       uint d = lane;
       do {
         const vec2 xs = load_features(p.u, u + d);

@@ -9,6 +9,7 @@ layout(constant_id = 1) const uint order = 1; // K
 layout(constant_id = 2) const uint rho = rho_softmax;
 layout(constant_id = 3) const bool filtered = true;   // false: all singular values 1
 layout(constant_id = 4) const bool symmetric = false; // basis argument 2 sigmoid(s) - 1
+layout(constant_id = 5) const bool masked = false;    // some tokens' rows of the factor are 0
 
 // theta_k and the recurrence P_k = (A_k x + B_k) P_{k-1} - C_k P_{k-2}, as (theta, A, B, C)_k.
 vec4 table[order + 1];
@@ -43,7 +44,7 @@ uint row_offset(uint row, uint heads, uint tokens, uint stride[3]) {
          (token - batch * tokens) * stride[2];
 }
 
-// Whether the token of a row [B,N,H] counts; mask: [B,N], or absent.
-bool row_counts(F32 mask, uint row, uint heads) {
-  return !present(mask) || mask.v[row / heads] > 0;
-}
+// Whether the token of a row [B,N,H] counts; mask: [B,N]. A constant keeps the load from a tensor
+// that is not there out of the code: a CPU driver makes loads that all lanes share in any case,
+// also behind a condition that no lane meets.
+bool row_counts(F32 mask, uint row, uint heads) { return !masked || mask.v[row / heads] > 0; }

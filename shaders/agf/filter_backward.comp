@@ -9,8 +9,8 @@
 // computed again from u and s. Softmax: du = U (dU - r), r = sum_d U dU, where dU = g dW + factor's
 // gradient, so that r = sum_d W dW + sum_d U dfactor needs no polynomial. A W of 16 bits is rounded
 // too much for that: where U's gradients cancel over the tokens, as in a bias's, its error stays.
-layout(constant_id = 5) const bool accumulate_u = false;
-layout(constant_id = 6) const bool accumulate_s = false;
+layout(constant_id = 6) const bool accumulate_u = false;
+layout(constant_id = 7) const bool accumulate_s = false;
 
 layout(push_constant) uniform Push {
   Elements u, s;                   // views [B,H,N,D]
