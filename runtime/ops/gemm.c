@@ -142,21 +142,21 @@ enum { S64_ROWS, S64_PAIRS, S64_PACK, S64_PARTS };
 enum { PACK_A = 1, PACK_B = 2 };
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
-/* As in s64.comp. */
+/* A step's code, which grows with it, has to fit into what a processor keeps of decoded code. */
 static uint32_t s64_step(const uint32_t *value) {
   return value[S64_ROWS] * value[S64_PAIRS] > 64 ? 4 : 8;
 }
 
 static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c) {
-  const uint32_t width = ft_caps_of(dev)->info.subgroup_size, *v = c->value;
+  const uint32_t width = ft_caps_of(dev)->info.subgroup_size, *v = c->value, step = s64_step(v);
   return (ft_gemm_plan){.kernel = "gemm/s64",
                         .workgroup = width,
                         .subgroup = width,
-                        FT_SPEC(v[S64_ROWS], v[S64_PAIRS]),
+                        FT_SPEC(v[S64_ROWS], v[S64_PAIRS], step),
                         .tile_m = v[S64_ROWS],
                         .tile_n = 2 * v[S64_PAIRS] * width,
                         .s64 = true,
-                        .step = s64_step(v),
+                        .step = step,
                         .wide = 2,
                         .parts = v[S64_PARTS],
                         .pack_a = v[S64_PACK] & PACK_A,
@@ -175,28 +175,27 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
                         .parts = v[TILED_PARTS]};
 }
 
-/* The largest tile of s64 of which few elements lie outside, and which are enough for all cores. It
- * takes the driver three times as long to compile as that of 16 rows of a pair a lane, so it is for
- * where there is much to do. GFLOP/s per core where M and N are many and K is 256, lavapipe, Mesa
- * 25.0: 16 rows of a pair 33, 32 of two pairs 38, 32 of four 45. */
-static bool take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
+/* Takes the largest tile of s64 of which few elements lie outside, and which are enough for all
+ * cores, if there is one. It takes the driver three times as long to compile as that of 16 rows of a
+ * pair a lane, so it is for where there is much to do. GFLOP/s per core of 4096 x 64 with K 256,
+ * lavapipe, Mesa 25.0: 32 rows of two pairs 39, of four 45. */
+static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
   enum { MUCH = 1 << 22, ENOUGH = 8 };                            /* multiply-adds, workgroups */
   static const uint32_t tiles[][2] = {{32, 4}, {64, 2}, {32, 2}}; /* rows, pairs */
   const uint32_t pack = c->value[S64_PACK];
   const ft_gemm_plan small = plan_s64(dev, &(ft_configuration){{16, 1, pack, 1}});
   const int64_t least = ft_gemm_tiles(p, &small) * small.tile_m * small.tile_n;
-  if (batches(p) * p->m * p->n * p->k < MUCH) return false;
+  if (batches(p) * p->m * p->n * p->k < MUCH) return;
   for (size_t i = 0; i < FT_COUNT(tiles); i++) {
     const ft_configuration large = {{tiles[i][0], tiles[i][1], pack, 1}};
     const ft_gemm_plan plan = plan_s64(dev, &large);
     const int64_t count = ft_gemm_tiles(p, &plan);
-    if (count * plan.tile_m * plan.tile_n * 4 > least * 5 ||
-        count * ft_gemm_parts(dev, p, &plan) < ENOUGH)
-      continue;
-    *c = large;
-    return true;
+    if (count * plan.tile_m * plan.tile_n * 4 <= least * 5 &&
+        count * ft_gemm_parts(dev, p, &plan) >= ENOUGH) {
+      *c = large;
+      return;
+    }
   }
-  return false;
 }
 
 /* 16 rows, unless half of the last tile would lie outside of few. A copy in panels pays where

@@ -8,6 +8,15 @@ struct layer_norm {
   filtra_tensor *x, *gain, *bias, *mean, *rstd, *y;
 };
 
+/* y: the result or its gradient; dx: NULL forward. What lanes gain in 16 bits nobody has measured. */
+static ft_row_part row_parts(const filtra_device *dev, const struct layer_norm *c,
+                             const filtra_tensor *y, const filtra_tensor *dx) {
+  const bool in_pairs = filtra_tensor_dtype(y) == FILTRA_F32 && ft_in_pairs(y) &&
+                        ft_in_pairs(c->x) && ft_in_pairs(c->gain) && ft_in_pairs(c->bias) &&
+                        ft_in_pairs(dx);
+  return ft_row_parts(dev, ft_rows(c->x), ft_columns(c->x), in_pairs);
+}
+
 /* The gradient of gain or bias: sums over parts of the rows, which are then added up in order. */
 typedef struct parameter_gradient {
   filtra_tensor *target, *sums; /* NULL: none wanted */
@@ -61,8 +70,7 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
   const uint32_t most = ft_constants_of(ft_caps_of(dev))->sum_groups;
   bool accumulate = false;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
-  const bool in_pairs = ft_in_pairs(c->x) && ft_in_pairs(c->gain) && ft_in_pairs(dx);
-  ft_row_part part = ft_row_parts(dev, rows, columns, in_pairs && ft_in_pairs(dy));
+  ft_row_part part = row_parts(dev, c, dy, dx);
   parameter_gradient gain = {0}, bias = {0};
   if (part.lanes || (part.whole && most)) {
     const uint32_t groups = part.grid.groups;
@@ -134,8 +142,7 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
       !mean || !rstd)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
-  const bool in_pairs = ft_in_pairs(x) && ft_in_pairs(gain) && ft_in_pairs(bias) && ft_in_pairs(y);
-  const ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), in_pairs);
+  const ft_row_part part = row_parts(dev, &call, y, NULL);
   struct {
     uint32_t rows, columns;
     float eps;

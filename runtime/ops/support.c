@@ -75,7 +75,6 @@ const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dty
 
 bool ft_in_pairs(const filtra_tensor *t) {
   if (!t) return true;
-  if (filtra_tensor_dtype(t) != FILTRA_F32) return false;
   const int last = t->ndim - 1;
   for (int i = 0; i < last; i++)
     if (t->stride[i] % 2 != 0) return false;

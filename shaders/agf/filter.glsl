@@ -45,6 +45,6 @@ uint row_offset(uint row, uint heads, uint tokens, uint stride[3]) {
 }
 
 // Whether the token of a row [B,N,H] counts; mask: [B,N]. A constant keeps the load from a tensor
-// that is not there out of the code: a CPU driver makes loads that all lanes share in any case,
-// also behind a condition that no lane meets.
+// that is not there out of the code: behind a condition that no lane met, lavapipe of Mesa 26
+// loaded from it all the same.
 bool row_counts(F32 mask, uint row, uint heads) { return !masked || mask.v[row / heads] > 0; }

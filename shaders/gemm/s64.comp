@@ -24,8 +24,7 @@ const uint ROW_SUMS = 2048, ADD_ROW_SUMS = 4096;
 
 const uint WIDTH = gl_WorkGroupSize.x; // lanes
 const uint ACROSS = 2 * WIDTH;         // columns that a pair of each lane makes
-// Of K. A step's code, which grows with it, has to fit into what a processor keeps of decoded code.
-const uint STEP = ROWS * PAIRS > 64 ? 4 : 8;
+layout(constant_id = 5) const uint STEP = 8; // of K; even, and lanes are a multiple of half of it
 const uint LINE = STEP / 2;      // lanes that load a row of A
 const uint DOWN = WIDTH / LINE;  // rows of A that all lanes load at once
 const uint ACROSS_A = (ROWS + ACROSS - 1) / ACROSS; // loads for each k, A transposed

@@ -134,7 +134,7 @@ static void check_near(const toy *t, const filtra_step_metrics *a, const filtra_
     if (!(fabsf(a[i].loss - b[i].loss) <= relative * fabsf(a[i].loss)) ||
         fabsf(a[i].accuracy - b[i].accuracy) > 1e-5f ||
         fabsf(a[i].absolute_error - b[i].absolute_error) > 1e-5f ||
-        !(fabsf(a[i].gradient_norm - b[i].gradient_norm) <= 100 * relative * a[i].gradient_norm))
+        !(fabsf(a[i].gradient_norm - b[i].gradient_norm) <= 1e-4f * a[i].gradient_norm))
       fail_msg("%s, step %d: loss %.8f and %.8f, norm %.7f and %.7f", t->mixer, i + 1,
                (double)a[i].loss, (double)b[i].loss, (double)a[i].gradient_norm,
                (double)b[i].gradient_norm);
@@ -280,8 +280,8 @@ static void sixteen_bits_and_recomputing_save(void **state) {
 }
 
 /* Logits in chunks, also ones that do not divide the rows and of more than eight: the same losses
- * but for rounding, and the checker finds no hazard. In 16 bits a sum in another order may round
- * some number to its neighbour. */
+ * but for rounding, and the checker finds no hazard. In 16 bits on weights that stay as they are:
+ * else a sum in another order rounds some weight's copy to its neighbour, and all goes from there. */
 static void chunks_of_logits_add_up(void **state) {
   (void)state;
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
@@ -289,11 +289,12 @@ static void chunks_of_logits_add_up(void **state) {
     if (t->task != FILTRA_TASK_LANGUAGE_MODEL || !trains(t)) continue;
     filtra_step_metrics whole[STEPS], chunks[STEPS];
     filtra_train_options options = options_of();
+    if (t->precision) options.learning_rate = 1e-20f;
     train(t, &options, whole);
     for (uint64_t count = 2; count <= 11; count += 3) {
       options.loss_chunks = count;
       train(t, &options, chunks);
-      check_near(t, whole, chunks, t->precision ? 1e-4f : 1e-6f);
+      check_near(t, whole, chunks, 1e-6f);
       activations_of(t, &options);
     }
   }
