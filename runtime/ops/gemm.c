@@ -176,8 +176,8 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
 }
 
 /* Takes the largest tile of s64 of which few elements lie outside, and which are enough for all
- * cores, if there is one. It takes the driver three times as long to compile as that of 16 rows of a
- * pair a lane, so it is for where there is much to do. GFLOP/s per core of 4096 x 64 with K 256,
+ * cores, if there is one. It takes the driver three times as long to compile as that of 16 rows of
+ * a pair a lane, so it is for where there is much to do. GFLOP/s per core of 4096 x 64 with K 256,
  * lavapipe, Mesa 25.0: 32 rows of two pairs 39, of four 45. */
 static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
   enum { MUCH = 1 << 22, ENOUGH = 8 };                            /* multiply-adds, workgroups */

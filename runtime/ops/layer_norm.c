@@ -8,7 +8,7 @@ struct layer_norm {
   filtra_tensor *x, *gain, *bias, *mean, *rstd, *y;
 };
 
-/* y: the result or its gradient; dx: NULL forward. What lanes gain in 16 bits nobody has measured. */
+/* y: the result or its gradient; dx: NULL forward. What lanes gain in 16 bits was not measured. */
 static ft_row_part row_parts(const filtra_device *dev, const struct layer_norm *c,
                              const filtra_tensor *y, const filtra_tensor *dx) {
   const bool in_pairs = filtra_tensor_dtype(y) == FILTRA_F32 && ft_in_pairs(y) &&

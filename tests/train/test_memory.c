@@ -281,7 +281,7 @@ static void sixteen_bits_and_recomputing_save(void **state) {
 
 /* Logits in chunks, also ones that do not divide the rows and of more than eight: the same losses
  * but for rounding, and the checker finds no hazard. In 16 bits on weights that stay as they are:
- * else a sum in another order rounds some weight's copy to its neighbour, and all goes from there. */
+ * else a sum in another order rounds a weight's copy to its neighbour, and all goes from there. */
 static void chunks_of_logits_add_up(void **state) {
   (void)state;
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
