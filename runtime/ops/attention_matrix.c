@@ -54,10 +54,10 @@ static uint32_t norm_groups(const ft_attention_widths *w, ft_tile kind, uint32_t
   }
 }
 
-/* Numbers of each row or column, and whether weights lie in their scores' place: FILTRA_STATISTICS
- * and FILTRA_IN_PLACE. */
-static uint32_t statistics(bool norms, ft_tile kind) {
-  return norms || kind == FT_TILE_KEY ? 2 : kind == FT_TILE_FORWARD ? 1 : 0;
+/* Numbers of each row or column, for each of the lanes that share it, and whether weights lie in
+ * their scores' place: FILTRA_STATISTICS and FILTRA_IN_PLACE. */
+static uint32_t statistics(bool norms, ft_tile kind, uint32_t sharers) {
+  return norms || kind == FT_TILE_KEY ? 2 : kind == FT_TILE_FORWARD ? sharers : 0;
 }
 static bool in_place(bool norms, ft_tile kind) {
   return !norms && kind != FT_TILE_KEY;
@@ -65,7 +65,7 @@ static bool in_place(bool norms, ft_tile kind) {
 
 /* All of it, by 16 bytes. */
 static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_matrix_shape s,
-                              uint32_t rows, uint32_t columns) {
+                              uint32_t lanes, uint32_t rows, uint32_t columns) {
   const uint32_t n = sides(kind), unit = most(n * s.n, s.k);
   const uint32_t depth = whole(depth_of(w, kind), unit);
   const uint32_t lines = kind == FT_TILE_FORWARD ? whole(w->value, unit)
@@ -77,7 +77,7 @@ static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_mat
   const uint32_t dropped = kind == FT_TILE_KEY ? rows * columns / 16 : 0;
   const uint32_t all = n * most(columns * (depth / 8 + 1), weights) + turns * lines * tokens +
                        n * rows * (columns / 4 + 1) +
-                       statistics(w->norms, kind) * most(rows, columns) / 4 +
+                       statistics(w->norms, kind, most(lanes / s.m, 1)) * most(rows, columns) / 4 +
                        (w->norms ? norm_groups(w, kind, rows, columns) : dropped);
   return most(all, n * rows * (depth / 8 + 1));
 }
@@ -102,7 +102,7 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
   const bool crowded = w->norms && (kind == FT_TILE_KEY || (kind == FT_TILE_FORWARD && w->dropped));
   if (depth_of(w, kind) > (crowded ? MOST_NORM_DEPTH : MOST_DEPTH)) return false;
-  const uint32_t shared = 16 * shared_groups(w, kind, s, rows, columns);
+  const uint32_t shared = 16 * shared_groups(w, kind, s, lanes, rows, columns);
   return workgroup <= caps->info.max_workgroup_invocations &&
          ft_caps_runs(caps, lanes, workgroup) && shared <= most_shared(w, workgroup) &&
          shared <= caps->info.shared_memory_bytes;

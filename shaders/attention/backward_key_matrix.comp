@@ -36,15 +36,27 @@ void keep_drawn(uint head, uint query, uint key) {
   }
 }
 
-// Per column, log-sum-exp of the scores, as shift of weights, <dy, y>, and what dropout has drawn.
-// Where there is no query nothing has a weight.
-void keep_statistics(uint head, uint query, uint key) {
-  [[unroll]] for (uint n = 0; n < TILE_COLS; n += INVOCATIONS) {
-    const uint c = gl_LocalInvocationID.x + n;
-    if (c >= TILE_COLS) continue;
+// Of a lane's columns: log-sum-exp of the scores and <dy, y>, on their way like the next squares.
+const uint OWN_COLUMNS = (TILE_COLS + INVOCATIONS - 1) / INVOCATIONS;
+struct Statistics { float lse[OWN_COLUMNS], delta[OWN_COLUMNS]; };
+uint own_column(uint n) { return (gl_LocalInvocationID.x + n * INVOCATIONS) % TILE_COLS; }
+void load_statistics(inout Statistics next, uint head, uint query) {
+  [[unroll]] for (uint n = 0; n < OWN_COLUMNS; ++n) {
+    const uint i = head * args.queries + min(query + own_column(n), args.queries - 1);
+    next.lse[n] = args.lse.v[i];
+    next.delta[n] = args.delta.v[i];
+  }
+}
+
+// These, log-sum-exp as shift of weights, and what dropout has drawn. Where there is no query
+// nothing has a weight.
+void keep_statistics(Statistics next, uint head, uint query, uint key) {
+  [[unroll]] for (uint n = 0; n < OWN_COLUMNS; ++n) {
+    if (gl_LocalInvocationID.x + n * INVOCATIONS >= TILE_COLS) continue;
+    const uint c = own_column(n);
+    keep_float(STATISTICS_AT, c, query + c < args.queries ? next.lse[n] * LOG2_E : 3.4e38);
+    keep_float(STATISTICS_AT + STATISTICS, c, next.delta[n]);
     const uint i = head * args.queries + min(query + c, args.queries - 1);
-    keep_float(STATISTICS_AT, c, query + c < args.queries ? args.lse.v[i] * LOG2_E : 3.4e38);
-    keep_float(STATISTICS_AT + STATISTICS, c, args.delta.v[i]);
     if (DRAWN) [[unroll]] for (uint w = 0; w < WORDS; ++w) {
         const uint j = min(key + w * WORD_KEYS, args.keys - 1);
         keep_word(c, w, args.random.v[drawn_row(i) + j / WORD_KEYS]);
@@ -70,7 +82,7 @@ void differentiate_scores(uint origin, uint query, uint key) {
   [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n) {
     if (!tile_row_there(n)) continue;
     const uint row = tile_row(n), j = key + row;
-    const vec4 s = scores(0, row, quad), upstream = scores(1, row, quad);
+    const vec4 s = tile_scores(0, n), upstream = tile_scores(1, n);
     if (WORDS > 1) words = dropped_words(row, quad);
     vec4 p, ds;
     [[unroll]] for (uint l = 0; l < 4; ++l) {
@@ -78,8 +90,8 @@ void differentiate_scores(uint origin, uint query, uint key) {
       ds[l] = p[l] * (kept(upstream[l], words[l], j) * dropout_rise() - delta[l]);
       p[l] = kept(p[l], words[l], j);
     }
-    keep_weights(STREAMED_AT, row, quad, ds);
-    keep_weights(STREAMED_AT + WEIGHTS, row, quad, p);
+    keep_tile_weights(STREAMED_AT, n, ds);
+    keep_tile_weights(STREAMED_AT + WEIGHTS, n, p);
   }
 }
 
@@ -97,29 +109,33 @@ void main() {
   meet();
   load_rows(rows);
   meet();
-  Sums zeros;
-  load_zeros(zeros);
+  Sums zeros = zeros_behind(Sums(0.0));
   if (MASKED) keep_keys(b, key, TILE_ROWS);
 
   Sums sum[ALL_SUMS];
-  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
+  clear_sums(sum, zeros);
   Square next[BOTH_LOADS];  // of q and dy
   clear_both(next);
+  Places to;
+  find_places(to);
   uint query = first_query_seeing(key);
   load_both(next, q, dy, query);
+  Statistics statistics;
+  load_statistics(statistics, head, query);
   if (query < args.queries) do {
       meet();
-      keep_both(STREAMED_AT, STREAMED, COLUMNS_AT, LINES * TOKEN_PITCH, next);
-      keep_statistics(head, query, key);
+      keep_both(to, next);
+      keep_statistics(statistics, head, query, key);
       keep_drawn(head, query, key);
-      meet();
       load_both(next, q, dy, query + TILE_COLS);
+      load_statistics(statistics, head, query + TILE_COLS);
+      meet();
       make_scores(rows, zeros);
       meet();
       differentiate_scores(origin, query, key);
       meet();
       add_products(sum, STREAMED_AT + side() * WEIGHTS,
-                   COLUMNS_AT + side() * LINES * TOKEN_PITCH, zeros);
+                   COLUMNS_AT + side() * LINES * TOKEN_PITCH);
       query += TILE_COLS;
     } while (query < args.queries);
 

@@ -70,14 +70,13 @@ void main() {
   stage_rows(upstream(b, h), query, TILE_ROWS * DEPTH_PITCH);
   meet();
   load_rows(rows);
-  meet();
-  Sums zeros;
-  load_zeros(zeros);
+  meet();  // needless; AMD's compiler moves less in the loop behind it
+  Sums zeros = zeros_behind(Sums(0.0));
 
   Rows own;
   load_statistics(own, head, query);
   Sums sum[ALL_SUMS];
-  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
+  clear_sums(sum, zeros);
   Square next_k[LOADS], next_v[LOADS];
   clear_squares(next_k);
   clear_squares(next_v);
@@ -99,7 +98,7 @@ void main() {
       meet();
       differentiate_scores(own, head, origin, query, key);
       meet();
-      add_products(sum, SCORES_AT, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH, zeros);
+      add_products(sum, SCORES_AT, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH);
       key += TILE_COLS;
     } while (key < key_end);
 

@@ -12,19 +12,21 @@
 #define FILTRA_LINES WHOLE(VALUE)
 #define FILTRA_SUMS LINES / MATRIX_N
 #define FILTRA_IN_PLACE
-#define FILTRA_STATISTICS 1
+// The same in a place for each lane that shares a row, rather than by one of them in a branch.
+#define FILTRA_STATISTICS (LANES > MATRIX_M ? LANES / MATRIX_M : 1)
 #include "attention/matrix.glsl"
 
 // Lanes take rows of each strip, several each or several to one, of which then each takes some
 // quads.
 const uint OWN = MATRIX_M > LANES ? MATRIX_M / LANES : 1;
-const uint SHARERS = LANES > MATRIX_M ? LANES / MATRIX_M : 1;
+const uint SHARERS = FILTRA_STATISTICS;
 const uint QUADS = TILE_COLS / 4 / SHARERS;
 const uint ALL_OWN = STRIPS * OWN;
 uint rows_on(uint r) { return r / OWN * MATRIX_M + r % OWN * LANES; } // from the first
 uint own_row(uint r) { return strip(0) + rows_on(r) + gl_SubgroupInvocationID / SHARERS; }
-uint own_quad(uint n) { return n * SHARERS + gl_SubgroupInvocationID % SHARERS; }
-bool first_sharer() { return own_quad(0) == 0; }
+uint sharer() { return gl_SubgroupInvocationID % SHARERS; }
+uint own_quad(uint n) { return n * SHARERS + sharer(); }
+bool first_sharer() { return sharer() == 0; }
 
 float largest_of_row(float x) {
   [[unroll]] for (uint step = 1; step < SHARERS; step *= 2)
@@ -46,20 +48,17 @@ const float RAISED = 8;
 uint own_row_at() { return (strip(0) + gl_SubgroupInvocationID / SHARERS) * SCORE_PITCH; }
 uint row_offset(uint r) { return rows_on(r) * SCORE_PITCH; }
 vec4 own_scores(uint r, uint n) {
-  return kept_floats(own_row_at() + gl_SubgroupInvocationID % SHARERS +
-                     (SCORES_AT + row_offset(r) + n * SHARERS));
+  return kept_floats(own_row_at() + sharer() + (SCORES_AT + row_offset(r) + n * SHARERS));
 }
 vec4 added_to_own(uint n) {
-  return kept_floats(gl_SubgroupInvocationID % SHARERS * SCORE_PITCH +
-                     (KEPT_AT + n * SHARERS * SCORE_PITCH));
+  return kept_floats(sharer() * SCORE_PITCH + (KEPT_AT + n * SHARERS * SCORE_PITCH));
 }
 void keep_own_weights(uint r, uint n, vec4 x) {
   if (SHARERS == 1)
-    keep_quad(own_row_at() + (SCORES_AT + row_offset(r) + n / 2), 4 * n, packed(x));
+    keep_quad(own_row_at() + (SCORES_AT + row_offset(r) + n / 2), n, packed(x));
   else
-    keep_quad(own_row_at() + gl_SubgroupInvocationID % SHARERS / 2 +
-                  (SCORES_AT + row_offset(r) + n * SHARERS / 2),
-              4 * gl_SubgroupInvocationID, packed(x));
+    keep_quad(own_row_at() + sharer() / 2 + (SCORES_AT + row_offset(r) + n * SHARERS / 2), sharer(),
+              packed(x));
 }
 
 // The scores of a lane's row r become weights, to be divided by the total later. `top` and scores
@@ -84,7 +83,7 @@ void weigh_row(inout float top, inout float total, uint word, uint head, uint or
     const float next = max(top, largest_of_row(largest)), shrink = exp2(top - next);
     top = next;
     total *= shrink;
-    if (first_sharer()) keep_float(STATISTICS_AT + rows_on(r) / 4, own_row(0), shrink);
+    keep_float(STATISTICS_AT + rows_on(r) / 4 + sharer() * STATISTICS, own_row(0), shrink);
   }
   [[unroll]] for (uint n = 0; n < QUADS; ++n) x[n] = exp2(x[n] - top);
   [[unroll]] for (uint n = 0; n < QUADS; ++n) {
@@ -114,12 +113,11 @@ void main() {
   stage_rows(q, query, 0);
   meet();
   load_rows(rows);
-  meet();
-  Sums zeros;
-  load_zeros(zeros);
+  meet();  // needless; AMD's compiler moves less in the loop behind it
+  Sums zeros = zeros_behind(Sums(0.0));
 
   Sums sum[ALL_SUMS];
-  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
+  clear_sums(sum, zeros);
   float top[ALL_OWN], total[ALL_OWN];
   uint word[ALL_OWN], word_at[ALL_OWN];
   [[unroll]] for (uint r = 0; r < ALL_OWN; ++r) {
@@ -142,17 +140,21 @@ void main() {
       keep_squares_as_columns(COLUMNS_AT, next_v);
       keep_keys(b, key, TILE_COLS);
       meet();
+      load_groups(next_k, k, key + TILE_COLS);
+      load_squares(next_v, v, key + TILE_COLS);
       [[unroll]] for (uint r = 0; r < ALL_OWN; ++r)
         if (DRAWN) word[r] = args.random.v[word_at[r] + key / 32];
       make_scores(rows, zeros);
       meet_subgroup();
-      load_groups(next_k, k, key + TILE_COLS);
-      load_squares(next_v, v, key + TILE_COLS);
       [[unroll]] for (uint r = 0; r < ALL_OWN; ++r)
         weigh_row(top[r], total[r], word[r], head, origin, query, key, r);
       meet_subgroup();
-      if (!KNOWN) shrink_sums(sum);
-      add_products(sum, SCORES_AT, COLUMNS_AT, zeros);
+      if (KNOWN) {
+        add_products(sum, SCORES_AT, COLUMNS_AT);
+      } else {
+        shrink_sums(sum);
+        add_products_apart(sum, SCORES_AT, COLUMNS_AT, zeros);
+      }
       key += TILE_COLS;
     } while (key < key_end);
 

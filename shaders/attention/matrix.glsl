@@ -27,6 +27,7 @@ layout(constant_id = 12) const uint TILE_COLS = 32;  // 8, 16 or 32; multiple of
 
 const uint LANES = UNITS & 255, MATRIX_M = UNITS >> 8 & 255;
 const uint MATRIX_N = UNITS >> 16 & 255, MATRIX_K = UNITS >> 24;
+#include "common/units.glsl"
 const uint SIDES = FILTRA_SIDES;
 const uint INVOCATIONS = gl_WorkGroupSize.x, SUBGROUPS = INVOCATIONS / LANES;
 const uint STRIPS = OWN_ROWS;  // of MATRIX_M rows of the tile, for a subgroup
@@ -71,12 +72,6 @@ const uint MORE_AT = SCORES_END + BEHIND, GROUPS = MORE_AT + FILTRA_MORE;
 const uint ROWS_SIZE = SIDES * TILE_ROWS * DEPTH_PITCH;
 shared uvec4 groups[GROUPS > ROWS_SIZE ? GROUPS : ROWS_SIZE];
 
-#define Left coopmat<Number, gl_ScopeSubgroup, MATRIX_M, MATRIX_K, gl_MatrixUseA>
-#define Right coopmat<Number, gl_ScopeSubgroup, MATRIX_K, MATRIX_N, gl_MatrixUseB>
-#define Sums coopmat<float, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator>
-#define AS_ROWS gl_CooperativeMatrixLayoutRowMajor
-#define AS_COLUMNS gl_CooperativeMatrixLayoutColumnMajor
-
 // Where only a subgroup's own lanes and matrices see what is in shared memory.
 void meet_subgroup() {
   controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared,
@@ -93,7 +88,7 @@ uint side() { return gl_SubgroupID % SIDES; }
 // is small, a lane's own and the same for each tile.
 uint row_start(Matrix m, uint first, uint row) {
   const uint start = min(first, m.count - 1);
-  return start * m.stride + min(row, m.count - 1 - start) * m.stride;
+  return start * m.stride + min(row * m.stride, (m.count - 1 - start) * m.stride);
 }
 
 // The address of element i of a tensor, which is below 2^31: a base for all lanes and 32 bits of a
@@ -132,8 +127,10 @@ uvec2 load_quad(Matrix m, uint row, uint column) {
 // 4 x 4 numbers. Square i of a tile of `height` rows begins here; neighbours lie below each other,
 // so that what they store as columns is in different banks.
 struct Square { uvec2 quad[4]; };
-uint square_row(uint i, uint height) { return i % (height / 4) * 4; }
-uint square_column(uint i, uint height) { return i / (height / 4) * 4; }
+uint squares_above(uint i, uint height) { return i % (height / 4); }
+uint squares_before(uint i, uint height) { return i / (height / 4); }
+uint square_row(uint i, uint height) { return 4 * squares_above(i, height); }
+uint square_column(uint i, uint height) { return 4 * squares_before(i, height); }
 
 Square load_square(Matrix m, uint first, uint i, uint height) {
   Square s;
@@ -142,23 +139,23 @@ Square load_square(Matrix m, uint first, uint i, uint height) {
   return s;
 }
 
-// A quad's half of a group.
-void keep_quad(uint group, uint number, uvec2 quad) {
-  groups[group][(number & 4) / 2] = quad.x;
-  groups[group][(number & 4) / 2 + 1] = quad.y;
+// Quad `i` of a row or column, in one half of a group.
+void keep_quad(uint group, uint i, uvec2 quad) {
+  groups[group][i % 2 * 2] = quad.x;
+  groups[group][i % 2 * 2 + 1] = quad.y;
 }
 
 void keep_rows(uint to, uint pitch, uint i, uint height, Square s) {
-  const uint row = square_row(i, height), column = square_column(i, height);
+  const uint row = square_row(i, height), before = squares_before(i, height);
   [[unroll]] for (uint l = 0; l < 4; ++l)
-    keep_quad(to + (row + l) * pitch + column / 8, column, s.quad[l]);
+    keep_quad(to + (row + l) * pitch + before / 2, before, s.quad[l]);
 }
 
 void keep_columns(uint to, uint i, Square s) {
-  const uint row = square_row(i, TILE_COLS), column = square_column(i, TILE_COLS);
+  const uint above = squares_above(i, TILE_COLS), column = square_column(i, TILE_COLS);
   const uvec2 columns[4] = turned(s.quad[0], s.quad[1], s.quad[2], s.quad[3]);
   [[unroll]] for (uint l = 0; l < 4; ++l)
-    keep_quad(to + (column + l) * TOKEN_PITCH + row / 8, row, columns[l]);
+    keep_quad(to + (column + l) * TOKEN_PITCH + above / 2, above, columns[l]);
 }
 
 // The rows that stay, all of them at once.
@@ -234,16 +231,31 @@ void load_both(inout Square next[BOTH_LOADS], Matrix a, Matrix b, uint first) {
                                   a.width >= BREADTH && b.width >= BREADTH);
   }
 }
-// As rows from here and, `apart` groups behind, of the second; as columns likewise.
-void keep_both(uint rows, uint rows_apart, uint columns, uint columns_apart,
-               inout Square next[BOTH_LOADS]) {
+// Where a lane's squares of both go: as rows from STREAMED_AT on and as columns from COLUMNS_AT on,
+// those of the second matrix behind the first's. Found before the loop, since NVIDIA's compiler
+// takes nothing out of one.
+struct Places { uint row[BOTH_LOADS], column[BOTH_LOADS]; };
+void find_places(out Places to) {
   [[unroll]] for (uint u = 0; u < BOTH_LOADS; ++u) {
-    const bool second = of_second(u), there = both_there(u);
+    const uint i = its_square(u), second = of_second(u) ? 1 : 0;
+    const uint above = squares_above(i, TILE_COLS), before = squares_before(i, TILE_COLS);
+    to.row[u] = STREAMED_AT + second * STREAMED + 4 * above * DEPTH_PITCH + before / 2;
+    to.column[u] =
+        COLUMNS_AT + second * LINES * TOKEN_PITCH + 4 * before * TOKEN_PITCH + above / 2;
+  }
+}
+void keep_both(inout Places to, inout Square next[BOTH_LOADS]) {
+  [[unroll]] for (uint u = 0; u < BOTH_LOADS; ++u) {
     const uint i = its_square(u);
-    if (there && (DEPTH == BREADTH || i < TILE_COLS / 4 * (DEPTH / 4)))
-      keep_rows(rows + (second ? rows_apart : 0), DEPTH_PITCH, i, TILE_COLS, next[u]);
-    if (there && (LINES == BREADTH || i < TILE_COLS / 4 * (LINES / 4)))
-      keep_columns(columns + (second ? columns_apart : 0), i, next[u]);
+    const uint above = squares_above(i, TILE_COLS), before = squares_before(i, TILE_COLS);
+    Square s = next[u];
+    if (both_there(u) && (DEPTH == BREADTH || i < TILE_COLS / 4 * (DEPTH / 4)))
+      [[unroll]] for (uint l = 0; l < 4; ++l)
+        keep_quad(to.row[u] + l * DEPTH_PITCH, before, s.quad[l]);
+    const uvec2 columns[4] = turned(s.quad[0], s.quad[1], s.quad[2], s.quad[3]);
+    if (both_there(u) && (LINES == BREADTH || i < TILE_COLS / 4 * (LINES / 4)))
+      [[unroll]] for (uint l = 0; l < 4; ++l)
+        keep_quad(to.column[u] + l * TOKEN_PITCH, above, columns[l]);
   }
 }
 
@@ -295,26 +307,14 @@ void load_rows(inout Left rows[ROW_MATRICES]) {
 
 // Puts a matrix of sums among the scores of the subgroup's strip s.
 void keep_sums(Sums x, uint s, uint column) {
-  coopMatStore(x, groups, SCORES_AT + side() * SCORES + strip(s) * SCORE_PITCH + column / 4,
+  coopMatStore(x, groups,
+               side() * SCORES + strip(0) * SCORE_PITCH +
+                   (SCORES_AT + s * MATRIX_M * SCORE_PITCH + column / 4),
                SCORE_PITCH, AS_ROWS);
 }
 
-// Whether a matrix of sums takes few registers. Compilers of such units move sums that are added to
-// to and fro and fill registers with zeros anew for each product. So products are sums of their own
-// there and begin with zeros that are loaded, of which no compiler knows what they are. Between two
-// barriers, since that is done in shared memory.
-const bool SUMS_APART = MATRIX_M * MATRIX_N / LANES <= 4;
-void load_zeros(out Sums zeros) {
-  zeros = Sums(0.0);
-  if (!SUMS_APART) return;
-  for (uint i = gl_LocalInvocationID.x; i < MATRIX_M * MATRIX_N / 4; i += INVOCATIONS)
-    groups[i] = uvec4(0);
-  meet();
-  coopMatLoad(zeros, groups, 0, MATRIX_N / 4, AS_ROWS);
-}
-
 // The subgroup's rows of a tile: products with all of its side's streamed rows.
-void make_scores(inout Left rows[ROW_MATRICES], inout Sums zeros) {
+void make_scores(inout Left rows[ROW_MATRICES], Sums zeros) {
   const uint ACROSS = TILE_COLS / MATRIX_N;
   Sums product[STRIPS * ACROSS];
   [[unroll]] for (uint i = 0; i < STRIPS * ACROSS; ++i) product[i] = zeros;
@@ -332,9 +332,12 @@ void make_scores(inout Left rows[ROW_MATRICES], inout Sums zeros) {
     keep_sums(product[i], i / ACROSS, i % ACROSS * MATRIX_N);
 }
 
-// sum += the subgroup's rows of weights, or of what is like them, times columns of streamed rows.
 const uint OWN_SUMS = FILTRA_SUMS, ALL_SUMS = STRIPS * OWN_SUMS;
+void clear_sums(inout Sums sum[ALL_SUMS], Sums zeros) {
+  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = zeros_behind(n > 0 ? sum[n - 1] : zeros);
+}
 
+// sum += the subgroup's rows of weights, or of what is like them, times columns of streamed rows.
 void load_weights(inout Left left, uint weights, uint s, uint j) {
   coopMatLoad(left, groups, weights + strip(s) * WEIGHT_PITCH + j / 8, WEIGHT_PITCH, AS_ROWS);
 }
@@ -345,26 +348,7 @@ const uint ALONG = TILE_COLS / MATRIX_K;
 #ifndef FILTRA_AT_ONCE
 #define FILTRA_AT_ONCE 0
 #endif
-void add_products_apart(inout Sums sum[ALL_SUMS], uint weights, uint columns, inout Sums zeros) {
-  Left left[STRIPS * ALONG];
-  [[unroll]] for (uint i = 0; i < STRIPS * ALONG; ++i)
-    load_weights(left[i], weights, i / ALONG, i % ALONG * MATRIX_K);
-  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) {
-    Right right[ALONG];
-    [[unroll]] for (uint j = 0; j < ALONG; ++j) load_column(right[j], columns, n, j * MATRIX_K);
-    [[unroll]] for (uint s = 0; s < STRIPS; ++s) {
-      Sums product = zeros;
-      [[unroll]] for (uint j = 0; j < ALONG; ++j)
-        product = coopMatMulAdd(left[s * ALONG + j], right[j], product);
-      sum[s * OWN_SUMS + n] = sum[s * OWN_SUMS + n] + product;
-    }
-  }
-}
-void add_products(inout Sums sum[ALL_SUMS], uint weights, uint columns, inout Sums zeros) {
-  if (SUMS_APART) {
-    add_products_apart(sum, weights, columns, zeros);
-    return;
-  }
+void add_products(inout Sums sum[ALL_SUMS], uint weights, uint columns) {
   if (STRIPS == 1 && ALONG * OWN_SUMS <= FILTRA_AT_ONCE) {
     Left left[ALONG];
     Right right[ALONG * OWN_SUMS];
@@ -383,6 +367,28 @@ void add_products(inout Sums sum[ALL_SUMS], uint weights, uint columns, inout Su
       load_column(right, columns, n, j);
       [[unroll]] for (uint s = 0; s < STRIPS; ++s)
         sum[s * OWN_SUMS + n] = coopMatMulAdd(left[s], right, sum[s * OWN_SUMS + n]);
+    }
+  }
+}
+
+// The same to sums that something was done to since they were last added to. Small ones would be
+// moved to where a matrix may begin, so each product is a sum of its own there and added to them.
+void add_products_apart(inout Sums sum[ALL_SUMS], uint weights, uint columns, Sums zeros) {
+  if (!SUMS_ARE_SMALL) {
+    add_products(sum, weights, columns);
+    return;
+  }
+  Left left[STRIPS * ALONG];
+  [[unroll]] for (uint i = 0; i < STRIPS * ALONG; ++i)
+    load_weights(left[i], weights, i / ALONG, i % ALONG * MATRIX_K);
+  [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) {
+    Right right[ALONG];
+    [[unroll]] for (uint j = 0; j < ALONG; ++j) load_column(right[j], columns, n, j * MATRIX_K);
+    [[unroll]] for (uint s = 0; s < STRIPS; ++s) {
+      Sums product = zeros;
+      [[unroll]] for (uint j = 0; j < ALONG; ++j)
+        product = coopMatMulAdd(left[s * ALONG + j], right[j], product);
+      sum[s * OWN_SUMS + n] = sum[s * OWN_SUMS + n] + product;
     }
   }
 }
@@ -443,7 +449,7 @@ uvec2 packed(vec4 x) {
 
 // Four weights of row `row`.
 void keep_weights(uint to, uint row, uint quad, vec4 x) {
-  keep_quad(to + row * WEIGHT_PITCH + quad / 2, 4 * quad, packed(x));
+  keep_quad(to + row * WEIGHT_PITCH + quad / 2, quad, packed(x));
 }
 
 // Backwards, four columns of several rows are an invocation's.
@@ -453,6 +459,16 @@ uint in_tile() { return gl_SubgroupID * LANES + gl_SubgroupInvocationID; }
 uint tile_quad() { return in_tile() % (TILE_COLS / 4); }
 uint tile_row(uint n) { return in_tile() / (TILE_COLS / 4) + n * ROWS_APART; }
 bool tile_row_there(uint n) { return TILE_ROWS % ROWS_APART == 0 || tile_row(n) < TILE_ROWS; }
+
+// Of the quads of an invocation, whose places differ by constants, which come last as offsets.
+vec4 tile_scores(uint which, uint n) {
+  return kept_floats(tile_row(0) * SCORE_PITCH + tile_quad() +
+                     (SCORES_AT + which * SCORES + n * ROWS_APART * SCORE_PITCH));
+}
+void keep_tile_weights(uint to, uint n, vec4 x) {
+  keep_quad(tile_row(0) * WEIGHT_PITCH + tile_quad() / 2 + (to + n * ROWS_APART * WEIGHT_PITCH),
+            tile_quad(), packed(x));
+}
 
 // Dropout's factor, as kept or not: matrix units get weights of at most their own size, and sums
 // the rest.

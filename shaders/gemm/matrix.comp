@@ -23,6 +23,7 @@ layout(constant_id = 7) const uint LANES = 32;  // of a subgroup
 layout(constant_id = 8) const uint MATRIX_M = 16;
 layout(constant_id = 9) const uint MATRIX_N = 16;
 layout(constant_id = 10) const uint MATRIX_K = 16;
+#include "common/units.glsl"
 
 const uint INVOCATIONS = gl_WorkGroupSize.x, SUBGROUPS = INVOCATIONS / LANES;
 const uint PART_M = ROWS * MATRIX_M, PART_N = COLUMNS * MATRIX_N; // of a subgroup
@@ -157,9 +158,6 @@ void main() {
   Operand b = Operand(uvec2(p.b), at.b, p.ldb, n0, p.n, TILE_N, START_B, shape(TRANSPOSED_B),
                       shape(WIDE_B));
 
-  coopmat<float, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator> sum[ROWS * COLUMNS];
-  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++)
-    sum[i] = coopmat<float, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator>(0.0);
   Block next_a[LOADS_A], next_b[LOADS_B];
   uint k = at.k_first;
   [[unroll]] for (uint i = 0; i < LOADS_A; i++)
@@ -168,6 +166,9 @@ void main() {
   [[unroll]] for (uint i = 0; i < LOADS_B; i++)
     if (loads(t + i * INVOCATIONS, BLOCKS_B))
       next_b[i] = load_block(b, t + i * INVOCATIONS, k, at.k_end);
+  Sums sum[ROWS * COLUMNS];
+  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++)
+    sum[i] = zeros_behind(i > 0 ? sum[i - 1] : Sums(0.0));
   do {
     meet();
     [[unroll]] for (uint i = 0; i < LOADS_A; i++)
@@ -185,14 +186,14 @@ void main() {
       if (loads(t + i * INVOCATIONS, BLOCKS_B))
         next_b[i] = load_block(b, t + i * INVOCATIONS, k, at.k_end);
     [[unroll]] for (uint kk = 0; kk < TILE_K; kk += MATRIX_K) {
-      coopmat<Number, gl_ScopeSubgroup, MATRIX_K, MATRIX_N, gl_MatrixUseB> column[COLUMNS];
+      Right column[COLUMNS];
       [[unroll]] for (uint j = 0; j < COLUMNS; j++)
         coopMatLoad(column[j], groups, START_B + (part_n + j * MATRIX_N) * PITCH + kk / 8, PITCH,
-                    gl_CooperativeMatrixLayoutColumnMajor);
+                    AS_COLUMNS);
       [[unroll]] for (uint i = 0; i < ROWS; i++) {
-        coopmat<Number, gl_ScopeSubgroup, MATRIX_M, MATRIX_K, gl_MatrixUseA> row;
+        Left row;
         coopMatLoad(row, groups, (part_m + i * MATRIX_M) * PITCH + kk / 8, PITCH,
-                    gl_CooperativeMatrixLayoutRowMajor);
+                    AS_ROWS);
         [[unroll]] for (uint j = 0; j < COLUMNS; j++)
           sum[i * COLUMNS + j] = coopMatMulAdd(row, column[j], sum[i * COLUMNS + j]);
       }
@@ -206,7 +207,7 @@ void main() {
     meet();
     [[unroll]] for (uint j = 0; j < COLUMNS; j++)
       coopMatStore(sum[i * COLUMNS + j], groups, own + j * (MATRIX_N / 4), PART_N / 4,
-                   gl_CooperativeMatrixLayoutRowMajor);
+                   AS_ROWS);
     meet();
     for (uint q = gl_SubgroupInvocationID; q < SUMS / 4; q += LANES) {
       const uint m = m0 + part_m + i * MATRIX_M + q / (PART_N / 4);

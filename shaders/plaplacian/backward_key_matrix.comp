@@ -96,15 +96,13 @@ void main() {
   meet();
   load_rows(rows);
   meet();
-  Sums zeros;
-  load_zeros(zeros);
-  meet();
+  Sums zeros = zeros_behind(Sums(0.0));
   keep_keys(b, key, TILE_ROWS);
   stage_own(v, key);
 
   Sums sum[ALL_SUMS];
   vec4 difference[OWN_ROW_SUMS];
-  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
+  clear_sums(sum, zeros);
   [[unroll]] for (uint i = 0; i < OWN_ROW_SUMS; ++i) difference[i] = vec4(0);
   Square next_q[LOADS], next_dy[LOADS], next_v[LOADS];
   clear_squares(next_q);
@@ -132,7 +130,7 @@ void main() {
       differentiate_scores(origin, query, key, exponent, attention);
       meet();
       add_products(sum, STREAMED_AT + side() * WEIGHTS,
-                   COLUMNS_AT + side() * LINES * TOKEN_PITCH, zeros);
+                   COLUMNS_AT + side() * LINES * TOKEN_PITCH);
       if (WANT_1 && !attention) add_differences(difference, 1, true);
       query += TILE_COLS;
     } while (query < args.queries);

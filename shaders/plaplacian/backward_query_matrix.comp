@@ -96,16 +96,14 @@ void main() {
   meet();
   load_rows(rows);
   meet();
-  Sums zeros;
-  load_zeros(zeros);
-  meet();
+  Sums zeros = zeros_behind(Sums(0.0));
   keep_statistics(head, query, attention);
   stage_own(v, token);
 
   Sums sum[ALL_SUMS];
   vec4 difference[OWN_ROW_SUMS];
   float factor[OWN_PAIR_ROWS];
-  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
+  clear_sums(sum, zeros);
   [[unroll]] for (uint i = 0; i < OWN_ROW_SUMS; ++i) difference[i] = vec4(0);
   [[unroll]] for (uint i = 0; i < OWN_PAIR_ROWS; ++i) factor[i] = 0;
   Square next_k[LOADS], next_v[LOADS];
@@ -128,7 +126,7 @@ void main() {
       differentiate_scores(factor, head, origin, query, key, exponent, attention);
       meet();
       if (WANT_0)
-        add_products(sum, STREAMED_AT, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH, zeros);
+        add_products(sum, STREAMED_AT, COLUMNS_AT + side() * (LINES / 2) * TOKEN_PITCH);
       if (WANT_1 && !attention) add_differences(difference, 1, true);
       key += TILE_COLS;
     } while (key < key_end);

@@ -133,15 +133,13 @@ void main() {
   meet();
   load_rows(rows);
   meet();
-  Sums zeros;
-  load_zeros(zeros);
-  meet();
+  Sums zeros = zeros_behind(Sums(0.0));
   stage_own(v, token_of(query));
 
   Sums sum[ALL_SUMS];
   vec4 difference[OWN_ROW_SUMS];
   Row own[EACH];
-  [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = Sums(0.0);
+  clear_sums(sum, zeros);
   [[unroll]] for (uint i = 0; i < OWN_ROW_SUMS; ++i) difference[i] = vec4(0);
   [[unroll]] for (uint r = 0; r < EACH; ++r) own[r] = Row(LOWEST / 2, 0, LOWEST / 2);
   Square next_k[LOADS], next_v[LOADS];
@@ -171,7 +169,7 @@ void main() {
         Sums shrink; // a row's factor in all of its columns
         coopMatLoad(shrink, groups, STATISTICS_AT + strip(0) / 4, 0, AS_COLUMNS);
         [[unroll]] for (uint n = 0; n < OWN_SUMS; ++n) sum[n] = sum[n] * shrink;
-        add_products(sum, STREAMED_AT, COLUMNS_AT, zeros);
+        add_products_apart(sum, STREAMED_AT, COLUMNS_AT, zeros);
       }
       key += TILE_COLS;
     } while (key < key_end);
