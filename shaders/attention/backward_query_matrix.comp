@@ -70,7 +70,7 @@ void main() {
   stage_rows(upstream(b, h), query, TILE_ROWS * DEPTH_PITCH);
   meet();
   load_rows(rows);
-  meet();  // needless; AMD's compiler moves less in the loop behind it
+  meet();  // not needed, but AMD's compiler then moves less from register to register
   Sums zeros = zeros_behind(Sums(0.0));
 
   Rows own;

@@ -55,10 +55,10 @@ vec4 added_to_own(uint n) {
 }
 void keep_own_weights(uint r, uint n, vec4 x) {
   if (SHARERS == 1)
-    keep_quad(own_row_at() + (SCORES_AT + row_offset(r) + n / 2), n, packed(x));
+    keep_quad(own_row_at() + (SCORES_AT + row_offset(r) + n / 2), 4 * n, packed(x));
   else
-    keep_quad(own_row_at() + sharer() / 2 + (SCORES_AT + row_offset(r) + n * SHARERS / 2), sharer(),
-              packed(x));
+    keep_quad(own_row_at() + sharer() / 2 + (SCORES_AT + row_offset(r) + n * SHARERS / 2),
+              4 * sharer(), packed(x));
 }
 
 // The scores of a lane's row r become weights, to be divided by the total later. `top` and scores
@@ -113,7 +113,6 @@ void main() {
   stage_rows(q, query, 0);
   meet();
   load_rows(rows);
-  meet();  // needless; AMD's compiler moves less in the loop behind it
   Sums zeros = zeros_behind(Sums(0.0));
 
   Sums sum[ALL_SUMS];

@@ -127,10 +127,8 @@ uvec2 load_quad(Matrix m, uint row, uint column) {
 // 4 x 4 numbers. Square i of a tile of `height` rows begins here; neighbours lie below each other,
 // so that what they store as columns is in different banks.
 struct Square { uvec2 quad[4]; };
-uint squares_above(uint i, uint height) { return i % (height / 4); }
-uint squares_before(uint i, uint height) { return i / (height / 4); }
-uint square_row(uint i, uint height) { return 4 * squares_above(i, height); }
-uint square_column(uint i, uint height) { return 4 * squares_before(i, height); }
+uint square_row(uint i, uint height) { return i % (height / 4) * 4; }
+uint square_column(uint i, uint height) { return i / (height / 4) * 4; }
 
 Square load_square(Matrix m, uint first, uint i, uint height) {
   Square s;
@@ -139,23 +137,23 @@ Square load_square(Matrix m, uint first, uint i, uint height) {
   return s;
 }
 
-// Quad `i` of a row or column, in one half of a group.
-void keep_quad(uint group, uint i, uvec2 quad) {
-  groups[group][i % 2 * 2] = quad.x;
-  groups[group][i % 2 * 2 + 1] = quad.y;
+// A quad's half of a group.
+void keep_quad(uint group, uint number, uvec2 quad) {
+  groups[group][(number & 4) / 2] = quad.x;
+  groups[group][(number & 4) / 2 + 1] = quad.y;
 }
 
 void keep_rows(uint to, uint pitch, uint i, uint height, Square s) {
-  const uint row = square_row(i, height), before = squares_before(i, height);
+  const uint row = square_row(i, height), column = square_column(i, height);
   [[unroll]] for (uint l = 0; l < 4; ++l)
-    keep_quad(to + (row + l) * pitch + before / 2, before, s.quad[l]);
+    keep_quad(to + (row + l) * pitch + column / 8, column, s.quad[l]);
 }
 
 void keep_columns(uint to, uint i, Square s) {
-  const uint above = squares_above(i, TILE_COLS), column = square_column(i, TILE_COLS);
+  const uint row = square_row(i, TILE_COLS), column = square_column(i, TILE_COLS);
   const uvec2 columns[4] = turned(s.quad[0], s.quad[1], s.quad[2], s.quad[3]);
   [[unroll]] for (uint l = 0; l < 4; ++l)
-    keep_quad(to + (column + l) * TOKEN_PITCH + above / 2, above, columns[l]);
+    keep_quad(to + (column + l) * TOKEN_PITCH + row / 8, row, columns[l]);
 }
 
 // The rows that stay, all of them at once.
@@ -238,24 +236,23 @@ struct Places { uint row[BOTH_LOADS], column[BOTH_LOADS]; };
 void find_places(out Places to) {
   [[unroll]] for (uint u = 0; u < BOTH_LOADS; ++u) {
     const uint i = its_square(u), second = of_second(u) ? 1 : 0;
-    const uint above = squares_above(i, TILE_COLS), before = squares_before(i, TILE_COLS);
-    to.row[u] = STREAMED_AT + second * STREAMED + 4 * above * DEPTH_PITCH + before / 2;
-    to.column[u] =
-        COLUMNS_AT + second * LINES * TOKEN_PITCH + 4 * before * TOKEN_PITCH + above / 2;
+    const uint row = square_row(i, TILE_COLS), column = square_column(i, TILE_COLS);
+    to.row[u] = STREAMED_AT + second * STREAMED + row * DEPTH_PITCH + column / 8;
+    to.column[u] = COLUMNS_AT + (second * LINES + column) * TOKEN_PITCH + row / 8;
   }
 }
 void keep_both(inout Places to, inout Square next[BOTH_LOADS]) {
   [[unroll]] for (uint u = 0; u < BOTH_LOADS; ++u) {
     const uint i = its_square(u);
-    const uint above = squares_above(i, TILE_COLS), before = squares_before(i, TILE_COLS);
+    const uint row = square_row(i, TILE_COLS), column = square_column(i, TILE_COLS);
     Square s = next[u];
     if (both_there(u) && (DEPTH == BREADTH || i < TILE_COLS / 4 * (DEPTH / 4)))
       [[unroll]] for (uint l = 0; l < 4; ++l)
-        keep_quad(to.row[u] + l * DEPTH_PITCH, before, s.quad[l]);
+        keep_quad(to.row[u] + l * DEPTH_PITCH, column, s.quad[l]);
     const uvec2 columns[4] = turned(s.quad[0], s.quad[1], s.quad[2], s.quad[3]);
     if (both_there(u) && (LINES == BREADTH || i < TILE_COLS / 4 * (LINES / 4)))
       [[unroll]] for (uint l = 0; l < 4; ++l)
-        keep_quad(to.column[u] + l * TOKEN_PITCH, above, columns[l]);
+        keep_quad(to.column[u] + l * TOKEN_PITCH, row, columns[l]);
   }
 }
 
@@ -449,7 +446,7 @@ uvec2 packed(vec4 x) {
 
 // Four weights of row `row`.
 void keep_weights(uint to, uint row, uint quad, vec4 x) {
-  keep_quad(to + row * WEIGHT_PITCH + quad / 2, quad, packed(x));
+  keep_quad(to + row * WEIGHT_PITCH + quad / 2, 4 * quad, packed(x));
 }
 
 // Backwards, four columns of several rows are an invocation's.
@@ -467,7 +464,7 @@ vec4 tile_scores(uint which, uint n) {
 }
 void keep_tile_weights(uint to, uint n, vec4 x) {
   keep_quad(tile_row(0) * WEIGHT_PITCH + tile_quad() / 2 + (to + n * ROWS_APART * WEIGHT_PITCH),
-            tile_quad(), packed(x));
+            4 * tile_quad(), packed(x));
 }
 
 // Dropout's factor, as kept or not: matrix units get weights of at most their own size, and sums

@@ -52,7 +52,8 @@ judge() {
 
 devices=("AMD RDNA3 (navi31)" "Intel DG2 (56a0)" "NVIDIA Ampere (172)")
 if [ -n "$write" ]; then
-  devices+=("AMD GCN5 (vega10)" "AMD RDNA2 (navi21)" "Intel Xe2 (e20b)" "NVIDIA Turing (162)")
+  devices+=("AMD GCN5 (vega10)" "AMD RDNA2 (navi21)" "AMD RDNA4 (gfx1201)" "Intel Xe2 (e20b)"
+    "NVIDIA Turing (162)" "NVIDIA Ada (192)")
 fi
 for device in "${devices[@]}"; do
   on_device "$device" "$program" judge
