@@ -40,7 +40,7 @@ void keep_drawn(uint head, uint query, uint key) {
 const uint OWN_COLUMNS = (TILE_COLS + INVOCATIONS - 1) / INVOCATIONS;
 struct Statistics { float lse[OWN_COLUMNS], delta[OWN_COLUMNS]; };
 uint own_column(uint n) { return (gl_LocalInvocationID.x + n * INVOCATIONS) % TILE_COLS; }
-void load_statistics(inout Statistics next, uint head, uint query) {
+void load_statistics(out Statistics next, uint head, uint query) {
   [[unroll]] for (uint n = 0; n < OWN_COLUMNS; ++n) {
     const uint i = head * args.queries + min(query + own_column(n), args.queries - 1);
     next.lse[n] = args.lse.v[i];

@@ -330,7 +330,7 @@ void make_scores(inout Left rows[ROW_MATRICES], Sums zeros) {
 }
 
 const uint OWN_SUMS = FILTRA_SUMS, ALL_SUMS = STRIPS * OWN_SUMS;
-void clear_sums(inout Sums sum[ALL_SUMS], Sums zeros) {
+void clear_sums(out Sums sum[ALL_SUMS], Sums zeros) {
   [[unroll]] for (uint n = 0; n < ALL_SUMS; ++n) sum[n] = zeros_behind(n > 0 ? sum[n - 1] : zeros);
 }
 

@@ -201,8 +201,7 @@ static void compare_all(filtra_device *device, const ft_configuration *c, filtra
   }
 }
 
-static void compare_rows(const char *caps) {
-  filtra_device *device = test_open_device(caps);
+static void compare_rows(filtra_device *device) {
   const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
   int done = 0;
   for (int i = 0; i < 2; i++) {
@@ -225,7 +224,7 @@ static void test_own_shape(void **state) {
   (void)state;
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
-  compare_rows("matrix=force");
+  compare_rows(test_open_device("matrix=force"));
 }
 
 static filtra_device *open_own(const char *caps, const char *cache) {
@@ -282,7 +281,11 @@ static void test_trust(void **state) {
 }
 
 static void test_shape(void **state) {
-  compare_rows(test_matrix_shape_caps(*state, "class=discrete,"));
+  compare_rows(test_open_device(test_matrix_shape_caps(*state, "class=discrete,")));
+}
+
+static void test_lanes(void **state) {
+  compare_rows(test_open_lanes(*state, "class=discrete,"));
 }
 
 /* A device without matrix units says so; one that has them takes them only if asked. */
@@ -305,6 +308,8 @@ static void test_refusals(void **state) {
 int main(void) {
 #define SHAPE(text)                                                                                \
   { "test_shape " text, test_shape, NULL, NULL, (void *)(uintptr_t)text }
+#define LANES(text)                                                                                \
+  { "test_lanes " text, test_lanes, NULL, NULL, (void *)(uintptr_t)text }
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_own_shape),
       cmocka_unit_test(test_trust),
@@ -312,6 +317,7 @@ int main(void) {
       SHAPE("8x8x16"),
       SHAPE("16x8x16"),
       SHAPE("16x16x16"),
+      LANES("16x8x16 by 32"), /* NVIDIA's */
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

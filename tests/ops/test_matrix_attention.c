@@ -107,9 +107,8 @@ static const settings large[] = {
     {{1, 1, 40, 40, 64, 64}, .gfsa = true},
 };
 
-static void check_all(const char *caps, bool with_large) {
+static void check_all(filtra_device *device, bool with_large) {
   static const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
-  filtra_device *device = test_open_device(caps);
   for (size_t i = 0; i < FT_COUNT(types); i++) {
     const filtra_dtype type = types[i];
     if (!ft_matrix_shape_of(ft_caps_of(device), type).m) continue;
@@ -149,25 +148,33 @@ static void test_own_shape(void **state) {
   (void)state;
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
-  check_all("matrix=force", !caps.for_cpu);
+  check_all(test_open_device("matrix=force"), !caps.for_cpu);
   if (caps.matrix_f16.m) check_rows("matrix=force");
 }
 
 static void test_shape(void **state) {
   const char *caps = test_matrix_shape_caps(*state, "");
-  check_all(caps, true);
+  check_all(test_open_device(caps), true);
   if (!strcmp(*state, "16x16x16")) check_rows(caps);
+}
+
+static void test_lanes(void **state) {
+  check_all(test_open_lanes(*state, ""), true);
 }
 
 int main(void) {
 #define SHAPE(text)                                                                                \
   { "test_shape " text, test_shape, NULL, NULL, (void *)(uintptr_t)text }
+#define LANES(text)                                                                                \
+  { "test_lanes " text, test_lanes, NULL, NULL, (void *)(uintptr_t)text }
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_own_shape),
       SHAPE("8x8x8"),
       SHAPE("8x8x16"),
       SHAPE("16x8x16"),
       SHAPE("16x16x16"),
+      LANES("16x8x16 by 32"), /* NVIDIA's */
+      LANES("16x16x16 by 32"),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

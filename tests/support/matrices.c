@@ -1,5 +1,6 @@
 #include "support/matrices.h"
 
+#include "gpu/internal.h"
 #include "gpu/plan.h"
 #include "support/seen.h"
 
@@ -25,6 +26,16 @@ const char *test_matrix_shape_caps(const char *shape, const char *more) {
   if (getenv("FILTRA_CAPS")) skip();
   snprintf(caps, sizeof caps, "%smatrix=force,matrix_shape=%s", more, shape);
   return caps;
+}
+
+filtra_device *test_open_lanes(const char *shape_and_lanes, const char *more) {
+  char shape[16];
+  unsigned lanes;
+  assert_int_equal(sscanf(shape_and_lanes, "%15s by %u", shape, &lanes), 2);
+  filtra_device *device = test_open_device(test_matrix_shape_caps(shape, more));
+  device->caps.subgroup_least = device->caps.subgroup_most = lanes;
+  device->caps.info.subgroup_size = lanes;
+  return device;
 }
 
 void test_use_row(filtra_device *device, ft_tuning_family family, const ft_configuration *row,
