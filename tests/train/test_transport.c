@@ -267,7 +267,8 @@ static void run_in(filtra_precision precision, node nodes[], int size) {
 
 /* With copies of old weights, ranks would part from one that is alone after the first step that is
  * not skipped. Later they part, too: sums of gradients differ by roundings, until some weight is
- * rounded to its neighbour in 16 bits. Overflows are those of the sum, and all skip the same steps. */
+ * rounded to its neighbour in 16 bits. Overflows are those of the sum, and all skip the same
+ * steps. */
 static void ranks_train_in_16_bits(void **state) {
   (void)state;
   static const filtra_precision precisions[] = {FILTRA_PRECISION_BF16, FILTRA_PRECISION_FP16};
