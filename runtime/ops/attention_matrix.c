@@ -54,7 +54,7 @@ static uint32_t norm_groups(const ft_attention_widths *w, ft_tile kind, uint32_t
   }
 }
 
-/* Numbers of each row or column, for each of the lanes that share it, and whether weights lie in
+/* Numbers of each row or column, forward as many as lanes share a row, and whether weights lie in
  * their scores' place: FILTRA_STATISTICS and FILTRA_IN_PLACE. */
 static uint32_t statistics(bool norms, ft_tile kind, uint32_t sharers) {
   return norms || kind == FT_TILE_KEY ? 2 : kind == FT_TILE_FORWARD ? sharers : 0;

@@ -72,6 +72,17 @@ float kept(float x, uint word, uint key) {
   return RATE == 0 ? x : where_set(x, word, key % WORD_KEYS);
 }
 
+// An invocation's quads lie apart by constants, which come last, so that compilers make offsets of
+// them.
+vec4 own_scores(uint which, uint n) {
+  return kept_floats(tile_row(0) * SCORE_PITCH + tile_quad() +
+                     (SCORES_AT + which * SCORES + n * ROWS_APART * SCORE_PITCH));
+}
+void keep_own_weights(uint to, uint n, vec4 x) {
+  keep_quad(tile_row(0) * WEIGHT_PITCH + tile_quad() / 2 + (to + n * ROWS_APART * WEIGHT_PITCH),
+            4 * tile_quad(), packed(x));
+}
+
 // The tile's dS = P * (dropout * (dy v^T) - delta) and, behind it, P as dropout keeps it, in the
 // place of the streamed rows. Those of padding's keys, and of none, are not used.
 void differentiate_scores(uint origin, uint query, uint key) {
@@ -82,7 +93,7 @@ void differentiate_scores(uint origin, uint query, uint key) {
   [[unroll]] for (uint n = 0; n < OWN_TILE_ROWS; ++n) {
     if (!tile_row_there(n)) continue;
     const uint row = tile_row(n), j = key + row;
-    const vec4 s = tile_scores(0, n), upstream = tile_scores(1, n);
+    const vec4 s = own_scores(0, n), upstream = own_scores(1, n);
     if (WORDS > 1) words = dropped_words(row, quad);
     vec4 p, ds;
     [[unroll]] for (uint l = 0; l < 4; ++l) {
@@ -90,8 +101,8 @@ void differentiate_scores(uint origin, uint query, uint key) {
       ds[l] = p[l] * (kept(upstream[l], words[l], j) * dropout_rise() - delta[l]);
       p[l] = kept(p[l], words[l], j);
     }
-    keep_tile_weights(STREAMED_AT, n, ds);
-    keep_tile_weights(STREAMED_AT + WEIGHTS, n, p);
+    keep_own_weights(STREAMED_AT, n, ds);
+    keep_own_weights(STREAMED_AT + WEIGHTS, n, p);
   }
 }
 

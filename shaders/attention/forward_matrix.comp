@@ -12,7 +12,8 @@
 #define FILTRA_LINES WHOLE(VALUE)
 #define FILTRA_SUMS LINES / MATRIX_N
 #define FILTRA_IN_PLACE
-// The same in a place for each lane that shares a row, rather than by one of them in a branch.
+// A row's factor. Each lane that shares the row stores it, in a place of its own, so there is no
+// branch.
 #define FILTRA_STATISTICS (LANES > MATRIX_M ? LANES / MATRIX_M : 1)
 #include "attention/matrix.glsl"
 

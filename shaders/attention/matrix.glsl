@@ -457,16 +457,6 @@ uint tile_quad() { return in_tile() % (TILE_COLS / 4); }
 uint tile_row(uint n) { return in_tile() / (TILE_COLS / 4) + n * ROWS_APART; }
 bool tile_row_there(uint n) { return TILE_ROWS % ROWS_APART == 0 || tile_row(n) < TILE_ROWS; }
 
-// Of the quads of an invocation, whose places differ by constants, which come last as offsets.
-vec4 tile_scores(uint which, uint n) {
-  return kept_floats(tile_row(0) * SCORE_PITCH + tile_quad() +
-                     (SCORES_AT + which * SCORES + n * ROWS_APART * SCORE_PITCH));
-}
-void keep_tile_weights(uint to, uint n, vec4 x) {
-  keep_quad(tile_row(0) * WEIGHT_PITCH + tile_quad() / 2 + (to + n * ROWS_APART * WEIGHT_PITCH),
-            4 * tile_quad(), packed(x));
-}
-
 // Dropout's factor, as kept or not: matrix units get weights of at most their own size, and sums
 // the rest.
 vec4 undropped(vec4 x, vec4 factors) {

@@ -9,10 +9,10 @@
 // Whether a lane has few registers of a matrix of sums, as on NVIDIA's units.
 const bool SUMS_ARE_SMALL = MATRIX_M * MATRIX_N / LANES <= 4;
 
-// Zeros to begin sums with. Where these are small, NVIDIA's compiler (NAK) has zeros that it knows
-// in registers where no matrix may begin, and moves sums from there and back in each round of a
-// loop. What a product leaves lies right and stays there. Of equal products the compiler makes one,
-// so each takes the zeros of the `last`.
+// Zeros to begin sums with. NVIDIA's compiler (NAK) puts zeros that it knows into any registers,
+// but units take small sums from four that begin at a multiple of four, so it moves the sums there
+// and back in each round of a loop. The result of a product lies right and stays there. The
+// compiler makes equal products once, so each begins with the zeros of the `last`.
 Sums zeros_behind(Sums last) {
   return SUMS_ARE_SMALL ? coopMatMulAdd(Left(0.0), Right(0.0), last) : Sums(0.0);
 }

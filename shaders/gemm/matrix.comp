@@ -192,8 +192,7 @@ void main() {
                     AS_COLUMNS);
       [[unroll]] for (uint i = 0; i < ROWS; i++) {
         Left row;
-        coopMatLoad(row, groups, (part_m + i * MATRIX_M) * PITCH + kk / 8, PITCH,
-                    AS_ROWS);
+        coopMatLoad(row, groups, (part_m + i * MATRIX_M) * PITCH + kk / 8, PITCH, AS_ROWS);
         [[unroll]] for (uint j = 0; j < COLUMNS; j++)
           sum[i * COLUMNS + j] = coopMatMulAdd(row, column[j], sum[i * COLUMNS + j]);
       }
@@ -206,8 +205,7 @@ void main() {
   [[unroll]] for (uint i = 0; i < ROWS; i++) {
     meet();
     [[unroll]] for (uint j = 0; j < COLUMNS; j++)
-      coopMatStore(sum[i * COLUMNS + j], groups, own + j * (MATRIX_N / 4), PART_N / 4,
-                   AS_ROWS);
+      coopMatStore(sum[i * COLUMNS + j], groups, own + j * (MATRIX_N / 4), PART_N / 4, AS_ROWS);
     meet();
     for (uint q = gl_SubgroupInvocationID; q < SUMS / 4; q += LANES) {
       const uint m = m0 + part_m + i * MATRIX_M + q / (PART_N / 4);

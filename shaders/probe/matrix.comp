@@ -18,6 +18,7 @@ layout(constant_id = 3) const uint LANES = 32; // of a subgroup
 layout(constant_id = 4) const uint MATRIX_M = 16;
 layout(constant_id = 5) const uint MATRIX_N = 16;
 layout(constant_id = 6) const uint MATRIX_K = 16;
+#include "common/units.glsl"
 
 layout(push_constant) uniform Push {
   F32 sums; // one for each invocation, so that nothing can be left out
@@ -51,16 +52,14 @@ void main() {
     groups[i] = uvec4(two_numbers(4 * i), two_numbers(4 * i + 1), two_numbers(4 * i + 2),
                       two_numbers(4 * i + 3));
   meet();
-  coopmat<Number, gl_ScopeSubgroup, MATRIX_M, MATRIX_K, gl_MatrixUseA> row[ROWS];
-  coopmat<Number, gl_ScopeSubgroup, MATRIX_K, MATRIX_N, gl_MatrixUseB> column[LINKS * COLUMNS];
-  coopmat<float, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator> sum[ROWS * COLUMNS];
+  Left row[ROWS];
+  Right column[LINKS * COLUMNS];
+  Sums sum[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS; i++)
-    coopMatLoad(row[i], groups, i * MATRIX_M * PITCH, PITCH, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatLoad(row[i], groups, i * MATRIX_M * PITCH, PITCH, AS_ROWS);
   [[unroll]] for (uint j = 0; j < LINKS * COLUMNS; j++)
-    coopMatLoad(column[j], groups, START_B + j * MATRIX_N * PITCH, PITCH,
-                gl_CooperativeMatrixLayoutColumnMajor);
-  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++)
-    sum[i] = coopmat<float, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator>(0.0);
+    coopMatLoad(column[j], groups, START_B + j * MATRIX_N * PITCH, PITCH, AS_COLUMNS);
+  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) sum[i] = Sums(0.0);
   for (uint round = 0; round < rounds; round++) {
     [[unroll]] for (uint link = 0; link < LINKS; link++)
       [[unroll]] for (uint i = 0; i < ROWS; i++)
@@ -71,7 +70,7 @@ void main() {
   float total = 0;
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++) {
     meet();
-    coopMatStore(sum[i], groups, own, MATRIX_N / 4, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatStore(sum[i], groups, own, MATRIX_N / 4, AS_ROWS);
     meet();
     for (uint q = gl_SubgroupInvocationID; q < SUMS; q += LANES)
       total += dot(uintBitsToFloat(groups[own + q]), vec4(1));

@@ -306,18 +306,11 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-#define SHAPE(text)                                                                                \
-  { "test_shape " text, test_shape, NULL, NULL, (void *)(uintptr_t)text }
-#define LANES(text)                                                                                \
-  { "test_lanes " text, test_lanes, NULL, NULL, (void *)(uintptr_t)text }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_shape),
-      cmocka_unit_test(test_trust),
-      SHAPE("8x8x8"),
-      SHAPE("8x8x16"),
-      SHAPE("16x8x16"),
-      SHAPE("16x16x16"),
-      LANES("16x8x16 by 32"), /* NVIDIA's */
+      cmocka_unit_test(test_own_shape),     cmocka_unit_test(test_trust),
+      TEST_OF(test_shape, "8x8x8"),         TEST_OF(test_shape, "8x8x16"),
+      TEST_OF(test_shape, "16x8x16"),       TEST_OF(test_shape, "16x16x16"),
+      TEST_OF(test_lanes, "16x8x16 by 32"), /* NVIDIA's */
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);

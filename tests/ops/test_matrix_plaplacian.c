@@ -140,20 +140,12 @@ static void test_lanes(void **state) {
 }
 
 int main(void) {
-#define SHAPE(text)                                                                                \
-  { "test_shape " text, test_shape, NULL, NULL, (void *)(uintptr_t)text }
-#define LANES(text)                                                                                \
-  { "test_lanes " text, test_lanes, NULL, NULL, (void *)(uintptr_t)text }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_shape),
-      SHAPE("8x8x8"),
-      SHAPE("8x8x16"),
-      SHAPE("16x8x16"),
-      SHAPE("16x16x16"),
-      LANES("16x16x16 by 4"),
-      LANES("16x8x16 by 32"), /* NVIDIA's */
-      LANES("16x16x16 by 32"),
-      LANES("16x16x16 by 64"),
+      cmocka_unit_test(test_own_shape),      TEST_OF(test_shape, "8x8x8"),
+      TEST_OF(test_shape, "8x8x16"),         TEST_OF(test_shape, "16x8x16"),
+      TEST_OF(test_shape, "16x16x16"),       TEST_OF(test_lanes, "16x16x16 by 4"),
+      TEST_OF(test_lanes, "16x8x16 by 32"), /* NVIDIA's */
+      TEST_OF(test_lanes, "16x16x16 by 32"), TEST_OF(test_lanes, "16x16x16 by 64"),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }

@@ -143,13 +143,11 @@ static void test_shape(void **state) {
 }
 
 int main(void) {
-#define SHAPE(text)                                                                                \
-  { "test_shape " text, test_shape, NULL, NULL, (void *)(uintptr_t)text }
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_multiply_adds),
       cmocka_unit_test(test_own_shape),
-      SHAPE("8x8x8"),
-      SHAPE("16x8x16"),
+      TEST_OF(test_shape, "8x8x8"),
+      TEST_OF(test_shape, "16x8x16"),
   };
   return cmocka_run_group_tests(tests, NULL, test_teardown);
 }
