@@ -1,5 +1,5 @@
 /* Copying and filling tensors, which differentiation needs. */
-#include "graph/internal.h"
+#include "graph/tape.h"
 
 #include <string.h>
 

@@ -20,18 +20,26 @@
 
 enum { FT_MAX_ARGS = 13 };
 
-/** Where bytes live: planned into an arena, or at a fixed place in a buffer. */
+/** Where a storage's bytes are. */
+typedef enum ft_home {
+  FT_HOME_ARENA,    /* where the plan puts them */
+  FT_HOME_BUFFER,   /* at a fixed place in a buffer that outlives the graph */
+  FT_HOME_VALUES,   /* the F32 values of a parameter, */
+  FT_HOME_COPIES,   /* its 16-bit copy, */
+  FT_HOME_GRADIENTS /* or its gradient: at a place that the parameters' layout decides */
+} ft_home;
+
+/** The bytes that one tensor and its views share. */
 typedef struct ft_storage {
-  uint32_t number;           /* among the graph's */
-  filtra_dtype dtype;        /* of its elements */
-  uint64_t bytes;            /* a multiple of 4: kernels move 16-bit elements in pairs */
-  const ft_buffer *buffer;   /* NULL until planned (arena) */
-  uint64_t offset;           /* bytes into buffer */
-  bool planned;              /* an arena tensor; otherwise external */
-  bool pinned;               /* alive during the whole run: inputs and outputs */
-  int32_t first, last;       /* stretches that touch it; set by the planner; -1 none */
-  bool remade;               /* dropped after `last`, and made again for backward rules: */
-  int32_t again, again_last; /* in the stretch `again`; set by the planner */
+  uint32_t number; /* index among the graph's */
+  filtra_dtype dtype;
+  uint64_t bytes; /* a multiple of 4: kernels move 16-bit elements in pairs */
+  ft_home home;
+  const ft_buffer *buffer; /* FT_HOME_BUFFER: the buffer, */
+  uint64_t offset;         /* and bytes into it */
+  size_t parameter;        /* of a parameter: its index */
+  bool pinned;             /* alive during the whole run: an output */
+  bool recomputed;         /* freed after the forward pass, recomputed for backward rules */
 } ft_storage;
 
 struct filtra_tensor {
@@ -117,11 +125,15 @@ filtra_tensor *ft_tensor_external(filtra_graph *g, const char *name, filtra_dtyp
                                   const int64_t *shape, const ft_buffer *buffer, uint64_t offset);
 /** Bytes that so many elements take, rounded up to whole words. */
 uint64_t ft_dtype_extent(filtra_dtype dtype, int64_t elements);
+/** A tensor over a parameter's value, copy or gradient; `index` is the parameter's in the graph's
+ * set. Where it lies is decided when the graph is planned. */
+filtra_tensor *ft_tensor_of_parameter(filtra_graph *g, const char *name, filtra_dtype dtype,
+                                      int ndim, const int64_t *shape, ft_home home, size_t index);
 /** A whole view of `t` with other dimensions: same owner, gradients are the same view of t's. */
 filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape,
                               const int64_t *stride);
 bool ft_dense(const filtra_tensor *t);
-/** Whether a tensor's first element lies at a multiple of so many bytes, 256 at most. */
+/** Whether a tensor's first element lies at a multiple of so many bytes, 32 at most. */
 bool ft_begins_at(const filtra_tensor *t, size_t bytes);
 /** Product of all dimensions but the last, and the last. */
 int64_t ft_rows(const filtra_tensor *t);
@@ -130,8 +142,8 @@ int64_t ft_columns(const filtra_tensor *t);
 void *ft_graph_alloc(filtra_graph *g, size_t bytes);
 /** Marks an error that compile will report; returns NULL for tail calls. */
 void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) FT_PRINTF(3, 4);
-/** Bytes that compiling would take for activations, and for inputs and outputs of all slots; takes
- * none. The graph can only be destroyed after it. */
+/** Bytes that compiling would take for activations, and for inputs and outputs of all slots. Takes
+ * none, and changes nothing: the parameters need not be committed. */
 filtra_status ft_graph_measure(filtra_graph *g, uint64_t *activations, uint64_t *transfers);
 /** Whether the graph is good and a check passed; if not, its message becomes the graph's error. */
 bool ft_graph_accept(filtra_graph *g, filtra_status status);
@@ -193,8 +205,8 @@ void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from);
 
 /* ---- recomputation (graph/recompute.c) ---- */
 
-/** What is not kept from a stretch of the forward pass for its backward rules, but made again
- * before they run: by the same calls, so with the same bits, or by their substitutes. */
+/** What a segment of the forward pass does not keep for its backward rules. It is recomputed before
+ * they run: by the same calls, so with the same bits, or by their substitutes. */
 typedef enum ft_recompute {
   FT_RECOMPUTE_NONE = 0,
   FT_RECOMPUTE_CHEAP,        /* what kernels give that only pass over memory */
@@ -205,10 +217,10 @@ typedef enum ft_recompute {
 /** What the graph's blocks are to do; NONE at first. */
 void ft_graph_set_recompute(filtra_graph *g, ft_recompute how);
 ft_recompute ft_graph_recompute(const filtra_graph *g);
-/** Ops recorded between these two make a stretch. Stretches do not overlap; NONE makes none. Calls
+/** Ops recorded between these two make a segment. Segments do not overlap; NONE makes none. Calls
  * in it must not add to what was there before it. */
-void ft_stretch_begin(filtra_graph *g, ft_recompute how);
-void ft_stretch_end(filtra_graph *g);
+void ft_segment_begin(filtra_graph *g, ft_recompute how);
+void ft_segment_end(filtra_graph *g);
 
 /* ---- what leaves a run before its end (graph/submissions.c) ---- */
 
@@ -255,7 +267,7 @@ void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value);
 /** Proves independently of the planner that the compiled plan has no hazard: conflicting accesses
  * are separated by a barrier, live tensors share no bytes, every read finds what its writer left.
  */
-filtra_status ft_graph_check(filtra_graph *g);
+filtra_status ft_graph_check(const filtra_graph *g);
 
 typedef struct ft_profile_entry {
   const char *label, *kernel;

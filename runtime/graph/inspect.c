@@ -1,49 +1,50 @@
 /* Replays that look inside a run: timing every call, and finding the first call whose result is not
  * finite. Both run the calls one at a time with full barriers between them. */
-#include "graph/internal.h"
+#include "graph/program.h"
 
 #include <stdlib.h>
 
 /* ---- timing ---- */
 
-static filtra_status fill_entries(filtra_graph *g, ft_profile_entry *entries) {
-  double *seconds = ft_calloc(g->call_count, sizeof *seconds);
+static filtra_status fill_entries(ft_program *p, ft_profile_entry *entries) {
+  const size_t count = p->plan->tape->call_count;
+  double *seconds = ft_calloc(count, sizeof *seconds);
   if (!seconds) return FILTRA_ERROR_HOST_MEMORY;
   uint64_t ticket;
-  filtra_status status = ft_replay_timed(g, &g->slots[g->done_slot], seconds, &ticket);
-  for (size_t i = 0; i < g->call_count; i++) {
-    const ft_recorded_call *c = &g->calls[i];
+  filtra_status status = ft_replay_timed(p, &p->slots[p->done_slot], seconds, &ticket);
+  for (size_t i = 0; i < count; i++) {
+    const ft_recorded_call *c = p->plan->calls[i].call;
     entries[i] = (ft_profile_entry){c->label, c->key.kernel, seconds[i], c->flops, c->bytes};
   }
   free(seconds);
   return status;
 }
 
-/* Whether a run would bring nothing that the last one did not. */
-static bool up_to_date(const filtra_graph *g) {
-  for (size_t i = 0; i < g->input_count; i++)
-    if (g->inputs[i].fresh) return false;
-  return g->done_slot >= 0;
+/* Whether the last run had the inputs that the next one would have. */
+static bool up_to_date(const ft_program *p) {
+  for (size_t i = 0; i < p->plan->tape->input_count; i++)
+    if (p->inputs[i].fresh) return false;
+  return p->done_slot >= 0;
 }
 
 filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size_t *count) {
   const ft_caps *caps = ft_caps_of(g->device);
   *entries = NULL;
   *count = 0;
-  if (!g->compiled || !g->call_count)
+  if (!g->program || !g->tape.call_count)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "profile: compile a graph that has calls first");
   if (caps->timestamp_ns <= 0.0)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "profile: %s has no timestamps", caps->info.name);
-  if (!up_to_date(g)) FT_TRY(filtra_graph_run(g));
-  ft_profile_entry *list = ft_calloc(g->call_count, sizeof *list);
+  if (!up_to_date(g->program)) FT_TRY(filtra_graph_run(g));
+  ft_profile_entry *list = ft_calloc(g->tape.call_count, sizeof *list);
   if (!list) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = fill_entries(g, list);
+  filtra_status status = fill_entries(g->program, list);
   if (status) {
     free(list);
     return status;
   }
   *entries = list;
-  *count = g->call_count;
+  *count = g->tape.call_count;
   return FILTRA_OK;
 }
 
@@ -84,13 +85,13 @@ static filtra_status find_kernels(filtra_device *dev, search *s) {
   return FILTRA_OK;
 }
 
-static void record_search(filtra_graph *g, ft_commands commands, const search *s,
+static void record_search(const ft_program *p, ft_commands commands, const search *s,
                           const filtra_tensor *t, uint32_t index) {
   const filtra_dtype dtype = filtra_tensor_dtype(t);
   const uint64_t size = filtra_dtype_bytes(dtype);
   const ft_span span = ft_tensor_span(t);
   const uint32_t columns = (uint32_t)(span.window / size);
-  const uint64_t address = ft_tensor_address(t), beyond = address % 4;
+  const uint64_t address = ft_program_address(p, t), beyond = address % 4;
   const struct nonfinite_push push = {.x = address - beyond,
                                       .flag = s->flag.address,
                                       .first = (uint32_t)(beyond / size),
@@ -101,29 +102,32 @@ static void record_search(filtra_graph *g, ft_commands commands, const search *s
                                       .index = index};
   uint32_t groups = ft_groups_for(push.count, NONFINITE_WORKGROUP);
   if (groups > NONFINITE_GROUPS) groups = NONFINITE_GROUPS;
-  ft_commands_dispatch(g->device, commands, s->kernel[dtype], &push, sizeof push,
+  ft_commands_dispatch(p->device, commands, s->kernel[dtype], &push, sizeof push,
                        (uint32_t[]){0, 0, 0}, (uint32_t[]){groups, 1, 1});
 }
 
-/* A kernel may leave rows alone that nobody reads, masked ones say. Zeros there are no find. */
-static void clear_unwritten(filtra_graph *g, ft_commands commands, uint32_t call, void *context) {
+/* A kernel may leave rows unwritten that nobody reads, such as masked ones. Zeros there are finite,
+ * whatever another tensor left in these bytes. */
+static void clear_unwritten(ft_program *p, ft_commands commands, uint32_t call, void *context) {
   (void)context;
-  ft_commands_barrier(g->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);
-  for (size_t i = 0; i < g->storage_count; i++) {
-    const ft_storage *s = g->storages[i];
-    if (ft_life_begins(g, call, s))
-      ft_commands_fill(g->device, commands, s->buffer, s->offset, s->bytes, 0);
+  ft_commands_barrier(p->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);
+  for (size_t i = 0; i < p->plan->tape->storage_count; i++) {
+    const ft_storage *s = p->plan->tape->storages[i];
+    const ft_place *place = &p->plan->storages[i].place;
+    if (ft_life_begins(p->plan, call, s))
+      ft_commands_fill(p->device, commands, ft_program_buffer(p, place), place->offset, s->bytes,
+                       0);
   }
 }
 
-/* Searches all that a call wrote. */
-static void search_written(filtra_graph *g, ft_commands commands, uint32_t call, void *context) {
-  const ft_recorded_call *c = &g->calls[call];
-  ft_commands_barrier(g->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);
+/* Searches everything that a call wrote. */
+static void search_written(ft_program *p, ft_commands commands, uint32_t call, void *context) {
+  const ft_recorded_call *c = p->plan->calls[call].call;
+  ft_commands_barrier(p->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);
   for (uint32_t k = 0; k < c->arg_count; k++) {
     const filtra_tensor *t = c->args[k].tensor;
     if (t && (c->args[k].mode & FT_ACCESS_WRITE) && ft_dtype_is_float(filtra_tensor_dtype(t)))
-      record_search(g, commands, context, t, call * FT_MAX_ARGS + k);
+      record_search(p, commands, context, t, call * FT_MAX_ARGS + k);
   }
 }
 
@@ -131,6 +135,7 @@ filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const ch
   filtra_device *dev = g->device;
   *name = NULL;
   FT_TRY(filtra_graph_wait(g, ticket));
+  ft_program *p = g->program;
   search s = {0};
   FT_TRY(find_kernels(dev, &s));
   uint32_t first = UINT32_MAX;
@@ -139,13 +144,13 @@ filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const ch
   filtra_status status = ft_fill(dev, &s.flag, 0, sizeof first, UINT32_MAX);
   if (!status)
     status = ft_replay(
-        g, &g->slots[g->done_slot],
+        p, &p->slots[p->done_slot],
         &(ft_recording){
             .apart = true, .before = clear_unwritten, .after = search_written, .context = &s},
         &again);
   if (!status) status = ft_download(dev, &s.flag, 0, &first, sizeof first);
   ft_buffer_destroy(dev, &s.flag);
   if (!status && first != UINT32_MAX)
-    *name = g->calls[first / FT_MAX_ARGS].args[first % FT_MAX_ARGS].tensor->name;
+    *name = p->plan->calls[first / FT_MAX_ARGS].call->args[first % FT_MAX_ARGS].tensor->name;
   return status;
 }

@@ -1,57 +1,57 @@
-/* Recomputation: what backward rules read of a stretch of the forward pass is not kept from there
- * to here, but made again by copies of the calls that made it (Chen et al. 2016, "Training deep
- * nets with sublinear memory cost", section 4). The copies write to the same tensors, which thus
- * live twice; in between the planner gives their bytes to others. Rules know nothing of it. A call
- * that is dear to copy may have a substitute that is not. */
-#include "graph/internal.h"
+/* Recomputation: what backward rules read of a segment of the forward pass is not kept until then,
+ * but recomputed by copies of the calls that made it (Chen et al. 2016, "Training deep nets with
+ * sublinear memory cost", section 4). The copies write to the same tensors, which thus live twice;
+ * in between the plan gives their bytes to others. Rules know nothing of it. A call that would cost
+ * much to run again may have a cheaper substitute. */
+#include "graph/tape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 void ft_graph_set_recompute(filtra_graph *g, ft_recompute how) {
-  g->recompute = how;
+  g->tape.recompute = how;
 }
 
 ft_recompute ft_graph_recompute(const filtra_graph *g) {
-  return g->recompute;
+  return g->tape.recompute;
 }
 
-void ft_stretch_begin(filtra_graph *g, ft_recompute how) {
+void ft_segment_begin(filtra_graph *g, ft_recompute how) {
   if (!how || g->status) return;
   if (how == FT_RECOMPUTE_FEED_FORWARD) how = FT_RECOMPUTE_CHEAP;
-  if (FT_GROW(g->stretches, g->stretch_count, g->stretch_capacity)) {
+  if (FT_GROW(g->tape.segments, g->tape.segment_count, g->tape.segment_capacity)) {
     ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
     return;
   }
-  g->stretches[g->stretch_count++] =
-      (ft_stretch){.how = how, .op = g->op_count, .call = g->call_count};
+  g->tape.segments[g->tape.segment_count++] =
+      (ft_segment){.how = how, .op = g->tape.op_count, .call = g->tape.call_count};
 }
 
-void ft_stretch_end(filtra_graph *g) {
-  ft_stretch *s = g->stretch_count ? &g->stretches[g->stretch_count - 1] : NULL;
+void ft_segment_end(filtra_graph *g) {
+  ft_segment *s = g->tape.segment_count ? &g->tape.segments[g->tape.segment_count - 1] : NULL;
   if (!s || s->op_end || g->status) return;
-  s->op_end = g->op_count;
-  s->call_end = g->call_count;
+  s->op_end = g->tape.op_count;
+  s->call_end = g->tape.call_count;
 }
 
 /* ---- which calls ---- */
 
-/* About each storage of the graph, by number. */
+/** What is known of each storage, by number. */
 typedef struct about {
-  bool inside; /* nothing but the stretch and its rules touches it */
+  bool inside; /* nothing but the segment and its rules accesses it */
   bool asked;  /* the rules read it */
-  bool can;    /* it can be made again */
-  bool want;   /* and is to be */
+  bool can;    /* it can be recomputed, */
+  bool want;   /* and will be */
 } about;
 
-typedef struct plan {
+typedef struct selection {
   filtra_graph *g;
-  const ft_stretch *s;
+  const ft_segment *s;
   about *of;
-  bool *copied; /* by call of the stretch */
-} plan;
+  bool *copied; /* by call of the segment */
+} selection;
 
-static about *about_of(const plan *p, const ft_arg *a) {
+static about *about_of(const selection *p, const ft_arg *a) {
   return a->tensor ? &p->of[a->tensor->storage->number] : NULL;
 }
 
@@ -72,24 +72,24 @@ static bool is_cheap(const ft_recorded_call *c) {
   return false;
 }
 
-static void find_inside(const plan *p) {
+static void find_inside(const selection *p) {
   const filtra_graph *g = p->g;
-  for (size_t n = 0; n < g->storage_count; n++)
-    p->of[n].inside = g->storages[n]->planned && !g->storages[n]->pinned;
-  for (size_t i = 0; i < g->call_count; i++) {
-    bool in_stretch = i >= p->s->call && i < p->s->call_end, rule = i >= p->s->rules;
-    for (uint32_t k = 0; k < g->calls[i].arg_count; k++) {
-      about *a = about_of(p, &g->calls[i].args[k]);
-      if (a && !in_stretch && !rule) a->inside = false;
-      if (rule && reads(&g->calls[i].args[k])) a->asked = true;
+  for (size_t n = 0; n < g->tape.storage_count; n++)
+    p->of[n].inside = g->tape.storages[n]->home == FT_HOME_ARENA && !g->tape.storages[n]->pinned;
+  for (size_t i = 0; i < g->tape.call_count; i++) {
+    bool in_segment = i >= p->s->call && i < p->s->call_end, rule = i >= p->s->rules;
+    for (uint32_t k = 0; k < g->tape.calls[i].arg_count; k++) {
+      about *a = about_of(p, &g->tape.calls[i].args[k]);
+      if (a && !in_segment && !rule) a->inside = false;
+      if (rule && reads(&g->tape.calls[i].args[k])) a->asked = true;
     }
   }
-  for (size_t i = 0; i < g->input_count; i++)
-    p->of[g->inputs[i].tensor->storage->number].inside = false;
+  for (size_t i = 0; i < g->tape.input_count; i++)
+    p->of[g->tape.inputs[i].tensor->storage->number].inside = false;
 }
 
 /* A cheap call is worth it where what it reads is there anyway. */
-static bool is_able(const plan *p, const ft_recorded_call *c) {
+static bool is_able(const selection *p, const ft_recorded_call *c) {
   if (p->s->how == FT_RECOMPUTE_BLOCKS) return true;
   bool able = is_cheap(c);
   for (uint32_t k = 0; k < c->arg_count && able; k++) {
@@ -100,10 +100,10 @@ static bool is_able(const plan *p, const ft_recorded_call *c) {
 }
 
 /* A call's substitute, where what that reads is there anyway. */
-static const ft_substitute *substitute_of(const plan *p, size_t call) {
+static const ft_substitute *substitute_of(const selection *p, size_t call) {
   const ft_substitute *s = NULL;
-  for (size_t i = 0; i < p->g->substitute_count && p->s->how == FT_RECOMPUTE_CHEAP; i++)
-    if (p->g->substitutes[i].call == call) s = &p->g->substitutes[i];
+  for (size_t i = 0; i < p->g->tape.substitute_count && p->s->how == FT_RECOMPUTE_CHEAP; i++)
+    if (p->g->tape.substitutes[i].call == call) s = &p->g->tape.substitutes[i];
   for (uint32_t k = 0; s && k < s->how.arg_count; k++) {
     const about *a = about_of(p, &s->how.args[k]);
     if (reads(&s->how.args[k]) && a && a->inside && !a->asked) return NULL;
@@ -111,11 +111,11 @@ static const ft_substitute *substitute_of(const plan *p, size_t call) {
   return s;
 }
 
-static void find_able(const plan *p) {
-  for (size_t n = 0; n < p->g->storage_count; n++)
+static void find_able(const selection *p) {
+  for (size_t n = 0; n < p->g->tape.storage_count; n++)
     p->of[n].can = p->of[n].inside;
   for (size_t i = p->s->call; i < p->s->call_end; i++) {
-    const ft_recorded_call *c = &p->g->calls[i];
+    const ft_recorded_call *c = &p->g->tape.calls[i];
     const ft_substitute *other = substitute_of(p, i);
     bool able = is_able(p, c);
     for (uint32_t k = 0; k < c->arg_count && !able; k++)
@@ -124,26 +124,26 @@ static void find_able(const plan *p) {
   }
 }
 
-/* What makes again what call `i` of the tape made. */
-static const ft_recorded_call *maker(const plan *p, size_t i) {
+/* The call that recomputes what call `i` of the tape made. */
+static const ft_recorded_call *recomputing_call(const selection *p, size_t i) {
   const ft_substitute *other = substitute_of(p, i);
-  return other ? &other->how : &p->g->calls[i];
+  return other ? &other->how : &p->g->tape.calls[i];
 }
 
-static bool makes_wanted(const plan *p, const ft_recorded_call *c) {
+static bool makes_wanted(const selection *p, const ft_recorded_call *c) {
   for (uint32_t k = 0; k < c->arg_count; k++)
     if (writes(&c->args[k]) && about_of(p, &c->args[k])->want) return true;
   return false;
 }
 
 /* The last call that makes something wanted asks for what it reads in turn. */
-static size_t find_copied(const plan *p) {
+static size_t find_copied(const selection *p) {
   size_t count = 0;
-  for (size_t n = 0; n < p->g->storage_count; n++)
+  for (size_t n = 0; n < p->g->tape.storage_count; n++)
     p->of[n].want = p->of[n].asked && p->of[n].can;
   for (size_t i = p->s->call_end; i-- > p->s->call;) {
-    if (!makes_wanted(p, &p->g->calls[i])) continue;
-    const ft_recorded_call *c = maker(p, i);
+    if (!makes_wanted(p, &p->g->tape.calls[i])) continue;
+    const ft_recorded_call *c = recomputing_call(p, i);
     p->copied[i - p->s->call] = true;
     count++;
     for (uint32_t k = 0; k < c->arg_count; k++) {
@@ -161,28 +161,28 @@ static size_t find_copied(const plan *p) {
 
 /* ---- copying them ---- */
 
-static void insert(plan *p, size_t count) {
+static void insert(selection *p, size_t count) {
   filtra_graph *g = p->g;
   size_t rules = p->s->rules, to = rules;
-  for (size_t i = 0; i < count; i++, g->call_count++)
-    if (FT_GROW(g->calls, g->call_count, g->call_capacity)) {
+  for (size_t i = 0; i < count; i++, g->tape.call_count++)
+    if (FT_GROW(g->tape.calls, g->tape.call_count, g->tape.call_capacity)) {
       ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
       return;
     }
-  memmove(g->calls + rules + count, g->calls + rules,
-          (g->call_count - count - rules) * sizeof *g->calls);
+  memmove(g->tape.calls + rules + count, g->tape.calls + rules,
+          (g->tape.call_count - count - rules) * sizeof *g->tape.calls);
   for (size_t i = p->s->call; i < p->s->call_end; i++) {
     if (!p->copied[i - p->s->call]) continue;
-    g->calls[to] = *maker(p, i);
-    g->calls[to++].again = true;
+    g->tape.calls[to] = *recomputing_call(p, i);
+    g->tape.calls[to++].recomputes = true;
   }
-  for (size_t n = 0; n < g->storage_count; n++)
-    if (p->of[n].want) g->storages[n]->remade = true;
+  for (size_t n = 0; n < g->tape.storage_count; n++)
+    if (p->of[n].want) g->tape.storages[n]->recomputed = true;
 }
 
-static void make_again(filtra_graph *g, const ft_stretch *s) {
-  plan p = {.g = g, .s = s};
-  p.of = ft_calloc(g->storage_count + 1, sizeof *p.of);
+static void recompute(filtra_graph *g, const ft_segment *s) {
+  selection p = {.g = g, .s = s};
+  p.of = ft_calloc(g->tape.storage_count + 1, sizeof *p.of);
   p.copied = ft_calloc(s->call_end - s->call + 1, sizeof *p.copied);
   if (p.of && p.copied) {
     find_inside(&p);
@@ -195,12 +195,13 @@ static void make_again(filtra_graph *g, const ft_stretch *s) {
   free(p.copied);
 }
 
-void ft_stretch_enter(filtra_graph *g, size_t i) {
-  for (size_t k = 0; k < g->stretch_count; k++)
-    if (g->stretches[k].op_end == i + 1) g->stretches[k].rules = g->call_count;
+void ft_segment_enter(filtra_graph *g, size_t i) {
+  for (size_t k = 0; k < g->tape.segment_count; k++)
+    if (g->tape.segments[k].op_end == i + 1) g->tape.segments[k].rules = g->tape.call_count;
 }
 
-void ft_stretch_leave(filtra_graph *g, size_t i) {
-  for (size_t k = 0; k < g->stretch_count && !g->status; k++)
-    if (g->stretches[k].op == i && g->stretches[k].op_end > i) make_again(g, &g->stretches[k]);
+void ft_segment_leave(filtra_graph *g, size_t i) {
+  for (size_t k = 0; k < g->tape.segment_count && !g->status; k++)
+    if (g->tape.segments[k].op == i && g->tape.segments[k].op_end > i)
+      recompute(g, &g->tape.segments[k]);
 }

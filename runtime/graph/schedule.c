@@ -1,15 +1,16 @@
-/* The order of calls. Between two barriers a device overlaps what it is given, and a small call
- * that stands there alone leaves most of a GPU idle. So a stretch takes, of the next calls on the
- * tape, all that need nothing of one another, and a small call that is alone even so gets company
- * from the stretch before. Calls that touch the same bytes, one of them writing, keep their order,
- * so every result has the bits that the tape's order gives. */
-#include "graph/internal.h"
+/* The order of calls, and the intervals between which barriers may stand. Between two barriers a
+ * device overlaps what it is given, and a small call that is alone there leaves most of a GPU idle.
+ * So an interval takes, of the next calls on the tape, all that need nothing of one another; a
+ * small call that is alone even so gets company from the interval before. Calls that access the
+ * same bytes, one of them writing, keep their order, so every result has the bits of the tape's
+ * order. The first step of ft_plan_make. */
+#include "graph/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  WINDOW = 16, /* calls that a stretch looks at; more would let tensors live for long */
+  WINDOW = 16, /* calls that an interval looks at; more would lengthen tensors' lives */
   FEW = 64     /* workgroups that leave most of a GPU idle */
 };
 
@@ -17,70 +18,67 @@ static bool is_small(const ft_recorded_call *c) {
   return (uint64_t)c->groups[0] * c->groups[1] * c->groups[2] < FEW;
 }
 
-/* Numbers the stretches and writes the calls stretch by stretch. What is made again is not made
- * earlier than it has to be. */
-static filtra_status gather(filtra_graph *g, bool *placed, ft_accesses *seen,
-                            ft_recorded_call *ordered) {
+/* Fills intervals one after the other. An interval holds either recomputed calls or others, so that
+ * nothing is recomputed earlier than it has to be. */
+static filtra_status fill_intervals(ft_plan *plan, bool *taken, ft_accesses *seen) {
+  const struct ft_tape *tape = plan->tape;
   size_t first = 0, count = 0;
-  for (size_t i = 0; i < g->call_count; i++)
-    g->calls[i].place = (uint32_t)i;
-  for (uint32_t stretch = 0; count < g->call_count; stretch++) {
-    seen->count = 0; /* of what this stretch took or left */
-    while (placed[first])
+  for (uint32_t interval = 0; count < tape->call_count; interval++) {
+    seen->count = 0; /* accesses of the calls that this interval took or left */
+    while (taken[first])
       first++;
-    for (size_t i = first; i < g->call_count && i < first + WINDOW; i++) {
-      ft_recorded_call *c = &g->calls[i];
-      if (c->again != g->calls[first].again) break;
-      if (placed[i]) continue;
-      placed[i] = !ft_accesses_conflict(seen, c);
-      c->stretch = stretch;
-      if (placed[i]) ordered[count++] = *c;
-      FT_TRY(ft_accesses_add(seen, c));
+    for (size_t i = first; i < tape->call_count && i < first + WINDOW; i++) {
+      const ft_recorded_call *c = &tape->calls[i];
+      if (c->recomputes != tape->calls[first].recomputes) break;
+      if (taken[i]) continue;
+      taken[i] = !ft_accesses_conflict(plan, seen, c);
+      if (taken[i])
+        plan->calls[count++] =
+            (ft_planned_call){.call = c, .position = (uint32_t)i, .interval = interval};
+      FT_TRY(ft_accesses_add(plan, seen, c));
     }
   }
   return FILTRA_OK;
 }
 
-static bool is_alone(const ft_recorded_call *calls, size_t count, size_t i) {
-  return (i == 0 || calls[i - 1].stretch != calls[i].stretch) &&
-         (i + 1 == count || calls[i + 1].stretch != calls[i].stretch);
+static bool is_alone(const ft_planned_call *calls, size_t count, size_t i) {
+  return (i == 0 || calls[i - 1].interval != calls[i].interval) &&
+         (i + 1 == count || calls[i + 1].interval != calls[i].interval);
 }
 
-/* Gives calls[i] the nearest call before it that can wait as company. */
-static filtra_status fill(ft_recorded_call *calls, size_t i, ft_accesses *between) {
-  between->count = 0; /* the call's own accesses and those of calls that cannot wait */
-  FT_TRY(ft_accesses_add(between, &calls[i]));
+/* Moves the nearest earlier call that can wait into the interval of calls[i]. */
+static filtra_status add_company(ft_plan *plan, size_t i, ft_accesses *between) {
+  ft_planned_call *calls = plan->calls;
+  between->count = 0; /* accesses of calls[i] and of the calls that cannot wait */
+  FT_TRY(ft_accesses_add(plan, between, calls[i].call));
   for (size_t k = i; k > 0 && k + WINDOW > i;) {
-    ft_recorded_call waits = calls[--k];
-    if (ft_accesses_conflict(between, &waits)) {
-      FT_TRY(ft_accesses_add(between, &waits));
+    ft_planned_call waits = calls[--k];
+    if (ft_accesses_conflict(plan, between, waits.call)) {
+      FT_TRY(ft_accesses_add(plan, between, waits.call));
       continue;
     }
     memmove(calls + k, calls + k + 1, (i - 1 - k) * sizeof *calls);
-    waits.stretch = calls[i].stretch;
+    waits.interval = calls[i].interval;
     calls[i - 1] = waits;
     break;
   }
   return FILTRA_OK;
 }
 
-/* From the last to the first, so that a small call which is alone now gets company in turn. */
-static filtra_status fill_all(ft_recorded_call *calls, size_t count, ft_accesses *between) {
-  for (size_t i = count; i-- > 0;)
-    if (is_small(&calls[i]) && is_alone(calls, count, i)) FT_TRY(fill(calls, i, between));
+/* From the last call to the first: a small call that gave its company away gets some in turn. */
+static filtra_status join_small_calls(ft_plan *plan, ft_accesses *between) {
+  for (size_t i = plan->tape->call_count; i-- > 0;)
+    if (is_small(plan->calls[i].call) && is_alone(plan->calls, plan->tape->call_count, i))
+      FT_TRY(add_company(plan, i, between));
   return FILTRA_OK;
 }
 
-filtra_status ft_schedule(filtra_graph *g) {
-  ft_recorded_call *ordered = ft_calloc(g->call_count + 1, sizeof *ordered);
-  bool *placed = ft_calloc(g->call_count + 1, sizeof *placed);
+filtra_status ft_plan_order(ft_plan *plan) {
+  bool *taken = ft_calloc(plan->tape->call_count + 1, sizeof *taken);
   ft_accesses list = {0};
-  filtra_status status = ordered && placed ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = gather(g, placed, &list, ordered);
-  if (!status) status = fill_all(ordered, g->call_count, &list);
-  if (!status && g->call_count) memcpy(g->calls, ordered, g->call_count * sizeof *ordered);
+  filtra_status status = taken ? fill_intervals(plan, taken, &list) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = join_small_calls(plan, &list);
   free(list.list);
-  free(placed);
-  free(ordered);
+  free(taken);
   return status;
 }

@@ -1,28 +1,30 @@
-/* Cutting a run into submissions that no display driver's watchdog minds. Operating systems reset a
- * GPU whose one job takes seconds (2 s on Windows, about 10 s on Linux), so a long run goes out as
- * several jobs, and a dispatch that is itself too long as several dispatches of some of its
- * workgroups each, which Vulkan lets run one after the other in any case: no kernel waits for
+/* Cuts a run into submissions that no display driver's watchdog resets. Operating systems reset a
+ * GPU whose one job takes seconds (2 s on Windows, about 10 s on Linux). So a long run goes out as
+ * several jobs, and a dispatch that alone takes too long as several dispatches of some of its
+ * workgroups each. Vulkan may run workgroups one after the other in any case: no kernel waits for
  * another workgroup.
  *
- * Costs are measured: a graph's first run goes out in pieces that are short on the slowest device
- * we know, with a timestamp around each; from then on pieces have the length of the budget. */
-#include "graph/internal.h"
+ * Costs are measured. A graph's first run goes out in pieces that are short on the slowest known
+ * device, with a timestamp around each; from then on submissions have the length of the budget. */
+#include "graph/program.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-typedef struct ft_part {
+/** Some of a call's workgroups. */
+typedef struct ft_piece {
   uint32_t call, base[3], groups[3];
   bool first, last; /* of its call: the call's barrier goes before the first */
-} ft_part;
+} ft_piece;
 
 typedef struct ft_submission {
-  uint32_t first, count; /* parts */
+  uint32_t first, count; /* pieces */
 } ft_submission;
 
 struct ft_submissions {
-  ft_part *parts;
-  size_t part_count, part_capacity;
+  ft_piece *pieces;
+  size_t piece_count, piece_capacity;
   ft_submission *list;
   size_t count, capacity;
   ft_commands *commands; /* one each, once costs are measured */
@@ -35,58 +37,60 @@ static double estimate(const ft_constants *constants, const ft_recorded_call *c)
   return c->flops / constants->slowest_flops + c->bytes / constants->slowest_bytes;
 }
 
-/* Parts that a call of so many seconds is cut into, along its longest axis. */
-static uint32_t parts_of(const ft_recorded_call *c, double seconds, double budget, int *axis) {
+/* Pieces that a call of so many seconds is cut into, along its longest axis. */
+static uint32_t pieces_of(const ft_program *p, size_t call, double seconds, double budget,
+                          int *axis) {
+  const ft_recorded_call *c = p->plan->calls[call].call;
   *axis = 0;
   for (int i = 1; i < 3; i++)
     if (c->groups[i] > c->groups[*axis]) *axis = i;
-  double parts = ceil(seconds / budget);
-  if (!(parts > 1.0) || ft_pipeline_counts_groups(c->pipeline)) return 1;
-  return parts < c->groups[*axis] ? (uint32_t)parts : c->groups[*axis];
+  double pieces = ceil(seconds / budget);
+  if (!(pieces > 1.0) || ft_pipeline_counts_groups(p->pipelines[call])) return 1;
+  return pieces < c->groups[*axis] ? (uint32_t)pieces : c->groups[*axis];
 }
 
-static bool is_read_out(const filtra_graph *g, uint32_t call) {
-  for (size_t i = 0; i < g->readout_count; i++)
-    if (g->readouts[i].call == call) return true;
+static bool is_read_out(const ft_program *p, uint32_t call) {
+  for (size_t i = 0; i < p->plan->tape->readout_count; i++)
+    if (p->plan->readouts[i] == call) return true;
   return false;
 }
 
-static filtra_status add_part(const filtra_graph *g, const ft_part *part, double seconds,
-                              double budget, double *filled) {
-  struct ft_submissions *s = g->submissions;
+static filtra_status add_piece(const ft_program *p, const ft_piece *piece, double seconds,
+                               double budget, double *filled) {
+  struct ft_submissions *s = p->submissions;
   bool full = budget > 0.0 && *filled > 0.0 && *filled + seconds > budget;
-  bool left = part->first && part->call && is_read_out(g, part->call - 1);
+  bool left = piece->first && piece->call && is_read_out(p, piece->call - 1);
   if (!s->count || full || left) {
     FT_TRY(FT_GROW(s->list, s->count, s->capacity));
-    s->list[s->count++] = (ft_submission){.first = (uint32_t)s->part_count};
+    s->list[s->count++] = (ft_submission){.first = (uint32_t)s->piece_count};
     *filled = 0.0;
   }
-  FT_TRY(FT_GROW(s->parts, s->part_count, s->part_capacity));
-  s->parts[s->part_count++] = *part;
+  FT_TRY(FT_GROW(s->pieces, s->piece_count, s->piece_capacity));
+  s->pieces[s->piece_count++] = *piece;
   s->list[s->count - 1].count++;
   *filled += seconds;
   return FILTRA_OK;
 }
 
-/* Calls cost `seconds` each; NULL: estimates. */
-static filtra_status plan(filtra_graph *g, const double *seconds) {
-  struct ft_submissions *s = g->submissions;
-  const ft_constants *constants = ft_constants_of(ft_caps_of(g->device));
-  double budget = ft_caps_of(g->device)->submission_seconds, filled = 0.0;
-  s->part_count = s->count = 0;
-  for (size_t i = 0; i < g->call_count; i++) {
-    const ft_recorded_call *c = &g->calls[i];
+/* Cuts the calls, which take `seconds` each; NULL: estimates. */
+static filtra_status cut(ft_program *p, const double *seconds) {
+  struct ft_submissions *s = p->submissions;
+  const ft_constants *constants = ft_constants_of(ft_caps_of(p->device));
+  double budget = ft_caps_of(p->device)->submission_seconds, filled = 0.0;
+  s->piece_count = s->count = 0;
+  for (size_t i = 0; i < p->plan->tape->call_count; i++) {
+    const ft_recorded_call *c = p->plan->calls[i].call;
     int axis = 0;
     double cost = seconds ? seconds[i] : estimate(constants, c);
-    uint32_t parts = budget > 0.0 ? parts_of(c, cost, budget, &axis) : 1;
-    for (uint32_t k = 0; k < parts; k++) {
-      ft_part part = {.call = (uint32_t)i, .first = k == 0, .last = k + 1 == parts};
+    uint32_t pieces = budget > 0.0 ? pieces_of(p, i, cost, budget, &axis) : 1;
+    for (uint32_t k = 0; k < pieces; k++) {
+      ft_piece piece = {.call = (uint32_t)i, .first = k == 0, .last = k + 1 == pieces};
       for (int a = 0; a < 3; a++)
-        part.groups[a] = c->groups[a];
+        piece.groups[a] = c->groups[a];
       uint64_t all = c->groups[axis];
-      part.base[axis] = (uint32_t)(all * k / parts);
-      part.groups[axis] = (uint32_t)(all * (k + 1) / parts) - part.base[axis];
-      FT_TRY(add_part(g, &part, cost / parts, budget, &filled));
+      piece.base[axis] = (uint32_t)(all * k / pieces);
+      piece.groups[axis] = (uint32_t)(all * (k + 1) / pieces) - piece.base[axis];
+      FT_TRY(add_piece(p, &piece, cost / pieces, budget, &filled));
     }
   }
   return FILTRA_OK;
@@ -94,54 +98,65 @@ static filtra_status plan(filtra_graph *g, const double *seconds) {
 
 /* ---- recording ---- */
 
-static void record_part(filtra_graph *g, ft_commands commands, uint32_t index,
-                        const ft_recording *how) {
-  filtra_device *dev = g->device;
-  const ft_part *p = &g->submissions->parts[index];
-  const ft_recorded_call *c = &g->calls[p->call];
-  if (how->before && p->first) how->before(g, commands, p->call, how->context);
-  if (how->apart)
-    ft_commands_barrier(dev, commands, FT_STAGE_ALL, FT_STAGE_ALL);
-  else if (c->barrier && p->first)
-    ft_commands_barrier(dev, commands, FT_STAGE_COMPUTE, FT_STAGE_COMPUTE);
-  if (how->timestamps) ft_commands_timestamp(dev, commands, how->timestamps, 2 * index);
-  ft_record_groups(g, commands, c, p->base, p->groups);
-  if (how->timestamps) ft_commands_timestamp(dev, commands, how->timestamps, 2 * index + 1);
-  if (how->after && p->last) how->after(g, commands, p->call, how->context);
+static void record_groups(const ft_program *p, ft_commands commands, const ft_piece *piece) {
+  const ft_recorded_call *c = p->plan->calls[piece->call].call;
+  uint8_t push[FT_PUSH_BYTES];
+  memcpy(push, c->push, c->push_size);
+  for (uint32_t i = 0; i < c->arg_count; i++) {
+    uint64_t address = c->args[i].tensor ? ft_program_address(p, c->args[i].tensor) : 0;
+    memcpy(push + i * sizeof address, &address, sizeof address);
+  }
+  ft_commands_dispatch(p->device, commands, p->pipelines[piece->call], push, c->push_size,
+                       piece->base, piece->groups);
 }
 
-static filtra_status record_one(filtra_graph *g, const ft_submission *one, const ft_recording *how,
+static void record_piece(ft_program *p, ft_commands commands, uint32_t index,
+                         const ft_recording *how) {
+  filtra_device *dev = p->device;
+  const ft_piece *piece = &p->submissions->pieces[index];
+  if (how->before && piece->first) how->before(p, commands, piece->call, how->context);
+  if (how->apart)
+    ft_commands_barrier(dev, commands, FT_STAGE_ALL, FT_STAGE_ALL);
+  else if (p->plan->calls[piece->call].barrier && piece->first)
+    ft_commands_barrier(dev, commands, FT_STAGE_COMPUTE, FT_STAGE_COMPUTE);
+  if (how->timestamps) ft_commands_timestamp(dev, commands, how->timestamps, 2 * index);
+  record_groups(p, commands, piece);
+  if (how->timestamps) ft_commands_timestamp(dev, commands, how->timestamps, 2 * index + 1);
+  if (how->after && piece->last) how->after(p, commands, piece->call, how->context);
+}
+
+static filtra_status record_one(ft_program *p, const ft_submission *one, const ft_recording *how,
                                 ft_commands commands) {
-  filtra_device *dev = g->device;
+  filtra_device *dev = p->device;
   FT_TRY(ft_commands_begin(dev, commands));
   if (how->timestamps)
     ft_commands_reset_timestamps(dev, commands, how->timestamps, 2 * one->first, 2 * one->count);
   for (uint32_t i = one->first; i < one->first + one->count; i++)
-    record_part(g, commands, i, how);
+    record_piece(p, commands, i, how);
   return ft_commands_end(dev, commands);
 }
 
-static void free_commands(filtra_graph *g, ft_commands *commands) {
-  if (commands) ft_commands_free(g->device, g->pool, (uint32_t)g->submissions->count, commands);
+static void free_commands(ft_program *p, ft_commands *commands) {
+  if (commands) ft_commands_free(p->device, p->pool, (uint32_t)p->submissions->count, commands);
   free(commands);
 }
 
 /* The planned submissions, a command buffer each. */
-static filtra_status record(filtra_graph *g, const ft_recording *how, ft_commands **out) {
-  const struct ft_submissions *s = g->submissions;
+static filtra_status record(ft_program *p, const ft_recording *how, ft_commands **out) {
+  const struct ft_submissions *s = p->submissions;
   *out = NULL;
   if (!s->count) return FILTRA_OK;
   ft_commands *commands = ft_calloc(s->count, sizeof *commands);
   if (!commands) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_commands_new(g->device, &g->pool, (uint32_t)s->count, commands);
+  filtra_status status = ft_commands_new(p->device, &p->pool, (uint32_t)s->count, commands);
   if (status) {
     free(commands);
     return status;
   }
   for (size_t i = 0; i < s->count && !status; i++)
-    status = record_one(g, &s->list[i], how, commands[i]);
+    status = record_one(p, &s->list[i], how, commands[i]);
   if (status)
-    free_commands(g, commands);
+    free_commands(p, commands);
   else
     *out = commands;
   return status;
@@ -149,153 +164,122 @@ static filtra_status record(filtra_graph *g, const ft_recording *how, ft_command
 
 /* ---- readouts ---- */
 
-filtra_status ft_graph_read_out(filtra_graph *g, const ft_readout *list, size_t count) {
-  g->readouts = ft_graph_alloc(g, (count + 1) * sizeof *g->readouts);
-  FT_TRY(ft_graph_status(g));
-  for (size_t i = 0; i < count; i++)
-    g->readouts[g->readout_count++].copy = list[i];
-  return FILTRA_OK;
-}
-
-uint64_t ft_graph_readout_ticket(const filtra_graph *g, size_t index) {
-  return index < g->readout_count ? g->readouts[index].ticket : 0;
-}
-
-static bool writes_to(const ft_recorded_call *c, const ft_readout *r) {
-  for (uint32_t k = 0; k < c->arg_count; k++) {
-    const filtra_tensor *t = c->args[k].tensor;
-    if (!t || !(c->args[k].mode & FT_ACCESS_WRITE) || t->storage->buffer != r->from) continue;
-    ft_span span = ft_tensor_span(t);
-    uint64_t low = t->storage->offset + span.low, high = t->storage->offset + span.high;
-    if (low < r->from_offset + r->bytes && high > r->from_offset) return true;
-  }
-  return false;
-}
-
-static void plan_readouts(filtra_graph *g) {
-  uint32_t last = 0;
-  for (size_t i = 0; i < g->readout_count; i++) {
-    ft_planned_readout *r = &g->readouts[i];
-    for (uint32_t call = last; call < g->call_count; call++)
-      if (writes_to(&g->calls[call], &r->copy)) last = call;
-    r->call = last;
-  }
-}
-
-/* Behind a call: ft_recording's `after`. */
-static void record_readouts(filtra_graph *g, ft_commands commands, uint32_t call, void *context) {
+/* After a call, as `after` of ft_recording. */
+static void record_readouts(ft_program *p, ft_commands commands, uint32_t call, void *context) {
   (void)context;
-  if (!is_read_out(g, call)) return;
-  ft_commands_barrier(g->device, commands, FT_STAGE_COMPUTE, FT_STAGE_COPY);
-  for (size_t i = 0; i < g->readout_count; i++) {
-    const ft_readout *r = &g->readouts[i].copy;
-    if (g->readouts[i].call == call)
-      ft_commands_copy(g->device, commands, r->from, r->from_offset, r->to, r->to_offset, r->bytes);
+  if (!is_read_out(p, call)) return;
+  ft_commands_barrier(p->device, commands, FT_STAGE_COMPUTE, FT_STAGE_COPY);
+  for (size_t i = 0; i < p->plan->tape->readout_count; i++) {
+    const ft_readout *r = &p->plan->tape->readouts[i];
+    if (p->plan->readouts[i] == call)
+      ft_commands_copy(p->device, commands, r->from, r->from_offset, r->to, r->to_offset, r->bytes);
   }
-  ft_commands_barrier(g->device, commands, FT_STAGE_COPY, FT_STAGE_HOST);
+  ft_commands_barrier(p->device, commands, FT_STAGE_COPY, FT_STAGE_HOST);
 }
 
 static const ft_recording STEP = {.after = record_readouts};
 
-static void note_tickets(filtra_graph *g, const ft_submission *one, uint64_t ticket) {
-  const ft_part *parts = g->submissions->parts + one->first;
-  for (size_t i = 0; i < g->readout_count; i++)
-    if (g->readouts[i].call >= parts[0].call && g->readouts[i].call <= parts[one->count - 1].call)
-      g->readouts[i].ticket = ticket;
+static void note_tickets(ft_program *p, const ft_submission *one, uint64_t ticket) {
+  const ft_piece *pieces = p->submissions->pieces + one->first;
+  for (size_t i = 0; i < p->plan->tape->readout_count; i++)
+    if (p->plan->readouts[i] >= pieces[0].call &&
+        p->plan->readouts[i] <= pieces[one->count - 1].call)
+      p->readout_tickets[i] = ticket;
 }
 
-filtra_status ft_prepare_submissions(filtra_graph *g) {
-  const ft_caps *caps = ft_caps_of(g->device);
-  g->submissions = ft_calloc(1, sizeof *g->submissions);
-  if (!g->submissions) return FILTRA_ERROR_HOST_MEMORY;
-  plan_readouts(g);
-  FT_TRY(plan(g, NULL));
-  g->submissions->measured =
-      caps->submission_seconds <= 0.0 || caps->timestamp_ns <= 0.0 || !g->call_count;
-  return g->submissions->measured ? record(g, &STEP, &g->submissions->commands) : FILTRA_OK;
+/* ---- the submissions of a program ---- */
+
+filtra_status ft_submissions_create(ft_program *p) {
+  const ft_caps *caps = ft_caps_of(p->device);
+  p->submissions = ft_calloc(1, sizeof *p->submissions);
+  if (!p->submissions) return FILTRA_ERROR_HOST_MEMORY;
+  FT_TRY(cut(p, NULL));
+  p->submissions->measured =
+      caps->submission_seconds <= 0.0 || caps->timestamp_ns <= 0.0 || !p->plan->tape->call_count;
+  return p->submissions->measured ? record(p, &STEP, &p->submissions->commands) : FILTRA_OK;
 }
 
-void ft_destroy_submissions(filtra_graph *g) {
-  if (!g->submissions) return; /* its command buffers go with the pool */
-  free(g->submissions->parts);
-  free(g->submissions->list);
-  free(g->submissions->commands);
-  free(g->submissions);
-  g->submissions = NULL;
+void ft_submissions_destroy(ft_program *p) {
+  if (!p->submissions) return; /* its command buffers go with the pool */
+  free(p->submissions->pieces);
+  free(p->submissions->list);
+  free(p->submissions->commands);
+  free(p->submissions);
+  p->submissions = NULL;
 }
 
-size_t ft_submission_count(const filtra_graph *g) {
-  return g->submissions->count;
+size_t ft_submissions_count(const ft_program *p) {
+  return p->submissions->count;
 }
 
 /* ---- running ---- */
 
-/* The first goes out with the uploads before it, the last with the downloads behind it. */
-static filtra_status submit_all(filtra_graph *g, const ft_slot *slot, const ft_commands *recorded,
+/* The first goes out with the uploads before it, the last with the downloads after it. */
+static filtra_status submit_all(ft_program *p, const ft_slot *slot, const ft_commands *recorded,
                                 uint64_t *ticket) {
-  const struct ft_submissions *s = g->submissions;
+  const struct ft_submissions *s = p->submissions;
   if (!s->count)
-    return ft_submit(g->device, (ft_commands[]){slot->upload, slot->download}, 2, ticket);
+    return ft_submit(p->device, (ft_commands[]){slot->upload, slot->download}, 2, ticket);
   for (size_t i = 0; i < s->count; i++) {
     ft_commands commands[3];
     uint32_t count = 0;
     if (i == 0) commands[count++] = slot->upload;
     commands[count++] = recorded[i];
     if (i + 1 == s->count) commands[count++] = slot->download;
-    FT_TRY(ft_submit(g->device, commands, count, ticket));
-    note_tickets(g, &s->list[i], recorded == s->commands ? *ticket : 0);
+    FT_TRY(ft_submit(p->device, commands, count, ticket));
+    note_tickets(p, &s->list[i], recorded == s->commands ? *ticket : 0);
   }
   return FILTRA_OK;
 }
 
-filtra_status ft_replay(filtra_graph *g, const ft_slot *slot, const ft_recording *how,
+filtra_status ft_replay(ft_program *p, const ft_slot *slot, const ft_recording *how,
                         uint64_t *ticket) {
   ft_commands *commands;
-  FT_TRY(record(g, how, &commands));
-  filtra_status status = submit_all(g, slot, commands, ticket);
-  if (!status) status = ft_wait(g->device, *ticket);
-  /* Part of it may be running whatever failed: nothing in use may be freed, here or by callers. */
-  if (status) ft_wait_whatever(g->device);
-  free_commands(g, commands);
+  FT_TRY(record(p, how, &commands));
+  filtra_status status = submit_all(p, slot, commands, ticket);
+  if (!status) status = ft_wait(p->device, *ticket);
+  /* Some of it may be running whatever failed: nothing in use may be freed, here or by callers. */
+  if (status) ft_wait_whatever(p->device);
+  free_commands(p, commands);
   return status;
 }
 
-/* Sums the parts' times by call. */
-static filtra_status read_times(filtra_graph *g, ft_timestamps stamps, double *seconds) {
-  const struct ft_submissions *s = g->submissions;
-  double *parts = ft_calloc(s->part_count, sizeof *parts);
-  if (!parts) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_timestamps_read(g->device, stamps, (uint32_t)s->part_count, parts);
-  for (size_t i = 0; i < s->part_count && !status; i++)
-    seconds[s->parts[i].call] += parts[i];
-  free(parts);
+/* Sums the pieces' times by call. */
+static filtra_status read_times(ft_program *p, ft_timestamps stamps, double *seconds) {
+  const struct ft_submissions *s = p->submissions;
+  double *pieces = ft_calloc(s->piece_count, sizeof *pieces);
+  if (!pieces) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_timestamps_read(p->device, stamps, (uint32_t)s->piece_count, pieces);
+  for (size_t i = 0; i < s->piece_count && !status; i++)
+    seconds[s->pieces[i].call] += pieces[i];
+  free(pieces);
   return status;
 }
 
-filtra_status ft_replay_timed(filtra_graph *g, const ft_slot *slot, double *seconds,
+filtra_status ft_replay_timed(ft_program *p, const ft_slot *slot, double *seconds,
                               uint64_t *ticket) {
   ft_timestamps stamps = NULL;
-  FT_TRY(ft_timestamps_create(g->device, 2 * (uint32_t)g->submissions->part_count, &stamps));
+  FT_TRY(ft_timestamps_create(p->device, 2 * (uint32_t)p->submissions->piece_count, &stamps));
   filtra_status status =
-      ft_replay(g, slot, &(ft_recording){.apart = true, .timestamps = stamps}, ticket);
-  if (!status) status = read_times(g, stamps, seconds);
-  ft_timestamps_destroy(g->device, stamps);
+      ft_replay(p, slot, &(ft_recording){.apart = true, .timestamps = stamps}, ticket);
+  if (!status) status = read_times(p, stamps, seconds);
+  ft_timestamps_destroy(p->device, stamps);
   return status;
 }
 
-/* A graph's first run, waited for; then the plan that it leads to. */
-static filtra_status measure(filtra_graph *g, ft_slot *slot) {
-  double *seconds = ft_calloc(g->call_count, sizeof *seconds);
+/* A first run, waited for; then the submissions that its times lead to. */
+static filtra_status measure(ft_program *p, ft_slot *slot) {
+  double *seconds = ft_calloc(p->plan->tape->call_count, sizeof *seconds);
   filtra_status status =
-      seconds ? ft_replay_timed(g, slot, seconds, &slot->ticket) : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = plan(g, seconds);
-  if (!status) status = record(g, &STEP, &g->submissions->commands);
-  g->submissions->measured = !status;
+      seconds ? ft_replay_timed(p, slot, seconds, &slot->ticket) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = cut(p, seconds);
+  if (!status) status = record(p, &STEP, &p->submissions->commands);
+  p->submissions->measured = !status;
   free(seconds);
   return status;
 }
 
-filtra_status ft_submit_run(filtra_graph *g, ft_slot *slot) {
-  const struct ft_submissions *s = g->submissions;
-  return s->measured ? submit_all(g, slot, s->commands, &slot->ticket) : measure(g, slot);
+filtra_status ft_submit_run(ft_program *p, ft_slot *slot) {
+  const struct ft_submissions *s = p->submissions;
+  return s->measured ? submit_all(p, slot, s->commands, &slot->ticket) : measure(p, slot);
 }

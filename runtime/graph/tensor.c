@@ -1,5 +1,5 @@
 /* Tensors and views. A tensor is a geometry over a storage; gradients are kept per owner. */
-#include "graph/internal.h"
+#include "graph/tape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,34 +69,41 @@ static ft_storage *new_storage(filtra_graph *g, const char *name, filtra_dtype d
                          "%s: a tensor cannot be of type %d (%s); accepted are F32, I32, F16 and "
                          "BF16",
                          name, (int)dtype, filtra_dtype_name(dtype));
-  if (FT_GROW(g->storages, g->storage_count, g->storage_capacity)) {
+  struct ft_tape *tape = &g->tape;
+  if (FT_GROW(tape->storages, tape->storage_count, tape->storage_capacity))
     return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  }
   ft_storage *s = ft_graph_alloc(g, sizeof *s);
   if (!s) return NULL;
   s->dtype = dtype;
   s->bytes = ft_dtype_extent(dtype, shape_elements(ndim, shape));
   if (!s->bytes) s->bytes = ft_dtype_extent(dtype, 1);
-  s->first = s->last = s->again = s->again_last = -1;
-  s->number = (uint32_t)g->storage_count;
-  g->storages[g->storage_count++] = s;
+  s->number = (uint32_t)tape->storage_count;
+  tape->storages[tape->storage_count++] = s;
   return s;
 }
 
 filtra_tensor *ft_tensor_new(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                              const int64_t *shape) {
   ft_storage *s = new_storage(g, name, dtype, ndim, shape);
-  if (!s) return NULL;
-  s->planned = true;
-  return ft_tensor_struct(g, name, ndim, shape, s);
+  return s ? ft_tensor_struct(g, name, ndim, shape, s) : NULL;
 }
 
 filtra_tensor *ft_tensor_external(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape, const ft_buffer *buffer, uint64_t offset) {
   ft_storage *s = new_storage(g, name, dtype, ndim, shape);
   if (!s) return NULL;
+  s->home = FT_HOME_BUFFER;
   s->buffer = buffer;
   s->offset = offset;
+  return ft_tensor_struct(g, name, ndim, shape, s);
+}
+
+filtra_tensor *ft_tensor_of_parameter(filtra_graph *g, const char *name, filtra_dtype dtype,
+                                      int ndim, const int64_t *shape, ft_home home, size_t index) {
+  ft_storage *s = new_storage(g, name, dtype, ndim, shape);
+  if (!s) return NULL;
+  s->home = home;
+  s->parameter = index;
   return ft_tensor_struct(g, name, ndim, shape, s);
 }
 
@@ -126,9 +133,9 @@ static bool token_major(const filtra_tensor *t) {
 }
 
 bool ft_begins_at(const filtra_tensor *t, size_t bytes) {
-  const ft_storage *s = t->storage;
+  const ft_storage *s = t->storage; /* where a plan puts it begins at a multiple of 32 bytes */
   return (uint64_t)t->offset * filtra_dtype_bytes(s->dtype) % bytes == 0 &&
-         (s->planned || s->offset % bytes == 0);
+         (s->home != FT_HOME_BUFFER || s->offset % bytes == 0);
 }
 
 bool ft_dense(const filtra_tensor *t) {
@@ -204,52 +211,6 @@ filtra_tensor *filtra_merge_heads(filtra_graph *g, filtra_tensor *t) {
   return ft_tensor_view(g, t, 3, (int64_t[]){t->shape[0], n, c}, (int64_t[]){n * c, c, 1});
 }
 
-struct chunk {
-  int parts;
-  filtra_tensor *part[];
-};
-
-/* Pieces write their gradients straight into the root's; here the root's becomes whole. */
-static void chunk_backward(filtra_graph *g, const void *context) {
-  const struct chunk *s = context;
-  for (int i = 0; i < s->parts; i++) {
-    if (s->part[i]->grad) continue;
-    bool accumulate;
-    filtra_tensor *target = ft_grad_target(g, s->part[i], &accumulate);
-    if (target && !accumulate) ft_emit_fill(g, target, 0.0f);
-  }
-  s->part[0]->whole->grad_partial = false;
-}
-
-void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **out) {
-  for (int i = 0; out && i < parts; i++)
-    out[i] = NULL;
-  if (!ft_usable(g, t)) return;
-  int last = t->ndim - 1;
-  if (!out || parts < 1 || t->shape[last] % parts || !ft_dense(t) || t->owner->whole) {
-    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                  "chunk: %s %s must be dense, not itself a piece, and divide into %d parts",
-                  t->name, ft_shape_text(t), parts);
-    return;
-  }
-  for (int i = 0; i < parts; i++) {
-    int64_t shape[FILTRA_MAX_DIMS];
-    memcpy(shape, t->shape, sizeof shape);
-    shape[last] /= parts;
-    out[i] = ft_tensor_view(g, t, t->ndim, shape, t->stride);
-    if (!out[i]) return;
-    out[i]->offset += i * shape[last];
-    out[i]->owner = out[i];
-    out[i]->whole = t->owner;
-  }
-  size_t size = sizeof(struct chunk) + (size_t)parts * sizeof *out;
-  struct chunk *call = ft_graph_alloc(g, size);
-  if (!call) return;
-  call->parts = parts;
-  memcpy(call->part, out, (size_t)parts * sizeof *out);
-  ft_tape(g, "chunk", chunk_backward, call, size, 1, &t, parts, out);
-}
-
 ft_span ft_tensor_span(const filtra_tensor *t) {
   const uint64_t size = filtra_dtype_bytes(t->storage->dtype);
   int order[FILTRA_MAX_DIMS], dims = 0;
@@ -282,11 +243,6 @@ ft_span ft_tensor_span(const filtra_tensor *t) {
   return s;
 }
 
-uint64_t ft_tensor_address(const filtra_tensor *t) {
-  const ft_storage *s = t->storage;
-  return s->buffer->address + s->offset + (uint64_t)t->offset * filtra_dtype_bytes(s->dtype);
-}
-
 int64_t ft_columns(const filtra_tensor *t) {
   return t->shape[t->ndim - 1];
 }
@@ -316,4 +272,50 @@ const char *ft_shape_text(const filtra_tensor *t) {
                              (long long)t->shape[i]);
   snprintf(text + used, sizeof ring[0] - used, "]");
   return text;
+}
+
+/* ---- what ops accept ---- */
+
+bool ft_usable(filtra_graph *g, const filtra_tensor *t) {
+  if (!ft_graph_accept(g, FILTRA_OK)) return false;
+  if (!t) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "an op was given no tensor (NULL)");
+    return false;
+  }
+  if (t->graph != g) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "tensor %s belongs to another graph", t->name);
+    return false;
+  }
+  if (g->program) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "the graph is compiled; nothing can be added to it");
+    return false;
+  }
+  if (t->owner->unwritten) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s is read, but no kernel has written it", t->name);
+    return false;
+  }
+  return true;
+}
+
+bool ft_usable_dense(filtra_graph *g, const filtra_tensor *t, const char *op,
+                     const char *argument) {
+  if (!ft_usable(g, t)) return false;
+  if (ft_dense(t) && filtra_tensor_dtype(t) == FILTRA_F32) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s) must be dense F32, it is %s", op,
+                argument, t->name, ft_shape_text(t),
+                ft_dense(t) ? filtra_dtype_name(filtra_tensor_dtype(t)) : "not dense");
+  return false;
+}
+
+bool ft_usable_elements(filtra_graph *g, const filtra_tensor *t, const char *op,
+                        const char *argument) {
+  if (!ft_usable(g, t)) return false;
+  filtra_dtype dtype = filtra_tensor_dtype(t);
+  if (dtype == FILTRA_F32) return true;
+  if (!ft_dtype_is_float(dtype)) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s (%s %s) is %s; accepted are F32, F16 and BF16",
+                  op, argument, t->name, ft_shape_text(t), filtra_dtype_name(dtype));
+    return false;
+  }
+  return ft_graph_accept(g, ft_check_precision(g->device, dtype));
 }

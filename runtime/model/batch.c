@@ -215,13 +215,13 @@ static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smo
   int64_t each = (b->rows + b->chunks - 1) / b->chunks, count = 0;
   for (int64_t first = 0; losses && first < b->rows; first += each, count++) {
     int64_t size = b->rows - first < each ? b->rows - first : each;
-    ft_stretch_begin(g, FT_RECOMPUTE_BLOCKS);
+    ft_segment_begin(g, FT_RECOMPUTE_BLOCKS);
     filtra_tensor *logits =
         ft_network_predict(&scope, &model->options, rows_of(g, b->hidden, first, size));
     filtra_tensor *labels = rows_of(g, b->labels, first, size);
     losses[count] = filtra_cross_entropy(g, logits, labels, smoothing);
     scores[count] = filtra_accuracy(g, logits, labels);
-    ft_stretch_end(g);
+    ft_segment_end(g);
   }
   *loss = losses ? join(g, losses, count) : NULL;
   *score = scores ? join(g, scores, count) : NULL;

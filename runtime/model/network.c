@@ -143,9 +143,9 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     filtra_tensor *loss;
     if (o->layers > 1) encoder.drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
-    ft_stretch_begin(g, ft_graph_recompute(g));
+    ft_segment_begin(g, ft_graph_recompute(g));
     x = ft_encoder_block(&layer, &encoder, x, mask, &loss);
-    ft_stretch_end(g);
+    ft_segment_end(g);
     if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
   }
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)o->layers, 0.0f);

@@ -39,8 +39,8 @@ static filtra_tensor *feed_forward(const ft_scope *scope, const ft_encoder_optio
 /* What `recompute` makes again of the feed-forward layer alone is a stretch of its own. */
 static void begin_feed_forward(filtra_graph *g) {
   if (ft_graph_recompute(g) != FT_RECOMPUTE_FEED_FORWARD) return;
-  ft_stretch_end(g);
-  ft_stretch_begin(g, FT_RECOMPUTE_BLOCKS);
+  ft_segment_end(g);
+  ft_segment_begin(g, FT_RECOMPUTE_BLOCKS);
 }
 
 /* z = ScaleNorm(mixer(x) + x), y = ScaleNorm(GFFN(z) + zeta Re z + (1 - zeta) Im z) */

@@ -36,7 +36,7 @@ static bool check_cache(filtra_graph *g, const filtra_tensor *cache, const filtr
         "cache_write: a training graph takes whole sequences, not tokens of earlier runs");
     return false;
   }
-  if (!cache->storage->planned && cache->shape[0] == x->shape[0] &&
+  if (cache->storage->home != FT_HOME_ARENA && cache->shape[0] == x->shape[0] &&
       cache->shape[1] == x->shape[1] && cache->shape[2] >= x->shape[2] &&
       cache->shape[3] == x->shape[3])
     return true;

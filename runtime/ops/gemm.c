@@ -67,9 +67,7 @@ typedef struct operand {
 } operand;
 
 static bool aligned(const filtra_tensor *t, int64_t elements) {
-  const ft_storage *s = t->storage;
-  return t->offset % elements == 0 &&
-         (s->planned || s->offset % (uint64_t)(elements * bytes_of(t)) == 0);
+  return ft_begins_at(t, (size_t)(elements * bytes_of(t)));
 }
 
 static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int64_t columns,

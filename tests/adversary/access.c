@@ -14,34 +14,34 @@ typedef enum conflict { NO_CONFLICT, AFTER_WRITE, AFTER_READ } conflict;
 typedef enum access_kind { READS, WRITES, COUNTS /* atomically */ } access_kind;
 
 /* Whether what `before` did may still be under way when `by` comes. */
-static bool unordered(adv_access before, adv_access by, uint32_t stretch) {
-  if (before.group < stretch || !before.group) return false;
+static bool unordered(adv_access before, adv_access by, uint32_t since_barrier) {
+  if (before.group < since_barrier || !before.group) return false;
   if (before.group != by.group || before.lane == ADV_GROUPS) return true;
   if (before.lane == by.lane || before.epoch < by.epoch) return false;
   return before.subgroup != by.subgroup || before.inner >= by.inner || before.lane >= ADV_ATOMIC;
 }
 
-static conflict note_read(adv_word *w, adv_access by, uint32_t stretch, adv_access *other) {
+static conflict note_read(adv_word *w, adv_access by, uint32_t since_barrier, adv_access *other) {
   conflict found = NO_CONFLICT;
-  if (unordered(w->write, by, stretch)) {
+  if (unordered(w->write, by, since_barrier)) {
     *other = w->write;
     found = AFTER_WRITE;
   }
   const adv_access before = w->read;
   w->read = by;
-  if (unordered(before, by, stretch))
+  if (unordered(before, by, since_barrier))
     w->read.lane = before.group == by.group && before.lane != ADV_GROUPS ? ADV_SEVERAL : ADV_GROUPS;
   return found;
 }
 
-static conflict note_write(adv_word *w, adv_access by, uint32_t stretch, bool atomic,
+static conflict note_write(adv_word *w, adv_access by, uint32_t since_barrier, bool atomic,
                            adv_access *other) {
   conflict found = NO_CONFLICT;
   if (atomic) by.lane = ADV_ATOMIC;
-  if (unordered(w->write, by, stretch) && !(atomic && w->write.lane == ADV_ATOMIC)) {
+  if (unordered(w->write, by, since_barrier) && !(atomic && w->write.lane == ADV_ATOMIC)) {
     *other = w->write;
     found = AFTER_WRITE;
-  } else if (unordered(w->read, by, stretch)) {
+  } else if (unordered(w->read, by, since_barrier)) {
     *other = w->read;
     found = AFTER_READ;
   }
@@ -50,26 +50,27 @@ static conflict note_write(adv_word *w, adv_access by, uint32_t stretch, bool at
   return found;
 }
 
-static conflict note_one(adv_word *w, access_kind how, adv_access by, uint32_t stretch,
+static conflict note_one(adv_word *w, access_kind how, adv_access by, uint32_t since_barrier,
                          adv_access *other, bool *written) {
   *written = *written && w->flags & ADV_WRITTEN;
-  return how == READS ? note_read(w, by, stretch, other)
-                      : note_write(w, by, stretch, how == COUNTS, other);
+  return how == READS ? note_read(w, by, since_barrier, other)
+                      : note_write(w, by, since_barrier, how == COUNTS, other);
 }
 
 /* Notes an access to 1, 2 or 4 bytes within a word. Two of different invocations conflict if one
  * writes, not both are atomic, and no barrier lies between; invocations of different workgroups
- * have none before the call's end. Calls of one stretch overlap. `other` gets who it was, *written
+ * have none before the call's end. Calls without a barrier between them overlap. `other` gets who it was, *written
  * whether all had been written. */
 static conflict note_word(adv_region *r, uint64_t offset, uint32_t size, access_kind how,
-                          adv_access by, uint32_t stretch, adv_access *other, bool *written) {
+                          adv_access by, uint32_t since_barrier, adv_access *other, bool *written) {
   adv_word *w = &r->words[offset / 4];
   *written = true;
-  if (size == 4 && !(w->flags & ADV_SPLIT)) return note_one(w, how, by, stretch, other, written);
+  if (size == 4 && !(w->flags & ADV_SPLIT))
+    return note_one(w, how, by, since_barrier, other, written);
   adv_word *parts = adv_region_parts(r, offset);
   conflict found = NO_CONFLICT;
   for (uint64_t k = offset % 4; k < offset % 4 + size; k++) {
-    conflict here = note_one(&parts[k], how, by, stretch, other, written);
+    conflict here = note_one(&parts[k], how, by, since_barrier, other, written);
     if (here) found = here;
   }
   return found;
@@ -205,7 +206,7 @@ static bool note(adv_machine *m, const adv_op *op, uint32_t lane, uint64_t addre
   adv_access other = {0};
   bool written;
   const conflict found = note_word(r, address - r->address, size, how, by,
-                                   shared ? 0 : m->memory->stretch, &other, &written);
+                                   shared ? 0 : m->memory->since_barrier, &other, &written);
   if (found) note_conflict(m, op, lane, address, found, other, how != READS);
   if (!written && how != WRITES) unwritten(m, op, lane, address);
   return written;

@@ -3,13 +3,13 @@
 #define ADVERSARY_ADVERSARY_H
 
 #include "adversary/machine.h"
-#include "graph/internal.h"
+#include "graph/program.h"
 
-/** Runs the graph's calls on what its buffers hold and on the slot's inputs, in a memory that
+/** Runs the program's calls on what its buffers hold and on the slot's inputs, in a memory that
  * begins empty. Outputs get into the slot's readback, and what was written to buffers that outlive
  * the run into these. Findings are in the report, whatever the status. */
-filtra_status adv_run_graph(filtra_graph *g, ft_slot *slot, const adv_manner *manner,
-                            adv_memory *memory, adv_report *report);
+filtra_status adv_run_program(ft_program *p, ft_slot *slot, const adv_manner *manner,
+                              adv_memory *memory, adv_report *report);
 /** Operations of single invocations that it would take at the least: invocations of all calls. */
 uint64_t adv_graph_size(const filtra_graph *g);
 /** A line for each kernel with its workgroup, required subgroup and constants. */

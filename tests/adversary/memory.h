@@ -44,8 +44,8 @@ adv_word *adv_region_parts(adv_region *r, uint64_t offset);
 typedef struct adv_memory {
   adv_region *regions;
   size_t count, capacity;
-  uint32_t stretch;    /* the first workgroup behind the last barrier between calls */
-  uint32_t next_group; /* workgroups so far + 1 */
+  uint32_t since_barrier; /* the first workgroup after the last barrier between calls */
+  uint32_t next_group;    /* workgroups so far + 1 */
 } adv_memory;
 
 /** The region with this key, which is made unless it is there. */

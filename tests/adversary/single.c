@@ -7,7 +7,7 @@
 
 static void add_tensors(const adv_single *s, uint64_t seed, adv_memory *memory,
                         adv_tensor *tensors) {
-  memory->next_group = memory->stretch = 1;
+  memory->next_group = memory->since_barrier = 1;
   for (uint32_t i = 0; i < s->tensor_count; i++) {
     uint64_t bytes = 4 * s->tensors[i].elements, address = (uint64_t)(i + 1) << 32;
     adv_region *r = adv_memory_add(memory, &s->tensors[i], address, bytes);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-filtra_status __wrap_ft_submit_run(filtra_graph *g, ft_slot *slot);
+filtra_status __wrap_ft_submit_run(ft_program *p, ft_slot *slot);
 filtra_status __real_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
                                       ft_pipeline **out);
 filtra_status __wrap_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
@@ -126,12 +126,12 @@ filtra_status __wrap_ft_pipelines_get(filtra_device *dev, const ft_kernel_key *k
   return __real_ft_pipelines_get(dev, keys, count, out);
 }
 
-filtra_status __wrap_ft_submit_run(filtra_graph *g, ft_slot *slot) {
+filtra_status __wrap_ft_submit_run(ft_program *p, ft_slot *slot) {
   adv_manner manner = adv_manner_read(setting());
   manner.order += runs++; /* another order each time: a second run has to give the same bits */
   if (runs == 1) atexit(finish);
   adv_memory memory = {0};
-  filtra_status status = adv_run_graph(g, slot, &manner, &memory, &report);
+  filtra_status status = adv_run_program(p, slot, &manner, &memory, &report);
   adv_memory_destroy(&memory);
-  return status ? status : ft_submit(g->device, NULL, 0, &slot->ticket);
+  return status ? status : ft_submit(p->device, NULL, 0, &slot->ticket);
 }

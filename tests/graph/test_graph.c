@@ -4,8 +4,8 @@
 
 #include "gpu/internal.h"
 
-#include "graph/internal.h"
 #include "graph/parameters.h"
+#include "graph/program.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,25 +80,33 @@ static void checker_finds_hazards(void **state) {
   filtra_graph_output(g, c);
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
-  for (size_t i = 0; i < g->call_count; i++) {
-    if (!g->calls[i].barrier) continue;
-    g->calls[i].barrier = false;
+  ft_planned_call *calls = g->plan->calls;
+  for (size_t i = 0; i < g->tape.call_count; i++) {
+    if (!calls[i].barrier) continue;
+    calls[i].barrier = false;
     assert_fails(ft_graph_check(g), FILTRA_ERROR_ARGUMENT, "without a barrier");
-    g->calls[i].barrier = true;
+    calls[i].barrier = true;
   }
-  uint64_t place = b->storage->offset;
-  b->storage->offset = a->storage->offset; /* a is still needed when b is written */
+  ft_place *place = &g->plan->storages[b->storage->number].place, before = *place;
+  *place = g->plan->storages[a->storage->number].place; /* a is still needed when b is written */
   assert_fails(ft_graph_check(g), FILTRA_ERROR_ARGUMENT, "hazard");
-  b->storage->offset = place;
+  *place = before;
   assert_ok(ft_graph_check(g));
-  const uint32_t first = g->calls[0].place; /* b is made from a */
-  g->calls[0].place = g->calls[1].place;
-  g->calls[1].place = first;
+  const uint32_t first = calls[0].position; /* b is made from a */
+  calls[0].position = calls[1].position;
+  calls[1].position = first;
   assert_fails(ft_graph_check(g), FILTRA_ERROR_ARGUMENT, "out of the tape's order");
   filtra_graph_destroy(&g);
 }
 
-static void independent_calls_share_a_stretch(void **state) {
+static size_t barriers_of(const filtra_graph *g) {
+  size_t count = 0;
+  for (size_t i = 0; i < g->tape.call_count; i++)
+    count += g->plan->calls[i].barrier;
+  return count;
+}
+
+static void independent_calls_share_an_interval(void **state) {
   (void)state;
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8);
@@ -106,18 +114,10 @@ static void independent_calls_share_a_stretch(void **state) {
   for (int i = 0; i < 4; i++)
     y[i] = filtra_graph_output(g, filtra_affine(g, x, (float)i, 0.0f));
   assert_ok(filtra_graph_compile(g));
-  for (size_t i = 0; i < g->call_count; i++)
-    assert_false(g->calls[i].barrier);
+  assert_int_equal(barriers_of(g), 0);
   assert_ok(ft_graph_check(g));
   (void)y;
   filtra_graph_destroy(&g);
-}
-
-static size_t barriers_of(const filtra_graph *g) {
-  size_t count = 0;
-  for (size_t i = 0; i < g->call_count; i++)
-    count += g->calls[i].barrier;
-  return count;
 }
 
 /* Two chains, one behind the other on the tape, go side by side. */
@@ -132,7 +132,7 @@ static void chains_run_beside_each_other(void **state) {
     filtra_graph_output(g, end[i]);
   }
   assert_ok(filtra_graph_compile(g));
-  assert_int_equal(g->call_count, 10);
+  assert_int_equal(g->tape.call_count, 10);
   assert_int_equal(barriers_of(g), 4);
   assert_ok(ft_graph_check(g));
   float in[64], out[64];
@@ -158,10 +158,10 @@ static void small_calls_get_company(void **state) {
   filtra_graph_output(g, filtra_affine(g, a, 3.0f, 0.0f));
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
-  assert_int_equal(g->call_count, 4);
-  for (size_t i = 0; i < g->call_count; i++)
-    assert_int_equal(g->calls[i].barrier, i == 2);
-  assert_ptr_equal(g->calls[2].args[1].tensor, free_ones[1]);
+  assert_int_equal(g->tape.call_count, 4);
+  for (size_t i = 0; i < g->tape.call_count; i++)
+    assert_int_equal(g->plan->calls[i].barrier, i == 2);
+  assert_ptr_equal(g->plan->calls[2].call->args[1].tensor, free_ones[1]);
   filtra_graph_destroy(&g);
 }
 
@@ -222,40 +222,32 @@ static void parameters_and_unreached_gradients(void **state) {
   filtra_parameters *p;
   assert_ok(filtra_parameters_create(dev, &p));
   const filtra_parameter_options normal = {FILTRA_INIT_NORMAL, 1.0f, true};
-  for (int pass = 0; pass < 2; pass++) {
-    filtra_graph *g = new_graph();
-    filtra_tensor *w = filtra_graph_parameter(g, p, "w", 2, (int64_t[]){3, 5}, &normal);
-    filtra_graph_parameter(g, p, "unused", 1, (int64_t[]){7}, NULL);
-    filtra_tensor *y = filtra_multiply(g, w, w);
-    assert_ok(filtra_graph_backward(g, 1, &y, NULL));
-    filtra_graph_output(g, y);
-    if (pass == 0) {
-      assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "committed");
-      assert_ok(filtra_parameters_commit(p, 7, true));
-      filtra_graph_destroy(&g);
-      continue;
-    }
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(ft_graph_check(g));
-    assert_ok(ft_fill(dev, &p->gradients, 0, p->bytes, 0x3f800000u));
-    assert_ok(filtra_graph_run(g));
-    float value[15], gradient[15], unused[7];
-    assert_ok(filtra_parameters_get(p, "w", value, 15));
-    assert_ok(filtra_parameters_get_gradient(p, "w", gradient, 15));
-    assert_ok(filtra_parameters_get_gradient(p, "unused", unused, 7));
-    for (int i = 0; i < 15; i++)
-      assert_true(fabsf(gradient[i] - 2 * value[i]) < 1e-5f);
-    for (int i = 0; i < 7; i++)
-      assert_true(unused[i] == 0.0f);
-    filtra_graph_destroy(&g);
-  }
+  filtra_graph *g = new_graph();
+  filtra_tensor *w = filtra_graph_parameter(g, p, "w", 2, (int64_t[]){3, 5}, &normal);
+  filtra_graph_parameter(g, p, "unused", 1, (int64_t[]){7}, NULL);
+  filtra_tensor *y = filtra_multiply(g, w, w);
+  assert_ok(filtra_graph_backward(g, 1, &y, NULL));
+  filtra_graph_output(g, y);
+  assert_ok(filtra_parameters_commit(p, 7, true));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  assert_ok(ft_fill(dev, &p->gradients, 0, p->bytes, 0x3f800000u));
+  assert_ok(filtra_graph_run(g));
+  float value[15], gradient[15], unused[7];
+  assert_ok(filtra_parameters_get(p, "w", value, 15));
+  assert_ok(filtra_parameters_get_gradient(p, "w", gradient, 15));
+  assert_ok(filtra_parameters_get_gradient(p, "unused", unused, 7));
+  for (int i = 0; i < 15; i++)
+    assert_true(fabsf(gradient[i] - 2 * value[i]) < 1e-5f);
+  for (int i = 0; i < 7; i++)
+    assert_true(unused[i] == 0.0f);
+  filtra_graph_destroy(&g);
   assert_int_equal(filtra_parameters_count(p), 2);
   assert_int_equal(filtra_parameters_scalars(p), 22);
   assert_fails(filtra_parameters_get(p, "nobody", &(float){0}, 1), FILTRA_ERROR_ARGUMENT, "nobody");
   filtra_parameters_destroy(&p);
 }
 
-/* Several runs in flight, each with its own inputs and outputs; unset inputs keep their values. */
 /* Rows of a block are orthogonal, those of two blocks are not; lengths are those of random vectors,
  * on average the root of the columns; another seed draws others. */
 static void orthogonal_rows(void **state) {
@@ -292,6 +284,7 @@ static void orthogonal_rows(void **state) {
   assert_true(memcmp(rows[0], rows[1], sizeof rows[0]) != 0);
 }
 
+/* Several runs in flight, each with its own inputs and outputs; unset inputs keep their values. */
 static void runs_overlap(void **state) {
   (void)state;
   filtra_graph *g = new_graph();
@@ -359,7 +352,7 @@ static void plan_spreads_over_blocks(void **state) {
   filtra_graph_output(g, sum);
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
-  assert_true(g->arena->count >= 3);
+  assert_true(g->plan->block_count >= 3);
   static float in[SIZE], out[SIZE];
   test_random(3, -1, 1, in, SIZE);
   assert_ok(filtra_graph_set(g, x, in));
@@ -396,7 +389,7 @@ static void sentinel_names_the_tensor(void **state) {
 }
 
 /* What a call leaves unwritten is no find, whatever lay there: here rows of the Fourier table
- * behind a sequence's end, made when two calls a stretch have run. */
+ * after a sequence's end, made when two calls an interval have run. */
 static void sentinel_skips_what_nobody_wrote(void **state) {
   (void)state;
   filtra_graph *g = new_graph();
@@ -405,17 +398,15 @@ static void sentinel_skips_what_nobody_wrote(void **state) {
   filtra_tensor *tokens = filtra_reshape(g, filtra_affine(g, x, 2, 0), 3, (int64_t[]){1, 7, 5});
   filtra_graph_output(g, filtra_fourier(g, tokens, NULL, filtra_affine(g, lengths, 1, 1)));
   assert_ok(filtra_graph_compile(g));
-  assert_int_equal(g->calls[2].stretch, 1);
+  assert_int_equal(g->plan->calls[2].interval, 1);
   const float in[7 * 5] = {1}, two = 2;
   assert_ok(filtra_graph_set(g, x, in));
   assert_ok(filtra_graph_set(g, lengths, &two));
   assert_ok(filtra_graph_run(g));
-  for (size_t i = 0; i < g->storage_count; i++) {
-    const ft_storage *s = g->storages[i];
-    if (s->planned) assert_ok(ft_fill(test_device(), s->buffer, s->offset, s->bytes, UINT32_MAX));
-  }
+  for (size_t i = 0; i < g->plan->block_count; i++)
+    assert_ok(ft_fill(test_device(), g->program->blocks[i], 0, g->plan->blocks[i], UINT32_MAX));
   const char *name;
-  assert_ok(ft_graph_find_nonfinite(g, g->slots[g->done_slot].ticket, &name));
+  assert_ok(ft_graph_find_nonfinite(g, g->program->slots[g->program->done_slot].ticket, &name));
   if (name) fail_msg("%s", name);
   filtra_graph_destroy(&g);
 }
@@ -437,7 +428,7 @@ static void profile_times_every_call(void **state) {
     skip();
   }
   assert_ok(ft_graph_profile(g, &entries, &count));
-  assert_int_equal(count, g->call_count);
+  assert_int_equal(count, g->tape.call_count);
   for (size_t i = 0; i < count; i++)
     assert_true(entries[i].seconds > 0.0 && entries[i].seconds < 1.0);
   free(entries);
@@ -449,7 +440,7 @@ int main(void) {
       cmocka_unit_test(gradient_accumulates),
       cmocka_unit_test(memory_is_reused),
       cmocka_unit_test(checker_finds_hazards),
-      cmocka_unit_test(independent_calls_share_a_stretch),
+      cmocka_unit_test(independent_calls_share_an_interval),
       cmocka_unit_test(chains_run_beside_each_other),
       cmocka_unit_test(small_calls_get_company),
       cmocka_unit_test(split_gradients),

@@ -3,7 +3,7 @@
 
 #include "gpu/internal.h"
 
-#include "graph/internal.h"
+#include "graph/program.h"
 
 #include <filtra/ops.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static float *results(const char *caps, int runs, size_t *count) {
     assert_ok(filtra_graph_run(w.graph));
   for (int i = 0; i < 4; i++)
     assert_ok(filtra_graph_get(w.graph, w.out[i], values + i * SCALARS));
-  *count = ft_submission_count(w.graph);
+  *count = ft_submissions_count(w.graph->program);
   destroy(&w);
   return values;
 }
@@ -107,8 +107,8 @@ static void test_looking_inside(void **state) {
   ft_profile_entry *entries;
   size_t count;
   assert_ok(ft_graph_profile(w.graph, &entries, &count));
-  assert_true(ft_submission_count(w.graph) > 2);
-  assert_int_equal(count, w.graph->call_count);
+  assert_true(ft_submissions_count(w.graph->program) > 2);
+  assert_int_equal(count, w.graph->tape.call_count);
   for (size_t i = 0; i < count; i++)
     assert_true(entries[i].seconds > 0.0 && entries[i].seconds < 10.0);
   free(entries);

@@ -6,7 +6,7 @@
 #include "gpu/matrix.h"
 #include "gpu/plan.h"
 #include "gpu/tuning.h"
-#include "graph/internal.h"
+#include "graph/tape.h"
 #include "ops/gemm_matrix.h"
 #include "support/harness.h"
 #include "support/matrices.h"
@@ -73,8 +73,8 @@ typedef struct numbers {
 } numbers;
 
 static bool uses(const filtra_graph *g, const char *kernel) {
-  for (size_t i = 0; i < g->call_count; i++)
-    if (!strncmp(g->calls[i].key.kernel, kernel, strlen(kernel))) return true;
+  for (size_t i = 0; i < g->tape.call_count; i++)
+    if (!strncmp(g->tape.calls[i].key.kernel, kernel, strlen(kernel))) return true;
   return false;
 }
 

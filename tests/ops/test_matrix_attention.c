@@ -2,7 +2,6 @@
  * divides, every option, both types. It runs where the driver has matrix units (lavapipe 26), and
  * in the adversary, which needs none and knows their shapes. */
 #include "gpu/plan.h"
-#include "graph/internal.h"
 #include "ops/attention.h"
 #include "reference/gfsa.h"
 #include "support/attention.h"

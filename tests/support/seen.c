@@ -1,7 +1,7 @@
 #include "support/seen.h"
 
 #include "base/file.h"
-#include "graph/internal.h"
+#include "graph/program.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,15 +35,7 @@ static void mix_device(uint64_t *hash, const ft_caps *caps) {
   mix(hash, &caps->timestamp_ns, sizeof caps->timestamp_ns);
 }
 
-static void mix_storage(uint64_t *hash, const filtra_graph *g, const ft_storage *storage) {
-  uint64_t index = 0;
-  while (index < g->storage_count && g->storages[index] != storage)
-    index++;
-  mix_number(hash, index);
-  mix_number(hash, storage->bytes);
-}
-
-static void mix_tensor(uint64_t *hash, const filtra_graph *g, const filtra_tensor *t) {
+static void mix_tensor(uint64_t *hash, const filtra_tensor *t) {
   mix_number(hash, t != NULL);
   if (!t) return;
   mix_number(hash, (uint64_t)filtra_tensor_dtype(t));
@@ -53,10 +45,11 @@ static void mix_tensor(uint64_t *hash, const filtra_graph *g, const filtra_tenso
     mix_number(hash, (uint64_t)t->stride[i]);
   }
   mix_number(hash, (uint64_t)t->offset);
-  mix_storage(hash, g, t->storage);
+  mix_number(hash, t->storage->number);
+  mix_number(hash, t->storage->bytes);
 }
 
-static void mix_call(uint64_t *hash, const filtra_graph *g, const ft_recorded_call *c) {
+static void mix_call(uint64_t *hash, const ft_recorded_call *c) {
   mix_text(hash, c->key.kernel);
   mix_number(hash, c->key.workgroup);
   mix_number(hash, c->key.subgroup);
@@ -66,7 +59,7 @@ static void mix_call(uint64_t *hash, const filtra_graph *g, const ft_recorded_ca
   mix(hash, c->push + addresses, c->push_size - addresses);
   for (uint32_t i = 0; i < c->arg_count; i++) {
     mix_number(hash, (uint64_t)c->args[i].mode);
-    mix_tensor(hash, g, c->args[i].tensor);
+    mix_tensor(hash, c->args[i].tensor);
   }
 }
 
@@ -81,13 +74,13 @@ static void mix_inputs(uint64_t *hash, const filtra_graph *g, const test_op *op)
     mix_number(hash, t->gradient);
     if (t->fixed) mix(hash, t->fixed, count * sizeof *t->fixed);
   }
-  for (size_t i = 0; i < g->input_count; i++) {
-    const ft_port *port = &g->inputs[i];
-    mix_tensor(hash, g, port->tensor);
-    if (port->constant) mix(hash, port->constant, port->bytes);
+  for (size_t i = 0; i < g->tape.input_count; i++) {
+    const ft_transfer *input = &g->tape.inputs[i];
+    mix_tensor(hash, input->tensor);
+    if (input->constant) mix(hash, input->constant, g->program->inputs[i].bytes);
   }
-  for (size_t i = 0; i < g->output_count; i++)
-    mix_tensor(hash, g, g->outputs[i].tensor);
+  for (size_t i = 0; i < g->tape.output_count; i++)
+    mix_tensor(hash, g->tape.outputs[i].tensor);
 }
 
 bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char path[TEST_SEEN_PATH]) {
@@ -104,8 +97,8 @@ bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char pat
   mix(&hash, op->dims, sizeof op->dims);
   mix_device(&hash, ft_caps_of(g->device));
   mix_inputs(&hash, g, op);
-  for (size_t i = 0; i < g->call_count; i++)
-    mix_call(&hash, g, &g->calls[i]);
+  for (size_t i = 0; i < g->tape.call_count; i++)
+    mix_call(&hash, g->plan->calls[i].call);
   snprintf(path, TEST_SEEN_PATH, "%s/%s-%016llx", folder, program_invocation_short_name,
            (unsigned long long)hash);
   bool seen = ft_file_exists(path);

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "gpu/internal.h"
-#include "graph/internal.h"
+#include "graph/program.h"
 #include "nn/mixer.h"
 #include "train/trainer.h"
 
@@ -134,17 +134,19 @@ static void judge_step(const filtra_graph *g, const char *mixer, table *steps) {
   enum { FEW = 64 };
   row *r = row_of(steps, mixer);
   double useful = 0, done = 0, barriers = 0, alone = 0;
-  for (size_t i = 0; i < g->call_count; i++) {
-    const ft_recorded_call *c = &g->calls[i];
-    bool last = i + 1 == g->call_count || g->calls[i + 1].barrier;
-    barriers += c->barrier;
-    alone += (c->barrier || i == 0) && last && c->groups[0] * c->groups[1] * c->groups[2] < FEW;
+  const ft_planned_call *calls = g->plan->calls;
+  for (size_t i = 0; i < g->tape.call_count; i++) {
+    const ft_recorded_call *c = calls[i].call;
+    bool last = i + 1 == g->tape.call_count || calls[i + 1].barrier;
+    barriers += calls[i].barrier;
+    alone +=
+        (calls[i].barrier || i == 0) && last && c->groups[0] * c->groups[1] * c->groups[2] < FEW;
     r->work += work_of(c);
     if (strncmp(c->key.kernel, "gemm/", 5)) continue;
     useful += c->flops;
     done += executed(c);
   }
-  r->value[CALLS] = (double)g->call_count;
+  r->value[CALLS] = (double)g->tape.call_count;
   r->value[BARRIERS] = barriers;
   r->value[ALONE] = alone;
   r->value[EXECUTED] = useful > 0 ? done / useful : -1;
@@ -252,8 +254,8 @@ static filtra_status add_step(gate *gt, const struct shape *s, const char *name,
   if (!status) {
     const filtra_graph *g = trainer->graphs[0]->graph;
     judge_step(g, name, steps);
-    for (size_t i = 0; i < g->call_count; i++)
-      work[index_of(gt->device, g->calls[i].pipeline)] += work_of(&g->calls[i]);
+    for (size_t i = 0; i < g->tape.call_count; i++)
+      work[index_of(gt->device, g->program->pipelines[i])] += work_of(g->plan->calls[i].call);
   }
   filtra_trainer_destroy(&trainer);
   filtra_model_destroy(&model);

@@ -1,0 +1,51 @@
+/* Cutting the last axis into pieces. The pieces' gradients are written straight into the whole
+ * tensor's, so that nothing is copied. */
+#include "graph/tape.h"
+
+#include <string.h>
+
+struct chunk {
+  int parts;
+  filtra_tensor *part[];
+};
+
+/* Pieces write their gradients straight into the root's; here the root's becomes whole. */
+static void chunk_backward(filtra_graph *g, const void *context) {
+  const struct chunk *s = context;
+  for (int i = 0; i < s->parts; i++) {
+    if (s->part[i]->grad) continue;
+    bool accumulate;
+    filtra_tensor *target = ft_grad_target(g, s->part[i], &accumulate);
+    if (target && !accumulate) ft_emit_fill(g, target, 0.0f);
+  }
+  s->part[0]->whole->grad_partial = false;
+}
+
+void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **out) {
+  for (int i = 0; out && i < parts; i++)
+    out[i] = NULL;
+  if (!ft_usable(g, t)) return;
+  int last = t->ndim - 1;
+  if (!out || parts < 1 || t->shape[last] % parts || !ft_dense(t) || t->owner->whole) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                  "chunk: %s %s must be dense, not itself a piece, and divide into %d parts",
+                  t->name, ft_shape_text(t), parts);
+    return;
+  }
+  for (int i = 0; i < parts; i++) {
+    int64_t shape[FILTRA_MAX_DIMS];
+    memcpy(shape, t->shape, sizeof shape);
+    shape[last] /= parts;
+    out[i] = ft_tensor_view(g, t, t->ndim, shape, t->stride);
+    if (!out[i]) return;
+    out[i]->offset += i * shape[last];
+    out[i]->owner = out[i];
+    out[i]->whole = t->owner;
+  }
+  size_t size = sizeof(struct chunk) + (size_t)parts * sizeof *out;
+  struct chunk *call = ft_graph_alloc(g, size);
+  if (!call) return;
+  call->parts = parts;
+  memcpy(call->part, out, (size_t)parts * sizeof *out);
+  ft_tape(g, "chunk", chunk_backward, call, size, 1, &t, parts, out);
+}

@@ -1,0 +1,58 @@
+/* The graph's first error while recording, which compiling reports, and memory that lives as long
+ * as the graph. */
+#include "graph/tape.h"
+
+#include <stdlib.h>
+
+struct ft_memory_chunk {
+  ft_memory_chunk *next;
+  size_t used, size;
+  _Alignas(16) unsigned char bytes[];
+};
+
+void *ft_graph_alloc(filtra_graph *g, size_t bytes) {
+  if (g->status) return NULL;
+  bytes = (bytes + 15) & ~(size_t)15;
+  if (!g->memory || g->memory->size - g->memory->used < bytes) {
+    size_t size = bytes > 65536 ? bytes : 65536;
+    ft_memory_chunk *c = ft_calloc(1, sizeof *c + size);
+    if (!c) return ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+    c->size = size;
+    c->next = g->memory;
+    g->memory = c;
+  }
+  void *p = g->memory->bytes + g->memory->used;
+  g->memory->used += bytes;
+  return p;
+}
+
+void ft_graph_free_memory(filtra_graph *g) {
+  for (ft_memory_chunk *c = g->memory; c;) {
+    ft_memory_chunk *next = c->next;
+    free(c);
+    c = next;
+  }
+  free(g->error);
+}
+
+void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) {
+  if (!ft_graph_accept(g, FILTRA_OK)) return NULL;
+  g->status = status;
+  va_list list;
+  va_start(list, format);
+  g->error = ft_format_list(format, list);
+  va_end(list);
+  return NULL;
+}
+
+bool ft_graph_accept(filtra_graph *g, filtra_status status) {
+  if (!g) ft_fail(FILTRA_ERROR_ARGUMENT, "an op was given no graph (NULL)");
+  if (!g || g->status) return false;
+  if (status) ft_graph_fail(g, status, "%s", filtra_error_message());
+  return !status;
+}
+
+filtra_status ft_graph_status(const filtra_graph *g) {
+  return g->status ? ft_fail(g->status, "%s", g->error ? g->error : "out of host memory")
+                   : FILTRA_OK;
+}

@@ -1,0 +1,117 @@
+/* The tape: everything that recording a graph leaves behind. It is constant from compiling on; the
+ * plan (graph/plan.h) and the program (graph/program.h) are made from it and point into it. */
+#ifndef FT_GRAPH_TAPE_H
+#define FT_GRAPH_TAPE_H
+
+#include "graph/graph.h"
+
+/** One kernel call in the order of recording. */
+typedef struct ft_recorded_call {
+  const char *label;
+  ft_kernel_key key;
+  ft_arg args[FT_MAX_ARGS];
+  uint32_t arg_count;
+  uint8_t push[FT_PUSH_BYTES]; /* addresses are filled in when a program records the call */
+  uint32_t push_size;
+  uint32_t groups[3];
+  double flops, bytes;
+  bool recomputes; /* a copy of a forward call, before backward rules that read its results */
+} ft_recorded_call;
+
+/** One op: which rule continues the tape backwards through it. */
+typedef struct ft_op {
+  const char *label;
+  ft_backward_fn backward;
+  void *context;
+  filtra_tensor **outputs;
+  int output_count;
+  bool differentiable; /* an input requires a gradient */
+} ft_op;
+
+/** A cheaper call that recomputes what one call of the tape writes to one storage. */
+typedef struct ft_substitute {
+  size_t call; /* on the tape */
+  const ft_storage *storage;
+  ft_recorded_call how;
+} ft_substitute;
+
+/** Ops [op, op_end) and their calls, recomputed together (graph/recompute.c). */
+typedef struct ft_segment {
+  ft_recompute how;
+  size_t op, op_end, call, call_end;
+  size_t rules; /* the first call of their backward rules */
+} ft_segment;
+
+/** A tensor that each run copies from the host (input) or to it (output). */
+typedef struct ft_transfer {
+  filtra_tensor *tensor;
+  const void *constant; /* an input's content, known while recording; NULL: the caller sets it */
+} ft_transfer;
+
+typedef enum ft_phase { FT_FORWARD, FT_BACKWARD, FT_DIFFERENTIATED } ft_phase;
+
+struct ft_tape {
+  ft_phase phase;
+  ft_recorded_call *calls;
+  size_t call_count, call_capacity;
+  ft_op *ops;
+  size_t op_count, op_capacity;
+  ft_storage **storages; /* storages[i]->number is i */
+  size_t storage_count, storage_capacity;
+  ft_transfer *inputs, *outputs;
+  size_t input_count, input_capacity, output_count, output_capacity;
+  filtra_parameters *params;
+  filtra_tensor **parameters; /* by index in `params`; NULL where unused */
+  size_t parameter_count;
+  size_t cleared; /* parameters that were declared when the tape was differentiated */
+  ft_segment *segments;
+  size_t segment_count, segment_capacity;
+  ft_substitute *substitutes;
+  size_t substitute_count, substitute_capacity;
+  ft_readout *readouts;
+  size_t readout_count;
+  ft_recompute recompute;
+  filtra_tensor *random_state;
+  uint32_t random_ids;
+  int64_t part_sequences; /* sequences of this part of a batch; 0: batches are whole */
+};
+
+typedef struct ft_memory_chunk ft_memory_chunk;
+
+/** Recorded into `tape`; compiling adds a plan and a program. */
+struct filtra_graph {
+  filtra_device *device;
+  filtra_arena *arena; /* the caller's; NULL: compiling makes one of its own */
+  filtra_arena *own_arena;
+  uint32_t slot_count;
+  bool training;
+  filtra_status status;    /* the first error while recording; sticky */
+  char *error;             /* its sentence; NULL when there was no memory for it */
+  ft_memory_chunk *memory; /* tensors, names, contexts: freed with the graph */
+  struct ft_tape tape;
+  struct ft_plan *plan;       /* NULL until compiled */
+  struct ft_program *program; /* NULL until compiled */
+  uint64_t seed, step;        /* of the next run */
+  uint32_t part[3]; /* of the next run: first sample, samples, the batch's other samples */
+};
+
+/** Frees the memory of ft_graph_alloc and the error's sentence (graph/error.c). */
+void ft_graph_free_memory(filtra_graph *g);
+
+/** Bytes of a tensor as `rows` windows of `window` bytes, `period` apart, from `low` to `high` in
+ * its storage. A tensor of any other pattern is one window from low to high. */
+typedef struct ft_span {
+  uint64_t low, high, window, period, rows;
+} ft_span;
+ft_span ft_tensor_span(const filtra_tensor *t);
+
+/** A tensor over an existing storage, dense from its start. */
+filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, int ndim, const int64_t *shape,
+                                ft_storage *storage);
+
+/** Called before and after the backward rule of op `i`, from the last op to the first: notes where
+ * a segment's rules begin, then inserts its recomputed calls there (graph/recompute.c). */
+void ft_segment_enter(filtra_graph *g, size_t i);
+void ft_segment_leave(filtra_graph *g, size_t i);
+
+#endif
