@@ -15,6 +15,7 @@ typedef struct ft_recorded_call {
   uint32_t push_size;
   uint32_t groups[3];
   double flops, bytes;
+  bool cheap;
   ft_pipeline *pipeline;
   uint32_t place;   /* on the tape */
   uint32_t stretch; /* of calls that need nothing of one another, decided by the schedule */
