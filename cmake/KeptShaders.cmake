@@ -12,7 +12,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/ShaderVariants.cmake)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
 set(kept ${ROOT}/kept)
 
-# The file and those that it includes, also by way of others.
+# The file and those below ROOT that it includes, also by way of others. The C code's own headers,
+# which contracts include for C, are not there.
 function(files_of file out)
   set(files ${file})
   set(rest ${file})
@@ -21,7 +22,7 @@ function(files_of file out)
     file(STRINGS ${next} lines REGEX "^#include \"")
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^#include \"(.*)\".*$" "\\1" included "${line}")
-      if(NOT ${ROOT}/${included} IN_LIST files)
+      if(EXISTS ${ROOT}/${included} AND NOT ${ROOT}/${included} IN_LIST files)
         list(APPEND files ${ROOT}/${included})
         list(APPEND rest ${ROOT}/${included})
       endif()

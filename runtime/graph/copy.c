@@ -1,4 +1,5 @@
 /* Copying and filling tensors, which differentiation needs. */
+#include "copy/contract.h"
 #include "graph/tape.h"
 
 #include <string.h>
@@ -13,28 +14,22 @@ uint32_t ft_flat_groups(const filtra_graph *g, int64_t count) {
                        FT_FLAT_WORKGROUP * ft_constants_of(ft_caps_of(g->device))->flat_elements);
 }
 
-/* As in shaders/copy/copy.glsl. */
-enum { COPY = 0, ADD = 1, FILL = 2 };
-
-struct copy_push {
-  uint32_t count, value;
-  ft_axes axes; /* of x and y */
-};
-
-bool ft_axes_by_fours(ft_axes *axes, uint32_t *count, bool strided) {
+bool ft_axes_by_fours(uint32_t shape[FILTRA_MAX_DIMS - 1], uint32_t a_stride[FILTRA_MAX_DIMS],
+                      uint32_t b_stride[FILTRA_MAX_DIMS], uint32_t *count, bool strided) {
   enum { LAST = FILTRA_MAX_DIMS - 1 };
-  bool whole = *count % 4 == 0 && (!strided || axes->shape[LAST - 1] % 4 == 0);
+  uint32_t *const stride[] = {a_stride, b_stride};
+  bool whole = *count % 4 == 0 && (!strided || shape[LAST - 1] % 4 == 0);
   for (int t = 0; t < 2 && strided; t++) {
-    whole = whole && axes->stride[t][LAST] == 1;
+    whole = whole && stride[t][LAST] == 1;
     for (int i = 0; i < LAST; i++)
-      whole = whole && axes->stride[t][i] % 4 == 0;
+      whole = whole && stride[t][i] % 4 == 0;
   }
   if (!whole) return false;
   *count /= 4;
-  axes->shape[LAST - 1] /= 4;
+  shape[LAST - 1] /= 4;
   for (int t = 0; t < 2; t++)
     for (int i = 0; i < LAST; i++)
-      axes->stride[t][i] /= 4;
+      stride[t][i] /= 4;
   return true;
 }
 
@@ -96,29 +91,31 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
   bool words = filtra_dtype_bytes(dtype) == 4 || (!strided && in_words(y) && (!x || in_words(x)));
   if (!words && !ft_graph_accept(g, ft_check_precision(g->device, dtype))) return;
   const char *kernel =
-      words ? ft_kernel_typed(g->device, "copy/copy", mode == ADD ? dtype : FILTRA_F32)
+      words ? ft_kernel_typed(g->device, "copy/copy", mode == COPY_ADD ? dtype : FILTRA_F32)
             : ft_kernel_typed(g->device, "copy/elements", dtype);
-  struct copy_push push = {.count = words ? words_of(y) : (uint32_t)filtra_tensor_elements(y),
-                           .value = value};
-  strides4(x ? x : y, push.axes.stride[0]);
-  strides4(y, push.axes.stride[1]);
+  struct ft_copy given = {.x = FT_READ(x),
+                          .y = FT_TARGET(y, mode == COPY_ADD),
+                          .count = words ? words_of(y) : (uint32_t)filtra_tensor_elements(y),
+                          .value = value};
+  strides4(x ? x : y, given.x_stride);
+  strides4(y, given.y_stride);
   for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
     int axis = i - (FILTRA_MAX_DIMS - y->ndim);
-    push.axes.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
+    given.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
   }
-  const uint32_t count = push.count;
+  const uint32_t count = given.count;
   bool whole = words && ft_begins_at(y, 16) && (!x || ft_begins_at(x, 16)) &&
-               ft_axes_by_fours(&push.axes, &push.count, strided);
-  ft_call(g, &(ft_kernel_call){.label = mode == FILL ? "fill" : "copy",
+               ft_axes_by_fours(given.shape, given.x_stride, given.y_stride, &given.count, strided);
+  ft_call(g, &(ft_kernel_call){.label = mode == COPY_FILL ? "fill" : "copy",
                                .kernel = kernel,
-                               .args = {FT_READ(x), FT_TARGET(y, mode == ADD)},
-                               FT_PUSH(push),
-                               FT_SPEC(mode, strided, whole),
+                               FT_ARGUMENTS_AT(copy, &given),
+                               FT_CONSTANTS(copy, .mode = mode, .strided = strided, .WHOLE = whole),
+                               .cheap = true,
                                FT_FLAT(g, count),
                                .bytes = (words ? 4.0 : 2.0) * count *
-                                        (mode == FILL  ? 1
-                                         : mode == ADD ? 3
-                                                       : 2)});
+                                        (mode == COPY_FILL  ? 1
+                                         : mode == COPY_ADD ? 3
+                                                            : 2)});
 }
 
 void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate) {
@@ -130,7 +127,7 @@ void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accu
                   ft_shape_text(y));
     return;
   }
-  emit_copy(g, x, y, accumulate ? ADD : COPY, 0);
+  emit_copy(g, x, y, accumulate ? COPY_ADD : COPY_MOVE, 0);
 }
 
 void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value) {
@@ -141,5 +138,5 @@ void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value) {
     ft_element_set(dtype, &word, 0, value);
     if (filtra_dtype_bytes(dtype) == 2) word = (word & 0xffff) * 0x10001;
   }
-  emit_copy(g, NULL, y, FILL, word);
+  emit_copy(g, NULL, y, COPY_FILL, word);
 }

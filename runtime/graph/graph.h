@@ -6,8 +6,12 @@
  *
  *   filtra_tensor *y = ft_tensor_like(g, x, "scale");
  *   ft_call(g, &(ft_kernel_call){ .label = "scale", .kernel = "elementwise/scale",
- *     .args = {FT_READ(x), FT_WRITE(y)}, FT_PUSH(push), FT_FLAT(g, n) });
+ *     FT_ARGUMENTS(elementwise_scale, .x = FT_READ(x), .y = FT_WRITE(y), .count = n, .scale = 2),
+ *     FT_CONSTANTS(elementwise_scale, .accumulate = false), FT_FLAT(g, n) });
  *   return ft_tape(g, "scale", scale_backward, &call, sizeof call, 1, &x, 1, &y);
+ *
+ * shaders/elementwise/contract.h has the arguments and constants of that kernel by name, for both
+ * languages; shaders/common/contract.h says how.
  */
 #ifndef FT_GRAPH_GRAPH_H
 #define FT_GRAPH_GRAPH_H
@@ -78,20 +82,27 @@ typedef struct ft_arg {
 #define FT_TARGET(t, accumulate)                                                                   \
   { (t), (accumulate) ? (ft_access_mode)(FT_ACCESS_READ | FT_ACCESS_WRITE) : FT_ACCESS_WRITE }
 
-/** One dispatch. Push constants are the arguments' addresses in order, 8 bytes each, followed by
- * `push`; together at most FT_PUSH_BYTES. */
+/** One dispatch. Members by position (args, push, spec) are for kernels without a contract. */
 typedef struct ft_kernel_call {
-  const char *label;        /* for the profiler: op and direction, "layer_norm.backward" */
-  const char *kernel;       /* "folder/file" */
-  const ft_module *module;  /* an application's kernel; NULL: the build's of that name */
-  ft_arg args[FT_MAX_ARGS]; /* ends at the first entry with mode 0 */
+  const char *label;          /* for the profiler: op and direction, "layer_norm.backward" */
+  const char *kernel;         /* "folder/file" */
+  const ft_module *module;    /* an application's kernel; NULL: the build's of that name */
+  const void *given;          /* FT_ARGUMENTS: so many ft_arg, then the scalars; in the kernel's */
+  uint32_t tensor_count;      /* block, addresses of 8 bytes and the scalars, together at most */
+  uint32_t scalar_size;       /* FT_PUSH_BYTES */
+  const void *constants;      /* FT_CONSTANTS: those from constant_id 1 on, a word each */
+  uint32_t constant_count;    /* at most FT_MAX_SPEC */
+  uint32_t sequence_elements; /* of random ops: ft_graph_sequence_elements, which is the last */
+                              /* constant; 0: none */
+  ft_arg args[FT_MAX_ARGS];   /* ends at the first entry with mode 0 */
   const void *push;
   uint32_t push_size;
-  uint32_t workgroup; /* local_size_x */
-  uint32_t subgroup;  /* required subgroup size; 0: any */
   uint32_t spec[FT_MAX_SPEC];
   uint32_t spec_count;
+  uint32_t workgroup;  /* local_size_x */
+  uint32_t subgroup;   /* required subgroup size; 0: any */
   uint32_t groups[3];  /* 0 counts as 1 */
+  bool cheap;          /* one pass over memory with little arithmetic: may be recomputed */
   double flops, bytes; /* for the profiler; 0: unknown */
 } ft_kernel_call;
 
@@ -248,14 +259,12 @@ uint32_t ft_groups_for(int64_t count, int64_t per_group);
  * begin and end with a word. A sticky error otherwise. */
 bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
 
-/** Two tensors over up to four axes, as kernels take them: the shape without the outermost axis,
- * and the strides of each. */
-typedef struct ft_axes {
-  uint32_t shape[FILTRA_MAX_DIMS - 1], stride[2][FILTRA_MAX_DIMS];
-} ft_axes;
-/** Counts `count` elements and the axes by groups of four, where such groups lie side by side in
- * both tensors; else changes nothing and returns false. Not `strided`: the axes are not used. */
-bool ft_axes_by_fours(ft_axes *axes, uint32_t *count, bool strided);
+/** The shape of up to four axes without the outermost one, and the strides of two tensors, as
+ * kernels take them: counts `count` elements and the axes by groups of four, where such groups lie
+ * side by side in both tensors; else changes nothing and returns false. Not `strided`: the axes are
+ * not used. */
+bool ft_axes_by_fours(uint32_t shape[FILTRA_MAX_DIMS - 1], uint32_t a_stride[FILTRA_MAX_DIMS],
+                      uint32_t b_stride[FILTRA_MAX_DIMS], uint32_t *count, bool strided);
 
 /** y = x, or y += x. One type and number of elements; dense, or both of one shape. 16-bit elements
  * that are not whole words side by side need a device whose kernels can take them one by one. */

@@ -1,6 +1,7 @@
 /* Replays that look inside a run: timing every call, and finding the first call whose result is not
  * finite. Both run the calls one at a time with full barriers between them. */
 #include "graph/program.h"
+#include "sentinel/contract.h"
 
 #include <stdlib.h>
 
@@ -61,13 +62,6 @@ filtra_status ft_graph_seconds(filtra_graph *g, double *seconds) {
 
 /* ---- the first value that is not finite ---- */
 
-/* Elements row * row_stride + column, row < rows, column < columns, from `first` on, since x is at
- * a whole word (shaders/sentinel). */
-struct nonfinite_push {
-  uint64_t x, flag;
-  uint32_t first, columns, row_stride, count, index;
-};
-
 enum { NONFINITE_WORKGROUP = 64, NONFINITE_GROUPS = 1024 }; /* the kernel strides over the rest */
 
 typedef struct search {
@@ -92,17 +86,17 @@ static void record_search(const ft_program *p, ft_commands commands, const searc
   const ft_span span = ft_tensor_span(t);
   const uint32_t columns = (uint32_t)(span.window / size);
   const uint64_t address = ft_program_address(p, t), beyond = address % 4;
-  const struct nonfinite_push push = {.x = address - beyond,
-                                      .flag = s->flag.address,
-                                      .first = (uint32_t)(beyond / size),
-                                      .columns = columns,
-                                      .row_stride =
-                                          span.period ? (uint32_t)(span.period / size) : columns,
-                                      .count = columns * (uint32_t)span.rows,
-                                      .index = index};
-  uint32_t groups = ft_groups_for(push.count, NONFINITE_WORKGROUP);
+  const struct ft_sentinel_nonfinite_block block = {
+      .x = address - beyond,
+      .flag = s->flag.address,
+      .first = (uint32_t)(beyond / size),
+      .columns = columns,
+      .row_stride = span.period ? (uint32_t)(span.period / size) : columns,
+      .count = columns * (uint32_t)span.rows,
+      .index = index};
+  uint32_t groups = ft_groups_for(block.count, NONFINITE_WORKGROUP);
   if (groups > NONFINITE_GROUPS) groups = NONFINITE_GROUPS;
-  ft_commands_dispatch(p->device, commands, s->kernel[dtype], &push, sizeof push,
+  ft_commands_dispatch(p->device, commands, s->kernel[dtype], &block, sizeof block,
                        (uint32_t[]){0, 0, 0}, (uint32_t[]){groups, 1, 1});
 }
 

@@ -63,15 +63,6 @@ static bool writes(const ft_arg *a) {
   return a->tensor && (a->mode & FT_ACCESS_WRITE);
 }
 
-/* One pass over memory with little arithmetic. */
-static bool is_cheap(const ft_recorded_call *c) {
-  static const char *const FOLDERS[] = {"elementwise/", "layer_norm/", "scale_norm/", "dropout/",
-                                        "copy/",        "cast/",       "complex/"};
-  for (size_t i = 0; i < FT_COUNT(FOLDERS) && !c->key.module; i++)
-    if (!strncmp(c->key.kernel, FOLDERS[i], strlen(FOLDERS[i]))) return true;
-  return false;
-}
-
 static void find_inside(const selection *p) {
   const filtra_graph *g = p->g;
   for (size_t n = 0; n < g->tape.storage_count; n++)
@@ -91,7 +82,7 @@ static void find_inside(const selection *p) {
 /* A cheap call is worth it where what it reads is there anyway. */
 static bool is_able(const selection *p, const ft_recorded_call *c) {
   if (p->s->how == FT_RECOMPUTE_BLOCKS) return true;
-  bool able = is_cheap(c);
+  bool able = c->cheap;
   for (uint32_t k = 0; k < c->arg_count && able; k++) {
     const about *a = about_of(p, &c->args[k]);
     if (reads(&c->args[k])) able = !a->inside || a->can || a->asked;

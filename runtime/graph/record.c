@@ -199,14 +199,29 @@ filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *p
 
 /* ---- calls and ops ---- */
 
+/* What the kernel is given by name: tensors, scalars and constants. */
+static void take_given(const ft_kernel_call *call, ft_recorded_call *c) {
+  c->arg_count = call->tensor_count;
+  memcpy(c->args, call->given, c->arg_count * sizeof *c->args);
+  memcpy(c->push + c->arg_count * sizeof(uint64_t), (const ft_arg *)call->given + c->arg_count,
+         call->scalar_size);
+  if (call->constant_count)
+    memcpy(c->key.spec, call->constants, call->constant_count * sizeof *c->key.spec);
+  c->key.spec_count = call->constant_count;
+  if (call->sequence_elements) {
+    c->key.spec[FT_MAX_SPEC - 1] = call->sequence_elements;
+    c->key.spec_count = FT_MAX_SPEC;
+  }
+}
+
 static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_call *c) {
   memset(c, 0, sizeof *c);
   c->label = call->label;
-  while (c->arg_count < FT_MAX_ARGS && call->args[c->arg_count].mode)
+  while (!call->given && c->arg_count < FT_MAX_ARGS && call->args[c->arg_count].mode)
     c->arg_count++;
   memcpy(c->args, call->args, sizeof c->args);
-  uint32_t addresses = c->arg_count * (uint32_t)sizeof(uint64_t);
-  c->push_size = addresses + call->push_size;
+  uint32_t addresses = (c->arg_count + call->tensor_count) * (uint32_t)sizeof(uint64_t);
+  c->push_size = addresses + call->push_size + call->scalar_size;
   if (c->push_size > FT_PUSH_BYTES || call->spec_count > FT_MAX_SPEC) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %u bytes of push constants, accepted are %d",
                   call->label, c->push_size, FT_PUSH_BYTES);
@@ -219,6 +234,7 @@ static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_c
                            .subgroup = call->subgroup,
                            .spec_count = call->spec_count};
   memcpy(c->key.spec, call->spec, sizeof c->key.spec);
+  if (call->given) take_given(call, c);
   for (int i = 0; i < 3; i++) {
     c->groups[i] = call->groups[i] ? call->groups[i] : 1;
     if (c->groups[i] > ft_caps_of(g->device)->max_groups[i]) {
@@ -231,6 +247,7 @@ static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_c
   }
   c->flops = call->flops;
   c->bytes = call->bytes;
+  c->cheap = call->cheap;
   return true;
 }
 

@@ -15,6 +15,7 @@ typedef struct ft_recorded_call {
   uint32_t push_size;
   uint32_t groups[3];
   double flops, bytes;
+  bool cheap;      /* as the op says: see ft_kernel_call */
   bool recomputes; /* a copy of a forward call, before backward rules that read its results */
 } ft_recorded_call;
 

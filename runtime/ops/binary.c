@@ -1,10 +1,8 @@
 /* Two tensors element by element, with broadcasting: add, subtract, multiply, divide. */
+#include "elementwise/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
-
-/* As in shaders/elementwise/binary.comp. */
-enum operation { ADD = 0, MULTIPLY = 1, SUBTRACT = 2, DIVIDE = 3, MINUS_PRODUCT = 4 };
 
 static const char *const NAMES[] = {"add", "multiply", "subtract", "divide"};
 static const char *const BACKWARD[] = {"add.backward", "multiply.backward", "subtract.backward",
@@ -12,12 +10,7 @@ static const char *const BACKWARD[] = {"add.backward", "multiply.backward", "sub
 
 struct binary {
   filtra_tensor *a, *b, *y;
-  enum operation operation;
-};
-
-struct binary_push {
-  uint32_t count;
-  ft_axes axes; /* of a and b */
+  uint32_t operation;
 };
 
 /* Strides of t by y's axes, aligned at the last of four; 0 along those where t is repeated. */
@@ -32,34 +25,39 @@ static bool spread(const filtra_tensor *t, const filtra_tensor *y) {
   return filtra_tensor_elements(t) != filtra_tensor_elements(y);
 }
 
-static void emit_binary(filtra_graph *g, const char *label, enum operation operation,
+static void emit_binary(filtra_graph *g, const char *label, uint32_t operation,
                         const filtra_tensor *a, const filtra_tensor *b, const filtra_tensor *y,
                         bool accumulate) {
-  struct binary_push push = {.count = (uint32_t)filtra_tensor_elements(y)};
-  strides(a, y, push.axes.stride[0]);
-  strides(b, y, push.axes.stride[1]);
+  struct ft_elementwise_binary given = {.a = FT_READ(a),
+                                        .b = FT_READ(b),
+                                        .y = FT_TARGET(y, accumulate),
+                                        .count = (uint32_t)filtra_tensor_elements(y)};
+  strides(a, y, given.a_stride);
+  strides(b, y, given.b_stride);
   for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
     int axis = i - (FILTRA_MAX_DIMS - y->ndim);
-    push.axes.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
+    given.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
   }
   bool strided = spread(a, y) || spread(b, y);
   const int64_t count = filtra_tensor_elements(y);
   bool whole = ft_begins_quad(a) && ft_begins_quad(b) && ft_begins_quad(y) &&
-               ft_axes_by_fours(&push.axes, &push.count, strided);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "elementwise/binary",
-                               .args = {FT_READ(a), FT_READ(b), FT_TARGET(y, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC(operation, accumulate, strided, whole),
-                               FT_FLAT(g, count),
-                               .flops = (double)count,
-                               .bytes = 4.0 * (double)(filtra_tensor_elements(a) +
-                                                       filtra_tensor_elements(b) + count)});
+               ft_axes_by_fours(given.shape, given.a_stride, given.b_stride, &given.count, strided);
+  ft_call(g, &(ft_kernel_call){
+                 .label = label,
+                 .kernel = "elementwise/binary",
+                 .cheap = true,
+                 FT_ARGUMENTS_AT(elementwise_binary, &given),
+                 FT_CONSTANTS(elementwise_binary, .operation = operation, .accumulate = accumulate,
+                              .strided = strided, .WHOLE = whole),
+                 FT_FLAT(g, count),
+                 .flops = (double)count,
+                 .bytes = 4.0 *
+                          (double)(filtra_tensor_elements(a) + filtra_tensor_elements(b) + count)});
 }
 
 /* Adds to the gradient of `to`, an input, what y's gives it: first op second, of y's shape. */
-static void contribute(filtra_graph *g, const struct binary *c, filtra_tensor *to,
-                       enum operation op, const filtra_tensor *first, const filtra_tensor *second) {
+static void contribute(filtra_graph *g, const struct binary *c, filtra_tensor *to, uint32_t op,
+                       const filtra_tensor *first, const filtra_tensor *second) {
   const char *label = BACKWARD[c->operation];
   bool accumulate;
   filtra_tensor *target = ft_grad_target(g, to, &accumulate);
@@ -81,10 +79,10 @@ static void sum_backward(filtra_graph *g, const void *context) {
   const char *label = BACKWARD[c->operation];
   bool accumulate;
   filtra_tensor *db = ft_grad_target(g, c->b, &accumulate);
-  if (db && c->operation == ADD && !spread(c->b, c->y))
+  if (db && c->operation == BINARY_ADD && !spread(c->b, c->y))
     ft_emit_copy(g, dy, db, accumulate);
   else if (db)
-    ft_emit_sum_to(g, label, dy, c->operation == ADD ? 1 : -1, db, accumulate);
+    ft_emit_sum_to(g, label, dy, c->operation == BINARY_ADD ? 1 : -1, db, accumulate);
   if (!spread(c->a, c->y)) {
     ft_grad_give(g, c->a, dy);
     return;
@@ -96,20 +94,20 @@ static void sum_backward(filtra_graph *g, const void *context) {
 static void multiply_backward(filtra_graph *g, const void *context) {
   const struct binary *c = context;
   filtra_tensor *dy = ft_grad(g, c->y);
-  contribute(g, c, c->a, MULTIPLY, dy, c->b);
-  contribute(g, c, c->b, MULTIPLY, dy, c->a);
+  contribute(g, c, c->a, BINARY_MULTIPLY, dy, c->b);
+  contribute(g, c, c->b, BINARY_MULTIPLY, dy, c->a);
 }
 
 /* d(a/b) = da / b - (a/b) / b db */
 static void divide_backward(filtra_graph *g, const void *context) {
   const struct binary *c = context;
   filtra_tensor *dy = ft_grad(g, c->y);
-  contribute(g, c, c->a, DIVIDE, dy, c->b);
+  contribute(g, c, c->a, BINARY_DIVIDE, dy, c->b);
   if (!c->b->requires_grad) return;
   filtra_tensor *slope = ft_tensor_new(g, "divide.backward", FILTRA_F32, c->y->ndim, c->y->shape);
   if (!slope) return;
-  emit_binary(g, "divide.backward", DIVIDE, c->y, c->b, slope, false);
-  contribute(g, c, c->b, MINUS_PRODUCT, dy, slope);
+  emit_binary(g, "divide.backward", BINARY_DIVIDE, c->y, c->b, slope, false);
+  contribute(g, c, c->b, BINARY_MINUS_PRODUCT, dy, slope);
 }
 
 /* The shape of both together; false if they have none. */
@@ -125,7 +123,7 @@ static bool common_shape(const filtra_tensor *a, const filtra_tensor *b, int ndi
 }
 
 static filtra_tensor *binary(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
-                             enum operation operation, ft_backward_fn backward) {
+                             uint32_t operation, ft_backward_fn backward) {
   const char *op = NAMES[operation];
   if (!ft_usable_dense(g, a, op, "a") || !ft_usable_dense(g, b, op, "b")) return NULL;
   int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
@@ -143,17 +141,17 @@ static filtra_tensor *binary(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
 }
 
 filtra_tensor *filtra_add(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
-  return binary(g, a, b, ADD, sum_backward);
+  return binary(g, a, b, BINARY_ADD, sum_backward);
 }
 
 filtra_tensor *filtra_subtract(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
-  return binary(g, a, b, SUBTRACT, sum_backward);
+  return binary(g, a, b, BINARY_SUBTRACT, sum_backward);
 }
 
 filtra_tensor *filtra_multiply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
-  return binary(g, a, b, MULTIPLY, multiply_backward);
+  return binary(g, a, b, BINARY_MULTIPLY, multiply_backward);
 }
 
 filtra_tensor *filtra_divide(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {
-  return binary(g, a, b, DIVIDE, divide_backward);
+  return binary(g, a, b, BINARY_DIVIDE, divide_backward);
 }

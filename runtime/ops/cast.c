@@ -15,6 +15,7 @@ static void emit_cast(filtra_graph *g, const filtra_tensor *x, const filtra_tens
   ft_call(g, &(ft_kernel_call){.label = "cast",
                                .kernel = ft_kernel_typed(
                                    ft_graph_device(g), narrow ? "cast/narrow" : "cast/widen", half),
+                               .cheap = true,
                                .args = {FT_READ(x), FT_TARGET(y, accumulate)},
                                FT_PUSH(count),
                                FT_SPEC(accumulate),

@@ -13,6 +13,7 @@ static void emit_join(filtra_graph *g, const char *label, const filtra_tensor *r
   uint32_t count = (uint32_t)filtra_tensor_elements(z) / 2;
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "complex/join",
+                               .cheap = true,
                                .args = {FT_READ(re), FT_READ(im), FT_TARGET(z, accumulate)},
                                FT_PUSH(count),
                                FT_SPEC(accumulate),
@@ -28,6 +29,7 @@ static void emit_parts(filtra_graph *g, const char *label, const filtra_tensor *
   ft_call(g, &(ft_kernel_call){
                  .label = label,
                  .kernel = "complex/parts",
+                 .cheap = true,
                  .args = {FT_READ(z), FT_TARGET(re, accumulate_re), FT_TARGET(im, accumulate_im)},
                  FT_PUSH(count),
                  FT_SPEC(accumulate_re, accumulate_im),
@@ -121,6 +123,7 @@ static void unit_phase_backward(filtra_graph *g, const void *context) {
   ft_call(g, &(ft_kernel_call){
                  .label = "unit_phase.backward",
                  .kernel = "complex/unit_phase_gradient",
+                 .cheap = true,
                  .args = {FT_READ(c->y), FT_READ(ft_grad(g, c->y)), FT_TARGET(dx, accumulate)},
                  FT_PUSH(push),
                  FT_SPEC(accumulate),
@@ -142,6 +145,7 @@ filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, bool turns) 
   uint32_t count = (uint32_t)filtra_tensor_elements(x);
   ft_call(g, &(ft_kernel_call){.label = "unit_phase",
                                .kernel = "complex/unit_phase",
+                               .cheap = true,
                                .args = {FT_READ(x), FT_WRITE(call.y)},
                                FT_PUSH(count),
                                FT_SPEC(turns),
@@ -163,6 +167,7 @@ static void emit_product(filtra_graph *g, const char *label, const filtra_tensor
   uint32_t count = (uint32_t)filtra_tensor_elements(y) / 2;
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "complex/multiply",
+                               .cheap = true,
                                .args = {FT_READ(a), FT_READ(z), FT_TARGET(y, accumulate)},
                                FT_PUSH(count),
                                FT_SPEC((uint32_t)y->shape[y->ndim - 2], conjugate, accumulate),
@@ -185,6 +190,7 @@ static void product_backward(filtra_graph *g, const void *context) {
   double elements = (double)filtra_tensor_elements(dy);
   ft_call(g, &(ft_kernel_call){.label = "complex_multiply.backward",
                                .kernel = ft_kernel_name(dev, "complex/multiply_gradient"),
+                               .cheap = true,
                                .args = {FT_READ(c->z), FT_READ(dy), FT_TARGET(da, accumulate)},
                                FT_PUSH(push),
                                .workgroup = grid.workgroup,
@@ -233,6 +239,7 @@ static void emit_blend(filtra_graph *g, const filtra_tensor *z, const filtra_ten
   }
   ft_call(g, &(ft_kernel_call){.label = gradient ? "complex_blend.backward" : "complex_blend",
                                .kernel = "complex/blend",
+                               .cheap = true,
                                .args = {whole, FT_READ(weight), part},
                                FT_PUSH(count),
                                FT_SPEC(gradient, accumulate),
@@ -257,6 +264,7 @@ static void blend_backward(filtra_graph *g, const void *context) {
   ft_call(
       g, &(ft_kernel_call){.label = "complex_blend.backward",
                            .kernel = ft_kernel_name(dev, "complex/blend_weight"),
+                           .cheap = true,
                            .args = {FT_READ(c->z), FT_READ(c->weight), FT_READ(dy), FT_WRITE(sums)},
                            FT_PUSH(count),
                            .workgroup = workgroup,

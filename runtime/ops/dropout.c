@@ -18,6 +18,7 @@ static void emit_dropout(filtra_graph *g, const char *label, const struct dropou
   ft_kernel_call call = {
       .label = label,
       .kernel = "dropout/dropout",
+      .cheap = true,
       .args = {FT_READ(from), FT_TARGET(to, accumulate), FT_READ(ft_graph_random_state(g))},
       FT_PUSH(push),
       FT_SPEC(accumulate, ft_whole_quads(from) && ft_whole_quads(to)),

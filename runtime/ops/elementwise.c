@@ -1,4 +1,5 @@
 /* Element by element: constants, affine, activation; sums over the first axis. */
+#include "elementwise/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -9,16 +10,18 @@
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,
                          const filtra_tensor *y, bool accumulate) {
   uint32_t slices = (uint32_t)x->shape[0], elements = (uint32_t)filtra_tensor_elements(x);
-  uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), slices ? elements / slices : 0, slices};
+  const uint32_t count = (uint32_t)filtra_tensor_elements(y);
   /* As much work as in a flat range, but for one element of y in an invocation at least. */
-  uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(push[0], FT_FLAT_WORKGROUP);
+  uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(count, FT_FLAT_WORKGROUP);
   ft_call(g,
           &(ft_kernel_call){.label = label,
                             .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
                                                       filtra_tensor_dtype(y)),
-                            .args = {FT_READ(x), FT_TARGET(y, accumulate)},
-                            FT_PUSH(push),
-                            FT_SPEC(accumulate),
+                            .cheap = true,
+                            FT_ARGUMENTS(elementwise_sum_leading, .x = FT_READ(x),
+                                         .y = FT_TARGET(y, accumulate), .count = count,
+                                         .slice = slices ? elements / slices : 0, .slices = slices),
+                            FT_CONSTANTS(elementwise_sum_leading, .accumulate = accumulate),
                             .workgroup = FT_FLAT_WORKGROUP,
                             .groups = {groups < most ? groups : most},
                             .flops = elements,
@@ -34,18 +37,18 @@ struct affine {
 
 static void emit_affine(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, float scale, float offset, bool accumulate) {
-  struct {
-    uint32_t count;
-    float scale, offset;
-  } push = {(uint32_t)filtra_tensor_elements(y), scale, offset};
+  const uint32_t count = (uint32_t)filtra_tensor_elements(y);
   ft_call(g, &(ft_kernel_call){.label = label,
                                .kernel = "elementwise/affine",
-                               .args = {FT_READ(x), FT_TARGET(y, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC(accumulate, ft_whole_quads(x) && ft_whole_quads(y)),
-                               FT_FLAT(g, push.count),
-                               .flops = 2.0 * push.count,
-                               .bytes = 8.0 * push.count});
+                               .cheap = true,
+                               FT_ARGUMENTS(elementwise_affine, .x = FT_READ(x),
+                                            .y = FT_TARGET(y, accumulate), .count = count,
+                                            .scale = scale, .offset = offset),
+                               FT_CONSTANTS(elementwise_affine, .accumulate = accumulate,
+                                            .WHOLE = ft_whole_quads(x) && ft_whole_quads(y)),
+                               FT_FLAT(g, count),
+                               .flops = 2.0 * count,
+                               .bytes = 8.0 * count});
 }
 
 static void affine_backward(filtra_graph *g, const void *context) {
@@ -83,13 +86,16 @@ static void emit_activate(filtra_graph *g, const struct activate *c, const filtr
                           const filtra_tensor *to, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(to);
   bool whole = ft_whole_quads(c->x) && ft_whole_quads(dy) && ft_whole_quads(to);
-  ft_call(g, &(ft_kernel_call){.label = dy ? "activate.backward" : "activate",
-                               .kernel = "elementwise/activate",
-                               .args = {FT_READ(c->x), FT_READ(dy), FT_TARGET(to, accumulate)},
-                               FT_PUSH(count),
-                               FT_SPEC(c->activation, dy != NULL, accumulate, whole),
-                               FT_FLAT(g, count),
-                               .bytes = (dy ? 12.0 : 8.0) * count});
+  ft_call(g, &(ft_kernel_call){
+                 .label = dy ? "activate.backward" : "activate",
+                 .kernel = "elementwise/activate",
+                 .cheap = true,
+                 FT_ARGUMENTS(elementwise_activate, .x = FT_READ(c->x), .dy = FT_READ(dy),
+                              .y = FT_TARGET(to, accumulate), .count = count),
+                 FT_CONSTANTS(elementwise_activate, .activation = c->activation,
+                              .gradient = dy != NULL, .accumulate = accumulate, .WHOLE = whole),
+                 FT_FLAT(g, count),
+                 .bytes = (dy ? 12.0 : 8.0) * count});
 }
 
 static void activate_backward(filtra_graph *g, const void *context) {

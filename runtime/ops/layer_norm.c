@@ -50,6 +50,7 @@ static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, f
           &(ft_kernel_call){.label = "layer_norm.backward",
                             .kernel = ft_kernel_typed(ft_graph_device(g), "layer_norm/columns",
                                                       filtra_tensor_dtype(dy)),
+                            .cheap = true,
                             .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->mean), FT_READ(c->rstd),
                                      FT_WRITE(gain.sums), FT_WRITE(bias.sums)},
                             FT_PUSH(push),
@@ -90,6 +91,7 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
       &(ft_kernel_call){
           .label = "layer_norm.backward",
           .kernel = ft_row_kernel(dev, "layer_norm/backward", filtra_tensor_dtype(dy), &part),
+          .cheap = true,
           .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->mean), FT_READ(c->rstd),
                    FT_TARGET(dx, accumulate), FT_WRITE(gain.sums), FT_WRITE(bias.sums)},
           FT_PUSH(push),
@@ -150,6 +152,7 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
   double elements = (double)filtra_tensor_elements(x);
   ft_call(g, &(ft_kernel_call){.label = "layer_norm",
                                .kernel = ft_row_kernel(dev, "layer_norm/forward", dtype, &part),
+                               .cheap = true,
                                .args = {FT_READ(x), FT_READ(gain), FT_READ(bias), FT_WRITE(y),
                                         FT_WRITE(mean), FT_WRITE(rstd)},
                                FT_PUSH(push),

@@ -39,6 +39,7 @@ static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, const f
   ft_call(g,
           &(ft_kernel_call){.label = "scale_norm.backward",
                             .kernel = ft_row_kernel(dev, "scale_norm/backward", FILTRA_F32, part),
+                            .cheap = true,
                             .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->gain),
                                      FT_READ(c->norm), FT_TARGET(dx, accumulate), FT_WRITE(sums)},
                             FT_PUSH(push),
@@ -65,6 +66,7 @@ static filtra_tensor *emit_gain_sums(filtra_graph *g, const struct scale_norm *c
   double elements = (double)filtra_tensor_elements(c->x);
   ft_call(g, &(ft_kernel_call){.label = "scale_norm.backward",
                                .kernel = "scale_norm/columns",
+                               .cheap = true,
                                .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->norm),
                                         FT_WRITE(sums)},
                                FT_PUSH(push),
@@ -135,6 +137,7 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
   ft_call(g,
           &(ft_kernel_call){.label = "scale_norm",
                             .kernel = ft_row_kernel(dev, "scale_norm/forward", FILTRA_F32, &part),
+                            .cheap = true,
                             .args = {FT_READ(x), FT_READ(gain), FT_WRITE(s.y), FT_WRITE(s.norm)},
                             FT_PUSH(push),
                             .workgroup = part.grid.workgroup,

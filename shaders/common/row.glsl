@@ -10,8 +10,9 @@
 // load_each has column row_column(first, i) and the next where i is a multiple of EACH.
 // Include common/reduce.glsl and common/each.glsl first. The first two constants of a kernel are
 // these.
-layout(constant_id = 1) const uint HELD = 1;
-layout(constant_id = 2) const bool WHOLE = false;
+#include "common/contract.h"
+
+FT_CONSTANTS(ft_row)
 
 // The i-th column of this lane in the part from column `first` on. It may lie behind the row's end.
 uint row_column(uint first, uint i) { return first + i * team_lanes() + team_lane(); }

@@ -10,7 +10,7 @@
 // other modes of theirs are those for words.
 #define COPIED U32
 #include "copy/copy.glsl"
-layout(constant_id = 3) const bool WHOLE = false; // count, shape and strides are of groups of four
+FT_CONSTANTS(copy_words)
 
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer U32x4 { uvec4 v[]; };
 
@@ -25,8 +25,8 @@ uint sum(uint a, uint b) {
 void move_four(uint from, uint to) {
   U32x4 x = U32x4(uvec2(p.x)), y = U32x4(uvec2(p.y));
   uvec4 r = uvec4(p.value);
-  if (mode != 2) r = x.v[from];
-  if (mode == 1) {
+  if (mode != COPY_FILL) r = x.v[from];
+  if (mode == COPY_ADD) {
     const uvec4 old = y.v[to];
     [[unroll]] for (uint k = 0; k < 4; ++k) r[k] = sum(old[k], r[k]);
   }
@@ -42,9 +42,9 @@ void main() {
     find(i, from, to);
     if (WHOLE)
       move_four(from, to);
-    else if (mode == 0)
+    else if (mode == COPY_MOVE)
       p.y.v[to] = p.x.v[from];
-    else if (mode == 1)
+    else if (mode == COPY_ADD)
       p.y.v[to] = sum(p.y.v[to], p.x.v[from]);
     else
       p.y.v[to] = p.value;

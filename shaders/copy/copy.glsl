@@ -1,18 +1,9 @@
-// y = x, y += x or y = value. The two may store one shape differently (a piece of a wider tensor,
-// heads stored token by token): up to four axes, each with its own stride. COPIED: a buffer of what
-// is moved at a time.
-layout(constant_id = 1) const uint mode = 0; // 0 copy, 1 add, 2 fill
-layout(constant_id = 2) const bool strided = false;
+// The arguments of copies, and where in them an element lies. COPIED: a buffer of what is moved at a
+// time.
+#include "copy/contract.h"
 
-layout(push_constant) uniform Push {
-  COPIED x;
-  COPIED y;
-  uint count;
-  uint value;
-  uint shape[3]; // without the outermost axis
-  uint x_stride[4];
-  uint y_stride[4];
-} p;
+FT_CONSTANTS(copy_axes)
+FT_ARGUMENTS(copy)
 
 // Where the i-th lies in x and y.
 void find(uint i, out uint from, out uint to) {

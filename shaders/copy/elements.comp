@@ -15,9 +15,9 @@ void main() {
   do {
     uint from, to;
     find(i, from, to);
-    if (mode == 0)
+    if (mode == COPY_MOVE)
       p.y.v[to] = p.x.v[from];
-    else if (mode == 1)
+    else if (mode == COPY_ADD)
       store_element(p.y, to, load_element(p.y, to) + load_element(p.x, from));
     else
       p.y.v[to] = uint16_t(p.value);

@@ -4,19 +4,11 @@
 #include "common/elements.glsl"
 #include "common/quads.glsl"
 #include "common/activation.glsl"
+#include "elementwise/contract.h"
 
 // y = activation(x), or dx = dy activation'(x); y += the same when accumulating.
-layout(constant_id = 1) const uint activation = 0; // filtra_activation
-layout(constant_id = 2) const bool gradient = false;
-layout(constant_id = 3) const bool accumulate = false;
-layout(constant_id = 4) const bool WHOLE = false;
-
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 dy; // for the gradient
-  F32 y;
-  uint count;
-} p;
+FT_CONSTANTS(elementwise_activate)
+FT_ARGUMENTS(elementwise_activate)
 
 // Called four times and not in a loop, since glslc forgets `precise` where it unrolls one.
 float apply(float x) {

@@ -3,17 +3,11 @@
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/quads.glsl"
+#include "elementwise/contract.h"
 
 // y = scale * x + offset; y += the same when accumulating.
-layout(constant_id = 1) const bool accumulate = false;
-layout(constant_id = 2) const bool WHOLE = false;
-
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 y;
-  uint count;
-  float scale, offset;
-} p;
+FT_CONSTANTS(elementwise_affine)
+FT_ARGUMENTS(elementwise_affine)
 
 void main() {
   uint quad = gl_GlobalInvocationID.x;

@@ -1,31 +1,19 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "elementwise/contract.h"
 
 // y = a op b; y += the same when accumulating. y is dense; a and b may be repeated along some of
 // its up to four axes, where their strides are 0.
-layout(constant_id = 1) const uint operation = 0;
-layout(constant_id = 2) const bool accumulate = false;
-layout(constant_id = 3) const bool strided = false;
-layout(constant_id = 4) const bool WHOLE = false; // count, shape and strides are of groups of four
+FT_CONSTANTS(elementwise_binary)
 
-const uint ADD = 0, MULTIPLY = 1, SUBTRACT = 2, DIVIDE = 3, MINUS_PRODUCT = 4;
-
-layout(push_constant) uniform Push {
-  F32 a;
-  F32 b;
-  F32 y;
-  uint count;
-  uint shape[3]; // without the outermost axis
-  uint a_stride[4];
-  uint b_stride[4];
-} p;
+FT_ARGUMENTS(elementwise_binary)
 
 vec4 combine(vec4 a, vec4 b) {
-  if (operation == ADD) return a + b;
-  if (operation == MULTIPLY) return a * b;
-  if (operation == SUBTRACT) return a - b;
-  if (operation == DIVIDE) return a / b;
+  if (operation == BINARY_ADD) return a + b;
+  if (operation == BINARY_MULTIPLY) return a * b;
+  if (operation == BINARY_SUBTRACT) return a - b;
+  if (operation == BINARY_DIVIDE) return a / b;
   return -(a * b);
 }
 

@@ -4,16 +4,12 @@
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/columns.glsl"
+#include "elementwise/contract.h"
 
 // y[i] = sum over s of x[s, i], in order; y is as long as a slice or longer, and zero behind it. y
 // has the kernel's element type.
-layout(constant_id = 1) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 x; // [slices, slice]
-  Elements y; // [count]
-  uint count, slice, slices;
-} p;
+FT_CONSTANTS(elementwise_sum_leading)
+FT_ARGUMENTS(elementwise_sum_leading)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
 #include "common/types.glsl"
+#include "sentinel/contract.h"
 
 // Lowers flag[0] to `index` when x, `count` elements from `first` on in rows of `columns` that lie
 // `row_stride` apart, holds a NaN or an infinity. Looks at bits, because compilers may take isnan()
@@ -14,15 +15,7 @@ const uint PER_WORD = 2, BITS = 16, EXPONENT = 0x7f80u;
 const uint PER_WORD = 1, BITS = 0, EXPONENT = 0x7f800000u;
 #endif
 
-layout(push_constant) uniform Push {
-  U32 x;
-  U32 flag;
-  uint first;
-  uint columns;
-  uint row_stride;
-  uint count;
-  uint index;
-} p;
+FT_ARGUMENTS(sentinel_nonfinite)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

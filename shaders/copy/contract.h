@@ -1,0 +1,30 @@
+/* y = x, y += x or y = value, for runtime/graph/copy.c. x and y may store one shape differently (a
+ * piece of a wider tensor, heads stored token by token): up to four axes, each with its own stride. */
+#ifndef FT_COPY_CONTRACT_H
+#define FT_COPY_CONTRACT_H
+
+#include "common/contract.h"
+
+/* mode */
+#define COPY_MOVE 0
+#define COPY_ADD  1
+#define COPY_FILL 2
+
+/* COPIED: a buffer of what is moved at a time. */
+#define copy_TENSORS(TENSOR) TENSOR(COPIED, x) TENSOR(COPIED, y)
+#define copy_SCALARS(SCALAR)                                                                       \
+  SCALAR(uint, count)                                                                              \
+  SCALAR(uint, value)                                                                              \
+  SCALAR(uint, shape[3]) /* without the outermost axis */                                          \
+  SCALAR(uint, x_stride[4])                                                                        \
+  SCALAR(uint, y_stride[4])
+#define copy_axes_CONSTANTS(CONSTANT) CONSTANT(1, uint, mode, 0) CONSTANT(2, bool, strided, false)
+/* Of words: count, shape and strides are of groups of four. */
+#define copy_words_CONSTANTS(CONSTANT) CONSTANT(3, bool, WHOLE, false)
+#define copy_CONSTANTS(CONSTANT)       copy_axes_CONSTANTS(CONSTANT) copy_words_CONSTANTS(CONSTANT)
+FT_DECLARE_ARGUMENTS(copy)
+FT_DECLARE_CONSTANTS(copy)
+FT_KERNEL(copy_copy, copy, copy)
+FT_KERNEL(copy_elements, copy, copy)
+
+#endif

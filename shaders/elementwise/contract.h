@@ -1,0 +1,63 @@
+/* Element by element: runtime/ops/elementwise.c and binary.c. */
+#ifndef FT_ELEMENTWISE_CONTRACT_H
+#define FT_ELEMENTWISE_CONTRACT_H
+
+#include "common/contract.h"
+
+#define elementwise_activate_TENSORS(TENSOR)                                                       \
+  TENSOR(F32, x)                                                                                   \
+  TENSOR(F32, dy) /* for the gradient */                                                           \
+  TENSOR(F32, y)
+#define elementwise_activate_SCALARS(SCALAR) SCALAR(uint, count)
+#define elementwise_activate_CONSTANTS(CONSTANT)                                                   \
+  CONSTANT(1, uint, activation, 0) /* filtra_activation */                                         \
+  CONSTANT(2, bool, gradient, false)                                                               \
+  CONSTANT(3, bool, accumulate, false)                                                             \
+  CONSTANT(4, bool, WHOLE, false)
+FT_CONTRACT(elementwise_activate)
+
+#define elementwise_affine_TENSORS(TENSOR)                                                         \
+  TENSOR(F32, x)                                                                                   \
+  TENSOR(F32, y)
+#define elementwise_affine_SCALARS(SCALAR)                                                         \
+  SCALAR(uint, count)                                                                              \
+  SCALAR(float, scale)                                                                             \
+  SCALAR(float, offset)
+#define elementwise_affine_CONSTANTS(CONSTANT)                                                     \
+  CONSTANT(1, bool, accumulate, false)                                                             \
+  CONSTANT(2, bool, WHOLE, false)
+FT_CONTRACT(elementwise_affine)
+
+/* operation */
+#define BINARY_ADD           0
+#define BINARY_MULTIPLY      1
+#define BINARY_SUBTRACT      2
+#define BINARY_DIVIDE        3
+#define BINARY_MINUS_PRODUCT 4
+#define elementwise_binary_TENSORS(TENSOR)                                                         \
+  TENSOR(F32, a)                                                                                   \
+  TENSOR(F32, b)                                                                                   \
+  TENSOR(F32, y)
+#define elementwise_binary_SCALARS(SCALAR)                                                         \
+  SCALAR(uint, count)                                                                              \
+  SCALAR(uint, shape[3]) /* without the outermost axis */                                          \
+  SCALAR(uint, a_stride[4])                                                                        \
+  SCALAR(uint, b_stride[4])
+#define elementwise_binary_CONSTANTS(CONSTANT)                                                     \
+  CONSTANT(1, uint, operation, 0)                                                                  \
+  CONSTANT(2, bool, accumulate, false)                                                             \
+  CONSTANT(3, bool, strided, false)                                                                \
+  CONSTANT(4, bool, WHOLE, false) /* count, shape and strides are of groups of four */
+FT_CONTRACT(elementwise_binary)
+
+#define elementwise_sum_leading_TENSORS(TENSOR)                                                    \
+  TENSOR(F32, x)      /* [slices, slice] */                                                        \
+  TENSOR(Elements, y) /* [count] */
+#define elementwise_sum_leading_SCALARS(SCALAR)                                                    \
+  SCALAR(uint, count)                                                                              \
+  SCALAR(uint, slice)                                                                              \
+  SCALAR(uint, slices)
+#define elementwise_sum_leading_CONSTANTS(CONSTANT) CONSTANT(1, bool, accumulate, false)
+FT_CONTRACT(elementwise_sum_leading)
+
+#endif
