@@ -40,12 +40,6 @@ void ft_atomic_clean(const char *path) {
 
 /* ---- folders ---- */
 
-void ft_free_names(char **names, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    free(names[i]);
-  free(names);
-}
-
 filtra_status ft_each_entry(const char *folder,
                             filtra_status (*take)(void *user, const char *path, const char *name),
                             void *user) {

@@ -72,7 +72,6 @@ bool ft_ends_with(const char *name, const char *end);
 char *ft_path_join(const char *a, const char *b);
 /** Names in a directory, sorted, without "." and ".."; caller frees them with ft_free_names. */
 filtra_status ft_list_directory(const char *path, char ***names, size_t *count);
-void ft_free_names(char **names, size_t count);
 /** Calls `take` for each of them, with its path, until one fails. */
 filtra_status ft_each_entry(const char *folder,
                             filtra_status (*take)(void *user, const char *path, const char *name),

@@ -80,3 +80,9 @@ uint64_t ft_limit(const char *variable, uint64_t usual) {
   uint64_t limit = text ? strtoull(text, &end, 10) : 0;
   return limit && !*end ? limit : usual;
 }
+
+void ft_free_names(char **names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    free(names[i]);
+  free(names);
+}

@@ -16,6 +16,9 @@ char *ft_strdup(const char *text);
 /** printf into fresh memory; NULL on failure. */
 char *ft_format(const char *format, ...) FT_PRINTF(1, 2);
 
+/** Frees an array of texts and the texts; NULL is fine where count is 0. */
+void ft_free_names(char **names, size_t count);
+
 /** Makes room for one more element in a growable array: `data` points at its pointer, `count` in
  * use, `capacity`. */
 filtra_status ft_grow(void *data, size_t count, size_t *capacity, size_t element_size);

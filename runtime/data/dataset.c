@@ -28,20 +28,6 @@ static const ft_dataset_format *const formats[] = {
 };
 /* clang-format on */
 
-const char *filtra_split_name(filtra_split split) {
-  static const char *const names[FILTRA_SPLITS] = {"train", "val", "test"};
-  return (unsigned)split < FILTRA_SPLITS ? names[split] : "unknown split";
-}
-
-filtra_status filtra_split_find(const char *name, filtra_split *split) {
-  FT_NEED(name, split);
-  for (int i = 0; i < FILTRA_SPLITS; i++) {
-    *split = (filtra_split)i;
-    if (!strcmp(name, filtra_split_name(*split))) return FILTRA_OK;
-  }
-  return ft_fail(FILTRA_ERROR_ARGUMENT, "split \"%s\": accepted are train, val and test", name);
-}
-
 const char *filtra_dataset_format_name(size_t index) {
   return index < FT_COUNT(formats) ? formats[index]->name : NULL;
 }

@@ -18,18 +18,6 @@ static const filtra_tokenizer *const tokenizers[] = {
  * too, and room for 100 MB. */
 enum { FILE_LIMIT = 64 << 20 };
 
-filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
-  size_t wanted = tokens->count + extra;
-  if (wanted <= tokens->capacity) return FILTRA_OK;
-  if (wanted < tokens->capacity + tokens->capacity / 2)
-    wanted = tokens->capacity + tokens->capacity / 2;
-  int32_t *ids = ft_realloc(tokens->ids, wanted, sizeof *ids);
-  if (!ids) return FILTRA_ERROR_HOST_MEMORY;
-  tokens->ids = ids;
-  tokens->capacity = wanted;
-  return FILTRA_OK;
-}
-
 const filtra_tokenizer *filtra_tokenizer_find(const char *name) {
   char list[256] = "";
   for (size_t i = 0; i < FT_COUNT(tokenizers); i++) {

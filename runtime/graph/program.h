@@ -46,7 +46,9 @@ void ft_program_destroy(ft_program **program);
 /** Bytes of staging and readback buffers that a program of this tape makes for each slot. */
 uint64_t ft_program_transfers(const struct ft_tape *tape);
 
-/** The buffer that holds the tensor. */
+/* ---- addresses (graph/address.c) ---- */
+
+/** The buffer or the block of the arena that the place is in. */
 const ft_buffer *ft_program_buffer(const ft_program *p, const ft_place *place);
 /** The device address of the tensor's first element. */
 uint64_t ft_program_address(const ft_program *p, const filtra_tensor *t);
