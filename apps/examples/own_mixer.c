@@ -68,10 +68,10 @@ static filtra_tensor *sums(const filtra_scope *scope, const filtra_mixer_input *
     return now;
   }
   if (filtra_scope_pass(scope) == FILTRA_PASS_PREFILL)
-    filtra_scope_set_state(scope, "sums",
-                           filtra_reshape(g, filtra_sum(g, products, 1, true), 4, state));
-  return in->causal ? filtra_cumulative_sum(g, products, 1, false)
-                    : filtra_sum(g, products, 1, true);
+    filtra_scope_set_state(
+        scope, "sums", filtra_reshape(g, filtra_sum(g, products, 1, FILTRA_KEEP_AXIS), 4, state));
+  return in->causal ? filtra_cumulative_sum(g, products, 1, FILTRA_FORWARD)
+                    : filtra_sum(g, products, 1, FILTRA_KEEP_AXIS);
 }
 
 static filtra_tensor *build(const filtra_scope *scope, const void *options,
@@ -93,7 +93,7 @@ static filtra_tensor *build(const filtra_scope *scope, const void *options,
                                             filtra_reshape(g, with_ones(g, v, size), 4, row));
   filtra_tensor *seen =
       filtra_multiply(g, filtra_reshape(g, q, 4, column), sums(scope, in, products, size));
-  filtra_tensor *y = filtra_sum(g, seen, 2, false); /* [B H, N, D+1] */
+  filtra_tensor *y = filtra_sum(g, seen, 2, FILTRA_DROP_AXIS); /* [B H, N, D+1] */
   filtra_tensor *above = filtra_slice(g, y, start, (int64_t[]){heads, n, d});
   filtra_tensor *below = filtra_slice(g, y, (int64_t[]){0, 0, d}, (int64_t[]){heads, n, 1});
   y = filtra_divide(g, above, filtra_affine(g, below, 1, o->eps));
@@ -160,7 +160,7 @@ static filtra_model *make_model(filtra_device *device) {
 
 static void train(filtra_model *model, uint64_t steps) {
   filtra_trainer *trainer;
-  filtra_step_metrics metrics;
+  filtra_trainer_metrics metrics;
   texts t;
   check(filtra_trainer_create(
       model, &(filtra_train_options){.learning_rate = 3e-3f, .clip_norm = 1}, &trainer));
@@ -183,11 +183,11 @@ static filtra_model *reload(filtra_device *device, filtra_model *model, const ch
   static float again[BATCH * LENGTH * VOCABULARY];
   texts t;
   write_texts(&t, 0);
-  check(filtra_model_predict(model, &t.batch, logits));
+  check(filtra_model_predict_batch(model, &t.batch, logits));
   check(filtra_model_save(model, path));
   filtra_model_destroy(&model);
   check(filtra_model_load(device, path, &model));
-  check(filtra_model_predict(model, &t.batch, again));
+  check(filtra_model_predict_batch(model, &t.batch, again));
   int same = 1;
   for (size_t i = 0; i < sizeof again / sizeof *again; i++)
     same = same && logits[i] == again[i];

@@ -41,7 +41,7 @@ static filtra_loader *load(const filtra_dataset *data, filtra_split split) {
   check(filtra_loader_create(
       data,
       &(filtra_loader_options){
-          .split = split, .batch_size = BATCH, .shuffle = split == FILTRA_TRAIN, .seed = 1},
+          .split = split, .batch_size = BATCH, .shuffle = split == FILTRA_SPLIT_TRAIN, .seed = 1},
       &loader));
   return loader;
 }
@@ -68,7 +68,7 @@ static filtra_model *make_model(filtra_device *device, const filtra_dataset_info
 
 static void train(filtra_model *model, filtra_loader *loader, uint64_t steps) {
   filtra_trainer *trainer;
-  filtra_step_metrics metrics;
+  filtra_trainer_metrics metrics;
   check(filtra_trainer_create(model,
                               &(filtra_train_options){.learning_rate = 2e-3f,
                                                       .schedule = FILTRA_SCHEDULE_COSINE,
@@ -92,12 +92,12 @@ static void train(filtra_model *model, filtra_loader *loader, uint64_t steps) {
 
 static void evaluate(filtra_model *model, const filtra_dataset *data) {
   double loss = 0, accuracy = 0, samples = 0;
-  filtra_loader *loader = load(data, FILTRA_TEST);
-  for (uint64_t i = filtra_loader_batches(loader); i > 0; i--) {
+  filtra_loader *loader = load(data, FILTRA_SPLIT_TEST);
+  for (uint64_t i = filtra_loader_batch_count(loader); i > 0; i--) {
     filtra_batch batch;
     double mean_loss, mean_accuracy, weight; /* weight: samples in the batch, without fillers */
     check(filtra_loader_next(loader, &batch));
-    check(filtra_model_evaluate(model, &batch, &mean_loss, &mean_accuracy, &weight));
+    check(filtra_model_evaluate_batch(model, &batch, &mean_loss, &mean_accuracy, &weight));
     loss += mean_loss * weight;
     accuracy += mean_accuracy * weight;
     samples += weight;
@@ -113,7 +113,7 @@ static void predict(filtra_model *model, const filtra_tokenizer *tokenizer, cons
   check(filtra_tokenizer_encode(tokenizer, text, strlen(text), tokens, 32, &count));
   length = (int32_t)count;
   float logits[10];
-  check(filtra_model_predict(
+  check(filtra_model_predict_batch(
       model,
       &(filtra_batch){.size = 1, .length = (uint32_t)length, .tokens = tokens, .lengths = &length},
       logits));
@@ -134,7 +134,7 @@ int main(int argc, char **argv) {
   printf("on %s\n", filtra_device_get_info(device)->name);
   filtra_dataset *data = open_data(folder);
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
-  filtra_loader *loader = load(data, FILTRA_TRAIN);
+  filtra_loader *loader = load(data, FILTRA_SPLIT_TRAIN);
   filtra_model *model = make_model(device, info, loader);
   train(model, loader, steps);
   evaluate(model, data);

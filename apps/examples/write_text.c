@@ -37,7 +37,7 @@ static filtra_model *make_model(filtra_device *device, int64_t vocabulary) {
 static void train(filtra_model *model, const filtra_dataset *data, uint64_t steps) {
   filtra_loader *loader;
   filtra_trainer *trainer;
-  filtra_step_metrics metrics;
+  filtra_trainer_metrics metrics;
   check(filtra_loader_create(
       data, &(filtra_loader_options){.batch_size = BATCH, .shuffle = true, .seed = 1}, &loader));
   check(filtra_trainer_create(model,
@@ -69,7 +69,7 @@ static void write_text(filtra_model *model, const filtra_dataset *data) {
   float *logits = malloc(vocabulary * sizeof *logits);
   filtra_generator *generator;
   filtra_sample first;
-  check(filtra_dataset_sample(data, FILTRA_TRAIN, 0, &first));
+  check(filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, 0, &first));
   check(filtra_generator_create(model, &(filtra_generator_options){.slide = true}, &generator));
   int32_t token = first.tokens[0];
   for (uint64_t i = 0; logits && i < WRITTEN; i++) {

@@ -2,7 +2,7 @@
  *
  *   filtra_dataset *data;  filtra_dataset_open("listops", NULL, &data);
  *   filtra_loader *loader; filtra_loader_create(data, &(filtra_loader_options){
- *       .split = FILTRA_TRAIN, .batch_size = 32, .shuffle = true, .seed = 1}, &loader);
+ *       .split = FILTRA_SPLIT_TRAIN, .batch_size = 32, .shuffle = true, .seed = 1}, &loader);
  *   filtra_batch batch;
  *   while (training && !filtra_loader_next(loader, &batch)) step(&batch);
  *   filtra_loader_destroy(&loader);  filtra_dataset_close(&data);
@@ -75,78 +75,25 @@
 #ifndef FILTRA_DATA_H
 #define FILTRA_DATA_H
 
-#include <filtra/status.h>
+#include <filtra/tokenizer.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- tokenizers --------------------------------------------------------------------------- */
-
-/** Turns text into token ids and back. Id 0 is padding in every tokenizer but "pixels". All
- * functions but filtra_tokenizer_destroy are thread-safe.
- *
- * Constant ones, known by name:
- * "listops": ids 1 to 10 are the digits 0 to 9, then 11 [MIN, 12 [MAX, 13 [MED, 14 [SM, 15 ].
- * "listops-original": the same, and 16 [FIRST, 17 [LAST.
- * "pixels": the grey values 0 to 255, written as numbers; 0 is a black pixel.
- *   ListOps' symbols are separated by white space; the parentheses of the binary form carry no
- *   information and are dropped. Expressions must be complete: balanced, one root, at least one
- *   argument per operator.
- * "bytes": byte + 1, 257 ids; takes any text.
- * "printable": the 95 printable characters of ASCII, space (id 1) to ~; tabs and line ends read as
- *   spaces, all else is left out.
- * "dna": 1 A, 2 C, 3 G, 4 T (or U), 5 N; either case. The ambiguity codes RYSWKMBDHV read as N.
- *
- * Made from data, by filtra_dataset_open (the training text, and its own once it is loaded):
- * "characters": the Unicode characters of the data in code point order. Closed: a character that
- *   the data did not have is an error.
- * "words": 1 `<unk>`, 2 `<eos>` for a line's end, then the words (between ASCII white space) of the
- *   training data, the most frequent first, at most 65,536 ids in all, padding included, or
- *   `max_vocabulary`. Others, and words over 128 bytes, read as `<unk>`. */
-typedef struct filtra_tokenizer filtra_tokenizer;
-
-/** A constant tokenizer, never freed. NULL, with the error message listing the names, when there is
- * none of this name. */
-FILTRA_API const filtra_tokenizer *filtra_tokenizer_find(const char *name);
-FILTRA_API const char *filtra_tokenizer_name(const filtra_tokenizer *tokenizer);
-/** Number of ids, padding included: rows of an embedding table. */
-FILTRA_API uint32_t filtra_tokenizer_size(const filtra_tokenizer *tokenizer);
-/** Text of one id, to be shown ("bytes" has `\x0a` for a line's end); "" for padding, NULL when out
- * of range. */
-FILTRA_API const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer, uint32_t id);
-/** Encodes `length` bytes of text. *count is the number of tokens the text has; the first
- * min(*count, capacity) are stored in `tokens` (NULL with capacity 0 to ask for the number).
- * Fails with INPUT, naming the symbol and its column. */
-FILTRA_API filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer,
-                                                 const char *text, size_t length, int32_t *tokens,
-                                                 size_t capacity, size_t *count);
-/** The text of `count` ids, padding left out: words are joined by spaces, and `<eos>` ends a line;
- * the other tokenizers give back what they were given. *length is the number of bytes the text has;
- * those that fit before a final NUL are stored in `text` (NULL with capacity 0 to ask for the
- * number). Fails with ARGUMENT when an id is out of range. */
-FILTRA_API filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer,
-                                                 const int32_t *tokens, size_t count, char *text,
-                                                 size_t capacity, size_t *length);
-/** Whether it was made from data: such a one must be kept to read other text as it does. */
-FILTRA_API bool filtra_tokenizer_is_made(const filtra_tokenizer *tokenizer);
-/** Writes one that was made from data to a JSON file, atomically. */
-FILTRA_API filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path);
-/** Reads what filtra_tokenizer_save wrote. Caller destroys, after the datasets that were opened
- * with it. */
-FILTRA_API filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **tokenizer);
-/** Frees one that was loaded; sets *tokenizer to NULL. */
-FILTRA_API void filtra_tokenizer_destroy(filtra_tokenizer **tokenizer);
-
 /* ---- datasets ----------------------------------------------------------------------------- */
 
-typedef enum filtra_split { FILTRA_TRAIN = 0, FILTRA_VAL, FILTRA_TEST } filtra_split;
-enum { FILTRA_SPLITS = 3 };
+typedef enum filtra_split {
+  FILTRA_SPLIT_TRAIN = 0,
+  FILTRA_SPLIT_VAL,
+  FILTRA_SPLIT_TEST
+} filtra_split;
+enum { FILTRA_SPLIT_COUNT = 3 };
 
 /** "train", "val" or "test". Thread-safe. */
 FILTRA_API const char *filtra_split_name(filtra_split split);
 /** The split of that name. Fails with ARGUMENT where there is none. Thread-safe. */
-FILTRA_API filtra_status filtra_split_find(const char *name, filtra_split *split);
+FILTRA_API filtra_status filtra_split_from_name(const char *name, filtra_split *split);
 
 /** What a sequence consists of. */
 typedef enum filtra_input {
@@ -197,8 +144,8 @@ typedef struct filtra_dataset_options {
   uint32_t max_length; /**< longest sequence accepted, in tokens; 0: any */
   bool truncate;       /**< cut longer sequences at max_length instead of failing */
   bool verify_labels;  /**< recompute each label from its expression and fail on a mismatch */
-  /** What a path to one file is. FILTRA_TRAIN: training data, and validation is held out of it.
-   * FILTRA_VAL, FILTRA_TEST: that split, all of it. Ignored for folders. */
+  /** What a path to one file is. FILTRA_SPLIT_TRAIN: training data, and validation is held out of it.
+   * FILTRA_SPLIT_VAL, FILTRA_SPLIT_TEST: that split, all of it. Ignored for folders. */
   filtra_split file_split;
   uint64_t seed;        /**< chooses the held-out samples */
   filtra_pixels pixels; /**< of images; of other data only the default is accepted */
@@ -225,16 +172,16 @@ typedef struct filtra_dataset_info {
   const char *format;
   filtra_input input;
   filtra_target target;
-  uint32_t sequences;                /**< per sample: 1, or 2 where pairs are classified */
-  const filtra_tokenizer *tokenizer; /**< NULL: the input is features, or ids from arrays */
-  uint32_t features;                 /**< numbers per token; 0 where the input is tokens */
-  uint32_t height, width;            /**< of images, whose pixels come row by row; else 0 */
-  uint32_t classes;                  /**< labels are 0 to classes - 1; 0: no classes */
-  uint64_t count[FILTRA_SPLITS];     /**< samples of each split, 0 where there is none */
-  uint32_t longest;                  /**< tokens of the longest sequence of any split */
-  uint32_t max_length;               /**< as given to filtra_dataset_open */
-  bool validation_held_out;          /**< validation was taken from the training file */
-  uint64_t reserved[8];              /**< 0 */
+  uint32_t sequences;                 /**< per sample: 1, or 2 where pairs are classified */
+  const filtra_tokenizer *tokenizer;  /**< NULL: the input is features, or ids from arrays */
+  uint32_t features;                  /**< numbers per token; 0 where the input is tokens */
+  uint32_t height, width;             /**< of images, whose pixels come row by row; else 0 */
+  uint32_t classes;                   /**< labels are 0 to classes - 1; 0: no classes */
+  uint64_t count[FILTRA_SPLIT_COUNT]; /**< samples of each split, 0 where there is none */
+  uint32_t longest;                   /**< tokens of the longest sequence of any split */
+  uint32_t max_length;                /**< as given to filtra_dataset_open */
+  bool validation_held_out;           /**< validation was taken from the training file */
+  uint64_t reserved[8];               /**< 0 */
 } filtra_dataset_info;
 
 /** One sample; its tokens stay valid while the dataset is open. */
@@ -253,7 +200,7 @@ typedef struct filtra_sample {
 /** Name of a format, in the order in which a path is tried, and in a line what such a path is. NULL
  * beyond the last. Thread-safe. */
 FILTRA_API const char *filtra_dataset_format_name(size_t index);
-FILTRA_API const char *filtra_dataset_format_holds(size_t index);
+FILTRA_API const char *filtra_dataset_format_description(size_t index);
 
 /** Reads a file or a folder. `options` may be NULL. Where a training file but no validation file
  * exists, a tenth of the training samples, or `validation_share` of them, drawn by `seed`, becomes
@@ -278,7 +225,7 @@ typedef struct filtra_samples {
 
 /** A data set in a caller's arrays; start from zeros. */
 typedef struct filtra_dataset_arrays {
-  filtra_samples splits[FILTRA_SPLITS];
+  filtra_samples splits[FILTRA_SPLIT_COUNT];
   /** With FILTRA_TARGET_NEXT a sequence's last token is only predicted. */
   filtra_target target;
   uint32_t features;              /**< numbers per token; 0: token ids */
@@ -309,8 +256,9 @@ FILTRA_API filtra_status filtra_dataset_sample(const filtra_dataset *dataset, fi
 /** Its features [length, features], standardised as the format says, into room for so many. Fails
  * with ARGUMENT when out of range or when the input is tokens, and with INPUT or IO, naming the
  * file, where an image cannot be read any more. */
-FILTRA_API filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_split split,
-                                                 uint64_t index, float *features);
+FILTRA_API filtra_status filtra_dataset_sample_features(const filtra_dataset *dataset,
+                                                        filtra_split split, uint64_t index,
+                                                        float *features);
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
@@ -338,7 +286,7 @@ typedef struct filtra_batch {
   /** Of samples that are mixtures of two, [size] each, else NULL: the class of one part, and the
    * share of the other, whose class is in `labels`: 0 to 1, of loaders 0.5 at least. */
   const int32_t *other_labels;
-  const float *label_shares;
+  const float *label_fractions;
   uint64_t reserved[6]; /**< 0 */
 } filtra_batch;
 
@@ -393,7 +341,7 @@ typedef struct filtra_loader_options {
 /** Where a loader stands: enough to continue with exactly the batches that would have followed. */
 typedef struct filtra_loader_position {
   uint64_t epoch;       /**< of the next batch */
-  uint64_t batch;       /**< its place in the epoch, below filtra_loader_batches */
+  uint64_t batch;       /**< its place in the epoch, below filtra_loader_batch_count */
   uint64_t reserved[2]; /**< 0 */
 } filtra_loader_position;
 
@@ -406,7 +354,7 @@ FILTRA_API void filtra_loader_destroy(filtra_loader **loader);
 /** The padded lengths that batches can have, ascending: one graph each. */
 FILTRA_API const uint32_t *filtra_loader_buckets(const filtra_loader *loader, size_t *count);
 /** Batches per epoch, the same in every epoch. */
-FILTRA_API uint64_t filtra_loader_batches(const filtra_loader *loader);
+FILTRA_API uint64_t filtra_loader_batch_count(const filtra_loader *loader);
 /** The next batch; its arrays stay valid until the next call on this loader. Fails, naming the
  * file, where an image of it cannot be read any more; so do later calls, until a position is
  * set. */
@@ -415,55 +363,6 @@ FILTRA_API filtra_loader_position filtra_loader_get_position(const filtra_loader
 /** Continues from there. Fails with ARGUMENT when position.batch is beyond the epoch. */
 FILTRA_API filtra_status filtra_loader_set_position(filtra_loader *loader,
                                                     filtra_loader_position position);
-
-/* ---- generating ListOps ------------------------------------------------------------------- */
-
-/** Called now and then on the calling thread; returning false stops with CANCELLED. */
-typedef bool (*filtra_progress_fn)(void *user, uint64_t done, uint64_t total);
-
-/** Options of filtra_listops_generate; zeros give Long Range Arena's task (Tay et al. 2021). */
-typedef struct filtra_listops_options {
-  uint64_t train, val, test; /**< trees in each file; 0: 96000, 2000, 2000 */
-  /** Kept are trees with min_length < length < max_length, where length counts operators, digits
-   * and closing brackets; 0: 500 and 2000. At most 1048576. */
-  uint32_t min_length, max_length;
-  uint32_t max_depth; /**< levels of the tree, the digits' included, 1 to 64; 0: 10 */
-  uint32_t max_args;  /**< arguments of an operator, 2 to 1000; 0: 10 */
-  uint64_t seed;
-  uint32_t threads;            /**< 0: one per processor; the result is the same for any number */
-  filtra_progress_fn progress; /**< trees found and wanted; may be NULL */
-  void *progress_user;
-  uint64_t reserved[4]; /**< 0 */
-} filtra_listops_options;
-
-/** Writes basic_train.tsv, basic_val.tsv and basic_test.tsv into `directory`, which is made if need
- * be. All trees are distinct and the split is random. The files appear, each atomically, when all
- * are complete; on failure or cancellation nothing is left behind. Refuses with ARGUMENT where one
- * of them is there already, and what is impossible (no tree in range, fewer distinct trees than
- * wanted). Thread-safe. */
-FILTRA_API filtra_status filtra_listops_generate(const char *directory,
-                                                 const filtra_listops_options *options);
-
-/* ---- generating Pathfinder ---------------------------------------------------------------- */
-
-/** Options of filtra_pathfinder_generate; zeros give Long Range Arena's task (Linsley et al. 2018;
- * Tay et al. 2021): 32 x 32 grey pixels, two long contours of dashes, short ones to distract. */
-typedef struct filtra_pathfinder_options {
-  uint64_t count;          /**< images; 0: 200000 */
-  uint32_t contour_length; /**< dashes of a long contour, 3 to 20; published: 6, 9, 14; 0: 14 */
-  uint64_t seed;
-  uint32_t threads;            /**< 0: one per processor; the result is the same for any number */
-  filtra_progress_fn progress; /**< images drawn and wanted; may be NULL */
-  void *progress_user;
-  uint64_t reserved[4]; /**< 0 */
-} filtra_pathfinder_options;
-
-/** Writes DIRECTORY/curv_contour_length_N, made with its parents, in the published layout:
- * imgs/K/sample_I.png, 1000 images to a folder, and metadata/K.npy. It must not exist yet and
- * appears when all is complete; on failure or cancellation nothing is left behind. Label 1: both
- * markers are on the ends of one contour. Thread-safe. */
-FILTRA_API filtra_status filtra_pathfinder_generate(const char *directory,
-                                                    const filtra_pathfinder_options *options);
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,7 @@ typedef enum filtra_device_class {
 
 /** What one physical device is and can do, after limits were clamped against each other. */
 typedef struct filtra_device_info {
-  uint32_t index;   /**< position in filtra_devices_list, accepted by `select` */
+  uint32_t index;   /**< position in filtra_device_list, accepted by `select` */
   char name[256];   /**< as the driver reports it */
   char driver[256]; /**< driver name and version text */
   char uuid[37];    /**< device UUID, 8-4-4-4-12 lower-case hex */
@@ -54,7 +54,7 @@ typedef struct filtra_device_info {
  * discrete, integrated, virtual, CPU. On entry *count is the room in `infos`; on return the number
  * of devices there are. `infos` may be NULL to ask for the number. Thread-safe.
  * Fails with NO_DEVICE when no Vulkan loader or no driver is installed. */
-FILTRA_API filtra_status filtra_devices_list(filtra_device_info *infos, uint32_t *count);
+FILTRA_API filtra_status filtra_device_list(filtra_device_info *infos, uint32_t *count);
 
 /** Options of filtra_device_open; all zero picks the best device. */
 typedef struct filtra_device_options {

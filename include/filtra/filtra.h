@@ -27,7 +27,7 @@
  *   filtra_model *model = NULL;
  *   filtra_trainer *trainer = NULL;
  *   filtra_batch batch;
- *   filtra_step_metrics metrics;
+ *   filtra_trainer_metrics metrics;
  *   filtra_loader_options batches = {.batch_size = 32, .shuffle = true};
  *   filtra_model_config config = {.mixer = "agf"};
  *   filtra_train_options how = {.learning_rate = 1e-3f};
@@ -53,7 +53,7 @@
  *   filtra_loader_destroy(&loader);
  *   filtra_dataset_close(&data);
  *   filtra_device_close(&dev);
- *   return status;  // later: filtra_model_load and filtra_model_predict, or predictor.h
+ *   return status;  // later: filtra_model_load and filtra_model_predict_batch, or predictor.h
  * }
  * @endcode
  * filtra_run_train() does all of it, with evaluation, checkpoints and a log, from one JSON text.
@@ -119,6 +119,8 @@
 #include <filtra/predictor.h>
 #include <filtra/run.h>
 #include <filtra/status.h>
+#include <filtra/synthetic.h>
+#include <filtra/tokenizer.h>
 #include <filtra/train.h>
 #include <filtra/transport.h>
 

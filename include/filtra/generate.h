@@ -9,7 +9,7 @@
  *   }
  *
  * A generator keeps on the device what its mixers need of the tokens so far, so that another token
- * costs one pass over that token. The logits are those that filtra_model_predict gives for the
+ * costs one pass over that token. The logits are those that filtra_model_predict_batch gives for the
  * whole text, to rounding.
  */
 #ifndef FILTRA_GENERATE_H

@@ -11,11 +11,11 @@
  *     x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){8, 16});
  *     filtra_tensor *w = filtra_graph_parameter(g, params, "w", 2, (int64_t[]){4, 16}, NULL);
  *     y = filtra_graph_output(g, filtra_linear(g, x, w, NULL, NULL));
- *     if (!built) filtra_parameters_commit(params, 1, true);
+ *     if (!built) filtra_parameters_commit(params, 1, FILTRA_TRAINABLE);
  *   }
  *   filtra_status status = filtra_graph_compile(g);
  *   if (!status) status = filtra_graph_set(g, x, data);
- *   if (!status) status = filtra_graph_run(g);
+ *   if (!status) status = filtra_graph_execute(g);
  *   if (!status) status = filtra_graph_get(g, y, out);
  *   if (status) puts(filtra_error_message());
  *
@@ -58,6 +58,9 @@ typedef enum filtra_init_kind {
   FILTRA_INIT_ORTHOGONAL
 } filtra_init_kind;
 
+/** Whether committed parameters get gradients. */
+typedef enum filtra_trainable { FILTRA_FIXED = 0, FILTRA_TRAINABLE } filtra_trainable;
+
 /** How a parameter starts and how the optimizer treats it. */
 typedef struct filtra_parameter_options {
   filtra_init_kind init;
@@ -84,7 +87,7 @@ FILTRA_API void filtra_parameters_destroy(filtra_parameters **params);
  * this call served to declare them and can only be destroyed; graphs that shall run are built
  * after it. */
 FILTRA_API filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
-                                                  bool trainable);
+                                                  filtra_trainable trainable);
 
 FILTRA_API size_t filtra_parameters_count(const filtra_parameters *params);
 /** Total number of scalars, without padding. */
@@ -180,7 +183,7 @@ FILTRA_API filtra_status filtra_graph_wait(filtra_graph *g, uint64_t ticket);
  * as done: filtra_graph_wait says how it ended. */
 FILTRA_API bool filtra_graph_done(const filtra_graph *g, uint64_t ticket);
 /** Submit and wait. */
-FILTRA_API filtra_status filtra_graph_run(filtra_graph *g);
+FILTRA_API filtra_status filtra_graph_execute(filtra_graph *g);
 /** An output of the run last waited for, densely packed in the tensor's shape. */
 FILTRA_API filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output, void *data);
 
@@ -188,7 +191,7 @@ FILTRA_API filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output
 FILTRA_API void filtra_graph_set_step(filtra_graph *g, uint64_t seed, uint64_t step);
 
 /** Bytes of activation memory in the plan (0 before compile). */
-FILTRA_API uint64_t filtra_graph_memory(const filtra_graph *g);
+FILTRA_API uint64_t filtra_graph_activation_bytes(const filtra_graph *g);
 
 /* ---- tensors ---------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Kernels of an application's own, as SPIR-V, recorded beside Filtra's ops.
  *
- *   filtra_tensor *y = filtra_graph_tensor(g, "halves", FILTRA_F32, 1, &count);
+ *   filtra_tensor *y = filtra_kernel_output(g, "halves", FILTRA_F32, 1, &count);
  *   uint32_t push[] = {(uint32_t)count};
  *   filtra_kernel_record(g, &(filtra_kernel){.name = "halve",
  *       .words = spirv, .word_count = sizeof spirv / sizeof *spirv,
@@ -40,7 +40,7 @@ typedef enum filtra_access {
 } filtra_access;
 
 typedef struct filtra_kernel_argument {
-  /** Dense. NULL passes address 0. Written are tensors from filtra_graph_tensor and buffers (see
+  /** Dense. NULL passes address 0. Written are tensors from filtra_kernel_output and buffers (see
    * filtra_parameter_options) without a working copy; what other ops made, inputs and learned
    * parameters are read only. */
   filtra_tensor *tensor;
@@ -76,8 +76,8 @@ typedef struct filtra_kernel {
 } filtra_kernel;
 
 /** A dense tensor for a kernel to write. Nothing can read it before. */
-FILTRA_API filtra_tensor *filtra_graph_tensor(filtra_graph *g, const char *name, filtra_dtype dtype,
-                                              int ndim, const int64_t *shape);
+FILTRA_API filtra_tensor *filtra_kernel_output(filtra_graph *g, const char *name,
+                                               filtra_dtype dtype, int ndim, const int64_t *shape);
 
 /** Records a dispatch. Its failure is the graph's as well, as that of ops: ARGUMENT for what breaks
  * a rule above or is no SPIR-V for this purpose, UNSUPPORTED for what the device cannot do. What

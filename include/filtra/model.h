@@ -123,8 +123,8 @@ FILTRA_API filtra_status filtra_model_create(filtra_device *device,
 FILTRA_API filtra_status filtra_model_load(filtra_device *device, const char *path,
                                            filtra_model **out);
 /** The same from a file's content, which may be freed after the call. */
-FILTRA_API filtra_status filtra_model_load_memory(filtra_device *device, const void *bytes,
-                                                  size_t size, filtra_model **out);
+FILTRA_API filtra_status filtra_model_load_from_memory(filtra_device *device, const void *bytes,
+                                                       size_t size, filtra_model **out);
 /** Frees everything; sets *model to NULL. */
 FILTRA_API void filtra_model_destroy(filtra_model **model);
 
@@ -143,43 +143,47 @@ FILTRA_API filtra_status filtra_model_save(filtra_model *model, const char *path
  * naming the tensor, for a number beyond the new type's range. Thread-safe. */
 FILTRA_API filtra_status filtra_model_convert(const char *from, const char *to, filtra_dtype dtype);
 
-/** The same content in memory; caller frees with filtra_memory_free. */
-FILTRA_API filtra_status filtra_model_save_memory(filtra_model *model, void **bytes, size_t *size);
+/** The same content in memory; caller frees with filtra_free. */
+FILTRA_API filtra_status filtra_model_save_to_memory(filtra_model *model, void **bytes,
+                                                     size_t *size);
 /** Frees what the library gave away in memory; NULL is fine. Thread-safe. */
-FILTRA_API void filtra_memory_free(void *bytes);
+FILTRA_API void filtra_free(void *bytes);
 
 /** Results, row-major, filtra_model_outputs numbers a row: logits [batch->size, classes] of
  * classification; values [batch->size] of regression; logits [batch->size, batch->length,
  * vocabulary] of a language model, zeros behind each sequence. Labels, values and weights of the
  * batch are not read. Fails with INPUT for a token outside the vocabulary or a sequence longer than
  * max_length. */
-FILTRA_API filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch,
-                                              float *results);
+FILTRA_API filtra_status filtra_model_predict_batch(filtra_model *model, const filtra_batch *batch,
+                                                    float *results);
 
 /** One batch without training. *loss: mean cross-entropy (no smoothing, no auxiliary losses), over
  * samples or predicted tokens; in regression mean squared error in units of target_scale. *score:
  * accuracy; in regression mean absolute error, in the values' own units. *weight receives the sum
  * of the weights that both are means over, for averaging over batches. */
-FILTRA_API filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch,
-                                               double *loss, double *score, double *weight);
+FILTRA_API filtra_status filtra_model_evaluate_batch(filtra_model *model, const filtra_batch *batch,
+                                                     double *loss, double *score, double *weight);
 
 /** Bytes of device memory, with the 64 KiB of slack behind each buffer. What a device takes beyond
  * it: what the driver rounds up, and less than 1 MiB for staging and the optimizer's numbers. */
-typedef struct filtra_memory {
+typedef struct filtra_memory_use {
   uint64_t parameters;  /**< the values */
   uint64_t training;    /**< gradients and the optimizer's two moments */
   uint64_t activations; /**< of one batch; graphs of a model share them, the largest counts */
   uint64_t transfers;   /**< inputs and outputs of the batches under way, for each batch shape */
   uint64_t total;       /**< the sum, for one batch shape */
   uint64_t reserved[8]; /**< 0 */
-} filtra_memory;
+} filtra_memory_use;
+
+typedef enum filtra_purpose { FILTRA_FOR_INFERENCE = 0, FILTRA_FOR_TRAINING } filtra_purpose;
 
 /** What a model of this configuration takes for batches of `size` samples of `length` tokens,
  * trained or not. Builds and plans its graph, allocates nothing on the device. Fails as
  * filtra_model_create, and with DEVICE_MEMORY where one tensor is over the device's limits. */
-FILTRA_API filtra_status filtra_model_memory(filtra_device *device,
-                                             const filtra_model_config *config, int64_t size,
-                                             int64_t length, bool training, filtra_memory *memory);
+FILTRA_API filtra_status filtra_model_measure(filtra_device *device,
+                                              const filtra_model_config *config, int64_t size,
+                                              int64_t length, filtra_purpose purpose,
+                                              filtra_memory_use *memory);
 
 /** The configuration of a model, loaded or made, all defaults filled in; `mixer` is JSON text that
  * the model owns. The seed of the initial values is not kept: 0. */

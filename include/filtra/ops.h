@@ -14,6 +14,37 @@
 extern "C" {
 #endif
 
+/* ---- choices that several ops take ------------------------------------------------------- */
+
+typedef enum filtra_direction {
+  FILTRA_FORWARD = 0, /**< from the first token or element to the last */
+  FILTRA_BACKWARD     /**< from the last to the first */
+} filtra_direction;
+
+/** What becomes of the axis that a reduction goes along. */
+typedef enum filtra_reduced_axis {
+  FILTRA_DROP_AXIS = 0, /**< it is removed, unless it is the only one */
+  FILTRA_KEEP_AXIS      /**< it stays with length 1 */
+} filtra_reduced_axis;
+
+typedef enum filtra_number {
+  FILTRA_REAL = 0,
+  FILTRA_COMPLEX /**< a trailing axis of two holds (re, im) */
+} filtra_number;
+
+typedef enum filtra_angle { FILTRA_RADIANS = 0, FILTRA_TURNS } filtra_angle;
+
+typedef enum filtra_sorting {
+  FILTRA_SORT = 0, /**< the order that sorts */
+  FILTRA_UNSORT    /**< its inverse, which puts sorted elements back */
+} filtra_sorting;
+
+/** What the sum over real tokens is divided by. */
+typedef enum filtra_mean_over {
+  FILTRA_OVER_MASK = 0, /**< the number of real tokens */
+  FILTRA_OVER_ALL       /**< the number of all tokens, padding included */
+} filtra_mean_over;
+
 /* ---- matrix products (ops/matmul.c, ops/linear.c) ---------------------------------------- */
 
 typedef struct filtra_matmul_options {
@@ -206,7 +237,7 @@ FILTRA_API filtra_tensor *filtra_layer_norm(filtra_graph *g, filtra_tensor *x, f
  * the sum of re^2 + im^2, gain still [C]. A row of zeros has the derivative gain / eps. eps 0:
  * 1e-5. */
 FILTRA_API filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain,
-                                            float eps, bool complex_features);
+                                            float eps, filtra_number number);
 
 /** table [V,C], tokens I32 [B,N] -> [B,N,C]. Tokens outside [0,V) give zeros and no gradient. */
 FILTRA_API filtra_tensor *filtra_embedding(filtra_graph *g, filtra_tensor *table,
@@ -246,9 +277,12 @@ FILTRA_API filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x,
 /** Sum, mean and largest element along an axis, which goes, or stays with length 1 if `keep` is set
  * (or if it is the only one). The axis is not empty, but for sums, which are then 0. The gradient
  * of the largest goes to the first of several; a NaN is larger than any number. */
-FILTRA_API filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep);
-FILTRA_API filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis, bool keep);
-FILTRA_API filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, bool keep);
+FILTRA_API filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis,
+                                     filtra_reduced_axis mode);
+FILTRA_API filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis,
+                                      filtra_reduced_axis mode);
+FILTRA_API filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis,
+                                     filtra_reduced_axis mode);
 
 /** exp(x - max) / sum exp(x - max) along the axis. -inf gives 0, also where there is nothing else
  * along the axis. */
@@ -256,7 +290,7 @@ FILTRA_API filtra_tensor *filtra_softmax(filtra_graph *g, filtra_tensor *x, int 
 
 /** y_t = x_0 + .. + x_t along the axis; `reverse`: x_t + .. + x_(n-1). */
 FILTRA_API filtra_tensor *filtra_cumulative_sum(filtra_graph *g, filtra_tensor *x, int axis,
-                                                bool reverse);
+                                                filtra_direction direction);
 
 /** A dense copy whose axis i is axis order[i] of x; x any view, F32 or I32. */
 FILTRA_API filtra_tensor *filtra_permute(filtra_graph *g, filtra_tensor *x, const int *order);
@@ -275,7 +309,7 @@ FILTRA_API filtra_tensor *filtra_gather(filtra_graph *g, filtra_tensor *x, int a
  * filtra_gather sorts the rows of a tensor [B N, ..], or takes it back. Equal numbers stay in their
  * order; those whose `mask` [B,N] (or NULL) is not above 0 come last. No gradient. */
 FILTRA_API filtra_tensor *filtra_argsort(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
-                                         bool back);
+                                         filtra_sorting sorting);
 
 /** The box that begins at start[i] and has shape[i] elements along axis i, one number each per axis
  * of x; x any view -> dense. */
@@ -307,7 +341,7 @@ FILTRA_API void filtra_complex_parts(filtra_graph *g, filtra_tensor *z, filtra_t
                                      filtra_tensor **im);
 /** exp(i x), or exp(2 pi i x) for x in `turns`: dense [..] -> [.., 2]. Accurate to 2e-7 up to
  * |x| = 1e4 radians; in turns at any x. */
-FILTRA_API filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, bool turns);
+FILTRA_API filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, filtra_angle angle);
 /** a z, a [.., 2] the same for every feature of z [.., C, 2]. */
 FILTRA_API filtra_tensor *filtra_complex_multiply(filtra_graph *g, filtra_tensor *a,
                                                   filtra_tensor *z);
@@ -345,21 +379,20 @@ typedef struct filtra_gibbs_options {
   uint64_t reserved[4]; /**< 0 */
 } filtra_gibbs_options;
 
-#define FILTRA_MAX_KERNEL_ORDER 16
+#define FILTRA_CHEBYSHEV_MAX_ORDER 16
 
-/** Fills factors[0..order]; factors[0] is 1. 0 <= order <= FILTRA_MAX_KERNEL_ORDER. Thread-safe. */
+/** Fills factors[0..order]; factors[0] is 1. 0 <= order <= FILTRA_CHEBYSHEV_MAX_ORDER. Thread-safe. */
 FILTRA_API filtra_status filtra_gibbs_factors(filtra_gibbs kernel, int order,
                                               const filtra_gibbs_options *options, float *factors);
 
 /** sum_k g_k w_k T_k(x), T_k the Chebyshev polynomials, for every entry of dense x; coefficients w
- * [K+1], K <= FILTRA_MAX_KERNEL_ORDER; `damping` g [K+1] on the host, copied; NULL: ones. w_0 is
+ * [K+1], K <= FILTRA_CHEBYSHEV_MAX_ORDER; `damping` g [K+1] on the host, copied; NULL: ones. w_0 is
  * not halved. */
-FILTRA_API filtra_tensor *filtra_kernel_polynomial(filtra_graph *g, filtra_tensor *x,
-                                                   filtra_tensor *coefficients,
-                                                   const float *damping);
+FILTRA_API filtra_tensor *filtra_chebyshev(filtra_graph *g, filtra_tensor *x,
+                                           filtra_tensor *coefficients, const float *damping);
 /** sum_k pi k^2 w_k^2 (the Converter's equation 15) -> [samples], the same number for each. */
-FILTRA_API filtra_tensor *
-filtra_kernel_polynomial_loss(filtra_graph *g, filtra_tensor *coefficients, int64_t samples);
+FILTRA_API filtra_tensor *filtra_chebyshev_loss(filtra_graph *g, filtra_tensor *coefficients,
+                                                int64_t samples);
 
 /* ---- unitary token transforms (ops/dhhp.c, ops/givens.c, ops/affine_scan.c) ---------------
  * On complex features x [B,N,F,2]; what varies with the token is the same for all F. A sequence of
@@ -394,7 +427,7 @@ FILTRA_API filtra_tensor *filtra_dhhp(filtra_graph *g, filtra_tensor *x, filtra_
 /** h_t = c_t h_{t-1} + d_t from h_0 = d_0 (c_0 is not used); `reverse`: h_t = c_t h_{t+1} + d_t
  * from h_{N-1} = d_{N-1}. Complex: c [B,N,2], d [B,N,F,2] -> [B,N,F,2]. O(N F) work. */
 FILTRA_API filtra_tensor *filtra_affine_scan(filtra_graph *g, filtra_tensor *c, filtra_tensor *d,
-                                             bool reverse);
+                                             filtra_direction direction);
 
 /* ---- pooling (ops/pool.c) ----------------------------------------------------------------- */
 
@@ -409,7 +442,7 @@ FILTRA_API filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x,
 /** x dense [B,N,C], mask [B,N] or NULL -> [B,C]. Sum over kept tokens divided by their number
  * (0 gives 0), or by N when `over_all`. */
 FILTRA_API filtra_tensor *filtra_pool_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
-                                           bool over_all);
+                                           filtra_mean_over over);
 /** x dense [B,N,C] -> [B,C], the first token. */
 FILTRA_API filtra_tensor *filtra_pool_first(filtra_graph *g, filtra_tensor *x);
 /** Adaptive average pooling of the last axis: x dense [.., C] -> [.., bins], bin i the mean of

@@ -6,7 +6,7 @@
  *   filtra_optimizer *opt;
  *   filtra_optimizer_create(params, &(filtra_optimizer_options){.learning_rate = 1e-3f}, &opt);
  *   filtra_graph_backward(g, 1, &loss, NULL);
- *   filtra_optimizer_watch(opt, g, loss);             // a loss that is not finite holds steps back
+ *   filtra_optimizer_watch_loss(opt, g, loss);             // a loss that is not finite holds steps back
  *   filtra_graph_compile(g);
  *   for (int step = 0; step < 100; step++) {
  *     for (int k = 0; k < 4; k++) {                   // four micro-batches a step
@@ -84,7 +84,7 @@ typedef struct filtra_optimizer_options {
 } filtra_optimizer_options;
 
 /** What a step came to. */
-typedef struct filtra_optimizer_result {
+typedef struct filtra_optimizer_metrics {
   uint64_t step;       /**< counts from 1; 0: none is finished yet */
   float loss;          /**< of the watched graphs, scaled and added as their gradients were */
   float gradient_norm; /**< before clipping; 0 in a step that was skipped */
@@ -92,7 +92,7 @@ typedef struct filtra_optimizer_result {
   float loss_scale;    /**< of the step; 0 without one */
   uint64_t skipped, skipped_step; /**< steps that overflowed so far, and the last of them */
   uint64_t reserved[1];
-} filtra_optimizer_result;
+} filtra_optimizer_metrics;
 
 /** An optimizer over committed parameters; makes them trainable if they are not yet. Fails with
  * ARGUMENT naming the field and its accepted range. */
@@ -105,8 +105,8 @@ FILTRA_API void filtra_optimizer_destroy(filtra_optimizer **optimizer);
 /** Before the graph is compiled: each of its runs hands its loss, one F32 element, to the
  * optimizer.
  */
-FILTRA_API filtra_status filtra_optimizer_watch(filtra_optimizer *optimizer, filtra_graph *g,
-                                                filtra_tensor *loss);
+FILTRA_API filtra_status filtra_optimizer_watch_loss(filtra_optimizer *optimizer, filtra_graph *g,
+                                                     filtra_tensor *loss);
 
 /** The present loss scale [1], to be handed to filtra_graph_backward as the loss's upstream: so all
  * gradients are that many times larger, and small ones do not vanish in F16. An update divides by
@@ -124,17 +124,17 @@ FILTRA_API filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer
  * are those before that step, what was accumulated since is forgotten, and training can go on. */
 FILTRA_API filtra_status filtra_optimizer_step(filtra_optimizer *optimizer);
 /** Forgets what was accumulated: the next step starts anew. */
-FILTRA_API void filtra_optimizer_skip(filtra_optimizer *optimizer);
+FILTRA_API void filtra_optimizer_discard(filtra_optimizer *optimizer);
 /** Waits for all steps; *result (may be NULL) receives the last finished one's. Fails with
  * NONFINITE as filtra_optimizer_step. */
 FILTRA_API filtra_status filtra_optimizer_finish(filtra_optimizer *optimizer,
-                                                 filtra_optimizer_result *result);
+                                                 filtra_optimizer_metrics *result);
 
 /** The schedule's peak from the next step on. */
 FILTRA_API filtra_status filtra_optimizer_set_learning_rate(filtra_optimizer *optimizer,
                                                             float learning_rate);
 /** Steps submitted so far, but for those that were held back. */
-FILTRA_API uint64_t filtra_optimizer_steps(const filtra_optimizer *optimizer);
+FILTRA_API uint64_t filtra_optimizer_step_count(const filtra_optimizer *optimizer);
 
 /** Writes parameters, moments and step to one safetensors file, atomically, after all steps in
  * flight. Restored, training goes on with the same bits on the same device. */

@@ -3,7 +3,7 @@
  *   filtra_predictor *p;  filtra_predictor_create(dev, "run/model.safetensors", NULL, &p);
  *   filtra_prediction answer;
  *   filtra_request request = {.text = "a fine film", .text_length = 11};
- *   if (!filtra_predictor_run(p, 1, &request, &answer)) puts(answer.name);
+ *   if (!filtra_predictor_predict(p, 1, &request, &answer)) puts(answer.name);
  *   filtra_predictor_destroy(&p);
  *
  * The model file of a run says how its training data were read: by which tokenizer, cut or refused
@@ -62,7 +62,7 @@ typedef struct filtra_request {
   uint32_t length;       /**< of tokens, series and pixels */
   uint32_t channels;     /**< of pixels: 1 grey, 3 red, green and blue */
   /** Room for info.outputs numbers each; NULL: not wanted. Logits are those of
-   * filtra_model_predict, of a language model behind the last token. Probabilities are their
+   * filtra_model_predict_batch, of a language model behind the last token. Probabilities are their
    * softmax; no regression. */
   float *logits, *probabilities;
   uint64_t reserved[8]; /**< 0 */
@@ -84,10 +84,9 @@ FILTRA_API filtra_status filtra_predictor_create(filtra_device *device, const ch
                                                  const filtra_predictor_options *options,
                                                  filtra_predictor **out);
 /** The same from the file's content, which may be freed after the call. */
-FILTRA_API filtra_status filtra_predictor_create_memory(filtra_device *device, const void *bytes,
-                                                        size_t size,
-                                                        const filtra_predictor_options *options,
-                                                        filtra_predictor **out);
+FILTRA_API filtra_status filtra_predictor_create_from_memory(
+    filtra_device *device, const void *bytes, size_t size, const filtra_predictor_options *options,
+    filtra_predictor **out);
 /** Waits for what is under way; frees everything; sets *predictor to NULL. */
 FILTRA_API void filtra_predictor_destroy(filtra_predictor **predictor);
 /** Valid while the predictor lives. Thread-safe. */
@@ -95,16 +94,16 @@ FILTRA_API const filtra_predictor_info *
 filtra_predictor_get_info(const filtra_predictor *predictor);
 
 /** Answers `count` requests of any lengths: submit and collect. Thread-safe. */
-FILTRA_API filtra_status filtra_predictor_run(filtra_predictor *predictor, size_t count,
-                                              const filtra_request *requests,
-                                              filtra_prediction *predictions);
+FILTRA_API filtra_status filtra_predictor_predict(filtra_predictor *predictor, size_t count,
+                                                  const filtra_request *requests,
+                                                  filtra_prediction *predictions);
 /** Answers the samples of a batch, as loaders make them of data that are read as the model's were:
  * predictions [batch->count]; logits and probabilities [batch->count, info.outputs], NULL: not
  * wanted. Fails with ARGUMENT of a language model. Thread-safe. */
-FILTRA_API filtra_status filtra_predictor_batch(filtra_predictor *predictor,
-                                                const filtra_batch *batch, float *logits,
-                                                float *probabilities,
-                                                filtra_prediction *predictions);
+FILTRA_API filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor,
+                                                        const filtra_batch *batch, float *logits,
+                                                        float *probabilities,
+                                                        filtra_prediction *predictions);
 /** Begins to answer and returns while the device works; waits where two batches are under way.
  * *ticket is to be collected, once. Fails with INPUT, naming the request by its index, for one that
  * the model cannot read; then none is answered. Thread-safe. */

@@ -3,9 +3,9 @@
  *
  *   filtra_run *run;  filtra_run_open("run", &run);
  *   filtra_model *model;  filtra_run_load_model(run, dev, &model);
- *   filtra_dataset *data;  filtra_run_open_data(run, NULL, FILTRA_TRAIN, &data);
+ *   filtra_dataset *data;  filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &data);
  *   filtra_evaluation result;
- *   filtra_evaluate(model, data, FILTRA_VAL, filtra_run_get_info(run)->batch_size, &result);
+ *   filtra_model_evaluate_split(model, data, FILTRA_SPLIT_VAL, filtra_run_get_info(run)->batch_size, &result);
  *   filtra_dataset_close(&data);  filtra_model_destroy(&model);  filtra_run_close(&run);
  */
 #ifndef FILTRA_RUN_H
@@ -25,7 +25,7 @@ extern "C" {
 #define FILTRA_RUN_METRICS    "metrics.jsonl" /**< a JSON object a line */
 #define FILTRA_RUN_ABOUT      "about.json"    /**< what it was trained on */
 #define FILTRA_RUN_TOKENIZER  "tokenizer.json"
-#define FILTRA_RUN_FIT        "data.json" /**< names of classes, standardisation */
+#define FILTRA_RUN_DATA       "data.json" /**< names of classes, standardisation */
 #define FILTRA_RUN_TUNING     "tuning.json"
 #define FILTRA_RUN_MODEL      "model.safetensors" /**< the best so far */
 #define FILTRA_RUN_CHECKPOINT "checkpoint/state.safetensors"
@@ -73,14 +73,13 @@ FILTRA_API filtra_status filtra_run_open_data(const filtra_run *run, const char 
 /* ---- configurations ----------------------------------------------------------------------- */
 
 /** The keys of a run's configuration and of each mixer in lines of text, with defaults and what is
- * accepted, for people. Caller frees it with filtra_memory_free; NULL when out of memory. */
-FILTRA_API char *filtra_run_describe_keys(void);
+ * accepted, for people. Caller frees it with filtra_free; NULL when out of memory. */
+FILTRA_API char *filtra_config_describe(void);
 /** Checks a configuration (JSON text, complete or partial) as training would before it opens the
  * data, and gives it complete: *out, JSON text with every key of config.json, 0, "" or auto where
  * the value comes from the data. `name` is what errors call the configuration; NULL:
- * "configuration". Caller frees with filtra_memory_free. Thread-safe. */
-FILTRA_API filtra_status filtra_run_complete_config(const char *config, const char *name,
-                                                    char **out);
+ * "configuration". Caller frees with filtra_free. Thread-safe. */
+FILTRA_API filtra_status filtra_config_complete(const char *config, const char *name, char **out);
 
 /** Name of a recipe of the papers, which a configuration may name as "preset"; NULL beyond the
  * last. Thread-safe. */

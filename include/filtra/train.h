@@ -61,7 +61,7 @@ typedef struct filtra_train_options {
   /** Of a model in fp16, as in filtra_optimizer_options; 0: 65536. */
   float loss_scale;
   uint32_t loss_scale_window; /**< 0: 2000 */
-  /** Batches have other_labels and label_shares, as a loader's that mixes samples: the loss is the
+  /** Batches have other_labels and label_fractions, as a loader's that mixes samples: the loss is the
    * mean of the cross-entropies against both classes by their shares. */
   bool mixed_labels;
   uint64_t reserved[9]; /**< 0 */
@@ -72,9 +72,9 @@ typedef struct filtra_train_options {
 #define FILTRA_SHARE_AUTO (-1.0f)
 
 /** What one step came to. */
-typedef struct filtra_step_metrics {
+typedef struct filtra_trainer_metrics {
   uint64_t step;  /**< counts from 1 */
-  float loss;     /**< as filtra_model_evaluate's, but smoothed and with auxiliary losses */
+  float loss;     /**< as filtra_model_evaluate_batch's, but smoothed and with auxiliary losses */
   float accuracy; /**< fraction of samples (of mixtures by the larger part's class), or of predicted
                        tokens; 0 in regression */
   float absolute_error; /**< mean, in regression, in the values' own units; else 0 */
@@ -88,7 +88,7 @@ typedef struct filtra_step_metrics {
   float loss_scale;
   uint64_t skipped, skipped_step;
   uint64_t reserved[4]; /**< 0 */
-} filtra_step_metrics;
+} filtra_trainer_metrics;
 
 FILTRA_API filtra_status filtra_trainer_create(filtra_model *model,
                                                const filtra_train_options *options,
@@ -108,12 +108,12 @@ FILTRA_API filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t
  * weights, moments, step count and schedule are those before that step. Training can go on from
  * there. */
 FILTRA_API filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
-                                             filtra_step_metrics *metrics);
+                                             filtra_trainer_metrics *metrics);
 /** Waits for all steps; *metrics (may be NULL) receives the last one's. */
 FILTRA_API filtra_status filtra_trainer_finish(filtra_trainer *trainer,
-                                               filtra_step_metrics *metrics);
+                                               filtra_trainer_metrics *metrics);
 /** Steps submitted so far. */
-FILTRA_API uint64_t filtra_trainer_steps(const filtra_trainer *trainer);
+FILTRA_API uint64_t filtra_trainer_step_count(const filtra_trainer *trainer);
 /** The schedule's peak from the next step on. */
 FILTRA_API filtra_status filtra_trainer_set_learning_rate(filtra_trainer *trainer,
                                                           float learning_rate);
@@ -129,7 +129,7 @@ FILTRA_API filtra_status filtra_trainer_restore(filtra_trainer *trainer, const c
 
 /** Progress of filtra_run_train, passed to its callback about every step. */
 typedef struct filtra_run_progress {
-  filtra_step_metrics last;
+  filtra_trainer_metrics last;
   uint64_t step, steps;     /**< done and in all */
   double epoch;             /**< passes over the training data so far */
   double tokens_per_second; /**< real tokens, lately */
@@ -176,7 +176,7 @@ typedef struct filtra_run_options {
 FILTRA_API filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *options);
 
 /** What a run would take of the device, in bytes, with the slack behind each buffer. */
-typedef struct filtra_run_plan {
+typedef struct filtra_run_memory_use {
   uint64_t parameters;  /**< the values */
   uint64_t gradients;   /**< with `accumulate` their sums as well */
   uint64_t moments;     /**< the optimizer's two */
@@ -189,14 +189,14 @@ typedef struct filtra_run_plan {
    * other; "" where none does. */
   char advice[128];
   uint64_t reserved[8]; /**< 0 */
-} filtra_run_plan;
+} filtra_run_memory_use;
 
 /** Plans a run's memory before anything is made or written: of a configuration, or (config NULL) of
  * the run in `folder`. Reads the data and builds the graphs, allocates nothing on the device. A
  * plan that does not fit is a result, not a failure. */
-FILTRA_API filtra_status filtra_run_plan_memory(filtra_device *device,
-                                                const filtra_run_options *options,
-                                                filtra_run_plan *plan);
+FILTRA_API filtra_status filtra_run_measure(filtra_device *device,
+                                            const filtra_run_options *options,
+                                            filtra_run_memory_use *plan);
 
 /** What a model comes to on a split. */
 typedef struct filtra_evaluation {
@@ -217,9 +217,10 @@ typedef struct filtra_evaluation {
 } filtra_evaluation;
 
 /** Walks a split in batches of `batch_size`. Fails with NONFINITE where the loss is not finite. */
-FILTRA_API filtra_status filtra_evaluate(filtra_model *model, const filtra_dataset *data,
-                                         filtra_split split, uint32_t batch_size,
-                                         filtra_evaluation *result);
+FILTRA_API filtra_status filtra_model_evaluate_split(filtra_model *model,
+                                                     const filtra_dataset *data, filtra_split split,
+                                                     uint32_t batch_size,
+                                                     filtra_evaluation *result);
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data, or of the data
  * at `data` when not NULL; computes in `precision`, or where that is NULL in the model's. */
 FILTRA_API filtra_status filtra_run_evaluate(filtra_device *device, const char *folder,

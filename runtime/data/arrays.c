@@ -30,7 +30,7 @@ static filtra_status check_split(const filtra_dataset_arrays *a, const filtra_sa
                                  const char *split) {
   FT_TRY(FT_CHECK_RESERVED(filtra_samples, s));
   if (!s->count) return FILTRA_OK;
-  bool pair = a->splits[FILTRA_TRAIN].second != NULL;
+  bool pair = a->splits[FILTRA_SPLIT_TRAIN].second != NULL;
   if (!s->lengths || !(a->features ? (const void *)s->features : s->tokens) ||
       (a->target == FILTRA_TARGET_CLASS && !s->labels) ||
       (a->target == FILTRA_TARGET_VALUE && !s->values) || pair != (s->second && s->second_lengths))
@@ -146,13 +146,13 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
       (filtra_dataset_info){.format = "arrays",
                             .input = a->features ? FILTRA_INPUT_FEATURES : FILTRA_INPUT_TOKENS,
                             .target = a->target,
-                            .sequences = a->splits[FILTRA_TRAIN].second ? 2 : 1,
+                            .sequences = a->splits[FILTRA_SPLIT_TRAIN].second ? 2 : 1,
                             .tokenizer = a->tokenizer,
                             .features = a->features};
   FT_TRY(check_arrays(a));
   FT_TRY(ft_check_share(a->validation_share));
   FT_TRY(name_classes(a, ds));
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     FT_TRY(add_split(a, split, ds));
   FT_TRY(ft_make_splits(ds, a->hold_out, a->validation_share, a->seed));
   return a->standardise ? ft_standardise(ds, &none) : FILTRA_OK;

@@ -66,11 +66,11 @@ typedef struct ft_mixture {
   size_t stride;                                 /* from row to row of features, in numbers */
   float *features;
   int32_t *labels, *other_labels; /* [size] */
-  float *label_shares;            /* [size] */
+  float *label_fractions;         /* [size] */
 } ft_mixture;
 
 /** Mixes samples i and count - 1 - i, by a generator that batch `batch` of the epoch has, and fills
- * other_labels and label_shares, also where nothing was mixed. */
+ * other_labels and label_fractions, also where nothing was mixed. */
 void ft_mix_batch(ft_mixture *m, const filtra_augmentation *a, uint64_t seed, uint64_t epoch,
                   uint64_t batch);
 /** Beta(a, a), by two gamma variables (Marsaglia & Tsang 2000). */

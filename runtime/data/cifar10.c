@@ -17,9 +17,9 @@ static const struct {
   const char *name;
   filtra_split split;
 } batches[] = {
-    {"data_batch_1.bin", FILTRA_TRAIN}, {"data_batch_2.bin", FILTRA_TRAIN},
-    {"data_batch_3.bin", FILTRA_TRAIN}, {"data_batch_4.bin", FILTRA_TRAIN},
-    {"data_batch_5.bin", FILTRA_TRAIN}, {"test_batch.bin", FILTRA_TEST},
+    {"data_batch_1.bin", FILTRA_SPLIT_TRAIN}, {"data_batch_2.bin", FILTRA_SPLIT_TRAIN},
+    {"data_batch_3.bin", FILTRA_SPLIT_TRAIN}, {"data_batch_4.bin", FILTRA_SPLIT_TRAIN},
+    {"data_batch_5.bin", FILTRA_SPLIT_TRAIN}, {"test_batch.bin", FILTRA_SPLIT_TEST},
 };
 
 static filtra_status add_record(filtra_dataset *ds, const filtra_dataset_options *options,
@@ -88,12 +88,12 @@ static filtra_status read_batches(const char *folder, filtra_dataset *ds,
 /* A file that is not for training is standardised by the training images beside it. */
 static filtra_status read_one(const char *path, filtra_dataset *ds,
                               const filtra_dataset_options *options) {
-  if (options->file_split != FILTRA_TRAIN && options->pixels != FILTRA_PIXELS_GREY) {
+  if (options->file_split != FILTRA_SPLIT_TRAIN && options->pixels != FILTRA_PIXELS_GREY) {
     const char *slash = strrchr(path, '/');
     bool any;
     char *folder = slash ? ft_format("%.*s", (int)(slash - path + 1), path) : ft_strdup(".");
     if (!folder) return FILTRA_ERROR_HOST_MEMORY;
-    filtra_status status = read_batches(folder, ds, options, FILTRA_TRAIN, &any);
+    filtra_status status = read_batches(folder, ds, options, FILTRA_SPLIT_TRAIN, &any);
     free(folder);
     if (status) return status;
   }
@@ -107,7 +107,7 @@ static filtra_status open_cifar10(const char *path, const filtra_dataset_options
   ds->hold_out_last = true;
   if (!ft_is_directory(path)) return read_one(path, ds, options);
   bool any;
-  FT_TRY(read_batches(path, ds, options, FILTRA_TEST, &any));
+  FT_TRY(read_batches(path, ds, options, FILTRA_SPLIT_TEST, &any));
   if (any) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of cifar10", path);
 }

@@ -62,7 +62,7 @@ static filtra_status split_folder(const char *path, bool (*named)(const char *na
 
 static filtra_status look(const char *path, bool (*named)(const char *name), bool *found) {
   FT_TRY(holds_files(path, named, 1, found));
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST && !*found; split++) {
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST && !*found; split++) {
     char *folder;
     FT_TRY(split_folder(path, named, split, &folder));
     *found = folder != NULL;
@@ -154,7 +154,7 @@ static filtra_status list_split(ft_class_folders *f, const char *path, filtra_sp
 filtra_status ft_class_folders_list(ft_class_folders *f, const char *path, filtra_split file_split,
                                     filtra_dataset *ds) {
   bool any = false;
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++) {
     char *folder;
     FT_TRY(split_folder(path, f->named, split, &folder));
     if (!folder) continue;

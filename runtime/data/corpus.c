@@ -9,7 +9,7 @@
 
 static filtra_status count_splits(ft_corpus *corpus, bool all, ft_corpus_read read, void *user) {
   bool any = false;
-  for (corpus->split = FILTRA_TRAIN; corpus->split <= FILTRA_TEST; corpus->split++) {
+  for (corpus->split = FILTRA_SPLIT_TRAIN; corpus->split <= FILTRA_SPLIT_TEST; corpus->split++) {
     if (any && !all) break;
     FT_TRY(read(corpus, user));
     any = any || !ft_vocabulary_is_empty(corpus->vocabulary);
@@ -58,7 +58,7 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
                              ft_corpus_read read, void *user) {
   ft_corpus corpus = {.ds = ds, .options = options, .path = path};
   FT_TRY(choose_tokenizer(&corpus, fallback, read, user));
-  for (corpus.split = FILTRA_TRAIN; corpus.split <= FILTRA_TEST; corpus.split++) {
+  for (corpus.split = FILTRA_SPLIT_TRAIN; corpus.split <= FILTRA_SPLIT_TEST; corpus.split++) {
     corpus.first = 0;
     FT_TRY(read(&corpus, user));
   }

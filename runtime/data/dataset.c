@@ -32,7 +32,7 @@ const char *filtra_dataset_format_name(size_t index) {
   return index < FT_COUNT(formats) ? formats[index]->name : NULL;
 }
 
-const char *filtra_dataset_format_holds(size_t index) {
+const char *filtra_dataset_format_description(size_t index) {
   return index < FT_COUNT(formats) ? formats[index]->holds : NULL;
 }
 
@@ -129,7 +129,7 @@ static filtra_status find_format(const char *path, const char *name,
 /* ---- splits ---- */
 
 filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uint64_t seed) {
-  for (int i = 0; i < FILTRA_SPLITS; i++) {
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++) {
     const ft_samples *samples = &ds->samples[i];
     if (samples->count > UINT32_MAX)
       return ft_fail(FILTRA_ERROR_INPUT, "%zu samples in %s; at most %u are supported",
@@ -140,8 +140,8 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uin
       if (length > ds->info.longest) ds->info.longest = length;
     }
   }
-  if (hold_out && ds->splits[FILTRA_VAL].count == 0) FT_TRY(ft_hold_out(ds, share, seed));
-  for (int i = 0; i < FILTRA_SPLITS; i++)
+  if (hold_out && ds->splits[FILTRA_SPLIT_VAL].count == 0) FT_TRY(ft_hold_out(ds, share, seed));
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     ds->info.count[i] = ds->splits[i].count;
   return FILTRA_OK;
 }
@@ -160,7 +160,7 @@ static int32_t *map_classes(const filtra_dataset *ds, const ft_data_fit *fit) {
 }
 
 static filtra_status map_labels(filtra_dataset *ds, const int32_t *map) {
-  for (int i = 0; i < FILTRA_SPLITS; i++)
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++) {
       ft_sample_row *row = &ds->samples[i].rows[k];
       if (map[row->label] < 0)
@@ -274,7 +274,7 @@ filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_opti
                                      const ft_data_fit *fit, filtra_dataset **out) {
   *out = NULL;
   FT_TRY(FT_CHECK_RESERVED(filtra_dataset_options, options));
-  if ((unsigned)options->file_split >= FILTRA_SPLITS)
+  if ((unsigned)options->file_split >= FILTRA_SPLIT_COUNT)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "file_split is %d, not a split", options->file_split);
   if ((unsigned)options->pixels > FILTRA_PIXELS_RGB)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is %d, not a filtra_pixels", options->pixels);
@@ -306,7 +306,7 @@ filtra_status filtra_dataset_open(const char *path, const filtra_dataset_options
 void filtra_dataset_close(filtra_dataset **dataset) {
   if (!dataset || !*dataset) return;
   filtra_dataset *ds = *dataset;
-  for (int i = 0; i < FILTRA_SPLITS; i++) {
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++) {
     free(ds->samples[i].tokens.ids);
     free(ds->samples[i].values);
     free(ds->samples[i].bytes);
@@ -337,7 +337,7 @@ const char *filtra_dataset_class_name(const filtra_dataset *dataset, uint32_t la
 
 const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index) {
-  if ((unsigned)split < FILTRA_SPLITS && index < dataset->splits[split].count) {
+  if ((unsigned)split < FILTRA_SPLIT_COUNT && index < dataset->splits[split].count) {
     const ft_split *s = &dataset->splits[split];
     return &s->samples->rows[s->rows ? s->rows[index] : index];
   }
@@ -360,8 +360,8 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
   return FILTRA_OK;
 }
 
-filtra_status filtra_dataset_features(const filtra_dataset *dataset, filtra_split split,
-                                      uint64_t index, float *features) {
+filtra_status filtra_dataset_sample_features(const filtra_dataset *dataset, filtra_split split,
+                                             uint64_t index, float *features) {
   FT_NEED(dataset, features);
   const ft_sample_row *row = ft_dataset_row(dataset, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;

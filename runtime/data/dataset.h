@@ -56,10 +56,10 @@ struct filtra_dataset {
   uint32_t image_size; /* side of the square that images are resized to; 0: they stay as they are */
   float crop_pct;      /* see filtra_dataset_options */
   filtra_normalization normalize;
-  bool hold_out_last;                /* validation is the end of training, not drawn */
-  bool standardise;                  /* to be done once the splits are known: ft_standardise */
-  ft_samples samples[FILTRA_SPLITS]; /* by the file they were read from */
-  ft_split splits[FILTRA_SPLITS];
+  bool hold_out_last;                     /* validation is the end of training, not drawn */
+  bool standardise;                       /* to be done once the splits are known: ft_standardise */
+  ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */
+  ft_split splits[FILTRA_SPLIT_COUNT];
 };
 
 /** What a probe may look at: the name, and a file's first bytes or a folder's entries. */

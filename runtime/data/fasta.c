@@ -33,7 +33,7 @@ static filtra_status add_file(fasta_files *files, const char *folder, const char
   fasta_file file = {.path = ft_path_join(folder, name)};
   if (!file.path) return FILTRA_ERROR_HOST_MEMORY;
   if (!ft_stem_split(name, length, &file.split, &file.class_length)) {
-    file.split = FILTRA_TRAIN;
+    file.split = FILTRA_SPLIT_TRAIN;
     file.class_length = length;
   }
   file.class_at = strlen(file.path) - strlen(name);

@@ -52,6 +52,6 @@ uint64_t ft_dataset_fingerprint(const filtra_dataset *dataset) {
   uint64_t hash = ft_hash_text(ds->info.format);
   hash = ft_hash_bytes(hash, ds->feature_scale, scales);
   hash = ft_hash_bytes(hash, ds->feature_offset, scales);
-  hash = add_split(hash, ds, &ds->splits[FILTRA_TRAIN]);
-  return add_split(hash, ds, &ds->splits[FILTRA_VAL]);
+  hash = add_split(hash, ds, &ds->splits[FILTRA_SPLIT_TRAIN]);
+  return add_split(hash, ds, &ds->splits[FILTRA_SPLIT_VAL]);
 }

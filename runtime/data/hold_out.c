@@ -69,7 +69,7 @@ static void draw(const ft_samples *samples, group *groups, uint32_t group_count,
 
 static filtra_status draw_rows(const filtra_dataset *ds, size_t samples_count, size_t wanted,
                                uint64_t seed, uint32_t *drawn, uint32_t *others) {
-  const ft_samples *samples = &ds->samples[FILTRA_TRAIN];
+  const ft_samples *samples = &ds->samples[FILTRA_SPLIT_TRAIN];
   uint32_t count = group_count(ds);
   group *groups = ft_calloc(count, sizeof *groups);
   if (!groups) return FILTRA_ERROR_HOST_MEMORY;
@@ -100,7 +100,7 @@ size_t ft_hold_out_count(size_t count, float share) {
 }
 
 filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed) {
-  ft_split *train = &ds->splits[FILTRA_TRAIN], *val = &ds->splits[FILTRA_VAL];
+  ft_split *train = &ds->splits[FILTRA_SPLIT_TRAIN], *val = &ds->splits[FILTRA_SPLIT_VAL];
   size_t count = train->count, wanted = ft_hold_out_count(count, share);
   if (!wanted) return FILTRA_OK;
   val->rows = ft_calloc(wanted, sizeof *val->rows);

@@ -153,7 +153,7 @@ static filtra_status read_articles(article_reader *r, const char *path) {
 /* ---- files ---- */
 
 typedef struct article_files {
-  char *articles[FILTRA_SPLITS], *labels[FILTRA_SPLITS]; /* NULL where there are none */
+  char *articles[FILTRA_SPLIT_COUNT], *labels[FILTRA_SPLIT_COUNT]; /* NULL where there are none */
 } article_files;
 
 static filtra_status read_split(ft_corpus *corpus, void *user) {
@@ -169,10 +169,10 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
 
 /* Whether a name is that of a file of articles, and of which split: articles-training-... */
 static bool names_articles(const char *name, filtra_split *split) {
-  static const char *const words[FILTRA_SPLITS] = {"training", "validation", "test"};
+  static const char *const words[FILTRA_SPLIT_COUNT] = {"training", "validation", "test"};
   const char *rest = name + strlen(articles_prefix);
   if (strncmp(name, articles_prefix, strlen(articles_prefix))) return false;
-  for (*split = FILTRA_TRAIN; *split <= FILTRA_TEST; ++*split)
+  for (*split = FILTRA_SPLIT_TRAIN; *split <= FILTRA_SPLIT_TEST; ++*split)
     if (!strncmp(rest, words[*split], strlen(words[*split])))
       return ft_stem_length(name, endings) > 0;
   return false;
@@ -214,7 +214,7 @@ static filtra_status open_articles(const char *path, const filtra_dataset_option
   ds->class_names = classes;
   filtra_status status = find_files(&files, path);
   if (!status) status = ft_corpus_open(ds, path, options, "characters", read_split, &files);
-  for (int i = 0; i < FILTRA_SPLITS; i++) {
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++) {
     free(files.articles[i]);
     free(files.labels[i]);
   }

@@ -78,7 +78,7 @@ static filtra_status check_end(ft_source *source, const char *path, uint32_t cou
 /* Labels of the test split must be among those that training knows. */
 static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset_options *options,
                                filtra_split split) {
-  uint32_t known = ds->samples[FILTRA_TRAIN].count ? ds->info.classes : 0;
+  uint32_t known = ds->samples[FILTRA_SPLIT_TRAIN].count ? ds->info.classes : 0;
   FT_TRY(read_headers(p));
   size_t bytes = (size_t)p->image.height * p->image.width;
   for (uint32_t i = 0; i < p->count; i++) {
@@ -163,16 +163,16 @@ static filtra_status open_images(const char *images, filtra_dataset *ds,
 }
 
 static filtra_split split_of(const char *name, filtra_split otherwise) {
-  if (strstr(name, "train")) return FILTRA_TRAIN;
-  if (strstr(name, "t10k") || strstr(name, "test")) return FILTRA_TEST;
-  return strstr(name, "val") ? FILTRA_VAL : otherwise;
+  if (strstr(name, "train")) return FILTRA_SPLIT_TRAIN;
+  if (strstr(name, "t10k") || strstr(name, "test")) return FILTRA_SPLIT_TEST;
+  return strstr(name, "val") ? FILTRA_SPLIT_VAL : otherwise;
 }
 
 /* ---- folders ---- */
 
 /* Finds each split's file of images. A packed one beside its unpacked form is passed over. */
 static filtra_status find_images(const char *path, char **names, size_t count,
-                                 filtra_split otherwise, const char *found[FILTRA_SPLITS]) {
+                                 filtra_split otherwise, const char *found[FILTRA_SPLIT_COUNT]) {
   for (size_t i = 0; i < count; i++) {
     if (!names_images(names[i])) continue;
     const char **at = &found[split_of(names[i], otherwise)];
@@ -185,14 +185,15 @@ static filtra_status find_images(const char *path, char **names, size_t count,
                      path, *at, names[i]);
     *at = names[i];
   }
-  if (found[FILTRA_TRAIN] || found[FILTRA_VAL] || found[FILTRA_TEST]) return FILTRA_OK;
+  if (found[FILTRA_SPLIT_TRAIN] || found[FILTRA_SPLIT_VAL] || found[FILTRA_SPLIT_TEST])
+    return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of idx", path);
 }
 
 /* Reads the pairs of a folder for the splits up to `last`. */
 static filtra_status read_folder(const char *path, filtra_split last, filtra_dataset *ds,
                                  const filtra_dataset_options *options) {
-  const char *found[FILTRA_SPLITS] = {NULL};
+  const char *found[FILTRA_SPLIT_COUNT] = {NULL};
   char **names;
   size_t count;
   FT_TRY(ft_list_directory(path, &names, &count));
@@ -210,12 +211,12 @@ static filtra_status read_folder(const char *path, filtra_split last, filtra_dat
 /* A pair that is not for training is standardised by the training images beside it. */
 static filtra_status read_one(const char *path, filtra_dataset *ds,
                               const filtra_dataset_options *options) {
-  if (options->file_split != FILTRA_TRAIN && options->pixels != FILTRA_PIXELS_GREY &&
+  if (options->file_split != FILTRA_SPLIT_TRAIN && options->pixels != FILTRA_PIXELS_GREY &&
       names_images(last_of(path))) {
     int length = (int)(last_of(path) - path);
     char *folder = length ? ft_format("%.*s", length, path) : ft_strdup(".");
     filtra_status status =
-        folder ? read_folder(folder, FILTRA_TRAIN, ds, options) : FILTRA_ERROR_HOST_MEMORY;
+        folder ? read_folder(folder, FILTRA_SPLIT_TRAIN, ds, options) : FILTRA_ERROR_HOST_MEMORY;
     free(folder);
     if (status) return status;
   }
@@ -224,7 +225,7 @@ static filtra_status read_one(const char *path, filtra_dataset *ds,
 
 static filtra_status open_idx(const char *path, const filtra_dataset_options *options,
                               filtra_dataset *ds) {
-  filtra_status status = ft_is_directory(path) ? read_folder(path, FILTRA_TEST, ds, options)
+  filtra_status status = ft_is_directory(path) ? read_folder(path, FILTRA_SPLIT_TEST, ds, options)
                                                : read_one(path, ds, options);
   ds->class_names = ft_tokenizer_pixels.symbols; /* "0" and so on */
   return status;

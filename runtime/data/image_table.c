@@ -133,13 +133,13 @@ static filtra_status add_file(void *user, const char *path, const char *file) {
   if (!ft_image_named(file)) return FILTRA_OK;
   filtra_status status = find_label(r->table, r->ds, file, &label);
   if (status) return ft_fail_context(status, "%s", path);
-  return ft_images_add_file(r->ds, r->options, FILTRA_TRAIN, path, label);
+  return ft_images_add_file(r->ds, r->options, FILTRA_SPLIT_TRAIN, path, label);
 }
 
 static filtra_status read_images(const char *folder, const table *t, filtra_dataset *ds,
                                  const filtra_dataset_options *options) {
   FT_TRY(ft_each_entry(folder, add_file, &(image_reader){t, ds, options}));
-  if (ds->samples[FILTRA_TRAIN].count) return FILTRA_OK;
+  if (ds->samples[FILTRA_SPLIT_TRAIN].count) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s holds no images", folder);
 }
 

@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include <filtra/synthetic.h>
+
 enum {
   MAX_TREES = 100000000,
   MAX_LENGTH = 1 << 20,
@@ -213,9 +215,9 @@ static filtra_status write_trees(writer *w, size_t count, FILE *stream) {
 }
 
 /* Calls `step` with the path of each file. */
-static filtra_status each_file(const char *directory, ft_atomic_file files[FILTRA_SPLITS],
+static filtra_status each_file(const char *directory, ft_atomic_file files[FILTRA_SPLIT_COUNT],
                                filtra_status (*step)(const char *path, ft_atomic_file *file)) {
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++) {
     char *path = ft_format("%s/basic_%s.tsv", directory, filtra_split_name(split));
     if (!path) return FILTRA_ERROR_HOST_MEMORY;
     filtra_status status = step(path, files ? &files[split] : NULL);
@@ -240,11 +242,11 @@ static filtra_status remove_file(const char *path, ft_atomic_file *file) {
 
 /* The large file is committed first, so that the three renames lie close together. */
 static filtra_status write_files(writer *w, const char *directory, const size_t *counts) {
-  ft_atomic_file files[FILTRA_SPLITS] = {0};
+  ft_atomic_file files[FILTRA_SPLIT_COUNT] = {0};
   filtra_status status = each_file(directory, files, ft_atomic_open);
-  for (int i = 0; i < FILTRA_SPLITS && !status; i++)
+  for (int i = 0; i < FILTRA_SPLIT_COUNT && !status; i++)
     status = write_trees(w, counts[i], files[i].stream);
-  for (int i = 0; i < FILTRA_SPLITS; i++) {
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++) {
     if (!status)
       status = ft_atomic_commit(&files[i]);
     else
@@ -317,8 +319,8 @@ filtra_status filtra_listops_generate(const char *directory,
   FT_TRY(check_range("train", o->train, 0, MAX_TREES));
   FT_TRY(check_range("val", o->val, 0, MAX_TREES));
   FT_TRY(check_range("test", o->test, 0, MAX_TREES));
-  const size_t counts[FILTRA_SPLITS] = {or_default(o->train, 96000), or_default(o->val, 2000),
-                                        or_default(o->test, 2000)};
+  const size_t counts[FILTRA_SPLIT_COUNT] = {or_default(o->train, 96000), or_default(o->val, 2000),
+                                             or_default(o->test, 2000)};
   size_t wanted = counts[0] + counts[1] + counts[2];
   FT_TRY(check_shape(&shape));
   FT_TRY(check_supply(&shape, wanted));

@@ -127,7 +127,7 @@ static bool names_split(const void *user, const char *name, filtra_split *split)
     if (!starts_with(name, "basic_")) return false;
     name += strlen("basic_");
   }
-  for (*split = FILTRA_TRAIN; *split <= FILTRA_TEST; ++*split) {
+  for (*split = FILTRA_SPLIT_TRAIN; *split <= FILTRA_SPLIT_TEST; ++*split) {
     if (!starts_with(name, filtra_split_name(*split))) continue;
     const char *rest = name + strlen(filtra_split_name(*split));
     return ft_ends_with(rest, ".tsv") && (layout == &original_layout || strlen(rest) == 4);
@@ -137,7 +137,7 @@ static bool names_split(const void *user, const char *name, filtra_split *split)
 
 static filtra_status read_files(const ft_split_files *files, const tsv_layout *layout,
                                 const filtra_dataset_options *options, filtra_dataset *ds) {
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     if (files->path[split]) FT_TRY(read_file(files->path[split], layout, options, ds, split));
   return FILTRA_OK;
 }

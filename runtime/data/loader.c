@@ -20,7 +20,7 @@ typedef struct planned_batch {
 /** A prepared batch's memory; holds the largest bucket. */
 typedef struct slot {
   int32_t *tokens, *lengths, *labels, *other_labels;
-  float *features, *values, *weights, *label_shares;
+  float *features, *values, *weights, *label_fractions;
   uint32_t *indices;
   filtra_batch batch;
 } slot;
@@ -141,7 +141,7 @@ static filtra_status fill_features(const filtra_loader *l, slot *s, uint32_t row
     FT_TRY(ft_augment_sample(l->dataset, l->split, index, &l->augmentation, l->seed, s->batch.epoch,
                              to));
   else
-    FT_TRY(filtra_dataset_features(l->dataset, l->split, index, to));
+    FT_TRY(filtra_dataset_sample_features(l->dataset, l->split, index, to));
   memset(to + length * width, 0, (s->batch.length - length) * width * sizeof *to);
   return FILTRA_OK;
 }
@@ -234,7 +234,7 @@ static ft_mixture mixture_of(const filtra_loader *l, slot *s) {
                       .features = s->features,
                       .labels = s->labels,
                       .other_labels = s->other_labels,
-                      .label_shares = s->label_shares};
+                      .label_fractions = s->label_fractions};
 }
 
 static filtra_status prepare(filtra_loader *l, slot *s, filtra_loader_position position) {
@@ -247,7 +247,7 @@ static filtra_status prepare(filtra_loader *l, slot *s, filtra_loader_position p
   for (uint32_t i = 0; i < l->batch_size; i++)
     fill_row(l, s, i, i < p.count ? rows[i] : rows[0], i < p.count ? 1 : 0);
   if (s->features) FT_TRY(fill_all_features(l, s));
-  if (s->label_shares) {
+  if (s->label_fractions) {
     ft_mixture mixture = mixture_of(l, s);
     ft_mix_batch(&mixture, &l->augmentation, l->seed, position.epoch, position.batch);
   }
@@ -296,7 +296,7 @@ static filtra_status start_thread(filtra_loader *l) {
 /* ---- buckets ---- */
 
 static bool bucket_is_used(const filtra_dataset *ds, uint32_t above, uint32_t length) {
-  for (int i = 0; i < FILTRA_SPLITS; i++)
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++) {
       uint32_t n = ft_row_length(&ds->samples[i].rows[k]);
       if (n > above && n <= length) return true;
@@ -361,7 +361,7 @@ static filtra_status count_batches(filtra_loader *l) {
 
 static filtra_status check_options(const filtra_dataset *ds, const filtra_loader_options *o) {
   FT_TRY(FT_CHECK_RESERVED(filtra_loader_options, o));
-  if ((unsigned)o->split >= FILTRA_SPLITS)
+  if ((unsigned)o->split >= FILTRA_SPLIT_COUNT)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "split is %d, not a split", o->split);
   if (ds->splits[o->split].count == 0)
     return ft_fail(FILTRA_ERROR_INPUT, "the data set has no %s samples",
@@ -389,13 +389,13 @@ static filtra_status allocate_slot(const filtra_loader *l, slot *s) {
   if (!values) s->labels = ft_calloc(labels, sizeof *s->labels);
   bool mixes = ft_augments_batches(&l->augmentation);
   if (mixes) s->other_labels = ft_calloc(size, sizeof *s->other_labels);
-  if (mixes) s->label_shares = ft_calloc(size, sizeof *s->label_shares);
+  if (mixes) s->label_fractions = ft_calloc(size, sizeof *s->label_fractions);
   s->lengths = ft_calloc(info->sequences * size, sizeof *s->lengths);
   s->weights = ft_calloc(size, sizeof *s->weights);
   s->indices = ft_calloc(size, sizeof *s->indices);
   if (!(tokens ? (void *)s->tokens : s->features) || !(values ? (void *)s->values : s->labels) ||
       !s->lengths || !s->weights || !s->indices ||
-      (mixes && (!s->other_labels || !s->label_shares)))
+      (mixes && (!s->other_labels || !s->label_fractions)))
     return FILTRA_ERROR_HOST_MEMORY;
   s->batch = (filtra_batch){.size = l->batch_size,
                             .sequences = info->sequences,
@@ -407,7 +407,7 @@ static filtra_status allocate_slot(const filtra_loader *l, slot *s) {
                             .weights = s->weights,
                             .indices = s->indices,
                             .other_labels = s->other_labels,
-                            .label_shares = s->label_shares};
+                            .label_fractions = s->label_fractions};
   return FILTRA_OK;
 }
 
@@ -468,7 +468,7 @@ static void free_slots(filtra_loader *l) {
     free(s->lengths);
     free(s->labels);
     free(s->other_labels);
-    free(s->label_shares);
+    free(s->label_fractions);
     free(s->features);
     free(s->values);
     free(s->weights);
@@ -509,7 +509,7 @@ const uint32_t *filtra_loader_buckets(const filtra_loader *loader, size_t *count
   return loader->buckets;
 }
 
-uint64_t filtra_loader_batches(const filtra_loader *loader) {
+uint64_t filtra_loader_batch_count(const filtra_loader *loader) {
   return loader ? loader->batches : 0;
 }
 

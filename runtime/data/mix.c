@@ -66,7 +66,7 @@ static double exchange_box(ft_mixture *m, ft_rng *rng, double share) {
 static void share_labels(ft_mixture *m, double share) {
   for (uint32_t i = 0; i < m->size; i++) {
     m->other_labels[i] = m->labels[i < m->count ? m->count - 1 - i : i];
-    m->label_shares[i] = (float)(share < 0.5 ? 1.0 - share : share);
+    m->label_fractions[i] = (float)(share < 0.5 ? 1.0 - share : share);
   }
   for (uint32_t i = 0; i < m->count && share < 0.5; i++) {
     int32_t swapped = m->labels[i];

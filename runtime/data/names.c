@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ft_split_words[FILTRA_SPLITS][FT_SPLIT_WORDS] = {
+const char *const ft_split_words[FILTRA_SPLIT_COUNT][FT_SPLIT_WORDS] = {
     {"train"}, {"val", "valid", "validation", "dev", "eval"}, {"test", "ind"}};
 
 static bool ends_with(const char *text, size_t length, const char *end) {
@@ -31,7 +31,7 @@ static bool has_word(const char *stem, size_t length, const char *word, size_t *
 }
 
 bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t *rest) {
-  for (*split = FILTRA_TRAIN; *split <= FILTRA_TEST; ++*split)
+  for (*split = FILTRA_SPLIT_TRAIN; *split <= FILTRA_SPLIT_TEST; ++*split)
     for (size_t i = 0; ft_split_words[*split][i]; i++)
       if (has_word(stem, length, ft_split_words[*split][i], rest)) return true;
   return false;
@@ -73,7 +73,7 @@ filtra_status ft_split_files_find(const char *path, filtra_split file_split,
 }
 
 void ft_split_files_free(ft_split_files *files) {
-  for (int i = 0; i < FILTRA_SPLITS; i++)
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     free(files->path[i]);
 }
 

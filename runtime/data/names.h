@@ -7,7 +7,7 @@
 /** What a split may be called, NULL-terminated: train; val, valid, validation, dev, eval; test, ind
  * (independent test sets). */
 enum { FT_SPLIT_WORDS = 6 };
-extern const char *const ft_split_words[FILTRA_SPLITS][FT_SPLIT_WORDS];
+extern const char *const ft_split_words[FILTRA_SPLIT_COUNT][FT_SPLIT_WORDS];
 
 /** Length of a file's name (no folders) without .gz and without one of these endings, a
  * NULL-terminated list; 0 when it has none of them. */
@@ -18,7 +18,7 @@ bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t 
 
 /** The files of a data set, by split; NULL where there is none. */
 typedef struct ft_split_files {
-  char *path[FILTRA_SPLITS];
+  char *path[FILTRA_SPLIT_COUNT];
 } ft_split_files;
 
 /** Whether a file's name says that it holds a split of a format, and which. */

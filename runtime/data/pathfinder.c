@@ -128,7 +128,9 @@ static uint8_t *draw_splits(size_t count) {
   ft_rng rng = ft_rng_make(0, ft_hash_text("Pathfinder split"));
   uint8_t *splits = ft_calloc(count, 1);
   for (size_t i = 0; splits && i < count; i++)
-    splits[i] = i < count * 8 / 10 ? FILTRA_TRAIN : i < count * 9 / 10 ? FILTRA_VAL : FILTRA_TEST;
+    splits[i] = i < count * 8 / 10   ? FILTRA_SPLIT_TRAIN
+                : i < count * 9 / 10 ? FILTRA_SPLIT_VAL
+                                     : FILTRA_SPLIT_TEST;
   for (size_t i = count; splits && i > 1; i--) {
     size_t j = ft_rng_below(&rng, i);
     uint8_t swapped = splits[i - 1];

@@ -7,6 +7,7 @@
 #include "data/pathfinder_draw.h"
 
 #include <filtra/data.h>
+#include <filtra/synthetic.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -114,8 +114,8 @@ static void take_imagenet(filtra_dataset *ds) {
 
 filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
   uint32_t width = ds->info.features;
-  filtra_split split = FILTRA_TRAIN;
-  while (split < FILTRA_TEST && ds->splits[split].count == 0)
+  filtra_split split = FILTRA_SPLIT_TRAIN;
+  while (split < FILTRA_SPLIT_TEST && ds->splits[split].count == 0)
     split++;
   const ft_split *s = &ds->splits[split];
   ds->feature_mean = ft_calloc(width, sizeof *ds->feature_mean);
@@ -130,7 +130,7 @@ filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
     FT_TRY(measure(ds, s));
   }
   if (s->count > 0 && (s->samples->bytes || s->samples->files)) return keep_for_bytes(ds);
-  for (int i = 0; i < FILTRA_SPLITS; i++)
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     apply_moments(ds, &ds->samples[i]);
   return FILTRA_OK;
 }

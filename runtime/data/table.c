@@ -173,7 +173,7 @@ static filtra_status count_target(const ft_rows *rows, const columns *c, void *u
 
 /* Numbers that are not all whole are to be predicted as such; anything else names classes. */
 static filtra_status choose_target(table *t, filtra_dataset *ds) {
-  filtra_split split = FILTRA_TRAIN;
+  filtra_split split = FILTRA_SPLIT_TRAIN;
   while (!t->files.path[split])
     split++;
   const char *path = t->files.path[split];

@@ -63,7 +63,8 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
 /* The end of the training text becomes validation text. Neighbouring windows resemble each
  * other, so windows drawn from all over would make it too easy. */
 static filtra_status hold_out_end(filtra_dataset *ds, float share) {
-  ft_tokens *train = &ds->samples[FILTRA_TRAIN].tokens, *val = &ds->samples[FILTRA_VAL].tokens;
+  ft_tokens *train = &ds->samples[FILTRA_SPLIT_TRAIN].tokens,
+            *val = &ds->samples[FILTRA_SPLIT_VAL].tokens;
   size_t held = (size_t)((double)train->count * (double)(share > 0.0f ? share : 0.1f));
   if (held < 2) return FILTRA_OK;
   FT_TRY(ft_tokens_reserve(val, held));
@@ -93,9 +94,9 @@ static filtra_status read_files(const char *path, ft_split_files *files,
   ds->info.target = FILTRA_TARGET_NEXT;
   ds->info.max_length = options->max_length ? options->max_length : DEFAULT_WINDOW;
   FT_TRY(ft_corpus_open(ds, path, options, words ? "words" : "characters", read_split, files));
-  if (files->path[FILTRA_TRAIN] && !files->path[FILTRA_VAL])
+  if (files->path[FILTRA_SPLIT_TRAIN] && !files->path[FILTRA_SPLIT_VAL])
     FT_TRY(hold_out_end(ds, options->validation_share));
-  for (int i = 0; i < FILTRA_SPLITS; i++)
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     FT_TRY(cut_windows(&ds->samples[i], ds->info.max_length));
   return FILTRA_OK;
 }

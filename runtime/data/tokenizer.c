@@ -50,7 +50,7 @@ const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer, uint32_t 
   return id < tokenizer->size ? tokenizer->symbols[id] : NULL;
 }
 
-bool filtra_tokenizer_is_made(const filtra_tokenizer *tokenizer) {
+bool filtra_tokenizer_is_fitted(const filtra_tokenizer *tokenizer) {
   return tokenizer ? tokenizer->index != NULL : false;
 }
 
@@ -130,7 +130,7 @@ static filtra_status write_file(const char *path, const char *text) {
 
 filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path) {
   FT_NEED(tokenizer, path);
-  if (!filtra_tokenizer_is_made(tokenizer))
+  if (!filtra_tokenizer_is_fitted(tokenizer))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "the tokenizer \"%s\" is constant: there is nothing to "
                    "save",

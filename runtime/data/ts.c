@@ -199,11 +199,12 @@ static filtra_status read_file(const char *path, const filtra_dataset_options *o
                                filtra_dataset *ds, filtra_split split, ft_labels *labels) {
   ts_reader r = {.labels = labels, .ds = ds, .options = options, .samples = &ds->samples[split]};
   bool first = !ds->info.features;
-  for (size_t i = 0; split != FILTRA_TRAIN && i < ds->samples[FILTRA_TRAIN].count; i++) {
-    uint32_t length = ds->samples[FILTRA_TRAIN].rows[i].length;
+  for (size_t i = 0; split != FILTRA_SPLIT_TRAIN && i < ds->samples[FILTRA_SPLIT_TRAIN].count;
+       i++) {
+    uint32_t length = ds->samples[FILTRA_SPLIT_TRAIN].rows[i].length;
     if (length > r.cut) r.cut = length;
   }
-  if (split != FILTRA_TRAIN && options->max_length && (!r.cut || options->max_length < r.cut))
+  if (split != FILTRA_SPLIT_TRAIN && options->max_length && (!r.cut || options->max_length < r.cut))
     r.cut = options->max_length;
   FT_TRY(ft_lines_open(path, &r.lines));
   filtra_status status = read_lines(&r);
@@ -251,12 +252,12 @@ static char *other_half(const char *path, const char *end, const char *other_end
 /* Reads a training file and, where there is one, the test file that belongs to it. */
 static filtra_status read_train(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds, ft_labels *labels) {
-  FT_TRY(read_file(path, options, ds, FILTRA_TRAIN, labels));
+  FT_TRY(read_file(path, options, ds, FILTRA_SPLIT_TRAIN, labels));
   if (!ft_ends_with(path, TRAIN_END)) return FILTRA_OK;
   char *test = other_half(path, TRAIN_END, TEST_END);
   if (!test) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = FILTRA_OK;
-  if (ft_file_exists(test)) status = read_file(test, options, ds, FILTRA_TEST, labels);
+  if (ft_file_exists(test)) status = read_file(test, options, ds, FILTRA_SPLIT_TEST, labels);
   free(test);
   return status;
 }
@@ -283,7 +284,7 @@ static filtra_status read_test(const char *path, const filtra_dataset_options *o
     char *train = other_half(path, TEST_END, TRAIN_END);
     if (!train) return FILTRA_ERROR_HOST_MEMORY;
     filtra_status status = FILTRA_OK;
-    if (ft_file_exists(train)) status = read_file(train, options, ds, FILTRA_TRAIN, labels);
+    if (ft_file_exists(train)) status = read_file(train, options, ds, FILTRA_SPLIT_TRAIN, labels);
     free(train);
     FT_TRY(status);
   }
@@ -301,7 +302,7 @@ static filtra_status open_ts(const char *path, const filtra_dataset_options *opt
   filtra_status status;
   if (ft_is_directory(path))
     status = read_folder(path, options, ds, &labels);
-  else if (options->file_split == FILTRA_TRAIN)
+  else if (options->file_split == FILTRA_SPLIT_TRAIN)
     status = read_train(path, options, ds, &labels);
   else
     status = read_test(path, options, ds, &labels);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-filtra_status filtra_devices_list(filtra_device_info *infos, uint32_t *count) {
+filtra_status filtra_device_list(filtra_device_info *infos, uint32_t *count) {
   FT_NEED(count);
   uint32_t room = infos ? *count : 0;
   *count = 0;

@@ -47,5 +47,5 @@ void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **
   if (!call) return;
   call->parts = parts;
   memcpy(call->part, out, (size_t)parts * sizeof *out);
-  ft_tape(g, "chunk", chunk_backward, call, size, 1, &t, parts, out);
+  ft_record_op(g, "chunk", chunk_backward, call, size, 1, &t, parts, out);
 }

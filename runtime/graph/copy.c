@@ -106,16 +106,17 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
   const uint32_t count = given.count;
   bool whole = words && ft_begins_at(y, 16) && (!x || ft_begins_at(x, 16)) &&
                ft_axes_by_fours(given.shape, given.x_stride, given.y_stride, &given.count, strided);
-  ft_call(g, &(ft_kernel_call){.label = mode == COPY_FILL ? "fill" : "copy",
-                               .kernel = kernel,
-                               FT_ARGUMENTS_AT(copy, &given),
-                               FT_CONSTANTS(copy, .mode = mode, .strided = strided, .WHOLE = whole),
-                               .cheap = true,
-                               FT_FLAT(g, count),
-                               .bytes = (words ? 4.0 : 2.0) * count *
-                                        (mode == COPY_FILL  ? 1
-                                         : mode == COPY_ADD ? 3
-                                                            : 2)});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = mode == COPY_FILL ? "fill" : "copy",
+                           .kernel = kernel,
+                           FT_ARGUMENTS_AT(copy, &given),
+                           FT_CONSTANTS(copy, .mode = mode, .strided = strided, .WHOLE = whole),
+                           .cheap = true,
+                           FT_FLAT(g, count),
+                           .bytes = (words ? 4.0 : 2.0) * count *
+                                    (mode == COPY_FILL  ? 1
+                                     : mode == COPY_ADD ? 3
+                                                        : 2)});
 }
 
 void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate) {

@@ -96,7 +96,7 @@ filtra_status ft_graph_check(const filtra_graph *g) {
   return ft_plan_check(g->plan);
 }
 
-uint64_t filtra_graph_memory(const filtra_graph *g) {
+uint64_t filtra_graph_activation_bytes(const filtra_graph *g) {
   return g && g->plan ? g->plan->bytes : 0;
 }
 

@@ -1,14 +1,14 @@
 /* The tape: how op files record kernels and backward rules.
  *
  * An op file has three parts: a public function that checks shapes, makes outputs and calls
- * ft_call for each kernel; a context struct; a backward rule that is given the context and records
+ * ft_record_call for each kernel; a context struct; a backward rule that is given the context and records
  * more calls. Liveness, memory, barriers and command recording follow from the calls' arguments.
  *
  *   filtra_tensor *y = ft_tensor_like(g, x, "scale");
- *   ft_call(g, &(ft_kernel_call){ .label = "scale", .kernel = "elementwise/scale",
+ *   ft_record_call(g, &(ft_kernel_call){ .label = "scale", .kernel = "elementwise/scale",
  *     FT_ARGUMENTS(elementwise_scale, .x = FT_READ(x), .y = FT_WRITE(y), .count = n, .scale = 2),
  *     FT_CONSTANTS(elementwise_scale, .accumulate = false), FT_FLAT(g, n) });
- *   return ft_tape(g, "scale", scale_backward, &call, sizeof call, 1, &x, 1, &y);
+ *   return ft_record_op(g, "scale", scale_backward, &call, sizeof call, 1, &x, 1, &y);
  *
  * shaders/elementwise/contract.h has the arguments and constants of that kernel by name, for both
  * languages; shaders/common/contract.h says how.
@@ -60,7 +60,7 @@ struct filtra_tensor {
   filtra_tensor *grad;  /* owners only: the gradient, once something contributed */
   bool grad_partial;    /* roots of pieces: some pieces have contributed, not yet all */
   bool input;
-  bool made_by_caller; /* owners only: filtra_graph_tensor made it, for kernels to write, */
+  bool made_by_caller; /* owners only: filtra_kernel_output made it, for kernels to write, */
   bool unwritten;      /* and none has yet */
   struct filtra_parameters *params; /* set for parameters */
   size_t param_index;
@@ -107,7 +107,7 @@ typedef struct ft_kernel_call {
 } ft_kernel_call;
 
 /** Makes a random op's kernel draw by ft_graph_sequence_elements: the last constant. */
-void ft_call_of_part(ft_kernel_call *call, uint32_t sequence_elements);
+void ft_record_in_part(ft_kernel_call *call, uint32_t sequence_elements);
 
 /* Members of a call that go together: the words behind the addresses; specialization constants;
  * invocations that stride over a flat range of elements. */
@@ -116,10 +116,10 @@ void ft_call_of_part(ft_kernel_call *call, uint32_t sequence_elements);
 #define FT_FLAT(g, count) .workgroup = FT_FLAT_WORKGROUP, .groups = {ft_flat_groups(g, count)}
 
 /** Copies the call onto the tape. A grid beyond the device's group limits is a sticky error. */
-void ft_call(filtra_graph *g, const ft_kernel_call *call);
+void ft_record_call(filtra_graph *g, const ft_kernel_call *call);
 /** Of the call recorded last: what it writes to `t` can also be made by this one, a pass over
  * memory that reads what the backward pass reads anyway. Runs only where `t` is made again. */
-void ft_call_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call);
+void ft_record_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call);
 
 /* ---- tensors ---- */
 
@@ -200,10 +200,10 @@ typedef void (*ft_backward_fn)(filtra_graph *g, const void *context);
 /** Records an op on the tape, with a copy of what its rule is to know; returns the first output,
  * NULL after an error. Outputs require a gradient if any input does; when none does, or backward is
  * NULL, the rule never runs. */
-filtra_tensor *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward,
-                       const void *context, size_t context_size, int input_count,
-                       filtra_tensor *const *inputs, int output_count,
-                       filtra_tensor *const *outputs);
+filtra_tensor *ft_record_op(filtra_graph *g, const char *label, ft_backward_fn backward,
+                            const void *context, size_t context_size, int input_count,
+                            filtra_tensor *const *inputs, int output_count,
+                            filtra_tensor *const *outputs);
 
 /** The finished gradient of t in t's geometry, NULL if none. For backward rules of t's producer. */
 filtra_tensor *ft_grad(filtra_graph *g, const filtra_tensor *t);

@@ -36,7 +36,7 @@ filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size
     return ft_fail(FILTRA_ERROR_ARGUMENT, "profile: compile a graph that has calls first");
   if (caps->timestamp_ns <= 0.0)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "profile: %s has no timestamps", caps->info.name);
-  if (!up_to_date(g->program)) FT_TRY(filtra_graph_run(g));
+  if (!up_to_date(g->program)) FT_TRY(filtra_graph_execute(g));
   ft_profile_entry *list = ft_calloc(g->tape.call_count, sizeof *list);
   if (!list) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = fill_entries(g->program, list);

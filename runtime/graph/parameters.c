@@ -272,7 +272,8 @@ static filtra_status begin_one_by_one(filtra_parameters *params, uint64_t seed) 
   return status;
 }
 
-filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed, bool trainable) {
+filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
+                                       filtra_trainable trainable) {
   FT_NEED(params);
   if (params->committed)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "the parameters are committed already");

@@ -38,7 +38,7 @@ uint32_t ft_graph_sequence_elements(const filtra_graph *g, const filtra_tensor *
   return sequences ? (uint32_t)(filtra_tensor_elements(t) / sequences) : 0;
 }
 
-void ft_call_of_part(ft_kernel_call *call, uint32_t sequence_elements) {
+void ft_record_in_part(ft_kernel_call *call, uint32_t sequence_elements) {
   if (!sequence_elements) return;
   call->spec[FT_MAX_SPEC - 1] = sequence_elements;
   call->spec_count = FT_MAX_SPEC;
@@ -251,7 +251,7 @@ static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_c
   return true;
 }
 
-void ft_call(filtra_graph *g, const ft_kernel_call *call) {
+void ft_record_call(filtra_graph *g, const ft_kernel_call *call) {
   if (g->status) return;
   if (FT_GROW(g->tape.calls, g->tape.call_count, g->tape.call_capacity))
     ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
@@ -259,7 +259,7 @@ void ft_call(filtra_graph *g, const ft_kernel_call *call) {
     g->tape.call_count++;
 }
 
-void ft_call_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call) {
+void ft_record_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call) {
   if (g->status || !g->tape.call_count) return;
   if (FT_GROW(g->tape.substitutes, g->tape.substitute_count, g->tape.substitute_capacity)) {
     ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
@@ -271,10 +271,10 @@ void ft_call_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel
   if (take_call(g, call, &s->how)) g->tape.substitute_count++;
 }
 
-filtra_tensor *ft_tape(filtra_graph *g, const char *label, ft_backward_fn backward,
-                       const void *context, size_t context_size, int input_count,
-                       filtra_tensor *const *inputs, int output_count,
-                       filtra_tensor *const *outputs) {
+filtra_tensor *ft_record_op(filtra_graph *g, const char *label, ft_backward_fn backward,
+                            const void *context, size_t context_size, int input_count,
+                            filtra_tensor *const *inputs, int output_count,
+                            filtra_tensor *const *outputs) {
   if (g->status) return NULL;
   if (g->tape.phase == FT_BACKWARD) return output_count ? outputs[0] : NULL;
   bool differentiable = false;

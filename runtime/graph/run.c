@@ -130,7 +130,7 @@ bool filtra_graph_done(const filtra_graph *g, uint64_t ticket) {
   return g && g->program && ticket && ft_done(g->device, ticket);
 }
 
-filtra_status filtra_graph_run(filtra_graph *g) {
+filtra_status filtra_graph_execute(filtra_graph *g) {
   FT_NEED(g);
   uint64_t ticket;
   FT_TRY(filtra_graph_submit(g, &ticket));

@@ -23,8 +23,8 @@ static filtra_status check_arrays(const ft_model_options *o, const filtra_batch 
                    "batch: holds %d a sample where task \"%s\" takes %lld (sequences)",
                    b->sequences ? (int)b->sequences : 1, ft_task_name((ft_task)o->task),
                    (long long)ft_model_sequences(o));
-  if (!b->other_labels != !b->label_shares)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: other_labels and label_shares go together");
+  if (!b->other_labels != !b->label_fractions)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: other_labels and label_fractions go together");
   if (labelled && (!(value ? (void *)b->values : (void *)b->labels) || !b->weights))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: needs %s and weights here",
                    value ? "values" : "labels");
@@ -34,14 +34,14 @@ static filtra_status check_arrays(const ft_model_options *o, const filtra_batch 
 /* Of a sample that is a mixture of two. */
 static filtra_status check_mixture(const ft_model_options *o, const filtra_batch *b, int64_t i) {
   int32_t label = b->other_labels[i];
-  float share = b->label_shares[i];
+  float share = b->label_fractions[i];
   if (label < 0 || label >= o->classes)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "batch: sample %lld has the other label %d, accepted are 0 to %lld",
                    (long long)i, label, (long long)o->classes - 1);
   if (share >= 0.0f && share <= 1.0f) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "batch: sample %lld has %g of its label (label_shares), accepted are 0 to 1",
+                 "batch: sample %lld has %g of its label (label_fractions), accepted are 0 to 1",
                  (long long)i, (double)share);
 }
 
@@ -180,11 +180,11 @@ static void judge_classes(filtra_graph *g, ft_batch_graph *b, float smoothing, f
   *score = filtra_accuracy(g, b->logits, b->labels);
   if (!b->mixed) return;
   b->other_labels = filtra_graph_input(g, "other labels", FILTRA_I32, 1, &b->rows);
-  b->label_shares = filtra_graph_input(g, "label shares", FILTRA_F32, 1, &b->rows);
+  b->label_fractions = filtra_graph_input(g, "label shares", FILTRA_F32, 1, &b->rows);
   filtra_tensor *other = filtra_cross_entropy(g, b->logits, b->other_labels, smoothing);
-  filtra_tensor *rest = filtra_affine(g, b->label_shares, -1.0f, 1.0f);
+  filtra_tensor *rest = filtra_affine(g, b->label_fractions, -1.0f, 1.0f);
   *loss =
-      filtra_add(g, filtra_multiply(g, *loss, b->label_shares), filtra_multiply(g, other, rest));
+      filtra_add(g, filtra_multiply(g, *loss, b->label_fractions), filtra_multiply(g, other, rest));
 }
 
 static filtra_tensor *rows_of(filtra_graph *g, filtra_tensor *t, int64_t first, int64_t count) {
@@ -334,7 +334,7 @@ static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, in
   labels.width = tokens ? length : 1;
   weights.data = batch->weights;
   others.data = batch->other_labels;
-  shares.data = batch->label_shares;
+  shares.data = batch->label_fractions;
   values.data = batch->values;
   lengths.data = batch->lengths;
   ids.data = batch->tokens;
@@ -349,7 +349,7 @@ static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, in
   FT_TRY(set_input(b, b->lengths, &lengths, sequences, 1));
   FT_TRY(set_input(b, b->labels, labelled ? &labels : &none, 1, tokens ? b->length : 1));
   FT_TRY(set_input(b, b->other_labels, &others, 1, 1));
-  FT_TRY(set_input(b, b->label_shares, &shares, 1, 1));
+  FT_TRY(set_input(b, b->label_fractions, &shares, 1, 1));
   FT_TRY(set_input(b, b->values, labelled ? &values : &none, 1, 1));
   if (tokens) FT_TRY(set_token_weights(b, batch, first, end, labelled));
   return set_input(b, b->sample_weights, labelled ? &weights : &none, 1, 1);

@@ -97,7 +97,7 @@ static filtra_status run_pass(filtra_generator *gen, const pass *p, int64_t firs
     FT_TRY(set_all(gen, p, p->lengths, count, 0));
     FT_TRY(set_all(gen, p, p->rows, count - 1, p->tokens));
   }
-  return filtra_graph_run(p->graph);
+  return filtra_graph_execute(p->graph);
 }
 
 /* What follows tokens [done, length) of the text, those before being known. */

@@ -139,7 +139,8 @@ filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending
   return status ? status : check_finite(b, pending, results, count * outputs);
 }
 
-filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batch, float *results) {
+filtra_status filtra_model_predict_batch(filtra_model *model, const filtra_batch *batch,
+                                         float *results) {
   FT_NEED(model, batch, results);
   ft_pending_batch pending;
   const ft_model_options *o = &model->options;
@@ -163,8 +164,8 @@ filtra_status filtra_model_predict(filtra_model *model, const filtra_batch *batc
   return check_finite(b, &pending, results, (size_t)(rows * outputs));
 }
 
-filtra_status filtra_model_evaluate(filtra_model *model, const filtra_batch *batch, double *loss,
-                                    double *score, double *weight) {
+filtra_status filtra_model_evaluate_batch(filtra_model *model, const filtra_batch *batch,
+                                          double *loss, double *score, double *weight) {
   FT_NEED(model, batch, loss, score, weight);
   ft_pending_batch pending;
   FT_TRY(ft_model_submit(model, batch, true, &pending));
@@ -211,7 +212,7 @@ filtra_status ft_model_declare(filtra_device *device, const ft_model_options *op
 filtra_status ft_model_new(filtra_device *device, const ft_model_options *options, uint64_t seed,
                            filtra_model **out) {
   FT_TRY(ft_model_declare(device, options, false, out));
-  filtra_status status = filtra_parameters_commit((*out)->params, seed, false);
+  filtra_status status = filtra_parameters_commit((*out)->params, seed, FILTRA_FIXED);
   if (status) filtra_model_destroy(out);
   return status;
 }
@@ -309,7 +310,7 @@ filtra_status filtra_model_get_config(const filtra_model *model, filtra_model_co
 /* ---- memory, before anything is made ---- */
 
 filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool training,
-                               ft_recompute how, filtra_memory *memory) {
+                               ft_recompute how, filtra_memory_use *memory) {
   filtra_tensor *auxiliary;
   FT_TRY(filtra_graph_create(
       model->device, &(filtra_graph_options){.slots = training ? 3 : 2, .training = training},
@@ -330,13 +331,14 @@ filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool trai
   return FILTRA_OK;
 }
 
-filtra_status filtra_model_memory(filtra_device *device, const filtra_model_config *config,
-                                  int64_t size, int64_t length, bool training,
-                                  filtra_memory *memory) {
+filtra_status filtra_model_measure(filtra_device *device, const filtra_model_config *config,
+                                   int64_t size, int64_t length, filtra_purpose purpose,
+                                   filtra_memory_use *memory) {
   FT_NEED(device, config, memory);
+  const bool training = purpose == FILTRA_FOR_TRAINING;
   filtra_model *model;
   ft_model_options options;
-  *memory = (filtra_memory){0};
+  *memory = (filtra_memory_use){0};
   FT_TRY(FT_CHECK_RESERVED(filtra_model_config, config));
   FT_TRY(ft_model_options_from_public(config, &options));
   if (size < 1 || size > UINT32_MAX || length < 1 || length > options.max_length)

@@ -106,9 +106,9 @@ typedef struct ft_batch_graph {
   bool part;            /* of a batch: loss and score are its part of the whole batch's */
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
   bool mixed; /* samples are mixtures of two, as a filtra_batch may have them */
-  filtra_tensor *labels, *values, *weights;   /* [rows] each; labels or values */
-  filtra_tensor *other_labels, *label_shares; /* [rows] each where mixed */
-  filtra_tensor *sample_weights;              /* [size] */
+  filtra_tensor *labels, *values, *weights;      /* [rows] each; labels or values */
+  filtra_tensor *other_labels, *label_fractions; /* [rows] each where mixed */
+  filtra_tensor *sample_weights;                 /* [size] */
   filtra_tensor *scale, *sample_scale;  /* [1] of a part: one over the whole batch's weights */
   filtra_tensor *logits, *loss, *score; /* score: accuracy or absolute error */
   filtra_tensor *top5;   /* top-5 accuracy; NULL in training and where 5 are all classes */
@@ -147,7 +147,7 @@ filtra_status ft_model_new(filtra_device *device, const ft_model_options *option
 /** What b's graph takes, which has its shape, `judged` and `part`; the caller closes it. Allocates
  * nothing on the device; the model need not be committed. */
 filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool training,
-                               ft_recompute how, filtra_memory *memory);
+                               ft_recompute how, filtra_memory_use *memory);
 /** An inference graph of the caller's own that shows its layers; the caller closes it. On failure
  * nothing is left. */
 filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length,
@@ -165,7 +165,7 @@ filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length
  * each: [count, outputs]; of a language model at the sample's last token. */
 filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending,
                             const int32_t *lengths, size_t count, float *results);
-/** Waits for it; loss and score as filtra_model_evaluate gives them. *top5 (may be NULL): top-5
+/** Waits for it; loss and score as filtra_model_evaluate_batch gives them. *top5 (may be NULL): top-5
  * accuracy, < 0 where the model has none (ft_model_ranks). */
 filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pending, double *loss,
                                double *score, double *top5);

@@ -170,9 +170,9 @@ static filtra_tensor *pool(filtra_graph *g, const ft_model_options *o, filtra_te
   if (!ft_usable(g, x)) return NULL;
   switch (o->pooling) {
   case FILTRA_POOLING_MEAN:
-    return filtra_pool_mean(g, x, mask, false);
+    return filtra_pool_mean(g, x, mask, FILTRA_OVER_MASK);
   case FILTRA_POOLING_MEAN_ALL: /* the divisor must not depend on how far a batch is padded */
-    return filtra_affine(g, filtra_pool_mean(g, x, mask, true),
+    return filtra_affine(g, filtra_pool_mean(g, x, mask, FILTRA_OVER_ALL),
                          (float)x->shape[1] / (float)ft_model_tokens(o), 0.0f);
   case FILTRA_POOLING_FIRST:
   case FILTRA_POOLING_CLASS_TOKEN:

@@ -31,12 +31,12 @@ filtra_status filtra_model_save(filtra_model *model, const char *path) {
   return ft_model_save(model, path, NULL, NULL);
 }
 
-filtra_status filtra_model_save_memory(filtra_model *model, void **bytes, size_t *size) {
+filtra_status filtra_model_save_to_memory(filtra_model *model, void **bytes, size_t *size) {
   FT_NEED(model, bytes, size);
   return write_model(model, NULL, NULL, NULL, bytes, size);
 }
 
-void filtra_memory_free(void *bytes) {
+void filtra_free(void *bytes) {
   free(bytes);
 }
 
@@ -81,7 +81,7 @@ static filtra_status take_file(filtra_device *device, ft_safetensors *file, cons
   if (!status) status = declare(device, &options, file, out);
   /* Before memory is asked for: a damaged configuration may want any amount. */
   if (!status) status = ft_weights_check((*out)->params, file, path, "", false);
-  if (!status) status = filtra_parameters_commit((*out)->params, 0, false);
+  if (!status) status = filtra_parameters_commit((*out)->params, 0, FILTRA_FIXED);
   if (!status) status = ft_weights_upload((*out)->params, file, "", NULL);
   if (!status && input && !((*out)->input = ft_strdup(input))) status = FILTRA_ERROR_HOST_MEMORY;
   if (status) filtra_model_destroy(out);
@@ -98,8 +98,8 @@ filtra_status filtra_model_load(filtra_device *device, const char *path, filtra_
   return take_file(device, file, path, out);
 }
 
-filtra_status filtra_model_load_memory(filtra_device *device, const void *bytes, size_t size,
-                                       filtra_model **out) {
+filtra_status filtra_model_load_from_memory(filtra_device *device, const void *bytes, size_t size,
+                                            filtra_model **out) {
   static const char NAME[] = "model in memory";
   FT_NEED(out);
   *out = NULL;

@@ -14,7 +14,8 @@ filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filt
   filtra_tensor *gain = filtra_scope_parameter(
       &inner, "weight", 1, &features,
       &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1.0f});
-  return filtra_scale_norm(scope->graph, x, gain, scope->norm_epsilon, complex_features);
+  return filtra_scale_norm(scope->graph, x, gain, scope->norm_epsilon,
+                           complex_features ? FILTRA_COMPLEX : FILTRA_REAL);
 }
 
 /* "NAME.weight" [out, in], U(-bound, bound), and "NAME.bias" [out], zeros. */
@@ -84,7 +85,7 @@ ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, const ft_un
     features =
         filtra_reshape(g, features, 4, (int64_t[]){shape[0], shape[1], heads, shape[2] / heads});
   filtra_tensor *pooled =
-      filtra_pool_channels(g, filtra_scale_norm(g, features, NULL, 0.0f, false), ANGLES);
+      filtra_pool_channels(g, filtra_scale_norm(g, features, NULL, 0.0f, FILTRA_REAL), ANGLES);
   if (heads > 1) pooled = heads_apart(g, pooled);
   if (!pooled) return u;
   const bool flat = o->flat;
@@ -95,7 +96,8 @@ ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, const ft_un
     angles[i] = angle(g, pooled, flat, i, i < THETA / 2 ? 0 : 1, n - 1);
   u.lower = filtra_givens(g, angles[0], angles[1], angles[2], o->mask);
   u.upper = filtra_givens(g, angles[3], angles[4], angles[5], o->mask);
-  if (!o->no_phases) u.phases = filtra_unit_phase(g, angle(g, pooled, flat, THETA, 0, n), true);
+  if (!o->no_phases)
+    u.phases = filtra_unit_phase(g, angle(g, pooled, flat, THETA, 0, n), FILTRA_TURNS);
   return u;
 }
 
@@ -205,7 +207,7 @@ filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_opti
                          (long long)o->heads, (long long)ft_columns(in->x));
   ft_unitary list[FT_MOST_FACTORS];
   factors(scope, o, in, list);
-  list[o->order - 1].phases = filtra_unit_phase(g, phase, false);
+  list[o->order - 1].phases = filtra_unit_phase(g, phase, FILTRA_RADIANS);
   filtra_dhhp_options there = {.permutation = o->permutation},
                       back = {.permutation = o->permutation, .inverse = true};
   filtra_tensor *z = value(scope, in, o->heads, unit_rows);

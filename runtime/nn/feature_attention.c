@@ -25,7 +25,7 @@ filtra_tensor *ft_mask_heads(const ft_scope *scope, const filtra_mixer_input *in
 }
 
 filtra_tensor *ft_counting(filtra_graph *g, int64_t count) {
-  return filtra_cumulative_sum(g, filtra_constant(g, 1, &count, 1.0f), 0, false);
+  return filtra_cumulative_sum(g, filtra_constant(g, 1, &count, 1.0f), 0, FILTRA_FORWARD);
 }
 
 /* With d = row - column, a whole number, max(d + 1, 0) - max(d, 0). */
@@ -65,7 +65,8 @@ static filtra_tensor *sums_before(filtra_graph *g, filtra_tensor *own) {
   if (!ft_usable(g, own)) return NULL;
   const int64_t *s = own->shape, origin[4] = {0};
   const int64_t first[] = {s[0], 1, s[2], s[3]}, others[] = {s[0], s[1] - 1, s[2], s[3]};
-  filtra_tensor *sums = filtra_cumulative_sum(g, filtra_slice(g, own, origin, others), 1, false);
+  filtra_tensor *sums =
+      filtra_cumulative_sum(g, filtra_slice(g, own, origin, others), 1, FILTRA_FORWARD);
   return filtra_concat(g, 1, 2, (filtra_tensor *[]){filtra_constant(g, 4, first, 0.0f), sums});
 }
 

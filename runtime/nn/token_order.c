@@ -14,12 +14,13 @@ ft_token_order ft_learn_order(const ft_scope *scope, const filtra_mixer_input *i
   const int64_t shape[] = {1, ft_columns(in->x)}, places[] = {1, in->x->shape[1], 1};
   filtra_tensor *w = filtra_scope_parameter(&inner, "weight", 2, shape,
                                             &(filtra_parameter_options){.decay = true});
-  filtra_tensor *fall = filtra_cumulative_sum(g, filtra_constant(g, 3, places, -SLOPE), 1, false);
+  filtra_tensor *fall =
+      filtra_cumulative_sum(g, filtra_constant(g, 3, places, -SLOPE), 1, FILTRA_FORWARD);
   order.score = filtra_add(g, filtra_linear(g, in->x, w, NULL, NULL), fall);
   if (!ft_usable(g, order.score)) return order;
   filtra_tensor *numbers = filtra_reshape(g, order.score, 2, order.score->shape);
-  order.there = filtra_argsort(g, numbers, in->mask, false);
-  order.back = filtra_argsort(g, numbers, in->mask, true);
+  order.there = filtra_argsort(g, numbers, in->mask, FILTRA_SORT);
+  order.back = filtra_argsort(g, numbers, in->mask, FILTRA_UNSORT);
   return order;
 }
 
@@ -57,10 +58,11 @@ static filtra_tensor *score_gradient(filtra_graph *g, const ft_token_order *o, f
   filtra_tensor *apart =
       filtra_subtract(g, ft_take_tokens(g, o->score, o->there), row(g, o->score));
   filtra_tensor *p = relaxed(g, o, apart);
-  filtra_tensor *mean = filtra_sum(g, filtra_multiply(g, p, dp), 2, true);
+  filtra_tensor *mean = filtra_sum(g, filtra_multiply(g, p, dp), 2, FILTRA_KEEP_AXIS);
   filtra_tensor *d = filtra_multiply(g, p, filtra_subtract(g, dp, mean));
   d = filtra_affine(g, filtra_multiply(g, d, apart), -2.0f / o->temperature, 0.0f);
-  filtra_tensor *sorted = filtra_sum(g, d, 2, true), *own = filtra_sum(g, d, 1, true);
+  filtra_tensor *sorted = filtra_sum(g, d, 2, FILTRA_KEEP_AXIS),
+                *own = filtra_sum(g, d, 1, FILTRA_KEEP_AXIS);
   if (!ft_usable(g, own)) return NULL;
   own = filtra_reshape(g, own, 3, o->score->shape);
   return filtra_subtract(g, ft_take_tokens(g, sorted, o->back), own);
@@ -92,6 +94,6 @@ filtra_tensor *ft_sort_tokens(filtra_graph *g, const ft_token_order *order, filt
   filtra_tensor *rows = back ? order->back : order->there;
   struct sort call = {*order, x, ft_take_tokens(g, filtra_detach(g, x), rows), back};
   if (!ft_usable(g, call.y)) return NULL;
-  return ft_tape(g, "sort tokens", sort_backward, &call, sizeof call, 2,
-                 (filtra_tensor *[]){x, order->score}, 1, &call.y);
+  return ft_record_op(g, "sort tokens", sort_backward, &call, sizeof call, 2,
+                      (filtra_tensor *[]){x, order->score}, 1, &call.y);
 }

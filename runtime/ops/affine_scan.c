@@ -37,14 +37,15 @@ static void affine_scan_backward(filtra_graph *g, const void *context) {
 }
 
 filtra_tensor *filtra_affine_scan(filtra_graph *g, filtra_tensor *c, filtra_tensor *d,
-                                  bool reverse) {
+                                  filtra_direction direction) {
+  const bool reverse = direction == FILTRA_BACKWARD;
   if (!ft_usable_features(g, d, "affine_scan", "d") ||
       !ft_usable_shape(g, c, 3, (const int64_t[]){d->shape[0], d->shape[1], 2}, "affine_scan", "c"))
     return NULL;
   filtra_tensor *h = ft_tensor_like(g, d, "affine_scan");
   const struct affine_scan call = {c, d, h, reverse};
-  if (!ft_tape(g, "affine_scan", affine_scan_backward, &call, sizeof call, 2,
-               (filtra_tensor *[]){c, d}, 1, &h))
+  if (!ft_record_op(g, "affine_scan", affine_scan_backward, &call, sizeof call, 2,
+                    (filtra_tensor *[]){c, d}, 1, &h))
     return NULL;
   ft_emit_chain(g, &(ft_chain){.label = "affine_scan",
                                .coefficients = c,

@@ -47,7 +47,7 @@ static filtra_tensor *gram(filtra_graph *g, filtra_tensor *x) {
   const struct gram call = {x, ft_tensor_new(g, "agf gram", FILTRA_F32, 4, shape)};
   ft_gemm p = gram_product(&call);
   filtra_tensor *y = call.gram;
-  if (!ft_tape(g, "agf.gram", gram_backward, &call, sizeof call, 1, &x, 1, &y)) return NULL;
+  if (!ft_record_op(g, "agf.gram", gram_backward, &call, sizeof call, 1, &x, 1, &y)) return NULL;
   p.label = "agf.gram";
   p.a = ft_matrix_of(x, true);
   p.b = ft_matrix_of(x, false);
@@ -73,14 +73,15 @@ static void emit_ortho(filtra_graph *g, const struct ortho *c, filtra_tensor *du
                      (uint32_t)(gram->shape[1] * gram->shape[2] * gram->shape[3])};
   ft_arg loss = {backward ? ft_grad(g, c->loss) : c->loss,
                  backward ? FT_ACCESS_READ : FT_ACCESS_WRITE};
-  ft_call(g, &(ft_kernel_call){.label = backward ? "agf.ortho.backward" : "agf.ortho",
-                               .kernel = ft_kernel_name(dev, "agf/ortho"),
-                               .args = {FT_READ(c->u_gram), FT_READ(c->v_gram), FT_READ(c->v_scale),
-                                        loss, FT_WRITE(du), FT_WRITE(dv)},
-                               FT_PUSH(push),
-                               .workgroup = ft_caps_of(dev)->row_workgroup,
-                               .groups = {(uint32_t)gram->shape[0]},
-                               FT_SPEC(backward)});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = backward ? "agf.ortho.backward" : "agf.ortho",
+                                   .kernel = ft_kernel_name(dev, "agf/ortho"),
+                                   .args = {FT_READ(c->u_gram), FT_READ(c->v_gram),
+                                            FT_READ(c->v_scale), loss, FT_WRITE(du), FT_WRITE(dv)},
+                                   FT_PUSH(push),
+                                   .workgroup = ft_caps_of(dev)->row_workgroup,
+                                   .groups = {(uint32_t)gram->shape[0]},
+                                   FT_SPEC(backward)});
 }
 
 static void ortho_backward(filtra_graph *g, const void *context) {
@@ -99,8 +100,8 @@ static filtra_tensor *ortho_loss(filtra_graph *g, filtra_tensor *u, filtra_tenso
   if (!u_gram || !v_gram) return NULL;
   filtra_tensor *loss = ft_tensor_new(g, "agf ortho", FILTRA_F32, 1, u->shape);
   const struct ortho call = {u_gram, v_gram, v_scale, loss};
-  if (!ft_tape(g, "agf.ortho", ortho_backward, &call, sizeof call, 2,
-               (filtra_tensor *[]){u_gram, v_gram}, 1, &loss))
+  if (!ft_record_op(g, "agf.ortho", ortho_backward, &call, sizeof call, 2,
+                    (filtra_tensor *[]){u_gram, v_gram}, 1, &loss))
     return NULL;
   emit_ortho(g, &call, NULL, NULL);
   return loss;
@@ -121,15 +122,15 @@ static void emit_singular_values(filtra_graph *g, const struct singular_values *
                    backward ? FT_ACCESS_READ : FT_ACCESS_WRITE};
   const int64_t *shape = c->matrix->shape;
   uint32_t push[] = {(uint32_t)(shape[1] * shape[2]), (uint32_t)shape[3], (uint32_t)shape[0]};
-  ft_call(g,
-          &(ft_kernel_call){.label = backward ? "agf.svd.backward" : "agf.svd",
-                            .kernel = ft_kernel_name(dev, "agf/singular_values"),
-                            .args = {FT_READ(c->sigma), FT_READ(c->matrix), scaled,
-                                     FT_TARGET(dsigma, add_sigma), FT_TARGET(dmatrix, add_matrix)},
-                            FT_PUSH(push),
-                            .workgroup = ft_caps_of(dev)->row_workgroup,
-                            .groups = {push[0]},
-                            FT_SPEC(backward, add_sigma, add_matrix)});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = backward ? "agf.svd.backward" : "agf.svd",
+                           .kernel = ft_kernel_name(dev, "agf/singular_values"),
+                           .args = {FT_READ(c->sigma), FT_READ(c->matrix), scaled,
+                                    FT_TARGET(dsigma, add_sigma), FT_TARGET(dmatrix, add_matrix)},
+                           FT_PUSH(push),
+                           .workgroup = ft_caps_of(dev)->row_workgroup,
+                           .groups = {push[0]},
+                           FT_SPEC(backward, add_sigma, add_matrix)});
 }
 
 static void singular_values_backward(filtra_graph *g, const void *context) {
@@ -141,8 +142,8 @@ static filtra_tensor *singular_values(filtra_graph *g, filtra_tensor *sigma,
                                       filtra_tensor *matrix) {
   filtra_tensor *scaled = ft_tensor_like(g, matrix, "agf scaled");
   const struct singular_values call = {sigma, matrix, scaled};
-  if (!ft_tape(g, "agf.svd", singular_values_backward, &call, sizeof call, 2,
-               (filtra_tensor *[]){sigma, matrix}, 1, &scaled))
+  if (!ft_record_op(g, "agf.svd", singular_values_backward, &call, sizeof call, 2,
+                    (filtra_tensor *[]){sigma, matrix}, 1, &scaled))
     return NULL;
   emit_singular_values(g, &call, false);
   return scaled;

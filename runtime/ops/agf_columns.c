@@ -49,7 +49,7 @@ static void emit_columns(filtra_graph *g, const struct plan *plan, const struct 
   call.workgroup = plan->workgroup;
   for (int i = 0; i < 3; i++)
     call.groups[i] = plan->groups[i];
-  ft_call(g, &call);
+  ft_record_call(g, &call);
 }
 
 static filtra_tensor *forward_stats(filtra_graph *g, const struct plan *plan,
@@ -108,7 +108,7 @@ filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *
                ? ft_tensor_new(g, "agf V scale", FILTRA_F32, 4, columns)
                : NULL;
   const struct columns call = {v, mask, factor, *scale, rho};
-  if (!ft_tape(g, "agf.columns", columns_backward, &call, sizeof call, 1, &v, 1, &factor))
+  if (!ft_record_op(g, "agf.columns", columns_backward, &call, sizeof call, 1, &v, 1, &factor))
     return NULL;
   struct plan plan = make_plan(ft_graph_device(g), v);
   filtra_tensor *stats = rho == FILTRA_RHO_SOFTMAX ? forward_stats(g, &plan, &call) : NULL;

@@ -90,11 +90,11 @@ static filtra_tensor *emit_table(filtra_graph *g, filtra_tensor *raw,
       for (int j = 0; j < 3; j++)
         push.recurrence[i][j] = (float)abc[j];
     }
-    ft_call(g, &(ft_kernel_call){.label = "agf.theta",
-                                 .kernel = "agf/theta",
-                                 .args = {FT_READ(raw), FT_WRITE(table)},
-                                 FT_PUSH(push),
-                                 .workgroup = WORKGROUP});
+    ft_record_call(g, &(ft_kernel_call){.label = "agf.theta",
+                                        .kernel = "agf/theta",
+                                        .args = {FT_READ(raw), FT_WRITE(table)},
+                                        FT_PUSH(push),
+                                        .workgroup = WORKGROUP});
   }
   return table;
 }
@@ -138,13 +138,13 @@ static void emit_theta_gradient(filtra_graph *g, const struct filter *c, filtra_
                                 filtra_tensor *target, bool accumulate) {
   filtra_device *dev = ft_graph_device(g);
   uint32_t push[] = {(uint32_t)sums->shape[0], c->theta_mode, accumulate};
-  ft_call(g, &(ft_kernel_call){
-                 .label = "agf.theta.backward",
-                 .kernel = ft_kernel_name(dev, "agf/theta_backward"),
-                 .args = {FT_READ(sums), FT_READ(c->table), FT_TARGET(target, accumulate)},
-                 FT_PUSH(push),
-                 .workgroup = ft_caps_of(dev)->row_workgroup,
-                 .groups = {c->order + 1}});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "agf.theta.backward",
+                        .kernel = ft_kernel_name(dev, "agf/theta_backward"),
+                        .args = {FT_READ(sums), FT_READ(c->table), FT_TARGET(target, accumulate)},
+                        FT_PUSH(push),
+                        .workgroup = ft_caps_of(dev)->row_workgroup,
+                        .groups = {c->order + 1}});
 }
 
 static void filter_backward(filtra_graph *g, const void *context) {
@@ -171,20 +171,20 @@ static void filter_backward(filtra_graph *g, const void *context) {
   const bool narrow = filtra_tensor_dtype(c->u) != FILTRA_F32;
   struct filter_push push = make_push(c->u, s);
   double elements = (double)filtra_tensor_elements(c->u);
-  ft_call(g,
-          &(ft_kernel_call){
-              .label = "agf.filter.backward",
-              .kernel = ft_row_kernel(dev, "agf/filter_backward", filtra_tensor_dtype(c->u), &part),
-              .args = {FT_READ(c->u), FT_READ(s), FT_READ(c->table), FT_READ(narrow ? NULL : c->w),
-                       FT_READ(dw), FT_READ(dfactor), FT_TARGET(du, add_u), FT_TARGET(ds, add_s),
-                       FT_WRITE(sums), FT_READ(mask)},
-              FT_PUSH(push),
-              .workgroup = part.grid.workgroup,
-              .subgroup = part.subgroup,
-              .groups = {part.grid.groups},
-              FT_SPEC(c->order, c->rho, c->raw != NULL, c->symmetric, mask != NULL, add_u, add_s),
-              .flops = (24.0 + (narrow ? 19.0 : 13.0) * c->order) * elements,
-              .bytes = (narrow ? 5 : 6) * bytes_of(c->u)});
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = "agf.filter.backward",
+             .kernel = ft_row_kernel(dev, "agf/filter_backward", filtra_tensor_dtype(c->u), &part),
+             .args = {FT_READ(c->u), FT_READ(s), FT_READ(c->table), FT_READ(narrow ? NULL : c->w),
+                      FT_READ(dw), FT_READ(dfactor), FT_TARGET(du, add_u), FT_TARGET(ds, add_s),
+                      FT_WRITE(sums), FT_READ(mask)},
+             FT_PUSH(push),
+             .workgroup = part.grid.workgroup,
+             .subgroup = part.subgroup,
+             .groups = {part.grid.groups},
+             FT_SPEC(c->order, c->rho, c->raw != NULL, c->symmetric, mask != NULL, add_u, add_s),
+             .flops = (24.0 + (narrow ? 19.0 : 13.0) * c->order) * elements,
+             .bytes = (narrow ? 5 : 6) * bytes_of(c->u)});
   if (draw) emit_theta_gradient(g, c, sums, draw, add_raw);
 }
 
@@ -210,14 +210,15 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
                               order,
                               options->symmetric_domain};
   if (factor) *factor = apart ? apart : w;
-  if (!ft_tape(g, "agf.filter", filter_backward, &call, sizeof call, 3,
-               (filtra_tensor *[]){u, raw ? s : NULL, raw}, 2, (filtra_tensor *[]){w, apart}) ||
+  if (!ft_record_op(g, "agf.filter", filter_backward, &call, sizeof call, 3,
+                    (filtra_tensor *[]){u, raw ? s : NULL, raw}, 2,
+                    (filtra_tensor *[]){w, apart}) ||
       (raw && !table) || (factor && (raw || mask) && !apart))
     return NULL;
   const ft_row_part part = filter_rows(dev, u, ft_in_pairs(u) && (!raw || ft_in_pairs(s)));
   struct filter_push push = make_push(u, raw ? s : NULL);
   double elements = (double)filtra_tensor_elements(u);
-  ft_call(
+  ft_record_call(
       g, &(ft_kernel_call){.label = "agf.filter",
                            .kernel = ft_row_kernel(dev, "agf/filter", type, &part),
                            .args = {FT_READ(u), FT_READ(raw ? s : NULL), FT_READ(table),

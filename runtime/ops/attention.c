@@ -125,7 +125,7 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
   for (size_t i = 0; i < FT_COUNT(moved); i++)
     bytes += (double)filtra_tensor_elements(moved[i]) *
              (double)filtra_dtype_bytes(filtra_tensor_dtype(moved[i]));
-  ft_call(
+  ft_record_call(
       g,
       &(ft_kernel_call){
           .label = d->label,
@@ -431,8 +431,8 @@ filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor
                                 filtra_tensor *v, const filtra_attention_options *options) {
   ft_attention call;
   if (!ft_attention_init(g, "attention", q, k, v, options, &call)) return NULL;
-  if (!ft_tape(g, "attention", attention_backward, &call, sizeof call, 4,
-               (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y))
+  if (!ft_record_op(g, "attention", attention_backward, &call, sizeof call, 4,
+                    (filtra_tensor *[]){q, k, v, call.bias}, 1, &call.y))
     return NULL;
   call.kept = ft_attention_kept(g, &call, false);
   ft_attention_emit_forward(g, "attention", &call);

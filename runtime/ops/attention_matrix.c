@@ -136,13 +136,14 @@ filtra_tensor *ft_attention_kept(filtra_graph *g, const ft_attention *c, bool ba
   uint32_t rate;
   memcpy(&rate, &c->dropout, sizeof rate);
   const int64_t count = shape[0] * shape[1];
-  ft_call(g, &(ft_kernel_call){.label = "attention.dropout",
-                               .kernel = "attention/dropout",
-                               .args = {FT_READ(ft_graph_random_state(g)), FT_WRITE(kept)},
-                               FT_PUSH(push),
-                               FT_FLAT(g, count),
-                               FT_SPEC(rate, part ? (uint32_t)(c->q->shape[1] * queries) : 0),
-                               .bytes = sizeof rate * (double)count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = "attention.dropout",
+                                   .kernel = "attention/dropout",
+                                   .args = {FT_READ(ft_graph_random_state(g)), FT_WRITE(kept)},
+                                   FT_PUSH(push),
+                                   FT_FLAT(g, count),
+                                   FT_SPEC(rate, part ? (uint32_t)(c->q->shape[1] * queries) : 0),
+                                   .bytes = sizeof rate * (double)count});
   return kept;
 }
 

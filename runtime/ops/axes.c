@@ -44,7 +44,7 @@ filtra_tensor *filtra_permute(filtra_graph *g, filtra_tensor *x, const int *orde
   if (!call.y) return NULL;
   memcpy(call.order, order, (size_t)x->ndim * sizeof *order);
   ft_emit_copy(g, from, call.y, false);
-  return ft_tape(g, "permute", permute_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  return ft_record_op(g, "permute", permute_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }
 
 filtra_tensor *filtra_transpose(filtra_graph *g, filtra_tensor *x, int first, int second) {
@@ -109,11 +109,11 @@ filtra_tensor *filtra_gather(filtra_graph *g, filtra_tensor *x, int axis, filtra
   if (!call.y) return NULL;
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(call.y), (uint32_t)call.axis.n,
                      (uint32_t)taken, (uint32_t)call.axis.inner};
-  ft_call(g, &(ft_kernel_call){.label = "gather",
-                               .kernel = "gather/gather",
-                               .args = {FT_READ(x), FT_READ(indices), FT_WRITE(call.y)},
-                               FT_PUSH(push),
-                               FT_FLAT(g, push[0]),
-                               .bytes = 8.0 * push[0]});
-  return ft_tape(g, "gather", gather_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  ft_record_call(g, &(ft_kernel_call){.label = "gather",
+                                      .kernel = "gather/gather",
+                                      .args = {FT_READ(x), FT_READ(indices), FT_WRITE(call.y)},
+                                      FT_PUSH(push),
+                                      FT_FLAT(g, push[0]),
+                                      .bytes = 8.0 * push[0]});
+  return ft_record_op(g, "gather", gather_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

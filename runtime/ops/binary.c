@@ -42,17 +42,17 @@ static void emit_binary(filtra_graph *g, const char *label, uint32_t operation,
   const int64_t count = filtra_tensor_elements(y);
   bool whole = ft_begins_quad(a) && ft_begins_quad(b) && ft_begins_quad(y) &&
                ft_axes_by_fours(given.shape, given.a_stride, given.b_stride, &given.count, strided);
-  ft_call(g, &(ft_kernel_call){
-                 .label = label,
-                 .kernel = "elementwise/binary",
-                 .cheap = true,
-                 FT_ARGUMENTS_AT(elementwise_binary, &given),
-                 FT_CONSTANTS(elementwise_binary, .operation = operation, .accumulate = accumulate,
-                              .strided = strided, .WHOLE = whole),
-                 FT_FLAT(g, count),
-                 .flops = (double)count,
-                 .bytes = 4.0 *
-                          (double)(filtra_tensor_elements(a) + filtra_tensor_elements(b) + count)});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "elementwise/binary",
+                                      .cheap = true,
+                                      FT_ARGUMENTS_AT(elementwise_binary, &given),
+                                      FT_CONSTANTS(elementwise_binary, .operation = operation,
+                                                   .accumulate = accumulate, .strided = strided,
+                                                   .WHOLE = whole),
+                                      FT_FLAT(g, count),
+                                      .flops = (double)count,
+                                      .bytes = 4.0 * (double)(filtra_tensor_elements(a) +
+                                                              filtra_tensor_elements(b) + count)});
 }
 
 /* Adds to the gradient of `to`, an input, what y's gives it: first op second, of y's shape. */
@@ -137,7 +137,7 @@ static filtra_tensor *binary(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
   if (!y) return NULL;
   emit_binary(g, op, operation, a, b, y, false);
   const struct binary call = {a, b, y, operation};
-  return ft_tape(g, op, backward, &call, sizeof call, 2, (filtra_tensor *[]){a, b}, 1, &y);
+  return ft_record_op(g, op, backward, &call, sizeof call, 2, (filtra_tensor *[]){a, b}, 1, &y);
 }
 
 filtra_tensor *filtra_add(filtra_graph *g, filtra_tensor *a, filtra_tensor *b) {

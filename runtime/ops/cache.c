@@ -63,14 +63,14 @@ filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tens
     push.x_stride[i] = (uint32_t)x->stride[i];
     push.cache_stride[i] = (uint32_t)cache->stride[i];
   }
-  ft_call(g, &(ft_kernel_call){.label = "cache_write",
-                               .kernel = "cache/write",
-                               .args = {FT_READ(x), FT_READ(position), FT_WRITE(cache)},
-                               FT_PUSH(push),
-                               FT_SPEC((uint32_t)x->shape[3], position != NULL),
-                               FT_FLAT(g, push.count),
-                               .bytes = 8.0 * push.count});
-  return ft_tape(g, "cache_write", refuse_gradient, NULL, 0, 1, &x, 1, &cache);
+  ft_record_call(g, &(ft_kernel_call){.label = "cache_write",
+                                      .kernel = "cache/write",
+                                      .args = {FT_READ(x), FT_READ(position), FT_WRITE(cache)},
+                                      FT_PUSH(push),
+                                      FT_SPEC((uint32_t)x->shape[3], position != NULL),
+                                      FT_FLAT(g, push.count),
+                                      .bytes = 8.0 * push.count});
+  return ft_record_op(g, "cache_write", refuse_gradient, NULL, 0, 1, &x, 1, &cache);
 }
 
 filtra_tensor *ft_state_read(filtra_graph *g, filtra_tensor *state, filtra_tensor *position) {
@@ -81,12 +81,12 @@ filtra_tensor *ft_state_read(filtra_graph *g, filtra_tensor *state, filtra_tenso
   if (!y) return NULL;
   uint32_t count = (uint32_t)filtra_tensor_elements(y);
   uint32_t push[] = {count, count / (uint32_t)state->shape[0]};
-  ft_call(g, &(ft_kernel_call){.label = "state_read",
-                               .kernel = "cache/state",
-                               .args = {FT_READ(state), FT_READ(position), FT_WRITE(y)},
-                               FT_PUSH(push),
-                               FT_FLAT(g, count),
-                               .bytes = 8.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = "state_read",
+                                      .kernel = "cache/state",
+                                      .args = {FT_READ(state), FT_READ(position), FT_WRITE(y)},
+                                      FT_PUSH(push),
+                                      FT_FLAT(g, count),
+                                      .bytes = 8.0 * count});
   return y;
 }
 
@@ -106,11 +106,11 @@ filtra_tensor *ft_cache_mask(filtra_graph *g, filtra_tensor *position, int64_t r
       ft_tensor_new(g, "cache mask", FILTRA_F32, 2, (int64_t[]){position->shape[0], rows});
   if (!mask) return NULL;
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(mask), (uint32_t)rows};
-  ft_call(g, &(ft_kernel_call){.label = "cache_mask",
-                               .kernel = "cache/mask",
-                               .args = {FT_READ(position), FT_WRITE(mask)},
-                               FT_PUSH(push),
-                               FT_FLAT(g, push[0]),
-                               .bytes = 4.0 * push[0]});
+  ft_record_call(g, &(ft_kernel_call){.label = "cache_mask",
+                                      .kernel = "cache/mask",
+                                      .args = {FT_READ(position), FT_WRITE(mask)},
+                                      FT_PUSH(push),
+                                      FT_FLAT(g, push[0]),
+                                      .bytes = 4.0 * push[0]});
   return mask;
 }

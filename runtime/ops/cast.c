@@ -12,15 +12,16 @@ static void emit_cast(filtra_graph *g, const filtra_tensor *x, const filtra_tens
   bool narrow = filtra_tensor_dtype(x) == FILTRA_F32;
   filtra_dtype half = filtra_tensor_dtype(narrow ? y : x);
   uint32_t count = (uint32_t)filtra_tensor_elements(x);
-  ft_call(g, &(ft_kernel_call){.label = "cast",
-                               .kernel = ft_kernel_typed(
-                                   ft_graph_device(g), narrow ? "cast/narrow" : "cast/widen", half),
-                               .cheap = true,
-                               .args = {FT_READ(x), FT_TARGET(y, accumulate)},
-                               FT_PUSH(count),
-                               FT_SPEC(accumulate),
-                               FT_FLAT(g, (count + 1) / 2),
-                               .bytes = 6.0 * count});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "cast",
+                           .kernel = ft_kernel_typed(ft_graph_device(g),
+                                                     narrow ? "cast/narrow" : "cast/widen", half),
+                           .cheap = true,
+                           .args = {FT_READ(x), FT_TARGET(y, accumulate)},
+                           FT_PUSH(count),
+                           FT_SPEC(accumulate),
+                           FT_FLAT(g, (count + 1) / 2),
+                           .bytes = 6.0 * count});
 }
 
 void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate) {
@@ -61,5 +62,5 @@ filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_dtype dtype
   if (!y) return NULL;
   emit_cast(g, x, y, false);
   const struct cast call = {x, y};
-  return ft_tape(g, "cast", cast_backward, &call, sizeof call, 1, &x, 1, &y);
+  return ft_record_op(g, "cast", cast_backward, &call, sizeof call, 1, &x, 1, &y);
 }

@@ -218,7 +218,7 @@ static void emit_teams(filtra_graph *g, const struct plan *p, ft_kernel_call *ca
     grid = (ft_team_grid){p->lanes, (uint32_t)(teams < FT_MOST_GROUPS ? teams : FT_MOST_GROUPS)};
   call->workgroup = grid.workgroup;
   call->groups[0] = grid.groups;
-  ft_call(g, call);
+  ft_record_call(g, call);
 }
 
 /* The carry into every chunk but the first. */
@@ -246,7 +246,7 @@ static filtra_tensor *emit_carries(filtra_graph *g, const struct plan *p, ft_ker
   const uint32_t groups = divide_up((uint64_t)vectors * p->batch * p->features, call.workgroup);
   call.groups[0] = groups < FT_MOST_GROUPS ? groups : FT_MOST_GROUPS;
   call.flops = call.bytes = 0;
-  ft_call(g, &call);
+  ft_record_call(g, &call);
   return carries;
 }
 
@@ -307,7 +307,7 @@ void ft_emit_token_products(filtra_graph *g, const ft_token_products *products) 
   ft_team_grid grid = ft_teams(dev, push[0]);
   call.workgroup = grid.workgroup;
   call.groups[0] = grid.groups;
-  ft_call(g, &call);
+  ft_record_call(g, &call);
 }
 
 /* ---- checks ---- */

@@ -19,18 +19,19 @@ void ft_emit_column_sum(filtra_graph *g, const char *label, const filtra_tensor 
   uint32_t workgroup = ft_caps_of(ft_graph_device(g))->row_workgroup;
   uint32_t push[] = {(uint32_t)rows, (uint32_t)columns, (uint32_t)chunk};
   bool add = accumulate && parts == 1;
-  ft_call(g, &(ft_kernel_call){
-                 .label = label,
-                 .kernel =
-                     ft_kernel_typed(ft_graph_device(g), "reduce/columns", filtra_tensor_dtype(x)),
-                 .args = {FT_READ(x), FT_TARGET(to, add)},
-                 FT_PUSH(push),
-                 .workgroup = workgroup,
-                 FT_SPEC(add),
-                 .groups = {(uint32_t)((columns + workgroup - 1) / workgroup), (uint32_t)parts},
-                 .flops = (double)rows * (double)columns,
-                 .bytes = ((double)filtra_dtype_bytes(filtra_tensor_dtype(x)) * (double)rows +
-                           4.0 * (double)parts) *
-                          (double)columns});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = label,
+          .kernel = ft_kernel_typed(ft_graph_device(g), "reduce/columns", filtra_tensor_dtype(x)),
+          .args = {FT_READ(x), FT_TARGET(to, add)},
+          FT_PUSH(push),
+          .workgroup = workgroup,
+          FT_SPEC(add),
+          .groups = {(uint32_t)((columns + workgroup - 1) / workgroup), (uint32_t)parts},
+          .flops = (double)rows * (double)columns,
+          .bytes = ((double)filtra_dtype_bytes(filtra_tensor_dtype(x)) * (double)rows +
+                    4.0 * (double)parts) *
+                   (double)columns});
   if (parts > 1) ft_emit_sum_leading(g, label, to, y, accumulate);
 }

@@ -11,14 +11,14 @@ struct join {
 static void emit_join(filtra_graph *g, const char *label, const filtra_tensor *re,
                       const filtra_tensor *im, const filtra_tensor *z, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(z) / 2;
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "complex/join",
-                               .cheap = true,
-                               .args = {FT_READ(re), FT_READ(im), FT_TARGET(z, accumulate)},
-                               FT_PUSH(count),
-                               FT_SPEC(accumulate),
-                               FT_FLAT(g, count),
-                               .bytes = 16.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "complex/join",
+                                      .cheap = true,
+                                      .args = {FT_READ(re), FT_READ(im), FT_TARGET(z, accumulate)},
+                                      FT_PUSH(count),
+                                      FT_SPEC(accumulate),
+                                      FT_FLAT(g, count),
+                                      .bytes = 16.0 * count});
 }
 
 /* re or im may be NULL. */
@@ -26,15 +26,15 @@ static void emit_parts(filtra_graph *g, const char *label, const filtra_tensor *
                        const filtra_tensor *re, bool accumulate_re, const filtra_tensor *im,
                        bool accumulate_im) {
   uint32_t count = (uint32_t)filtra_tensor_elements(z) / 2;
-  ft_call(g, &(ft_kernel_call){
-                 .label = label,
-                 .kernel = "complex/parts",
-                 .cheap = true,
-                 .args = {FT_READ(z), FT_TARGET(re, accumulate_re), FT_TARGET(im, accumulate_im)},
-                 FT_PUSH(count),
-                 FT_SPEC(accumulate_re, accumulate_im),
-                 FT_FLAT(g, count),
-                 .bytes = 16.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "complex/parts",
+                                      .cheap = true,
+                                      .args = {FT_READ(z), FT_TARGET(re, accumulate_re),
+                                               FT_TARGET(im, accumulate_im)},
+                                      FT_PUSH(count),
+                                      FT_SPEC(accumulate_re, accumulate_im),
+                                      FT_FLAT(g, count),
+                                      .bytes = 16.0 * count});
 }
 
 static void join_backward(filtra_graph *g, const void *context) {
@@ -65,8 +65,8 @@ filtra_tensor *filtra_complex(filtra_graph *g, filtra_tensor *re, filtra_tensor 
   struct join call = {re, im, ft_tensor_new(g, "complex", FILTRA_F32, ndim + 1, shape)};
   if (!call.z) return NULL;
   emit_join(g, "complex", re, im, call.z, false);
-  return ft_tape(g, "complex", join_backward, &call, sizeof call, 2, (filtra_tensor *[]){re, im}, 1,
-                 &call.z);
+  return ft_record_op(g, "complex", join_backward, &call, sizeof call, 2,
+                      (filtra_tensor *[]){re, im}, 1, &call.z);
 }
 
 static bool usable_complex(filtra_graph *g, const filtra_tensor *z, const char *op,
@@ -97,8 +97,8 @@ void filtra_complex_parts(filtra_graph *g, filtra_tensor *z, filtra_tensor **re,
   call.im = ft_tensor_new(g, "im", FILTRA_F32, z->ndim - 1, z->shape);
   if (!call.re || !call.im) return;
   emit_parts(g, "complex_parts", z, call.re, false, call.im, false);
-  if (!ft_tape(g, "complex_parts", parts_backward, &call, sizeof call, 1, &z, 2,
-               (filtra_tensor *[]){call.re, call.im}))
+  if (!ft_record_op(g, "complex_parts", parts_backward, &call, sizeof call, 1, &z, 2,
+                    (filtra_tensor *[]){call.re, call.im}))
     return;
   *re = call.re;
   *im = call.im;
@@ -120,18 +120,19 @@ static void unit_phase_backward(filtra_graph *g, const void *context) {
     uint32_t count;
     float rate;
   } push = {(uint32_t)filtra_tensor_elements(dx), c->turns ? 6.28318531f : 1.0f};
-  ft_call(g, &(ft_kernel_call){
-                 .label = "unit_phase.backward",
-                 .kernel = "complex/unit_phase_gradient",
-                 .cheap = true,
-                 .args = {FT_READ(c->y), FT_READ(ft_grad(g, c->y)), FT_TARGET(dx, accumulate)},
-                 FT_PUSH(push),
-                 FT_SPEC(accumulate),
-                 FT_FLAT(g, push.count),
-                 .bytes = 20.0 * push.count});
+  ft_record_call(g, &(ft_kernel_call){.label = "unit_phase.backward",
+                                      .kernel = "complex/unit_phase_gradient",
+                                      .cheap = true,
+                                      .args = {FT_READ(c->y), FT_READ(ft_grad(g, c->y)),
+                                               FT_TARGET(dx, accumulate)},
+                                      FT_PUSH(push),
+                                      FT_SPEC(accumulate),
+                                      FT_FLAT(g, push.count),
+                                      .bytes = 20.0 * push.count});
 }
 
-filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, bool turns) {
+filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, filtra_angle angle) {
+  const bool turns = angle == FILTRA_TURNS;
   if (!ft_usable_dense(g, x, "unit_phase", "x")) return NULL;
   int64_t shape[FILTRA_MAX_DIMS + 1];
   int ndim = filtra_tensor_shape(x, shape);
@@ -143,15 +144,15 @@ filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, bool turns) 
   struct unit_phase call = {x, ft_tensor_new(g, "unit_phase", FILTRA_F32, ndim + 1, shape), turns};
   if (!call.y) return NULL;
   uint32_t count = (uint32_t)filtra_tensor_elements(x);
-  ft_call(g, &(ft_kernel_call){.label = "unit_phase",
-                               .kernel = "complex/unit_phase",
-                               .cheap = true,
-                               .args = {FT_READ(x), FT_WRITE(call.y)},
-                               FT_PUSH(count),
-                               FT_SPEC(turns),
-                               FT_FLAT(g, count),
-                               .bytes = 12.0 * count});
-  return ft_tape(g, "unit_phase", unit_phase_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  ft_record_call(g, &(ft_kernel_call){.label = "unit_phase",
+                                      .kernel = "complex/unit_phase",
+                                      .cheap = true,
+                                      .args = {FT_READ(x), FT_WRITE(call.y)},
+                                      FT_PUSH(count),
+                                      FT_SPEC(turns),
+                                      FT_FLAT(g, count),
+                                      .bytes = 12.0 * count});
+  return ft_record_op(g, "unit_phase", unit_phase_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }
 
 /* ---- product ---- */
@@ -165,15 +166,16 @@ static void emit_product(filtra_graph *g, const char *label, const filtra_tensor
                          const filtra_tensor *z, const filtra_tensor *y, bool conjugate,
                          bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(y) / 2;
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "complex/multiply",
-                               .cheap = true,
-                               .args = {FT_READ(a), FT_READ(z), FT_TARGET(y, accumulate)},
-                               FT_PUSH(count),
-                               FT_SPEC((uint32_t)y->shape[y->ndim - 2], conjugate, accumulate),
-                               FT_FLAT(g, count),
-                               .flops = 6.0 * count,
-                               .bytes = 16.0 * count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = label,
+                                   .kernel = "complex/multiply",
+                                   .cheap = true,
+                                   .args = {FT_READ(a), FT_READ(z), FT_TARGET(y, accumulate)},
+                                   FT_PUSH(count),
+                                   FT_SPEC((uint32_t)y->shape[y->ndim - 2], conjugate, accumulate),
+                                   FT_FLAT(g, count),
+                                   .flops = 6.0 * count,
+                                   .bytes = 16.0 * count});
 }
 
 static void product_backward(filtra_graph *g, const void *context) {
@@ -188,16 +190,17 @@ static void product_backward(filtra_graph *g, const void *context) {
   uint32_t push[] = {(uint32_t)ft_rows(da), (uint32_t)dy->shape[dy->ndim - 2]};
   ft_team_grid grid = ft_teams(dev, push[0]);
   double elements = (double)filtra_tensor_elements(dy);
-  ft_call(g, &(ft_kernel_call){.label = "complex_multiply.backward",
-                               .kernel = ft_kernel_name(dev, "complex/multiply_gradient"),
-                               .cheap = true,
-                               .args = {FT_READ(c->z), FT_READ(dy), FT_TARGET(da, accumulate)},
-                               FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               FT_SPEC(accumulate),
-                               .groups = {grid.groups},
-                               .flops = 4 * elements,
-                               .bytes = 8 * elements});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = "complex_multiply.backward",
+                                   .kernel = ft_kernel_name(dev, "complex/multiply_gradient"),
+                                   .cheap = true,
+                                   .args = {FT_READ(c->z), FT_READ(dy), FT_TARGET(da, accumulate)},
+                                   FT_PUSH(push),
+                                   .workgroup = grid.workgroup,
+                                   FT_SPEC(accumulate),
+                                   .groups = {grid.groups},
+                                   .flops = 4 * elements,
+                                   .bytes = 8 * elements});
 }
 
 /* Whether z is a with a feature axis before the last. */
@@ -219,8 +222,8 @@ filtra_tensor *filtra_complex_multiply(filtra_graph *g, filtra_tensor *a, filtra
   struct product call = {a, z, ft_tensor_like(g, z, "complex_multiply")};
   if (!call.y) return NULL;
   emit_product(g, "complex_multiply", a, z, call.y, false, false);
-  return ft_tape(g, "complex_multiply", product_backward, &call, sizeof call, 2,
-                 (filtra_tensor *[]){a, z}, 1, &call.y);
+  return ft_record_op(g, "complex_multiply", product_backward, &call, sizeof call, 2,
+                      (filtra_tensor *[]){a, z}, 1, &call.y);
 }
 
 /* ---- blend of the parts ---- */
@@ -237,15 +240,16 @@ static void emit_blend(filtra_graph *g, const filtra_tensor *z, const filtra_ten
     whole = (ft_arg)FT_READ(z);
     part = (ft_arg)FT_WRITE(y);
   }
-  ft_call(g, &(ft_kernel_call){.label = gradient ? "complex_blend.backward" : "complex_blend",
-                               .kernel = "complex/blend",
-                               .cheap = true,
-                               .args = {whole, FT_READ(weight), part},
-                               FT_PUSH(count),
-                               FT_SPEC(gradient, accumulate),
-                               FT_FLAT(g, count),
-                               .flops = 3.0 * count,
-                               .bytes = 12.0 * count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = gradient ? "complex_blend.backward" : "complex_blend",
+                                   .kernel = "complex/blend",
+                                   .cheap = true,
+                                   .args = {whole, FT_READ(weight), part},
+                                   FT_PUSH(count),
+                                   FT_SPEC(gradient, accumulate),
+                                   FT_FLAT(g, count),
+                                   .flops = 3.0 * count,
+                                   .bytes = 12.0 * count});
 }
 
 static void blend_backward(filtra_graph *g, const void *context) {
@@ -261,7 +265,7 @@ static void blend_backward(filtra_graph *g, const void *context) {
   int64_t groups = ft_sum_groups(dev, count);
   filtra_tensor *sums = ft_tensor_new(g, "weight sums", FILTRA_F32, 2, (int64_t[]){groups, 1});
   if (!sums) return;
-  ft_call(
+  ft_record_call(
       g, &(ft_kernel_call){.label = "complex_blend.backward",
                            .kernel = ft_kernel_name(dev, "complex/blend_weight"),
                            .cheap = true,
@@ -286,6 +290,6 @@ filtra_tensor *filtra_complex_blend(filtra_graph *g, filtra_tensor *z, filtra_te
                        ft_tensor_new(g, "complex_blend", FILTRA_F32, z->ndim - 1, z->shape)};
   if (!call.y) return NULL;
   emit_blend(g, z, weight, call.y, false, false);
-  return ft_tape(g, "complex_blend", blend_backward, &call, sizeof call, 2,
-                 (filtra_tensor *[]){z, weight}, 1, &call.y);
+  return ft_record_op(g, "complex_blend", blend_backward, &call, sizeof call, 2,
+                      (filtra_tensor *[]){z, weight}, 1, &call.y);
 }

@@ -19,14 +19,15 @@ static void emit_walk(filtra_graph *g, const char *label, const filtra_tensor *x
   uint32_t push[] = {(uint32_t)walks, (uint32_t)axis.n, (uint32_t)axis.inner, CHUNK,
                      (uint32_t)chunks};
   double count = (double)(axis.outer * axis.n * axis.inner);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "cumulative/sum",
-                               .args = {FT_READ(x), FT_READ(before), FT_TARGET(y, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC(sums, reverse, accumulate),
-                               FT_FLAT(g, walks),
-                               .flops = count,
-                               .bytes = (sums ? 4.0 : 8.0) * count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = label,
+                                   .kernel = "cumulative/sum",
+                                   .args = {FT_READ(x), FT_READ(before), FT_TARGET(y, accumulate)},
+                                   FT_PUSH(push),
+                                   FT_SPEC(sums, reverse, accumulate),
+                                   FT_FLAT(g, walks),
+                                   .flops = count,
+                                   .bytes = (sums ? 4.0 : 8.0) * count});
 }
 
 /* By itself over the chunks, whose number is a 64th. */
@@ -57,11 +58,14 @@ static void cumulative_backward(filtra_graph *g, const void *context) {
                     accumulate);
 }
 
-filtra_tensor *filtra_cumulative_sum(filtra_graph *g, filtra_tensor *x, int axis, bool reverse) {
+filtra_tensor *filtra_cumulative_sum(filtra_graph *g, filtra_tensor *x, int axis,
+                                     filtra_direction direction) {
+  const bool reverse = direction == FILTRA_BACKWARD;
   if (!ft_usable_axis(g, x, axis, false, "cumulative_sum")) return NULL;
   struct cumulative call = {x, ft_tensor_new(g, "cumulative_sum", FILTRA_F32, x->ndim, x->shape),
                             ft_axis_of(x, axis), reverse};
   if (!call.y) return NULL;
   emit_cumulative(g, "cumulative_sum", x, call.axis, reverse, call.y, false);
-  return ft_tape(g, "cumulative_sum", cumulative_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  return ft_record_op(g, "cumulative_sum", cumulative_backward, &call, sizeof call, 1, &x, 1,
+                      &call.y);
 }

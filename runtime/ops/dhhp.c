@@ -139,8 +139,8 @@ filtra_tensor *filtra_dhhp(filtra_graph *g, filtra_tensor *x, filtra_tensor *low
   if (!check_dhhp(g, &call) || !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_dhhp_options, o)))
     return NULL;
   call.y = ft_tensor_like(g, x, "dhhp");
-  if (!ft_tape(g, "dhhp", dhhp_backward, &call, sizeof call, 4,
-               (filtra_tensor *[]){x, lower, upper, phases}, 1, &call.y))
+  if (!ft_record_op(g, "dhhp", dhhp_backward, &call, sizeof call, 4,
+                    (filtra_tensor *[]){x, lower, upper, phases}, 1, &call.y))
     return NULL;
   transform(g, &call, "dhhp", call.inverse, x, call.y);
   return call.y;

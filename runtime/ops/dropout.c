@@ -25,8 +25,8 @@ static void emit_dropout(filtra_graph *g, const char *label, const struct dropou
       FT_FLAT(g, push.count),
       .flops = push.count,
       .bytes = 8.0 * push.count};
-  ft_call_of_part(&call, ft_graph_sequence_elements(g, to));
-  ft_call(g, &call);
+  ft_record_in_part(&call, ft_graph_sequence_elements(g, to));
+  ft_record_call(g, &call);
 }
 
 static void dropout_backward(filtra_graph *g, const void *context) {
@@ -45,5 +45,5 @@ filtra_tensor *filtra_dropout(filtra_graph *g, filtra_tensor *x, float rate) {
   struct dropout call = {x, ft_tensor_like(g, x, "dropout"), ft_graph_random_id(g), rate};
   if (!call.y) return NULL;
   emit_dropout(g, "dropout", &call, x, call.y, false);
-  return ft_tape(g, "dropout", dropout_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  return ft_record_op(g, "dropout", dropout_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

@@ -13,19 +13,19 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
   const uint32_t count = (uint32_t)filtra_tensor_elements(y);
   /* As much work as in a flat range, but for one element of y in an invocation at least. */
   uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(count, FT_FLAT_WORKGROUP);
-  ft_call(g,
-          &(ft_kernel_call){.label = label,
-                            .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
-                                                      filtra_tensor_dtype(y)),
-                            .cheap = true,
-                            FT_ARGUMENTS(elementwise_sum_leading, .x = FT_READ(x),
-                                         .y = FT_TARGET(y, accumulate), .count = count,
-                                         .slice = slices ? elements / slices : 0, .slices = slices),
-                            FT_CONSTANTS(elementwise_sum_leading, .accumulate = accumulate),
-                            .workgroup = FT_FLAT_WORKGROUP,
-                            .groups = {groups < most ? groups : most},
-                            .flops = elements,
-                            .bytes = 4.0 * elements});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = label,
+                           .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
+                                                     filtra_tensor_dtype(y)),
+                           .cheap = true,
+                           FT_ARGUMENTS(elementwise_sum_leading, .x = FT_READ(x),
+                                        .y = FT_TARGET(y, accumulate), .count = count,
+                                        .slice = slices ? elements / slices : 0, .slices = slices),
+                           FT_CONSTANTS(elementwise_sum_leading, .accumulate = accumulate),
+                           .workgroup = FT_FLAT_WORKGROUP,
+                           .groups = {groups < most ? groups : most},
+                           .flops = elements,
+                           .bytes = 4.0 * elements});
 }
 
 /* ---- affine ---- */
@@ -38,17 +38,17 @@ struct affine {
 static void emit_affine(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, float scale, float offset, bool accumulate) {
   const uint32_t count = (uint32_t)filtra_tensor_elements(y);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "elementwise/affine",
-                               .cheap = true,
-                               FT_ARGUMENTS(elementwise_affine, .x = FT_READ(x),
-                                            .y = FT_TARGET(y, accumulate), .count = count,
-                                            .scale = scale, .offset = offset),
-                               FT_CONSTANTS(elementwise_affine, .accumulate = accumulate,
-                                            .WHOLE = ft_whole_quads(x) && ft_whole_quads(y)),
-                               FT_FLAT(g, count),
-                               .flops = 2.0 * count,
-                               .bytes = 8.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "elementwise/affine",
+                                      .cheap = true,
+                                      FT_ARGUMENTS(elementwise_affine, .x = FT_READ(x),
+                                                   .y = FT_TARGET(y, accumulate), .count = count,
+                                                   .scale = scale, .offset = offset),
+                                      FT_CONSTANTS(elementwise_affine, .accumulate = accumulate,
+                                                   .WHOLE = ft_whole_quads(x) && ft_whole_quads(y)),
+                                      FT_FLAT(g, count),
+                                      .flops = 2.0 * count,
+                                      .bytes = 8.0 * count});
 }
 
 static void affine_backward(filtra_graph *g, const void *context) {
@@ -64,7 +64,7 @@ filtra_tensor *filtra_affine(filtra_graph *g, filtra_tensor *x, float scale, flo
   if (!y) return NULL;
   emit_affine(g, "affine", x, y, scale, offset, false);
   const struct affine call = {x, y, scale};
-  return ft_tape(g, "affine", affine_backward, &call, sizeof call, 1, &x, 1, &y);
+  return ft_record_op(g, "affine", affine_backward, &call, sizeof call, 1, &x, 1, &y);
 }
 
 filtra_tensor *filtra_constant(filtra_graph *g, int ndim, const int64_t *shape, float value) {
@@ -86,16 +86,17 @@ static void emit_activate(filtra_graph *g, const struct activate *c, const filtr
                           const filtra_tensor *to, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(to);
   bool whole = ft_whole_quads(c->x) && ft_whole_quads(dy) && ft_whole_quads(to);
-  ft_call(g, &(ft_kernel_call){
-                 .label = dy ? "activate.backward" : "activate",
-                 .kernel = "elementwise/activate",
-                 .cheap = true,
-                 FT_ARGUMENTS(elementwise_activate, .x = FT_READ(c->x), .dy = FT_READ(dy),
-                              .y = FT_TARGET(to, accumulate), .count = count),
-                 FT_CONSTANTS(elementwise_activate, .activation = c->activation,
-                              .gradient = dy != NULL, .accumulate = accumulate, .WHOLE = whole),
-                 FT_FLAT(g, count),
-                 .bytes = (dy ? 12.0 : 8.0) * count});
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = dy ? "activate.backward" : "activate",
+                     .kernel = "elementwise/activate",
+                     .cheap = true,
+                     FT_ARGUMENTS(elementwise_activate, .x = FT_READ(c->x), .dy = FT_READ(dy),
+                                  .y = FT_TARGET(to, accumulate), .count = count),
+                     FT_CONSTANTS(elementwise_activate, .activation = c->activation,
+                                  .gradient = dy != NULL, .accumulate = accumulate, .WHOLE = whole),
+                     FT_FLAT(g, count),
+                     .bytes = (dy ? 12.0 : 8.0) * count});
 }
 
 static void activate_backward(filtra_graph *g, const void *context) {
@@ -112,5 +113,5 @@ filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x, filtra_activat
   struct activate call = {x, ft_tensor_like(g, x, "activate"), activation};
   if (!call.y) return NULL;
   emit_activate(g, &call, NULL, call.y, false);
-  return ft_tape(g, "activate", activate_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  return ft_record_op(g, "activate", activate_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

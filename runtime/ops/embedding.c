@@ -43,24 +43,24 @@ static void emit_link(filtra_graph *g, const char *label, filtra_tensor *tokens,
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(tokens), (uint32_t)heads->shape[0],
                      chunks.length, chunks.count};
   ft_emit_fill(g, heads, -1);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "embedding/link",
-                               .args = {FT_READ(tokens), FT_WRITE(link), FT_UPDATE(heads)},
-                               FT_PUSH(push),
-                               FT_FLAT(g, push[0])});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "embedding/link",
+                                      .args = {FT_READ(tokens), FT_WRITE(link), FT_UPDATE(heads)},
+                                      FT_PUSH(push),
+                                      FT_FLAT(g, push[0])});
 }
 
 static void emit_chunk_sums(filtra_graph *g, const char *label, filtra_tensor *dy,
                             filtra_tensor *link, filtra_tensor *sums) {
   uint32_t count = (uint32_t)filtra_tensor_elements(dy);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "embedding/chunk_sums",
-                               .args = {FT_READ(dy), FT_READ(link), FT_WRITE(sums)},
-                               FT_PUSH(count),
-                               FT_SPEC((uint32_t)ft_columns(sums)),
-                               FT_FLAT(g, count),
-                               .flops = count,
-                               .bytes = 8.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "embedding/chunk_sums",
+                                      .args = {FT_READ(dy), FT_READ(link), FT_WRITE(sums)},
+                                      FT_PUSH(count),
+                                      FT_SPEC((uint32_t)ft_columns(sums)),
+                                      FT_FLAT(g, count),
+                                      .flops = count,
+                                      .bytes = 8.0 * count});
 }
 
 static void emit_row_sums(filtra_graph *g, const char *label, filtra_tensor *sums,
@@ -68,13 +68,14 @@ static void emit_row_sums(filtra_graph *g, const char *label, filtra_tensor *sum
                           bool accumulate) {
   uint32_t columns = (uint32_t)ft_columns(sums);
   uint32_t push[] = {(uint32_t)heads->shape[0] * columns, chunks.count, chunks.per_split};
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "embedding/row_sums",
-                               .args = {FT_READ(sums), FT_READ(heads), FT_TARGET(rows, accumulate)},
-                               FT_PUSH(push),
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               FT_SPEC(columns, accumulate),
-                               .groups = {ft_flat_groups(g, push[0]), chunks.splits}});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = label,
+                           .kernel = "embedding/row_sums",
+                           .args = {FT_READ(sums), FT_READ(heads), FT_TARGET(rows, accumulate)},
+                           FT_PUSH(push),
+                           .workgroup = FT_FLAT_WORKGROUP,
+                           FT_SPEC(columns, accumulate),
+                           .groups = {ft_flat_groups(g, push[0]), chunks.splits}});
 }
 
 void ft_emit_rows_gradient(filtra_graph *g, const char *label, filtra_tensor *tokens,
@@ -128,17 +129,18 @@ filtra_tensor *filtra_embedding(filtra_graph *g, filtra_tensor *table, filtra_te
   filtra_tensor *y = ft_tensor_new(g, "embedding", FILTRA_F32, 3, shape);
   if (!y) return NULL;
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), (uint32_t)table->shape[0]};
-  ft_call(g, &(ft_kernel_call){.label = "embedding",
-                               .kernel = ft_kernel_typed(ft_graph_device(g), "embedding/embedding",
-                                                         filtra_tensor_dtype(table)),
-                               .args = {FT_READ(table), FT_READ(tokens), FT_WRITE(y)},
-                               FT_PUSH(push),
-                               FT_SPEC((uint32_t)shape[2]),
-                               FT_FLAT(g, push[0]),
-                               .bytes = 8.0 * push[0]});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "embedding",
+                           .kernel = ft_kernel_typed(ft_graph_device(g), "embedding/embedding",
+                                                     filtra_tensor_dtype(table)),
+                           .args = {FT_READ(table), FT_READ(tokens), FT_WRITE(y)},
+                           FT_PUSH(push),
+                           FT_SPEC((uint32_t)shape[2]),
+                           FT_FLAT(g, push[0]),
+                           .bytes = 8.0 * push[0]});
   const struct embedding call = {table, tokens, y};
-  return ft_tape(g, "embedding", embedding_backward, &call, sizeof call, 2,
-                 (filtra_tensor *[]){table, tokens}, 1, &y);
+  return ft_record_op(g, "embedding", embedding_backward, &call, sizeof call, 2,
+                      (filtra_tensor *[]){table, tokens}, 1, &y);
 }
 
 /* ---- learned positions ---- */
@@ -168,17 +170,17 @@ filtra_tensor *filtra_add_positions(filtra_graph *g, filtra_tensor *x, filtra_te
   filtra_tensor *y = ft_tensor_like(g, x, "add_positions");
   if (!y) return NULL;
   uint32_t push[] = {(uint32_t)(x->shape[1] * x->shape[2]), (uint32_t)x->shape[0]};
-  ft_call(g, &(ft_kernel_call){
-                 .label = "add_positions",
-                 .kernel = "embedding/positions",
-                 .args = {FT_READ(x), FT_READ(table), FT_WRITE(y)},
-                 FT_PUSH(push),
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 .groups = {ft_flat_groups(g, push[0]), ft_batch_groups(g, push[0], push[1])},
-                 .bytes = 8.0 * (double)filtra_tensor_elements(x)});
+  ft_record_call(g, &(ft_kernel_call){.label = "add_positions",
+                                      .kernel = "embedding/positions",
+                                      .args = {FT_READ(x), FT_READ(table), FT_WRITE(y)},
+                                      FT_PUSH(push),
+                                      .workgroup = FT_FLAT_WORKGROUP,
+                                      .groups = {ft_flat_groups(g, push[0]),
+                                                 ft_batch_groups(g, push[0], push[1])},
+                                      .bytes = 8.0 * (double)filtra_tensor_elements(x)});
   const struct positions call = {x, table, y};
-  return ft_tape(g, "add_positions", positions_backward, &call, sizeof call, 2,
-                 (filtra_tensor *[]){x, table}, 1, &y);
+  return ft_record_op(g, "add_positions", positions_backward, &call, sizeof call, 2,
+                      (filtra_tensor *[]){x, table}, 1, &y);
 }
 
 /* ---- sinusoids ---- */
@@ -219,15 +221,15 @@ filtra_tensor *ft_add_sinusoids_from(filtra_graph *g, filtra_tensor *x, filtra_t
     push.power[2 * j] = (uint32_t)fraction;
     push.power[2 * j + 1] = (uint32_t)(fraction >> 32);
   }
-  ft_call(g, &(ft_kernel_call){.label = "add_sinusoids",
-                               .kernel = "embedding/sinusoids",
-                               .args = {FT_READ(x), FT_READ(first), FT_WRITE(y)},
-                               FT_PUSH(push),
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               FT_SPEC((uint32_t)x->shape[2], first != NULL),
-                               .groups = {ft_flat_groups(g, push.period),
-                                          ft_batch_groups(g, push.period, push.batch)},
-                               .bytes = 8.0 * (double)filtra_tensor_elements(x)});
+  ft_record_call(g, &(ft_kernel_call){.label = "add_sinusoids",
+                                      .kernel = "embedding/sinusoids",
+                                      .args = {FT_READ(x), FT_READ(first), FT_WRITE(y)},
+                                      FT_PUSH(push),
+                                      .workgroup = FT_FLAT_WORKGROUP,
+                                      FT_SPEC((uint32_t)x->shape[2], first != NULL),
+                                      .groups = {ft_flat_groups(g, push.period),
+                                                 ft_batch_groups(g, push.period, push.batch)},
+                                      .bytes = 8.0 * (double)filtra_tensor_elements(x)});
   const struct positions call = {x, NULL, y};
-  return ft_tape(g, "add_sinusoids", sinusoids_backward, &call, sizeof call, 1, &x, 1, &y);
+  return ft_record_op(g, "add_sinusoids", sinusoids_backward, &call, sizeof call, 1, &x, 1, &y);
 }

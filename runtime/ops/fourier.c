@@ -11,12 +11,12 @@ struct fourier {
 static void emit_table(filtra_graph *g, const struct fourier *c) {
   uint32_t push[] = {(uint32_t)(c->table->shape[0] * c->table->shape[1]),
                      (uint32_t)c->table->shape[1]};
-  ft_call(g, &(ft_kernel_call){.label = "fourier.table",
-                               .kernel = "fourier/table",
-                               .args = {FT_READ(c->lengths), FT_WRITE(c->table)},
-                               FT_PUSH(push),
-                               FT_FLAT(g, push[0]),
-                               .bytes = 8.0 * push[0]});
+  ft_record_call(g, &(ft_kernel_call){.label = "fourier.table",
+                                      .kernel = "fourier/table",
+                                      .args = {FT_READ(c->lengths), FT_WRITE(c->table)},
+                                      FT_PUSH(push),
+                                      FT_FLAT(g, push[0]),
+                                      .bytes = 8.0 * push[0]});
 }
 
 static void emit_transform(filtra_graph *g, const char *label, const struct fourier *c,
@@ -26,16 +26,16 @@ static void emit_transform(filtra_graph *g, const char *label, const struct four
   uint32_t push[] = {(uint32_t)(y->shape[0] * quads * inner), (uint32_t)n, (uint32_t)quads,
                      (uint32_t)inner};
   double elements = (double)filtra_tensor_elements(y), terms = (cosine != NULL) + (sine != NULL);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "fourier/transform",
-                               .args = {FT_READ(cosine), FT_READ(sine), FT_READ(c->lengths),
-                                        FT_READ(c->table), FT_TARGET(y, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC(cosine != NULL, sine != NULL, accumulate),
-                               .workgroup = FT_FLAT_WORKGROUP, /* each takes n terms */
-                               .groups = {ft_groups_for(push[0], FT_FLAT_WORKGROUP)},
-                               .flops = 2.0 * terms * (double)n * elements,
-                               .bytes = 4.0 * (terms + 1) * elements});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "fourier/transform",
+                                      .args = {FT_READ(cosine), FT_READ(sine), FT_READ(c->lengths),
+                                               FT_READ(c->table), FT_TARGET(y, accumulate)},
+                                      FT_PUSH(push),
+                                      FT_SPEC(cosine != NULL, sine != NULL, accumulate),
+                                      .workgroup = FT_FLAT_WORKGROUP, /* each takes n terms */
+                                      .groups = {ft_groups_for(push[0], FT_FLAT_WORKGROUP)},
+                                      .flops = 2.0 * terms * (double)n * elements,
+                                      .bytes = 4.0 * (terms + 1) * elements});
 }
 
 /* Both matrices are symmetric: each is its own gradient's. */
@@ -81,6 +81,6 @@ filtra_tensor *filtra_fourier(filtra_graph *g, filtra_tensor *cosine, filtra_ten
   if (!call.table || !call.y) return NULL;
   emit_table(g, &call);
   emit_transform(g, "fourier", &call, cosine, sine, call.y, false);
-  return ft_tape(g, "fourier", fourier_backward, &call, sizeof call, inputs[1] ? 2 : 1, inputs, 1,
-                 &call.y);
+  return ft_record_op(g, "fourier", fourier_backward, &call, sizeof call, inputs[1] ? 2 : 1, inputs,
+                      1, &call.y);
 }

@@ -442,15 +442,16 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
   const int64_t count = p->k * width / (along_line || along_column ? 2 : 1);
   uint32_t push[] = {(uint32_t)count,   (uint32_t)panels, (uint32_t)p->k,
                      (uint32_t)columns, (uint32_t)line,   (uint32_t)column};
-  ft_call(g, &(ft_kernel_call){
-                 .label = p->label,
-                 .kernel = ft_kernel_typed(ft_graph_device(g), "gemm/pack", filtra_tensor_dtype(x)),
-                 .args = {FT_READ(x), FT_WRITE(y)},
-                 FT_PUSH(push),
-                 FT_SPEC((uint32_t)width, along_line, along_column),
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 .groups = {ft_flat_groups(g, count), ft_groups_for(panels, 1)},
-                 .bytes = (double)(4 + bytes_of(x)) * (double)filtra_tensor_elements(y)});
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = p->label,
+             .kernel = ft_kernel_typed(ft_graph_device(g), "gemm/pack", filtra_tensor_dtype(x)),
+             .args = {FT_READ(x), FT_WRITE(y)},
+             FT_PUSH(push),
+             FT_SPEC((uint32_t)width, along_line, along_column),
+             .workgroup = FT_FLAT_WORKGROUP,
+             .groups = {ft_flat_groups(g, count), ft_groups_for(panels, 1)},
+             .bytes = (double)(4 + bytes_of(x)) * (double)filtra_tensor_elements(y)});
   return (ft_matrix){.tensor = y, .row = width, .column = 1};
 }
 
@@ -526,8 +527,8 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
       .flops = 2 * terms + (row_sums ? (double)(p->m * p->k) : 0),
       .bytes = (double)touched};
   memcpy(call.spec + 2, plan->spec, sizeof plan->spec);
-  if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, target));
-  ft_call(g, &call);
+  if (random) ft_record_in_part(&call, ft_graph_sequence_elements(g, target));
+  ft_record_call(g, &call);
   if (parts == 1) return;
   ft_emit_sum_leading(g, p->label, target, p->c.tensor, p->accumulate);
   if (row_sums) ft_emit_sum_leading(g, p->label, row_sums, p->row_sums, p->add_row_sums);

@@ -51,16 +51,17 @@ static void emit_combine(filtra_graph *g, const struct gfsa *c) {
   const filtra_tensor *v = c->first.v;
   int64_t count = filtra_tensor_elements(c->y);
   struct filter_push push = make_push(c, count);
-  ft_call(g, &(ft_kernel_call){.label = "gfsa.combine",
-                               .kernel = kernel_of(g, c, "gfsa/combine"),
-                               .args = {FT_READ(v), FT_READ(c->first.y), FT_READ(c->second.y),
-                                        FT_WRITE(c->y), FT_READ(c->w[0]), FT_READ(c->w[1]),
-                                        FT_READ(c->w[2])},
-                               FT_PUSH(push),
-                               FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
-                               FT_FLAT(g, count),
-                               .flops = 6.0 * (double)count,
-                               .bytes = bytes_of(c, 4 * (double)count)});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = "gfsa.combine",
+                                   .kernel = kernel_of(g, c, "gfsa/combine"),
+                                   .args = {FT_READ(v), FT_READ(c->first.y), FT_READ(c->second.y),
+                                            FT_WRITE(c->y), FT_READ(c->w[0]), FT_READ(c->w[1]),
+                                            FT_READ(c->w[2])},
+                                   FT_PUSH(push),
+                                   FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
+                                   FT_FLAT(g, count),
+                                   .flops = 6.0 * (double)count,
+                                   .bytes = bytes_of(c, 4 * (double)count)});
 }
 
 /* ---- gradients ---- */
@@ -91,18 +92,19 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
   struct filter_push push = make_push(c, rows_of(c));
   ft_team_grid grid = ft_teams(dev, rows_of(c));
   double elements = (double)filtra_tensor_elements(dy);
-  ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
-                               .kernel = kernel_of(g, c, "gfsa/upstream"),
-                               .args = {FT_READ(dy), FT_READ(ady), FT_READ(a->v), FT_READ(a->y),
-                                        FT_READ(c->second.y), FT_READ(c->w[0]), FT_READ(c->w[1]),
-                                        FT_READ(c->w[2]), FT_WRITE(pairs), FT_WRITE(delta),
-                                        FT_TARGET(dv, add)},
-                               FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               FT_SPEC((uint32_t)a->v->shape[1], (uint32_t)a->v->shape[3], add),
-                               .groups = {grid.groups},
-                               .flops = 9 * elements,
-                               .bytes = bytes_of(c, 10 * elements)});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = "gfsa.backward",
+                                   .kernel = kernel_of(g, c, "gfsa/upstream"),
+                                   .args = {FT_READ(dy), FT_READ(ady), FT_READ(a->v), FT_READ(a->y),
+                                            FT_READ(c->second.y), FT_READ(c->w[0]),
+                                            FT_READ(c->w[1]), FT_READ(c->w[2]), FT_WRITE(pairs),
+                                            FT_WRITE(delta), FT_TARGET(dv, add)},
+                                   FT_PUSH(push),
+                                   .workgroup = grid.workgroup,
+                                   FT_SPEC((uint32_t)a->v->shape[1], (uint32_t)a->v->shape[3], add),
+                                   .groups = {grid.groups},
+                                   .flops = 9 * elements,
+                                   .bytes = bytes_of(c, 10 * elements)});
   ft_attention_emit_backward(g, &both, pairs, delta);
 }
 
@@ -118,16 +120,16 @@ static filtra_tensor *emit_products(filtra_graph *g, const struct gfsa *c, filtr
             (uint32_t)v->stride[1], (uint32_t)v->stride[2]};
   ft_team_grid grid = ft_teams(dev, rows_of(c));
   double elements = (double)filtra_tensor_elements(dy);
-  ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
-                               .kernel = kernel_of(g, c, "gfsa/products"),
-                               .args = {FT_READ(dy), FT_READ(v), FT_READ(c->first.y),
-                                        FT_READ(c->second.y), FT_WRITE(products)},
-                               FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
-                               .groups = {grid.groups},
-                               .flops = 7 * elements,
-                               .bytes = bytes_of(c, 4 * elements)});
+  ft_record_call(g, &(ft_kernel_call){.label = "gfsa.backward",
+                                      .kernel = kernel_of(g, c, "gfsa/products"),
+                                      .args = {FT_READ(dy), FT_READ(v), FT_READ(c->first.y),
+                                               FT_READ(c->second.y), FT_WRITE(products)},
+                                      FT_PUSH(push),
+                                      .workgroup = grid.workgroup,
+                                      FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
+                                      .groups = {grid.groups},
+                                      .flops = 7 * elements,
+                                      .bytes = bytes_of(c, 4 * elements)});
   return products;
 }
 
@@ -142,14 +144,14 @@ static void emit_coefficient(filtra_graph *g, const struct gfsa *c, filtra_tenso
     float slope[3];
     uint32_t tokens;
   } push = {{slope[0], slope[1], slope[2]}, (uint32_t)(v->shape[0] * v->shape[2])};
-  ft_call(g, &(ft_kernel_call){.label = "gfsa.backward",
-                               .kernel = ft_kernel_name(dev, "gfsa/coefficient"),
-                               .args = {FT_READ(products), FT_TARGET(dw, add)},
-                               FT_PUSH(push),
-                               .workgroup = ft_caps_of(dev)->row_workgroup,
-                               FT_SPEC(add),
-                               .groups = {(uint32_t)v->shape[1]},
-                               .bytes = 12.0 * (double)rows_of(c)});
+  ft_record_call(g, &(ft_kernel_call){.label = "gfsa.backward",
+                                      .kernel = ft_kernel_name(dev, "gfsa/coefficient"),
+                                      .args = {FT_READ(products), FT_TARGET(dw, add)},
+                                      FT_PUSH(push),
+                                      .workgroup = ft_caps_of(dev)->row_workgroup,
+                                      FT_SPEC(add),
+                                      .groups = {(uint32_t)v->shape[1]},
+                                      .bytes = 12.0 * (double)rows_of(c)});
 }
 
 static void gfsa_backward(filtra_graph *g, const void *context) {
@@ -215,9 +217,9 @@ filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, 
   call.second.flags |= FT_ATTENTION_KNOWN;
   call.y = ft_tensor_token_major(g, "gfsa", filtra_tensor_dtype(v), v->shape);
   if (!call.second.y || !call.y) return NULL;
-  if (!ft_tape(g, "gfsa", gfsa_backward, &call, sizeof call, 7,
-               (filtra_tensor *[]){q, k, v, call.first.bias, call.w[0], call.w[1], call.w[2]}, 1,
-               &call.y))
+  if (!ft_record_op(g, "gfsa", gfsa_backward, &call, sizeof call, 7,
+                    (filtra_tensor *[]){q, k, v, call.first.bias, call.w[0], call.w[1], call.w[2]},
+                    1, &call.y))
     return NULL;
   call.first.kept = call.second.kept = ft_attention_kept(g, &call.first, false);
   ft_attention_emit_forward(g, "gfsa", &call.first);

@@ -24,18 +24,18 @@ static void emit_givens(filtra_graph *g, const struct givens *c, ft_arg rotation
                            (uint32_t)c->angle[0]->shape[1],
                            (uint32_t)(t->add[0] | t->add[1] << 1 | t->add[2] << 2)};
   if (!push[0]) return; /* sequences of one token */
-  ft_call(g,
-          &(ft_kernel_call){
-              .label = backward ? "givens.backward" : "givens",
-              .kernel = "dhhp/givens",
-              .args = {FT_READ(c->angle[0]), FT_READ(c->angle[1]), FT_READ(c->angle[2]), rotations,
-                       FT_TARGET(t->angle[0], t->add[0]), FT_TARGET(t->angle[1], t->add[1]),
-                       FT_TARGET(t->angle[2], t->add[2]), FT_READ(c->mask)},
-              FT_PUSH(push),
-              FT_FLAT(g, push[0]),
-              FT_SPEC(backward),
-              .flops = 100.0 * push[0],
-              .bytes = (backward ? 56.0 : 44.0) * push[0]});
+  ft_record_call(g, &(ft_kernel_call){.label = backward ? "givens.backward" : "givens",
+                                      .kernel = "dhhp/givens",
+                                      .args = {FT_READ(c->angle[0]), FT_READ(c->angle[1]),
+                                               FT_READ(c->angle[2]), rotations,
+                                               FT_TARGET(t->angle[0], t->add[0]),
+                                               FT_TARGET(t->angle[1], t->add[1]),
+                                               FT_TARGET(t->angle[2], t->add[2]), FT_READ(c->mask)},
+                                      FT_PUSH(push),
+                                      FT_FLAT(g, push[0]),
+                                      FT_SPEC(backward),
+                                      .flops = 100.0 * push[0],
+                                      .bytes = (backward ? 56.0 : 44.0) * push[0]});
 }
 
 static void givens_backward(filtra_graph *g, const void *context) {
@@ -64,8 +64,8 @@ filtra_tensor *filtra_givens(filtra_graph *g, filtra_tensor *alpha, filtra_tenso
   filtra_tensor *rotations = ft_tensor_new(g, "rotations", FILTRA_F32, 4,
                                            (int64_t[]){alpha->shape[0], alpha->shape[1], 4, 2});
   const struct givens call = {{alpha, beta, gamma}, mask, rotations};
-  if (!ft_tape(g, "givens", givens_backward, &call, sizeof call, ANGLES,
-               (filtra_tensor *[]){alpha, beta, gamma}, 1, &rotations))
+  if (!ft_record_op(g, "givens", givens_backward, &call, sizeof call, ANGLES,
+                    (filtra_tensor *[]){alpha, beta, gamma}, 1, &rotations))
     return NULL;
   emit_givens(g, &call, (ft_arg)FT_WRITE(rotations), &(struct targets){0});
   return rotations;

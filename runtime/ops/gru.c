@@ -121,7 +121,7 @@ static void emit_forward(filtra_graph *g, const struct gru *c) {
     call.args[2] = (ft_arg)FT_READ(c->b_hh);
     call.args[3] = (ft_arg)FT_TARGET(c->y, push.first > 0);
     call.args[4] = (ft_arg)FT_TARGET(c->inner, push.first > 0);
-    ft_call(g, &call);
+    ft_record_call(g, &call);
   }
 }
 
@@ -142,7 +142,7 @@ static void emit_backward(filtra_graph *g, const struct gru *c, filtra_tensor *d
     call.args[4] = (ft_arg)FT_UPDATE(c->inner);
     call.args[5] = (ft_arg)FT_TARGET(dinputs, later);
     call.args[6] = (ft_arg)FT_TARGET(carry, later);
-    ft_call(g, &call);
+    ft_record_call(g, &call);
   }
 }
 
@@ -191,6 +191,6 @@ filtra_tensor *filtra_gru(filtra_graph *g, filtra_tensor *x, filtra_tensor *w_ih
     if (!s.inner) return NULL;
   }
   emit_forward(g, &s);
-  return ft_tape(g, "gru", gru_backward, &s, sizeof s, 3, (filtra_tensor *[]){s.gates, w_hh, b_hh},
-                 1, &s.y);
+  return ft_record_op(g, "gru", gru_backward, &s, sizeof s, 3,
+                      (filtra_tensor *[]){s.gates, w_hh, b_hh}, 1, &s.y);
 }

@@ -5,8 +5,8 @@
 #include <filtra/kernel.h>
 #include <string.h>
 
-filtra_tensor *filtra_graph_tensor(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
-                                   const int64_t *shape) {
+filtra_tensor *filtra_kernel_output(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
+                                    const int64_t *shape) {
   if (!ft_graph_accept(g, name && shape
                               ? FILTRA_OK
                               : ft_fail(FILTRA_ERROR_ARGUMENT, "tensor: name or shape is NULL")))
@@ -49,7 +49,7 @@ static filtra_status check_argument(filtra_graph *g, const filtra_kernel *k, uin
                    k->name, t->name);
   if ((a->access & FILTRA_ACCESS_WRITE) && !writable(t, a->access))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "kernel %s: writes %s; accepted are new tensors from filtra_graph_tensor and "
+                   "kernel %s: writes %s; accepted are new tensors from filtra_kernel_output and "
                    "buffers, and with UPDATE those that other kernels wrote without a gradient",
                    k->name, t->name);
   for (uint32_t n = 0; n < i; n++)
@@ -110,7 +110,7 @@ static void dispatch(filtra_graph *g, const filtra_kernel *k, const ft_module *m
   for (uint32_t i = 0; i < k->argument_count; i++)
     call.args[i] = (ft_arg){k->arguments[i].tensor, (ft_access_mode)k->arguments[i].access};
   if (k->constant_count) memcpy(call.spec, k->constants, k->constant_count * sizeof *k->constants);
-  ft_call(g, &call);
+  ft_record_call(g, &call);
 }
 
 /* What it writes depends on what it reads. */
@@ -125,8 +125,8 @@ static void differentiate(filtra_graph *g, const filtra_kernel *k, const char *l
     else
       outputs[output_count++] = t;
   }
-  ft_tape(g, label, k->backward, k->context, k->context_size, input_count, inputs, output_count,
-          outputs);
+  ft_record_op(g, label, k->backward, k->context, k->context_size, input_count, inputs,
+               output_count, outputs);
 }
 
 filtra_status filtra_kernel_record(filtra_graph *g, const filtra_kernel *kernel) {

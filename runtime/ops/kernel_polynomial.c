@@ -43,9 +43,9 @@ filtra_status filtra_gibbs_factors(filtra_gibbs kernel, int order,
   FT_TRY(FT_CHECK_RESERVED(filtra_gibbs_options, o));
   if ((unsigned)kernel > FILTRA_GIBBS_WANG)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "gibbs_factors: there is no kernel %d", (int)kernel);
-  if (order < 0 || order > FILTRA_MAX_KERNEL_ORDER)
+  if (order < 0 || order > FILTRA_CHEBYSHEV_MAX_ORDER)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "gibbs_factors: order %d, accepted are 0 to %d", order,
-                   FILTRA_MAX_KERNEL_ORDER);
+                   FILTRA_CHEBYSHEV_MAX_ORDER);
   const float settings[] = {o->lanczos_m, o->lorentz_xi, o->wang_a, o->wang_b};
   for (size_t i = 0; i < FT_COUNT(settings); i++)
     if (!(settings[i] >= 0 && settings[i] <= 100))
@@ -61,12 +61,12 @@ filtra_status filtra_gibbs_factors(filtra_gibbs kernel, int order,
 
 struct polynomial {
   filtra_tensor *x, *coefficients, *y;
-  float damping[FILTRA_MAX_KERNEL_ORDER + 1];
+  float damping[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
 };
 
 struct polynomial_push {
   uint32_t count;
-  float damping[FILTRA_MAX_KERNEL_ORDER + 1];
+  float damping[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
 };
 
 static struct polynomial_push polynomial_arguments(const struct polynomial *c) {
@@ -80,15 +80,16 @@ static void emit_polynomial(filtra_graph *g, const struct polynomial *c, const f
                             const filtra_tensor *to, bool accumulate) {
   struct polynomial_push push = polynomial_arguments(c);
   uint32_t terms = (uint32_t)filtra_tensor_elements(c->coefficients);
-  ft_call(g, &(ft_kernel_call){.label = dy ? "kernel_polynomial.backward" : "kernel_polynomial",
-                               .kernel = "kernel_polynomial/polynomial",
-                               .args = {FT_READ(c->x), FT_READ(c->coefficients), FT_READ(dy),
-                                        FT_TARGET(to, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC(terms, dy != NULL, accumulate),
-                               FT_FLAT(g, push.count),
-                               .flops = 4.0 * terms * push.count,
-                               .bytes = (dy ? 12.0 : 8.0) * push.count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = dy ? "kernel_polynomial.backward" : "kernel_polynomial",
+                                   .kernel = "kernel_polynomial/polynomial",
+                                   .args = {FT_READ(c->x), FT_READ(c->coefficients), FT_READ(dy),
+                                            FT_TARGET(to, accumulate)},
+                                   FT_PUSH(push),
+                                   FT_SPEC(terms, dy != NULL, accumulate),
+                                   FT_FLAT(g, push.count),
+                                   .flops = 4.0 * terms * push.count,
+                                   .bytes = (dy ? 12.0 : 8.0) * push.count});
 }
 
 static void emit_coefficients(filtra_graph *g, const struct polynomial *c, const filtra_tensor *dy,
@@ -99,15 +100,16 @@ static void emit_coefficients(filtra_graph *g, const struct polynomial *c, const
   int64_t shape[] = {groups, filtra_tensor_elements(dw)};
   filtra_tensor *sums = ft_tensor_new(g, "coefficient sums", FILTRA_F32, 2, shape);
   if (!sums) return;
-  ft_call(g, &(ft_kernel_call){.label = "kernel_polynomial.backward",
-                               .kernel = ft_kernel_name(dev, "kernel_polynomial/coefficients"),
-                               .args = {FT_READ(c->x), FT_READ(dy), FT_WRITE(sums)},
-                               FT_PUSH(push),
-                               .workgroup = ft_caps_of(dev)->row_workgroup,
-                               FT_SPEC((uint32_t)shape[1]),
-                               .groups = {(uint32_t)groups},
-                               .flops = 4.0 * (double)shape[1] * push.count,
-                               .bytes = 8.0 * push.count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = "kernel_polynomial.backward",
+                                   .kernel = ft_kernel_name(dev, "kernel_polynomial/coefficients"),
+                                   .args = {FT_READ(c->x), FT_READ(dy), FT_WRITE(sums)},
+                                   FT_PUSH(push),
+                                   .workgroup = ft_caps_of(dev)->row_workgroup,
+                                   FT_SPEC((uint32_t)shape[1]),
+                                   .groups = {(uint32_t)groups},
+                                   .flops = 4.0 * (double)shape[1] * push.count,
+                                   .bytes = 8.0 * push.count});
   ft_emit_sum_leading(g, "kernel_polynomial.backward", sums, dw, accumulate);
 }
 
@@ -123,14 +125,14 @@ static void polynomial_backward(filtra_graph *g, const void *context) {
 
 static bool usable_coefficients(filtra_graph *g, const filtra_tensor *w, const char *op) {
   if (!ft_usable_floats(g, w, 1, op, "coefficients")) return false;
-  if (w->shape[0] >= 1 && w->shape[0] <= FILTRA_MAX_KERNEL_ORDER + 1) return true;
+  if (w->shape[0] >= 1 && w->shape[0] <= FILTRA_CHEBYSHEV_MAX_ORDER + 1) return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: coefficients (%s %s) must be 1 to %d", op, w->name,
-                ft_shape_text(w), FILTRA_MAX_KERNEL_ORDER + 1);
+                ft_shape_text(w), FILTRA_CHEBYSHEV_MAX_ORDER + 1);
   return false;
 }
 
-filtra_tensor *filtra_kernel_polynomial(filtra_graph *g, filtra_tensor *x,
-                                        filtra_tensor *coefficients, const float *damping) {
+filtra_tensor *filtra_chebyshev(filtra_graph *g, filtra_tensor *x, filtra_tensor *coefficients,
+                                const float *damping) {
   if (!ft_usable_dense(g, x, "kernel_polynomial", "x") ||
       !usable_coefficients(g, coefficients, "kernel_polynomial"))
     return NULL;
@@ -142,8 +144,8 @@ filtra_tensor *filtra_kernel_polynomial(filtra_graph *g, filtra_tensor *x,
   for (int64_t k = 0; k < coefficients->shape[0]; k++)
     call.damping[k] = damping ? damping[k] : 1;
   emit_polynomial(g, &call, NULL, call.y, false);
-  return ft_tape(g, "kernel_polynomial", polynomial_backward, &call, sizeof call, 2,
-                 (filtra_tensor *[]){x, coefficients}, 1, &call.y);
+  return ft_record_op(g, "kernel_polynomial", polynomial_backward, &call, sizeof call, 2,
+                      (filtra_tensor *[]){x, coefficients}, 1, &call.y);
 }
 
 /* ---- the loss ---- */
@@ -156,12 +158,12 @@ static void emit_loss(filtra_graph *g, const char *label, const filtra_tensor *w
                       const filtra_tensor *dy, const filtra_tensor *to, bool accumulate) {
   const uint32_t push[] = {(uint32_t)filtra_tensor_elements(w),
                            (uint32_t)filtra_tensor_elements(dy ? dy : to)};
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "kernel_polynomial/loss",
-                               .args = {FT_READ(w), FT_READ(dy), FT_TARGET(to, accumulate)},
-                               FT_PUSH(push),
-                               .workgroup = 1,
-                               FT_SPEC(dy != NULL, accumulate)});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "kernel_polynomial/loss",
+                                      .args = {FT_READ(w), FT_READ(dy), FT_TARGET(to, accumulate)},
+                                      FT_PUSH(push),
+                                      .workgroup = 1,
+                                      FT_SPEC(dy != NULL, accumulate)});
 }
 
 static void loss_backward(filtra_graph *g, const void *context) {
@@ -173,8 +175,8 @@ static void loss_backward(filtra_graph *g, const void *context) {
               accumulate);
 }
 
-filtra_tensor *filtra_kernel_polynomial_loss(filtra_graph *g, filtra_tensor *coefficients,
-                                             int64_t samples) {
+filtra_tensor *filtra_chebyshev_loss(filtra_graph *g, filtra_tensor *coefficients,
+                                     int64_t samples) {
   if (!usable_coefficients(g, coefficients, "kernel_polynomial_loss")) return NULL;
   if (samples < 1 || samples > INT32_MAX)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
@@ -184,6 +186,6 @@ filtra_tensor *filtra_kernel_polynomial_loss(filtra_graph *g, filtra_tensor *coe
   if (!y) return NULL;
   emit_loss(g, "kernel_polynomial_loss", coefficients, NULL, y, false);
   const struct loss call = {coefficients, y};
-  return ft_tape(g, "kernel_polynomial_loss", loss_backward, &call, sizeof call, 1,
-                 (filtra_tensor *[]){coefficients}, 1, &y);
+  return ft_record_op(g, "kernel_polynomial_loss", loss_backward, &call, sizeof call, 1,
+                      (filtra_tensor *[]){coefficients}, 1, &y);
 }

@@ -46,19 +46,19 @@ static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, f
   if (!gain.sums && !bias.sums) return;
   uint32_t push[] = {(uint32_t)rows, (uint32_t)columns, (uint32_t)chunk};
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(g,
-          &(ft_kernel_call){.label = "layer_norm.backward",
-                            .kernel = ft_kernel_typed(ft_graph_device(g), "layer_norm/columns",
-                                                      filtra_tensor_dtype(dy)),
-                            .cheap = true,
-                            .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->mean), FT_READ(c->rstd),
-                                     FT_WRITE(gain.sums), FT_WRITE(bias.sums)},
-                            FT_PUSH(push),
-                            .workgroup = caps->row_workgroup,
-                            .groups = {(uint32_t)((columns + block - 1) / block), (uint32_t)parts},
-                            FT_SPEC(held),
-                            .flops = 5 * elements,
-                            .bytes = 8 * elements});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "layer_norm.backward",
+                           .kernel = ft_kernel_typed(ft_graph_device(g), "layer_norm/columns",
+                                                     filtra_tensor_dtype(dy)),
+                           .cheap = true,
+                           .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->mean), FT_READ(c->rstd),
+                                    FT_WRITE(gain.sums), FT_WRITE(bias.sums)},
+                           FT_PUSH(push),
+                           .workgroup = caps->row_workgroup,
+                           .groups = {(uint32_t)((columns + block - 1) / block), (uint32_t)parts},
+                           FT_SPEC(held),
+                           .flops = 5 * elements,
+                           .bytes = 8 * elements});
   end(g, &gain);
   end(g, &bias);
 }
@@ -86,7 +86,7 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
   if (!dx && !sums) return;
   const uint32_t push[] = {rows, columns};
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(
+  ft_record_call(
       g,
       &(ft_kernel_call){
           .label = "layer_norm.backward",
@@ -139,8 +139,8 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
   filtra_tensor *mean = ft_tensor_new(g, "mean", FILTRA_F32, 1, &rows);
   filtra_tensor *rstd = ft_tensor_new(g, "rstd", FILTRA_F32, 1, &rows);
   const struct layer_norm call = {x, gain, bias, mean, rstd, y};
-  if (!ft_tape(g, "layer_norm", layer_norm_backward, &call, sizeof call, 3,
-               (filtra_tensor *[]){x, gain, bias}, 1, &y) ||
+  if (!ft_record_op(g, "layer_norm", layer_norm_backward, &call, sizeof call, 3,
+                    (filtra_tensor *[]){x, gain, bias}, 1, &y) ||
       !mean || !rstd)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
@@ -150,17 +150,18 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
     float eps;
   } push = {(uint32_t)rows, (uint32_t)ft_columns(x), eps};
   double elements = (double)filtra_tensor_elements(x);
-  ft_call(g, &(ft_kernel_call){.label = "layer_norm",
-                               .kernel = ft_row_kernel(dev, "layer_norm/forward", dtype, &part),
-                               .cheap = true,
-                               .args = {FT_READ(x), FT_READ(gain), FT_READ(bias), FT_WRITE(y),
-                                        FT_WRITE(mean), FT_WRITE(rstd)},
-                               FT_PUSH(push),
-                               .workgroup = part.grid.workgroup,
-                               .subgroup = part.subgroup,
-                               .groups = {part.grid.groups},
-                               FT_SPEC(part.held, part.whole),
-                               .flops = 8 * elements,
-                               .bytes = 8 * elements});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = "layer_norm",
+                                   .kernel = ft_row_kernel(dev, "layer_norm/forward", dtype, &part),
+                                   .cheap = true,
+                                   .args = {FT_READ(x), FT_READ(gain), FT_READ(bias), FT_WRITE(y),
+                                            FT_WRITE(mean), FT_WRITE(rstd)},
+                                   FT_PUSH(push),
+                                   .workgroup = part.grid.workgroup,
+                                   .subgroup = part.subgroup,
+                                   .groups = {part.grid.groups},
+                                   FT_SPEC(part.held, part.whole),
+                                   .flops = 8 * elements,
+                                   .bytes = 8 * elements});
   return y;
 }

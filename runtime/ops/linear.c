@@ -44,8 +44,8 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
       FT_SPEC((uint32_t)s->activation, random, whole, filtra_tensor_dtype(dy) != FILTRA_F32),
       FT_FLAT(g, push.count),
       .bytes = (bytes_of(dz) + (s->z ? 2 : 1) * bytes_of(dy)) * push.count};
-  if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, dz));
-  ft_call(g, &call);
+  if (random) ft_record_in_part(&call, ft_graph_sequence_elements(g, dz));
+  ft_record_call(g, &call);
   return dz;
 }
 
@@ -145,8 +145,8 @@ static void offer_again(filtra_graph *g, const struct linear *s) {
       FT_SPEC((uint32_t)s->activation, random, ft_whole_quads(s->z) && ft_whole_quads(s->y)),
       FT_FLAT(g, push.count),
       .bytes = 2 * bytes_of(s->y) * push.count};
-  if (random) ft_call_of_part(&call, ft_graph_sequence_elements(g, s->y));
-  ft_call_substitute(g, s->y, &call);
+  if (random) ft_record_in_part(&call, ft_graph_sequence_elements(g, s->y));
+  ft_record_substitute(g, s->y, &call);
 }
 
 static void emit_forward(filtra_graph *g, const struct linear *s, filtra_tensor *stored_z) {
@@ -206,6 +206,6 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
   }
   emit_forward(g, &s, stored_z);
   if (stored_z && !s.residual) offer_again(g, &s);
-  return ft_tape(g, "linear", linear_backward, &s, sizeof s, 4,
-                 (filtra_tensor *[]){x, w, b, s.residual}, 1, &s.y);
+  return ft_record_op(g, "linear", linear_backward, &s, sizeof s, 4,
+                      (filtra_tensor *[]){x, w, b, s.residual}, 1, &s.y);
 }

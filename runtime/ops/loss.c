@@ -38,15 +38,16 @@ static void cross_entropy_backward(filtra_graph *g, const void *context) {
     uint32_t count;
     float smoothing;
   } push = {(uint32_t)filtra_tensor_elements(dx), c->smoothing};
-  ft_call(g, &(ft_kernel_call){.label = "cross_entropy.backward",
-                               .kernel = "loss/cross_entropy_gradient",
-                               .args = {FT_READ(c->logits), FT_READ(c->labels), FT_READ(c->scale),
-                                        FT_READ(ft_grad(g, c->loss)), FT_TARGET(dx, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC((uint32_t)ft_columns(dx), accumulate),
-                               FT_FLAT(g, push.count),
-                               .flops = 4.0 * push.count,
-                               .bytes = 8.0 * push.count});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "cross_entropy.backward",
+                           .kernel = "loss/cross_entropy_gradient",
+                           .args = {FT_READ(c->logits), FT_READ(c->labels), FT_READ(c->scale),
+                                    FT_READ(ft_grad(g, c->loss)), FT_TARGET(dx, accumulate)},
+                           FT_PUSH(push),
+                           FT_SPEC((uint32_t)ft_columns(dx), accumulate),
+                           FT_FLAT(g, push.count),
+                           .flops = 4.0 * push.count,
+                           .bytes = 8.0 * push.count});
 }
 
 filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits, filtra_tensor *labels,
@@ -65,18 +66,18 @@ filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits, filt
   } push = {(uint32_t)rows, (uint32_t)logits->shape[1], smoothing};
   const filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, rows);
-  ft_call(g, &(ft_kernel_call){
-                 .label = "cross_entropy",
-                 .kernel = ft_kernel_name(dev, "loss/cross_entropy"),
-                 .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(loss), FT_WRITE(scale)},
-                 FT_PUSH(push),
-                 .workgroup = grid.workgroup,
-                 .groups = {grid.groups},
-                 .flops = 4.0 * (double)filtra_tensor_elements(logits),
-                 .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "cross_entropy",
+                        .kernel = ft_kernel_name(dev, "loss/cross_entropy"),
+                        .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(loss), FT_WRITE(scale)},
+                        FT_PUSH(push),
+                        .workgroup = grid.workgroup,
+                        .groups = {grid.groups},
+                        .flops = 4.0 * (double)filtra_tensor_elements(logits),
+                        .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
   const struct cross_entropy call = {logits, labels, loss, scale, smoothing};
-  return ft_tape(g, "cross_entropy", cross_entropy_backward, &call, sizeof call, 1, &logits, 1,
-                 &loss);
+  return ft_record_op(g, "cross_entropy", cross_entropy_backward, &call, sizeof call, 1, &logits, 1,
+                      &loss);
 }
 
 /* ---- squared and absolute error ---- */
@@ -92,15 +93,15 @@ static void error_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   if (!dx) return;
   uint32_t count = (uint32_t)filtra_tensor_elements(dx);
-  ft_call(g, &(ft_kernel_call){.label = c->absolute ? "absolute_error.backward"
-                                                    : "squared_error.backward",
-                               .kernel = "loss/error_gradient",
-                               .args = {FT_READ(c->x), FT_READ(c->y), FT_READ(ft_grad(g, c->loss)),
-                                        FT_TARGET(dx, accumulate)},
-                               FT_PUSH(count),
-                               FT_SPEC((uint32_t)ft_columns(dx), c->absolute, accumulate),
-                               FT_FLAT(g, count),
-                               .bytes = 12.0 * count});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = c->absolute ? "absolute_error.backward" : "squared_error.backward",
+                        .kernel = "loss/error_gradient",
+                        .args = {FT_READ(c->x), FT_READ(c->y), FT_READ(ft_grad(g, c->loss)),
+                                 FT_TARGET(dx, accumulate)},
+                        FT_PUSH(count),
+                        FT_SPEC((uint32_t)ft_columns(dx), c->absolute, accumulate),
+                        FT_FLAT(g, count),
+                        .bytes = 12.0 * count});
 }
 
 static filtra_tensor *error_of(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool absolute) {
@@ -114,16 +115,16 @@ static filtra_tensor *error_of(filtra_graph *g, filtra_tensor *x, filtra_tensor 
   uint32_t push[] = {(uint32_t)x->shape[0], (uint32_t)x->shape[1]};
   const filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, x->shape[0]);
-  ft_call(g, &(ft_kernel_call){.label = op,
-                               .kernel = ft_kernel_name(dev, "loss/error"),
-                               .args = {FT_READ(x), FT_READ(y), FT_WRITE(loss)},
-                               FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               FT_SPEC(absolute),
-                               .groups = {grid.groups},
-                               .bytes = 4.0 * (double)filtra_tensor_elements(x)});
+  ft_record_call(g, &(ft_kernel_call){.label = op,
+                                      .kernel = ft_kernel_name(dev, "loss/error"),
+                                      .args = {FT_READ(x), FT_READ(y), FT_WRITE(loss)},
+                                      FT_PUSH(push),
+                                      .workgroup = grid.workgroup,
+                                      FT_SPEC(absolute),
+                                      .groups = {grid.groups},
+                                      .bytes = 4.0 * (double)filtra_tensor_elements(x)});
   const struct error call = {x, y, loss, absolute};
-  return ft_tape(g, op, error_backward, &call, sizeof call, 1, &x, 1, &loss);
+  return ft_record_op(g, op, error_backward, &call, sizeof call, 1, &x, 1, &loss);
 }
 
 filtra_tensor *filtra_squared_error(filtra_graph *g, filtra_tensor *x, filtra_tensor *y) {
@@ -153,14 +154,14 @@ filtra_tensor *filtra_accuracy(filtra_graph *g, filtra_tensor *logits, filtra_te
   uint32_t push[] = {(uint32_t)logits->shape[0], (uint32_t)logits->shape[1]};
   const filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, logits->shape[0]);
-  ft_call(g, &(ft_kernel_call){.label = "accuracy",
-                               .kernel = ft_kernel_name(dev, "loss/accuracy"),
-                               .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(hit)},
-                               FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               .groups = {grid.groups},
-                               .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
-  return ft_tape(g, "accuracy", NULL, NULL, 0, 1, &logits, 1, &hit);
+  ft_record_call(g, &(ft_kernel_call){.label = "accuracy",
+                                      .kernel = ft_kernel_name(dev, "loss/accuracy"),
+                                      .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(hit)},
+                                      FT_PUSH(push),
+                                      .workgroup = grid.workgroup,
+                                      .groups = {grid.groups},
+                                      .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
+  return ft_record_op(g, "accuracy", NULL, NULL, 0, 1, &logits, 1, &hit);
 }
 
 filtra_tensor *filtra_top_k_accuracy(filtra_graph *g, filtra_tensor *logits, filtra_tensor *labels,
@@ -175,14 +176,14 @@ filtra_tensor *filtra_top_k_accuracy(filtra_graph *g, filtra_tensor *logits, fil
   uint32_t push[] = {(uint32_t)logits->shape[0], (uint32_t)logits->shape[1], (uint32_t)k};
   const filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, logits->shape[0]);
-  ft_call(g, &(ft_kernel_call){.label = op,
-                               .kernel = ft_kernel_name(dev, "loss/top_k_accuracy"),
-                               .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(hit)},
-                               FT_PUSH(push),
-                               .workgroup = grid.workgroup,
-                               .groups = {grid.groups},
-                               .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
-  return ft_tape(g, op, NULL, NULL, 0, 1, &logits, 1, &hit);
+  ft_record_call(g, &(ft_kernel_call){.label = op,
+                                      .kernel = ft_kernel_name(dev, "loss/top_k_accuracy"),
+                                      .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(hit)},
+                                      FT_PUSH(push),
+                                      .workgroup = grid.workgroup,
+                                      .groups = {grid.groups},
+                                      .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
+  return ft_record_op(g, op, NULL, NULL, 0, 1, &logits, 1, &hit);
 }
 
 /* ---- weighted mean ---- */
@@ -197,13 +198,13 @@ static void weighted_mean_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   if (!dx) return;
   uint32_t count = (uint32_t)filtra_tensor_elements(dx);
-  ft_call(g, &(ft_kernel_call){.label = "weighted_mean.backward",
-                               .kernel = "loss/weighted_mean_gradient",
-                               .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->scale),
-                                        FT_READ(c->weights), FT_TARGET(dx, accumulate)},
-                               FT_PUSH(count),
-                               FT_SPEC(accumulate),
-                               FT_FLAT(g, count)});
+  ft_record_call(g, &(ft_kernel_call){.label = "weighted_mean.backward",
+                                      .kernel = "loss/weighted_mean_gradient",
+                                      .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->scale),
+                                               FT_READ(c->weights), FT_TARGET(dx, accumulate)},
+                                      FT_PUSH(count),
+                                      FT_SPEC(accumulate),
+                                      FT_FLAT(g, count)});
 }
 
 static filtra_tensor *weighted(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights,
@@ -220,15 +221,17 @@ static filtra_tensor *weighted(filtra_graph *g, filtra_tensor *x, filtra_tensor 
   const filtra_device *dev = ft_graph_device(g);
   uint32_t count = (uint32_t)x->shape[0];
   ft_access_mode mode = scale ? FT_ACCESS_READ : FT_ACCESS_WRITE;
-  ft_call(g, &(ft_kernel_call){
-                 .label = "weighted_mean",
-                 .kernel = ft_kernel_name(dev, "loss/weighted_mean"),
-                 .args = {FT_READ(x), FT_READ(weights), FT_WRITE(call.y), {call.scale, mode}},
-                 FT_PUSH(count),
-                 .workgroup = ft_caps_of(dev)->row_workgroup,
-                 .spec = {true},
-                 .spec_count = scale ? 1 : 0});
-  return ft_tape(g, "weighted_mean", weighted_mean_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = "weighted_mean",
+                     .kernel = ft_kernel_name(dev, "loss/weighted_mean"),
+                     .args = {FT_READ(x), FT_READ(weights), FT_WRITE(call.y), {call.scale, mode}},
+                     FT_PUSH(count),
+                     .workgroup = ft_caps_of(dev)->row_workgroup,
+                     .spec = {true},
+                     .spec_count = scale ? 1 : 0});
+  return ft_record_op(g, "weighted_mean", weighted_mean_backward, &call, sizeof call, 1, &x, 1,
+                      &call.y);
 }
 
 filtra_tensor *filtra_weighted_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights) {

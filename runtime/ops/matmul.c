@@ -136,5 +136,6 @@ filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
   s.right = ft_emit_in_type(g, b, product_type(&s), "matmul.b");
   if (!s.c || !s.left || !s.right) return NULL;
   emit_forward(g, &s);
-  return ft_tape(g, "matmul", matmul_backward, &s, sizeof s, 2, (filtra_tensor *[]){a, b}, 1, &s.c);
+  return ft_record_op(g, "matmul", matmul_backward, &s, sizeof s, 2, (filtra_tensor *[]){a, b}, 1,
+                      &s.c);
 }

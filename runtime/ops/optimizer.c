@@ -79,14 +79,14 @@ void ft_emit_accumulate(filtra_graph *g, filtra_tensor *x, filtra_tensor *scale,
       !ft_usable_floats(g, sum, 1, "accumulate", "sum"))
     return;
   uint32_t count = (uint32_t)filtra_tensor_elements(x);
-  ft_call(g, &(ft_kernel_call){.label = "accumulate",
-                               .kernel = "optimizer/accumulate",
-                               .args = {FT_READ(x), FT_READ(scale), FT_TARGET(sum, more)},
-                               FT_PUSH(count),
-                               FT_SPEC(more),
-                               FT_FLAT(g, count),
-                               .flops = 2.0 * count,
-                               .bytes = 12.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = "accumulate",
+                                      .kernel = "optimizer/accumulate",
+                                      .args = {FT_READ(x), FT_READ(scale), FT_TARGET(sum, more)},
+                                      FT_PUSH(count),
+                                      FT_SPEC(more),
+                                      FT_FLAT(g, count),
+                                      .flops = 2.0 * count,
+                                      .bytes = 12.0 * count});
 }
 
 /* Workgroups that add up one tensor's squares. */
@@ -99,14 +99,14 @@ static int64_t square_groups(const filtra_tensor *x) {
 static void emit_square_sums(filtra_graph *g, filtra_tensor *x, const filtra_tensor *sums) {
   uint32_t count = (uint32_t)filtra_tensor_elements(x);
   const filtra_device *dev = ft_graph_device(g);
-  ft_call(g, &(ft_kernel_call){.label = "gradient_norm",
-                               .kernel = ft_kernel_name(dev, "optimizer/square_sums"),
-                               .args = {FT_READ(x), FT_WRITE(sums)},
-                               FT_PUSH(count),
-                               .workgroup = ft_caps_of(dev)->row_workgroup,
-                               .groups = {(uint32_t)filtra_tensor_elements(sums)},
-                               .flops = 2.0 * count,
-                               .bytes = 4.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = "gradient_norm",
+                                      .kernel = ft_kernel_name(dev, "optimizer/square_sums"),
+                                      .args = {FT_READ(x), FT_WRITE(sums)},
+                                      FT_PUSH(count),
+                                      .workgroup = ft_caps_of(dev)->row_workgroup,
+                                      .groups = {(uint32_t)filtra_tensor_elements(sums)},
+                                      .flops = 2.0 * count,
+                                      .bytes = 4.0 * count});
 }
 
 /* The sums of each tensor lie behind those of the one before. */
@@ -141,12 +141,13 @@ filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tenso
   if (!sums || !metrics) return NULL;
   uint32_t push = (uint32_t)filtra_tensor_elements(sums);
   const filtra_device *dev = ft_graph_device(g);
-  ft_call(g, &(ft_kernel_call){.label = "gradient_norm",
-                               .kernel = ft_kernel_name(dev, "optimizer/watch"),
-                               .args = {FT_READ(sums), FT_READ(loss), FT_READ(inputs),
-                                        FT_UPDATE(state), FT_WRITE(metrics), FT_UPDATE(scaling)},
-                               FT_PUSH(push),
-                               .workgroup = ft_caps_of(dev)->row_workgroup});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "gradient_norm",
+                           .kernel = ft_kernel_name(dev, "optimizer/watch"),
+                           .args = {FT_READ(sums), FT_READ(loss), FT_READ(inputs), FT_UPDATE(state),
+                                    FT_WRITE(metrics), FT_UPDATE(scaling)},
+                           FT_PUSH(push),
+                           .workgroup = ft_caps_of(dev)->row_workgroup});
   return metrics;
 }
 
@@ -166,13 +167,13 @@ void ft_emit_adam(filtra_graph *g, const ft_adam_tensors *t, int64_t decayed, fi
   }
   uint32_t count = (uint32_t)filtra_tensor_elements(t->values);
   uint32_t push[] = {count, (uint32_t)decayed};
-  ft_call(g, &(ft_kernel_call){.label = "adam",
-                               .kernel = "optimizer/adam",
-                               .args = {FT_UPDATE(t->values), FT_READ(t->gradients),
-                                        FT_UPDATE(t->first), FT_UPDATE(t->second), FT_READ(inputs),
-                                        FT_READ(metrics)},
-                               FT_PUSH(push),
-                               FT_FLAT(g, count),
-                               .flops = 15.0 * count,
-                               .bytes = 28.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = "adam",
+                                      .kernel = "optimizer/adam",
+                                      .args = {FT_UPDATE(t->values), FT_READ(t->gradients),
+                                               FT_UPDATE(t->first), FT_UPDATE(t->second),
+                                               FT_READ(inputs), FT_READ(metrics)},
+                                      FT_PUSH(push),
+                                      FT_FLAT(g, count),
+                                      .flops = 15.0 * count,
+                                      .bytes = 28.0 * count});
 }

@@ -207,8 +207,8 @@ filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tenso
   all.narrow =
       narrow_norms(filtra_tensor_dtype(q), exponent, q->shape[1], (double)call->family_constant);
   free(exponent);
-  if (!ft_tape(g, "plaplacian", plaplacian_backward, &all, sizeof all, 4,
-               (filtra_tensor *[]){q, k, v, call->bias}, 1, &call->y))
+  if (!ft_record_op(g, "plaplacian", plaplacian_backward, &all, sizeof all, 4,
+                    (filtra_tensor *[]){q, k, v, call->bias}, 1, &call->y))
     return NULL;
   ft_attention_emit(g, call,
                     &(ft_attention_dispatch){.label = "plaplacian",

@@ -10,14 +10,15 @@ static filtra_tensor *emit_mask(filtra_graph *g, const char *label, filtra_tenso
   filtra_tensor *mask = ft_tensor_new(g, label, FILTRA_F32, 2, (int64_t[]){batch, n});
   if (!mask) return NULL;
   uint32_t push[] = {(uint32_t)n, (uint32_t)batch};
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "pool/mask",
-                               .args = {FT_READ(source), FT_WRITE(mask)},
-                               FT_PUSH(push),
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               FT_SPEC(by_length),
-                               .groups = {ft_flat_groups(g, n), ft_batch_groups(g, n, batch)}});
-  return ft_tape(g, label, NULL, NULL, 0, 1, &source, 1, &mask);
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = label,
+                                   .kernel = "pool/mask",
+                                   .args = {FT_READ(source), FT_WRITE(mask)},
+                                   FT_PUSH(push),
+                                   .workgroup = FT_FLAT_WORKGROUP,
+                                   FT_SPEC(by_length),
+                                   .groups = {ft_flat_groups(g, n), ft_batch_groups(g, n, batch)}});
+  return ft_record_op(g, label, NULL, NULL, 0, 1, &source, 1, &mask);
 }
 
 filtra_tensor *filtra_token_mask(filtra_graph *g, filtra_tensor *tokens) {
@@ -46,16 +47,16 @@ static void pool_mean_backward(filtra_graph *g, const void *context) {
   if (!dx) return;
   int64_t batch = dx->shape[0], n = dx->shape[1], columns = dx->shape[2];
   uint32_t push[] = {(uint32_t)n, (uint32_t)batch};
-  ft_call(g, &(ft_kernel_call){
-                 .label = "pool_mean.backward",
-                 .kernel = "pool/mean_gradient",
-                 .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->scale), FT_READ(c->mask),
-                          FT_TARGET(dx, accumulate)},
-                 FT_PUSH(push),
-                 .workgroup = FT_FLAT_WORKGROUP,
-                 FT_SPEC((uint32_t)columns, c->mask != NULL, accumulate),
-                 .groups = {ft_flat_groups(g, n * columns), ft_batch_groups(g, n * columns, batch)},
-                 .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
+  ft_record_call(g, &(ft_kernel_call){.label = "pool_mean.backward",
+                                      .kernel = "pool/mean_gradient",
+                                      .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->scale),
+                                               FT_READ(c->mask), FT_TARGET(dx, accumulate)},
+                                      FT_PUSH(push),
+                                      .workgroup = FT_FLAT_WORKGROUP,
+                                      FT_SPEC((uint32_t)columns, c->mask != NULL, accumulate),
+                                      .groups = {ft_flat_groups(g, n * columns),
+                                                 ft_batch_groups(g, n * columns, batch)},
+                                      .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
 }
 
 /* Two stages so that a long sequence is summed by many workgroups and in a fixed order. */
@@ -68,21 +69,21 @@ static void emit_mean(filtra_graph *g, const struct pool *c, bool over_all) {
   if (!sums) return;
   uint32_t parts[] = {(uint32_t)filtra_tensor_elements(sums), (uint32_t)n, (uint32_t)range,
                       (uint32_t)ranges};
-  ft_call(g, &(ft_kernel_call){.label = "pool_mean",
-                               .kernel = "pool/sums",
-                               .args = {FT_READ(c->x), FT_READ(c->mask), FT_WRITE(sums)},
-                               FT_PUSH(parts),
-                               FT_SPEC((uint32_t)columns, c->mask != NULL),
-                               FT_FLAT(g, parts[0]),
-                               .flops = (double)filtra_tensor_elements(c->x),
-                               .bytes = 4.0 * (double)filtra_tensor_elements(c->x)});
+  ft_record_call(g, &(ft_kernel_call){.label = "pool_mean",
+                                      .kernel = "pool/sums",
+                                      .args = {FT_READ(c->x), FT_READ(c->mask), FT_WRITE(sums)},
+                                      FT_PUSH(parts),
+                                      FT_SPEC((uint32_t)columns, c->mask != NULL),
+                                      FT_FLAT(g, parts[0]),
+                                      .flops = (double)filtra_tensor_elements(c->x),
+                                      .bytes = 4.0 * (double)filtra_tensor_elements(c->x)});
   uint32_t whole[] = {(uint32_t)(batch * columns), (uint32_t)ranges, over_all ? (uint32_t)n : 0};
-  ft_call(g, &(ft_kernel_call){.label = "pool_mean",
-                               .kernel = "pool/mean",
-                               .args = {FT_READ(sums), FT_WRITE(c->y), FT_WRITE(c->scale)},
-                               FT_PUSH(whole),
-                               FT_SPEC((uint32_t)columns),
-                               FT_FLAT(g, whole[0])});
+  ft_record_call(g, &(ft_kernel_call){.label = "pool_mean",
+                                      .kernel = "pool/mean",
+                                      .args = {FT_READ(sums), FT_WRITE(c->y), FT_WRITE(c->scale)},
+                                      FT_PUSH(whole),
+                                      FT_SPEC((uint32_t)columns),
+                                      FT_FLAT(g, whole[0])});
 }
 
 static bool is_sequence(filtra_graph *g, const filtra_tensor *x, const char *op) {
@@ -106,29 +107,30 @@ static bool usable_mask(filtra_graph *g, const filtra_tensor *mask, const filtra
 }
 
 filtra_tensor *filtra_pool_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
-                                bool over_all) {
+                                filtra_mean_over over) {
   if (!usable_sequence(g, x, "pool_mean")) return NULL;
   if (mask && !usable_mask(g, mask, x, "pool_mean")) return NULL;
   struct pool call = {x, mask, NULL, NULL};
   call.y = ft_tensor_new(g, "pool_mean", FILTRA_F32, 2, (int64_t[]){x->shape[0], x->shape[2]});
   call.scale = ft_tensor_new(g, "pool scale", FILTRA_F32, 1, &x->shape[0]);
   if (!call.y || !call.scale) return NULL;
-  emit_mean(g, &call, over_all);
-  return ft_tape(g, "pool_mean", pool_mean_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  emit_mean(g, &call, over == FILTRA_OVER_ALL);
+  return ft_record_op(g, "pool_mean", pool_mean_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }
 
 static void emit_mask_tokens(filtra_graph *g, const char *label, const filtra_tensor *from,
                              const filtra_tensor *mask, const filtra_tensor *to, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(to);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = ft_kernel_typed(ft_graph_device(g), "pool/mask_tokens",
-                                                         filtra_tensor_dtype(to)),
-                               .args = {FT_READ(from), FT_READ(mask), FT_TARGET(to, accumulate)},
-                               FT_PUSH(count),
-                               FT_SPEC((uint32_t)ft_columns(to), accumulate),
-                               FT_FLAT(g, count),
-                               .bytes = 2.0 * count *
-                                        (double)filtra_dtype_bytes(filtra_tensor_dtype(to))});
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = label,
+             .kernel =
+                 ft_kernel_typed(ft_graph_device(g), "pool/mask_tokens", filtra_tensor_dtype(to)),
+             .args = {FT_READ(from), FT_READ(mask), FT_TARGET(to, accumulate)},
+             FT_PUSH(count),
+             FT_SPEC((uint32_t)ft_columns(to), accumulate),
+             FT_FLAT(g, count),
+             .bytes = 2.0 * count * (double)filtra_dtype_bytes(filtra_tensor_dtype(to))});
 }
 
 static void mask_tokens_backward(filtra_graph *g, const void *context) {
@@ -149,7 +151,7 @@ filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x, filtra_tens
   if (!y) return NULL;
   emit_mask_tokens(g, "mask_tokens", x, mask, y, false);
   const struct pool call = {.x = x, .mask = mask, .y = y};
-  return ft_tape(g, "mask_tokens", mask_tokens_backward, &call, sizeof call, 1, &x, 1, &y);
+  return ft_record_op(g, "mask_tokens", mask_tokens_backward, &call, sizeof call, 1, &x, 1, &y);
 }
 
 /* ---- first token ---- */
@@ -176,7 +178,7 @@ filtra_tensor *filtra_pool_first(filtra_graph *g, filtra_tensor *x) {
   if (!y) return NULL;
   ft_emit_copy(g, first_token(g, x), y, false);
   const struct pool call = {.x = x, .y = y};
-  return ft_tape(g, "pool_first", pool_first_backward, &call, sizeof call, 1, &x, 1, &y);
+  return ft_record_op(g, "pool_first", pool_first_backward, &call, sizeof call, 1, &x, 1, &y);
 }
 
 /* ---- channels ---- */
@@ -186,14 +188,14 @@ static void emit_channels(filtra_graph *g, const char *label, const char *kernel
                           uint32_t bins, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(to);
   double elements = (double)ft_rows(to) * (channels + bins);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = kernel,
-                               .args = {FT_READ(from), FT_TARGET(to, accumulate)},
-                               FT_PUSH(count),
-                               FT_SPEC(channels, bins, accumulate),
-                               FT_FLAT(g, count),
-                               .flops = elements,
-                               .bytes = 4 * elements});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = kernel,
+                                      .args = {FT_READ(from), FT_TARGET(to, accumulate)},
+                                      FT_PUSH(count),
+                                      FT_SPEC(channels, bins, accumulate),
+                                      FT_FLAT(g, count),
+                                      .flops = elements,
+                                      .bytes = 4 * elements});
 }
 
 static void pool_channels_backward(filtra_graph *g, const void *context) {
@@ -220,5 +222,5 @@ filtra_tensor *filtra_pool_channels(filtra_graph *g, filtra_tensor *x, int64_t b
   emit_channels(g, "pool_channels", "pool/channels", x, y, (uint32_t)ft_columns(x), (uint32_t)bins,
                 false);
   const struct pool call = {.x = x, .y = y};
-  return ft_tape(g, "pool_channels", pool_channels_backward, &call, sizeof call, 1, &x, 1, &y);
+  return ft_record_op(g, "pool_channels", pool_channels_backward, &call, sizeof call, 1, &x, 1, &y);
 }

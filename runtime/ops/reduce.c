@@ -44,14 +44,14 @@ static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tens
   } push = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
             (uint32_t)axis.inner, scale};
   double count = (double)(axis.outer * axis.n * axis.inner);
-  ft_call(g, &(ft_kernel_call){.label = label,
-                               .kernel = "reduce/axis",
-                               .args = {FT_READ(x), FT_READ(z), FT_TARGET(y, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC(z != NULL, accumulate),
-                               FT_FLAT(g, push.count),
-                               .flops = z ? 2.0 * count : count,
-                               .bytes = 4.0 * (push.count + (z ? 2.0 * count : count))});
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "reduce/axis",
+                                      .args = {FT_READ(x), FT_READ(z), FT_TARGET(y, accumulate)},
+                                      FT_PUSH(push),
+                                      FT_SPEC(z != NULL, accumulate),
+                                      FT_FLAT(g, push.count),
+                                      .flops = z ? 2.0 * count : count,
+                                      .bytes = 4.0 * (push.count + (z ? 2.0 * count : count))});
 }
 
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
@@ -102,14 +102,14 @@ static void emit_part_largest(filtra_graph *g, const filtra_tensor *x, const fil
                               const filtra_tensor *y_index) {
   uint32_t push[] = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
                      (uint32_t)axis.inner};
-  ft_call(g, &(ft_kernel_call){
-                 .label = "max",
-                 .kernel = "reduce/largest",
-                 .args = {FT_READ(x), FT_READ(x_index), FT_WRITE(y), FT_WRITE(y_index)},
-                 FT_PUSH(push),
-                 FT_SPEC(x_index != NULL),
-                 FT_FLAT(g, push[0]),
-                 .bytes = 4.0 * (double)(axis.outer * axis.n * axis.inner) + 8.0 * push[0]});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "max",
+                        .kernel = "reduce/largest",
+                        .args = {FT_READ(x), FT_READ(x_index), FT_WRITE(y), FT_WRITE(y_index)},
+                        FT_PUSH(push),
+                        FT_SPEC(x_index != NULL),
+                        FT_FLAT(g, push[0]),
+                        .bytes = 4.0 * (double)(axis.outer * axis.n * axis.inner) + 8.0 * push[0]});
 }
 
 static void emit_largest(filtra_graph *g, const filtra_tensor *x, ft_axis axis,
@@ -145,23 +145,23 @@ static void reduce_backward(filtra_graph *g, const void *context) {
     float scale;
   } push = {(uint32_t)filtra_tensor_elements(dx), (uint32_t)c->axis.n, (uint32_t)c->axis.inner,
             c->scale};
-  ft_call(g, &(ft_kernel_call){
-                 .label = c->index ? "max.backward" : "sum.backward",
-                 .kernel = "reduce/spread",
-                 .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->index), FT_TARGET(dx, accumulate)},
-                 FT_PUSH(push),
-                 FT_SPEC(c->index != NULL, accumulate),
-                 FT_FLAT(g, push.count),
-                 .bytes = 4.0 * push.count});
+  ft_record_call(g, &(ft_kernel_call){.label = c->index ? "max.backward" : "sum.backward",
+                                      .kernel = "reduce/spread",
+                                      .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->index),
+                                               FT_TARGET(dx, accumulate)},
+                                      FT_PUSH(push),
+                                      FT_SPEC(c->index != NULL, accumulate),
+                                      FT_FLAT(g, push.count),
+                                      .bytes = 4.0 * push.count});
 }
 
 /* The result of reducing x along the axis: a new tensor without it, or with length 1. */
-static filtra_tensor *reduced(filtra_graph *g, const filtra_tensor *x, int axis, bool keep,
-                              filtra_dtype dtype, const char *name) {
+static filtra_tensor *reduced(filtra_graph *g, const filtra_tensor *x, int axis,
+                              filtra_reduced_axis mode, filtra_dtype dtype, const char *name) {
   int64_t shape[FILTRA_MAX_DIMS];
   int ndim = filtra_tensor_shape(x, shape);
   shape[axis] = 1;
-  if (!keep && ndim > 1) {
+  if (mode == FILTRA_DROP_AXIS && ndim > 1) {
     ndim--;
     memmove(shape + axis, shape + axis + 1, (size_t)(ndim - axis) * sizeof *shape);
   }
@@ -169,14 +169,14 @@ static filtra_tensor *reduced(filtra_graph *g, const filtra_tensor *x, int axis,
 }
 
 static filtra_tensor *record(filtra_graph *g, const char *op, struct reduce call) {
-  return ft_tape(g, op, reduce_backward, &call, sizeof call, 1, &call.x, 1, &call.y);
+  return ft_record_op(g, op, reduce_backward, &call, sizeof call, 1, &call.x, 1, &call.y);
 }
 
-static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep, const char *op,
-                          bool mean) {
+static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode,
+                          const char *op, bool mean) {
   if (!ft_usable_axis(g, x, axis, !mean, op)) return NULL;
   struct reduce call = {.x = x,
-                        .y = reduced(g, x, axis, keep, FILTRA_F32, op),
+                        .y = reduced(g, x, axis, mode, FILTRA_F32, op),
                         .axis = ft_axis_of(x, axis),
                         .scale = mean ? 1.0f / (float)x->shape[axis] : 1.0f};
   if (!call.y) return NULL;
@@ -184,19 +184,19 @@ static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep
   return record(g, op, call);
 }
 
-filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis, bool keep) {
-  return sum(g, x, axis, keep, "sum", false);
+filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode) {
+  return sum(g, x, axis, mode, "sum", false);
 }
 
-filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis, bool keep) {
-  return sum(g, x, axis, keep, "mean", true);
+filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode) {
+  return sum(g, x, axis, mode, "mean", true);
 }
 
-filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, bool keep) {
+filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode) {
   if (!ft_usable_axis(g, x, axis, false, "max")) return NULL;
   struct reduce call = {.x = x,
-                        .y = reduced(g, x, axis, keep, FILTRA_F32, "max"),
-                        .index = reduced(g, x, axis, keep, FILTRA_I32, "max index"),
+                        .y = reduced(g, x, axis, mode, FILTRA_F32, "max"),
+                        .index = reduced(g, x, axis, mode, FILTRA_I32, "max index"),
                         .axis = ft_axis_of(x, axis),
                         .scale = 1.0f};
   if (!call.y || !call.index) return NULL;

@@ -36,19 +36,19 @@ static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, const f
   filtra_device *dev = ft_graph_device(g);
   const struct row_push push = row_arguments(c);
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(g,
-          &(ft_kernel_call){.label = "scale_norm.backward",
-                            .kernel = ft_row_kernel(dev, "scale_norm/backward", FILTRA_F32, part),
-                            .cheap = true,
-                            .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->gain),
-                                     FT_READ(c->norm), FT_TARGET(dx, accumulate), FT_WRITE(sums)},
-                            FT_PUSH(push),
-                            .workgroup = part->grid.workgroup,
-                            .subgroup = part->subgroup,
-                            .groups = {part->grid.groups},
-                            FT_SPEC(part->held, part->whole, c->parts, accumulate, sums != NULL),
-                            .flops = (sums ? 10 : 7) * elements,
-                            .bytes = 12 * elements});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "scale_norm.backward",
+                           .kernel = ft_row_kernel(dev, "scale_norm/backward", FILTRA_F32, part),
+                           .cheap = true,
+                           .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->gain),
+                                    FT_READ(c->norm), FT_TARGET(dx, accumulate), FT_WRITE(sums)},
+                           FT_PUSH(push),
+                           .workgroup = part->grid.workgroup,
+                           .subgroup = part->subgroup,
+                           .groups = {part->grid.groups},
+                           FT_SPEC(part->held, part->whole, c->parts, accumulate, sums != NULL),
+                           .flops = (sums ? 10 : 7) * elements,
+                           .bytes = 12 * elements});
 }
 
 /* Sums over chunks of rows. */
@@ -64,17 +64,18 @@ static filtra_tensor *emit_gain_sums(filtra_graph *g, const struct scale_norm *c
     float eps;
   } push = {row.rows, features, (uint32_t)chunk, c->eps};
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_call(g, &(ft_kernel_call){.label = "scale_norm.backward",
-                               .kernel = "scale_norm/columns",
-                               .cheap = true,
-                               .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->norm),
-                                        FT_WRITE(sums)},
-                               FT_PUSH(push),
-                               .workgroup = workgroup,
-                               .groups = {(features + workgroup - 1) / workgroup, (uint32_t)chunks},
-                               FT_SPEC(c->parts),
-                               .flops = 3 * elements,
-                               .bytes = 8 * elements});
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = "scale_norm.backward",
+             .kernel = "scale_norm/columns",
+             .cheap = true,
+             .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->norm), FT_WRITE(sums)},
+             FT_PUSH(push),
+             .workgroup = workgroup,
+             .groups = {(features + workgroup - 1) / workgroup, (uint32_t)chunks},
+             FT_SPEC(c->parts),
+             .flops = 3 * elements,
+             .bytes = 8 * elements});
   return sums;
 }
 
@@ -118,7 +119,8 @@ static bool check_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
 }
 
 filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain, float eps,
-                                 bool complex_features) {
+                                 filtra_number number) {
+  const bool complex_features = number == FILTRA_COMPLEX;
   const float default_eps = 1e-5f;
   if (!check_scale_norm(g, x, gain, eps, complex_features)) return NULL;
   struct scale_norm s = {
@@ -126,25 +128,25 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
   struct row_push push = row_arguments(&s);
   s.y = ft_tensor_like(g, x, "scale_norm");
   s.norm = ft_tensor_new(g, "norm", FILTRA_F32, 1, (int64_t[]){push.rows});
-  if (!ft_tape(g, "scale_norm", scale_norm_backward, &s, sizeof s, 2, (filtra_tensor *[]){x, gain},
-               1, &s.y) ||
+  if (!ft_record_op(g, "scale_norm", scale_norm_backward, &s, sizeof s, 2,
+                    (filtra_tensor *[]){x, gain}, 1, &s.y) ||
       !s.norm)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
   const ft_row_part part =
       ft_row_parts(dev, push.rows, push.columns, ft_in_pairs(x) && ft_in_pairs(s.y));
   double elements = (double)filtra_tensor_elements(x);
-  ft_call(g,
-          &(ft_kernel_call){.label = "scale_norm",
-                            .kernel = ft_row_kernel(dev, "scale_norm/forward", FILTRA_F32, &part),
-                            .cheap = true,
-                            .args = {FT_READ(x), FT_READ(gain), FT_WRITE(s.y), FT_WRITE(s.norm)},
-                            FT_PUSH(push),
-                            .workgroup = part.grid.workgroup,
-                            .subgroup = part.subgroup,
-                            .groups = {part.grid.groups},
-                            FT_SPEC(part.held, part.whole, s.parts),
-                            .flops = 4 * elements,
-                            .bytes = 8 * elements});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "scale_norm",
+                           .kernel = ft_row_kernel(dev, "scale_norm/forward", FILTRA_F32, &part),
+                           .cheap = true,
+                           .args = {FT_READ(x), FT_READ(gain), FT_WRITE(s.y), FT_WRITE(s.norm)},
+                           FT_PUSH(push),
+                           .workgroup = part.grid.workgroup,
+                           .subgroup = part.subgroup,
+                           .groups = {part.grid.groups},
+                           FT_SPEC(part.held, part.whole, s.parts),
+                           .flops = 4 * elements,
+                           .bytes = 8 * elements});
   return s.y;
 }

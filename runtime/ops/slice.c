@@ -44,7 +44,7 @@ filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const int64_t *st
   if (!call.y) return NULL;
   memcpy(call.start, start, (size_t)x->ndim * sizeof *start);
   ft_emit_copy(g, box(g, x, &call), call.y, false);
-  return ft_tape(g, "slice", slice_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  return ft_record_op(g, "slice", slice_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }
 
 /* ---- concatenation ---- */
@@ -103,5 +103,5 @@ filtra_tensor *filtra_concat(filtra_graph *g, int axis, int count, filtra_tensor
   if (!call.y) return NULL;
   for (int i = 0; i < count; at += x[i++]->shape[axis])
     ft_emit_copy(g, x[i], place(g, call.y, &call, i, at), false);
-  return ft_tape(g, "concat", concat_backward, &call, sizeof call, count, x, 1, &call.y);
+  return ft_record_op(g, "concat", concat_backward, &call, sizeof call, count, x, 1, &call.y);
 }

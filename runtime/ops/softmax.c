@@ -21,15 +21,15 @@ static struct stats emit_stats(filtra_graph *g, struct stats x, ft_axis axis, in
   uint32_t push[] = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
                      (uint32_t)axis.inner};
   double count = (double)(axis.outer * axis.n * axis.inner);
-  ft_call(g, &(ft_kernel_call){
-                 .label = "softmax",
-                 .kernel = "softmax/stats",
-                 .args = {FT_READ(x.largest), FT_READ(x.sum), FT_WRITE(y.largest), FT_WRITE(y.sum)},
-                 FT_PUSH(push),
-                 FT_SPEC(x.sum != NULL),
-                 FT_FLAT(g, push[0]),
-                 .flops = 2.0 * count,
-                 .bytes = 4.0 * count + 8.0 * push[0]});
+  ft_record_call(g, &(ft_kernel_call){.label = "softmax",
+                                      .kernel = "softmax/stats",
+                                      .args = {FT_READ(x.largest), FT_READ(x.sum),
+                                               FT_WRITE(y.largest), FT_WRITE(y.sum)},
+                                      FT_PUSH(push),
+                                      FT_SPEC(x.sum != NULL),
+                                      FT_FLAT(g, push[0]),
+                                      .flops = 2.0 * count,
+                                      .bytes = 4.0 * count + 8.0 * push[0]});
   return y;
 }
 
@@ -37,15 +37,15 @@ static struct stats emit_stats(filtra_graph *g, struct stats x, ft_axis axis, in
 static void emit_apply(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *dy,
                        struct stats row, ft_axis axis, const filtra_tensor *y, bool accumulate) {
   uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), (uint32_t)axis.n, (uint32_t)axis.inner};
-  ft_call(g, &(ft_kernel_call){.label = dy ? "softmax.backward" : "softmax",
-                               .kernel = "softmax/apply",
-                               .args = {FT_READ(x), FT_READ(dy), FT_READ(row.largest),
-                                        FT_READ(row.sum), FT_TARGET(y, accumulate)},
-                               FT_PUSH(push),
-                               FT_SPEC(dy != NULL, accumulate),
-                               FT_FLAT(g, push[0]),
-                               .flops = 3.0 * push[0],
-                               .bytes = (dy ? 12.0 : 8.0) * push[0]});
+  ft_record_call(g, &(ft_kernel_call){.label = dy ? "softmax.backward" : "softmax",
+                                      .kernel = "softmax/apply",
+                                      .args = {FT_READ(x), FT_READ(dy), FT_READ(row.largest),
+                                               FT_READ(row.sum), FT_TARGET(y, accumulate)},
+                                      FT_PUSH(push),
+                                      FT_SPEC(dy != NULL, accumulate),
+                                      FT_FLAT(g, push[0]),
+                                      .flops = 3.0 * push[0],
+                                      .bytes = (dy ? 12.0 : 8.0) * push[0]});
 }
 
 static void softmax_backward(filtra_graph *g, const void *context) {
@@ -72,5 +72,5 @@ filtra_tensor *filtra_softmax(filtra_graph *g, filtra_tensor *x, int axis) {
     stats = emit_stats(g, stats, rest, parts);
   }
   emit_apply(g, x, NULL, stats, call.axis, call.y, false);
-  return ft_tape(g, "softmax", softmax_backward, &call, sizeof call, 1, &x, 1, &call.y);
+  return ft_record_op(g, "softmax", softmax_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

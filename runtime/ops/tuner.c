@@ -74,7 +74,7 @@ static filtra_status build(tuner *u, ft_tuning *tuning, bool odd, ft_trial *t) {
 }
 
 static filtra_status run(ft_trial *t, results *r) {
-  FT_TRY(filtra_graph_run(t->graph));
+  FT_TRY(filtra_graph_execute(t->graph));
   for (int i = 0; i < t->outputs; i++) {
     r->of[i] = ft_calloc((size_t)filtra_tensor_elements(t->out[i]), sizeof(float));
     if (!r->of[i]) return FILTRA_ERROR_HOST_MEMORY;
@@ -176,7 +176,7 @@ static filtra_status time_once(ft_trial *t, double *seconds) {
   if (filtra_device_get_info(ft_graph_device(t->graph))->timestamps)
     return ft_graph_seconds(t->graph, seconds);
   double start = ft_seconds();
-  FT_TRY(filtra_graph_run(t->graph));
+  FT_TRY(filtra_graph_execute(t->graph));
   *seconds = ft_seconds() - start;
   return FILTRA_OK;
 }

@@ -234,7 +234,7 @@ static filtra_status fit_features(ft_model_options *model, const char *context,
 /* Mean and standard deviation of the training values: the model predicts in these units. */
 static filtra_status fit_target(ft_model_options *model, const char *context,
                                 const filtra_dataset *data) {
-  uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_TRAIN];
+  uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];
   double sum = 0.0, squares = 0.0;
   filtra_sample sample;
   if (model->task != FT_TASK_REGRESSION || model->target_scale != 0.0f) return FILTRA_OK;
@@ -244,12 +244,12 @@ static filtra_status fit_target(ft_model_options *model, const char *context,
                    "the data",
                    context);
   for (uint64_t i = 0; i < count; i++) {
-    FT_TRY(filtra_dataset_sample(data, FILTRA_TRAIN, i, &sample));
+    FT_TRY(filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, i, &sample));
     sum += sample.value;
   }
   double mean = sum / (double)count;
   for (uint64_t i = 0; i < count; i++) {
-    FT_TRY(filtra_dataset_sample(data, FILTRA_TRAIN, i, &sample));
+    FT_TRY(filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, i, &sample));
     squares += (sample.value - mean) * (sample.value - mean);
   }
   model->target_mean = (float)mean;
@@ -268,7 +268,7 @@ static filtra_status fit_model(ft_run_config *config, const char *context,
 
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                                 const filtra_dataset *data) {
-  if (!filtra_dataset_get_info(data)->count[FILTRA_TRAIN])
+  if (!filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN])
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: has no training samples; of a folder without training data, give one "
                    "file's path to train on that",
@@ -321,7 +321,7 @@ static filtra_status complete(const json_t *object, const char *context, char **
   return status;
 }
 
-filtra_status filtra_run_complete_config(const char *config, const char *name, char **out) {
+filtra_status filtra_config_complete(const char *config, const char *name, char **out) {
   FT_NEED(config, out);
   json_t *object;
   const char *context = name ? name : "configuration";

@@ -72,7 +72,7 @@ static void print_keys(FILE *to) {
   }
 }
 
-char *filtra_run_describe_keys(void) {
+char *filtra_config_describe(void) {
   char *text = NULL;
   size_t size;
   FILE *to = open_memstream(&text, &size);

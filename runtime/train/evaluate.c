@@ -102,7 +102,7 @@ static filtra_status join(sums *s) {
 }
 
 static filtra_status walk(sums *s, filtra_loader *loader) {
-  uint64_t batches = filtra_loader_batches(loader);
+  uint64_t batches = filtra_loader_batch_count(loader);
   for (uint64_t i = 0; i < batches; i++) {
     filtra_batch batch;
     ft_pending_batch next;
@@ -142,8 +142,9 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
   return FILTRA_OK;
 }
 
-filtra_status filtra_evaluate(filtra_model *model, const filtra_dataset *data, filtra_split split,
-                              uint32_t batch_size, filtra_evaluation *result) {
+filtra_status filtra_model_evaluate_split(filtra_model *model, const filtra_dataset *data,
+                                          filtra_split split, uint32_t batch_size,
+                                          filtra_evaluation *result) {
   FT_NEED(model, data, result);
   return ft_evaluate_shared(model, data, split, batch_size, NULL, result);
 }
@@ -171,15 +172,15 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   filtra_split which;
   filtra_dataset *set = NULL;
   filtra_model *model = NULL;
-  FT_TRY(filtra_split_find(split, &which));
+  FT_TRY(filtra_split_from_name(split, &which));
   FT_TRY(filtra_run_open(folder, &run));
   const filtra_run_info *info = filtra_run_get_info(run);
   filtra_status status = filtra_run_load_model(run, device, &model);
   if (!status && precision) status = filtra_model_set_precision(model, *precision);
-  if (!status) status = filtra_run_open_data(run, data, data ? which : FILTRA_TRAIN, &set);
+  if (!status) status = filtra_run_open_data(run, data, data ? which : FILTRA_SPLIT_TRAIN, &set);
   if (!status && !filtra_dataset_get_info(set)->count[which])
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : info->data, split);
-  if (!status) status = filtra_evaluate(model, set, which, info->batch_size, result);
+  if (!status) status = filtra_model_evaluate_split(model, set, which, info->batch_size, result);
   filtra_model_destroy(&model);
   filtra_dataset_close(&set);
   filtra_run_close(&run);

@@ -61,7 +61,7 @@ static filtra_status write_json(const char *folder, const char *name, json_t *ob
 /* One that was made from the training data: other text is read by it, too. */
 static filtra_status write_tokenizer(const char *folder, const filtra_dataset *data) {
   const filtra_tokenizer *tokenizer = filtra_dataset_get_info(data)->tokenizer;
-  if (!tokenizer || !filtra_tokenizer_is_made(tokenizer)) return FILTRA_OK;
+  if (!tokenizer || !filtra_tokenizer_is_fitted(tokenizer)) return FILTRA_OK;
   char *path = ft_path_join(folder, FILTRA_RUN_TOKENIZER);
   filtra_status status = path ? filtra_tokenizer_save(tokenizer, path) : FILTRA_ERROR_HOST_MEMORY;
   free(path);
@@ -116,7 +116,7 @@ static filtra_status write_fit(const char *folder, const filtra_dataset *data) {
     json_decref(object);
     object = NULL;
   }
-  return write_json(folder, FILTRA_RUN_FIT, object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+  return write_json(folder, FILTRA_RUN_DATA, object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
 }
 
 static filtra_status read_numbers(const json_t *object, const char *key, const char *path,
@@ -174,7 +174,7 @@ static filtra_status load_fit(const char *folder, ft_run_fit *fit) {
   json_t *object;
   char *path;
   *fit = (ft_run_fit){0};
-  filtra_status status = ft_run_load_part(folder, FILTRA_RUN_FIT, &path, &object);
+  filtra_status status = ft_run_load_part(folder, FILTRA_RUN_DATA, &path, &object);
   if (object) status = ft_run_take_fit(object, path, fit);
   free(path);
   return status;
@@ -202,7 +202,7 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
   if (!status && c->model.features && !fit.data.features)
     status =
         ft_fail(FILTRA_ERROR_INPUT,
-                "%s/" FILTRA_RUN_FIT " is missing or has no \"feature_mean\": without it features "
+                "%s/" FILTRA_RUN_DATA " is missing or has no \"feature_mean\": without it features "
                 "would not mean what those of the training data meant",
                 c->folder);
   if (!status) status = ft_dataset_open_fitted(path, options, &fit.data, out);
@@ -396,7 +396,7 @@ filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device
 }
 
 void ft_run_abandon_folder(const char *folder, bool made) {
-  static const char *const NAMES[] = {FILTRA_RUN_CONFIG, FILTRA_RUN_TOKENIZER, FILTRA_RUN_FIT,
+  static const char *const NAMES[] = {FILTRA_RUN_CONFIG, FILTRA_RUN_TOKENIZER, FILTRA_RUN_DATA,
                                       FILTRA_RUN_TUNING, "checkpoint",         FILTRA_RUN_METRICS};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++)
     remove_from(folder, NAMES[i]);
@@ -416,7 +416,7 @@ filtra_status ft_run_write_about(const char *folder, filtra_model *model) {
 
 void ft_run_clean_folder(const char *folder) {
   static const char *const NAMES[] = {FILTRA_RUN_CONFIG,    FILTRA_RUN_ABOUT,  FILTRA_RUN_TOKENIZER,
-                                      FILTRA_RUN_FIT,       FILTRA_RUN_TUNING, FILTRA_RUN_MODEL,
+                                      FILTRA_RUN_DATA,      FILTRA_RUN_TUNING, FILTRA_RUN_MODEL,
                                       FILTRA_RUN_CHECKPOINT};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     char *path = ft_path_join(folder, NAMES[i]);

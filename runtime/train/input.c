@@ -10,7 +10,7 @@ filtra_status ft_input_describe(const char *folder, const ft_run_config *config,
   json_t *object = NULL, *tokenizer = NULL;
   char *fit_path = NULL, *tokenizer_path = NULL;
   *text = NULL;
-  filtra_status status = ft_run_load_part(folder, FILTRA_RUN_FIT, &fit_path, &object);
+  filtra_status status = ft_run_load_part(folder, FILTRA_RUN_DATA, &fit_path, &object);
   if (!status) status = ft_run_load_part(folder, FILTRA_RUN_TOKENIZER, &tokenizer_path, &tokenizer);
   free(fit_path);
   free(tokenizer_path);

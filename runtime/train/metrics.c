@@ -116,7 +116,7 @@ static json_t *score(const char *prefix, filtra_task task, double loss, double a
 }
 
 /* What a loss scale does; an empty object without one. */
-static json_t *scaling(const filtra_step_metrics *s) {
+static json_t *scaling(const filtra_trainer_metrics *s) {
   if (s->loss_scale == 0.0f) return json_object();
   json_t *object =
       json_pack("{sf sI}", "loss_scale", rounded(s->loss_scale), "skipped", (json_int_t)s->skipped);
@@ -137,7 +137,7 @@ static json_t *take_exchange(ft_metrics *m) {
 
 filtra_status ft_metrics_step(ft_metrics *m, const filtra_run_progress *p, uint64_t every) {
   if (!m) return FILTRA_OK;
-  const filtra_step_metrics *s = &p->last;
+  const filtra_trainer_metrics *s = &p->last;
   m->exchange += (double)s->exchange_seconds;
   m->hidden += (double)s->hidden_seconds;
   m->exchanges++;

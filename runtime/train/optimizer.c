@@ -180,8 +180,8 @@ static filtra_tensor *loss_of(filtra_graph *g, const filtra_optimizer *o, bool s
   return flat(g, "loss", &o->state, word, word + 1);
 }
 
-filtra_status filtra_optimizer_watch(filtra_optimizer *optimizer, filtra_graph *g,
-                                     filtra_tensor *loss) {
+filtra_status filtra_optimizer_watch_loss(filtra_optimizer *optimizer, filtra_graph *g,
+                                          filtra_tensor *loss) {
   FT_NEED(optimizer, g);
   if (ft_usable_dense(g, loss, "watch", "loss") && filtra_tensor_elements(loss) != 1)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "watch: loss %s %s must have one element", loss->name,
@@ -393,7 +393,7 @@ void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
   *optimizer = NULL;
 }
 
-uint64_t filtra_optimizer_steps(const filtra_optimizer *optimizer) {
+uint64_t filtra_optimizer_step_count(const filtra_optimizer *optimizer) {
   return optimizer ? optimizer->steps : 0;
 }
 
@@ -446,7 +446,7 @@ filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer, float sca
   return FILTRA_OK;
 }
 
-void filtra_optimizer_skip(filtra_optimizer *optimizer) {
+void filtra_optimizer_discard(filtra_optimizer *optimizer) {
   if (optimizer) optimizer->summed = 0;
 }
 
@@ -456,15 +456,15 @@ const char *ft_halt_name(uint32_t halt) {
   return halt & FT_HALT_LOSS ? "the loss" : "the gradient norm";
 }
 
-static filtra_optimizer_result result_of(const ft_step_metrics *m, uint64_t step, float rate) {
-  return (filtra_optimizer_result){.step = step,
-                                   .loss = m->loss,
-                                   .gradient_norm = m->gradient_norm,
-                                   .learning_rate = rate,
-                                   .loss_scale = m->loss_scale,
-                                   .skipped = m->skipped,
-                                   .skipped_step =
-                                       (uint64_t)m->skipped_step_high << 32 | m->skipped_step_low};
+static filtra_optimizer_metrics result_of(const ft_step_metrics *m, uint64_t step, float rate) {
+  return (filtra_optimizer_metrics){.step = step,
+                                    .loss = m->loss,
+                                    .gradient_norm = m->gradient_norm,
+                                    .learning_rate = rate,
+                                    .loss_scale = m->loss_scale,
+                                    .skipped = m->skipped,
+                                    .skipped_step =
+                                        (uint64_t)m->skipped_step_high << 32 | m->skipped_step_low};
 }
 
 filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt) {
@@ -581,7 +581,7 @@ filtra_status filtra_optimizer_step(filtra_optimizer *optimizer) {
 }
 
 filtra_status filtra_optimizer_finish(filtra_optimizer *optimizer,
-                                      filtra_optimizer_result *result) {
+                                      filtra_optimizer_metrics *result) {
   FT_NEED(optimizer);
   while (optimizer->pending_count)
     FT_TRY(finish_oldest(optimizer));

@@ -54,7 +54,7 @@ struct filtra_optimizer {
   ft_pending_update pending[FT_IN_FLIGHT]; /* oldest first */
   uint32_t pending_count;
   uint64_t steps;
-  filtra_optimizer_result last;
+  filtra_optimizer_metrics last;
   float last_score; /* of the same step, where gradients were summed */
 };
 
@@ -128,7 +128,7 @@ filtra_status ft_optimizer_recover(filtra_optimizer *o);
 const char *ft_halt_name(uint32_t halt);
 /** Builds the update by the last run's gradients, or by their sums, if it is not there yet. */
 filtra_status ft_optimizer_prepare_update(filtra_optimizer *o, bool sums);
-/** As filtra_optimizer_watch, for the score [1] that is summed with the losses. */
+/** As filtra_optimizer_watch_loss, for the score [1] that is summed with the losses. */
 filtra_status ft_optimizer_watch_score(filtra_optimizer *o, filtra_graph *g, filtra_tensor *score);
 
 /** filtra_optimizer_save with metadata. */

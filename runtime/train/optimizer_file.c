@@ -128,7 +128,7 @@ filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file,
     FT_TRY(upload_group(o, file, &groups[i]));
   if (o->scaling.size) FT_TRY(ft_optimizer_set_scale(o, &scaling));
   o->steps = step;
-  o->last = (filtra_optimizer_result){0};
+  o->last = (filtra_optimizer_metrics){0};
   return FILTRA_OK;
 }
 

@@ -19,8 +19,8 @@ typedef struct planning {
 
 /* Adds a graph's transfers, and takes its activations where they are the most. */
 static filtra_status add_graph(filtra_model *model, ft_batch_graph *b, bool training,
-                               ft_recompute how, filtra_run_plan *plan) {
-  filtra_memory memory = {0};
+                               ft_recompute how, filtra_run_memory_use *plan) {
+  filtra_memory_use memory = {0};
   filtra_status status = ft_model_measure(model, b, training, how, &memory);
   ft_batch_graph_close(b);
   if (status) return status;
@@ -29,7 +29,8 @@ static filtra_status add_graph(filtra_model *model, ft_batch_graph *b, bool trai
   return FILTRA_OK;
 }
 
-static filtra_status add_graphs(const planning *p, filtra_model *model, filtra_run_plan *plan) {
+static filtra_status add_graphs(const planning *p, filtra_model *model,
+                                filtra_run_memory_use *plan) {
   const ft_run_config *c = &p->config;
   int64_t part = (c->batch_size + c->accumulate - 1) / c->accumulate;
   model->loss_chunks = c->loss_chunks;
@@ -47,11 +48,11 @@ static filtra_status add_graphs(const planning *p, filtra_model *model, filtra_r
 }
 
 /* A tensor or buffer beyond the device's largest makes a plan that does not fit. */
-static filtra_status plan_once(const planning *p, filtra_run_plan *plan) {
+static filtra_status plan_once(const planning *p, filtra_run_memory_use *plan) {
   const ft_caps *caps = ft_caps_of(p->device);
   filtra_model *model;
-  *plan = (filtra_run_plan){.available =
-                                caps->memory_limit ? caps->memory_limit : caps->info.memory_bytes};
+  *plan = (filtra_run_memory_use){.available = caps->memory_limit ? caps->memory_limit
+                                                                  : caps->info.memory_bytes};
   FT_TRY(ft_model_declare(p->device, &p->config.model, false, &model));
   ft_parameters_lay_out(model->params);
   uint64_t trained = ft_buffer_extent(model->params->trained_bytes);
@@ -71,12 +72,12 @@ static filtra_status plan_once(const planning *p, filtra_run_plan *plan) {
 /* ---- what would make it fit ---- */
 
 static bool takes_less(planning *p, filtra_status *status) {
-  filtra_run_plan other;
+  filtra_run_memory_use other;
   *status = plan_once(p, &other);
   return !*status && other.fits;
 }
 
-static void name_change(const planning *p, const ft_run_config *was, filtra_run_plan *plan) {
+static void name_change(const planning *p, const ft_run_config *was, filtra_run_memory_use *plan) {
   const ft_run_config *c = &p->config;
   char *to = plan->advice;
   size_t size = sizeof plan->advice;
@@ -93,7 +94,7 @@ static void name_change(const planning *p, const ft_run_config *was, filtra_run_
 
 /* Cheapest first: smaller tensors of logits; passes over memory; a second forward pass; smaller and
  * smaller parts, which leave a device less to do at a time. */
-static filtra_status advise(planning *p, filtra_run_plan *plan) {
+static filtra_status advise(planning *p, filtra_run_memory_use *plan) {
   const ft_run_config was = p->config;
   ft_run_config *c = &p->config;
   filtra_status status = FILTRA_OK;
@@ -135,7 +136,7 @@ static filtra_status read_config(const filtra_run_options *o, ft_run_config *con
   if (!status) status = ft_run_config_read(expanded ? expanded : object, context, config);
   if (!status) {
     config->folder = o->config ? NULL : o->folder;
-    status = ft_run_open_data(config, NULL, FILTRA_TRAIN, data);
+    status = ft_run_open_data(config, NULL, FILTRA_SPLIT_TRAIN, data);
   }
   if (!status) status = ft_run_config_fit(config, context, *data);
   json_decref(expanded);
@@ -144,25 +145,26 @@ static filtra_status read_config(const filtra_run_options *o, ft_run_config *con
   return status;
 }
 
-static filtra_status plan_all(planning *p, const filtra_dataset *data, filtra_run_plan *plan) {
+static filtra_status plan_all(planning *p, const filtra_dataset *data,
+                              filtra_run_memory_use *plan) {
   filtra_loader *loader;
   const filtra_augmentation augmentation = ft_run_augmentation(&p->config);
   FT_TRY(filtra_loader_create(data,
-                              &(filtra_loader_options){.split = FILTRA_TRAIN,
+                              &(filtra_loader_options){.split = FILTRA_SPLIT_TRAIN,
                                                        .batch_size = (uint32_t)p->config.batch_size,
                                                        .drop_last = p->config.drop_last,
                                                        .augmentation = &augmentation},
                               &loader));
   p->lengths = filtra_loader_buckets(loader, &p->count);
-  p->validates = filtra_dataset_get_info(data)->count[FILTRA_VAL] > 0;
+  p->validates = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_VAL] > 0;
   filtra_status status = plan_once(p, plan);
   if (!status && !plan->fits) status = advise(p, plan);
   filtra_loader_destroy(&loader);
   return status;
 }
 
-filtra_status filtra_run_plan_memory(filtra_device *device, const filtra_run_options *options,
-                                     filtra_run_plan *plan) {
+filtra_status filtra_run_measure(filtra_device *device, const filtra_run_options *options,
+                                 filtra_run_memory_use *plan) {
   FT_NEED(device, options, plan);
   FT_TRY(FT_CHECK_RESERVED(filtra_run_options, options));
   if (!options->config && !options->folder)

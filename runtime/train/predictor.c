@@ -373,14 +373,15 @@ filtra_status filtra_predictor_create(filtra_device *device, const char *path,
   return make_predictor(model, options, out);
 }
 
-filtra_status filtra_predictor_create_memory(filtra_device *device, const void *bytes, size_t size,
-                                             const filtra_predictor_options *options,
-                                             filtra_predictor **out) {
+filtra_status filtra_predictor_create_from_memory(filtra_device *device, const void *bytes,
+                                                  size_t size,
+                                                  const filtra_predictor_options *options,
+                                                  filtra_predictor **out) {
   filtra_model *model;
   FT_NEED(out);
   *out = NULL;
   FT_TRY(check_create(options));
-  FT_TRY(filtra_model_load_memory(device, bytes, size, &model));
+  FT_TRY(filtra_model_load_from_memory(device, bytes, size, &model));
   return make_predictor(model, options, out);
 }
 
@@ -487,28 +488,30 @@ filtra_status filtra_predictor_collect(filtra_predictor *predictor, uint64_t tic
   return status;
 }
 
-filtra_status filtra_predictor_run(filtra_predictor *predictor, size_t count,
-                                   const filtra_request *requests, filtra_prediction *predictions) {
+filtra_status filtra_predictor_predict(filtra_predictor *predictor, size_t count,
+                                       const filtra_request *requests,
+                                       filtra_prediction *predictions) {
   uint64_t ticket;
   FT_NEED(predictions);
   FT_TRY(filtra_predictor_submit(predictor, count, requests, &ticket));
   return filtra_predictor_collect(predictor, ticket, predictions);
 }
 
-filtra_status filtra_predictor_batch(filtra_predictor *predictor, const filtra_batch *batch,
-                                     float *logits, float *probabilities,
-                                     filtra_prediction *predictions) {
+filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor, const filtra_batch *batch,
+                                             float *logits, float *probabilities,
+                                             filtra_prediction *predictions) {
   FT_NEED(predictor, batch, predictions);
   const filtra_predictor *p = predictor;
   size_t outputs = (size_t)p->info.outputs;
   if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: of batches of text, filtra_model_predict "
-                                          "gives a language model's logits at every token");
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "predictor: of batches of text, filtra_model_predict_batch "
+                   "gives a language model's logits at every token");
   float *results = ft_calloc(batch->size, outputs * sizeof *results);
   if (!results) return FILTRA_ERROR_HOST_MEMORY;
   ft_device_lock(p->model->device);
   if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
-  filtra_status status = filtra_model_predict(p->model, batch, results);
+  filtra_status status = filtra_model_predict_batch(p->model, batch, results);
   ft_device_unlock(p->model->device);
   for (size_t i = 0; i < batch->count && !status; i++)
     predictions[i] =

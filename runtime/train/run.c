@@ -66,7 +66,7 @@ static bool is_better(const run *r, const filtra_evaluation *e) {
 }
 
 static filtra_status forget_evaluations(const run *r) {
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++) {
     char *path =
         ft_format("%s/" FILTRA_RUN_EVALUATION, r->options->folder, filtra_split_name(split));
     if (!path) return FILTRA_ERROR_HOST_MEMORY;
@@ -102,9 +102,9 @@ static filtra_status evaluate(run *r) {
   filtra_run_progress *p = &r->progress;
   bool better = true;
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
-  if (filtra_dataset_get_info(r->data)->count[FILTRA_VAL]) {
+  if (filtra_dataset_get_info(r->data)->count[FILTRA_SPLIT_VAL]) {
     filtra_evaluation e;
-    FT_TRY(ft_evaluate_shared(r->model, r->data, FILTRA_VAL, (uint32_t)r->config.batch_size,
+    FT_TRY(ft_evaluate_shared(r->model, r->data, FILTRA_SPLIT_VAL, (uint32_t)r->config.batch_size,
                               ranks_of(r), &e));
     p->validation_loss = e.loss;
     p->validation_accuracy = e.accuracy;
@@ -166,14 +166,14 @@ static filtra_status take_position(run *r) {
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"" FT_RUN_KEY "\" is damaged", path);
   r->saved = saved;
   r->waited = (uint64_t)waited;
-  p->step = filtra_trainer_steps(r->trainer);
-  p->epoch = (double)p->step / (double)filtra_loader_batches(r->loader);
+  p->step = filtra_trainer_step_count(r->trainer);
+  p->epoch = (double)p->step / (double)filtra_loader_batch_count(r->loader);
   if (p->step > r->total)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: is of step %llu; the run has %llu steps", path,
                    (unsigned long long)p->step, (unsigned long long)r->total);
   filtra_loader_position at = {.epoch = (uint64_t)epoch, .batch = (uint64_t)batch};
   /* An epoch of other data may have fewer batches; then this one is over. */
-  if (r->options->allow_changes && at.batch >= filtra_loader_batches(r->loader))
+  if (r->options->allow_changes && at.batch >= filtra_loader_batch_count(r->loader))
     at = (filtra_loader_position){.epoch = at.epoch + 1};
   status = filtra_loader_set_position(r->loader, at);
   return status ? ft_fail_context(FILTRA_ERROR_INPUT, "%s", path) : FILTRA_OK;
@@ -258,19 +258,19 @@ static filtra_status prepare_graphs(run *r) {
   return FILTRA_OK;
 }
 
-static filtra_status step_finished(void *user, const filtra_step_metrics *metrics) {
+static filtra_status step_finished(void *user, const filtra_trainer_metrics *metrics) {
   run *r = user;
   r->progress.last = *metrics;
   r->progress.step = metrics->step;
   r->progress.device_memory_bytes = filtra_device_memory_used(r->device);
-  r->progress.epoch = (double)metrics->step / (double)filtra_loader_batches(r->loader);
+  r->progress.epoch = (double)metrics->step / (double)filtra_loader_batch_count(r->loader);
   return ft_metrics_step(r->metrics, &r->progress, (uint64_t)r->config.log_every);
 }
 
 static filtra_status make_loader(run *r) {
   const ft_run_config *c = &r->config;
   const filtra_augmentation augmentation = ft_run_augmentation(c);
-  const filtra_loader_options options = {.split = FILTRA_TRAIN,
+  const filtra_loader_options options = {.split = FILTRA_SPLIT_TRAIN,
                                          .batch_size = (uint32_t)c->batch_size,
                                          .shuffle = true,
                                          .drop_last = c->drop_last,
@@ -279,7 +279,7 @@ static filtra_status make_loader(run *r) {
   filtra_status status = filtra_loader_create(r->data, &options, &r->loader);
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
-  uint64_t batches = filtra_loader_batches(r->loader);
+  uint64_t batches = filtra_loader_batch_count(r->loader);
   r->total = c->steps ? (uint64_t)c->steps : (uint64_t)c->epochs * batches;
   r->eval_every = c->eval_every ? (uint64_t)c->eval_every : batches;
   r->checkpoint_every = c->checkpoint_every ? (uint64_t)c->checkpoint_every : r->eval_every;
@@ -303,7 +303,7 @@ static float share_of(const run *r) {
 
 static filtra_status make_trainer(run *r) {
   filtra_train_options options =
-      ft_run_train_options(&r->config, r->total, filtra_loader_batches(r->loader));
+      ft_run_train_options(&r->config, r->total, filtra_loader_batch_count(r->loader));
   options.transport = r->options->transport;
   options.share = share_of(r);
   options.deadline = r->options->deadline;
@@ -366,7 +366,7 @@ static filtra_status join_ranks(run *r) {
   if (!all) return FILTRA_ERROR_HOST_MEMORY;
   snprintf(own->id, sizeof own->id, "%s", r->identity.id);
   snprintf(own->version, sizeof own->version, "%s", filtra_version());
-  own->step = filtra_trainer_steps(r->trainer);
+  own->step = filtra_trainer_step_count(r->trainer);
   filtra_status status = ft_ranks_gather(ranks_of(r), all, sizeof *all);
   for (int i = 0; i < t->size && !status; i++)
     if (strcmp(all[i].id, own->id) || strcmp(all[i].version, own->version) ||
@@ -390,7 +390,7 @@ static filtra_status open_run(run *r) {
   else if (r->writes)
     FT_TRY(ft_run_check_vacant(o->folder));
   FT_TRY(read_config(r));
-  FT_TRY(ft_run_open_data(&r->config, NULL, FILTRA_TRAIN, &r->data));
+  FT_TRY(ft_run_open_data(&r->config, NULL, FILTRA_SPLIT_TRAIN, &r->data));
   FT_TRY(ft_run_config_fit(&r->config, r->context, r->data));
   FT_TRY(make_loader(r));
   FT_TRY(identify(r));
@@ -429,27 +429,27 @@ static filtra_status has_model(const run *r) {
 }
 
 static filtra_status train(run *r) {
-  r->progress.steps = is_out_of_patience(r) ? filtra_trainer_steps(r->trainer) : r->total;
+  r->progress.steps = is_out_of_patience(r) ? filtra_trainer_step_count(r->trainer) : r->total;
   r->progress.task = filtra_model_task(r->model);
   report(r);
-  while (filtra_trainer_steps(r->trainer) < r->progress.steps && !r->stop) {
+  while (filtra_trainer_step_count(r->trainer) < r->progress.steps && !r->stop) {
     filtra_batch batch;
     FT_TRY(filtra_loader_next(r->loader, &batch));
     r->trainer->wants_stop = r->wants_stop;
     FT_TRY(filtra_trainer_step(r->trainer, &batch, NULL));
     ft_metrics_count(r->metrics, &batch);
-    uint64_t step = filtra_trainer_steps(r->trainer);
+    uint64_t step = filtra_trainer_step_count(r->trainer);
     if (step == r->total || step % r->eval_every == 0) FT_TRY(evaluate(r));
     bool last = step == r->total || is_out_of_patience(r);
     if (last || step % r->checkpoint_every == 0) FT_TRY(save_checkpoint(r));
     if (last) r->progress.steps = step;
     report(r);
   }
-  if (!r->stop || filtra_trainer_steps(r->trainer) == r->progress.steps) return has_model(r);
+  if (!r->stop || filtra_trainer_step_count(r->trainer) == r->progress.steps) return has_model(r);
   FT_TRY(save_checkpoint(r));
   return ft_fail(FILTRA_ERROR_CANCELLED, "stopped after step %llu of %llu; %s holds the checkpoint",
-                 (unsigned long long)filtra_trainer_steps(r->trainer), (unsigned long long)r->total,
-                 r->options->folder);
+                 (unsigned long long)filtra_trainer_step_count(r->trainer),
+                 (unsigned long long)r->total, r->options->folder);
 }
 
 filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *options) {

@@ -52,7 +52,7 @@ filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device
 filtra_status ft_run_write_about(const char *folder, filtra_model *model);
 /** Removes what a run that was killed left half-written. */
 void ft_run_clean_folder(const char *folder);
-/** filtra_evaluate by all ranks together, which come to the same result; `ranks` NULL: alone. */
+/** filtra_model_evaluate_split by all ranks together, which come to the same result; `ranks` NULL: alone. */
 filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
                                  filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
                                  filtra_evaluation *result);

@@ -113,7 +113,7 @@ static filtra_status time_graph(filtra_trainer *t, ft_batch_graph *b, double *se
   for (int i = 0; i < RUNS && !status; i++) {
     status = ft_batch_graph_set_part(b, &batch, 0, b->size, ft_batch_weight(t->model, &batch));
     double began = ft_seconds();
-    if (!status) status = filtra_graph_run(b->graph);
+    if (!status) status = filtra_graph_execute(b->graph);
     double taken = ft_seconds() - began;
     if (i && taken < *seconds) *seconds = taken;
   }

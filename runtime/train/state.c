@@ -59,7 +59,7 @@ filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path) 
   ft_tuning *tuning;
   filtra_status status = read_tuning(t, file, path, &tuning);
   if (!status) status = ft_optimizer_read(t->optimizer, file, path);
-  if (!status) t->last = (filtra_step_metrics){0};
+  if (!status) t->last = (filtra_trainer_metrics){0};
   if (!status) take_tuning(t, &tuning);
   ft_tuning_release(&tuning);
   ft_safetensors_close(&file);

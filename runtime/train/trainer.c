@@ -69,7 +69,7 @@ static filtra_status record_graph(filtra_trainer *t, ft_batch_graph *b) {
   filtra_tensor *scale = filtra_optimizer_loss_scale(t->optimizer, b->graph);
   FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, &scale));
   if (b->part) FT_TRY(ft_optimizer_watch_score(t->optimizer, b->graph, b->score));
-  FT_TRY(filtra_optimizer_watch(t->optimizer, b->graph, b->loss));
+  FT_TRY(filtra_optimizer_watch_loss(t->optimizer, b->graph, b->loss));
   bool whole = t->ranks.transport && t->accumulate == 1;
   return whole ? ft_shards_watch(t->optimizer, b->graph) : FILTRA_OK;
 }
@@ -232,8 +232,8 @@ void filtra_trainer_destroy(filtra_trainer **trainer) {
   *trainer = NULL;
 }
 
-uint64_t filtra_trainer_steps(const filtra_trainer *trainer) {
-  return trainer ? filtra_optimizer_steps(trainer->optimizer) : 0;
+uint64_t filtra_trainer_step_count(const filtra_trainer *trainer) {
+  return trainer ? filtra_optimizer_step_count(trainer->optimizer) : 0;
 }
 
 filtra_status filtra_trainer_set_learning_rate(filtra_trainer *trainer, float learning_rate) {
@@ -258,17 +258,17 @@ static filtra_status fail_nonfinite(filtra_trainer *t, uint32_t halt) {
 }
 
 static void take_result(filtra_trainer *t, float score) {
-  const filtra_optimizer_result *r = &t->optimizer->last;
+  const filtra_optimizer_metrics *r = &t->optimizer->last;
   bool regression = t->model->options.task == FT_TASK_REGRESSION;
-  t->last = (filtra_step_metrics){.step = r->step,
-                                  .loss = r->loss,
-                                  .accuracy = regression ? 0.0f : score,
-                                  .absolute_error = regression ? score : 0.0f,
-                                  .gradient_norm = r->gradient_norm,
-                                  .learning_rate = r->learning_rate,
-                                  .loss_scale = r->loss_scale,
-                                  .skipped = r->skipped,
-                                  .skipped_step = r->skipped_step};
+  t->last = (filtra_trainer_metrics){.step = r->step,
+                                     .loss = r->loss,
+                                     .accuracy = regression ? 0.0f : score,
+                                     .absolute_error = regression ? score : 0.0f,
+                                     .gradient_norm = r->gradient_norm,
+                                     .learning_rate = r->learning_rate,
+                                     .loss_scale = r->loss_scale,
+                                     .skipped = r->skipped,
+                                     .skipped_step = r->skipped_step};
 }
 
 /* Waits for the oldest step and takes its metrics. */
@@ -291,7 +291,7 @@ static filtra_status finish_oldest(filtra_trainer *t) {
 /* A run for each part, whose gradients, losses and scores add up to the batch's. */
 static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const filtra_batch *batch) {
   double weight = ft_batch_weight(t->model, batch);
-  filtra_optimizer_skip(t->optimizer); /* what a step that failed has left */
+  filtra_optimizer_discard(t->optimizer); /* what a step that failed has left */
   int64_t first, end;
   own_samples(t, batch->size, &first, &end);
   for (; first < end; first += b->size) {
@@ -345,15 +345,15 @@ static filtra_status submit_step(filtra_trainer *t, ft_batch_graph *b, const fil
 }
 
 filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
-                                  filtra_step_metrics *metrics) {
+                                  filtra_trainer_metrics *metrics) {
   FT_NEED(trainer, batch);
   filtra_trainer *t = trainer;
   ft_batch_graph *graph = NULL;
   FT_TRY(ft_model_check_batch(t->model, batch, true));
-  if (t->mixed_labels != (batch->label_shares != NULL))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "trainer: a batch %s label_shares where mixed_labels is %s",
-                   batch->label_shares ? "with" : "without", t->mixed_labels ? "set" : "not set");
+  if (t->mixed_labels != (batch->label_fractions != NULL))
+    return ft_fail(
+        FILTRA_ERROR_ARGUMENT, "trainer: a batch %s label_fractions where mixed_labels is %s",
+        batch->label_fractions ? "with" : "without", t->mixed_labels ? "set" : "not set");
   FT_TRY(graph_for(t, batch->size, batch->length, &graph));
   FT_TRY(ft_optimizer_prepare_update(t->optimizer, t->accumulate > 1));
   if (t->optimizer->pending_count == FT_IN_FLIGHT) FT_TRY(finish_oldest(t));
@@ -362,7 +362,7 @@ filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *b
   return FILTRA_OK;
 }
 
-filtra_status filtra_trainer_finish(filtra_trainer *trainer, filtra_step_metrics *metrics) {
+filtra_status filtra_trainer_finish(filtra_trainer *trainer, filtra_trainer_metrics *metrics) {
   FT_NEED(trainer);
   while (trainer->optimizer->pending_count)
     FT_TRY(finish_oldest(trainer));

@@ -32,10 +32,10 @@ struct filtra_trainer {
       *graphs; /* forward, loss, backward; each on its own: pending steps point at them */
   size_t graph_count, graph_capacity;
   ft_pending_step pending[FT_IN_FLIGHT]; /* the optimizer's pending updates' */
-  filtra_step_metrics last;              /* of the newest finished step */
+  filtra_trainer_metrics last;           /* of the newest finished step */
   struct ft_tuning *tuning;              /* what the device had when training began; NULL: none */
   /* Called for every finished step, in order; may be NULL. */
-  filtra_status (*finished)(void *user, const filtra_step_metrics *metrics);
+  filtra_status (*finished)(void *user, const filtra_trainer_metrics *metrics);
   void *user;
 };
 

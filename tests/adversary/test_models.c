@@ -54,7 +54,7 @@ static void train(const char *mixer, float losses[STEPS]) {
   filtra_model *model = NULL;
   filtra_trainer *trainer = make_trainer(mixer, &model);
   for (int i = 0; i < STEPS; i++) {
-    filtra_step_metrics m;
+    filtra_trainer_metrics m;
     assert_ok(filtra_trainer_step(trainer, &batch, NULL));
     assert_ok(filtra_trainer_finish(trainer, &m));
     assert_true(isfinite(m.loss) && m.loss > 0.0f && isfinite(m.gradient_norm));

@@ -4,16 +4,16 @@ cmake_minimum_required(VERSION 3.22)
 
 # Where NULL means something.
 set(optional
-    filtra_dataset_open:options filtra_device_open:options filtra_devices_list:infos
+    filtra_dataset_open:options filtra_device_open:options filtra_device_list:infos
     filtra_generator_create:options filtra_generator_feed:logits filtra_gibbs_factors:options
     filtra_graph_backward:upstream filtra_graph_create:options filtra_graph_submit:ticket
     filtra_listops_generate:options filtra_optimizer_create:options
     filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data
     filtra_run_evaluate:precision
-    filtra_predictor_create:options filtra_predictor_create_memory:options
-    filtra_predictor_batch:logits
-    filtra_predictor_batch:probabilities filtra_run_create_predictor:options
-    filtra_run_complete_config:name filtra_run_open_data:path filtra_sample_token:options
+    filtra_predictor_create:options filtra_predictor_create_from_memory:options
+    filtra_predictor_predict_batch:logits
+    filtra_predictor_predict_batch:probabilities filtra_run_create_predictor:options
+    filtra_config_complete:name filtra_run_open_data:path filtra_sample_token:options
     filtra_trainer_create:options
     filtra_trainer_finish:metrics filtra_trainer_step:metrics)
 

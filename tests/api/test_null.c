@@ -35,9 +35,9 @@ static int open_all(void **state) {
   assert_ok(filtra_optimizer_create(filtra_model_parameters(model), NULL, &optimizer));
   void *bytes;
   size_t size;
-  assert_ok(filtra_model_save_memory(model, &bytes, &size));
-  assert_ok(filtra_predictor_create_memory(device, bytes, size, NULL, &predictor));
-  filtra_memory_free(bytes);
+  assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
+  assert_ok(filtra_predictor_create_from_memory(device, bytes, size, NULL, &predictor));
+  filtra_free(bytes);
   assert_ok(filtra_dataset_open(test_listops(), NULL, &dataset));
   const char *folder = test_new_run();
   assert_ok(filtra_run_train(
@@ -163,7 +163,8 @@ static void what_makes_no_sense_is_refused(void **state) {
   int32_t tokens[8] = {1, 1, 1, 1, 1, 1, 1, 1}, lengths[4] = {2, 2, 2, 2};
   float results[64];
   filtra_batch batch = {.size = 4, .length = 2, .count = 99, .tokens = tokens, .lengths = lengths};
-  assert_fails(filtra_model_predict(model, &batch, results), FILTRA_ERROR_ARGUMENT, "count is 99");
+  assert_fails(filtra_model_predict_batch(model, &batch, results), FILTRA_ERROR_ARGUMENT,
+               "count is 99");
 }
 
 /* ---- a run that is asked after ---- */

@@ -102,7 +102,7 @@ static void test_devices_json(void **state) {
   assert_string_equal(json_string_value(json_object_get(root, "version")), filtra_version());
   json_t *list = json_object_get(root, "devices");
   uint32_t count = 0;
-  assert_ok(filtra_devices_list(NULL, &count));
+  assert_ok(filtra_device_list(NULL, &count));
   assert_int_equal(json_array_size(list), count);
   size_t chosen = (size_t)json_integer_value(json_object_get(root, "chosen"));
   json_t *device = json_array_get(list, chosen);

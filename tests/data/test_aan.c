@@ -33,20 +33,20 @@ static void test_folder_of_pairs(void **state) {
   test_write_text(folder, "other.train.tsv", "not this");
   filtra_dataset *ds = open_ok(folder, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_TRAIN], 2);
-  assert_int_equal(info->count[FILTRA_VAL], 1);
-  assert_int_equal(info->count[FILTRA_TEST], 1);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 2);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1);
   assert_false(info->validation_held_out);
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 0, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 0, &s));
   assert_int_equal(s.label, 1);
   assert_tokens(s.tokens, s.length, "ab \"c");
   assert_tokens(s.second, s.second_length, "de");
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 1, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &s));
   assert_int_equal(s.label, 0);
   assert_tokens(s.tokens, s.length, "f");
   assert_tokens(s.second, s.second_length, "ghi");
-  assert_ok(filtra_dataset_sample(ds, FILTRA_VAL, 0, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, 0, &s));
   assert_int_equal(s.label, 1);
   assert_tokens(s.second, s.second_length, "d");
   filtra_dataset_close(&ds);
@@ -61,17 +61,17 @@ static void test_lengths(void **state) {
   const char *path = test_write_text(test_folder(), "pairs.tsv", text);
   free(text);
   filtra_sample s;
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_TEST});
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 0, &s));
+  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
   assert_int_equal(s.length, 4000); /* as the task has it */
   assert_tokens(s.second, s.second_length, "y");
   filtra_dataset_close(&ds);
-  filtra_dataset_options options = {.file_split = FILTRA_TEST, .max_length = 4500};
+  filtra_dataset_options options = {.file_split = FILTRA_SPLIT_TEST, .max_length = 4500};
   assert_fails(filtra_dataset_open(path, &options, &ds), FILTRA_ERROR_INPUT,
                "pairs.tsv:1: a sequence of more than 4500 tokens");
   options.truncate = true;
   ds = open_ok(path, &options);
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 0, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
   assert_int_equal(s.length, 4500);
   filtra_dataset_close(&ds);
 }

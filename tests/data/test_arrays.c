@@ -12,9 +12,11 @@ static uint32_t lengths[] = {3, 2, 4, 1};
 static int32_t labels[] = {0, 1, 1, 0};
 
 static filtra_dataset_arrays classes(void) {
-  return (filtra_dataset_arrays){
-      .splits[FILTRA_TRAIN] = {.count = 4, .tokens = tokens, .lengths = lengths, .labels = labels},
-      .classes = 2};
+  return (filtra_dataset_arrays){.splits[FILTRA_SPLIT_TRAIN] = {.count = 4,
+                                                                .tokens = tokens,
+                                                                .lengths = lengths,
+                                                                .labels = labels},
+                                 .classes = 2};
 }
 
 static void tokens_are_copied(void **state) {
@@ -27,11 +29,11 @@ static void tokens_are_copied(void **state) {
   assert_ok(filtra_dataset_create(&arrays, &ds));
   tokens[3] = 4; /* theirs, from here on */
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_TRAIN], 4);
-  assert_int_equal(info->count[FILTRA_VAL], 0);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 4);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 0);
   assert_int_equal(info->longest, 4);
   assert_string_equal(filtra_dataset_class_name(ds, 1), "1");
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 1, &sample));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &sample));
   assert_int_equal(sample.length, 2);
   assert_int_equal(sample.tokens[0], 1);
   assert_int_equal(sample.label, 1);
@@ -46,7 +48,7 @@ static void tokens_are_copied(void **state) {
   tokens[3] = 1;
   arrays.hold_out = true;
   assert_ok(filtra_dataset_create(&arrays, &ds));
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_VAL], 1);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 1);
   filtra_dataset_close(&ds);
 }
 
@@ -58,7 +60,7 @@ static uint64_t fingerprint_with(int32_t token) {
   tokens[3] = token;
   assert_ok(filtra_dataset_create(&arrays, &ds));
   tokens[3] = was;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 1, &sample));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &sample));
   assert_int_equal(sample.tokens[0], token);
   uint64_t fingerprint = ft_dataset_fingerprint(ds);
   filtra_dataset_close(&ds);
@@ -80,19 +82,21 @@ static void features_are_standardised(void **state) {
   const float numbers[] = {1, 10, 2, 20, 3, 30};
   const uint32_t steps[] = {1, 2};
   const float values[] = {0.5f, -1};
-  filtra_dataset_arrays arrays = {
-      .splits[FILTRA_TRAIN] = {.count = 2, .features = numbers, .lengths = steps, .values = values},
-      .target = FILTRA_TARGET_VALUE,
-      .features = 2,
-      .standardise = true};
+  filtra_dataset_arrays arrays = {.splits[FILTRA_SPLIT_TRAIN] = {.count = 2,
+                                                                 .features = numbers,
+                                                                 .lengths = steps,
+                                                                 .values = values},
+                                  .target = FILTRA_TARGET_VALUE,
+                                  .features = 2,
+                                  .standardise = true};
   filtra_dataset *ds;
   filtra_sample sample;
   float got[4];
   assert_ok(filtra_dataset_create(&arrays, &ds));
-  assert_ok(filtra_dataset_features(ds, FILTRA_TRAIN, 1, got));
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 1, got));
   assert_float_equal((double)got[0], 0.0, 1e-6);
   assert_float_equal((double)got[3], 1.0, 1e-6);
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 1, &sample));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &sample));
   assert_true(sample.value == -1.0f);
   filtra_dataset_close(&ds);
 }
@@ -102,18 +106,18 @@ static void pairs_and_successors(void **state) {
   filtra_dataset_arrays arrays = classes();
   filtra_dataset *ds;
   filtra_sample sample;
-  arrays.splits[FILTRA_TRAIN].second = tokens;
-  arrays.splits[FILTRA_TRAIN].second_lengths = lengths;
+  arrays.splits[FILTRA_SPLIT_TRAIN].second = tokens;
+  arrays.splits[FILTRA_SPLIT_TRAIN].second_lengths = lengths;
   assert_ok(filtra_dataset_create(&arrays, &ds));
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 2, &sample));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 2, &sample));
   assert_int_equal(sample.second_length, 4);
   assert_int_equal(sample.second[0], 9);
   filtra_dataset_close(&ds);
   arrays = (filtra_dataset_arrays){
-      .splits[FILTRA_TRAIN] = {.count = 3, .tokens = tokens, .lengths = lengths},
+      .splits[FILTRA_SPLIT_TRAIN] = {.count = 3, .tokens = tokens, .lengths = lengths},
       .target = FILTRA_TARGET_NEXT};
   assert_ok(filtra_dataset_create(&arrays, &ds));
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 0, &sample));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 0, &sample));
   assert_int_equal(sample.length, 2);
   assert_int_equal(sample.tokens[2], 7);
   filtra_dataset_close(&ds);
@@ -131,13 +135,13 @@ static void mistakes_are_told(void **state) {
   a.classes = 1;
   refuses(a, FILTRA_ERROR_ARGUMENT, "classes is 1, accepted are 2 to 1048576");
   a = classes();
-  a.splits[FILTRA_TRAIN].labels = NULL;
+  a.splits[FILTRA_SPLIT_TRAIN].labels = NULL;
   refuses(a, FILTRA_ERROR_ARGUMENT, "train needs lengths, tokens, labels");
   a = classes();
   a.standardise = true;
   refuses(a, FILTRA_ERROR_ARGUMENT, "standardise is for features");
   a = classes();
-  a.splits[FILTRA_VAL].reserved[1] = 1;
+  a.splits[FILTRA_SPLIT_VAL].reserved[1] = 1;
   refuses(a, FILTRA_ERROR_ARGUMENT, "filtra_samples: reserved[1]");
   labels[2] = 2;
   refuses(classes(), FILTRA_ERROR_INPUT, "sample 2 of train: label 2, accepted are 0 to 1");

@@ -196,7 +196,7 @@ static void mix(mixed_batch *b, const filtra_augmentation *a, uint64_t batch) {
                       .features = b->x,
                       .labels = b->labels,
                       .other_labels = b->others,
-                      .label_shares = b->shares}};
+                      .label_fractions = b->shares}};
   for (int i = 0; i < MIX_SIZE * MIX_SIDE * MIX_SIDE; i++)
     b->x[i] = (float)(i / (MIX_SIDE * MIX_SIDE));
   for (int i = 0; i < MIX_SIZE; i++)
@@ -311,7 +311,7 @@ static void see(filtra_loader *l, uint64_t epoch, uint64_t batch, seen_batch *s)
   memset(s->others, 0, sizeof s->others);
   memset(s->shares, 0, sizeof s->shares);
   if (b.other_labels) memcpy(s->others, b.other_labels, sizeof s->others);
-  if (b.label_shares) memcpy(s->shares, b.label_shares, sizeof s->shares);
+  if (b.label_fractions) memcpy(s->shares, b.label_fractions, sizeof s->shares);
 }
 
 static void test_batches(void **state) {
@@ -322,7 +322,7 @@ static void test_batches(void **state) {
                         &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB, .image_size = SIDE});
   static seen_batch first[6], again, other;
   filtra_loader *l = make_loader(ds, &everything);
-  assert_int_equal(filtra_loader_batches(l), 6);
+  assert_int_equal(filtra_loader_batch_count(l), 6);
   for (uint64_t i = 0; i < 6; i++)
     see(l, 1, i, &first[i]);
   /* in another order, by one thread alone */

@@ -28,7 +28,7 @@ static filtra_status try_open(const char *path, const filtra_dataset_options *op
     return status;
   }
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     for (uint64_t i = 0; i < info->count[split]; i++) {
       filtra_sample s;
       assert_ok(filtra_dataset_sample(ds, split, i, &s));
@@ -77,20 +77,20 @@ static void test_lra_folder(void **state) {
   assert_string_equal(info->format, "lra-listops");
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "listops");
   assert_int_equal(info->classes, 10);
-  assert_int_equal(info->count[FILTRA_TRAIN], 2);
-  assert_int_equal(info->count[FILTRA_VAL], 1);
-  assert_int_equal(info->count[FILTRA_TEST], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 2);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
   assert_int_equal(info->longest, 8);
   assert_false(info->validation_held_out);
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 1, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &s));
   static const int32_t expected[] = {13, 2, 14, 9, 8, 15, 5, 15};
   assert_int_equal(s.length, FT_COUNT(expected));
   assert_memory_equal(s.tokens, expected, sizeof expected);
   assert_int_equal(s.label, 4);
   assert_string_equal(filtra_dataset_class_name(ds, 9), "9");
   assert_null(filtra_dataset_class_name(ds, 10));
-  assert_fails(filtra_dataset_sample(ds, FILTRA_VAL, 1, &s), FILTRA_ERROR_ARGUMENT, "val");
+  assert_fails(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, 1, &s), FILTRA_ERROR_ARGUMENT, "val");
   filtra_dataset_close(&ds);
   filtra_dataset_close(&ds);
 }
@@ -99,20 +99,20 @@ static void test_original_file_and_folder(void **state) {
   (void)state;
   const char *folder = test_folder();
   const char *path = test_write_text(folder, "test_x.tsv", small_original);
-  filtra_dataset *ds =
-      open_ok(path, &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_TEST});
+  filtra_dataset *ds = open_ok(
+      path, &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "listops");
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 18);
-  assert_int_equal(info->count[FILTRA_TEST], 3);
-  assert_int_equal(info->count[FILTRA_TRAIN] + info->count[FILTRA_VAL], 0);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL], 0);
   filtra_dataset_close(&ds);
   write_numbered(folder, "train_x.tsv", 50);
   ds = open_ok(folder, NULL);
   info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_TRAIN], 45);
-  assert_int_equal(info->count[FILTRA_VAL], 5);
-  assert_int_equal(info->count[FILTRA_TEST], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 45);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 5);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
   filtra_dataset_close(&ds);
   test_write_text(folder, "train_y.tsv", small_original);
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "train_x.tsv and train_y.tsv");
@@ -148,9 +148,9 @@ static void test_shared_files(void **state) {
       print_message("SKIPPED: %s is not there\n", path);
       skip();
     }
-    filtra_dataset *ds =
-        open_ok(path, &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_TEST});
-    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 10000);
+    filtra_dataset *ds = open_ok(
+        path, &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_SPLIT_TEST});
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 10000);
     assert_int_equal(filtra_dataset_get_info(ds)->longest, files[i].longest);
     char *text;
     size_t size;
@@ -160,7 +160,7 @@ static void test_shared_files(void **state) {
       char *line = strsep(&rest, "\n");
       filtra_sample s;
       reference_listops expected;
-      assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, k, &s));
+      assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, k, &s));
       assert_true(reference_listops_read(line + 2, &expected));
       assert_int_equal(s.label, expected.value);
       assert_int_equal(s.label, *line - '0');
@@ -209,13 +209,13 @@ static void test_held_out_validation(void **state) {
     filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.seed = seeds[i]});
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_true(info->validation_held_out);
-    assert_int_equal(info->count[FILTRA_VAL], 21);
-    assert_int_equal(info->count[FILTRA_TRAIN], 184);
-    assert_int_equal(info->count[FILTRA_TEST], 0);
-    collect_numbers(ds, FILTRA_VAL, seen[i]);
+    assert_int_equal(info->count[FILTRA_SPLIT_VAL], 21);
+    assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 184);
+    assert_int_equal(info->count[FILTRA_SPLIT_TEST], 0);
+    collect_numbers(ds, FILTRA_SPLIT_VAL, seen[i]);
     if (i == 0) {
-      collect_numbers(ds, FILTRA_VAL, all);
-      collect_numbers(ds, FILTRA_TRAIN, all);
+      collect_numbers(ds, FILTRA_SPLIT_VAL, all);
+      collect_numbers(ds, FILTRA_SPLIT_TRAIN, all);
     }
     filtra_dataset_close(&ds);
   }
@@ -243,16 +243,16 @@ static void check_classes(const int *counts, int classes, float share, int wante
                                   .hold_out = true,
                                   .validation_share = share,
                                   .seed = 3};
-  arrays.splits[FILTRA_TRAIN] = (filtra_samples){
+  arrays.splits[FILTRA_SPLIT_TRAIN] = (filtra_samples){
       .count = (uint64_t)count, .lengths = lengths, .tokens = tokens, .labels = labels};
   filtra_dataset *ds;
   assert_ok(filtra_dataset_create(&arrays, &ds));
-  uint64_t val = filtra_dataset_get_info(ds)->count[FILTRA_VAL];
+  uint64_t val = filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL];
   assert_int_equal(val, wanted);
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], count - wanted);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], count - wanted);
   for (uint64_t i = 0; i < val; i++) {
     filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, FILTRA_VAL, i, &s));
+    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, i, &s));
     held[s.label]++;
   }
   for (int c = 0; c < classes; c++) {
@@ -274,7 +274,7 @@ static void test_held_out_by_class(void **state) {
   assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 1}, &ds),
                FILTRA_ERROR_ARGUMENT, "validation_share is 1");
   assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 0.3f}, &ds));
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_VAL], 6);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 6);
   filtra_dataset_close(&ds);
 }
 
@@ -283,8 +283,8 @@ static void test_small_sets_keep_training_data(void **state) {
   const char *folder = test_folder();
   for (int count = 1; count <= 3; count++) {
     filtra_dataset *ds = open_ok(write_numbered(folder, "data.tsv", count), NULL);
-    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_VAL], count > 1);
-    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], count - (count > 1));
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], count > 1);
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], count - (count > 1));
     filtra_dataset_close(&ds);
   }
 }
@@ -392,9 +392,10 @@ static void test_max_length(void **state) {
                "data.tsv:3: a sequence of 8 tokens where at most 7 are accepted");
   assert_ok(try_open(path, &(filtra_dataset_options){.max_length = 8}));
   filtra_dataset *ds = open_ok(
-      path, &(filtra_dataset_options){.max_length = 5, .truncate = true, .file_split = FILTRA_VAL});
+      path,
+      &(filtra_dataset_options){.max_length = 5, .truncate = true, .file_split = FILTRA_SPLIT_VAL});
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_VAL, 1, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, 1, &s));
   static const int32_t expected[] = {13, 2, 14, 9, 8};
   assert_int_equal(s.length, 5);
   assert_memory_equal(s.tokens, expected, sizeof expected);

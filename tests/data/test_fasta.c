@@ -34,13 +34,13 @@ static void test_class_per_file(void **state) {
   assert_int_equal(info->classes, 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "ant");
   assert_string_equal(filtra_dataset_class_name(ds, 1), "ant-x");
-  assert_int_equal(info->count[FILTRA_TRAIN], 4);
-  assert_record(ds, FILTRA_TRAIN, 0, "ant-x", "ACGT");
-  assert_record(ds, FILTRA_TRAIN, 1, "ant", "C");
-  assert_record(ds, FILTRA_TRAIN, 2, "zebra", "ACGT");
-  assert_record(ds, FILTRA_TRAIN, 3, "zebra", "ACGTN");
-  assert_record(ds, FILTRA_VAL, 0, "ant", "A");
-  assert_record(ds, FILTRA_TEST, 0, "ant-x", "TTT");
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 4);
+  assert_record(ds, FILTRA_SPLIT_TRAIN, 0, "ant-x", "ACGT");
+  assert_record(ds, FILTRA_SPLIT_TRAIN, 1, "ant", "C");
+  assert_record(ds, FILTRA_SPLIT_TRAIN, 2, "zebra", "ACGT");
+  assert_record(ds, FILTRA_SPLIT_TRAIN, 3, "zebra", "ACGTN");
+  assert_record(ds, FILTRA_SPLIT_VAL, 0, "ant", "A");
+  assert_record(ds, FILTRA_SPLIT_TEST, 0, "ant-x", "TTT");
   filtra_dataset_close(&ds);
   test_write_text(folder, "new_test.fa", ">1\nA");
   test_refuse_dataset(folder, NULL, "new_test.fa: \"new\" is none of the 3 classes");
@@ -55,11 +55,11 @@ static void test_class_per_header(void **state) {
   test_write_text(folder, "test.fasta", ">s1 9\nACG\n");
   filtra_dataset *ds = test_open_dataset(folder, "fasta", NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 2);
-  assert_record(ds, FILTRA_TRAIN, 0, "10", "A");
-  assert_record(ds, FILTRA_TRAIN, 1, "9", "C");
-  assert_record(ds, FILTRA_TRAIN, 2, "10", "G");
-  assert_record(ds, FILTRA_TEST, 0, "9", "ACG");
-  assert_int_equal(ds->samples[FILTRA_TEST].rows[0].label, 0); /* numbers in their order */
+  assert_record(ds, FILTRA_SPLIT_TRAIN, 0, "10", "A");
+  assert_record(ds, FILTRA_SPLIT_TRAIN, 1, "9", "C");
+  assert_record(ds, FILTRA_SPLIT_TRAIN, 2, "10", "G");
+  assert_record(ds, FILTRA_SPLIT_TEST, 0, "9", "ACG");
+  assert_int_equal(ds->samples[FILTRA_SPLIT_TEST].rows[0].label, 0); /* numbers in their order */
   filtra_dataset_close(&ds);
   test_write_text(folder, "test.fasta", ">s1 9\nACG\n>s2 8\nA\n");
   test_refuse_dataset(folder, NULL, "test.fasta:3: \"8\" is none of the 2 classes");
@@ -76,21 +76,21 @@ static void test_proteins(void **state) {
   const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
   filtra_dataset *ds = test_open_dataset(
       path, "fasta",
-      &(filtra_dataset_options){.tokenizer = "characters", .file_split = FILTRA_TEST});
+      &(filtra_dataset_options){.tokenizer = "characters", .file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_tokenizer_size(ds->info.tokenizer), 8);
-  assert_record(ds, FILTRA_TEST, 0, "1", "MKVLE*");
-  assert_record(ds, FILTRA_TEST, 1, "0", "AA");
+  assert_record(ds, FILTRA_SPLIT_TEST, 0, "1", "MKVLE*");
+  assert_record(ds, FILTRA_SPLIT_TEST, 1, "0", "AA");
   filtra_dataset_close(&ds);
 }
 
 static void test_lengths(void **state) {
   (void)state;
   const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nA\n>b 2\nACG\nTT\n");
-  filtra_dataset_options options = {.max_length = 4, .file_split = FILTRA_TEST};
+  filtra_dataset_options options = {.max_length = 4, .file_split = FILTRA_SPLIT_TEST};
   test_refuse_dataset(path, &options, "x.fa:3: a sequence of more than 4 tokens");
   options.truncate = true;
   filtra_dataset *ds = test_open_dataset(path, "fasta", &options);
-  assert_record(ds, FILTRA_TEST, 1, "2", "ACGT");
+  assert_record(ds, FILTRA_SPLIT_TEST, 1, "2", "ACGT");
   filtra_dataset_close(&ds);
 }
 
@@ -155,8 +155,8 @@ static void test_enhancers(void **state) {
     skip();
   }
   filtra_dataset *ds = test_open_dataset(path, "fasta", NULL);
-  assert_int_equal(ds->samples[FILTRA_TRAIN].count, 2 * 1484);
-  assert_int_equal(ds->samples[FILTRA_TEST].count, 2 * 200);
+  assert_int_equal(ds->samples[FILTRA_SPLIT_TRAIN].count, 2 * 1484);
+  assert_int_equal(ds->samples[FILTRA_SPLIT_TEST].count, 2 * 200);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "original_enhancer");
   assert_string_equal(filtra_dataset_class_name(ds, 1), "original_non_enhancer");
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 200);

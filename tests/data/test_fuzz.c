@@ -89,7 +89,7 @@ static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t 
     return;
   }
   float *features = ft_calloc((size_t)s.length * info->features, sizeof *features);
-  assert_ok(filtra_dataset_features(ds, split, index, features));
+  assert_ok(filtra_dataset_sample_features(ds, split, index, features));
   free(features);
 }
 
@@ -110,7 +110,7 @@ static void test_damaged_text(void **state) {
         continue;
       }
       const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-      for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+      for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
         for (uint64_t k = 0; k < info->count[split]; k++)
           check_sample(ds, split, k);
       filtra_dataset_close(&ds);

@@ -57,10 +57,10 @@ static void test_articles(void **state) {
   assert_string_equal(info->format, "hyperpartisan");
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
   assert_int_equal(info->classes, 2);
-  assert_int_equal(info->count[FILTRA_TRAIN] + info->count[FILTRA_VAL], 2);
-  assert_sample(ds, FILTRA_TRAIN, 0, 1, "\nOne  two <3\xe2\x82\xac");
-  assert_sample(ds, FILTRA_TRAIN, 1, 0, "three four");
-  assert_sample(ds, FILTRA_TEST, 0, 0, "so");
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL], 2);
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 0, 1, "\nOne  two <3\xe2\x82\xac");
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 1, 0, "three four");
+  assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "so");
   filtra_dataset_close(&ds);
 }
 
@@ -184,7 +184,7 @@ static void test_shared(void **state) {
   }
   filtra_dataset *ds;
   assert_ok(filtra_dataset_open(path, NULL, &ds));
-  const ft_samples *samples = &ds->samples[FILTRA_TRAIN];
+  const ft_samples *samples = &ds->samples[FILTRA_SPLIT_TRAIN];
   size_t count[2] = {0}, longer[2] = {0};
   for (size_t i = 0; i < samples->count; i++) {
     count[samples->rows[i].label]++;

@@ -86,19 +86,19 @@ static void test_cifar_folder(void **state) {
   assert_string_equal(info->format, "cifar10");
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "pixels");
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 256);
-  assert_int_equal(info->count[FILTRA_TRAIN], 27);
-  assert_int_equal(info->count[FILTRA_VAL], 3);
-  assert_int_equal(info->count[FILTRA_TEST], 5);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 27);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 5);
   assert_true(info->validation_held_out);
   assert_int_equal(info->longest, PLANE);
   assert_int_equal(info->height, 32);
   assert_int_equal(info->width, 32);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "airplane");
   assert_string_equal(filtra_dataset_class_name(ds, 9), "truck");
-  for (int split = 0; split < FILTRA_SPLITS; split++)
+  for (int split = 0; split < FILTRA_SPLIT_COUNT; split++)
     for (uint64_t k = 0; k < info->count[split]; k++) {
       filtra_sample s;
-      int n = (split == FILTRA_TEST ? 100 : split == FILTRA_VAL ? 27 : 0) + (int)k;
+      int n = (split == FILTRA_SPLIT_TEST ? 100 : split == FILTRA_SPLIT_VAL ? 27 : 0) + (int)k;
       assert_ok(filtra_dataset_sample(ds, (filtra_split)split, k, &s));
       assert_int_equal(s.label, n % 10);
       assert_int_equal(s.length, PLANE);
@@ -118,7 +118,7 @@ static void moments(const filtra_dataset *ds, filtra_split split, int channel, d
   double sum = 0.0, squares = 0.0, count = 0.0;
   float *x = ft_calloc((size_t)info->longest * info->features, sizeof *x);
   for (uint64_t k = 0; k < info->count[split]; k++) {
-    assert_ok(filtra_dataset_features(ds, split, k, x));
+    assert_ok(filtra_dataset_sample_features(ds, split, k, x));
     for (uint32_t i = 0; i < info->longest; i++, count++) {
       double v = x[i * info->features + (uint32_t)channel];
       sum += v;
@@ -144,7 +144,7 @@ static void test_features(void **state) {
     assert_null(info->tokenizer);
     for (uint32_t c = 0; c < info->features; c++) {
       double mean, deviation;
-      moments(ds, FILTRA_TRAIN, (int)c, &mean, &deviation);
+      moments(ds, FILTRA_SPLIT_TRAIN, (int)c, &mean, &deviation);
       assert_true(fabs(mean) < 1e-5 && fabs(deviation - 1.0) < 1e-3);
     }
     filtra_dataset_close(&ds);
@@ -152,8 +152,8 @@ static void test_features(void **state) {
   /* one scale and one offset for all pixels of a channel, in order */
   filtra_dataset *ds = open_ok(folder, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
   float first[3 * PLANE], last[3 * PLANE];
-  assert_ok(filtra_dataset_features(ds, FILTRA_TRAIN, 0, first));
-  assert_ok(filtra_dataset_features(ds, FILTRA_VAL, 0, last));
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 0, first));
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_VAL, 0, last));
   double scale = ((double)first[3] - first[0]) / (byte_of(0, 0, 1) - byte_of(0, 0, 0));
   assert_true(fabs(((double)last[0] - first[0]) - scale * (byte_of(36, 0, 0) - byte_of(0, 0, 0))) <
               1e-4);
@@ -175,13 +175,13 @@ static void test_test_file_alone(void **state) {
                             {idx, test_path(idx, "t10k-images-idx3-ubyte")}};
   for (int i = 0; i < 2; i++) {
     const filtra_dataset_options options = {.pixels = FILTRA_PIXELS_GREY_FEATURES,
-                                            .file_split = FILTRA_TEST};
+                                            .file_split = FILTRA_SPLIT_TEST};
     filtra_dataset *all = open_ok(paths[i][0], &options), *one = open_ok(paths[i][1], &options);
     float a[PLANE], b[PLANE];
-    assert_int_equal(filtra_dataset_get_info(one)->count[FILTRA_TEST], 3);
+    assert_int_equal(filtra_dataset_get_info(one)->count[FILTRA_SPLIT_TEST], 3);
     for (uint64_t k = 0; k < 3; k++) {
-      assert_ok(filtra_dataset_features(all, FILTRA_TEST, k, a));
-      assert_ok(filtra_dataset_features(one, FILTRA_TEST, k, b));
+      assert_ok(filtra_dataset_sample_features(all, FILTRA_SPLIT_TEST, k, a));
+      assert_ok(filtra_dataset_sample_features(one, FILTRA_SPLIT_TEST, k, b));
       assert_memory_equal(a, b, filtra_dataset_get_info(one)->longest * sizeof *a);
     }
     filtra_dataset_close(&all);
@@ -193,12 +193,12 @@ static void test_cifar_one_file(void **state) {
   (void)state;
   const char *path = test_path(test_folder(), "test_batch.bin");
   write_cifar(path, 0, 7);
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_TEST});
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 7);
+  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 7);
   filtra_dataset_close(&ds);
   ds = open_ok(path, NULL);
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], 6);
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_VAL], 1);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 6);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 1);
   filtra_dataset_close(&ds);
   assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 1023}), FILTRA_ERROR_INPUT,
                "1024 pixels where at most 1023");
@@ -244,14 +244,14 @@ static void test_idx_folder(void **state) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "idx");
   assert_int_equal(info->classes, 6);
-  assert_int_equal(info->count[FILTRA_TRAIN], 45);
-  assert_int_equal(info->count[FILTRA_VAL], 5);
-  assert_int_equal(info->count[FILTRA_TEST], 12);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 45);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 5);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 12);
   assert_int_equal(info->height, 5);
   assert_int_equal(info->width, 7);
   assert_string_equal(filtra_dataset_class_name(ds, 5), "5");
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 11, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 11, &s));
   assert_int_equal(s.label, 5);
   assert_int_equal(s.length, 35);
   for (int i = 0; i < 35; i++)
@@ -383,10 +383,10 @@ static void test_shared_mnist(void **state) {
   static const uint64_t expected[10] = {980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009};
   uint64_t seen[10] = {0};
   filtra_dataset *ds = open_ok(path, NULL);
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 10000);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 10000);
   for (uint64_t i = 0; i < 10000; i++) {
     filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, i, &s));
+    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, i, &s));
     assert_int_equal(s.length, 784);
     seen[s.label]++;
   }

@@ -315,11 +315,11 @@ static void test_class_folders(void **state) {
   assert_int_equal(info->classes, 2);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "cat");
   assert_string_equal(filtra_dataset_class_name(ds, 1), "dog");
-  assert_int_equal(info->count[FILTRA_TRAIN], 12);
-  assert_int_equal(info->count[FILTRA_VAL], 1);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 12);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
   assert_int_equal(info->longest, W * H);
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 0, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 0, &s));
   for (int i = 0; i < W * H; i++)
     assert_int_equal(s.tokens[i], sample_of(i % W, i / W, 0));
   filtra_dataset_close(&ds);
@@ -354,12 +354,12 @@ static void test_split_folders(void **state) {
   assert_ok(filtra_dataset_open(root, NULL, &ds));
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->classes, 2);
-  assert_int_equal(info->count[FILTRA_TRAIN], 3);
-  assert_int_equal(info->count[FILTRA_VAL], 1);
-  assert_int_equal(info->count[FILTRA_TEST], 1);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1);
   assert_false(info->validation_held_out);
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 0, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
   assert_int_equal(s.label, 1);
   filtra_dataset_close(&ds);
   make_folder(test_path(root, "test/c"));
@@ -412,7 +412,7 @@ static void test_label_table(void **state) {
   assert_ok(filtra_dataset_open(root, NULL, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "ant");
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], 2);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 2);
   filtra_dataset_close(&ds);
   make_folder(test_path(root, "train2"));
   assert_fails(try_open(root), FILTRA_ERROR_INPUT, "2 folders that begin with \"train\"");

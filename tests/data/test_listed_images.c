@@ -60,11 +60,11 @@ static void test_same_bits_as_in_memory(void **state) {
   const filtra_dataset_options grey = {.pixels = FILTRA_PIXELS_GREY_FEATURES};
   filtra_dataset *kept = test_open_dataset(write_idx(), "idx", &grey);
   filtra_dataset *listed = test_open_dataset(write_folder(1), "image-folder", &grey);
-  assert_non_null(kept->samples[FILTRA_TRAIN].bytes);
-  assert_null(listed->samples[FILTRA_TRAIN].bytes);
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_VAL; split++) {
+  assert_non_null(kept->samples[FILTRA_SPLIT_TRAIN].bytes);
+  assert_null(listed->samples[FILTRA_SPLIT_TRAIN].bytes);
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_VAL; split++) {
     filtra_loader *a = make_loader(kept, split), *b = make_loader(listed, split);
-    for (uint64_t i = 0; i < 2 * filtra_loader_batches(a); i++) {
+    for (uint64_t i = 0; i < 2 * filtra_loader_batch_count(a); i++) {
       filtra_batch x, y;
       assert_ok(filtra_loader_next(a, &x));
       assert_ok(filtra_loader_next(b, &y));
@@ -89,11 +89,11 @@ static void test_a_file_that_goes_away(void **state) {
   size_t size;
   char *data = test_read(path, &size);
   test_write(path, data, size / 2); /* the header is whole */
-  filtra_loader *l = make_loader(ds, FILTRA_TRAIN);
+  filtra_loader *l = make_loader(ds, FILTRA_SPLIT_TRAIN);
   filtra_status status = FILTRA_OK;
   filtra_batch batch;
   uint64_t good = 0;
-  while (!status && good < filtra_loader_batches(l)) {
+  while (!status && good < filtra_loader_batch_count(l)) {
     status = filtra_loader_next(l, &batch);
     good += !status;
   }
@@ -135,7 +135,7 @@ static void test_headers_at_the_start(void **state) {
   ds = test_open_dataset(root, "image-folder", &rgb);
   assert_true(ft_dataset_fingerprint(ds) != before);
   float features[SIDE * SIDE * 3];
-  assert_ok(filtra_dataset_features(ds, FILTRA_TRAIN, 0, features));
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 0, features));
   ft_image first = test_picture(SIDE, SIDE, 3, 0);
   assert_true(fabs((double)features[1] - (first.pixels[1] / 255.0 - 0.456) / 0.224) < 1e-5);
   free(first.pixels);
@@ -189,15 +189,15 @@ static void test_image_size(void **state) {
     test_write_png(root, test_text("%c/%u.png", "ab"[i / 2], i), &image);
     free(image.pixels);
   }
-  filtra_dataset_options o = {.image_size = 5, .crop_pct = 0.5f, .file_split = FILTRA_TEST};
+  filtra_dataset_options o = {.image_size = 5, .crop_pct = 0.5f, .file_split = FILTRA_SPLIT_TEST};
   filtra_dataset *tokens = test_open_dataset(root, "image-folder", &o);
   o.pixels = FILTRA_PIXELS_GREY_FEATURES;
   filtra_dataset *numbers = test_open_dataset(root, "image-folder", &o);
   for (uint32_t i = 0; i < 4; i++) {
     filtra_sample s;
     float x[25];
-    assert_ok(filtra_dataset_sample(tokens, FILTRA_TEST, i, &s));
-    assert_ok(filtra_dataset_features(numbers, FILTRA_TEST, i, x));
+    assert_ok(filtra_dataset_sample(tokens, FILTRA_SPLIT_TEST, i, &s));
+    assert_ok(filtra_dataset_sample_features(numbers, FILTRA_SPLIT_TEST, i, x));
     assert_int_equal(s.length, 25);
     for (int k = 0; k < 25; k++)
       assert_true(x[k] == ft_standard_byte(numbers->feature_mean[0], numbers->feature_factor[0],
@@ -249,7 +249,7 @@ static filtra_status walk(const char *root) {
   filtra_status status = filtra_dataset_open(
       root, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB, .image_size = 32}, &ds);
   if (!status) status = filtra_loader_create(ds, &(filtra_loader_options){.batch_size = 16}, &l);
-  for (uint64_t i = 0; !status && i < filtra_loader_batches(l); i++)
+  for (uint64_t i = 0; !status && i < filtra_loader_batch_count(l); i++)
     status = filtra_loader_next(l, &batch);
   filtra_loader_destroy(&l);
   filtra_dataset_close(&ds);
@@ -301,7 +301,7 @@ static void test_every_allocation_may_fail(void **state) {
   long n = 0;
   do {
     ft_memory_fail_after(++n);
-    status = filtra_dataset_features(ds, FILTRA_TRAIN, 0, features);
+    status = filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 0, features);
     ft_memory_fail_after(0);
     assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
   } while (status);

@@ -5,12 +5,13 @@
 #include "support/harness.h"
 
 #include <filtra/data.h>
+#include <filtra/synthetic.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[FILTRA_SPLITS] = {"basic_train.tsv", "basic_val.tsv",
-                                                 "basic_test.tsv"};
+static const char *const names[FILTRA_SPLIT_COUNT] = {"basic_train.tsv", "basic_val.tsv",
+                                                      "basic_test.tsv"};
 
 static char *read_split(const char *folder, int split) {
   char *path = ft_path_join(folder, names[split]), *text;
@@ -30,16 +31,16 @@ static void assert_no_files(const char *folder) {
 /* ---- what is written ---- */
 
 typedef struct lines {
-  char *text[FILTRA_SPLITS];
-  char *line[8192];                 /* expressions, of all three files */
-  size_t count, sum[FILTRA_SPLITS]; /* sum of lengths */
+  char *text[FILTRA_SPLIT_COUNT];
+  char *line[8192];                      /* expressions, of all three files */
+  size_t count, sum[FILTRA_SPLIT_COUNT]; /* sum of lengths */
 } lines;
 
 /* Reads the three files, checking every line against the reference and the bounds. */
 static void read_lines(const char *folder, const filtra_listops_options *o, lines *all) {
-  const uint64_t counts[FILTRA_SPLITS] = {o->train, o->val, o->test};
+  const uint64_t counts[FILTRA_SPLIT_COUNT] = {o->train, o->val, o->test};
   *all = (lines){0};
-  for (int split = 0; split < FILTRA_SPLITS; split++) {
+  for (int split = 0; split < FILTRA_SPLIT_COUNT; split++) {
     all->text[split] = read_split(folder, split);
     char *rest = all->text[split];
     assert_string_equal(strsep(&rest, "\n"), "Source\tTarget");
@@ -64,7 +65,7 @@ static int compare_lines(const void *a, const void *b) {
 }
 
 static void free_lines(lines *all) {
-  for (int split = 0; split < FILTRA_SPLITS; split++)
+  for (int split = 0; split < FILTRA_SPLIT_COUNT; split++)
     free(all->text[split]);
   free(all);
 }
@@ -117,7 +118,7 @@ static void test_same_files_for_any_number_of_threads(void **state) {
     o.threads = threads == 7 ? 1 : threads;
     o.seed = threads == 7 ? 78 : 77;
     assert_ok(filtra_listops_generate(folder, &o));
-    for (int split = 0; split < FILTRA_SPLITS; split++) {
+    for (int split = 0; split < FILTRA_SPLIT_COUNT; split++) {
       char *a = read_split(first, split), *b = read_split(folder, split);
       if (threads == 7)
         assert_string_not_equal(a, b);

@@ -3,6 +3,7 @@
 #include "support/harness.h"
 
 #include <filtra/data.h>
+#include <filtra/synthetic.h>
 #include <string.h>
 
 enum { TRAIN = 517, VAL = 64, TEST = 61 };
@@ -74,7 +75,7 @@ static void walk_epoch(filtra_loader *l, filtra_split split, int *seen) {
   size_t bucket_count;
   const uint32_t *buckets = filtra_loader_buckets(l, &bucket_count);
   uint64_t epoch = filtra_loader_get_position(l).epoch;
-  for (uint64_t i = 0; i < filtra_loader_batches(l); i++) {
+  for (uint64_t i = 0; i < filtra_loader_batch_count(l); i++) {
     filtra_batch b = next(l);
     assert_int_equal(b.epoch, epoch);
     check_batch(&b, split, buckets, bucket_count);
@@ -94,7 +95,7 @@ static void test_every_sample_once_per_epoch(void **state) {
           make_loader(&(filtra_loader_options){.batch_size = sizes[i], .shuffle = shuffle});
       int seen[TRAIN] = {0};
       for (int epoch = 1; epoch <= 3; epoch++) {
-        walk_epoch(l, FILTRA_TRAIN, seen);
+        walk_epoch(l, FILTRA_SPLIT_TRAIN, seen);
         for (int k = 0; k < TRAIN; k++)
           assert_int_equal(seen[k], epoch);
       }
@@ -105,9 +106,10 @@ static void test_every_sample_once_per_epoch(void **state) {
 
 static void test_file_order_without_shuffling(void **state) {
   (void)state;
-  filtra_loader *l = make_loader(&(filtra_loader_options){.split = FILTRA_VAL, .batch_size = 5});
+  filtra_loader *l =
+      make_loader(&(filtra_loader_options){.split = FILTRA_SPLIT_VAL, .batch_size = 5});
   int64_t last[128] = {0};
-  for (uint64_t i = 0; i < filtra_loader_batches(l); i++) {
+  for (uint64_t i = 0; i < filtra_loader_batch_count(l); i++) {
     filtra_batch b = next(l);
     for (uint32_t row = 0; row < b.count; row++) {
       assert_true(b.indices[row] + 1 > last[b.length]);
@@ -122,8 +124,8 @@ static void test_drop_last(void **state) {
   filtra_loader *l =
       make_loader(&(filtra_loader_options){.batch_size = 10, .shuffle = true, .drop_last = true});
   filtra_loader *whole = make_loader(&(filtra_loader_options){.batch_size = 10});
-  assert_true(filtra_loader_batches(l) < filtra_loader_batches(whole));
-  for (uint64_t i = 0; i < 2 * filtra_loader_batches(l); i++)
+  assert_true(filtra_loader_batch_count(l) < filtra_loader_batch_count(whole));
+  for (uint64_t i = 0; i < 2 * filtra_loader_batch_count(l); i++)
     assert_int_equal(next(l).count, 10);
   filtra_loader_destroy(&l);
   filtra_loader_destroy(&whole);
@@ -134,7 +136,7 @@ static void test_drop_last(void **state) {
 static void test_default_buckets(void **state) {
   (void)state;
   static const uint32_t expected[] = {16, 32, 64, 128};
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++) {
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++) {
     filtra_loader *l = make_loader(&(filtra_loader_options){.split = split, .batch_size = 4});
     size_t count;
     const uint32_t *buckets = filtra_loader_buckets(l, &count);
@@ -171,7 +173,7 @@ static void test_given_buckets(void **state) {
   size_t count;
   assert_memory_equal(filtra_loader_buckets(l, &count), lengths, sizeof lengths);
   int seen[TRAIN] = {0};
-  walk_epoch(l, FILTRA_TRAIN, seen);
+  walk_epoch(l, FILTRA_SPLIT_TRAIN, seen);
   filtra_loader_destroy(&l);
 }
 
@@ -190,7 +192,7 @@ static void assert_same_batch(const filtra_batch *a, const filtra_batch *b) {
 static void test_same_seed_same_batches(void **state) {
   (void)state;
   filtra_loader *a = shuffled(5, 1), *b = shuffled(5, 9);
-  for (uint64_t i = 0; i < 3 * filtra_loader_batches(a); i++) {
+  for (uint64_t i = 0; i < 3 * filtra_loader_batch_count(a); i++) {
     filtra_batch x = next(a), y = next(b);
     assert_same_batch(&x, &y);
   }
@@ -220,7 +222,7 @@ static void test_seed_and_epoch_change_the_order(void **state) {
 static void test_resume_exactly(void **state) {
   (void)state;
   filtra_loader *l = shuffled(3, 2), *wandering = shuffled(3, 2);
-  uint64_t steps = 2 * filtra_loader_batches(l);
+  uint64_t steps = 2 * filtra_loader_batch_count(l);
   for (uint64_t i = 0; i < steps; i++) {
     filtra_loader_position position = filtra_loader_get_position(l);
     filtra_loader *fresh = shuffled(3, 4);
@@ -249,7 +251,7 @@ static void test_batch_stays_valid(void **state) {
     filtra_batch b = next(l);
     double until = ft_seconds() + 1e-3;
     while (ft_seconds() < until)
-      check_batch(&b, FILTRA_TRAIN, buckets, bucket_count);
+      check_batch(&b, FILTRA_SPLIT_TRAIN, buckets, bucket_count);
   }
   filtra_loader_destroy(&l);
 }
@@ -308,9 +310,9 @@ static void test_empty_split(void **state) {
   filtra_dataset *ds;
   filtra_loader *l;
   assert_ok(filtra_dataset_open(path, NULL, &ds));
-  assert_fails(
-      filtra_loader_create(ds, &(filtra_loader_options){.split = FILTRA_TEST, .batch_size = 1}, &l),
-      FILTRA_ERROR_INPUT, "no test samples");
+  assert_fails(filtra_loader_create(
+                   ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 1}, &l),
+               FILTRA_ERROR_INPUT, "no test samples");
   filtra_dataset_close(&ds);
 }
 
@@ -339,7 +341,7 @@ static void test_buckets_of_features(void **state) {
 static void test_position_beyond_the_epoch(void **state) {
   (void)state;
   filtra_loader *l = shuffled(1, 0);
-  filtra_loader_position position = {0, filtra_loader_batches(l)};
+  filtra_loader_position position = {0, filtra_loader_batch_count(l)};
   assert_fails(filtra_loader_set_position(l, position), FILTRA_ERROR_ARGUMENT, "does not exist");
   position = (filtra_loader_position){UINT64_MAX, position.batch - 1};
   assert_ok(filtra_loader_set_position(l, position));

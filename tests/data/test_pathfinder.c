@@ -7,6 +7,7 @@
 #include "support/run.h"
 
 #include <filtra/data.h>
+#include <filtra/synthetic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,9 +127,9 @@ static void test_layout(void **state) {
     assert_int_equal(info->classes, 2);
     assert_int_equal(info->height, 32);
     assert_int_equal(info->width, 32);
-    assert_int_equal(info->count[FILTRA_TRAIN], 808);
-    assert_int_equal(info->count[FILTRA_VAL], 101);
-    assert_int_equal(info->count[FILTRA_TEST], 101);
+    assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 808);
+    assert_int_equal(info->count[FILTRA_SPLIT_VAL], 101);
+    assert_int_equal(info->count[FILTRA_SPLIT_TEST], 101);
     filtra_dataset_close(&ds);
   }
 }
@@ -148,7 +149,7 @@ static void test_images_come_back(void **state) {
     uint8_t pixels[PIXELS];
     int label;
     assert_true(ft_pathfinder_draw(style, ft_rng_make(11, i), pixels, &label));
-    for (int split = 0; split < FILTRA_SPLITS; split++)
+    for (int split = 0; split < FILTRA_SPLIT_COUNT; split++)
       for (uint64_t k = 0; k < filtra_dataset_get_info(ds)->count[split]; k++) {
         filtra_sample s, t;
         assert_ok(filtra_dataset_sample(ds, (filtra_split)split, k, &s));

@@ -28,7 +28,7 @@ static filtra_status try_open(const char *path, const filtra_dataset_options *op
   filtra_dataset *ds;
   FT_TRY(filtra_dataset_open(path, options, &ds));
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     for (uint64_t i = 0; i < info->count[split]; i++) {
       filtra_sample s;
       assert_ok(filtra_dataset_sample(ds, split, i, &s));
@@ -48,7 +48,7 @@ static const char *text_of(const filtra_dataset *ds, uint64_t index) {
   int32_t ids[64];
   filtra_sample s;
   size_t length;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, index, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, index, &s));
   for (uint32_t i = 0; i < s.length; i++)
     ids[i] = s.tokens[i];
   assert_ok(filtra_tokenizer_decode(filtra_dataset_get_info(ds)->tokenizer, ids, s.length, text,
@@ -58,7 +58,7 @@ static const char *text_of(const filtra_dataset *ds, uint64_t index) {
 
 static const char *class_of(const filtra_dataset *ds, uint64_t index) {
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, index, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, index, &s));
   return filtra_dataset_class_name(ds, (uint32_t)s.label);
 }
 
@@ -67,9 +67,9 @@ static const char *class_of(const filtra_dataset *ds, uint64_t index) {
 static void test_quoted_fields(void **state) {
   (void)state;
   filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", classes_csv),
-                               (filtra_dataset_options){.file_split = FILTRA_TEST});
+                               (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_TEST], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
   assert_int_equal(info->classes, 2);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
   assert_string_equal(text_of(ds, 0), "a, \"b\"\nc");
@@ -83,12 +83,12 @@ static void test_values(void **state) {
   (void)state;
   static const float expected[] = {-1.5f, 2.0f, 0.3f};
   filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", values_csv),
-                               (filtra_dataset_options){.file_split = FILTRA_TEST});
+                               (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
   for (uint64_t i = 0; i < 3; i++) {
     filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, i, &s));
+    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, i, &s));
     assert_true(s.value == expected[i]);
   }
   assert_string_equal(text_of(ds, 1), "C=O");
@@ -99,13 +99,13 @@ static void test_values(void **state) {
 static void test_without_a_header(void **state) {
   (void)state;
   const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
-  filtra_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_TEST});
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 3);
+  filtra_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "9");
   assert_string_equal(filtra_dataset_class_name(ds, 1), "10");
   assert_string_equal(class_of(ds, 1), "9");
   filtra_dataset_close(&ds);
-  ds = open_ok(path, (filtra_dataset_options){.tokenizer = "dna", .file_split = FILTRA_TEST});
+  ds = open_ok(path, (filtra_dataset_options){.tokenizer = "dna", .file_split = FILTRA_SPLIT_TEST});
   assert_string_equal(text_of(ds, 0), "ACGT");
   filtra_dataset_close(&ds);
 }
@@ -132,9 +132,9 @@ static void test_which_columns(void **state) {
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_dataset_options options = cases[i].options;
-    options.file_split = FILTRA_TEST;
+    options.file_split = FILTRA_SPLIT_TEST;
     filtra_dataset *ds = open_ok(test_write_text(folder, cases[i].name, cases[i].text), options);
-    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], cases[i].samples);
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], cases[i].samples);
     assert_string_equal(text_of(ds, 0), cases[i].first);
     filtra_dataset_close(&ds);
   }
@@ -148,9 +148,9 @@ static void test_folders(void **state) {
   test_write_text(folder, "my_test.csv", "text,label\nc,y\nb,x\n");
   filtra_dataset *ds = open_ok(folder, (filtra_dataset_options){0});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_TRAIN], 3);
-  assert_int_equal(info->count[FILTRA_VAL], 1);
-  assert_int_equal(info->count[FILTRA_TEST], 2);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 2);
   assert_false(info->validation_held_out);
   assert_string_equal(class_of(ds, 0), "y");
   assert_string_equal(text_of(ds, 0), "c");
@@ -170,7 +170,8 @@ static void test_max_length(void **state) {
   assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
                "a.tsv:1: a sequence of more than 3 tokens");
   filtra_dataset *ds = open_ok(
-      path, (filtra_dataset_options){.max_length = 3, .truncate = true, .file_split = FILTRA_TEST});
+      path,
+      (filtra_dataset_options){.max_length = 3, .truncate = true, .file_split = FILTRA_SPLIT_TEST});
   assert_string_equal(text_of(ds, 0), "ACG");
   filtra_dataset_close(&ds);
 }
@@ -188,10 +189,10 @@ static void test_shared_files(void **state) {
     print_message("SKIPPED: %s or %s is not there\n", path[0], path[1]);
     skip();
   }
-  filtra_dataset *ds = open_ok(path[0], (filtra_dataset_options){.file_split = FILTRA_TEST});
+  filtra_dataset *ds = open_ok(path[0], (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   uint64_t seen[7] = {0};
-  assert_int_equal(info->count[FILTRA_TEST], 1682);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1682);
   assert_int_equal(info->classes, 7);
   assert_int_equal(info->longest, 18921);
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 6);
@@ -199,14 +200,14 @@ static void test_shared_files(void **state) {
     seen[*class_of(ds, i) - '0']++;
   assert_memory_equal(seen, families, sizeof seen);
   filtra_dataset_close(&ds);
-  ds = open_ok(path[1], (filtra_dataset_options){.file_split = FILTRA_TEST});
+  ds = open_ok(path[1], (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   info = filtra_dataset_get_info(ds);
   assert_int_equal(info->target, FILTRA_TARGET_VALUE);
-  assert_int_equal(info->count[FILTRA_TEST], 1128);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1128);
   double sum = 0.0, low = 0.0, high = -99.0;
   for (uint64_t i = 0; i < 1128; i++) {
     filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, i, &s));
+    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, i, &s));
     sum += s.value;
     low = fmin(low, s.value);
     high = fmax(high, s.value);

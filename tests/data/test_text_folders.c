@@ -48,15 +48,15 @@ static void test_imdb(void **state) {
   assert_int_equal(info->classes, 2);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "neg");
   assert_string_equal(filtra_dataset_class_name(ds, 1), "pos");
-  assert_int_equal(info->count[FILTRA_TRAIN] + info->count[FILTRA_VAL], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL], 3);
   assert_true(info->validation_held_out);
-  assert_int_equal(info->count[FILTRA_TEST], 2);
-  assert_sample(ds, FILTRA_TRAIN, 0, 0,
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 2);
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 0, 0,
                 "b\xc3\xa4"
                 "d");
-  assert_sample(ds, FILTRA_TRAIN, 1, 1, "good<br />");
-  assert_sample(ds, FILTRA_TRAIN, 2, 1, "fine");
-  assert_sample(ds, FILTRA_TEST, 0, 0, "so so");
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good<br />");
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 2, 1, "fine");
+  assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "so so");
   filtra_dataset_close(&ds);
 }
 
@@ -70,12 +70,12 @@ static void test_one_level(void **state) {
   gzFile stream = gzopen(path, "wb");
   gzwrite(stream, "packed", 6);
   gzclose(stream);
-  filtra_dataset *ds = test_open_dataset(folder, "text-folders",
-                                         &(filtra_dataset_options){.file_split = FILTRA_TEST});
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 3);
-  assert_sample(ds, FILTRA_TEST, 0, 0, "x");
-  assert_sample(ds, FILTRA_TEST, 1, 0, "packed");
-  assert_sample(ds, FILTRA_TEST, 2, 1, "one\ntwo");
+  filtra_dataset *ds = test_open_dataset(
+      folder, "text-folders", &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 3);
+  assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "x");
+  assert_sample(ds, FILTRA_SPLIT_TEST, 1, 0, "packed");
+  assert_sample(ds, FILTRA_SPLIT_TEST, 2, 1, "one\ntwo");
   filtra_dataset_close(&ds);
 }
 
@@ -83,12 +83,12 @@ static void test_tokenizers(void **state) {
   (void)state;
   filtra_dataset *ds = test_open_dataset(small_imdb(), "text-folders",
                                          &(filtra_dataset_options){.tokenizer = "characters"});
-  assert_sample(ds, FILTRA_TEST, 0, 0, "so so"); /* s is in test only */
+  assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "so so"); /* s is in test only */
   filtra_dataset_close(&ds);
   ds = test_open_dataset(small_imdb(), "text-folders",
                          &(filtra_dataset_options){.tokenizer = "words"});
   assert_int_equal(filtra_tokenizer_size(ds->info.tokenizer), 7); /* words of the training data */
-  assert_sample(ds, FILTRA_TRAIN, 1, 1, "good<br />");
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good<br />");
   filtra_dataset_close(&ds);
 }
 
@@ -99,11 +99,11 @@ static void test_lengths(void **state) {
                       "train/pos/0_9.txt: a sequence of more than 9 tokens");
   filtra_dataset *ds = test_open_dataset(
       folder, "text-folders", &(filtra_dataset_options){.max_length = 4, .truncate = true});
-  assert_sample(ds, FILTRA_TRAIN, 0, 0,
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 0, 0,
                 "b\xc3\xa4"
                 "d");
-  assert_sample(ds, FILTRA_TRAIN, 1, 1, "good");
-  assert_sample(ds, FILTRA_TRAIN, 2, 1, "fine");
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good");
+  assert_sample(ds, FILTRA_SPLIT_TRAIN, 2, 1, "fine");
   filtra_dataset_close(&ds);
 }
 
@@ -121,7 +121,7 @@ static void test_bomb(void **state) {
   gzclose(stream);
   filtra_dataset *ds = test_open_dataset(
       folder, "text-folders", &(filtra_dataset_options){.max_length = 1000, .truncate = true});
-  assert_true(ds->samples[FILTRA_TRAIN].tokens.capacity < 1 << 20);
+  assert_true(ds->samples[FILTRA_SPLIT_TRAIN].tokens.capacity < 1 << 20);
   filtra_dataset_close(&ds);
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 1000},
                       "b.txt.gz: a sequence of more");

@@ -48,21 +48,22 @@ static void test_one_file(void **state) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 27);
-  assert_int_equal(info->count[FILTRA_TRAIN], 3);
-  assert_int_equal(info->count[FILTRA_VAL], 1);
-  assert_int_equal(info->count[FILTRA_TEST], 0);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 0);
   assert_int_equal(info->longest, 10);
   assert_true(info->validation_held_out);
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TRAIN, 2, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 2, &s));
   assert_int_equal(s.length, 3); /* 24 tokens: windows of 10, 10 and 3, and the last successor */
-  assert_text(ds, FILTRA_TRAIN, "abcdefghijklmnopqrstuvwx");
-  assert_text(ds, FILTRA_VAL, "yz");
+  assert_text(ds, FILTRA_SPLIT_TRAIN, "abcdefghijklmnopqrstuvwx");
+  assert_text(ds, FILTRA_SPLIT_VAL, "yz");
   filtra_dataset_close(&ds);
-  ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_TEST, .tokenizer = "bytes"});
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], 0);
-  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TEST], 1);
-  assert_text(ds, FILTRA_TEST, "abcdefghijklmnopqrstuvwxyz");
+  ds = open_ok(path,
+               &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST, .tokenizer = "bytes"});
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 0);
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 1);
+  assert_text(ds, FILTRA_SPLIT_TEST, "abcdefghijklmnopqrstuvwxyz");
   filtra_dataset_close(&ds);
 }
 
@@ -72,12 +73,12 @@ static void test_batches(void **state) {
   const char *path =
       test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyzabcdefghij");
   filtra_dataset *ds =
-      open_ok(path, &(filtra_dataset_options){.max_length = 20, .file_split = FILTRA_TEST});
+      open_ok(path, &(filtra_dataset_options){.max_length = 20, .file_split = FILTRA_SPLIT_TEST});
   filtra_loader *loader;
   filtra_batch batch;
   size_t buckets;
   assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.split = FILTRA_TEST, .batch_size = 2}, &loader));
+      ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 2}, &loader));
   assert_int_equal(filtra_loader_buckets(loader, &buckets)[0], 20);
   assert_int_equal(buckets, 1);
   assert_ok(filtra_loader_next(loader, &batch));
@@ -102,13 +103,13 @@ static void test_folder_of_words(void **state) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "words");
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 7);
-  assert_text(ds, FILTRA_TRAIN, "= A =\n\nb <unk> b c\n");
-  assert_text(ds, FILTRA_VAL, "b <unk>\n\n");
-  assert_text(ds, FILTRA_TEST, "c c\nb\n"); /* every line ends */
+  assert_text(ds, FILTRA_SPLIT_TRAIN, "= A =\n\nb <unk> b c\n");
+  assert_text(ds, FILTRA_SPLIT_VAL, "b <unk>\n\n");
+  assert_text(ds, FILTRA_SPLIT_TEST, "c c\nb\n"); /* every line ends */
   assert_false(info->validation_held_out);
   filtra_dataset_close(&ds);
   ds = open_ok(folder, &(filtra_dataset_options){.tokenizer = "characters"});
-  assert_text(ds, FILTRA_TEST, "c c\nb");
+  assert_text(ds, FILTRA_SPLIT_TEST, "c c\nb");
   filtra_dataset_close(&ds);
   test_write_text(folder, "train.txt", "a b");
   test_refuse_dataset(folder, NULL, "train.txt and wiki.train.tokens");
@@ -120,11 +121,11 @@ static void test_fitted(void **state) {
   const char *folder = test_folder();
   filtra_dataset *first = open_ok(test_write_text(folder, "a.txt", "abc abc\nabc"), NULL);
   const filtra_dataset_options options = {.fitted = filtra_dataset_get_info(first)->tokenizer,
-                                          .file_split = FILTRA_TEST,
+                                          .file_split = FILTRA_SPLIT_TEST,
                                           .tokenizer = "words"};
   filtra_dataset *second = open_ok(test_write_text(folder, "b.txt", "cb"), &options);
   assert_ptr_equal(filtra_dataset_get_info(second)->tokenizer, options.fitted);
-  assert_text(second, FILTRA_TEST, "cb");
+  assert_text(second, FILTRA_SPLIT_TEST, "cb");
   filtra_dataset_close(&second);
   test_refuse_dataset(test_write_text(folder, "b.txt", "abc\nbad\n"), &options,
                       "b.txt:2: the character 'd' U+0064 at column 3 is not in the vocabulary");
@@ -146,9 +147,9 @@ static void test_long_texts(void **state) {
     for (size_t k = 0; k < units_in; k++)
       memcpy(text + 1 + k * unit, units[i], unit);
     const char *path = test_write_bytes(folder, "long.txt", text, 1 + units_in * unit);
-    filtra_dataset *ds =
-        open_ok(path, &(filtra_dataset_options){.tokenizer = "bytes", .file_split = FILTRA_TEST});
-    const ft_tokens *tokens = &ds->samples[FILTRA_TEST].tokens;
+    filtra_dataset *ds = open_ok(
+        path, &(filtra_dataset_options){.tokenizer = "bytes", .file_split = FILTRA_SPLIT_TEST});
+    const ft_tokens *tokens = &ds->samples[FILTRA_SPLIT_TEST].tokens;
     assert_int_equal(tokens->count, 1 + units_in * plain);
     for (size_t k = 1; k < tokens->count; k++)
       if (tokens->ids[k] != (unsigned char)joined[i][(k - 1) % plain] + 1) fail();
@@ -166,8 +167,8 @@ static void test_packed_file(void **state) {
   gzFile stream = gzopen(path, "wb");
   assert_int_equal(gzwrite(stream, "hello hello", 11), 11);
   gzclose(stream);
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_VAL});
-  assert_text(ds, FILTRA_VAL, "hello hello");
+  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_VAL});
+  assert_text(ds, FILTRA_SPLIT_VAL, "hello hello");
   filtra_dataset_close(&ds);
 }
 
@@ -245,8 +246,8 @@ static void test_tinyshakespeare(void **state) {
   (void)state;
   filtra_dataset *ds = open_shared("tinyshakespeare/input.txt", NULL);
   assert_int_equal(filtra_tokenizer_size(filtra_dataset_get_info(ds)->tokenizer), 66);
-  assert_int_equal(ds->samples[FILTRA_TRAIN].tokens.count, 1003855);
-  assert_int_equal(ds->samples[FILTRA_VAL].tokens.count, 111539); /* 1,115,394 in all */
+  assert_int_equal(ds->samples[FILTRA_SPLIT_TRAIN].tokens.count, 1003855);
+  assert_int_equal(ds->samples[FILTRA_SPLIT_VAL].tokens.count, 111539); /* 1,115,394 in all */
   filtra_dataset_close(&ds);
 }
 
@@ -255,10 +256,10 @@ static void test_wikitext(void **state) {
   filtra_dataset *ds = open_shared("wikitext-2", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "words");
-  assert_int_equal(info->count[FILTRA_TRAIN], 0);
-  const ft_tokens *val = &ds->samples[FILTRA_VAL].tokens;
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 0);
+  const ft_tokens *val = &ds->samples[FILTRA_SPLIT_VAL].tokens;
   assert_int_equal(val->count, 217646);
-  assert_int_equal(ds->samples[FILTRA_TEST].tokens.count, 245569);
+  assert_int_equal(ds->samples[FILTRA_SPLIT_TEST].tokens.count, 245569);
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 13778);
   size_t lines = 0;
   for (size_t i = 0; i < val->count; i++)

@@ -218,7 +218,7 @@ static void test_characters(void **state) {
                      "aab";
   filtra_tokenizer *t = make("characters", text);
   assert_string_equal(filtra_tokenizer_name(t), "characters");
-  assert_true(filtra_tokenizer_is_made(t));
+  assert_true(filtra_tokenizer_is_fitted(t));
   assert_symbols(t, symbols, FT_COUNT(symbols));
   assert_round_trip(t, text, text);
   int32_t tokens[8];

@@ -31,13 +31,13 @@ static filtra_status try_open(const char *path, const filtra_dataset_options *op
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->input, FILTRA_INPUT_FEATURES);
   float *x = ft_calloc((size_t)info->longest * info->features, sizeof *x);
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     for (uint64_t i = 0; i < info->count[split]; i++) {
       filtra_sample s;
       assert_ok(filtra_dataset_sample(ds, split, i, &s));
       assert_in_range(s.length, 1, info->longest);
       if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
-      assert_ok(filtra_dataset_features(ds, split, i, x));
+      assert_ok(filtra_dataset_sample_features(ds, split, i, x));
       for (size_t k = 0; k < (size_t)s.length * info->features; k++)
         assert_true(isfinite(x[k]));
     }
@@ -62,7 +62,7 @@ static void test_values(void **state) {
       {{1, 4}, {2, 5}, {3, 6}}, {{-1, 10}, {0.5, 2}}, {{2, 1}, {4, 1}, {6, 4}, {6, 7}}, {{7, 8}}};
   static const uint32_t lengths[] = {3, 2, 4, 1};
   static const char *const classes[] = {"a", "b", "10", "9"};
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_TEST);
+  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "ts");
   assert_int_equal(info->features, 2);
@@ -83,8 +83,8 @@ static void test_values(void **state) {
   for (int i = 0; i < 4; i++) {
     filtra_sample s;
     float x[8];
-    assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, (uint64_t)i, &s));
-    assert_ok(filtra_dataset_features(ds, FILTRA_TEST, (uint64_t)i, x));
+    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, (uint64_t)i, &s));
+    assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, (uint64_t)i, x));
     assert_int_equal(s.length, lengths[i]);
     assert_null(s.tokens);
     assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)s.label), classes[i]);
@@ -119,15 +119,15 @@ static void test_standardised_by_the_training_split(void **state) {
   const char *folder = test_folder();
   write_ramp(folder, "R_TRAIN.ts", 0, 50, 4);
   write_ramp(folder, "R_TEST.ts", 1000, 3, 4);
-  filtra_dataset *ds = open_ok(folder, FILTRA_TRAIN);
+  filtra_dataset *ds = open_ok(folder, FILTRA_SPLIT_TRAIN);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_TRAIN], 45);
-  assert_int_equal(info->count[FILTRA_VAL], 5);
-  assert_int_equal(info->count[FILTRA_TEST], 3);
+  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 45);
+  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 5);
+  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
   double sum[2] = {0}, squares[2] = {0};
   float x[8];
   for (uint64_t i = 0; i < 45; i++) {
-    assert_ok(filtra_dataset_features(ds, FILTRA_TRAIN, i, x));
+    assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, i, x));
     for (int k = 0; k < 8; k++) {
       sum[k % 2] += x[k];
       squares[k % 2] += (double)x[k] * x[k];
@@ -138,8 +138,8 @@ static void test_standardised_by_the_training_split(void **state) {
     assert_float_equal(squares[k] / 179.0, 1.0, 1e-5);
   }
   float first[8], second[8]; /* by the same numbers: one step of i is as wide as in train */
-  assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 0, first));
-  assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 1, second));
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, 0, first));
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, 1, second));
   assert_true(first[0] > 60.0f && first[0] < 80.0f);
   assert_float_equal(second[0] - first[0], 1.0 / 14.5, 5e-3);
   filtra_dataset_close(&ds);
@@ -151,19 +151,20 @@ static void test_test_files_bring_their_training_file(void **state) {
   char path[1024];
   write_ramp(folder, "R_TRAIN.ts", 0, 20, 3);
   snprintf(path, sizeof path, "%s", write_ramp(folder, "R_TEST.ts", 0, 4, 6));
-  filtra_dataset *whole = open_ok(folder, FILTRA_TRAIN), *test = open_ok(path, FILTRA_TEST);
-  assert_int_equal(filtra_dataset_get_info(test)->count[FILTRA_TEST], 4);
+  filtra_dataset *whole = open_ok(folder, FILTRA_SPLIT_TRAIN),
+                 *test = open_ok(path, FILTRA_SPLIT_TEST);
+  assert_int_equal(filtra_dataset_get_info(test)->count[FILTRA_SPLIT_TEST], 4);
   assert_int_equal(filtra_dataset_get_info(test)->longest, 3); /* cut like training series */
   for (uint64_t i = 0; i < 4; i++) {
     float a[6], b[6];
-    assert_ok(filtra_dataset_features(whole, FILTRA_TEST, i, a));
-    assert_ok(filtra_dataset_features(test, FILTRA_TEST, i, b));
+    assert_ok(filtra_dataset_sample_features(whole, FILTRA_SPLIT_TEST, i, a));
+    assert_ok(filtra_dataset_sample_features(test, FILTRA_SPLIT_TEST, i, b));
     assert_memory_equal(a, b, sizeof a);
   }
   filtra_dataset_close(&whole);
   filtra_dataset_close(&test);
-  test = open_ok(path, FILTRA_TRAIN); /* to train on: alone */
-  assert_int_equal(filtra_dataset_get_info(test)->count[FILTRA_TRAIN], 3);
+  test = open_ok(path, FILTRA_SPLIT_TRAIN); /* to train on: alone */
+  assert_int_equal(filtra_dataset_get_info(test)->count[FILTRA_SPLIT_TRAIN], 3);
   assert_int_equal(filtra_dataset_get_info(test)->longest, 6);
   filtra_dataset_close(&test);
 }
@@ -183,8 +184,8 @@ static void test_folders_of_several_sets(void **state) {
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one data set");
   for (int slashes = 0; slashes < 3; slashes++) {
     snprintf(path, sizeof path, "%s%.*s", named, slashes, "//");
-    filtra_dataset *ds = open_ok(path, FILTRA_TRAIN);
-    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_TRAIN], 4);
+    filtra_dataset *ds = open_ok(path, FILTRA_SPLIT_TRAIN);
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 4);
     filtra_dataset_close(&ds);
   }
   assert_fails(try_open(test_folder(), &(filtra_dataset_options){.format = "ts"}),
@@ -213,11 +214,11 @@ static void test_number_targets(void **state) {
   (void)state;
   filtra_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts", "@targetLabel true\n@data\n1,2:0.5\n3:-1e3\n"),
-              FILTRA_TEST);
+              FILTRA_SPLIT_TEST);
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
   filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_TEST, 1, &s));
+  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 1, &s));
   assert_true(s.value == -1000.0f);
   filtra_dataset_close(&ds);
 }
@@ -227,12 +228,12 @@ static void test_missing_throughout_and_constant(void **state) {
   filtra_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts",
                               "@data\n?,?:1e6,1e6:0.1,0.1:x\n1,3:1e6,1e6:0.1,0.1:y\n"),
-              FILTRA_TEST);
+              FILTRA_SPLIT_TEST);
   float x[6];
-  assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 0, x));
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, 0, x));
   for (int i = 0; i < 6; i++)
     assert_true(x[i] == 0.0f);
-  assert_ok(filtra_dataset_features(ds, FILTRA_TEST, 1, x));
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, 1, x));
   assert_float_equal(x[0], -sqrt(0.5), 1e-6);
   assert_true(x[1] == 0.0f && x[2] == 0.0f);
   filtra_dataset_close(&ds);
@@ -250,18 +251,18 @@ static void test_max_length(void **state) {
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 2);
   filtra_dataset_close(&ds);
   assert_ok(filtra_dataset_open(
-      path, &(filtra_dataset_options){.max_length = 3, .file_split = FILTRA_TEST}, &ds));
+      path, &(filtra_dataset_options){.max_length = 3, .file_split = FILTRA_SPLIT_TEST}, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 3); /* test series are cut */
   filtra_dataset_close(&ds);
 }
 
 static void test_batches_of_features(void **state) {
   (void)state;
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_TEST);
+  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
   filtra_loader *loader;
   filtra_batch batch;
   assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.split = FILTRA_TEST, .batch_size = 4}, &loader));
+      ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4}, &loader));
   assert_ok(filtra_loader_next(loader, &batch));
   assert_null(batch.tokens);
   assert_int_equal(batch.length, 4);
@@ -304,10 +305,11 @@ static void test_shared_files(void **state) {
       skip();
     }
     assert_ok(try_open(path, NULL));
-    filtra_dataset *ds = open_ok(path, FILTRA_TRAIN);
+    filtra_dataset *ds = open_ok(path, FILTRA_SPLIT_TRAIN);
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-    assert_int_equal(info->count[FILTRA_TRAIN] + info->count[FILTRA_VAL], sets[i].train);
-    assert_int_equal(info->count[FILTRA_TEST], sets[i].test);
+    assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL],
+                     sets[i].train);
+    assert_int_equal(info->count[FILTRA_SPLIT_TEST], sets[i].test);
     assert_int_equal(info->features, sets[i].features);
     assert_int_equal(info->classes, sets[i].classes);
     assert_int_equal(info->longest, sets[i].longest);

@@ -68,7 +68,7 @@ static filtra_status compute(filtra_graph *g, const struct fault *f, float out[E
   for (int i = 0; i < ELEMENTS; i++)
     in[i] = (float)i;
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, shape);
-  filtra_tensor *y = filtra_graph_tensor(g, "y", FILTRA_F32, 1, shape);
+  filtra_tensor *y = filtra_kernel_output(g, "y", FILTRA_F32, 1, shape);
   const filtra_kernel_argument arguments[] = {{x, FILTRA_ACCESS_READ}, {y, FILTRA_ACCESS_WRITE}};
   filtra_status status = filtra_kernel_record(g, &(filtra_kernel){.name = f->name,
                                                                   .words = f->words,
@@ -82,7 +82,7 @@ static filtra_status compute(filtra_graph *g, const struct fault *f, float out[E
   filtra_graph_output(g, y);
   if (!status) status = filtra_graph_compile(g);
   if (!status) status = filtra_graph_set(g, x, in);
-  if (!status) status = filtra_graph_run(g);
+  if (!status) status = filtra_graph_execute(g);
   return status ? status : filtra_graph_get(g, y, out);
 }
 

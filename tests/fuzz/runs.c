@@ -145,8 +145,8 @@ static void read_sweep(const uint8_t *data, size_t size) {
     fuzz_check(!strncmp(s.cells[i].folder, "out/", 4), "a cell's folder");
     for (size_t k = 0; k < i; k++)
       fuzz_check(strcmp(name, s.cells[k].name) != 0, "two cells of one name");
-    fuzz_check(!filtra_run_complete_config(config, name, &complete), "a cell's settings");
-    filtra_memory_free(complete);
+    fuzz_check(!filtra_config_complete(config, name, &complete), "a cell's settings");
+    filtra_free(complete);
     free(config);
   }
   sweep_free(&s);

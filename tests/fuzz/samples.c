@@ -26,7 +26,7 @@ static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t 
   }
   float *features = malloc((size_t)s.length * info->features * sizeof *features);
   fuzz_check(features != NULL, "memory");
-  filtra_status status = filtra_dataset_features(ds, split, index, features);
+  filtra_status status = filtra_dataset_sample_features(ds, split, index, features);
   fuzz_failed(status); /* an image is decoded only now */
   for (size_t i = 0; !status && i < (size_t)s.length * info->features; i++)
     fuzz_check(isfinite(features[i]), "a feature");
@@ -41,7 +41,7 @@ void fuzz_dataset(const char *path, const filtra_dataset_options *options) {
   if (status) return;
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   uint64_t samples = 0;
-  for (filtra_split split = FILTRA_TRAIN; split <= FILTRA_TEST; split++)
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     for (uint64_t k = 0; k < info->count[split]; k++, samples++)
       check_sample(ds, split, k);
   fuzz_check(samples > 0, "samples");

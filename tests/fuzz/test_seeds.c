@@ -1,5 +1,6 @@
 /* Every seed of every reader, in a program of any compiler. */
 #include "base/file.h"
+#include "base/memory.h"
 #include "fuzz.h"
 
 #include <stdio.h>

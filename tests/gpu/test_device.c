@@ -12,7 +12,7 @@ enum { MAX_DEVICES = 16 };
 
 static uint32_t list_devices(filtra_device_info infos[MAX_DEVICES]) {
   uint32_t count = MAX_DEVICES;
-  assert_ok(filtra_devices_list(infos, &count));
+  assert_ok(filtra_device_list(infos, &count));
   assert_in_range(count, 1, MAX_DEVICES);
   return count;
 }
@@ -25,7 +25,7 @@ static void test_list(void **state) {
   (void)state;
   filtra_device_info infos[MAX_DEVICES] = {0};
   uint32_t count = list_devices(infos), asked = 0;
-  assert_ok(filtra_devices_list(NULL, &asked));
+  assert_ok(filtra_device_list(NULL, &asked));
   assert_int_equal(asked, count);
   for (uint32_t i = 0; i < count; i++) {
     assert_int_equal(infos[i].index, i);
@@ -43,8 +43,7 @@ static void test_list(void **state) {
 static void *list_often(void *failures) {
   for (int i = 0; i < 8; i++) {
     uint32_t count = 0;
-    if (filtra_devices_list(NULL, &count) || count == 0)
-      atomic_fetch_add((atomic_int *)failures, 1);
+    if (filtra_device_list(NULL, &count) || count == 0) atomic_fetch_add((atomic_int *)failures, 1);
   }
   return NULL;
 }
@@ -65,7 +64,7 @@ static void test_list_without_room(void **state) {
   (void)state;
   filtra_device_info none = {.index = 77};
   uint32_t count = 0;
-  assert_ok(filtra_devices_list(&none, &count));
+  assert_ok(filtra_device_list(&none, &count));
   assert_true(count >= 1);
   assert_int_equal(none.index, 77);
 }
@@ -158,7 +157,7 @@ static void test_no_driver(void **state) {
     setenv(variables[i], "/nonexistent/driver.json", 1);
   }
   uint32_t count = 7;
-  assert_fails(filtra_devices_list(NULL, &count), FILTRA_ERROR_NO_DEVICE, "install");
+  assert_fails(filtra_device_list(NULL, &count), FILTRA_ERROR_NO_DEVICE, "install");
   assert_int_equal(count, 0);
   filtra_device *device = NULL;
   assert_fails(filtra_device_open(NULL, &device), FILTRA_ERROR_NO_DEVICE, "install");

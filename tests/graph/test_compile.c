@@ -51,7 +51,7 @@ static void run(const network *n, results *r) {
   test_random(5, -1, 1, x, COUNT);
   assert_ok(ft_graph_check(n->graph));
   assert_ok(filtra_graph_set(n->graph, n->x, x));
-  assert_ok(filtra_graph_run(n->graph));
+  assert_ok(filtra_graph_execute(n->graph));
   assert_ok(filtra_graph_get(n->graph, n->y, r->y));
   assert_ok(filtra_parameters_get_gradient(n->params, "w", r->gradient, COLUMNS * COLUMNS));
 }
@@ -61,7 +61,7 @@ static void compile_again(network *n, const results *expected, uint64_t before) 
   results r;
   assert_null(n->graph->plan);
   assert_null(n->graph->program);
-  assert_int_equal(filtra_graph_memory(n->graph), 0);
+  assert_int_equal(filtra_graph_activation_bytes(n->graph), 0);
   assert_int_equal(n->arena->count, 0);
   assert_int_equal(n->params->device->memory_used, before);
   assert_ok(filtra_graph_compile(n->graph));
@@ -77,7 +77,7 @@ static int fail_each(const char *caps, bool vulkan, const results *expected) {
     filtra_device *dev = test_open_device(caps);
     network net;
     build(&net, dev);
-    assert_ok(filtra_parameters_commit(net.params, 7, true));
+    assert_ok(filtra_parameters_commit(net.params, 7, FILTRA_TRAINABLE));
     const uint64_t before = dev->memory_used;
     if (vulkan)
       ft_vk_fail_after(n, VK_ERROR_OUT_OF_DEVICE_MEMORY);
@@ -97,7 +97,7 @@ static int fail_each(const char *caps, bool vulkan, const results *expected) {
 static void expect(results *r) {
   network n;
   build(&n, test_device());
-  assert_ok(filtra_parameters_commit(n.params, 7, true));
+  assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_TRAINABLE));
   assert_ok(filtra_graph_compile(n.graph));
   run(&n, r);
   destroy(&n);
@@ -124,7 +124,7 @@ static void memory_that_comes_free(void **state) {
     network n;
     ft_buffer ballast;
     build(&n, dev);
-    assert_ok(filtra_parameters_commit(n.params, 7, true));
+    assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_TRAINABLE));
     const uint64_t before = dev->memory_used, slack = n.params->values.slack;
     assert_ok(ft_buffer_create(dev, LIMIT - before - slack - left, FT_MEMORY_DEVICE, &ballast));
     filtra_status status = filtra_graph_compile(n.graph);
@@ -152,13 +152,13 @@ static void measured_before_the_commit(void **state) {
     assert_ok(ft_graph_measure(n.graph, &activations[i], &transfers[i]));
     assert_int_equal(activations[i], activations[0]);
     assert_int_equal(transfers[i], transfers[0]);
-    assert_int_equal(filtra_graph_memory(n.graph), 0);
+    assert_int_equal(filtra_graph_activation_bytes(n.graph), 0);
     assert_int_equal(test_device()->memory_used, before);
   }
-  assert_ok(filtra_parameters_commit(n.params, 7, true));
+  assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_TRAINABLE));
   const uint64_t committed = test_device()->memory_used;
   assert_ok(filtra_graph_compile(n.graph));
-  assert_int_equal(ft_buffer_extent(filtra_graph_memory(n.graph)), activations[0]);
+  assert_int_equal(ft_buffer_extent(filtra_graph_activation_bytes(n.graph)), activations[0]);
   assert_int_equal(test_device()->memory_used - committed, activations[0] + transfers[0]);
   destroy(&n);
 }
@@ -169,7 +169,7 @@ static void parameters_that_do_not_fit(void **state) {
   network n;
   build(&n, test_device());
   assert_fails(filtra_graph_compile(n.graph), FILTRA_ERROR_ARGUMENT, "commit");
-  assert_ok(filtra_parameters_commit(n.params, 7, false));
+  assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_FIXED));
   assert_fails(filtra_graph_compile(n.graph), FILTRA_ERROR_ARGUMENT, "without gradients");
   destroy(&n);
 
@@ -178,7 +178,7 @@ static void parameters_that_do_not_fit(void **state) {
   assert_ok(filtra_graph_create(test_device(), NULL, &other));
   filtra_graph_parameter(other, n.params, "late", 1, (int64_t[]){3}, NULL);
   filtra_graph_destroy(&other);
-  assert_ok(filtra_parameters_commit(n.params, 7, true));
+  assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_TRAINABLE));
   assert_fails(filtra_graph_compile(n.graph), FILTRA_ERROR_ARGUMENT, "parameter late");
   destroy(&n);
 }
@@ -187,7 +187,7 @@ static void compiled_once(void **state) {
   (void)state;
   network n;
   build(&n, test_device());
-  assert_ok(filtra_parameters_commit(n.params, 7, true));
+  assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_TRAINABLE));
   assert_ok(filtra_graph_compile(n.graph));
   assert_fails(filtra_graph_compile(n.graph), FILTRA_ERROR_ARGUMENT, "compiled already");
   results first, second;

@@ -45,7 +45,7 @@ static void test_cast(void **state) {
     assert_ok(ft_graph_check(g));
     assert_int_equal(filtra_tensor_dtype(half), HALVES[k]);
     assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_graph_get(g, half, h));
     assert_ok(filtra_graph_get(g, back, y));
     for (int i = 0; i < ODD; i++) {
@@ -73,7 +73,7 @@ static void test_ports(void **state) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   out[ODD] = 0xabcd;
   assert_ok(filtra_graph_get(g, copy, out));
   assert_memory_equal(in, out, sizeof in);
@@ -101,7 +101,7 @@ static void test_gradients(void **state) {
     assert_ok(ft_graph_check(g));
     assert_ok(filtra_graph_set(g, x, dy));
     assert_ok(filtra_graph_set(g, up, dy));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_graph_get(g, grad, dx));
     for (int i = 0; i < ODD; i++) {
       float one = rounded(HALVES[k], dy[i]);
@@ -134,7 +134,7 @@ static void test_parameter_copy(void **state) {
     filtra_graph_output(g, sum);
     if (pass == 0) {
       filtra_graph_destroy(&g);
-      assert_ok(filtra_parameters_commit(params, 7, true));
+      assert_ok(filtra_parameters_commit(params, 7, FILTRA_TRAINABLE));
       continue;
     }
     assert_ok(filtra_graph_backward(g, 1, &sum, NULL));
@@ -142,7 +142,7 @@ static void test_parameter_copy(void **state) {
     assert_ok(ft_graph_check(g));
     for (int turn = 0; turn < 2; turn++) {
       assert_ok(filtra_parameters_get(params, "w", w, N));
-      assert_ok(filtra_graph_run(g));
+      assert_ok(filtra_graph_execute(g));
       assert_ok(filtra_graph_get(g, sum, y));
       assert_ok(filtra_parameters_get_gradient(params, "w", dw, N));
       for (int i = 0; i < N; i++) {
@@ -186,7 +186,7 @@ static void test_pieces(void **state) {
     }
     assert_ok(filtra_graph_set(g, x, in));
     assert_ok(filtra_graph_set(g, dy, up));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_graph_get(g, out, y));
     assert_ok(filtra_graph_get(g, dx, slope));
     for (int i = 0; i < COUNT; i++) {
@@ -263,20 +263,20 @@ static void test_search(void **state) {
     filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 1, (int64_t[]){2});
     filtra_tensor *part = ft_tensor_new(g, "part", FILTRA_F32, 1, (int64_t[]){1024});
     uint32_t push[13] = {1}; /* one word of x, of 1024 that are declared */
-    ft_call(g, &(ft_kernel_call){.label = "partial",
-                                 .kernel = "copy/copy",
-                                 .args = {FT_READ(x), FT_WRITE(part)},
-                                 .push = push,
-                                 .push_size = sizeof push,
-                                 .workgroup = 64,
-                                 .spec_count = 2});
+    ft_record_call(g, &(ft_kernel_call){.label = "partial",
+                                        .kernel = "copy/copy",
+                                        .args = {FT_READ(x), FT_WRITE(part)},
+                                        .push = push,
+                                        .push_size = sizeof push,
+                                        .workgroup = 64,
+                                        .spec_count = 2});
     filtra_tensor *half = filtra_cast(g, part, FILTRA_BF16);
     filtra_graph_output(g, half);
     assert_ok(filtra_graph_compile(g));
     const uint16_t in[2] = {0, poisoned ? 0x7fc0 : 0};
     uint64_t ticket;
     const char *name;
-    assert_ok(filtra_graph_run(before));
+    assert_ok(filtra_graph_execute(before));
     assert_ok(filtra_graph_set(g, x, in));
     assert_ok(filtra_graph_submit(g, &ticket));
     assert_ok(ft_graph_find_nonfinite(g, ticket, &name));

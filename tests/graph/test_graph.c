@@ -37,7 +37,7 @@ static void gradient_accumulates(void **state) {
   float in[15], out[15], gradient[15];
   test_random(1, -2, 2, in, 15);
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, out));
   assert_ok(filtra_graph_get(g, dx, gradient));
   for (int i = 0; i < 15; i++) {
@@ -59,10 +59,10 @@ static void memory_is_reused(void **state) {
   filtra_graph_output(g, t);
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
-  assert_true(filtra_graph_memory(g) <= 3 * 4096 * sizeof(float)); /* 22 tensors */
+  assert_true(filtra_graph_activation_bytes(g) <= 3 * 4096 * sizeof(float)); /* 22 tensors */
   static float in[4096], out[4096];
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, t, out));
   for (int i = 0; i < 4096; i++)
     assert_true(out[i] == 20.0f);
@@ -138,7 +138,7 @@ static void chains_run_beside_each_other(void **state) {
   float in[64], out[64];
   test_random(3, -2, 2, in, 64);
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   for (int i = 0; i < 2; i++) {
     assert_ok(filtra_graph_get(g, end[i], out));
     for (int k = 0; k < 64; k++)
@@ -185,7 +185,7 @@ static void split_gradients(void **state) {
   float in[72], gradient[72], out[2 * 2 * 3 * 3];
   test_random(2, -1, 1, in, 72);
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, dx, gradient));
   assert_ok(filtra_graph_get(g, y, out));
   for (int b = 0; b < 2; b++)
@@ -228,11 +228,11 @@ static void parameters_and_unreached_gradients(void **state) {
   filtra_tensor *y = filtra_multiply(g, w, w);
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
   filtra_graph_output(g, y);
-  assert_ok(filtra_parameters_commit(p, 7, true));
+  assert_ok(filtra_parameters_commit(p, 7, FILTRA_TRAINABLE));
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   assert_ok(ft_fill(dev, &p->gradients, 0, p->bytes, 0x3f800000u));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   float value[15], gradient[15], unused[7];
   assert_ok(filtra_parameters_get(p, "w", value, 15));
   assert_ok(filtra_parameters_get_gradient(p, "w", gradient, 15));
@@ -263,7 +263,7 @@ static void orthogonal_rows(void **state) {
     assert_ok(filtra_graph_create(test_device(), NULL, &g));
     filtra_graph_parameter(g, params, "w", 2, (int64_t[]){ROWS, COLUMNS}, &options);
     filtra_graph_destroy(&g);
-    assert_ok(filtra_parameters_commit(params, (uint64_t)seed, false));
+    assert_ok(filtra_parameters_commit(params, (uint64_t)seed, FILTRA_FIXED));
     assert_ok(filtra_parameters_get(params, "w", rows[seed][0], ROWS * COLUMNS));
     filtra_parameters_destroy(&params);
   }
@@ -292,7 +292,7 @@ static void runs_overlap(void **state) {
   filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, k));
   assert_ok(filtra_graph_compile(g));
   float ones[4] = {1, 2, 3, 4}, out[4];
-  assert_fails(filtra_graph_run(g), FILTRA_ERROR_ARGUMENT, "never set");
+  assert_fails(filtra_graph_execute(g), FILTRA_ERROR_ARGUMENT, "never set");
   assert_fails(filtra_graph_get(g, y, out), FILTRA_ERROR_ARGUMENT, "wait");
   assert_ok(filtra_graph_set(g, k, ones));
   uint64_t ticket[10];
@@ -356,7 +356,7 @@ static void plan_spreads_over_blocks(void **state) {
   static float in[SIZE], out[SIZE];
   test_random(3, -1, 1, in, SIZE);
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, sum, out));
   for (int k = 0; k < SIZE; k++)
     assert_true(fabsf(out[k] - (10.0f * in[k] + 5.0f)) < 1e-4f);
@@ -402,7 +402,7 @@ static void sentinel_skips_what_nobody_wrote(void **state) {
   const float in[7 * 5] = {1}, two = 2;
   assert_ok(filtra_graph_set(g, x, in));
   assert_ok(filtra_graph_set(g, lengths, &two));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   for (size_t i = 0; i < g->plan->block_count; i++)
     assert_ok(ft_fill(test_device(), g->program->blocks[i], 0, g->plan->blocks[i], UINT32_MAX));
   const char *name;

@@ -265,9 +265,9 @@ static filtra_tensor *build(filtra_graph *g, const graph *r, const node *n) {
   case CONCAT:
     return filtra_concat(g, 0, 2, (filtra_tensor *[]){a, b});
   case SUM:
-    return filtra_sum(g, a, (int)n->from[0], true);
+    return filtra_sum(g, a, (int)n->from[0], FILTRA_KEEP_AXIS);
   case CUMULATE:
-    return filtra_cumulative_sum(g, a, (int)n->from[0], false);
+    return filtra_cumulative_sum(g, a, (int)n->from[0], FILTRA_FORWARD);
   case RESHAPE:
     return filtra_reshape(g, a, 2, (int64_t[]){n->rows, n->columns});
   }
@@ -366,7 +366,7 @@ static void check_graph(uint64_t seed) {
     assert_ok(filtra_graph_set(g, r->nodes[i].tensor, values));
   }
   for (int run = 0; run < 2; run++) { /* what the first left in memory has no say in the second */
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     for (int i = INPUTS; i < r->count; i++)
       if (r->nodes[i].used)
         compare(g, r->nodes[i].tensor, r->nodes[i].value, size_of(&r->nodes[i]), seed, "node", i);

@@ -62,7 +62,7 @@ static float *results(const char *caps, int runs, size_t *count) {
   assert_non_null(values);
   set_inputs(&w, 1.0f);
   for (int i = 0; i < runs; i++)
-    assert_ok(filtra_graph_run(w.graph));
+    assert_ok(filtra_graph_execute(w.graph));
   for (int i = 0; i < 4; i++)
     assert_ok(filtra_graph_get(w.graph, w.out[i], values + i * SCALARS));
   *count = ft_submissions_count(w.graph->program);
@@ -136,7 +136,7 @@ static void test_failing_calls(void **state) {
   do {
     n += 1 + n / 16;
     ft_vk_fail_after(n, VK_ERROR_OUT_OF_HOST_MEMORY);
-    status = filtra_graph_run(w.graph);
+    status = filtra_graph_execute(w.graph);
     ft_vk_fail_after(0, VK_SUCCESS);
     assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
   } while (status);

@@ -19,8 +19,8 @@ static void a_configuration_makes_the_same_model(void **state) {
   void *bytes, *others;
   size_t size, other_size;
   assert_ok(filtra_model_create(test_device(), &small, &model));
-  assert_ok(filtra_model_save_memory(model, &bytes, &size));
-  assert_ok(filtra_model_load_memory(test_device(), bytes, size, &loaded));
+  assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
+  assert_ok(filtra_model_load_from_memory(test_device(), bytes, size, &loaded));
   assert_ok(filtra_model_get_config(loaded, &config));
   assert_int_equal(config.ffn_width, 64);
   assert_int_equal(config.positions, FILTRA_POSITIONS_SINUSOIDAL);
@@ -31,14 +31,14 @@ static void a_configuration_makes_the_same_model(void **state) {
   assert_string_equal(config.mixer, twice.mixer);
   config.mixer = twice.mixer;
   assert_memory_equal(&config, &twice, sizeof config);
-  assert_ok(filtra_model_save_memory(loaded, &others, &other_size));
+  assert_ok(filtra_model_save_to_memory(loaded, &others, &other_size));
   assert_int_equal(size, other_size);
   assert_memory_equal(bytes, others, size);
   filtra_model_destroy(&again);
-  assert_fails(filtra_model_load_memory(test_device(), bytes, size - 1, &again), FILTRA_ERROR_INPUT,
-               "model in memory");
-  filtra_memory_free(bytes);
-  filtra_memory_free(others);
+  assert_fails(filtra_model_load_from_memory(test_device(), bytes, size - 1, &again),
+               FILTRA_ERROR_INPUT, "model in memory");
+  filtra_free(bytes);
+  filtra_free(others);
   filtra_model_destroy(&model);
   filtra_model_destroy(&loaded);
 }
@@ -47,11 +47,11 @@ static void a_configuration_makes_the_same_model(void **state) {
 static void memory_is_known_before(void **state) {
   (void)state;
   for (int training = 0; training < 2; training++) {
-    filtra_memory memory;
+    filtra_memory_use memory;
     filtra_model *model;
     filtra_trainer *trainer = NULL;
     uint64_t before = filtra_device_memory_used(test_device());
-    assert_ok(filtra_model_memory(test_device(), &small, 8, 64, training, &memory));
+    assert_ok(filtra_model_measure(test_device(), &small, 8, 64, training, &memory));
     assert_int_equal(filtra_device_memory_used(test_device()), before);
     assert_ok(filtra_model_create(test_device(), &small, &model));
     if (training) {
@@ -63,7 +63,7 @@ static void memory_is_known_before(void **state) {
       for (int i = 0; i < 8; i++)
         lengths[i] = 64;
       filtra_batch batch = {.size = 8, .length = 64, .tokens = tokens, .lengths = lengths};
-      assert_ok(filtra_model_predict(model, &batch, results));
+      assert_ok(filtra_model_predict_batch(model, &batch, results));
     }
     uint64_t taken = filtra_device_memory_used(test_device()) - before;
     print_message("%s: %llu bytes of %llu foreseen\n", training ? "training" : "inference",
@@ -72,12 +72,12 @@ static void memory_is_known_before(void **state) {
     filtra_trainer_destroy(&trainer);
     filtra_model_destroy(&model);
   }
-  filtra_memory memory;
+  filtra_memory_use memory;
   filtra_model_config config = small;
-  assert_fails(filtra_model_memory(test_device(), &config, 8, 65, true, &memory),
+  assert_fails(filtra_model_measure(test_device(), &config, 8, 65, FILTRA_FOR_TRAINING, &memory),
                FILTRA_ERROR_ARGUMENT, "at most 64 tokens");
   config.width = 33;
-  assert_fails(filtra_model_memory(test_device(), &config, 8, 64, true, &memory),
+  assert_fails(filtra_model_measure(test_device(), &config, 8, 64, FILTRA_FOR_TRAINING, &memory),
                FILTRA_ERROR_INPUT, "width");
 }
 

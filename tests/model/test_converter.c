@@ -52,7 +52,7 @@ static void test_predictions(void **state) {
   for (uint32_t n = 5; n <= LENGTH; n += n < 8 ? 1 : 8) {
     float got[CLASSES];
     batch.length = n;
-    assert_ok(filtra_model_predict(n % 2 ? model : again, &batch, got));
+    assert_ok(filtra_model_predict_batch(n % 2 ? model : again, &batch, got));
     for (int c = 0; c < CLASSES; c++) {
       if (n > 5) assert_float_equal(got[c], expected[c], 1e-6);
       expected[c] = got[c];
@@ -105,7 +105,7 @@ static double train(const filtra_model_config *config, int sequences, int steps)
   double hits = 0, loss, score, weight;
   for (uint64_t i = 0; i < 10; i++) {
     make_batch(100000 + i, sequences, tokens, lengths, labels);
-    assert_ok(filtra_model_evaluate(model, &batch, &loss, &score, &weight));
+    assert_ok(filtra_model_evaluate_batch(model, &batch, &loss, &score, &weight));
     hits += score / 10;
   }
   filtra_trainer_destroy(&trainer);

@@ -59,7 +59,7 @@ static void predict_last(filtra_model *model, const int32_t *tokens, uint32_t se
                               .lengths = lengths};
   float *all = malloc(sizeof *all * sequences * length * VOCABULARY);
   assert_non_null(all);
-  assert_ok(filtra_model_predict(model, &batch, all));
+  assert_ok(filtra_model_predict_batch(model, &batch, all));
   for (uint32_t i = 0; i < sequences; i++)
     memcpy(logits + i * VOCABULARY, all + ((i + 1) * length - 1) * VOCABULARY,
            VOCABULARY * sizeof *all);

@@ -220,7 +220,7 @@ static void assert_norm_of(int32_t token, double epsilon, const float *got) {
 
 static void predict(filtra_model *model, const int32_t *tokens, float logits[2 * SMALL]) {
   static const int32_t lengths[] = {2};
-  assert_ok(filtra_model_predict(
+  assert_ok(filtra_model_predict_batch(
       model,
       &(filtra_batch){.size = 1, .length = 2, .count = 1, .tokens = tokens, .lengths = lengths},
       logits));
@@ -243,8 +243,8 @@ static void epsilon_is_the_models(void **state) {
     predict(model, tokens, logits);
     assert_norm_of(tokens[0], epsilon, logits);
     assert_norm_of(tokens[1], epsilon, logits + SMALL);
-    assert_ok(filtra_model_save_memory(model, &bytes, &size));
-    assert_ok(filtra_model_load_memory(test_device(), bytes, size, &read));
+    assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
+    assert_ok(filtra_model_load_from_memory(test_device(), bytes, size, &read));
     assert_ok(filtra_model_get_config(read, &config));
     assert_true((double)config.norm_epsilon == epsilon);
     predict(read, tokens, again);
@@ -254,7 +254,7 @@ static void epsilon_is_the_models(void **state) {
     assert_ok(filtra_generator_feed(generator, tokens + 1, 1, next));
     assert_norm_of(tokens[1], epsilon, next);
     filtra_generator_destroy(&generator);
-    filtra_memory_free(bytes);
+    filtra_free(bytes);
     filtra_model_destroy(&read);
     filtra_model_destroy(&model);
   }
@@ -277,12 +277,12 @@ static void scale_norm_has_it_too(void **state) {
       in = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 1, SMALL});
       out = filtra_graph_output(g, ft_scale_norm_layer(&scope, "norm", in, false));
       if (round) break;
-      assert_ok(filtra_parameters_commit(params, 1, false));
+      assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
       filtra_graph_destroy(&g);
     }
     assert_ok(filtra_graph_compile(g));
     assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_graph_get(g, out, y));
     const double length = 5e-5, epsilon = given[i] > 0 ? (double)given[i] : 1e-5;
     assert_float_equal((double)y[0], 3e-5 / (length + epsilon), 1e-6);

@@ -175,11 +175,11 @@ static void train(filtra_model *model, const kind *k, double loss[2], double sco
   task_batch b;
   double weight;
   filtra_trainer *trainer;
-  filtra_step_metrics m;
+  filtra_trainer_metrics m;
   assert_ok(
       filtra_trainer_create(model, &(filtra_train_options){.learning_rate = 1e-2f}, &trainer));
   k->make(1000, &b);
-  assert_ok(filtra_model_evaluate(model, &b.batch, &loss[0], &score[0], &weight));
+  assert_ok(filtra_model_evaluate_batch(model, &b.batch, &loss[0], &score[0], &weight));
   for (uint64_t i = 0; i < 60; i++) {
     k->make(i % 6, &b);
     assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
@@ -188,7 +188,7 @@ static void train(filtra_model *model, const kind *k, double loss[2], double sco
   assert_true(isfinite(m.loss) && m.gradient_norm > 0);
   assert_ok(ft_graph_check(trainer->graphs[0]->graph));
   k->make(0, &b);
-  assert_ok(filtra_model_evaluate(model, &b.batch, &loss[1], &score[1], &weight));
+  assert_ok(filtra_model_evaluate_batch(model, &b.batch, &loss[1], &score[1], &weight));
   filtra_trainer_destroy(&trainer);
 }
 
@@ -218,8 +218,8 @@ static void evaluation_is_of_the_predictions(void **state) {
     k->make(7, &b);
     float *results = calloc((size_t)k->results, sizeof *results);
     double loss, score, weight, sum = 0, hits = 0, count = 0;
-    assert_ok(filtra_model_predict(model, &b.batch, results));
-    assert_ok(filtra_model_evaluate(model, &b.batch, &loss, &score, &weight));
+    assert_ok(filtra_model_predict_batch(model, &b.batch, results));
+    assert_ok(filtra_model_evaluate_batch(model, &b.batch, &loss, &score, &weight));
     int64_t outputs = filtra_model_outputs(model), rows = k->results / outputs;
     for (int64_t r = 0; r < rows; r++) {
       const float *x = results + r * outputs;
@@ -258,11 +258,11 @@ static void saved_models_predict_the_same(void **state) {
     KINDS[i].make(3, &b);
     size_t bytes = (size_t)KINDS[i].results * sizeof(float);
     float *one = malloc(bytes), *two = malloc(bytes);
-    assert_ok(filtra_model_predict(model, &b.batch, one));
+    assert_ok(filtra_model_predict_batch(model, &b.batch, one));
     assert_ok(filtra_model_save(model, path));
     assert_ok(filtra_model_load(test_device(), path, &again));
     assert_int_equal(filtra_model_task(again), KINDS[i].config.task);
-    assert_ok(filtra_model_predict(again, &b.batch, two));
+    assert_ok(filtra_model_predict_batch(again, &b.batch, two));
     assert_memory_equal(one, two, bytes);
     free(one);
     free(two);
@@ -285,7 +285,7 @@ static void padding_changes_nothing(void **state) {
     task_batch b;
     make_features(5, &b);
     float near[SIZE * CLASSES], far[2 * CLASSES], features[2 * LONG * FEATURES] = {0};
-    assert_ok(filtra_model_predict(model, &b.batch, near));
+    assert_ok(filtra_model_predict_batch(model, &b.batch, near));
     memcpy(features, b.features + LENGTH * FEATURES, LENGTH * FEATURES * sizeof *features);
     test_random(9, -1, 1, features + LONG * FEATURES, LONG * FEATURES);
     const filtra_batch wide = {.size = 2,
@@ -293,7 +293,7 @@ static void padding_changes_nothing(void **state) {
                                .count = 2,
                                .features = features,
                                .lengths = (int32_t[]){b.lengths[1], LONG}};
-    assert_ok(filtra_model_predict(model, &wide, far));
+    assert_ok(filtra_model_predict_batch(model, &wide, far));
     for (int c = 0; c < CLASSES; c++)
       assert_float_equal(far[c], near[CLASSES + c], 2e-5);
     filtra_model_destroy(&model);
@@ -315,10 +315,10 @@ static void behind_a_sequence_counts_nothing(void **state) {
     b.lengths[1] = 4;
     for (int n = 4; n < LENGTH; n++)
       b.tokens[LENGTH + n] = 0;
-    assert_ok(filtra_model_predict(model, &b.batch, clean));
+    assert_ok(filtra_model_predict_batch(model, &b.batch, clean));
     for (int n = 4; n < LENGTH; n++)
       b.tokens[LENGTH + n] = n % 2 ? 3 : 1000000;
-    assert_ok(filtra_model_predict(model, &b.batch, left));
+    assert_ok(filtra_model_predict_batch(model, &b.batch, left));
     assert_memory_equal(clean, left, sizeof clean);
     filtra_model_destroy(&model);
   }
@@ -338,7 +338,8 @@ static void unusable_weights(void **state) {
   make_tokens(5, &b);
   assert_ok(filtra_model_save(model, path));
   assert_ok(filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, CLASSES));
-  assert_fails(filtra_model_predict(model, &b.batch, results), FILTRA_ERROR_NONFINITE, "predict:");
+  assert_fails(filtra_model_predict_batch(model, &b.batch, results), FILTRA_ERROR_NONFINITE,
+               "predict:");
   assert_fails(filtra_model_save(model, path), FILTRA_ERROR_NONFINITE, "head.2.bias");
   assert_ok(filtra_model_load(test_device(), path, &again)); /* the file of before */
   filtra_model_destroy(&again);
@@ -426,7 +427,7 @@ static const kind *find_kind(const char *name) {
 static void refuse_batch(const char *name, task_batch *b, const char *part) {
   filtra_model *model = make_model(&find_kind(name)->config, "softmax");
   double loss, score, weight;
-  filtra_status status = filtra_model_evaluate(model, &b->batch, &loss, &score, &weight);
+  filtra_status status = filtra_model_evaluate_batch(model, &b->batch, &loss, &score, &weight);
   assert_true(status == FILTRA_ERROR_INPUT || status == FILTRA_ERROR_ARGUMENT);
   if (!strstr(filtra_error_message(), part))
     fail_msg("\"%s\", wanted \"%s\"", filtra_error_message(), part);
@@ -471,7 +472,7 @@ static void bad_batches(void **state) {
   make_tokens(1, &b);
   const int32_t others[SIZE] = {0};
   b.batch.other_labels = others;
-  refuse_batch("classes", &b, "other_labels and label_shares go together");
+  refuse_batch("classes", &b, "other_labels and label_fractions go together");
   make_features(1, &b);
   b.weights[1] = NAN;
   refuse_batch("series", &b, "sample 1 has the weight nan");

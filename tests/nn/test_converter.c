@@ -23,7 +23,7 @@ static filtra_tensor *layers(const ft_scope *root, filtra_tensor *x, bool flat) 
   ft_unitary u =
       ft_unitary_layer(&vectors, x, &(ft_unitary_options){.flat = flat, .dropout = 0.5f});
   filtra_tensor *eigenvalues =
-      filtra_unit_phase(g, ft_eigenvalue_phases(&values, x, 1, 0.5f), false);
+      filtra_unit_phase(g, ft_eigenvalue_phases(&values, x, 1, 0.5f), FILTRA_RADIANS);
   filtra_tensor *z = filtra_dhhp(g, filtra_complex(g, x, NULL), u.lower, u.upper, u.phases, NULL);
   z = filtra_complex_multiply(g, eigenvalues, z);
   z = filtra_dhhp(g, z, u.lower, u.upper, u.phases, &(filtra_dhhp_options){.inverse = true});
@@ -44,7 +44,7 @@ static void build(struct network *net, int64_t n, bool flat, bool training) {
     net->y = layers(&root, net->x, flat);
     assert_ok(ft_graph_status(net->g));
     if (round) continue;
-    assert_ok(filtra_parameters_commit(net->params, 7, true));
+    assert_ok(filtra_parameters_commit(net->params, 7, FILTRA_TRAINABLE));
     filtra_graph_destroy(&net->g);
   }
   filtra_graph_output(net->g, net->y);
@@ -64,7 +64,7 @@ static void run(struct network *net, int64_t n, float *y, float *dx) {
   test_random(3, -1, 1, x, (size_t)(B * n * C));
   filtra_graph_set_step(net->g, 5, 9);
   assert_ok(filtra_graph_set(net->g, net->x, x));
-  assert_ok(filtra_graph_run(net->g));
+  assert_ok(filtra_graph_execute(net->g));
   assert_ok(filtra_graph_get(net->g, net->y, y));
   assert_ok(filtra_graph_get(net->g, net->gradient, dx));
 }
@@ -146,14 +146,14 @@ static void test_unitary(void **state) {
     back = filtra_graph_output(
         g, filtra_dhhp(g, y, u.lower, u.upper, u.phases, &(filtra_dhhp_options){.inverse = true}));
     if (round) continue;
-    assert_ok(filtra_parameters_commit(params, 1, false));
+    assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
     filtra_graph_destroy(&g);
   }
   assert_ok(filtra_graph_compile(g));
   float in[B * N * C], there[B * N * C][2], again[B * N * C][2];
   test_random(4, -1, 1, in, B * N * C);
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, there));
   assert_ok(filtra_graph_get(g, back, again));
   double before = 0, after = 0, moved = 0;

@@ -47,7 +47,7 @@ static void open_block(block *b, const char *mixer_text, bool converter, int64_t
     b->y = ft_encoder_block(&scope, &options, b->x, b->mask, &b->loss);
     assert_ok(ft_graph_status(b->g));
     if (round) continue;
-    assert_ok(filtra_parameters_commit(b->params, 3, true));
+    assert_ok(filtra_parameters_commit(b->params, 3, FILTRA_TRAINABLE));
     filtra_graph_destroy(&b->g);
   }
   filtra_tensor *real = filtra_mask_tokens(b->g, b->y, b->mask);
@@ -69,7 +69,7 @@ static void close_block(block *b) {
 static void run_block(block *b, const float *x, const float *mask, float *y, float *dx) {
   assert_ok(filtra_graph_set(b->g, b->x, x));
   assert_ok(filtra_graph_set(b->g, b->mask, mask));
-  assert_ok(filtra_graph_run(b->g));
+  assert_ok(filtra_graph_execute(b->g));
   assert_ok(filtra_graph_get(b->g, b->y, y));
   assert_ok(filtra_graph_get(b->g, b->gradient, dx));
 }

@@ -136,7 +136,7 @@ static void declare(block_case *s) {
   build_block(g, s, filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, C}));
   assert_ok(ft_graph_status(g));
   filtra_graph_destroy(&g);
-  assert_ok(filtra_parameters_commit(s->params, 3, true));
+  assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_TRAINABLE));
 }
 
 static void check(bool post, float rate, bool training) {

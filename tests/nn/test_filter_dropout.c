@@ -63,8 +63,8 @@ static void assert_same_predictions(filtra_model *a, filtra_model *b) {
   float x[TOY_SIZE * TOY_CLASSES], y[TOY_SIZE * TOY_CLASSES];
   toy_batch batch;
   toy_make_batch(1, &batch);
-  assert_ok(filtra_model_predict(a, &batch.batch, x));
-  assert_ok(filtra_model_predict(b, &batch.batch, y));
+  assert_ok(filtra_model_predict_batch(a, &batch.batch, x));
+  assert_ok(filtra_model_predict_batch(b, &batch.batch, y));
   assert_memory_equal(x, y, sizeof x);
 }
 

@@ -64,7 +64,8 @@ static filtra_tensor *build(const filtra_scope *scope, const void *options,
       &(filtra_parameter_options){.init = FILTRA_INIT_UNIFORM, .value = 1, .buffer = true});
   filtra_tensor *v = filtra_scope_linear(scope, "value", in->x, shape[2], NULL);
   v = filtra_multiply(g, v, filtra_slice(g, table, (int64_t[]){0, 0}, shape + 1));
-  v = filtra_add(g, v, filtra_affine(g, filtra_mean(g, v, 1, true), seen.options.alpha, 0));
+  v = filtra_add(g, v,
+                 filtra_affine(g, filtra_mean(g, v, 1, FILTRA_KEEP_AXIS), seen.options.alpha, 0));
   return filtra_mixer_output(scope, in, v);
 }
 
@@ -281,16 +282,16 @@ static void trained_and_kept(void **state) {
   filtra_model *model = make_model("{\"name\": \"mine\", \"alpha\": 2}");
   filtra_parameters *params = filtra_model_parameters(model);
   assert_ok(filtra_parameters_get(params, "layers.1.mixer.table", first, TABLE));
-  assert_ok(filtra_model_predict(model, &batch, before));
+  assert_ok(filtra_model_predict_batch(model, &batch, before));
   filtra_trainer *trainer = NULL;
-  filtra_step_metrics metrics;
+  filtra_trainer_metrics metrics;
   assert_ok(filtra_trainer_create(
       model, &(filtra_train_options){.learning_rate = 0.01f, .weight_decay = 0.1f}, &trainer));
   for (int i = 0; i < 5; i++)
     assert_ok(filtra_trainer_step(trainer, &batch, &metrics));
   assert_ok(filtra_trainer_finish(trainer, &metrics));
   filtra_trainer_destroy(&trainer);
-  assert_ok(filtra_model_predict(model, &batch, after));
+  assert_ok(filtra_model_predict_batch(model, &batch, after));
   assert_true(memcmp(before, after, sizeof after) != 0);
   assert_ok(filtra_parameters_get(params, "layers.1.mixer.table", last, TABLE));
   assert_memory_equal(first, last, sizeof first);
@@ -298,7 +299,7 @@ static void trained_and_kept(void **state) {
   filtra_model_destroy(&model);
   assert_ok(filtra_model_load(test_device(), path, &model));
   assert_true(seen.options.alpha == 2);
-  assert_ok(filtra_model_predict(model, &batch, loaded));
+  assert_ok(filtra_model_predict_batch(model, &batch, loaded));
   assert_memory_equal(after, loaded, sizeof after);
   filtra_model_destroy(&model);
 }

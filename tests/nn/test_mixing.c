@@ -51,7 +51,7 @@ static void open_layer(const char *mixer, bool causal, layer *l) {
   assert_ok(ft_graph_status(m.graph));
   filtra_graph_destroy(&m.graph);
   if (filtra_parameters_count(l->params)) /* some have none */
-    assert_ok(filtra_parameters_commit(l->params, 3, false));
+    assert_ok(filtra_parameters_commit(l->params, 3, FILTRA_FIXED));
   for (size_t i = 0; i < filtra_parameters_count(l->params); i++) {
     const char *name = filtra_parameters_name(l->params, i);
     int64_t shape[FILTRA_MAX_DIMS], n = 1;
@@ -75,7 +75,7 @@ static float *run(layer *l, int64_t batch, int64_t tokens, const int32_t *length
   assert_ok(filtra_graph_compile(m.graph));
   assert_ok(filtra_graph_set(m.graph, m.x, x));
   assert_ok(filtra_graph_set(m.graph, m.lengths, lengths));
-  assert_ok(filtra_graph_run(m.graph));
+  assert_ok(filtra_graph_execute(m.graph));
   assert_ok(filtra_graph_get(m.graph, m.y, y));
   if (m.loss) assert_ok(filtra_graph_get(m.graph, m.loss, y + count));
   filtra_graph_destroy(&m.graph);

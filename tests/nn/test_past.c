@@ -59,7 +59,7 @@ static void open_stack(stack *s, filtra_device *device, const past_case *setting
         filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){1, 2}));
   assert_ok(ft_graph_status(g));
   filtra_graph_destroy(&g);
-  assert_ok(filtra_parameters_commit(s->params, 3, false));
+  assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_FIXED));
   for (size_t i = 0; i < filtra_parameters_count(s->params); i++) {
     int64_t shape[FILTRA_MAX_DIMS], n = 1;
     for (int k = filtra_parameters_shape(s->params, i, shape); k-- > 0;)
@@ -114,7 +114,7 @@ static void run_pass(const stack *s, pass *p, const float *x, float *y, int64_t 
   assert_ok(filtra_graph_set(p->graph, p->x, values));
   if (p->lengths) assert_ok(filtra_graph_set(p->graph, p->lengths, lengths));
   if (p->position) assert_ok(filtra_graph_set(p->graph, p->position, position));
-  assert_ok(filtra_graph_run(p->graph));
+  assert_ok(filtra_graph_execute(p->graph));
   assert_ok(filtra_graph_get(p->graph, p->y, values));
   for (int64_t b = 0; b < batch; b++)
     memcpy(y + (b * all + first) * WIDTH, values + b * tokens * WIDTH,
@@ -230,8 +230,8 @@ static filtra_tensor *build_sums(const filtra_scope *scope, const void *options,
     sums = filtra_reshape(g, sums, 3, (int64_t[]){batch, 1, WIDTH});
   } else {
     v = filtra_multiply(g, v, filtra_reshape(g, in->mask, 3, (int64_t[]){batch, n, 1}));
-    sums = filtra_cumulative_sum(g, v, 1, false);
-    filtra_scope_set_state(scope, "s", filtra_sum(g, v, 1, false));
+    sums = filtra_cumulative_sum(g, v, 1, FILTRA_FORWARD);
+    filtra_scope_set_state(scope, "s", filtra_sum(g, v, 1, FILTRA_DROP_AXIS));
   }
   return filtra_mixer_output(scope, in, filtra_affine(g, sums, 0.3f, 0));
 }

@@ -42,7 +42,7 @@ static void build(layer *l, const char *mixer, bool causal) {
 static void open_layer(layer *l, const char *mixer, bool causal) {
   assert_ok(filtra_parameters_create(test_device(), &l->params));
   build(l, mixer, causal);
-  assert_ok(filtra_parameters_commit(l->params, 3, true));
+  assert_ok(filtra_parameters_commit(l->params, 3, FILTRA_TRAINABLE));
   filtra_graph_destroy(&l->graph);
   build(l, mixer, causal);
   assert_ok(filtra_graph_backward(l->graph, 1, &l->y, NULL));
@@ -61,7 +61,7 @@ static void run(layer *l, float *y, float *dx) {
   test_random(5, -1, 1, x, FT_COUNT(x));
   assert_ok(filtra_graph_set(l->graph, l->x, x));
   assert_ok(filtra_graph_set(l->graph, l->lengths, lengths));
-  assert_ok(filtra_graph_run(l->graph));
+  assert_ok(filtra_graph_execute(l->graph));
   assert_ok(filtra_graph_get(l->graph, l->y, y));
   assert_ok(filtra_graph_get(l->graph, l->dx, dx));
 }

@@ -39,7 +39,7 @@ static void result(const char *mixer, const float *order, float *y) {
   assert_ok(filtra_parameters_create(test_device(), &params));
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   build(g, params, mixer);
-  assert_ok(filtra_parameters_commit(params, 3, false));
+  assert_ok(filtra_parameters_commit(params, 3, FILTRA_FIXED));
   if (order) assert_ok(filtra_parameters_set(params, "order.weight", order, WIDTH));
   filtra_graph_destroy(&g);
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -47,7 +47,7 @@ static void result(const char *mixer, const float *order, float *y) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(filtra_graph_set(g, l.x, x));
   assert_ok(filtra_graph_set(g, l.lengths, LENGTHS));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, l.y, y));
   filtra_graph_destroy(&g);
   filtra_parameters_destroy(&params);

@@ -82,7 +82,7 @@ static curve evaluate(filtra_activation kind, size_t count, double low, double h
   filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, x));
   assert_ok(filtra_graph_compile(g));
   assert_ok(filtra_graph_set(g, x, c.x));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, c.y));
   assert_ok(filtra_graph_get(g, gradient, c.slope));
   filtra_graph_destroy(&g);
@@ -176,7 +176,7 @@ static void test_nan(void **state) {
     assert_ok(filtra_graph_compile(g));
     assert_ok(filtra_graph_set(g, x, in));
     assert_ok(filtra_graph_set(g, one, &(float){1}));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_graph_get(g, y, alone));
     assert_ok(filtra_graph_get(g, z, fused));
     for (int i = 0; i < 3; i++)

@@ -36,7 +36,7 @@ static void orders_of(int64_t rows, int64_t n, const float *x, const float *mask
   assert_ok(ft_graph_check(g));
   assert_ok(filtra_graph_set(g, in, x));
   assert_ok(filtra_graph_set(g, kept, mask));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   for (int i = 0; i < 4; i++)
     assert_ok(filtra_graph_get(g, out[i], got[i]));
   filtra_graph_destroy(&g);
@@ -99,12 +99,12 @@ static void refused(void **state) {
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
   filtra_tensor *other = filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){3, 2});
-  assert_null(filtra_argsort(g, x, other, false));
+  assert_null(filtra_argsort(g, x, other, FILTRA_SORT));
   assert_fails(ft_graph_status(g), FILTRA_ERROR_ARGUMENT, "argsort: mask [3, 2]");
   filtra_graph_destroy(&g);
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){1, 65537});
-  assert_null(filtra_argsort(g, x, NULL, false));
+  assert_null(filtra_argsort(g, x, NULL, FILTRA_SORT));
   assert_fails(ft_graph_status(g), FILTRA_ERROR_ARGUMENT, "rows of 65537 numbers");
   filtra_graph_destroy(&g);
 }
@@ -124,7 +124,7 @@ static void detached(void **state) {
   const float in[] = {-2, -0.5f, 0, 1, 3};
   float out[5], slope[5];
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, out));
   assert_ok(filtra_graph_get(g, dx, slope));
   for (int i = 0; i < 5; i++)

@@ -363,7 +363,7 @@ static void check_golden(filtra_device *device, const char *case_name) {
     set_golden(g, file, in[i], names[i]);
   set_golden(g, file, o.mask, "fixed.mask");
   set_golden(g, file, up, "up.y");
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   compare_golden(g, file, y, "out.y", 2e-5, 1e-6);
   double atol = 2e-6 * atof(ft_safetensors_meta(file, "grad_scale"));
   for (int i = 0; i < 3; i++)
@@ -412,7 +412,7 @@ static uint64_t plan_bytes(int64_t n) {
                           &(filtra_attention_options){.causal = true, .dropout = 0.1f}));
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
   assert_ok(filtra_graph_compile(g));
-  uint64_t bytes = filtra_graph_memory(g);
+  uint64_t bytes = filtra_graph_activation_bytes(g);
   filtra_graph_destroy(&g);
   return bytes;
 }
@@ -457,7 +457,7 @@ static void test_extremes(void **state) {
     assert_ok(filtra_graph_set(g, in[1], k));
     assert_ok(filtra_graph_set(g, in[2], v));
     assert_ok(filtra_graph_set(g, b, bias));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_graph_get(g, out, y));
     assert_ok(filtra_graph_get(g, dk, slope));
     for (int e = 0; e < N * D; e++) { /* key N - 2 has the largest score of those that are left */

@@ -90,7 +90,7 @@ static void views_and_integers(void **state) {
   assert_ok(filtra_graph_set(g, x, in));
   assert_ok(filtra_graph_set(g, ids, numbers));
   assert_ok(filtra_graph_set(g, none, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, out));
   assert_ok(filtra_graph_get(g, turned, got));
   for (int n = 0; n < N; n++)

@@ -110,7 +110,7 @@ static void with_itself(void **state) {
   assert_ok(ft_graph_check(g));
   float values[] = {1, -2, 4}, got[3];
   assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, gradient, got));
   for (int i = 0; i < 3; i++)
     assert_true(got[i] == 2 * values[i]);
@@ -134,7 +134,7 @@ static void repeated_never(void **state) {
   float values[] = {1, 2};
   assert_ok(filtra_graph_set(g, x, values));
   assert_ok(filtra_graph_set(g, none, values));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, gradient, values));
   assert_true(values[0] == 0 && values[1] == 0);
   filtra_graph_destroy(&g);

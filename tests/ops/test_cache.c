@@ -57,7 +57,7 @@ static void run(fixture *f, uint64_t seed, const int32_t position[B], float *exp
   test_random(seed, -1, 1, x, sizeof x / sizeof *x);
   assert_ok(filtra_graph_set(f->graph, f->x, x));
   if (position) assert_ok(filtra_graph_set(f->graph, f->position, position));
-  assert_ok(filtra_graph_run(f->graph));
+  assert_ok(filtra_graph_execute(f->graph));
   assert_ok(filtra_graph_get(f->graph, f->seen, seen));
   for (int b = 0; b < B; b++)
     for (int64_t n = 0; n < f->tokens; n++) {

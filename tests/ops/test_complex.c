@@ -133,10 +133,10 @@ static void test_quarter_turns(void **state) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
-  filtra_tensor *out = filtra_graph_output(g, filtra_unit_phase(g, in, true));
+  filtra_tensor *out = filtra_graph_output(g, filtra_unit_phase(g, in, FILTRA_TURNS));
   assert_ok(filtra_graph_compile(g));
   assert_ok(filtra_graph_set(g, in, x));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, out, y));
   const float cosines[] = {1, 0, -1, 0};
   for (int i = 0; i < COUNT; i++) {
@@ -251,7 +251,7 @@ static void test_blend_at_one(void **state) {
   assert_ok(filtra_graph_set(g, in, z));
   assert_ok(filtra_graph_set(g, w, &(float){1}));
   assert_ok(filtra_graph_set(g, upstream, up));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, gradient, &slope));
   assert_true(slope == 1 * (2 - 5) + 10 * (1 + 3));
   filtra_graph_destroy(&g);
@@ -283,7 +283,7 @@ static void test_errors(void **state) {
   g = new_graph();
   expect(g, filtra_complex(g, input(g, "u", 4, 4), NULL), "no axis left");
   g = new_graph();
-  expect(g, filtra_unit_phase(g, input(g, "u", 4, 4), true), "no axis left");
+  expect(g, filtra_unit_phase(g, input(g, "u", 4, 4), FILTRA_TURNS), "no axis left");
   g = new_graph();
   expect(g, filtra_complex_multiply(g, input(g, "u", 3, 3), input(g, "v", 4, 2)),
          "complex, [.., 2]");

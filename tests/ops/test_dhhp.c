@@ -26,7 +26,7 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
   const struct settings *s = op->settings;
   filtra_tensor *lower = filtra_givens(g, in[ALPHA_L], in[ALPHA_L + 1], in[ALPHA_L + 2], NULL);
   filtra_tensor *upper = filtra_givens(g, in[ALPHA_U], in[ALPHA_U + 1], in[ALPHA_U + 2], NULL);
-  filtra_tensor *phases = s->no_phases ? NULL : filtra_unit_phase(g, in[THETA], true);
+  filtra_tensor *phases = s->no_phases ? NULL : filtra_unit_phase(g, in[THETA], FILTRA_TURNS);
   filtra_dhhp_options options = {.inverse = s->transform == INVERSE, .permutation = s->permutation};
   out[0] = filtra_dhhp(g, in[X], lower, upper, phases, &options);
   if (s->transform != SYNVOLUTION) return;
@@ -180,7 +180,7 @@ static void test_unitary(void **state) {
   filtra_tensor *in[7];
   filtra_tensor *lower = angles(g, TOKENS - 1, in), *upper = angles(g, TOKENS - 1, in + 3);
   in[6] = filtra_graph_input(g, "theta", FILTRA_F32, 2, (int64_t[]){1, TOKENS});
-  filtra_tensor *phases = filtra_unit_phase(g, in[6], true);
+  filtra_tensor *phases = filtra_unit_phase(g, in[6], FILTRA_TURNS);
   filtra_dhhp_options options = {.permutation = 128};
   filtra_tensor *y = filtra_dhhp(g, x, lower, upper, phases, &options);
   options.inverse = true;
@@ -197,7 +197,7 @@ static void test_unitary(void **state) {
     test_random(2 + (uint64_t)i, -1, 1, got, TOKENS);
     assert_ok(filtra_graph_set(g, in[i], got));
   }
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, got));
   assert_ok(filtra_graph_get(g, back, got + COUNT));
   double norm = sqrt(squares(values, COUNT)), transformed = sqrt(squares(got, COUNT));

@@ -78,7 +78,7 @@ static void test_rate_and_steps(void **state) {
     assert_non_null(out[k]);
     filtra_graph_set_step(g, 11, k == 1 ? 6 : 5);
     assert_ok(filtra_graph_set(g, x, ones));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_graph_get(g, y, out[k]));
   }
   int alive = 0, same = 0;

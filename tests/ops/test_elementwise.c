@@ -99,7 +99,7 @@ static void check_layouts(int dim) {
   float in[MOST], split[MOST], twice[MOST];
   test_random(1, -1, 1, in, count);
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, dense, split));
   assert_ok(filtra_graph_get(g, merged, twice));
   for (int i = 0; i < count; i++) {
@@ -142,7 +142,7 @@ static void check_pieces(int columns) {
   for (int i = 0; i < count; i++)
     in[i] = (int32_t)(0x7f800001u + 977u * (unsigned)i); /* NaN patterns among them */
   assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, same));
   assert_ok(filtra_graph_get(g, z, filled));
   assert_ok(filtra_graph_get(g, w, minus));
@@ -176,7 +176,7 @@ static void test_large(void **state) {
   for (int i = 0; i < COUNT; i++)
     data[i] = (float)(i % 8191);
   assert_ok(filtra_graph_set(g, x, data));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, data));
   for (int i = 0; i < COUNT; i++)
     assert_true(data[i] == (float)(2 * (i % 8191) + 1));
@@ -191,13 +191,13 @@ enum { SCAN_ROWS = 37, SCAN_COLUMNS = 21, SCAN_WIDTH = SCAN_COLUMNS / 3 };
 
 static void emit_scan(filtra_graph *g, filtra_tensor *x, filtra_tensor *flag, uint32_t index) {
   uint32_t push[] = {SCAN_WIDTH, SCAN_WIDTH, SCAN_COLUMNS, SCAN_ROWS * SCAN_WIDTH, index};
-  ft_call(g, &(ft_kernel_call){.label = "scan",
-                               .kernel = "sentinel/nonfinite",
-                               .args = {FT_READ(x), FT_UPDATE(flag)},
-                               .push = push,
-                               .push_size = sizeof push,
-                               .workgroup = FT_FLAT_WORKGROUP,
-                               .groups = {ft_flat_groups(g, push[3])}});
+  ft_record_call(g, &(ft_kernel_call){.label = "scan",
+                                      .kernel = "sentinel/nonfinite",
+                                      .args = {FT_READ(x), FT_UPDATE(flag)},
+                                      .push = push,
+                                      .push_size = sizeof push,
+                                      .workgroup = FT_FLAT_WORKGROUP,
+                                      .groups = {ft_flat_groups(g, push[3])}});
 }
 
 static int32_t scan(float value, int row, int column) {
@@ -218,7 +218,7 @@ static int32_t scan(float value, int row, int column) {
   assert_ok(filtra_graph_set(g, clean, data));
   data[row][column] = value;
   assert_ok(filtra_graph_set(g, x, data));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, flag, &found));
   filtra_graph_destroy(&g);
   return found;
@@ -263,7 +263,7 @@ static void test_constants(void **state) {
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *one = filtra_constant(g, 4, (int64_t[]){2, 1, 3, 5}, -0.375f);
   filtra_tensor *numbers = filtra_constant(g, 1, (int64_t[]){COUNT}, 1);
-  numbers = filtra_cumulative_sum(g, numbers, 0, false);
+  numbers = filtra_cumulative_sum(g, numbers, 0, FILTRA_FORWARD);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, numbers));
@@ -274,7 +274,7 @@ static void test_constants(void **state) {
   assert_ok(ft_graph_check(g));
   memset(values, 0, sizeof values);
   assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, one, ones));
   assert_ok(filtra_graph_get(g, dx, values));
   for (int i = 0; i < 30; i++)

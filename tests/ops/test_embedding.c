@@ -82,7 +82,7 @@ static void check_gradient(int64_t batch, int64_t n, int64_t vocabulary, int64_t
     assert_ok(filtra_graph_set(g, table, values));
     assert_ok(filtra_graph_set(g, ids, tokens));
     assert_ok(filtra_graph_set(g, up, dy));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_graph_get(g, gradient, results[k]));
   }
   assert_memory_equal(first, second, (size_t)rows * sizeof *first);
@@ -219,7 +219,7 @@ static void test_long_sinusoids(void **state) {
   float *values = calloc((size_t)N * C, sizeof *values);
   assert_non_null(values);
   assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, values));
   double worst = 0;
   for (int64_t i = 0; i < N * C; i++)

@@ -74,7 +74,7 @@ static void long_sequence(void **state) {
   filtra_tensor *out = filtra_graph_output(g, filtra_fourier(g, in, NULL, NULL));
   assert_ok(filtra_graph_compile(g));
   assert_ok(filtra_graph_set(g, in, x));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, out, y));
   for (int k = 0; k < N; k++) {
     float expected = k == WAVE || k == N - WAVE ? 0.5f * N : 0.0f;

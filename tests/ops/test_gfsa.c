@@ -178,7 +178,7 @@ static void test_softmax_at_start(void **state) {
       for (int k = 0; k < 3; k++)
         assert_ok(filtra_graph_set(g, in[k], value[k]));
       filtra_graph_set_step(g, 3, 4);
-      assert_ok(filtra_graph_run(g));
+      assert_ok(filtra_graph_execute(g));
       assert_ok(filtra_graph_get(g, out, y[kind]));
       filtra_graph_destroy(&g);
     }
@@ -201,7 +201,7 @@ static uint64_t plan_bytes(int64_t n) {
       filtra_graph_output(g, filtra_gfsa(g, part[0], part[1], part[2], NULL, NULL, NULL, &o));
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
   assert_ok(filtra_graph_compile(g));
-  uint64_t bytes = filtra_graph_memory(g);
+  uint64_t bytes = filtra_graph_activation_bytes(g);
   filtra_graph_destroy(&g);
   return bytes;
 }

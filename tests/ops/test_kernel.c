@@ -59,7 +59,7 @@ static void affine_backward(filtra_graph *g, const void *context) {
   if (!dy || !filtra_kernel_wants_gradient(c->x)) return;
   int64_t shape[FILTRA_MAX_DIMS];
   int ndim = filtra_tensor_shape(c->x, shape);
-  filtra_tensor *dx = filtra_graph_tensor(g, "my gradient", FILTRA_F32, ndim, shape);
+  filtra_tensor *dx = filtra_kernel_output(g, "my gradient", FILTRA_F32, ndim, shape);
   record_affine(g, dy, dx, c->scale, 0, NULL);
   filtra_kernel_add_gradient(g, c->x, dx);
 }
@@ -68,7 +68,7 @@ static filtra_tensor *affine(filtra_graph *g, filtra_tensor *x, float scale, flo
                              filtra_backward_fn backward) {
   int64_t shape[FILTRA_MAX_DIMS];
   int ndim = filtra_tensor_shape(x, shape);
-  filtra_tensor *y = filtra_graph_tensor(g, "mine", FILTRA_F32, ndim, shape);
+  filtra_tensor *y = filtra_kernel_output(g, "mine", FILTRA_F32, ndim, shape);
   assert_ok(record_affine(g, x, y, scale, offset, backward));
   return y;
 }
@@ -137,7 +137,7 @@ static void buffers_are_updated(void **state) {
                                                        .constant_count = 1}));
     if (!round) {
       filtra_graph_destroy(&g);
-      assert_ok(filtra_parameters_commit(params, 1, false));
+      assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
     }
   }
   assert_ok(filtra_graph_compile(g));
@@ -145,7 +145,7 @@ static void buffers_are_updated(void **state) {
   const float values[] = {1, -2, 0.5f};
   assert_ok(filtra_graph_set(g, x, values));
   for (int i = 0; i < 4; i++)
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
   float got[3];
   assert_ok(filtra_parameters_get(params, "total", got, 3));
   for (int i = 0; i < 3; i++)
@@ -173,7 +173,7 @@ static attempt *prepare(filtra_graph **g) {
   assert_ok(filtra_graph_create(test_device(), NULL, g));
   a->arguments[0] = (filtra_kernel_argument){filtra_graph_input(*g, "x", FILTRA_F32, 1, &count),
                                              FILTRA_ACCESS_READ};
-  a->arguments[1] = (filtra_kernel_argument){filtra_graph_tensor(*g, "y", FILTRA_F32, 1, &count),
+  a->arguments[1] = (filtra_kernel_argument){filtra_kernel_output(*g, "y", FILTRA_F32, 1, &count),
                                              FILTRA_ACCESS_WRITE};
   a->push = (struct affine_push){5, 1, 0};
   a->kernel = (filtra_kernel){.name = "attempt",

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-static const float damping[FILTRA_MAX_KERNEL_ORDER + 1] = {1.0f, 0.9f, 0.75f, 0.5f, 0.3f,
-                                                           0.2f, 0.1f, 0.7f,  0.6f, 0.4f};
+static const float damping[FILTRA_CHEBYSHEV_MAX_ORDER + 1] = {1.0f, 0.9f, 0.75f, 0.5f, 0.3f,
+                                                              0.2f, 0.1f, 0.7f,  0.6f, 0.4f};
 
 /* T_k by its definition on either side of 1. */
 static double chebyshev(int64_t k, double x) {
@@ -18,9 +18,9 @@ enum { SAMPLES = 3 };
 /* The second output uses both inputs again; the loss uses the coefficients. */
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
   (void)op;
-  out[0] = filtra_kernel_polynomial(g, in[0], in[1], damping);
-  out[1] = filtra_kernel_polynomial(g, in[0], in[1], NULL);
-  out[2] = filtra_kernel_polynomial_loss(g, in[1], SAMPLES);
+  out[0] = filtra_chebyshev(g, in[0], in[1], damping);
+  out[1] = filtra_chebyshev(g, in[0], in[1], NULL);
+  out[2] = filtra_chebyshev_loss(g, in[1], SAMPLES);
 }
 
 static void reference(double *const *in, double *const *out, const test_op *op) {
@@ -83,9 +83,9 @@ static void test_without_subgroups(void **state) {
 /* Values worked out by hand, and what every kernel has in common. */
 static void test_gibbs_factors(void **state) {
   (void)state;
-  float f[FILTRA_MAX_KERNEL_ORDER + 1];
+  float f[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
   for (int kernel = 0; kernel <= FILTRA_GIBBS_WANG; kernel++)
-    for (int order = 0; order <= FILTRA_MAX_KERNEL_ORDER; order++) {
+    for (int order = 0; order <= FILTRA_CHEBYSHEV_MAX_ORDER; order++) {
       assert_ok(filtra_gibbs_factors((filtra_gibbs)kernel, order, NULL, f));
       assert_true(f[0] == 1);
       for (int k = 1; k <= order; k++)
@@ -128,13 +128,13 @@ static void test_errors(void **state) {
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
   filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){18});
-  assert_null(filtra_kernel_polynomial(g, x, w, NULL));
-  assert_null(filtra_kernel_polynomial_loss(g, w, 1));
+  assert_null(filtra_chebyshev(g, x, w, NULL));
+  assert_null(filtra_chebyshev_loss(g, w, 1));
   assert_fails(filtra_graph_compile(g), argument, "coefficients (w [18]) must be 1 to 17");
   filtra_graph_destroy(&g);
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){3});
-  assert_null(filtra_kernel_polynomial_loss(g, w, 0));
+  assert_null(filtra_chebyshev_loss(g, w, 0));
   assert_fails(filtra_graph_compile(g), argument, "0 samples");
   filtra_graph_destroy(&g);
 }

@@ -226,14 +226,14 @@ static void test_copy(void **state) {
     filtra_tensor *y[] = {filtra_linear(g, in, w, NULL, NULL), filtra_linear(g, in, w, NULL, NULL)};
     if (pass == 0) {
       filtra_graph_destroy(&g);
-      assert_ok(filtra_parameters_commit(params, 7, true));
+      assert_ok(filtra_parameters_commit(params, 7, FILTRA_TRAINABLE));
       continue;
     }
     assert_ok(filtra_graph_backward(g, 2, y, NULL));
     assert_ok(filtra_graph_compile(g));
     assert_ok(ft_graph_check(g));
     assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_run(g));
+    assert_ok(filtra_graph_execute(g));
     assert_ok(filtra_parameters_get_gradient(params, "w", dw, OUT * IN));
     for (int i = 0; i < OUT * IN; i++) {
       float sum = 0;
@@ -274,7 +274,7 @@ static void test_dropout(void **state) {
       assert_ok(filtra_graph_set(g, x, ones));
       assert_ok(filtra_graph_set(g, w, weights));
       assert_ok(filtra_graph_set(g, b, zeros));
-      assert_ok(filtra_graph_run(g));
+      assert_ok(filtra_graph_execute(g));
       assert_ok(filtra_graph_get(g, y, out[k]));
     }
     assert_ok(filtra_graph_get(g, gradient, db));

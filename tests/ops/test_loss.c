@@ -72,7 +72,7 @@ static void test_cross_entropy_far_from_zero(void **state) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(filtra_graph_set(g, x, logits));
   assert_ok(filtra_graph_set(g, l, labels));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   float values[2], gradient[2][K];
   assert_ok(filtra_graph_get(g, loss, values));
   assert_ok(filtra_graph_get(g, dx, gradient));

@@ -238,7 +238,7 @@ static bool run(const char *caps, const struct product *p, const float *a, const
   assert_ok(filtra_graph_compile(g));
   assert_ok(filtra_graph_set(g, x, a));
   assert_ok(filtra_graph_set(g, y, b));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, z, c));
   filtra_graph_destroy(&g);
   test_close_device(&device);

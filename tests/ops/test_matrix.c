@@ -124,7 +124,7 @@ static void run(filtra_device *device, filtra_dtype type, const product *p, cons
   assert_ok(filtra_graph_set(g, b, x->b));
   if (residual) assert_ok(filtra_graph_set(g, residual, x->residual));
   if (bias) assert_ok(filtra_graph_set(g, bias, x->bias));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, out, x->c));
   if (z) assert_ok(filtra_graph_get(g, z, x->z));
   filtra_graph_destroy(&g);

@@ -64,7 +64,7 @@ static ft_step_metrics run_step(bench *b, const ft_optimizer_settings *settings,
   assert_ok(filtra_graph_set(b->g, b->inputs, &inputs));
   assert_ok(filtra_graph_set(b->g, b->gradients, gradients));
   assert_ok(filtra_graph_set(b->g, b->loss, &loss));
-  assert_ok(filtra_graph_run(b->g));
+  assert_ok(filtra_graph_execute(b->g));
   assert_ok(filtra_graph_get(b->g, b->metrics, &metrics));
   return metrics;
 }
@@ -269,7 +269,7 @@ static void test_training(void **state) {
   assert_ok(filtra_parameters_create(device, &params));
   build_loss(&r, params);
   filtra_graph_destroy(&r.g);
-  assert_ok(filtra_parameters_commit(params, 3, true));
+  assert_ok(filtra_parameters_commit(params, 3, FILTRA_TRAINABLE));
   const int64_t count = (int64_t)(params->bytes / sizeof(float));
   make_buffer(&r.first, count);
   make_buffer(&r.second, count);
@@ -309,7 +309,7 @@ static void test_training(void **state) {
     assert_ok(filtra_graph_set(r.g, r.inputs, &in));
     assert_ok(filtra_graph_set(r.g, r.x, x));
     assert_ok(filtra_graph_set(r.g, r.target, target));
-    assert_ok(filtra_graph_run(r.g));
+    assert_ok(filtra_graph_execute(r.g));
     assert_ok(filtra_graph_get(r.g, r.metrics, &m));
     assert_int_equal(m.halt, 0);
     losses[step > 1] = m.loss;

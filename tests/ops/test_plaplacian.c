@@ -192,7 +192,7 @@ static void run(filtra_device *device, const test_norms *s, const filtra_plaplac
     assert_ok(filtra_graph_set(g, i < 4 ? in[i] : up, data));
   }
   filtra_graph_set_step(g, 7, 8);
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   for (int i = 0; i < RESULTS; i++)
     assert_ok(filtra_graph_get(g, get[i], out->of[i]));
   filtra_graph_destroy(&g);
@@ -242,7 +242,7 @@ static uint64_t plan_bytes(int64_t n) {
   filtra_tensor *y = filtra_graph_output(g, filtra_plaplacian(g, part[0], part[1], part[2], &o));
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
   assert_ok(filtra_graph_compile(g));
-  uint64_t bytes = filtra_graph_memory(g);
+  uint64_t bytes = filtra_graph_activation_bytes(g);
   filtra_graph_destroy(&g);
   return bytes;
 }

@@ -223,7 +223,7 @@ static void test_errors(void **state) {
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 5, 3});
   filtra_tensor *mask = filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){2, 4});
-  assert_null(filtra_pool_mean(g, x, mask, false));
+  assert_null(filtra_pool_mean(g, x, mask, FILTRA_OVER_MASK));
   assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "mask [2, 4]");
   filtra_graph_destroy(&g);
 

@@ -20,7 +20,7 @@ static float *run(filtra_device *device, const bench_chains *chains, filtra_dtyp
   assert_ok(ft_graph_status(g));
   sums = filtra_graph_output(g, sums);
   assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   *count = (size_t)filtra_tensor_elements(sums);
   float *x = malloc(*count * sizeof *x);
   assert_non_null(x);

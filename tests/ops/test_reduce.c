@@ -129,7 +129,7 @@ static line open_line(struct settings settings, int64_t count) {
 
 static void run_line(line *l, const float *x, float *y, float *gradient) {
   assert_ok(filtra_graph_set(l->graph, l->x, x));
-  assert_ok(filtra_graph_run(l->graph));
+  assert_ok(filtra_graph_execute(l->graph));
   assert_ok(filtra_graph_get(l->graph, l->y, y));
   assert_ok(filtra_graph_get(l->graph, l->gradient, gradient));
 }
@@ -183,14 +183,14 @@ static void sum_of_nothing(void **state) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){0, 3});
-  filtra_tensor *zeros = filtra_graph_output(g, filtra_sum(g, x, 0, false));
+  filtra_tensor *zeros = filtra_graph_output(g, filtra_sum(g, x, 0, FILTRA_DROP_AXIS));
   filtra_tensor *none = filtra_graph_output(g, filtra_softmax(g, x, 1));
   assert_int_equal(filtra_tensor_elements(none), 0);
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   float values[3] = {1, 2, 3};
   assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, zeros, values));
   assert_true(values[0] == 0 && values[1] == 0 && values[2] == 0);
   filtra_graph_destroy(&g);

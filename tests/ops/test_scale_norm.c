@@ -108,8 +108,8 @@ static void test_single_gradients(void **state) {
 static void build_twice(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                         const test_op *op) {
   (void)op;
-  filtra_tensor *once = filtra_scale_norm(g, in[0], in[1], 0, false);
-  out[0] = filtra_scale_norm(g, filtra_add(g, once, in[0]), in[1], 0, false);
+  filtra_tensor *once = filtra_scale_norm(g, in[0], in[1], 0, FILTRA_REAL);
+  out[0] = filtra_scale_norm(g, filtra_add(g, once, in[0]), in[1], 0, FILTRA_REAL);
 }
 
 static void reference_twice(double *const *in, double *const *out, const test_op *op) {
@@ -144,14 +144,14 @@ static void test_zero_rows(void **state) {
   filtra_tensor *gain = filtra_graph_input(g, "gain", FILTRA_F32, 1, (int64_t[]){C / 2});
   filtra_graph_require_gradient(g, x);
   filtra_graph_require_gradient(g, gain);
-  filtra_tensor *out = filtra_graph_output(g, filtra_scale_norm(g, x, gain, eps, true));
+  filtra_tensor *out = filtra_graph_output(g, filtra_scale_norm(g, x, gain, eps, FILTRA_COMPLEX));
   assert_ok(filtra_graph_backward(g, 1, &out, NULL));
   filtra_tensor *x_grad = filtra_graph_output(g, filtra_graph_gradient(g, x));
   filtra_tensor *gain_grad = filtra_graph_output(g, filtra_graph_gradient(g, gain));
   assert_ok(filtra_graph_compile(g));
   assert_ok(filtra_graph_set(g, x, values));
   assert_ok(filtra_graph_set(g, gain, gain_values));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, out, y));
   assert_ok(filtra_graph_get(g, x_grad, dx));
   assert_ok(filtra_graph_get(g, gain_grad, dg));

@@ -83,7 +83,7 @@ static void test_empty(void **state) {
   assert_ok(ft_graph_check(g));
   float values[3] = {1, 2, 3};
   assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, gradient, values));
   assert_true(values[0] == 0 && values[1] == 0 && values[2] == 0);
   filtra_graph_destroy(&g);
@@ -109,7 +109,7 @@ static void test_views_and_integers(void **state) {
   int32_t numbers[N] = {1, 2, 3, 4, -77}, got;
   assert_ok(filtra_graph_set(g, x, in));
   assert_ok(filtra_graph_set(g, ids, numbers));
-  assert_ok(filtra_graph_run(g));
+  assert_ok(filtra_graph_execute(g));
   assert_ok(filtra_graph_get(g, y, out));
   assert_ok(filtra_graph_get(g, last, &got));
   for (int n = 0; n < 2; n++)

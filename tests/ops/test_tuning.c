@@ -101,7 +101,7 @@ enum { BATCH = 2, TOKENS = 131, FEATURES = 37 };
 static void build_scan(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                        const test_op *op) {
   (void)op;
-  out[0] = filtra_affine_scan(g, in[0], in[1], true);
+  out[0] = filtra_affine_scan(g, in[0], in[1], FILTRA_BACKWARD);
 }
 
 static void reference_scan(double *const *in, double *const *out, const test_op *op) {

@@ -259,7 +259,7 @@ static void run(check *c, bool again) {
   for (int i = 0; i < c->op->outputs && !failed(c); i++)
     if (c->out[i].upstream_tensor)
       ok(c, filtra_graph_set(c->graph, c->out[i].upstream_tensor, c->out[i].upstream));
-  if (!failed(c)) ok(c, filtra_graph_run(c->graph));
+  if (!failed(c)) ok(c, filtra_graph_execute(c->graph));
   for (int i = 0; i < c->op->outputs && !failed(c); i++)
     ok(c, filtra_graph_get(c->graph, c->out[i].tensor, again ? c->out[i].again : c->out[i].got));
   for (int i = 0; i < c->op->inputs && !failed(c); i++)

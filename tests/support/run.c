@@ -5,6 +5,7 @@
 #include "support/harness.h"
 
 #include <filtra/data.h>
+#include <filtra/synthetic.h>
 #include <filtra/train.h>
 #include <jansson.h>
 #include <stdio.h>

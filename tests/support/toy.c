@@ -62,7 +62,7 @@ filtra_trainer *toy_trainer(filtra_model *model) {
 
 void toy_train(filtra_trainer *trainer, int from, int to, float *losses) {
   toy_batch b;
-  filtra_step_metrics m;
+  filtra_trainer_metrics m;
   for (int i = from; i < to; i++) {
     toy_make_batch((uint64_t)i, &b);
     assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));

@@ -34,8 +34,8 @@ static filtra_trainer *make_trainer(bool mixed, uint64_t parts, filtra_model **m
   return trainer;
 }
 
-static filtra_step_metrics step(filtra_trainer *trainer, const filtra_batch *batch) {
-  filtra_step_metrics metrics;
+static filtra_trainer_metrics step(filtra_trainer *trainer, const filtra_batch *batch) {
+  filtra_trainer_metrics metrics;
   assert_ok(filtra_trainer_step(trainer, batch, NULL));
   assert_ok(filtra_trainer_finish(trainer, &metrics));
   return metrics;
@@ -72,19 +72,19 @@ static void test_mixtures(void **state) {
   once.size = once.count = SIZE;
   once.weights = ones;
   once.other_labels = labels + SIZE;
-  once.label_shares = shares;
+  once.label_fractions = shares;
   for (uint64_t parts = 1; parts <= 2; parts++) {
     filtra_model *a, *b;
     filtra_trainer *plain = make_trainer(false, 1, &a), *mixed = make_trainer(true, parts, &b);
     for (int i = 0; i < STEPS; i++) {
-      filtra_step_metrics x = step(plain, &twice), y = step(mixed, &once);
+      filtra_trainer_metrics x = step(plain, &twice), y = step(mixed, &once);
       assert_float_equal(x.loss, y.loss, 1e-5 * (double)x.loss);
       assert_float_equal(x.gradient_norm, y.gradient_norm, 1e-4 * (double)x.gradient_norm);
     }
     assert_fails(filtra_trainer_step(mixed, &twice, NULL), FILTRA_ERROR_ARGUMENT,
-                 "without label_shares where mixed_labels is set");
+                 "without label_fractions where mixed_labels is set");
     assert_fails(filtra_trainer_step(plain, &once, NULL), FILTRA_ERROR_ARGUMENT,
-                 "with label_shares where mixed_labels is not set");
+                 "with label_fractions where mixed_labels is not set");
     shares[1] = 1.5f;
     assert_fails(filtra_trainer_step(mixed, &once, NULL), FILTRA_ERROR_INPUT,
                  "sample 1 has 1.5 of its label");
@@ -138,8 +138,8 @@ static void test_resumed_runs(void **state) {
   filtra_evaluation e;
   assert_ok(filtra_run_evaluate(test_device(), whole, "val", NULL, NULL, &e));
   assert_true(e.top5_accuracy < 0.0); /* of two classes */
-  filtra_run_plan plan;
-  assert_ok(filtra_run_plan_memory(
+  filtra_run_memory_use plan;
+  assert_ok(filtra_run_measure(
       test_device(), &(filtra_run_options){.config = config_text(data, EVERYTHING)}, &plan));
   assert_true(plan.fits);
 }

@@ -33,7 +33,7 @@ static net make_net(float loss_scale, uint32_t window) {
   assert_ok(filtra_graph_create(test_device(), NULL, &dry));
   build(&n, dry);
   filtra_graph_destroy(&dry);
-  assert_ok(filtra_parameters_commit(n.params, 3, false));
+  assert_ok(filtra_parameters_commit(n.params, 3, FILTRA_FIXED));
   assert_ok(filtra_optimizer_create(n.params,
                                     &(filtra_optimizer_options){.learning_rate = 0.01f,
                                                                 .clip_norm = 0.2f,
@@ -45,7 +45,7 @@ static net make_net(float loss_scale, uint32_t window) {
   filtra_tensor *scale = filtra_optimizer_loss_scale(n.opt, n.g);
   assert_true((scale != NULL) == (loss_scale > 0));
   assert_ok(filtra_graph_backward(n.g, 1, &n.loss, &scale));
-  assert_ok(filtra_optimizer_watch(n.opt, n.g, n.loss));
+  assert_ok(filtra_optimizer_watch_loss(n.opt, n.g, n.loss));
   assert_ok(filtra_graph_compile(n.g));
   return n;
 }
@@ -57,9 +57,9 @@ static void free_net(net *n) {
 }
 
 /* A run, and a step by its gradients, one of which becomes `instead` where that is no 0. */
-static filtra_optimizer_result step(net *n, uint64_t seed, float instead) {
+static filtra_optimizer_metrics step(net *n, uint64_t seed, float instead) {
   float x[COUNT], gradient[COUNT];
-  filtra_optimizer_result result;
+  filtra_optimizer_metrics result;
   test_random(seed, -1, 1, x, COUNT);
   assert_ok(filtra_graph_set(n->g, n->x, x));
   assert_ok(filtra_graph_submit(n->g, NULL));
@@ -89,7 +89,7 @@ static void test_cancels(void **state) {
   (void)state;
   net plain = make_net(0, 0), scaled = make_net(0x1p20f, 0);
   for (uint64_t i = 0; i < 5; i++) {
-    filtra_optimizer_result p = step(&plain, i, 0), s = step(&scaled, i, 0);
+    filtra_optimizer_metrics p = step(&plain, i, 0), s = step(&scaled, i, 0);
     assert_true(p.loss == s.loss && p.gradient_norm == s.gradient_norm);
     assert_true(p.loss_scale == 0 && s.loss_scale == 0x1p20f && s.skipped == 0);
   }
@@ -104,7 +104,7 @@ static void test_overflow(void **state) {
   float before[COUNT], after[COUNT];
   step(&n, 0, 0);
   values_of(&n, before);
-  filtra_optimizer_result r = step(&n, 1, INFINITY);
+  filtra_optimizer_metrics r = step(&n, 1, INFINITY);
   values_of(&n, after);
   assert_memory_equal(before, after, sizeof before);
   assert_true(r.step == 2 && r.skipped == 1 && r.skipped_step == 2 && r.loss_scale == 1024);
@@ -154,7 +154,7 @@ static void test_hopeless(void **state) {
   assert_ok(filtra_optimizer_step(n.opt));
   assert_fails(filtra_optimizer_finish(n.opt, NULL), FILTRA_ERROR_NONFINITE,
                "step 15: the gradient norm is a NaN or an infinity");
-  assert_int_equal(filtra_optimizer_steps(n.opt), 14);
+  assert_int_equal(filtra_optimizer_step_count(n.opt), 14);
 
   x[2] = NAN;
   assert_ok(filtra_graph_set(n.g, n.x, x));
@@ -163,7 +163,7 @@ static void test_hopeless(void **state) {
   assert_fails(filtra_optimizer_finish(n.opt, NULL), FILTRA_ERROR_NONFINITE, "step 15: the loss");
   values_of(&n, after);
   assert_memory_equal(before, after, sizeof before);
-  filtra_optimizer_result r = step(&n, 3, 0);
+  filtra_optimizer_metrics r = step(&n, 3, 0);
   assert_true(r.step == 15 && r.skipped == 14 && r.loss_scale == 0x1p-14f);
   free_net(&n);
 }
@@ -179,8 +179,8 @@ static void test_files(void **state) {
   assert_ok(filtra_optimizer_save(a.opt, path));
   assert_ok(filtra_optimizer_restore(b.opt, path));
   for (uint64_t i = 3; i < 12; i++) {
-    filtra_optimizer_result x = step(&a, i, i == 7 ? INFINITY : 0);
-    filtra_optimizer_result y = step(&b, i, i == 7 ? INFINITY : 0);
+    filtra_optimizer_metrics x = step(&a, i, i == 7 ? INFINITY : 0);
+    filtra_optimizer_metrics y = step(&b, i, i == 7 ? INFINITY : 0);
     assert_memory_equal(&x, &y, sizeof x);
   }
   assert_same_values(&a, &b);
@@ -190,7 +190,7 @@ static void test_files(void **state) {
   assert_true(step(&plain, 3, 0).loss_scale == 0);
   assert_ok(filtra_optimizer_save(plain.opt, path));
   assert_ok(filtra_optimizer_restore(b.opt, path));
-  filtra_optimizer_result r = step(&b, 4, 0);
+  filtra_optimizer_metrics r = step(&b, 4, 0);
   assert_true(r.loss_scale == 8 && r.skipped == 0);
   free_net(&a);
   free_net(&b);

@@ -114,7 +114,8 @@ static filtra_train_options options_of(void) {
 }
 
 /* Every step's metrics. */
-static void train(const toy *t, const filtra_train_options *options, filtra_step_metrics *steps) {
+static void train(const toy *t, const filtra_train_options *options,
+                  filtra_trainer_metrics *steps) {
   filtra_model *model = make_model(t);
   filtra_trainer *trainer;
   assert_ok(filtra_trainer_create(model, options, &trainer));
@@ -128,8 +129,8 @@ static void train(const toy *t, const filtra_train_options *options, filtra_step
   filtra_model_destroy(&model);
 }
 
-static void check_near(const toy *t, const filtra_step_metrics *a, const filtra_step_metrics *b,
-                       float relative) {
+static void check_near(const toy *t, const filtra_trainer_metrics *a,
+                       const filtra_trainer_metrics *b, float relative) {
   for (int i = 0; i < STEPS; i++)
     if (!(fabsf(a[i].loss - b[i].loss) <= relative * fabsf(a[i].loss)) ||
         fabsf(a[i].accuracy - b[i].accuracy) > 1e-5f ||
@@ -146,7 +147,7 @@ static void parts_add_up(void **state) {
   static const uint64_t PARTS[] = {4, 2, 6};
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
     if (TOYS[k].precision) continue; /* its parts differ by roundings to 16 bits */
-    filtra_step_metrics whole[STEPS], parts[STEPS];
+    filtra_trainer_metrics whole[STEPS], parts[STEPS];
     filtra_train_options options = options_of();
     train(&TOYS[k], &options, whole);
     for (size_t i = 0; i < (k ? 1 : FT_COUNT(PARTS)); i++) {
@@ -163,7 +164,7 @@ static uint64_t activations_of(const toy *t, const filtra_train_options *options
   assert_ok(filtra_trainer_create(model, options, &trainer));
   assert_ok(filtra_trainer_prepare(trainer, SIZE, LENGTH));
   assert_ok(ft_graph_check(trainer->graphs[0]->graph));
-  uint64_t bytes = filtra_graph_memory(trainer->graphs[0]->graph);
+  uint64_t bytes = filtra_graph_activation_bytes(trainer->graphs[0]->graph);
   filtra_trainer_destroy(&trainer);
   filtra_model_destroy(&model);
   return bytes;
@@ -174,7 +175,7 @@ static void recomputing_changes_no_bit(void **state) {
   (void)state;
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
     if (!trains(&TOYS[k])) continue;
-    filtra_step_metrics kept[STEPS], again[STEPS];
+    filtra_trainer_metrics kept[STEPS], again[STEPS];
     filtra_train_options options = options_of();
     train(&TOYS[k], &options, kept);
     uint64_t before = activations_of(&TOYS[k], &options);
@@ -196,7 +197,7 @@ static uint64_t plan_step(filtra_device *device, const filtra_model_config *conf
                           ft_recompute how) {
   ft_model_options options;
   filtra_model *model;
-  filtra_memory memory;
+  filtra_memory_use memory;
   assert_ok(ft_model_options_from_public(config, &options));
   assert_ok(ft_model_declare(device, &options, false, &model));
   ft_parameters_lay_out(model->params);
@@ -287,7 +288,7 @@ static void chunks_of_logits_add_up(void **state) {
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
     const toy *t = &TOYS[k];
     if (t->task != FILTRA_TASK_LANGUAGE_MODEL || !trains(t)) continue;
-    filtra_step_metrics whole[STEPS], chunks[STEPS];
+    filtra_trainer_metrics whole[STEPS], chunks[STEPS];
     filtra_train_options options = options_of();
     if (t->precision) options.learning_rate = 1e-20f;
     train(t, &options, whole);
@@ -332,7 +333,7 @@ static void bad_step_in_parts_is_recoverable(void **state) {
   options.accumulate = 3;
   float bias[CLASSES] = {0, NAN, 0, 0};
   toy_batch b;
-  filtra_step_metrics m;
+  filtra_trainer_metrics m;
   make_batch(&TOYS[0], 3, &b);
   assert_ok(filtra_trainer_create(model, &options, &trainer));
   assert_ok(filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, CLASSES));

@@ -57,12 +57,12 @@ static net make_net(const filtra_optimizer_options *options) {
   assert_ok(filtra_graph_create(test_device(), NULL, &dry));
   build(&n, dry);
   filtra_graph_destroy(&dry);
-  assert_ok(filtra_parameters_commit(n.params, 3, false));
+  assert_ok(filtra_parameters_commit(n.params, 3, FILTRA_FIXED));
   assert_ok(filtra_optimizer_create(n.params, options, &n.opt));
   assert_ok(filtra_graph_create(test_device(), NULL, &n.g));
   build(&n, n.g);
   assert_ok(filtra_graph_backward(n.g, 1, &n.loss, NULL));
-  assert_ok(filtra_optimizer_watch(n.opt, n.g, n.loss));
+  assert_ok(filtra_optimizer_watch_loss(n.opt, n.g, n.loss));
   filtra_graph_output(n.g, n.loss);
   assert_ok(filtra_graph_compile(n.g));
   return n;
@@ -142,7 +142,7 @@ static void test_norm_of_groups(void **state) {
   (void)state;
   const filtra_parameter_group frozen = {.names = "second.*", .frozen = true};
   net n = make_net(&(filtra_optimizer_options){.groups = &frozen, .group_count = 1});
-  filtra_optimizer_result r;
+  filtra_optimizer_metrics r;
   step(&n, 4);
   assert_ok(filtra_optimizer_finish(n.opt, &r));
   double sum = 0;
@@ -160,7 +160,7 @@ static void test_norm_of_groups(void **state) {
 static void test_accumulation(void **state) {
   (void)state;
   net once = make_net(NULL), often = make_net(NULL);
-  filtra_optimizer_result a, b;
+  filtra_optimizer_metrics a, b;
   for (uint64_t i = 0; i < 3; i++) {
     step(&once, i);
     for (int k = 0; k < 4; k++) {
@@ -180,7 +180,7 @@ static void test_accumulation(void **state) {
 
   run(&often, 77, 0); /* forgotten: the step takes what comes behind */
   assert_ok(filtra_optimizer_accumulate(often.opt, 1000));
-  filtra_optimizer_skip(often.opt);
+  filtra_optimizer_discard(often.opt);
   step(&once, 8);
   step(&often, 8);
   x = all_values(&once), y = all_values(&often);
@@ -210,7 +210,7 @@ static void test_written_gradients(void **state) {
 static void test_learning_rate(void **state) {
   (void)state;
   net n = make_net(&(filtra_optimizer_options){.learning_rate = 0.01f});
-  filtra_optimizer_result r;
+  filtra_optimizer_metrics r;
   step(&n, 1);
   assert_ok(filtra_optimizer_set_learning_rate(n.opt, 0.25f));
   step(&n, 2);
@@ -241,9 +241,9 @@ static void test_bad_step(void **state) {
     if (accumulated) assert_ok(filtra_optimizer_accumulate(bad.opt, 1));
     assert_ok(filtra_optimizer_step(bad.opt));
     step(&bad, 9);
-    filtra_optimizer_result r;
+    filtra_optimizer_metrics r;
     assert_fails(filtra_optimizer_finish(bad.opt, &r), FILTRA_ERROR_NONFINITE, "step 4");
-    assert_int_equal(filtra_optimizer_steps(bad.opt), 3);
+    assert_int_equal(filtra_optimizer_step_count(bad.opt), 3);
     assert_ok(filtra_optimizer_finish(bad.opt, &r));
     assert_int_equal(r.step, 3);
     assert_ok(filtra_optimizer_save(bad.opt, path));
@@ -277,7 +277,7 @@ static void test_files(void **state) {
   values x = all_values(&a), y = all_values(&b);
   assert_memory_equal(&x, &y, sizeof x);
   assert_ok(filtra_optimizer_restore(b.opt, whole));
-  assert_int_equal(filtra_optimizer_steps(b.opt), 4);
+  assert_int_equal(filtra_optimizer_step_count(b.opt), 4);
   step(&a, 5);
   step(&b, 5);
   x = all_values(&a), y = all_values(&b);
@@ -349,14 +349,14 @@ static void test_refused(void **state) {
                  cases[i].message);
   assert_fails(filtra_optimizer_create(NULL, NULL, &opt), FILTRA_ERROR_ARGUMENT, "params");
   assert_fails(filtra_optimizer_step(NULL), FILTRA_ERROR_ARGUMENT, "optimizer");
-  assert_fails(filtra_optimizer_watch(n.opt, NULL, NULL), FILTRA_ERROR_ARGUMENT, "g is");
+  assert_fails(filtra_optimizer_watch_loss(n.opt, NULL, NULL), FILTRA_ERROR_ARGUMENT, "g is");
   net early = {0}; /* whose parameters are not committed yet */
   assert_ok(filtra_parameters_create(test_device(), &early.params));
   assert_ok(filtra_graph_create(test_device(), NULL, &early.g));
   build(&early, early.g);
   assert_fails(filtra_optimizer_create(early.params, NULL, &opt), FILTRA_ERROR_ARGUMENT,
                "commit the parameters first");
-  assert_fails(filtra_optimizer_watch(n.opt, early.g, early.x), FILTRA_ERROR_ARGUMENT,
+  assert_fails(filtra_optimizer_watch_loss(n.opt, early.g, early.x), FILTRA_ERROR_ARGUMENT,
                "must have one element");
   free_net(&early);
   free_net(&n);

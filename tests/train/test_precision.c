@@ -74,7 +74,7 @@ static void test_overflow(void **state) {
   uint64_t skipped[2];
   for (int i = 0; i < 2; i++) {
     filtra_trainer *trainer;
-    filtra_step_metrics m;
+    filtra_trainer_metrics m;
     toy_batch b;
     model[i] = toy_model("agf", FILTRA_PRECISION_FP16);
     assert_ok(filtra_trainer_create(
@@ -107,7 +107,7 @@ static void test_overflow(void **state) {
 static void predict(filtra_model *model, float logits[TOY_SIZE * TOY_CLASSES]) {
   toy_batch b;
   toy_make_batch(77, &b);
-  assert_ok(filtra_model_predict(model, &b.batch, logits));
+  assert_ok(filtra_model_predict_batch(model, &b.batch, logits));
 }
 
 /* Precision is how a model computes, and its weights stay what they are. */

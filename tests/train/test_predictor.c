@@ -50,7 +50,7 @@ static filtra_request text(const char *words) {
 
 static filtra_prediction ask(filtra_predictor *p, filtra_request request) {
   filtra_prediction answer;
-  assert_ok(filtra_predictor_run(p, 1, &request, &answer));
+  assert_ok(filtra_predictor_predict(p, 1, &request, &answer));
   return answer;
 }
 
@@ -60,7 +60,7 @@ static void texts_have_classes(void **state) {
   size_t size;
   void *bytes = test_read(path, &size);
   filtra_predictor *p = open_predictor(path), *q;
-  assert_ok(filtra_predictor_create_memory(test_device(), bytes, size, NULL, &q));
+  assert_ok(filtra_predictor_create_from_memory(test_device(), bytes, size, NULL, &q));
   free(bytes);
   const filtra_predictor_info *info = filtra_predictor_get_info(p);
   assert_int_equal(info->class_count, 2);
@@ -100,7 +100,7 @@ static void answers_depend_on_the_request_alone(void **state) {
       requests[i] =
           (filtra_request){.text = words[i], .text_length = 1 + i * 37 % 63, .logits = logits[i]};
     }
-    assert_ok(filtra_predictor_run(p, FT_COUNT(requests), requests, together));
+    assert_ok(filtra_predictor_predict(p, FT_COUNT(requests), requests, together));
     for (size_t i = 0; i < FT_COUNT(requests); i++) {
       requests[i].logits = alone;
       (void)ask(p, requests[i]);
@@ -126,11 +126,11 @@ static void values_series_and_tokens(void **state) {
                                {.series = moved, .length = 3, .logits = logits[1]},
                                {.series = missing, .length = 3, .logits = logits[2]}};
   filtra_prediction answers[3];
-  assert_ok(filtra_predictor_run(p, 3, requests, answers));
+  assert_ok(filtra_predictor_predict(p, 3, requests, answers));
   assert_true(logits[0][0] != logits[1][0] && isfinite(logits[2][0]));
   assert_true(!strcmp(answers[0].name, "a") || !strcmp(answers[0].name, "b"));
   filtra_request request = text("1,2,3");
-  assert_fails(filtra_predictor_run(p, 1, &request, answers), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_predictor_predict(p, 1, &request, answers), FILTRA_ERROR_INPUT,
                "reads numbers, not text");
   filtra_predictor_destroy(&p);
 }
@@ -161,15 +161,15 @@ static void pixels_are_read_as_the_data_are(void **state) {
     assert_ok(filtra_run_open(folder, &run));
     assert_ok(filtra_run_load_model(run, test_device(), &model));
     assert_ok(filtra_run_create_predictor(run, test_device(), NULL, &p));
-    assert_ok(filtra_run_open_data(run, NULL, FILTRA_TRAIN, &data));
+    assert_ok(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &data));
     filtra_run_close(&run);
     assert_ok(filtra_loader_create(data, &(filtra_loader_options){.batch_size = 1}, &loader));
     assert_ok(filtra_loader_next(loader, &batch));
     float want[10], got[10];
-    assert_ok(filtra_model_predict(model, &batch, want));
+    assert_ok(filtra_model_predict_batch(model, &batch, want));
     size_t image = 0; /* whose label and first pixels are the sample's: file order, some held out */
     uint8_t pixels[3072];
-    const ft_split *train = &data->splits[FILTRA_TRAIN];
+    const ft_split *train = &data->splits[FILTRA_SPLIT_TRAIN];
     if (train->rows) image = train->rows[0];
     for (size_t i = 0; i < sizeof pixels; i++)
       pixels[i] = file[image * 3073 + 1 + i % 3 * 1024 + i / 3]; /* planes to pixels */
@@ -179,7 +179,7 @@ static void pixels_are_read_as_the_data_are(void **state) {
     filtra_prediction answer;
     float probabilities[10];
     memset(got, 0, sizeof got);
-    assert_ok(filtra_predictor_batch(p, &batch, got, probabilities, &answer));
+    assert_ok(filtra_predictor_predict_batch(p, &batch, got, probabilities, &answer));
     assert_memory_equal(got, want, sizeof got);
     assert_true(answer.probability == probabilities[answer.label]);
     assert_string_equal(answer.name, filtra_dataset_class_name(data, (uint32_t)answer.label));
@@ -207,7 +207,7 @@ static void *ask_often(void *user) {
     size_t q = (i + c->seed) % FT_COUNT(questions);
     filtra_request request = text(questions[q]);
     filtra_prediction answer;
-    c->wrong += filtra_predictor_run(c->predictor, 1, &request, &answer) ||
+    c->wrong += filtra_predictor_predict(c->predictor, 1, &request, &answer) ||
                 answer.probability != c->want[q];
   }
   return NULL;
@@ -265,24 +265,25 @@ static void mistakes_are_told(void **state) {
   filtra_predictor *p = open_predictor(trained("a.csv", CLASSES, ", \"max_length\": 32"));
   filtra_request requests[2] = {text("good"), text("good?")};
   filtra_prediction answers[2];
-  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_INPUT,
                "request 1: the character '?'");
   requests[1] = text("");
-  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT, "no tokens");
+  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_INPUT, "no tokens");
   requests[1] = text("a good good good good good good good good good");
-  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_INPUT,
                "request 1: 46 tokens; the model takes at most 32");
   requests[1].reserved[0] = 1;
-  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT, "reserved");
+  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,
+               "reserved");
   requests[1] = (filtra_request){0};
-  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,
+  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,
                "exactly one of text");
   int32_t token = 999;
   requests[1] = (filtra_request){.tokens = &token, .length = 1};
-  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_INPUT, "token 999");
+  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_INPUT, "token 999");
   uint8_t pixels[2] = {0};
   requests[1] = (filtra_request){.pixels = pixels, .length = 1, .channels = 2};
-  assert_fails(filtra_predictor_run(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,
+  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,
                "pixels of 2 channels; accepted are 1 and 3");
   assert_non_null(ask(p, text("good")).name); /* all the same */
   filtra_predictor_destroy(&p);
@@ -298,26 +299,26 @@ static void requests_of_other_models_are_refused(void **state) {
   filtra_request request = text("CC");
   request.probabilities = &probability;
   filtra_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
-  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_ARGUMENT,
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_ARGUMENT,
                "a number has no probabilities");
   request = (filtra_request){.series = series, .length = 4};
-  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                "the model reads tokens, not numbers");
   filtra_predictor_destroy(&p);
 
   p = open_predictor(trained("x_TRAIN.ts", SERIES, ""));
   request = (filtra_request){.tokens = tokens, .length = 2};
-  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                "the model reads numbers, not tokens");
   series[1] = INFINITY;
   request = (filtra_request){.series = series, .length = 2};
-  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                "number 1 of the series is infinite");
   filtra_predictor_destroy(&p);
 
   p = open_predictor(trained("y_TRAIN.ts", TWO_SERIES, ""));
   request = (filtra_request){.pixels = pixels, .length = 2, .channels = 3};
-  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                "the model reads 2 numbers a step, no pixels");
   filtra_predictor_destroy(&p);
 }
@@ -338,16 +339,16 @@ static void models_without_a_run_are_refused_texts(void **state) {
     void *bytes;
     size_t size;
     assert_ok(filtra_model_create(test_device(), &CONFIGS[i], &model));
-    assert_ok(filtra_model_save_memory(model, &bytes, &size));
+    assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
     filtra_model_destroy(&model);
-    assert_ok(filtra_predictor_create_memory(test_device(), bytes, size, NULL, &p));
-    filtra_memory_free(bytes);
+    assert_ok(filtra_predictor_create_from_memory(test_device(), bytes, size, NULL, &p));
+    filtra_free(bytes);
     filtra_request request = text("good");
-    assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+    assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                  "does not say how text becomes tokens");
     if (CONFIGS[i].task == FILTRA_TASK_LANGUAGE_MODEL)
-      assert_fails(filtra_predictor_batch(p, &batch, NULL, NULL, &answer), FILTRA_ERROR_ARGUMENT,
-                   "a language model's logits at every token");
+      assert_fails(filtra_predictor_predict_batch(p, &batch, NULL, NULL, &answer),
+                   FILTRA_ERROR_ARGUMENT, "a language model's logits at every token");
     filtra_predictor_destroy(&p);
   }
 }
@@ -376,13 +377,13 @@ static void inputs_of_other_models_are_refused(void **state) {
   assert_ok(filtra_model_load(test_device(), trained("y_TRAIN.ts", TWO_SERIES, ""), &two));
   char *own = two->input;
   two->input = one->input;
-  assert_ok(filtra_model_save_memory(two, &bytes, &size));
+  assert_ok(filtra_model_save_to_memory(two, &bytes, &size));
   two->input = own;
   filtra_model_destroy(&one);
   filtra_model_destroy(&two);
-  assert_fails(filtra_predictor_create_memory(test_device(), bytes, size, NULL, &p),
+  assert_fails(filtra_predictor_create_from_memory(test_device(), bytes, size, NULL, &p),
                FILTRA_ERROR_INPUT, "standardises 1 features, the model has 2");
-  filtra_memory_free(bytes);
+  filtra_free(bytes);
 }
 
 static void a_broken_answer_is_no_answer(void **state) {
@@ -404,13 +405,14 @@ static void a_broken_answer_is_no_answer(void **state) {
     assert_ok(filtra_parameters_set(all, filtra_parameters_name(all, k), values, count));
     free(values);
   }
-  assert_ok(filtra_model_save_memory(model, &bytes, &size));
+  assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
   filtra_model_destroy(&model);
-  assert_ok(filtra_predictor_create_memory(test_device(), bytes, size, NULL, &p));
-  filtra_memory_free(bytes);
+  assert_ok(filtra_predictor_create_from_memory(test_device(), bytes, size, NULL, &p));
+  filtra_free(bytes);
   filtra_request request = text("CC");
   filtra_prediction answer;
-  assert_fails(filtra_predictor_run(p, 1, &request, &answer), FILTRA_ERROR_NONFINITE, "not usable");
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_NONFINITE,
+               "not usable");
   filtra_predictor_destroy(&p);
 }
 

@@ -282,10 +282,10 @@ static void test_images(void **state) {
 static void test_completion(void **state) {
   (void)state;
   char *text;
-  assert_ok(filtra_run_complete_config(
+  assert_ok(filtra_config_complete(
       "{\"preset\": \"uea-japanesevowels-agf\", \"data\": \"x\", \"layers\": 3}", NULL, &text));
   json_t *complete = json_loads(text, 0, NULL);
-  filtra_memory_free(text);
+  filtra_free(text);
   assert_int_equal(json_integer_value(json_object_get(complete, "layers")), 3);
   assert_int_equal(json_integer_value(json_object_get(complete, "width")), 512);
   assert_int_equal(json_integer_value(json_object_get(complete, "classes")), 0);
@@ -301,15 +301,14 @@ static void test_completion(void **state) {
        "cannot be used for"},
   };
   for (size_t i = 0; i < FT_COUNT(wrong); i++) {
-    assert_int_equal(filtra_run_complete_config(wrong[i].config, "here", &text),
-                     FILTRA_ERROR_INPUT);
+    assert_int_equal(filtra_config_complete(wrong[i].config, "here", &text), FILTRA_ERROR_INPUT);
     assert_null(text);
     if (!strstr(filtra_error_message(), wrong[i].part)) fail_msg("%s", filtra_error_message());
   }
-  assert_ok(filtra_run_complete_config("{\"data\": \"x\", \"task\": \"classification\", "
-                                       "\"pixels\": \"grey_features\", \"patch\": 4}",
-                                       NULL, &text));
-  filtra_memory_free(text);
+  assert_ok(filtra_config_complete("{\"data\": \"x\", \"task\": \"classification\", "
+                                   "\"pixels\": \"grey_features\", \"patch\": 4}",
+                                   NULL, &text));
+  filtra_free(text);
 }
 
 /* Whichever of Jansson's allocations fails: nothing that was given is left out. */

@@ -373,15 +373,15 @@ static void test_top5_accuracy(void **state) {
   double hits = 0;
   assert_ok(filtra_run_open(reference_run(), &finished));
   assert_ok(filtra_run_load_model(finished, test_device(), &model));
-  assert_ok(filtra_run_open_data(finished, NULL, FILTRA_TRAIN, &data));
+  assert_ok(filtra_run_open_data(finished, NULL, FILTRA_SPLIT_TRAIN, &data));
   int64_t classes = filtra_model_classes(model);
   float logits[16 * 10];
   assert_int_equal(classes, 10);
   assert_ok(filtra_loader_create(
-      data, &(filtra_loader_options){.split = FILTRA_VAL, .batch_size = 16}, &loader));
-  for (uint64_t i = 0; i < filtra_loader_batches(loader); i++) {
+      data, &(filtra_loader_options){.split = FILTRA_SPLIT_VAL, .batch_size = 16}, &loader));
+  for (uint64_t i = 0; i < filtra_loader_batch_count(loader); i++) {
     assert_ok(filtra_loader_next(loader, &batch));
-    assert_ok(filtra_model_predict(model, &batch, logits));
+    assert_ok(filtra_model_predict_batch(model, &batch, logits));
     for (uint32_t r = 0; r < batch.count; r++) {
       int larger = 0;
       for (int64_t k = 0; k < classes; k++)
@@ -389,7 +389,7 @@ static void test_top5_accuracy(void **state) {
       hits += larger < 5;
     }
   }
-  assert_ok(filtra_evaluate(model, data, FILTRA_VAL, 5, &e));
+  assert_ok(filtra_model_evaluate_split(model, data, FILTRA_SPLIT_VAL, 5, &e));
   assert_float_equal(e.top5_accuracy, hits / 16.0, 1e-6);
   assert_true(e.top5_accuracy >= e.accuracy);
   watch w = {.stop_after = -1};

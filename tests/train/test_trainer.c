@@ -48,7 +48,7 @@ static void restored_run_continues_bit_for_bit(void **state) {
     t = toy_trainer(second);
     toy_train(t, 0, 2, NULL); /* a past that restoring must wipe out */
     assert_ok(filtra_trainer_restore(t, path));
-    assert_int_equal(filtra_trainer_steps(t), 7);
+    assert_int_equal(filtra_trainer_step_count(t), 7);
     toy_train(t, 7, STEPS, NULL);
     filtra_trainer_destroy(&t);
     toy_same_bits(whole, second);
@@ -147,7 +147,7 @@ static void bad_step_is_recoverable(void **state) {
                  *plain = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
     filtra_trainer *trainer = toy_trainer(model), *other = toy_trainer(plain);
     const char *path = test_path(test_folder(), "state.safetensors");
-    filtra_step_metrics m;
+    filtra_trainer_metrics m;
     toy_batch b;
     toy_train(trainer, 0, 3, NULL);
     toy_train(other, 0, 3, NULL);
@@ -157,7 +157,7 @@ static void bad_step_is_recoverable(void **state) {
     assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
     assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
     assert_fails(filtra_trainer_step(trainer, &b.batch, NULL), FILTRA_ERROR_NONFINITE, "step 4:");
-    assert_int_equal(filtra_trainer_steps(trainer), 3);
+    assert_int_equal(filtra_trainer_step_count(trainer), 3);
     assert_fails(filtra_trainer_save(trainer, path), FILTRA_ERROR_NONFINITE, "model.head.2.bias");
     set_bias(model, 0.25f);
     assert_ok(filtra_trainer_finish(trainer, &m));
@@ -228,7 +228,7 @@ static void bad_batches_are_refused(void **state) {
   toy_make_batch(3, &b);
   b.lengths[0] = TOY_LENGTH + 1;
   assert_fails(filtra_trainer_step(trainer, &b.batch, NULL), FILTRA_ERROR_INPUT, "max_length");
-  assert_int_equal(filtra_trainer_steps(trainer), 0);
+  assert_int_equal(filtra_trainer_step_count(trainer), 0);
   assert_fails(filtra_trainer_restore(trainer, "nowhere/state"), FILTRA_ERROR_PATH,
                "nowhere/state");
   assert_fails(filtra_trainer_prepare(trainer, 0, 1), FILTRA_ERROR_ARGUMENT, "a batch of 0");

@@ -33,11 +33,11 @@ typedef struct node {
   int64_t samples; /* that it took of a batch */
   uint64_t parts;  /* accumulate */
   filtra_precision precision;
-  float loss_scale;         /* at first */
-  filtra_step_metrics last; /* of its last step */
-  size_t buckets;           /* that its gradients left in */
-  float hidden;             /* seconds, of all steps */
-  bool early;               /* the first of them was copied in a submission before the last */
+  float loss_scale;            /* at first */
+  filtra_trainer_metrics last; /* of its last step */
+  size_t buckets;              /* that its gradients left in */
+  float hidden;                /* seconds, of all steps */
+  bool early;                  /* the first of them was copied in a submission before the last */
 } node;
 
 static int move(int fd, char *data, size_t bytes, double seconds, bool out) {
@@ -73,7 +73,7 @@ static void end_all(void *user, int code) {
   _exit(code);
 }
 
-static filtra_status take_step(filtra_trainer *trainer, int step, filtra_step_metrics *m) {
+static filtra_status take_step(filtra_trainer *trainer, int step, filtra_trainer_metrics *m) {
   int32_t tokens[SIZE * LENGTH], lengths[SIZE], labels[SIZE];
   float weights[SIZE];
   for (int i = 0; i < SIZE; i++) {
@@ -95,7 +95,7 @@ static filtra_status take_step(filtra_trainer *trainer, int step, filtra_step_me
 }
 
 static filtra_status train(node *n, filtra_model *model, filtra_trainer *trainer) {
-  filtra_step_metrics m;
+  filtra_trainer_metrics m;
   for (int i = 0; i < STEPS - n->missing; i++) {
     FT_TRY(take_step(trainer, n->other ? i + 1 : i, &m));
     n->losses[i] = m.loss;
@@ -279,7 +279,7 @@ static void ranks_train_in_16_bits(void **state) {
     run_in(precisions[p], alone, 1);
     run_in(precisions[p], nodes, 2);
     same(&nodes[0], &nodes[1]);
-    const filtra_step_metrics *a = &alone[0].last, *b = &nodes[0].last, *c = &nodes[1].last;
+    const filtra_trainer_metrics *a = &alone[0].last, *b = &nodes[0].last, *c = &nodes[1].last;
     assert_true(b->gradient_norm == c->gradient_norm && b->loss_scale == c->loss_scale);
     assert_true(b->skipped == c->skipped && b->skipped_step == c->skipped_step);
     assert_true(a->loss_scale == b->loss_scale && a->skipped == b->skipped);

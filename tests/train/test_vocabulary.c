@@ -94,7 +94,7 @@ static int most_likely(filtra_model *model) {
   filtra_batch batch = high_batch(tokens, labels);
   float *logits = malloc((size_t)LENGTH * IDS * sizeof *logits);
   int best = 0;
-  assert_ok(filtra_model_predict(model, &batch, logits));
+  assert_ok(filtra_model_predict_batch(model, &batch, logits));
   for (int id = 1; id < IDS; id++)
     if (logits[id] > logits[best]) best = id;
   free(logits);
@@ -112,7 +112,7 @@ static void learned_and_read_again(void **state) {
     double loss, score, weight;
     train_high(model, 30);
     assert_int_equal(most_likely(model), HIGH + 1);
-    assert_ok(filtra_model_evaluate(model, &batch, &loss, &score, &weight));
+    assert_ok(filtra_model_evaluate_batch(model, &batch, &loss, &score, &weight));
     assert_true(score == 1.0);
     assert_ok(filtra_model_save(model, path));
     assert_ok(filtra_model_load(test_device(), path, &read));

@@ -196,7 +196,7 @@ static filtra_status measure_batch(analyzer *a, const filtra_batch *batch, uint3
   FT_TRY(prepare(a, batch));
   FT_TRY(make_singular(a));
   FT_TRY(ft_batch_graph_set(&a->graph, batch, false));
-  FT_TRY(filtra_graph_run(a->graph.graph));
+  FT_TRY(filtra_graph_execute(a->graph.graph));
   size_t stage = 0, into = 0, out = 0;
   for (size_t i = 0; i < a->observer.count; i++) {
     const ft_observation *seen = &a->observer.list[i];
@@ -274,13 +274,13 @@ static filtra_status measure_samples(analyzer *a, uint64_t samples, filtra_split
 static filtra_status measure(analyzer *a, filtra_device *device, const analyze_request *request) {
   filtra_split split;
   analysis *r = a->result;
-  FT_TRY(filtra_split_find(request->split, &split));
+  FT_TRY(filtra_split_from_name(request->split, &split));
   FT_TRY(filtra_run_open(r->run, &r->opened));
   FT_TRY(filtra_run_load_model(r->opened, device, &r->loaded));
   r->model = &r->loaded->options;
   r->data = filtra_run_get_info(r->opened)->data;
   FT_TRY(analyze_learned(r));
-  FT_TRY(filtra_run_open_data(r->opened, request->data, request->data ? split : FILTRA_TRAIN,
+  FT_TRY(filtra_run_open_data(r->opened, request->data, request->data ? split : FILTRA_SPLIT_TRAIN,
                               &a->data));
   if (!filtra_dataset_get_info(a->data)->count[split])
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split",

@@ -65,7 +65,7 @@ static filtra_status compile_layer(layer *l) {
   FT_TRY(build_layer(l));
   bench_graph_close(&l->g);
   if (filtra_parameters_count(l->params)) /* some mixers have none */
-    FT_TRY(filtra_parameters_commit(l->params, 1, true));
+    FT_TRY(filtra_parameters_commit(l->params, 1, FILTRA_TRAINABLE));
   FT_TRY(build_layer(l));
   FT_TRY(filtra_graph_backward(l->g.graph, l->out[1] ? 2 : 1, l->out, NULL));
   return filtra_graph_compile(l->g.graph);

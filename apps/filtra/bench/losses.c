@@ -60,7 +60,7 @@ static filtra_status train(filtra_trainer *trainer, json_t *values) {
                               .labels = s.labels,
                               .weights = s.weights};
   for (uint64_t step = 1; step <= STEPS; step++) {
-    filtra_step_metrics metrics;
+    filtra_trainer_metrics metrics;
     if (command_interrupted()) return ft_fail(FILTRA_ERROR_CANCELLED, "interrupted");
     draw(&s, step);
     FT_TRY(filtra_trainer_step(trainer, &batch, NULL));

@@ -65,7 +65,7 @@ static filtra_status profile_once(void *context, double *seconds) {
 
 static filtra_status run_once(void *context, double *seconds) {
   double start = ft_seconds();
-  FT_TRY(filtra_graph_run(context));
+  FT_TRY(filtra_graph_execute(context));
   *seconds = ft_seconds() - start;
   return FILTRA_OK;
 }

@@ -67,7 +67,8 @@ static filtra_tensor *build_givens(bench_graph *g, const void *what) {
 static filtra_tensor *build_dhhp(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   const int64_t x[] = {s->batch, s->length, s->width, 2};
-  filtra_tensor *phases = filtra_unit_phase(g->graph, bench_numbers(g, "phases", 0.0f, 2, x), true);
+  filtra_tensor *phases =
+      filtra_unit_phase(g->graph, bench_numbers(g, "phases", 0.0f, 2, x), FILTRA_TURNS);
   return filtra_dhhp(g->graph, bench_numbers(g, "x", 0.0f, 4, x), rotations(g, s, "lower"),
                      rotations(g, s, "upper"), phases, NULL);
 }
@@ -75,8 +76,8 @@ static filtra_tensor *build_dhhp(bench_graph *g, const void *what) {
 static filtra_tensor *build_polynomial(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   const int64_t x[] = {s->batch, s->length}, coefficients = s->out + 1;
-  return filtra_kernel_polynomial(g->graph, bench_numbers(g, "x", 0.0f, 2, x),
-                                  bench_numbers(g, "w", 0.0f, 1, &coefficients), NULL);
+  return filtra_chebyshev(g->graph, bench_numbers(g, "x", 0.0f, 2, x),
+                          bench_numbers(g, "w", 0.0f, 1, &coefficients), NULL);
 }
 
 static filtra_tensor *build_gru(bench_graph *g, const void *what) {

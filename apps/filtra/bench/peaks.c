@@ -72,14 +72,14 @@ static filtra_tensor *build_copy(bench_graph *g, const void *what) {
   filtra_tensor *x = bench_operand(g, "x", FILTRA_F32, 1, &probe->words, NULL);
   filtra_tensor *y = bench_operand(g, "y", FILTRA_F32, 1, &probe->words, NULL);
   uint32_t items = (uint32_t)(probe->words / probe->variant->words);
-  ft_call(g->graph, &(ft_kernel_call){.label = "copy",
-                                      .kernel = probe->variant->kernel,
-                                      .args = {FT_READ(x), FT_WRITE(y)},
-                                      .push = &items,
-                                      .push_size = sizeof items,
-                                      .workgroup = FT_FLAT_WORKGROUP,
-                                      .groups = {ft_flat_groups(g->graph, items)},
-                                      .bytes = 8.0 * (double)probe->words});
+  ft_record_call(g->graph, &(ft_kernel_call){.label = "copy",
+                                             .kernel = probe->variant->kernel,
+                                             .args = {FT_READ(x), FT_WRITE(y)},
+                                             .push = &items,
+                                             .push_size = sizeof items,
+                                             .workgroup = FT_FLAT_WORKGROUP,
+                                             .groups = {ft_flat_groups(g->graph, items)},
+                                             .bytes = 8.0 * (double)probe->words});
   return y;
 }
 
@@ -233,7 +233,7 @@ static filtra_status run_matrix(bench *b, const bench_task *task) {
 /* ---- what submitting and waiting take ---- */
 
 static filtra_status run_graph(void *context) {
-  return filtra_graph_run(context);
+  return filtra_graph_execute(context);
 }
 
 static filtra_status run_dispatch(bench *b, const bench_task *task) {

@@ -33,17 +33,18 @@ static filtra_tensor *fma_chains(filtra_graph *g, const bench_chains *chains, ui
     uint32_t count, rounds;
     float a;
   } push = {count, rounds, 1.0f / (BENCH_FMA_LINKS * (float)rounds)};
-  ft_call(g, &(ft_kernel_call){
-                 .label = "fma",
-                 .kernel = chains->kernel,
-                 .args = {FT_WRITE(sums)},
-                 .push = &push,
-                 .push_size = sizeof push,
-                 .workgroup = WORKGROUP,
-                 .subgroup = chains->smallest && ft_caps_runs(caps, least, WORKGROUP) ? least : 0,
-                 .groups = {groups},
-                 .flops = 2.0 * count * BENCH_FMA_LINKS * chain_count(chains) * rounds,
-                 .bytes = 4.0 * count});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "fma",
+                           .kernel = chains->kernel,
+                           .args = {FT_WRITE(sums)},
+                           .push = &push,
+                           .push_size = sizeof push,
+                           .workgroup = WORKGROUP,
+                           .subgroup =
+                               chains->smallest && ft_caps_runs(caps, least, WORKGROUP) ? least : 0,
+                           .groups = {groups},
+                           .flops = 2.0 * count * BENCH_FMA_LINKS * chain_count(chains) * rounds,
+                           .bytes = 4.0 * count});
   return sums;
 }
 
@@ -66,16 +67,17 @@ static filtra_tensor *matrix_chains(filtra_graph *g, const bench_chains *chains,
   const double links = (double)subgroups * groups * BENCH_MATRIX_LINKS * rounds;
   filtra_tensor *sums = ft_tensor_new(g, "sums", FILTRA_F32, 1, (int64_t[]){count});
   const uint32_t push[] = {count, rounds};
-  ft_call(g, &(ft_kernel_call){.label = "matrix",
-                               .kernel = ft_kernel_typed(ft_graph_device(g), chains->kernel, type),
-                               .args = {FT_WRITE(sums)},
-                               FT_PUSH(push),
-                               .workgroup = lanes * subgroups,
-                               .subgroup = lanes,
-                               FT_SPEC(chains->rows, chains->columns, lanes, s.m, s.n, s.k),
-                               .groups = {groups},
-                               .flops = link * links,
-                               .bytes = 4.0 * count});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "matrix",
+                           .kernel = ft_kernel_typed(ft_graph_device(g), chains->kernel, type),
+                           .args = {FT_WRITE(sums)},
+                           FT_PUSH(push),
+                           .workgroup = lanes * subgroups,
+                           .subgroup = lanes,
+                           FT_SPEC(chains->rows, chains->columns, lanes, s.m, s.n, s.k),
+                           .groups = {groups},
+                           .flops = link * links,
+                           .bytes = 4.0 * count});
   return sums;
 }
 

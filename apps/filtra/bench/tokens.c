@@ -29,7 +29,7 @@ static filtra_tensor *build_layer_norm(bench_graph *g, const void *what) {
 static filtra_tensor *build_scale_norm(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   return filtra_scale_norm(g->graph, features(g, s, "x"),
-                           bench_numbers(g, "gain", 1.0f, 1, &s->width), 0.0f, false);
+                           bench_numbers(g, "gain", 1.0f, 1, &s->width), 0.0f, FILTRA_REAL);
 }
 
 /* A sum and an activation, a pass each. */
@@ -53,12 +53,12 @@ static filtra_tensor *build_softmax(bench_graph *g, const void *what) {
 
 static filtra_tensor *build_reduce(bench_graph *g, const void *what) {
   filtra_tensor *x = features(g, what, "x");
-  filtra_tensor *rows = filtra_max(g->graph, x, 2, true);
-  return filtra_add(g->graph, rows, filtra_mean(g->graph, x, 1, true));
+  filtra_tensor *rows = filtra_max(g->graph, x, 2, FILTRA_KEEP_AXIS);
+  return filtra_add(g->graph, rows, filtra_mean(g->graph, x, 1, FILTRA_KEEP_AXIS));
 }
 
 static filtra_tensor *build_cumulative_sum(bench_graph *g, const void *what) {
-  return filtra_cumulative_sum(g->graph, features(g, what, "x"), 1, false);
+  return filtra_cumulative_sum(g->graph, features(g, what, "x"), 1, FILTRA_FORWARD);
 }
 
 static filtra_tensor *build_fourier(bench_graph *g, const void *what) {
@@ -81,7 +81,7 @@ static filtra_tensor *build_argsort(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   const int64_t tokens[] = {s->batch, s->length}, rows[] = {s->batch * s->length, s->width};
   filtra_tensor *order =
-      filtra_argsort(g->graph, bench_numbers(g, "score", 0.0f, 2, tokens), NULL, false);
+      filtra_argsort(g->graph, bench_numbers(g, "score", 0.0f, 2, tokens), NULL, FILTRA_SORT);
   return filtra_gather(g->graph, bench_numbers(g, "x", 0.0f, 2, rows), 0, order);
 }
 
@@ -92,7 +92,7 @@ static filtra_tensor *build_dropout(bench_graph *g, const void *what) {
 static filtra_tensor *build_pool(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   filtra_tensor *mask = bench_numbers(g, "mask", 1.0f, 2, (int64_t[]){s->batch, s->length});
-  return filtra_pool_mean(g->graph, features(g, s, "x"), mask, false);
+  return filtra_pool_mean(g->graph, features(g, s, "x"), mask, FILTRA_OVER_MASK);
 }
 
 static filtra_tensor *build_embedding(bench_graph *g, const void *what) {

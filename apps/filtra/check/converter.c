@@ -33,7 +33,7 @@ static int64_t permutation(const golden *c) {
 static filtra_status build_transform(golden *c, bool inverse) {
   filtra_tensor *x = golden_input(c, "in.x"), *lower = rotations(c, "l"),
                 *upper = rotations(c, "u");
-  filtra_tensor *phases = filtra_unit_phase(c->graph, golden_input(c, "in.theta"), true);
+  filtra_tensor *phases = filtra_unit_phase(c->graph, golden_input(c, "in.theta"), FILTRA_TURNS);
   filtra_dhhp_options options = {.inverse = inverse, .permutation = permutation(c)};
   golden_output(c, "y", filtra_dhhp(c->graph, x, lower, upper, phases, &options));
   return FILTRA_OK;
@@ -52,7 +52,8 @@ static filtra_status build_dhhp_inverse(golden *c) {
 static filtra_status build_synvolution_core(golden *c) {
   filtra_tensor *value = golden_input(c, "in.value");
   filtra_tensor *lower = rotations(c, "l"), *upper = rotations(c, "u");
-  filtra_tensor *eigenvalues = filtra_unit_phase(c->graph, golden_input(c, "in.phase"), false);
+  filtra_tensor *eigenvalues =
+      filtra_unit_phase(c->graph, golden_input(c, "in.phase"), FILTRA_RADIANS);
   filtra_dhhp_options there = {.permutation = permutation(c)}, back = there;
   back.inverse = true;
   filtra_tensor *spectrum = filtra_dhhp(c->graph, value, lower, upper, eigenvalues, &there);
@@ -88,7 +89,7 @@ static filtra_status check_damping(golden *c, const json_t *mixer) {
   static const char *const names[] = {"dirichlet", "fejer", "jackson", "lanczos",
                                       "lorentz",   "vekic", "wang"};
   int kernel = 0, order = (int)json_integer_value(json_object_get(mixer, "K"));
-  float factors[FILTRA_MAX_KERNEL_ORDER + 1];
+  float factors[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
   while (strcmp(names[kernel], kernel_of(c))) /* the mixer knows it */
     kernel++;
   filtra_gibbs_options options = {

@@ -127,8 +127,8 @@ static filtra_status build_gffn(golden *c) {
 static filtra_status build_kernel_polynomial(golden *c) {
   filtra_tensor *x = golden_input(c, "in.x"), *coefficients = golden_input(c, "param.cheb");
   const float *damping = golden_values(c, "fixed.damp", golden_dim(c, "param.cheb", 0));
-  golden_output(c, "y", filtra_kernel_polynomial(c->graph, x, coefficients, damping));
-  golden_output(c, "kpl", filtra_kernel_polynomial_loss(c->graph, coefficients, 1));
+  golden_output(c, "y", filtra_chebyshev(c->graph, x, coefficients, damping));
+  golden_output(c, "kpl", filtra_chebyshev_loss(c->graph, coefficients, 1));
   return FILTRA_OK;
 }
 

@@ -231,7 +231,7 @@ static filtra_status build_case(golden *c, golden_build_fn build) {
   FT_TRY(filtra_parameters_create(c->device, &c->params));
   FT_TRY(build_once(c, build));
   if (filtra_parameters_count(c->params)) {
-    FT_TRY(filtra_parameters_commit(c->params, 0, true));
+    FT_TRY(filtra_parameters_commit(c->params, 0, FILTRA_TRAINABLE));
     FT_TRY(set_parameters(c));
     filtra_graph_destroy(&c->graph);
     FT_TRY(build_once(c, build));
@@ -375,7 +375,7 @@ static filtra_status compare_gradient(const golden *c, golden_report *report,
 static filtra_status run_and_compare(golden *c, golden_report *report) {
   for (size_t i = 0; i < c->input_count; i++)
     FT_TRY(filtra_graph_set(c->graph, c->inputs[i].device, c->inputs[i].tensor->data));
-  FT_TRY(filtra_graph_run(c->graph));
+  FT_TRY(filtra_graph_execute(c->graph));
   report->pass = true;
   size_t outputs = 0;
   for (size_t i = 0; i < c->output_count; i++) {

@@ -24,7 +24,7 @@ static void print_help(void) {
       "  --image-size N        images of any size, as squares of side N; pixels become numbers\n"
       "  --json                print one JSON object\n\nFormats:\n");
   for (size_t i = 0; filtra_dataset_format_name(i); i++)
-    printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_holds(i));
+    printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_description(i));
 }
 
 /* What is counted over one split. A pair's two sequences count as two. */
@@ -69,7 +69,7 @@ static filtra_status count_split(const filtra_dataset *ds, filtra_split split, c
 /* ---- the first sample ---- */
 
 static filtra_split first_split(const filtra_dataset_info *info) {
-  filtra_split split = FILTRA_TRAIN;
+  filtra_split split = FILTRA_SPLIT_TRAIN;
   while (info->count[split] == 0)
     split++;
   return split;
@@ -133,7 +133,7 @@ static void print_split(const filtra_dataset_info *info, filtra_split split, con
     printf(" %9u %9.1f %9u %11" PRIu64, c->shortest, c->mean, c->longest, c->tokens);
   if (c->samples > 0 && info->target == FILTRA_TARGET_VALUE)
     printf(" %12.6g %12.6g %12.6g", c->lowest_value, c->mean_value, c->top_value);
-  if (split == FILTRA_VAL && info->validation_held_out) printf("  (held out of train)");
+  if (split == FILTRA_SPLIT_VAL && info->validation_held_out) printf("  (held out of train)");
   putchar('\n');
 }
 
@@ -145,12 +145,12 @@ static void print_classes(const filtra_dataset *ds, const census *splits) {
     if (length > width) width = length;
   }
   printf("\n  %-*s", width, "class");
-  for (int i = 0; i < FILTRA_SPLITS; i++)
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     if (splits[i].samples) printf(" %9s", filtra_split_name(i));
   putchar('\n');
   for (uint32_t label = 0; label < info->classes && label < SHOWN_CLASSES; label++) {
     printf("  %-*s", width, filtra_dataset_class_name(ds, label));
-    for (int i = 0; i < FILTRA_SPLITS; i++)
+    for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
       if (splits[i].samples) printf(" %9" PRIu64, splits[i].per_class[label]);
     putchar('\n');
   }
@@ -175,7 +175,7 @@ static filtra_status print_features(const filtra_dataset *ds, filtra_split split
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   float *features = ft_calloc((size_t)length * info->features, sizeof *features);
   if (!features) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_dataset_features(ds, split, 0, features);
+  filtra_status status = filtra_dataset_sample_features(ds, split, 0, features);
   for (uint32_t i = 0; i < length && i < SHOWN_STEPS && !status; i++) {
     printf("    ");
     for (uint32_t k = 0; k < info->features && k < SHOWN_FEATURES; k++)
@@ -223,7 +223,7 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
          info->tokenizer ? "tokens" : "steps");
   if (info->target == FILTRA_TARGET_VALUE) printf(" %12s %12s %12s", "lowest", "mean", "highest");
   putchar('\n');
-  for (filtra_split i = FILTRA_TRAIN; i <= FILTRA_TEST; i++)
+  for (filtra_split i = FILTRA_SPLIT_TRAIN; i <= FILTRA_SPLIT_TEST; i++)
     print_split(info, i, &splits[i]);
   if (info->classes) print_classes(ds, splits);
   if (info->tokenizer) print_vocabulary(info->tokenizer);
@@ -279,7 +279,7 @@ static filtra_status features_json(const filtra_dataset *ds, filtra_split split,
   uint32_t width = filtra_dataset_get_info(ds)->features;
   float *features = ft_calloc((size_t)length * width, sizeof *features);
   if (!features) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_dataset_features(ds, split, 0, features);
+  filtra_status status = filtra_dataset_sample_features(ds, split, 0, features);
   *out = status ? NULL : json_array();
   for (uint32_t i = 0; i < length && *out; i++) {
     json_t *step = json_array();
@@ -328,7 +328,7 @@ static int print_json(const char *path, const filtra_dataset *ds, const census *
     json_decref(all);
     return command_fail("filtra data inspect", status);
   }
-  for (filtra_split i = FILTRA_TRAIN; i <= FILTRA_TEST; i++)
+  for (filtra_split i = FILTRA_SPLIT_TRAIN; i <= FILTRA_SPLIT_TEST; i++)
     json_object_set_new(all, filtra_split_name(i), split_json(info, &splits[i]));
   json_t *root = json_pack(
       "{ss ss ss ss si si si si ss* so so sb so so}", "path", path, "format", info->format, "input",
@@ -347,15 +347,15 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
   filtra_dataset *ds;
   filtra_status status = filtra_dataset_open(path, options, &ds);
   if (status) return command_fail(name, status);
-  census splits[FILTRA_SPLITS] = {0};
-  for (int i = 0; i < FILTRA_SPLITS && !status; i++)
+  census splits[FILTRA_SPLIT_COUNT] = {0};
+  for (int i = 0; i < FILTRA_SPLIT_COUNT && !status; i++)
     status = count_split(ds, i, &splits[i]);
   int code;
   if (status)
     code = command_fail(name, status);
   else
     code = json ? print_json(path, ds, splits) : print_text(path, ds, splits);
-  for (int i = 0; i < FILTRA_SPLITS; i++)
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     free(splits[i].per_class);
   filtra_dataset_close(&ds);
   return code;

@@ -3,6 +3,7 @@
 #include "generation.h"
 
 #include <filtra/data.h>
+#include <filtra/synthetic.h>
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -188,11 +188,11 @@ static int print_json(const filtra_device_info *infos, uint32_t count,
 /* ---- the command ---- */
 
 static filtra_status list_all(filtra_device_info **infos, uint32_t *count) {
-  FT_TRY(filtra_devices_list(NULL, count));
+  FT_TRY(filtra_device_list(NULL, count));
   uint32_t room = *count;
   *infos = ft_calloc(room, sizeof **infos);
   if (!*infos) return FILTRA_ERROR_HOST_MEMORY;
-  FT_TRY(filtra_devices_list(*infos, count));
+  FT_TRY(filtra_device_list(*infos, count));
   if (*count > room) *count = room; /* one was plugged in meanwhile */
   return FILTRA_OK;
 }

@@ -187,7 +187,7 @@ static filtra_status run(filtra_graph *g, filtra_dtype type, const char *row,
   for (int nan = 0; nan < 2; nan++) {
     for (int i = 0; i < problems; i++)
       FT_TRY(set_numbers(g, &list[i], nan));
-    FT_TRY(filtra_graph_run(g));
+    FT_TRY(filtra_graph_execute(g));
     for (int i = 0; i < problems * RESULTS && !*why; i++)
       FT_TRY(compare(g, &list[i / RESULTS], i % RESULTS, type, row, why));
   }

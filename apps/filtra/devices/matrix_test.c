@@ -157,7 +157,7 @@ static filtra_status run(filtra_graph *g, filtra_dtype type, const char *row,
       FT_TRY(set_numbers(g, list[i].a, kind, type, false));
       FT_TRY(set_numbers(g, list[i].b, kind, type, true));
     }
-    FT_TRY(filtra_graph_run(g));
+    FT_TRY(filtra_graph_execute(g));
     snprintf(what, sizeof what, "%s products of %s (%s)", filtra_dtype_name(type), NAMES[kind],
              row);
     for (int i = 0; i < PRODUCTS && !*why; i++)

@@ -146,9 +146,9 @@ static filtra_status ask_for_ops(survey *s) {
   filtra_tensor *y[] = {
       filtra_divide(g, x, numbers(g, 1, row)),
       filtra_softmax(g, x, 1),
-      filtra_max(g, x, 2, false),
-      filtra_mean(g, x, 1, false),
-      filtra_cumulative_sum(g, x, 1, true),
+      filtra_max(g, x, 2, FILTRA_DROP_AXIS),
+      filtra_mean(g, x, 1, FILTRA_DROP_AXIS),
+      filtra_cumulative_sum(g, x, 1, FILTRA_BACKWARD),
       filtra_transpose(g, x, 1, 2),
       filtra_gather(g, x, 1, indices),
       filtra_activate(g, x, FILTRA_ACTIVATION_SIGMOID),
@@ -166,7 +166,7 @@ static filtra_status ask_for_ops(survey *s) {
       filtra_plaplacian(g, heads, heads, heads,
                         &(filtra_plaplacian_options){.attention.bias = scores})};
   filtra_graph_output(
-      g, filtra_argsort(g, filtra_graph_input(g, "keys", FILTRA_F32, 2, plane), NULL, false));
+      g, filtra_argsort(g, filtra_graph_input(g, "keys", FILTRA_F32, 2, plane), NULL, FILTRA_SORT));
   filtra_status status = filtra_graph_backward(g, FT_COUNT(y), y, NULL);
   if (!status) status = filtra_graph_compile(g);
   filtra_graph_destroy(&g);

@@ -114,7 +114,7 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
   FT_TRY(read_line(p, l, &request));
   request.probabilities = is_value(p) ? NULL : p->numbers;
   request.logits = p->logits ? p->numbers + p->info->outputs : NULL;
-  FT_TRY(filtra_predictor_run(p->predictor, 1, &request, &made));
+  FT_TRY(filtra_predictor_predict(p->predictor, 1, &request, &made));
   if (p->predictions) {
     json_error_t error;
     json_t *object =
@@ -179,12 +179,13 @@ static filtra_status predict_split(const printer *p, const filtra_dataset *data,
   if (!status)
     status = filtra_loader_create(
         data, &(filtra_loader_options){.split = split, .batch_size = size}, &loader);
-  uint64_t batches = status ? 0 : filtra_loader_batches(loader);
+  uint64_t batches = status ? 0 : filtra_loader_batch_count(loader);
   for (uint64_t i = 0; i < batches && !status; i++) {
     filtra_batch batch;
     status = filtra_loader_next(loader, &batch);
     if (!status)
-      status = filtra_predictor_batch(p->predictor, &batch, rows + size * row, rows, answers);
+      status =
+          filtra_predictor_predict_batch(p->predictor, &batch, rows + size * row, rows, answers);
     for (uint32_t b = 0; b < batch.count && !status; b++) {
       made[batch.indices[b]] = answers[b];
       float *own = numbers + 2 * batch.indices[b] * row;
@@ -239,8 +240,9 @@ static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_s
 static filtra_status predict_data(printer *p, const char *path, const char *name) {
   filtra_split split;
   filtra_dataset *data = NULL;
-  FT_TRY(filtra_split_find(name ? name : "test", &split));
-  filtra_status status = filtra_run_open_data(p->run, path, path ? split : FILTRA_TRAIN, &data);
+  FT_TRY(filtra_split_from_name(name ? name : "test", &split));
+  filtra_status status =
+      filtra_run_open_data(p->run, path, path ? split : FILTRA_SPLIT_TRAIN, &data);
   if (!status) status = show_split(p, data, split);
   filtra_dataset_close(&data);
   return status;

@@ -38,9 +38,9 @@ static const char *find_difference(const json_t *a, const json_t *b, bool ignore
 static filtra_status complete(const json_t *config, const char *context, json_t **out) {
   char *text = ft_json_dumps(config, 0), *full = NULL;
   filtra_status status =
-      text ? filtra_run_complete_config(text, context, &full) : FILTRA_ERROR_HOST_MEMORY;
+      text ? filtra_config_complete(text, context, &full) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = ft_json_parse(full, strlen(full), context, out);
-  filtra_memory_free(full);
+  filtra_free(full);
   free(text);
   return status;
 }

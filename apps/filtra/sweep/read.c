@@ -258,9 +258,9 @@ static filtra_status check_cell(const grid *g, const sweep_cell *cell) {
   const sweep *s = g->s;
   char *text = ft_json_dumps(cell->config, 0), *complete = NULL;
   char *context = ft_format("%s: cell %s", s->file, cell->name);
-  filtra_status status = text && context ? filtra_run_complete_config(text, context, &complete)
-                                         : FILTRA_ERROR_HOST_MEMORY;
-  filtra_memory_free(complete);
+  filtra_status status =
+      text && context ? filtra_config_complete(text, context, &complete) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_free(complete);
   free(context);
   free(text);
   if (!status && strlen(cell->name) > MOST_NAME)

@@ -340,7 +340,7 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
 
 /* ---- what it would take ---- */
 
-static int print_plan_json(const filtra_run_plan *p) {
+static int print_plan_json(const filtra_run_memory_use *p) {
   return command_print_json(
       "filtra train",
       json_pack("{sI sI sI sI sI sI sI sb ss}", "parameters", (json_int_t)p->parameters,
@@ -354,7 +354,7 @@ static void print_part(const char *name, uint64_t bytes) {
   printf("  %-12s %12.1f MiB\n", name, (double)bytes / 1048576.0);
 }
 
-static int refuse_plan(const filtra_run_plan *p) {
+static int refuse_plan(const filtra_run_memory_use *p) {
   return command_fail("filtra train",
                       ft_fail(FILTRA_ERROR_DEVICE_MEMORY,
                               *p->advice
@@ -367,10 +367,10 @@ static int refuse_plan(const filtra_run_plan *p) {
 }
 
 static int plan_on(filtra_device *device, const train_arguments *a, const char *config) {
-  filtra_run_plan p;
+  filtra_run_memory_use p;
   const filtra_run_options options = {
       .config = config, .config_name = a->config, .folder = a->resume};
-  filtra_status status = filtra_run_plan_memory(device, &options, &p);
+  filtra_status status = filtra_run_measure(device, &options, &p);
   if (status) return command_fail("filtra train", status);
   if (a->json) return print_plan_json(&p);
   printf("Memory on %s:\n", filtra_device_get_info(device)->name);
@@ -393,7 +393,7 @@ static filtra_status choose_device(const train_arguments *a, filtra_device_optio
   if (a->transport.local_size < 2 || options->select || getenv("FILTRA_DEVICE")) return FILTRA_OK;
   list = ft_calloc(MOST, sizeof *list);
   if (!list) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_devices_list(list, &count);
+  filtra_status status = filtra_device_list(list, &count);
   for (uint32_t i = 0; i < count && i < MOST; i++)
     if (list[i].usable && list[i].device_class != FILTRA_DEVICE_CPU) list[gpus++] = list[i];
   if (!status && gpus) {
@@ -474,9 +474,9 @@ static void print_help(void) {
       "  --plan             print what it would take of the device's memory, and train nothing\n"
       "  --json             print one JSON object at the end\n%s",
       device_options_help);
-  char *keys = filtra_run_describe_keys();
+  char *keys = filtra_config_describe();
   if (keys) fputs(keys, stdout);
-  filtra_memory_free(keys);
+  filtra_free(keys);
 }
 
 static void add_set(train_arguments *a, const char *key, const char *value) {

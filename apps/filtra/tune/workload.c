@@ -58,11 +58,11 @@ static filtra_status ask_lengths(ft_tuning *asked, filtra_device *device, const 
   filtra_loader *loader = NULL;
   size_t count;
   FT_TRY(filtra_loader_create(data,
-                              &(filtra_loader_options){.split = FILTRA_TRAIN,
+                              &(filtra_loader_options){.split = FILTRA_SPLIT_TRAIN,
                                                        .batch_size = (uint32_t)c->batch_size,
                                                        .drop_last = c->drop_last},
                               &loader));
-  const uint64_t batches = filtra_loader_batches(loader);
+  const uint64_t batches = filtra_loader_batch_count(loader);
   const filtra_train_options training = ft_run_train_options(
       c, c->steps ? (uint64_t)c->steps : (uint64_t)c->epochs * batches, batches);
   const uint32_t *lengths = filtra_loader_buckets(loader, &count);
@@ -80,7 +80,7 @@ static filtra_status ask_run(ft_tuning *asked, filtra_device *device, const json
   filtra_dataset *data = NULL;
   filtra_status status = ft_preset_expand(config, &expanded);
   if (!status) status = ft_run_config_read(expanded, context, &c);
-  if (!status) status = ft_run_open_data(&c, NULL, FILTRA_TRAIN, &data);
+  if (!status) status = ft_run_open_data(&c, NULL, FILTRA_SPLIT_TRAIN, &data);
   if (!status) status = ft_run_config_fit(&c, context, data);
   if (!status) status = ask_lengths(asked, device, &c, data);
   filtra_dataset_close(&data);

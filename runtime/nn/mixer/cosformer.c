@@ -21,7 +21,8 @@ static filtra_tensor *angles(const ft_scope *scope, const filtra_mixer_input *in
   bool decode = filtra_scope_pass(scope) == FILTRA_PASS_DECODE;
   if (!ft_usable(g, in->x)) return NULL;
   const int64_t tokens = in->x->shape[1], batch = in->x->shape[0];
-  filtra_tensor *number = decode ? filtra_sum(g, in->mask, 1, false) : ft_counting(g, tokens);
+  filtra_tensor *number =
+      decode ? filtra_sum(g, in->mask, 1, FILTRA_DROP_AXIS) : ft_counting(g, tokens);
   number = filtra_affine(g, number, QUARTER_TURN / (float)in->max_length, 0.0f);
   return filtra_reshape(g, number, 4, (int64_t[]){decode ? batch : 1, 1, tokens, 1});
 }

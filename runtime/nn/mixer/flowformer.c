@@ -14,10 +14,10 @@ static const ft_json_field FIELDS[] = {
 /* A token's flow: its features times the sum of all those of the other side, [B,H,N,1]. */
 static filtra_tensor *flow(filtra_graph *g, filtra_tensor *features, filtra_tensor *others,
                            float eps) {
-  filtra_tensor *sum = filtra_sum(g, others, 2, true);
+  filtra_tensor *sum = filtra_sum(g, others, 2, FILTRA_KEEP_AXIS);
   filtra_tensor *products =
       filtra_multiply(g, filtra_affine(g, features, 1.0f, eps), filtra_affine(g, sum, 1.0f, eps));
-  return filtra_sum(g, products, 3, true);
+  return filtra_sum(g, products, 3, FILTRA_KEEP_AXIS);
 }
 
 /* max(min(x, 1), -1), the authors' limit of what competes. */
@@ -37,8 +37,8 @@ static filtra_tensor *competition(const ft_scope *scope, const filtra_mixer_inpu
   powers = ft_mask_heads(scope, in, powers);
   if (!ft_usable(g, powers)) return NULL;
   const int64_t batch[] = {powers->shape[0], 1, 1, 1};
-  filtra_tensor *count = filtra_reshape(g, filtra_sum(g, in->mask, 1, false), 4, batch);
-  filtra_tensor *below = filtra_affine(g, filtra_sum(g, powers, 2, true), 1.0f, 1e-12f);
+  filtra_tensor *count = filtra_reshape(g, filtra_sum(g, in->mask, 1, FILTRA_DROP_AXIS), 4, batch);
+  filtra_tensor *below = filtra_affine(g, filtra_sum(g, powers, 2, FILTRA_KEEP_AXIS), 1.0f, 1e-12f);
   return filtra_multiply(g, filtra_divide(g, powers, below), count);
 }
 

@@ -15,7 +15,7 @@ static const ft_json_field FIELDS[] = {
 static filtra_tensor *lengths(filtra_graph *g, filtra_tensor *mask) {
   if (!ft_usable(g, mask)) return NULL;
   filtra_tensor *places = filtra_multiply(g, mask, ft_counting(g, mask->shape[1]));
-  return filtra_max(g, places, 1, false);
+  return filtra_max(g, places, 1, FILTRA_DROP_AXIS);
 }
 
 /* With F_C x = u - i w along the channels, Re F_N (u - i w) = cosines of u - sines of w. */

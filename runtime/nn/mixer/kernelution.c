@@ -16,7 +16,7 @@ static const char *const KERNELS[] = {"dirichlet", "fejer", "jackson", "lanczos"
                                       "lorentz",   "vekic", "wang",    NULL};
 
 static const ft_json_field FIELDS[] = {
-    FT_JSON_INT_FIELD(struct kernelution_options, order, "K", 2, 0, FILTRA_MAX_KERNEL_ORDER),
+    FT_JSON_INT_FIELD(struct kernelution_options, order, "K", 2, 0, FILTRA_CHEBYSHEV_MAX_ORDER),
     FT_JSON_ENUM_FIELD(struct kernelution_options, kernel, "kernel", FILTRA_GIBBS_DIRICHLET,
                        KERNELS),
     FT_JSON_FLOAT_FIELD(struct kernelution_options, lanczos_m, "lanczos_m", 3.0, 0.01, 100.0),
@@ -58,18 +58,18 @@ static filtra_tensor *mixed(const ft_scope *scope, const struct kernelution_opti
                             const filtra_mixer_input *in, bool unit_rows,
                             filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
-  float factors[FILTRA_MAX_KERNEL_ORDER + 1];
+  float factors[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
   if (!ft_usable(g, in->x)) return NULL;
   filtra_status status = damping(o, factors);
   if (status) return ft_graph_fail(g, status, "%s", filtra_error_message());
   ft_scope values = ft_scope_enter(scope, "values");
   const ft_transform_input input = ft_ordered_input(scope, &o->transform, in);
   filtra_tensor *w = coefficients(scope, o->order);
-  filtra_tensor *phase = filtra_kernel_polynomial(
+  filtra_tensor *phase = filtra_chebyshev(
       g, ft_eigenvalue_phases(&values, input.in.x, o->transform.heads, in->dropout), w, factors);
   if (o->loss_weight > 0.0f)
-    *auxiliary = filtra_affine(g, filtra_kernel_polynomial_loss(g, w, in->x->shape[0]),
-                               o->loss_weight, 0.0f);
+    *auxiliary =
+        filtra_affine(g, filtra_chebyshev_loss(g, w, in->x->shape[0]), o->loss_weight, 0.0f);
   return ft_spectral_filter(scope, &o->transform, &input, phase, unit_rows);
 }
 
@@ -88,9 +88,9 @@ static float auxiliary_share(const void *options) {
 }
 
 static void effective_coefficients(const void *options, float *w, size_t count) {
-  float factors[FILTRA_MAX_KERNEL_ORDER + 1] = {0};
+  float factors[FILTRA_CHEBYSHEV_MAX_ORDER + 1] = {0};
   if (damping(options, factors)) return;
-  for (size_t k = 0; k < count && k <= FILTRA_MAX_KERNEL_ORDER; k++)
+  for (size_t k = 0; k < count && k <= FILTRA_CHEBYSHEV_MAX_ORDER; k++)
     w[k] *= factors[k];
 }
 

@@ -22,7 +22,7 @@ static filtra_tensor *relu(filtra_graph *g, filtra_tensor *x, float offset) {
 /* The length of a segment, [B,1,1]: an m-th of the real tokens, as if there were one at least. */
 static filtra_tensor *segment_length(filtra_graph *g, filtra_tensor *mask, int64_t landmarks) {
   const float share = 1.0f / (float)landmarks;
-  filtra_tensor *others = relu(g, filtra_sum(g, mask, 1, false), -1.0f);
+  filtra_tensor *others = relu(g, filtra_sum(g, mask, 1, FILTRA_DROP_AXIS), -1.0f);
   return filtra_reshape(g, filtra_affine(g, others, share, share), 3,
                         (int64_t[]){mask->shape[0], 1, 1});
 }
@@ -35,7 +35,7 @@ static filtra_tensor *segments(filtra_graph *g, filtra_tensor *mask, int64_t lan
   const int64_t batch = mask->shape[0], n = mask->shape[1], m = landmarks;
   const int64_t ends[] = {1, m + 1, 1}, rows[] = {batch, 1, n}, size[] = {batch, m, n};
   filtra_tensor *length = segment_length(g, mask, m);
-  filtra_tensor *rank = filtra_subtract(g, filtra_cumulative_sum(g, mask, 1, false), mask);
+  filtra_tensor *rank = filtra_subtract(g, filtra_cumulative_sum(g, mask, 1, FILTRA_FORWARD), mask);
   filtra_tensor *number = filtra_affine(g, ft_counting(g, m + 1), 1.0f, -1.0f);
   filtra_tensor *t = filtra_multiply(g, filtra_reshape(g, number, 3, ends), length);
   filtra_tensor *past = filtra_subtract(g, t, filtra_reshape(g, rank, 3, rows));
@@ -49,7 +49,7 @@ static filtra_tensor *segments(filtra_graph *g, filtra_tensor *mask, int64_t lan
 /* Razavi et al. 2014, as in equation 11: Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4, begun with
  * A^T / (|A|_1 |A|_inf). Rows of A sum to 1, and so |A|_inf is 1. */
 static filtra_tensor *pseudoinverse(filtra_graph *g, filtra_tensor *a, int64_t iterations) {
-  filtra_tensor *norm = filtra_max(g, filtra_sum(g, a, 2, true), 3, true);
+  filtra_tensor *norm = filtra_max(g, filtra_sum(g, a, 2, FILTRA_KEEP_AXIS), 3, FILTRA_KEEP_AXIS);
   filtra_tensor *z = filtra_divide(g, filtra_transpose(g, a, 2, 3), norm);
   for (int64_t i = 0; i < iterations; i++) {
     filtra_tensor *az = filtra_matmul(g, a, z, NULL), *once = filtra_matmul(g, z, az, NULL);

@@ -28,7 +28,7 @@ static filtra_tensor *logarithms(filtra_graph *g, filtra_tensor *heads, filtra_t
   filtra_tensor *x = ft_dense_heads(g, heads);
   if (!ft_usable(g, x)) return NULL;
   x = filtra_affine(g, x, 1.0f / sqrtf(sqrtf((float)x->shape[3])), 0.0f);
-  filtra_tensor *squares = filtra_sum(g, filtra_multiply(g, x, x), 3, true);
+  filtra_tensor *squares = filtra_sum(g, filtra_multiply(g, x, x), 3, FILTRA_KEEP_AXIS);
   return filtra_subtract(g, filtra_linear(g, x, directions, NULL, NULL),
                          filtra_affine(g, squares, 0.5f, 0.0f));
 }
@@ -53,7 +53,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
       scope, "directions", 2, shape,
       &(filtra_parameter_options){.init = FILTRA_INIT_ORTHOGONAL, .value = 1.0f, .buffer = true});
   filtra_tensor *q = logarithms(g, qkv[0], directions), *k = logarithms(g, qkv[1], directions);
-  q = filtra_subtract(g, q, filtra_max(g, q, 3, true));
+  q = filtra_subtract(g, q, filtra_max(g, q, 3, FILTRA_KEEP_AXIS));
   filtra_tensor *y = ft_feature_attention(scope, in, features(g, q, o->eps), features(g, k, o->eps),
                                           qkv[2], 1e-12f);
   return filtra_mixer_output(scope, in, ft_join_heads(g, y));

@@ -36,10 +36,10 @@ static filtra_dataset *make_data(void) {
     }
   }
   filtra_dataset *data;
-  const filtra_dataset_arrays arrays = {.splits[FILTRA_TRAIN] = {.count = SAMPLES,
-                                                                 .lengths = lengths,
-                                                                 .features = features,
-                                                                 .labels = labels},
+  const filtra_dataset_arrays arrays = {.splits[FILTRA_SPLIT_TRAIN] = {.count = SAMPLES,
+                                                                       .lengths = lengths,
+                                                                       .features = features,
+                                                                       .labels = labels},
                                         .features = FEATURES,
                                         .classes = CLASSES,
                                         .class_names = names,
@@ -81,7 +81,8 @@ static network build(filtra_device *dev, filtra_parameters *p) {
   n.logits =
       filtra_graph_output(n.graph, layer(n.graph, p, "second", h, CLASSES, FILTRA_ACTIVATION_NONE));
   n.loss = filtra_cross_entropy(n.graph, n.logits, n.labels, 0);
-  n.loss = filtra_reshape(n.graph, filtra_mean(n.graph, n.loss, 0, true), 1, (int64_t[]){1});
+  n.loss =
+      filtra_reshape(n.graph, filtra_mean(n.graph, n.loss, 0, FILTRA_KEEP_AXIS), 1, (int64_t[]){1});
   return n;
 }
 
@@ -89,7 +90,7 @@ static filtra_parameters *declare(filtra_device *dev, uint64_t seed) {
   filtra_parameters *p;
   check(!filtra_parameters_create(dev, &p), "parameters");
   network dry = build(dev, p);
-  check(!filtra_parameters_commit(p, seed, true), "commit");
+  check(!filtra_parameters_commit(p, seed, FILTRA_TRAINABLE), "commit");
   filtra_graph_destroy(&dry.graph);
   return p;
 }
@@ -107,7 +108,7 @@ static void set_batch(const network *n, filtra_loader *loader) {
 }
 
 static float take_steps(const network *n, filtra_optimizer *opt, filtra_loader *loader, int steps) {
-  filtra_optimizer_result result;
+  filtra_optimizer_metrics result;
   for (int s = 0; s < steps; s++) {
     for (int k = 0; k < 2; k++) {
       set_batch(n, loader);
@@ -135,7 +136,7 @@ static void own_network(filtra_device *dev, const filtra_dataset *data) {
   check(!filtra_optimizer_create(p, &options, &opt), "optimizer");
   network n = build(dev, p), m = build(dev, q);
   check(!filtra_graph_backward(n.graph, 1, &n.loss, NULL), "backward");
-  check(!filtra_optimizer_watch(opt, n.graph, n.loss), "watch");
+  check(!filtra_optimizer_watch_loss(opt, n.graph, n.loss), "watch");
   check(!filtra_graph_compile(n.graph) && !filtra_graph_compile(m.graph), "compile");
   check(!filtra_parameters_get(p, "first.weight", before, sizeof before / sizeof *before), "get");
 
@@ -144,7 +145,7 @@ static void own_network(filtra_device *dev, const filtra_dataset *data) {
   check(!filtra_optimizer_set_learning_rate(opt, 0.005f), "learning rate");
   float last = take_steps(&n, opt, loader, 30);
   printf("own network: loss %.3f at first, %.3f at last\n", (double)first, (double)last);
-  check(last < 0.6f * first && filtra_optimizer_steps(opt) == 61, "it learns");
+  check(last < 0.6f * first && filtra_optimizer_step_count(opt) == 61, "it learns");
   check(!filtra_parameters_get(p, "first.weight", after, sizeof after / sizeof *after) &&
             !memcmp(before, after, sizeof before),
         "the frozen part stays");
@@ -156,8 +157,8 @@ static void own_network(filtra_device *dev, const filtra_dataset *data) {
   set_batch(&n, loader);
   filtra_loader_set_position(loader, (filtra_loader_position){0});
   set_batch(&m, loader);
-  check(!filtra_graph_run(n.graph) && !filtra_graph_get(n.graph, n.logits, logits) &&
-            !filtra_graph_run(m.graph) && !filtra_graph_get(m.graph, m.logits, again) &&
+  check(!filtra_graph_execute(n.graph) && !filtra_graph_get(n.graph, n.logits, logits) &&
+            !filtra_graph_execute(m.graph) && !filtra_graph_get(m.graph, m.logits, again) &&
             !memcmp(logits, again, sizeof logits),
         "loaded is what was saved");
   filtra_graph_destroy(&n.graph);
@@ -180,7 +181,7 @@ static filtra_tensor *build_lag(const filtra_scope *scope, const void *options,
   (void)auxiliary;
   const struct lag *o = options;
   filtra_graph *g = filtra_scope_graph(scope);
-  filtra_tensor *sum = filtra_cumulative_sum(g, in->x, 1, false);
+  filtra_tensor *sum = filtra_cumulative_sum(g, in->x, 1, FILTRA_FORWARD);
   return filtra_mixer_output(scope, in, filtra_affine(g, sum, o->decay, 0));
 }
 
@@ -207,7 +208,7 @@ static void own_mixer(filtra_device *dev, const filtra_dataset *data) {
   filtra_batch batch;
   filtra_model *model, *loaded;
   filtra_trainer *trainer;
-  filtra_step_metrics metrics;
+  filtra_trainer_metrics metrics;
   void *bytes;
   size_t size;
   float logits[BATCH * CLASSES], again[BATCH * CLASSES];
@@ -223,13 +224,14 @@ static void own_mixer(filtra_device *dev, const filtra_dataset *data) {
   check(!filtra_trainer_finish(trainer, &metrics), "finish");
   printf("own mixer: loss %.3f, accuracy %.2f\n", (double)metrics.loss, (double)metrics.accuracy);
   check(metrics.accuracy > 0.8f, "it learns");
-  check(!filtra_model_save_memory(model, &bytes, &size) &&
-            !filtra_model_load_memory(dev, bytes, size, &loaded),
+  check(!filtra_model_save_to_memory(model, &bytes, &size) &&
+            !filtra_model_load_from_memory(dev, bytes, size, &loaded),
         "through memory");
-  check(!filtra_model_predict(model, &batch, logits) &&
-            !filtra_model_predict(loaded, &batch, again) && !memcmp(logits, again, sizeof logits),
+  check(!filtra_model_predict_batch(model, &batch, logits) &&
+            !filtra_model_predict_batch(loaded, &batch, again) &&
+            !memcmp(logits, again, sizeof logits),
         "loaded is what was saved");
-  filtra_memory_free(bytes);
+  filtra_free(bytes);
   filtra_trainer_destroy(&trainer);
   filtra_model_destroy(&model);
   filtra_model_destroy(&loaded);

@@ -77,7 +77,7 @@ static void *ask(void *user) {
     const filtra_request request = {.text = text, .text_length = strlen(text)};
     filtra_prediction answer;
     double began = seconds();
-    check(!filtra_predictor_run(c->predictor, 1, &request, &answer) && answer.name, "request");
+    check(!filtra_predictor_predict(c->predictor, 1, &request, &answer) && answer.name, "request");
     c->times[c->number * REQUESTS + i] = seconds() - began;
   }
   return NULL;
@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
   check(!filtra_device_open(NULL, &dev), "device");
   train(dev);
   void *bytes = read_file("run/model.safetensors", &size);
-  check(!filtra_predictor_create_memory(
+  check(!filtra_predictor_create_from_memory(
             dev, bytes, size,
             &(filtra_predictor_options){.batch_size = 1, .lengths = lengths, .length_count = 3},
             &predictor),

@@ -45,7 +45,7 @@ static void optimizer_example(filtra_device *dev) {
   filtra_parameters *params;
   filtra_graph *g = NULL;
   filtra_tensor *x = NULL, *loss = NULL;
-  filtra_optimizer_result result;
+  filtra_optimizer_metrics result;
   check(!filtra_parameters_create(dev, &params), "parameters");
   for (int built = 0; built < 2; built++) {
     filtra_graph_destroy(&g);
@@ -55,7 +55,7 @@ static void optimizer_example(filtra_device *dev) {
         g, params, "w", 2, (int64_t[]){1, 4},
         &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1});
     loss = filtra_reshape(g, filtra_linear(g, x, w, NULL, NULL), 1, (int64_t[]){1});
-    if (!built) check(!filtra_parameters_commit(params, 1, true), "commit");
+    if (!built) check(!filtra_parameters_commit(params, 1, FILTRA_TRAINABLE), "commit");
   }
 #include "guide/optimizer.inc"
   float w[4];
