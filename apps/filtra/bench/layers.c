@@ -59,14 +59,11 @@ static filtra_status build_layer(layer *l) {
   return ft_graph_status(l->g.graph);
 }
 
-/* Parameters are declared by building once. */
 static filtra_status compile_layer(layer *l) {
   FT_TRY(filtra_parameters_create(l->device, &l->params));
   FT_TRY(build_layer(l));
-  bench_graph_close(&l->g);
   if (filtra_parameters_count(l->params)) /* some mixers have none */
     FT_TRY(filtra_parameters_commit(l->params, 1, FILTRA_TRAINABLE));
-  FT_TRY(build_layer(l));
   FT_TRY(filtra_graph_backward(l->g.graph, l->out[1] ? 2 : 1, l->out, NULL));
   return filtra_graph_compile(l->g.graph);
 }

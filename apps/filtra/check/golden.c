@@ -219,22 +219,14 @@ static filtra_status set_parameters(golden *c) {
   return FILTRA_OK;
 }
 
-static filtra_status build_once(golden *c, golden_build_fn build) {
-  c->input_count = c->output_count = c->binding_count = 0;
-  FT_TRY(filtra_graph_create(c->device, NULL, &c->graph));
-  FT_TRY(build(c));
-  return ft_graph_status(c->graph);
-}
-
-/* Ops that use named parameters are built twice: to declare them, and to run. */
 static filtra_status build_case(golden *c, golden_build_fn build) {
   FT_TRY(filtra_parameters_create(c->device, &c->params));
-  FT_TRY(build_once(c, build));
+  FT_TRY(filtra_graph_create(c->device, NULL, &c->graph));
+  FT_TRY(build(c));
+  FT_TRY(ft_graph_status(c->graph));
   if (filtra_parameters_count(c->params)) {
     FT_TRY(filtra_parameters_commit(c->params, 0, FILTRA_TRAINABLE));
     FT_TRY(set_parameters(c));
-    filtra_graph_destroy(&c->graph);
-    FT_TRY(build_once(c, build));
   }
   filtra_tensor *outputs[GOLDEN_MAX], *upstream[GOLDEN_MAX];
   size_t own_inputs = c->input_count, count = 0;

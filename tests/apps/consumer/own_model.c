@@ -86,15 +86,6 @@ static network build(filtra_device *dev, filtra_parameters *p) {
   return n;
 }
 
-static filtra_parameters *declare(filtra_device *dev, uint64_t seed) {
-  filtra_parameters *p;
-  check(!filtra_parameters_create(dev, &p), "parameters");
-  network dry = build(dev, p);
-  check(!filtra_parameters_commit(p, seed, FILTRA_TRAINABLE), "commit");
-  filtra_graph_destroy(&dry.graph);
-  return p;
-}
-
 /* A batch as rows of STEPS * FEATURES; loaders pad to 16 steps or to the longest series. */
 static void set_batch(const network *n, filtra_loader *loader) {
   filtra_batch batch;
@@ -129,12 +120,16 @@ static void own_network(filtra_device *dev, const filtra_dataset *data) {
   float logits[BATCH * CLASSES], again[BATCH * CLASSES];
   filtra_loader *loader;
   filtra_optimizer *opt;
-  filtra_parameters *p = declare(dev, 7), *q = declare(dev, 8);
+  filtra_parameters *p, *q;
+  check(!filtra_parameters_create(dev, &p) && !filtra_parameters_create(dev, &q), "parameters");
+  network n = build(dev, p), m = build(dev, q);
+  check(!filtra_parameters_commit(p, 7, FILTRA_TRAINABLE) &&
+            !filtra_parameters_commit(q, 8, FILTRA_TRAINABLE),
+        "commit");
   check(!filtra_loader_create(data, &(filtra_loader_options){.batch_size = BATCH, .shuffle = true},
                               &loader),
         "loader");
   check(!filtra_optimizer_create(p, &options, &opt), "optimizer");
-  network n = build(dev, p), m = build(dev, q);
   check(!filtra_graph_backward(n.graph, 1, &n.loss, NULL), "backward");
   check(!filtra_optimizer_watch_loss(opt, n.graph, n.loss), "watch");
   check(!filtra_graph_compile(n.graph) && !filtra_graph_compile(m.graph), "compile");

@@ -43,23 +43,18 @@ static void graph_example(filtra_device *dev) {
 static void optimizer_example(filtra_device *dev) {
   const float data[4] = {1, 2, 3, 4};
   filtra_parameters *params;
-  filtra_graph *g = NULL;
-  filtra_tensor *x = NULL, *loss = NULL;
+  filtra_graph *g;
   filtra_optimizer_metrics result;
-  check(!filtra_parameters_create(dev, &params), "parameters");
-  for (int built = 0; built < 2; built++) {
-    filtra_graph_destroy(&g);
-    check(!filtra_graph_create(dev, NULL, &g), "graph");
-    x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){1, 4});
-    filtra_tensor *w = filtra_graph_parameter(
-        g, params, "w", 2, (int64_t[]){1, 4},
-        &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1});
-    loss = filtra_reshape(g, filtra_linear(g, x, w, NULL, NULL), 1, (int64_t[]){1});
-    if (!built) check(!filtra_parameters_commit(params, 1, FILTRA_TRAINABLE), "commit");
-  }
+  check(!filtra_parameters_create(dev, &params) && !filtra_graph_create(dev, NULL, &g), "graph");
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){1, 4});
+  filtra_tensor *w =
+      filtra_graph_parameter(g, params, "w", 2, (int64_t[]){1, 4},
+                             &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = 1});
+  filtra_tensor *loss = filtra_reshape(g, filtra_linear(g, x, w, NULL, NULL), 1, (int64_t[]){1});
+  check(!filtra_parameters_commit(params, 1, FILTRA_TRAINABLE), "commit");
 #include "guide/optimizer.inc"
-  float w[4];
-  check(!filtra_parameters_get(params, "w", w, 4) && w[0] < 0.95f, "optimizer.h");
+  float trained[4];
+  check(!filtra_parameters_get(params, "w", trained, 4) && trained[0] < 0.95f, "optimizer.h");
   filtra_optimizer_destroy(&opt);
   filtra_graph_destroy(&g);
   filtra_parameters_destroy(&params);
