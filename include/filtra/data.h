@@ -1,4 +1,4 @@
-/* Data: labelled token sequences from files, batches of them, and the ListOps generator.
+/* Data: labelled sequences from files or arrays, and batches of them.
  *
  *   filtra_dataset *data;  filtra_dataset_open("listops", NULL, &data);
  *   filtra_loader *loader; filtra_loader_create(data, &(filtra_loader_options){
@@ -12,66 +12,66 @@
  *                  one such file: header "Source<TAB>Target", then expression<TAB>label
  *   "listops"      original ListOps: no header, label<TAB>expression; one file, or a folder with at
  *                  most one each of train*.tsv, val*.tsv and test*.tsv
- *   "ts"           time series of the UEA and UCR archives: a folder with NAME_TRAIN.ts and, if
- *                  there is one, NAME_TEST.ts (of several sets, the one named as the folder), or
- *                  one file. NAME_TRAIN.ts brings the test file beside it along, NAME_TEST.ts
- *                  opened as test data the training file. Series may differ in length; test series
- *                  are cut at the longest of the training file, or at max_length. Each feature gets
- *                  mean 0 and deviation 1 over all steps of the training split, held-out samples
- *                  not among them. Missing values ('?', NaN) lie on the line between their
- *                  neighbours; a feature that is missing throughout a series is 0 there.
+ *   "ts"           time series of the UEA and UCR archives: one file, or a folder with
+ *                  NAME_TRAIN.ts and optionally NAME_TEST.ts (of several sets, the one named like
+ *                  the folder). Opening NAME_TRAIN.ts also reads the test file beside it; opening
+ *                  NAME_TEST.ts as test data also reads the training file. Series may differ in
+ *                  length; test series are cut at the longest training series, or at max_length.
+ *                  Each feature is standardised to mean 0 and deviation 1 over all steps of the
+ *                  training split without its held-out samples. Missing values ('?', NaN) are
+ *                  interpolated linearly; a feature that is missing in a whole series is 0 there.
  *                  Lines that begin with # or % are comments
  *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to _5.bin and
  *                  test_batch.bin (any of them), or one such file. The last tenth of the training
  *                  images is the validation split
- *   "idx"          MNIST and its kin: a folder with train-images-idx3-ubyte,
- *                  train-labels-idx1-ubyte and the same of t10k (or one pair), or one file of
- *                  images, whose labels lie beside it
+ *   "idx"          MNIST's format: a folder with train-images-idx3-ubyte, train-labels-idx1-ubyte
+ *                  and the same two of t10k (or one pair), or one file of images with its file of
+ *                  labels beside it
  *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
- *                  imgs/ and metadata/, or one above it. Shuffled, then 80 % train, 10 % val and
- *                  10 % test, the same in every run
+ *                  imgs/ and metadata/, or its parent. Shuffled the same way each time, then 80 %
+ *                  train, 10 % val and 10 % test
  *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders. All of
- *                  one size, or of any where image_size says what they become. What is transparent
- *                  in a PNG is laid on black
- *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png, likewise
+ *                  one size, unless image_size resizes them. Transparent pixels of a PNG are
+ *                  blended with black
+ *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png; images as
+ *                  in "image-folder"
  *   "aan-pairs"    Long Range Arena's retrieval task: a folder with new_aan_pairs.train.tsv,
  *                  .eval.tsv and .test.tsv (any of them), or one such file:
  *                  label<TAB>id<TAB>id<TAB>text<TAB>text. Papers are cut at 4,000 tokens where
  *                  max_length is 0. Tokenizer "bytes"
- *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn) files, each of one class by its name:
- *                  CLASS_train, CLASS_val (dev) and CLASS_test (ind), or CLASS for training data.
- *                  Or train, val and test files, or one file of any name, where each header ends
- *                  with the class: what is behind the last |, or else the last word. Tokenizer
- *                  "dna"
+ *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn) files, one class each, which the
+ *                  name says: CLASS_train, CLASS_val (dev) and CLASS_test (ind), or CLASS for
+ *                  training data. Or train, val and test files, or one file of any name, whose
+ *                  headers end with the class: the text after the last |, or else the last word.
+ *                  Tokenizer "dna"
  *   "hyperpartisan" SemEval-2019's news articles (task 4): a folder with
  *                  articles-training-NAME.xml, articles-validation-NAME.xml and
  *                  articles-test-NAME.xml (any of them) and ground-truth- files of the same names.
- *                  Samples are the articles' text, each tag a space. Tokenizer "characters"
- *   "text-folders" documents per class, a .txt file each (IMDb's aclImdb): DIR/CLASS/, or
+ *                  Samples are the articles' texts, with a space for each tag. Tokenizer
+ *                  "characters"
+ *   "text-folders" documents as .txt files in a folder per class (IMDb's aclImdb): DIR/CLASS/, or
  *                  DIR/train, val (valid, validation, dev) and test with such folders. Classes in
- *                  the order of their names; unsup is passed over. Tokenizer "bytes"
- *   "text-lm"      text to model: one file, whose last tenth is the validation text, or a folder
- *                  with at most one text each whose name is, or ends with, train, valid (val,
- *                  validation) and test, then .txt, .text, .tokens or .raw: wiki.train.tokens.
- *                  Tokenizer "words" where `<unk>` occurs, else "characters"; made from the
- *                  first of these files that is there, held-out part included. Samples are windows
- *                  of max_length tokens (0: 256)
- *   "table"        a row a sample, comma-, tab- or semicolon-separated (RFC 4180): train.csv,
- *                  val.csv, test.csv in a folder (or .tsv; any of them), or one file. The text is
- *                  the column called smiles, sequence, seq, text, sentence, review or document, the
- *                  target the one called label, class, target, category, sentiment, value, y, or
- *                  "measured ..."; text_column and target_column say otherwise. In a file of two
- *                  columns one name is enough; without any there is no header and the longer field
- *                  of the first row is the text. Targets that are numbers, not all of them whole,
- *                  are values, others classes: sorted as whole numbers where all are, else as
+ *                  the order of their names; a folder unsup is ignored. Tokenizer "bytes"
+ *   "text-lm"      text for language models: one file, whose last tenth is the validation text, or
+ *                  a folder with at most one file for each of train, valid (val, validation) and
+ *                  test. Their names are these words, or end with one, then .txt, .text, .tokens or
+ *                  .raw: wiki.train.tokens. Tokenizer "words" where `<unk>` occurs, else
+ *                  "characters"; fitted to the first of these files that exists, held-out part
+ *                  included. Samples are windows of max_length tokens (0: 256)
+ *   "table"        one sample per row, comma-, tab- or semicolon-separated (RFC 4180): one file, or
+ *                  a folder with train.csv, val.csv and test.csv (or .tsv; any of them). The text
+ *                  is the column called smiles, sequence, seq, text, sentence, review or document;
+ *                  the target is the one called label, class, target, category, sentiment, value,
+ *                  y, or "measured ...". text_column and target_column name others. In a file of
+ *                  two columns one such name is enough; without any, the file has no header, and
+ *                  the longer field of its first row is the text. Targets are values if all are
+ *                  numbers and not all are whole; otherwise classes, sorted as whole numbers or as
  *                  strings. White space around fields is dropped. Tokenizer "characters"
  *
- * Files are read strictly: whatever is wrong ends in FILTRA_ERROR_INPUT with a message that starts
- * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are fine; CR
- * before LF is dropped. Files that are packed by gzip are read as what is inside, which is at most
- * 20 times as long and 64 MiB more; the environment variable FILTRA_UNPACKED_TIMES says another
- * number.
- */
+ * Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that starts
+ * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are
+ * accepted. Files packed by gzip are unpacked; they may grow to 20 times their size plus 64 MiB, or
+ * to another multiple that the environment variable FILTRA_UNPACKED_TIMES sets. */
 #ifndef FILTRA_DATA_H
 #define FILTRA_DATA_H
 
@@ -92,76 +92,78 @@ enum { FILTRA_SPLIT_COUNT = 3 };
 
 /** "train", "val" or "test". Thread-safe. */
 FILTRA_API const char *filtra_split_name(filtra_split split);
-/** The split of that name. Fails with ARGUMENT where there is none. Thread-safe. */
+/** The split with that name. Fails with ARGUMENT for an unknown name. Thread-safe. */
 FILTRA_API filtra_status filtra_split_from_name(const char *name, filtra_split *split);
 
-/** What a sequence consists of. */
+/** The elements of a sequence. */
 typedef enum filtra_input {
   FILTRA_INPUT_TOKENS = 0, /**< ids of a vocabulary, below 16,777,216 */
-  FILTRA_INPUT_FEATURES    /**< vectors of `features` numbers: time series, pixels */
+  FILTRA_INPUT_FEATURES    /**< vectors of `features` numbers: steps of time series, pixels */
 } filtra_input;
 
-/** What is to be predicted of a sample. */
+/** What a model learns to predict for a sample. */
 typedef enum filtra_target {
   FILTRA_TARGET_CLASS = 0, /**< one of `classes` */
   FILTRA_TARGET_VALUE,     /**< a number */
-  FILTRA_TARGET_NEXT       /**< each token's successor: language modelling */
+  FILTRA_TARGET_NEXT       /**< the next token at every position: language modelling */
 } filtra_target;
 
-/** What the pixels of images become. */
+/** How the pixels of images are read. */
 typedef enum filtra_pixels {
-  /** tokens 0 to 255: floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as in Long Range Arena.
-   * Token 0 is a black pixel and no padding: lengths tell where a sequence ends. */
+  /** As tokens 0 to 255: floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as in Long Range
+   * Arena. Token 0 is a black pixel, not padding: only lengths say where a sequence ends. */
   FILTRA_PIXELS_GREY = 0,
-  /** the grey value as one number, standardised by the training images, which are looked for beside
-   * a file of others; by the images themselves where there are none */
+  /** As one number, the grey value, standardised by the training images. For a file of other images
+   * the training images are searched beside it; if there are none, by the file's own images. */
   FILTRA_PIXELS_GREY_FEATURES,
-  FILTRA_PIXELS_RGB /**< three numbers: red, green and blue, standardised likewise */
+  FILTRA_PIXELS_RGB /**< as three numbers, red, green and blue, each standardised like grey ones */
 } filtra_pixels;
 
-/** What pixels as numbers are standardised by. */
+/** Mean and deviation by which pixels as numbers are standardised. */
 typedef enum filtra_normalization {
-  /** mean and deviation of the training images, for which all of them are read once */
+  /** Those of the training images, all of which are read once to compute them. */
   FILTRA_NORMALIZE_DATA = 0,
-  /** ImageNet's, which the field has agreed on: of red, green and blue the means 0.485, 0.456 and
-   * 0.406 and the deviations 0.229, 0.224 and 0.225, times 255. Needs FILTRA_PIXELS_RGB */
+  /** Those commonly used for ImageNet: means 0.485, 0.456 and 0.406 of red, green and blue,
+   * deviations 0.229, 0.224 and 0.225, times 255. Needs FILTRA_PIXELS_RGB. */
   FILTRA_NORMALIZE_IMAGENET
 } filtra_normalization;
 
-/** Labelled sequences in host memory: 4 bytes a token, 4 a feature, 1 where that is a pixel's.
- * Pixels as numbers of "image-folder" and "image-table" stay in their files, of which paths and
- * labels are kept; they are read whenever they are asked for. Constant once open: any number of
- * threads and loaders may read it. */
+/** Labelled sequences in host memory: 4 bytes per token, 4 per feature, 1 per pixel feature. Images
+ * of "image-folder" and "image-table" that are read as numbers stay in their files and are decoded
+ * on each use; only paths and labels are in memory. Constant once open: any number of threads and
+ * loaders may read it. */
 typedef struct filtra_dataset filtra_dataset;
 
 /** Options of filtra_dataset_open; all zero is the default. */
 typedef struct filtra_dataset_options {
-  const char *format;    /**< a name from the list above; NULL: found out from the content */
-  const char *tokenizer; /**< a name from the list above; NULL: what the format has */
-  /** One that was made from other data, to be used as it is in place of `tokenizer`; must outlive
-   * the dataset. NULL: none. */
+  const char *format;    /**< a name from the list above; NULL: detected from the content */
+  const char *tokenizer; /**< a name from tokenizer.h; NULL: the format's */
+  /** A tokenizer that was fitted to other data, used instead of `tokenizer`; must outlive the
+   * dataset. NULL: none. */
   const filtra_tokenizer *fitted;
   uint32_t max_length; /**< longest sequence accepted, in tokens; 0: any */
   bool truncate;       /**< cut longer sequences at max_length instead of failing */
-  bool verify_labels;  /**< recompute each label from its expression and fail on a mismatch */
-  /** What a path to one file is. FILTRA_SPLIT_TRAIN: training data, and validation is held out of it.
-   * FILTRA_SPLIT_VAL, FILTRA_SPLIT_TEST: that split, all of it. Ignored for folders. */
+  bool verify_labels;  /**< ListOps: compute each label from its expression, fail on a mismatch */
+  /** The split of a path to one file. FILTRA_SPLIT_TRAIN: training data, of which a part is held
+   * out for validation. FILTRA_SPLIT_VAL, FILTRA_SPLIT_TEST: all of that split. Ignored for
+   * folders. */
   filtra_split file_split;
   uint64_t seed;        /**< chooses the held-out samples */
-  filtra_pixels pixels; /**< of images; of other data only the default is accepted */
-  /** Which columns of a table are meant, by name or number from 1; NULL: those that the table calls
-   * so (see "table" above). Other formats refuse them. */
+  filtra_pixels pixels; /**< of images; other data accept only the default */
+  /** Columns of a table, by name or by number from 1; NULL: found by their names, see "table"
+   * above. Other formats refuse them. */
   const char *text_column, *target_column;
-  /** Of the training samples, or text, becomes validation where there is none, below 1; 0: a tenth.
-   * Of each class its part, to a sample; of text and CIFAR-10 the end. */
+  /** Fraction of the training samples or text that is held out for validation where there is no
+   * validation data, below 1; 0: a tenth. Held out from each class alike; from text and CIFAR-10
+   * the end. */
   float validation_share;
-  /** Ids that "words" makes at most, 3 to 1,048,576, padding, `<unk>` and `<eos>` included; rarer
-   * words read as `<unk>`. 0: 65,536. Refused where the tokenizer is another; `fitted` has what it
-   * has. */
+  /** Most ids of the tokenizer "words", 3 to 1,048,576, including padding, `<unk>` and `<eos>`;
+   * rarer words become `<unk>`. 0: 65,536. Refused with another tokenizer; ignored with `fitted`.
+   */
   uint32_t max_vocabulary;
-  /** Images of any size become squares of this side, at most 1024: the middle square whose side is
-   * `crop_pct` of the shorter side, resampled by bicubic interpolation (Keys 1981, a -0.5), widened
-   * where it shrinks, as Pillow's is. 0: images stay as they are, and all have one size. */
+  /** Side of the squares that images are resized to, at most 1024: the central square, whose side
+   * is `crop_pct` of the image's shorter side, is resampled by bicubic interpolation (Keys 1981, a
+   * = -0.5) with antialiasing, as Pillow does. 0: images are not resized and must have one size. */
   uint32_t image_size;
   float crop_pct; /**< 0.05 to 1; 0: 0.875 */
   filtra_normalization normalize;
@@ -172,71 +174,70 @@ typedef struct filtra_dataset_info {
   const char *format;
   filtra_input input;
   filtra_target target;
-  uint32_t sequences;                 /**< per sample: 1, or 2 where pairs are classified */
+  uint32_t sequences;                 /**< per sample: 1, or 2 for pairs */
   const filtra_tokenizer *tokenizer;  /**< NULL: the input is features, or ids from arrays */
-  uint32_t features;                  /**< numbers per token; 0 where the input is tokens */
-  uint32_t height, width;             /**< of images, whose pixels come row by row; else 0 */
+  uint32_t features;                  /**< numbers per token; 0: the input is tokens */
+  uint32_t height, width;             /**< of images, stored row by row; else 0 */
   uint32_t classes;                   /**< labels are 0 to classes - 1; 0: no classes */
-  uint64_t count[FILTRA_SPLIT_COUNT]; /**< samples of each split, 0 where there is none */
+  uint64_t count[FILTRA_SPLIT_COUNT]; /**< samples of each split */
   uint32_t longest;                   /**< tokens of the longest sequence of any split */
   uint32_t max_length;                /**< as given to filtra_dataset_open */
-  bool validation_held_out;           /**< validation was taken from the training file */
+  bool validation_held_out;           /**< validation samples come from the training file */
   uint64_t reserved[8];               /**< 0 */
 } filtra_dataset_info;
 
 /** One sample; its tokens stay valid while the dataset is open. */
 typedef struct filtra_sample {
-  /** [length]; NULL where the input is features. Where each token's successor is the target, one
-   * more token follows than `length` says. */
+  /** [length]; NULL: the input is features. With FILTRA_TARGET_NEXT, one more token follows, the
+   * target of the last position. */
   const int32_t *tokens;
   uint32_t length;
   const int32_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
-  int32_t label;        /**< where the target is a class */
-  float value;          /**< where the target is a value */
+  int32_t label;        /**< with FILTRA_TARGET_CLASS */
+  float value;          /**< with FILTRA_TARGET_VALUE */
   uint64_t reserved[4]; /**< 0 */
 } filtra_sample;
 
-/** Name of a format, in the order in which a path is tried, and in a line what such a path is. NULL
- * beyond the last. Thread-safe. */
+/** Name and one-line description of format `index`, in the order in which filtra_dataset_open tries
+ * them. NULL beyond the last. Thread-safe. */
 FILTRA_API const char *filtra_dataset_format_name(size_t index);
 FILTRA_API const char *filtra_dataset_format_description(size_t index);
 
-/** Reads a file or a folder. `options` may be NULL. Where a training file but no validation file
- * exists, a tenth of the training samples, or `validation_share` of them, drawn by `seed`, becomes
- * the validation split (of a text to model: its end); test data is never used for it. Caller
- * closes. */
+/** Reads a file or a folder. `options` may be NULL. If there is a training file and no validation
+ * file, a tenth of the training samples, or `validation_share` of them, drawn by `seed`, becomes
+ * the validation split (for language models the end of the text). Test data is never used for it.
+ * Caller closes. */
 FILTRA_API filtra_status filtra_dataset_open(const char *path,
                                              const filtra_dataset_options *options,
                                              filtra_dataset **dataset);
-/** Samples in a caller's arrays; start from zeros. Sequences lie one behind the other, without
- * padding. */
+/** Samples in a caller's arrays; start from zeros. Sequences are concatenated without padding. */
 typedef struct filtra_samples {
-  uint64_t count;          /**< 0: the split has none */
-  const uint32_t *lengths; /**< [count] tokens of each, 1 and more; with successors 2 and more */
+  uint64_t count;          /**< samples; 0: the split is empty */
+  const uint32_t *lengths; /**< [count] tokens of each, at least 1; with FILTRA_TARGET_NEXT 2 */
   const int32_t *tokens;   /**< [sum of lengths] ids, 0 to 16777215; 0 is padding */
-  const float *features;   /**< [sum of lengths, features]; NaN: missing, where standardised */
-  const int32_t *second;   /**< the other sequences of pairs, as `tokens`; NULL: no pairs */
+  const float *features;   /**< [sum of lengths, features]; NaN: missing, needs `standardise` */
+  const int32_t *second;   /**< the second sequences of pairs, as `tokens`; NULL: no pairs */
   const uint32_t *second_lengths;
-  const int32_t *labels; /**< [count], 0 to classes - 1, where the target is a class */
-  const float *values;   /**< [count], where it is a value */
+  const int32_t *labels; /**< [count], 0 to classes - 1, with FILTRA_TARGET_CLASS */
+  const float *values;   /**< [count], with FILTRA_TARGET_VALUE */
   uint64_t reserved[8];  /**< 0 */
 } filtra_samples;
 
-/** A data set in a caller's arrays; start from zeros. */
+/** A dataset in a caller's arrays; start from zeros. */
 typedef struct filtra_dataset_arrays {
   filtra_samples splits[FILTRA_SPLIT_COUNT];
   /** With FILTRA_TARGET_NEXT a sequence's last token is only predicted. */
   filtra_target target;
   uint32_t features;              /**< numbers per token; 0: token ids */
-  uint32_t classes;               /**< where the target is a class: 2 and more */
+  uint32_t classes;               /**< at least 2 with FILTRA_TARGET_CLASS */
   const char *const *class_names; /**< [classes]; NULL: "0", "1" and so on */
-  /** What made the ids, for filtra_dataset_info; must outlive the data set. NULL: not known. */
+  /** The tokenizer of the ids, for filtra_dataset_info; must outlive the dataset. NULL: unknown. */
   const filtra_tokenizer *tokenizer;
-  bool standardise; /**< features, as "ts" does */
-  bool hold_out;    /**< validation out of the training samples where there is none of its own */
-  float validation_share; /**< how much, as in filtra_dataset_options */
-  uint64_t seed;          /**< chooses these */
+  bool standardise;       /**< features to mean 0 and deviation 1, as in "ts" */
+  bool hold_out;          /**< hold validation samples out where `splits` has none */
+  float validation_share; /**< fraction held out, as in filtra_dataset_options */
+  uint64_t seed;          /**< draws the held-out samples */
   uint64_t reserved[16];  /**< 0 */
 } filtra_dataset_arrays;
 
@@ -244,7 +245,7 @@ typedef struct filtra_dataset_arrays {
  * Caller closes. */
 FILTRA_API filtra_status filtra_dataset_create(const filtra_dataset_arrays *arrays,
                                                filtra_dataset **dataset);
-/** Frees everything; sets *dataset to NULL. Its loaders must have been destroyed before. */
+/** Frees everything; sets *dataset to NULL. Destroy its loaders first. */
 FILTRA_API void filtra_dataset_close(filtra_dataset **dataset);
 /** Valid while the dataset is open. */
 FILTRA_API const filtra_dataset_info *filtra_dataset_get_info(const filtra_dataset *dataset);
@@ -253,84 +254,86 @@ FILTRA_API const char *filtra_dataset_class_name(const filtra_dataset *dataset, 
 /** Sample `index` of a split, in file order. Fails with ARGUMENT when out of range. */
 FILTRA_API filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split split,
                                                uint64_t index, filtra_sample *sample);
-/** Its features [length, features], standardised as the format says, into room for so many. Fails
- * with ARGUMENT when out of range or when the input is tokens, and with INPUT or IO, naming the
- * file, where an image cannot be read any more. */
+/** Copies the standardised features [length, features] of a sample. Fails with ARGUMENT when out of
+ * range or when the input is tokens, with INPUT or IO, naming the file, when an image can no longer
+ * be read. */
 FILTRA_API filtra_status filtra_dataset_sample_features(const filtra_dataset *dataset,
                                                         filtra_split split, uint64_t index,
                                                         float *features);
 
 /* ---- batches ------------------------------------------------------------------------------ */
 
-/** Samples of one padded length. A plain view: loaders fill it in, and so may a caller, from arrays
- * of his own. */
+/** Samples padded to one length. A plain struct of pointers, which a loader or a caller fills in.
+ */
 typedef struct filtra_batch {
   uint32_t size;      /**< rows, fillers included */
   uint32_t length;    /**< tokens per sequence, padding included */
-  uint32_t count;     /**< rows that are samples; they come first */
+  uint32_t count;     /**< rows that are samples; they come first, then fillers */
   uint32_t sequences; /**< S per row: 2 for pairs; 0 and 1: one */
-  /** [S * size * length], 0 behind each sequence: the first sequences of all rows, then the second
-   * ones. NULL where the input is features. */
+  /** [S * size * length], 0 after each sequence's end: the first sequences of all rows, then the
+   * second ones. NULL: the input is features. */
   const int32_t *tokens;
-  const float *features;  /**< [size * length * features], 0 behind each sequence; else NULL */
+  const float *features;  /**< [size * length * features], 0 after each end; else NULL */
   const int32_t *lengths; /**< [S * size] tokens without padding */
-  /** [size] classes; or [size * length] successors, -1 where there is none; or NULL. */
+  /** [size] classes; or [size * length] next tokens, -1 where there is none; or NULL. */
   const int32_t *labels;
   const float *values; /**< [size] targets of regression; else NULL */
-  /** [size]: 1 for samples, 0 for the fillers of a last partial batch. A filler repeats the first
-   * row, so that every row is a valid sequence. */
+  /** [size]: 1 for samples, 0 for fillers, which complete a last partial batch. A filler repeats
+   * the first row, so that every row is a valid sequence. */
   const float *weights;
   const uint32_t
       *indices;   /**< [size] positions in the split; may be NULL in a caller's own batch */
   uint64_t epoch; /**< counts from 0 */
-  /** Of samples that are mixtures of two, [size] each, else NULL: the class of one part, and the
-   * share of the other, whose class is in `labels`: 0 to 1, of loaders 0.5 at least. */
+  /** For rows that mix two samples (mixup, CutMix), [size] each, else NULL: the class of the second
+   * sample, and the fraction of the first, whose class is in `labels`, 0 to 1. Loaders give
+   * fractions of at least 0.5. */
   const int32_t *other_labels;
   const float *label_fractions;
   uint64_t reserved[6]; /**< 0 */
 } filtra_batch;
 
-/** Walks a split in batches, forever, one epoch after the other. Samples are grouped by length into
- * buckets; a batch holds samples of one bucket, padded to the bucket's length. A thread of the
- * loader's own prepares the next batches, with one for each processor where images are decoded or
- * augmented; nothing else is allocated after creation. What is seen is a function of dataset,
- * options and position alone. One thread at a time per loader. */
+/** Iterates over a split in batches, epoch after epoch without end. Samples are grouped by length
+ * into buckets; a batch holds samples of one bucket, padded to the bucket's length. The loader's
+ * own thread prepares the next batches; images are decoded and augmented by one thread per
+ * processor. Batches depend on dataset, options and position only. One thread at a time per loader.
+ */
 typedef struct filtra_loader filtra_loader;
 
-/** What is done to images at random before they are batched, each time anew: a function of (seed,
- * epoch, sample), so neither of the thread that does it nor of where a run was resumed. In the
- * order of these fields; a field of 0 leaves its step out. For samples that are images of features;
- * the ranges are those that the keys of the same names have in docs/config.md. */
+/** Random changes of images before batching, applied in the order of these fields; a field of 0
+ * skips its step. They depend on (seed, epoch, sample) only, so a resumed run sees the same images.
+ * Needs images that are read as numbers. docs/config.md has the accepted ranges, under the keys of
+ * the same names. */
 typedef struct filtra_augmentation {
-  /** Random resized crop (Szegedy et al. 2015): a box with this share of the image's area at least,
-   * whose sides have a ratio of `crop_ratio` (0: 4/3) at most, resized to the size of all images.
-   * Takes the place of image_size's middle square. 0 or 1: none. */
+  /** Random resized crop (Szegedy et al. 2015) instead of image_size's central square: a box of at
+   * least this fraction of the image's area, with an aspect ratio of at most `crop_ratio` (0: 4/3),
+   * resized to the size of all images. 0 or 1: none. */
   float crop_scale, crop_ratio;
-  float hflip; /**< probability that left and right change sides */
-  /** RandAugment (Cubuk et al. 2020): so many operations, each applied with probability 0.5, of a
-   * magnitude drawn from N(rand_augment_magnitude, rand_augment_std), limited to 0 to 10. */
+  float hflip; /**< probability of flipping left and right */
+  /** RandAugment (Cubuk et al. 2020): number of operations, each applied with probability 0.5, with
+   * a magnitude drawn from N(rand_augment_magnitude, rand_augment_std) and limited to 0 to 10. */
   uint32_t rand_augment;
   float rand_augment_magnitude, rand_augment_std;
-  /** Random erasing (Zhong et al. 2020): the probability that a box of 2 % to a third of the area,
-   * its sides in a ratio of 10/3 at most, is filled by N(0, 1), as pixels are standardised. */
+  /** Random erasing (Zhong et al. 2020): probability of filling a box with N(0, 1) noise. The box
+   * has 2 % to a third of the area and an aspect ratio of at most 10/3. */
   float random_erasing;
-  /** mixup (Zhang et al. 2018) and CutMix (Yun et al. 2019) of samples i and count - 1 - i of a
-   * batch, by a share that is drawn from Beta(a, a) for the whole batch; of two one is drawn. */
+  /** The parameter a of mixup (Zhang et al. 2018) and CutMix (Yun et al. 2019). They mix samples i
+   * and count - 1 - i by a fraction drawn from Beta(a, a) for the whole batch. If both are set,
+   * each batch draws one of them. */
   float mixup, cutmix;
-  float mixup_prob;     /**< of a batch to be mixed at all; 0: 1 */
+  float mixup_prob;     /**< probability of mixing a batch; 0: 1 */
   uint64_t reserved[8]; /**< 0 */
 } filtra_augmentation;
 
 typedef struct filtra_loader_options {
   filtra_split split;
   uint32_t batch_size; /**< rows of a batch, at least 1 */
-  /** Padded lengths, ascending; the last must hold the split's longest sequence. NULL: powers of
-   * two from 16 up (the last at most the dataset's max_length; where that is 0, of features its
-   * longest), as models pad in prediction, those that some sample of any split falls in, so that
-   * all loaders of a dataset agree. */
+  /** Padded lengths, ascending; the last must hold the split's longest sequence. NULL: the powers
+   * of two from 16 that some sample of any split needs, so that all loaders of a dataset agree. The
+   * last is at most the dataset's max_length, or, where that is 0, the longest sequence of
+   * features. Models pad the same way in prediction. */
   const uint32_t *buckets;
   size_t bucket_count;
-  bool shuffle; /**< a new order every epoch, drawn from (seed, epoch); else file order */
+  bool shuffle; /**< a new order every epoch, drawn by (seed, epoch); else file order */
   uint64_t seed;
   bool drop_last;                          /**< leave out each bucket's last partial batch */
   uint32_t prefetch;                       /**< batches prepared ahead; 0: 3 */
@@ -338,10 +341,10 @@ typedef struct filtra_loader_options {
   uint64_t reserved[7];                    /**< 0 */
 } filtra_loader_options;
 
-/** Where a loader stands: enough to continue with exactly the batches that would have followed. */
+/** Position of a loader. Setting it continues with exactly the batches that would have followed. */
 typedef struct filtra_loader_position {
   uint64_t epoch;       /**< of the next batch */
-  uint64_t batch;       /**< its place in the epoch, below filtra_loader_batch_count */
+  uint64_t batch;       /**< its index in the epoch, below filtra_loader_batch_count */
   uint64_t reserved[2]; /**< 0 */
 } filtra_loader_position;
 
@@ -351,16 +354,15 @@ FILTRA_API filtra_status filtra_loader_create(const filtra_dataset *dataset,
                                               filtra_loader **loader);
 /** Stops the thread and frees everything; sets *loader to NULL. */
 FILTRA_API void filtra_loader_destroy(filtra_loader **loader);
-/** The padded lengths that batches can have, ascending: one graph each. */
+/** The padded lengths of batches, ascending. A model compiles one graph for each. */
 FILTRA_API const uint32_t *filtra_loader_buckets(const filtra_loader *loader, size_t *count);
 /** Batches per epoch, the same in every epoch. */
 FILTRA_API uint64_t filtra_loader_batch_count(const filtra_loader *loader);
 /** The next batch; its arrays stay valid until the next call on this loader. Fails, naming the
- * file, where an image of it cannot be read any more; so do later calls, until a position is
- * set. */
+ * file, when an image can no longer be read; later calls fail too, until a position is set. */
 FILTRA_API filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch);
 FILTRA_API filtra_loader_position filtra_loader_get_position(const filtra_loader *loader);
-/** Continues from there. Fails with ARGUMENT when position.batch is beyond the epoch. */
+/** Continues from `position`. Fails with ARGUMENT when position.batch is beyond the epoch. */
 FILTRA_API filtra_status filtra_loader_set_position(filtra_loader *loader,
                                                     filtra_loader_position position);
 

@@ -1,4 +1,4 @@
-/* Devices: what Vulkan offers on this machine, and opening one of them.
+/* Devices: listing the Vulkan devices of this machine, and opening one.
  *
  * Requirements: Vulkan 1.3 with a compute queue, buffer device addresses, timeline semaphores and
  * synchronization2 (all mandatory in 1.3). Everything else is optional and has a fallback.
@@ -24,7 +24,7 @@ typedef enum filtra_device_class {
   FILTRA_DEVICE_OTHER
 } filtra_device_class;
 
-/** What one physical device is and can do, after limits were clamped against each other. */
+/** Properties of a physical device. Limits that restrict each other are reduced to the least. */
 typedef struct filtra_device_info {
   uint32_t index;   /**< position in filtra_device_list, accepted by `select` */
   char name[256];   /**< as the driver reports it */
@@ -34,9 +34,9 @@ typedef struct filtra_device_info {
   uint32_t vendor_id;            /**< PCI vendor */
   uint32_t api_version;          /**< VK_MAKE_API_VERSION encoding */
   bool usable;                   /**< meets the requirements above */
-  char reason[160];              /**< why it is not usable, or why it would be chosen */
+  char reason[160];              /**< why it is not usable, or why it ranks where it does */
   uint64_t memory_bytes;         /**< largest device-local heap */
-  uint64_t max_allocation_bytes; /**< largest single buffer: least of all limits that apply */
+  uint64_t max_allocation_bytes; /**< largest single buffer */
   uint32_t max_workgroup_invocations;
   uint32_t shared_memory_bytes;                                 /**< per workgroup */
   uint32_t subgroup_size, subgroup_size_min, subgroup_size_max; /**< invocations */
@@ -50,40 +50,39 @@ typedef struct filtra_device_info {
   uint64_t reserved[16];    /**< 0 */
 } filtra_device_info;
 
-/** Lists every physical device, usable or not, best choice first in `index` order of preference:
- * discrete, integrated, virtual, CPU. On entry *count is the room in `infos`; on return the number
- * of devices there are. `infos` may be NULL to ask for the number. Thread-safe.
- * Fails with NO_DEVICE when no Vulkan loader or no driver is installed. */
+/** Lists all physical devices, usable or not, in order of preference: discrete, integrated,
+ * virtual, CPU. On entry *count is the room in `infos`; on return it is the number of devices.
+ * `infos` NULL: only the number. Fails with NO_DEVICE when no Vulkan loader or driver is installed.
+ * Thread-safe. */
 FILTRA_API filtra_status filtra_device_list(filtra_device_info *infos, uint32_t *count);
 
 /** Options of filtra_device_open; all zero picks the best device. */
 typedef struct filtra_device_options {
-  /** Index (digits alone), part of the name or driver (any case), UUID, or "cpu". NULL: the
-   * environment variable FILTRA_DEVICE, else the best device; choosing a CPU driver on its own logs
-   * a warning. */
+  /** An index (digits only), part of the name or driver (any case), a UUID, or "cpu". NULL: the
+   * environment variable FILTRA_DEVICE, else the best device, with a warning in the log if that is
+   * a CPU driver. */
   const char *select;
-  /** Masks features, shrinks limits, plans as for another kind of device and settles choices:
-   * "key=value" or "@profile" items with commas between, the last one for a key counts. A profile
-   * is one of those that come with Filtra or a file of "key = value" lines. docs/devices.md lists
-   * keys and profiles. NULL: the environment variable FILTRA_CAPS, else all is as the device has
-   * it. */
+  /** Overrides capabilities: disables features, lowers limits, or plans for another kind of device.
+   * Comma-separated "key=value" and "@profile" items; a later item for a key wins. A profile is one
+   * of Filtra's or a file of "key = value" lines. docs/devices.md lists keys and profiles. NULL:
+   * the environment variable FILTRA_CAPS, else no override. */
   const char *caps;
-  /** Folder of the pipeline cache and of what `filtra tune` found. NULL: FILTRA_CACHE_DIR, else
-   * $XDG_CACHE_HOME/filtra, else ~/.cache/filtra. "" keeps no cache. */
+  /** Folder of the pipeline cache and of results of `filtra tune`. NULL: FILTRA_CACHE_DIR, else
+   * $XDG_CACHE_HOME/filtra, else ~/.cache/filtra. "": no cache. */
   const char *cache_dir;
-  /** File of configurations that `filtra tune` found fastest on this device and driver; must be
-   * theirs. NULL: FILTRA_TUNING, else the file of this device in the cache folder, if it is there.
-   * "" uses none: every kernel is cut as its op decides. What is chosen changes the order of sums
-   * and so the last bits of results. */
+  /** File of kernel configurations that `filtra tune` found fastest; must be made on this device
+   * and driver. NULL: FILTRA_TUNING, else this device's file in the cache folder, if there is one.
+   * "": none, each op decides. The choice changes the order of sums, and so the last bits of
+   * results. */
   const char *tuning;
-  /** Turns the Khronos validation layer with synchronization validation on; every message counts
-   * and goes to the log. Fails with UNSUPPORTED where the layer is not installed. The environment
+  /** Enables the Khronos validation layer with synchronization validation. Its messages go to the
+   * log and are counted. Fails with UNSUPPORTED where the layer is not installed. The environment
    * variable FILTRA_VALIDATION=1 does the same. */
   bool validation;
   uint64_t reserved[8]; /**< 0 */
 } filtra_device_options;
 
-/** Opens a device. `options` may be NULL. Fails with NO_DEVICE, listing what there is. */
+/** Opens a device. `options` may be NULL. Fails with NO_DEVICE, listing the devices there are. */
 FILTRA_API filtra_status filtra_device_open(const filtra_device_options *options,
                                             filtra_device **device);
 
@@ -91,10 +90,10 @@ FILTRA_API filtra_status filtra_device_open(const filtra_device_options *options
  * Graphs, parameters, models and trainers must have been destroyed before. */
 FILTRA_API void filtra_device_close(filtra_device **device);
 
-/** What the open device is and can do, with the caps override applied. Valid while it is open. */
+/** Properties of the open device, with overrides applied. Valid while it is open. */
 FILTRA_API const filtra_device_info *filtra_device_get_info(const filtra_device *device);
 
-/** Bytes of device memory this device handle holds now. */
+/** Bytes of device memory that this device handle has allocated. */
 FILTRA_API uint64_t filtra_device_memory_used(const filtra_device *device);
 
 /** Number of validation messages so far (0 when validation is off). */

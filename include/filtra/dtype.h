@@ -8,10 +8,9 @@
 extern "C" {
 #endif
 
-/** What one element of a tensor is. Little-endian. The first four are types of tensors on the
- * device; ops take F32, and products, attention, filtra_agf and embeddings 16-bit floats as well,
- * of which they compute sums in F32. filtra_cast() turns one into the other. The others occur in
- * files only. */
+/** Element types, little-endian. Tensors on the device have one of the first four; the others occur
+ * in files only. Ops take F32; matrix products, attention, filtra_agf and embeddings also take F16
+ * and BF16, and compute their sums in F32. filtra_cast() converts. */
 typedef enum filtra_dtype {
   FILTRA_F32 = 0, /**< IEEE 754 binary32 */
   FILTRA_I32,     /**< two's complement */
@@ -25,10 +24,9 @@ typedef enum filtra_dtype {
   FILTRA_BOOL /**< a byte, 0 or 1 */
 } filtra_dtype;
 
-/** Bytes of one element; 0 for a number that is no type. Thread-safe. */
+/** Bytes of one element; 0 for an unknown type. Thread-safe. */
 FILTRA_API size_t filtra_dtype_bytes(filtra_dtype dtype);
-/** "F32" and so on, as safetensors spells it; "unknown" for a number that is no type.
- * Thread-safe. */
+/** "F32" and so on, as safetensors spells it; "unknown" for an unknown type. Thread-safe. */
 FILTRA_API const char *filtra_dtype_name(filtra_dtype dtype);
 
 #ifdef __cplusplus

@@ -1,21 +1,20 @@
 /** @mainpage Filtra: graph-filter Transformers on any Vulkan 1.3 device
  *
- * Self-attention averages tokens over a graph whose weights are the attention scores: a graph
- * filter of first order. Filtra trains and runs Transformers that use better filters in its place,
- * on the GPUs of every vendor and, through a CPU driver, on machines without one. Including this
- * header includes the whole public interface.
+ * Self-attention averages tokens over a graph whose edge weights are the attention scores: it is a
+ * graph filter of first order. Filtra trains and runs Transformers with better filters in its
+ * place, on GPUs of all vendors and, through a CPU driver, on machines without a GPU. This header
+ * includes the whole public interface.
  *
  * ## Who it is for
  * - Applications that classify sequences, pairs, time series or images, or predict numbers, and
- *   link one small library instead of a framework: model.h, and train.h and data.h to train on
- *   their own data.
- * - Servers that answer texts, series or images with a trained model, from any number of threads:
- *   predictor.h.
- * - Tools around runs and their folders: run.h.
- * - Applications that go on with a text, token by token: generate.h.
- * - Researchers who compare token mixers, or write their own architecture from tensors and ops with
- *   automatic differentiation: graph.h and ops.h, which model.h is written with; optimizer.h trains
- *   them, mixer.h puts a mixer of theirs into models, kernel.h runs kernels that they bring along.
+ *   want one small library instead of a framework: model.h; train.h and data.h to train on their
+ *   own data.
+ * - Servers that predict with a trained model from any number of threads: predictor.h.
+ * - Tools that read runs and their folders: run.h.
+ * - Applications that generate text: generate.h.
+ * - Researchers who compare token mixers, or build an architecture from tensors and ops with
+ *   automatic differentiation: graph.h and ops.h; optimizer.h trains it, mixer.h registers a new
+ *   mixer for models, kernel.h records GPU kernels of their own.
  *
  * ## The workflow
  * Open a device, create a model, train it batch by batch, save it; later load it and predict:
@@ -48,7 +47,7 @@
  *   if (!status) status = filtra_trainer_finish(trainer, &metrics);
  *   if (!status) status = filtra_model_save(model, "model.safetensors");
  *   if (status) fprintf(stderr, "%s\n", filtra_error_message());
- *   filtra_trainer_destroy(&trainer);  // what was never made is NULL, which is fine
+ *   filtra_trainer_destroy(&trainer);  // does nothing where it is NULL
  *   filtra_model_destroy(&model);
  *   filtra_loader_destroy(&loader);
  *   filtra_dataset_close(&data);
@@ -56,52 +55,51 @@
  *   return status;  // later: filtra_model_load and filtra_model_predict_batch, or predictor.h
  * }
  * @endcode
- * filtra_run_train() does all of it, with evaluation, checkpoints and a log, from one JSON text.
- * Each handle has a destroy or close function; children are destroyed before their parents.
+ * filtra_run_train() does all of this, with evaluation, checkpoints and a log, from one JSON text.
+ * Each handle has a destroy or close function; destroy children before their parents.
  *
  * ## What you can rely on
  * - Every call that can fail returns a filtra_status, and filtra_error_message() says in one
- *   sentence what went wrong and where. Ops return tensors instead: their errors are sticky and
- *   reported by filtra_graph_compile().
- * - Option structs may be NULL or zero: zero means the default that the field's comment states.
- * - Structs end with `reserved` words, which later versions turn into fields, so that the struct
- *   keeps its size. Start from zeros: a word that is not 0 in a struct of options is an ARGUMENT
- *   error. In what the library fills in they are 0.
- * - Handles are opaque; destroying one sets the caller's pointer to NULL, and NULL is fine.
- * - NULL for a pointer whose comment does not allow it is an ARGUMENT error; functions without a
- *   status return 0 or NULL then. A handle that was destroyed cannot be told from a living one.
- * - The library never prints, never exits and keeps no global state but the log sink and
- *   the mixers that were registered.
- * - The same device, driver, library version, configuration and seed give the same bits, dropout
- *   included: reductions have a fixed order and random numbers are a function of seed, step and
- *   position.
- * - Memory use is known when filtra_graph_compile() returns; nothing is allocated on the device
- *   while a graph runs.
+ *   sentence what went wrong and where. Ops return tensors instead; their errors are sticky, and
+ *   filtra_graph_compile() returns the first.
+ * - Option structs may be NULL or zero: zero is the default, which the field's comment states.
+ * - Structs end with `reserved` words, so that later versions can add fields without changing the
+ *   size. Initialise structs with zeros: a reserved word that is not 0 is an ARGUMENT error.
+ * - Handles are opaque. Destroying one sets the caller's pointer to NULL; destroying NULL is fine.
+ * - NULL for a pointer whose comment does not allow it is an ARGUMENT error; functions that return
+ *   no status then return 0 or NULL. Using a destroyed handle is undefined.
+ * - The library never prints and never exits. Its only global state is the log sink and the
+ *   registered mixers.
+ * - The same device, driver, library version, configuration and seed give the same bits, with
+ *   dropout too: reductions have a fixed order, and random numbers depend on seed, step and
+ *   position only.
+ * - Memory use is known when filtra_graph_compile() returns; executing a graph allocates nothing on
+ *   the device.
  *
  * ## Versions
- * FILTRA_VERSION_MAJOR, _MINOR and _PATCH are the headers', filtra_version() the library's. What is
- * newer than 0.1 says "Since 0.x" in its comment. Before 1.0 each minor version may break programs
- * and has a soname of its own (libfiltra.so.0.1); patches do not.
+ * FILTRA_VERSION_MAJOR, _MINOR and _PATCH are the headers' version, filtra_version() the library's.
+ * Additions after 0.1 say "Since 0.x" in their comments. Before 1.0 each minor version may break
+ * programs and has its own soname (libfiltra.so.0.1); patch versions do not.
  *
  * ## Threads
- * One thread at a time per device and everything made on it. Different devices, or two handles of
- * one device, may be used from different threads. Error messages are per thread. Functions that
- * may be called from any thread at any time say "Thread-safe".
+ * One thread at a time may use a device and everything created on it. Different devices, or two
+ * handles of one device, may be used from different threads. Error messages are per thread.
+ * Functions that any thread may call at any time say "Thread-safe".
  *
  * ## Performance
- * - One graph is compiled per batch size and padded length, on first use or by
- *   filtra_trainer_prepare(); running it again costs the CPU almost nothing. Keep to a few lengths,
- *   as loaders do with their buckets: compute and memory grow with the padded length.
+ * - A model compiles one graph per batch size and padded length, on first use or in
+ *   filtra_trainer_prepare(); executing it again costs the CPU almost nothing. Use few lengths, as
+ *   loaders do with their buckets: compute and memory grow with the padded length.
  * - filtra_trainer_step() and filtra_graph_submit() return while the device works: prepare the next
  *   batch meanwhile. Reading parameters or outputs waits.
- * - Let graphs of your own that never run at once share one filtra_arena.
- * - Keep the pipeline cache (filtra_device_options::cache_dir); without it every start compiles
- *   every kernel again.
+ * - Let graphs that never execute at the same time share one filtra_arena.
+ * - Keep the pipeline cache (filtra_device_options::cache_dir); without it every start compiles all
+ *   kernels again.
  *
  * ## Requirements
- * A Vulkan 1.3 driver with a compute queue, found at run time through the Vulkan loader; no GPU
- * vendor's toolkit. Little-endian, 64-bit. Everything beyond Vulkan 1.3 core is optional and listed
- * in filtra_device_info. The headers are C11 and C++17.
+ * A Vulkan 1.3 driver with a compute queue, found at run time through the Vulkan loader; no
+ * vendor's toolkit. A little-endian 64-bit processor. Features beyond Vulkan 1.3 core are optional
+ * and listed in filtra_device_info. The headers are C11 and C++17.
  */
 #ifndef FILTRA_FILTRA_H
 #define FILTRA_FILTRA_H

@@ -1,5 +1,5 @@
-/* Token mixers: what stands where a Transformer has attention. Those that Filtra brings along, by
- * name, and an application's own, which every model, configuration and run knows once registered.
+/* Token mixers: layers that take the place of attention in a Transformer. Filtra has some by name;
+ * an application can register its own, which models, configurations and runs then know as well.
  *
  *   struct my_options { float alpha; };
  *   static filtra_tensor *build(const filtra_scope *scope, const void *options,
@@ -13,9 +13,9 @@
  *   filtra_model_create(dev, &(filtra_model_config){.mixer = "{\"name\": \"mine\", \"alpha\": 2}",
  *       ...}, &model);
  *
- * A build function makes its parameters through the scope and calls ops (ops.h, kernel.h). It is
- * called for every graph that a model compiles, first for one that only declares parameters, and
- * must make the same ones each time. Errors are sticky as everywhere on a graph.
+ * A build function creates parameters through the scope and calls ops (ops.h, kernel.h). It is
+ * called once for each graph of a model and must create the same parameters each time. Errors are
+ * sticky as in graph.h.
  */
 #ifndef FILTRA_MIXER_H
 #define FILTRA_MIXER_H
@@ -30,19 +30,19 @@ extern "C" {
  * "layers.0.mixer.". Valid during the call of build. */
 typedef struct filtra_scope filtra_scope;
 
-/** What a mixer is given to build itself on. */
+/** Input of a build function. */
 typedef struct filtra_mixer_input {
   filtra_tensor *x; /**< [B,N,C], dense */
-  /** [B,N], 1 real token, 0 padding, which lies behind a sequence's end; in a DECODE pass [B,M],
-   * over the rows that filtra_scope_keep returns. */
+  /** [B,N], 1 for real tokens, 0 for padding, which follows a sequence's end. In a DECODE pass
+   * [B,M], for the rows that filtra_scope_keep returns. */
   filtra_tensor *mask;
   filtra_tensor *residual; /**< [B,N,C] added to the output, or NULL */
   int64_t heads;           /**< divides C */
   float dropout;           /**< on the output, before the residual */
-  bool causal;             /**< a token must see none that come after it */
-  int64_t max_length;   /**< the most tokens that a sequence of this model has; N is at most that */
-  void *context;        /**< filtra_mixer.context */
-  uint64_t reserved[6]; /**< zero; later versions' fields */
+  bool causal;             /**< no token may depend on later ones */
+  int64_t max_length;      /**< longest sequence of this model, in tokens; N is at most that */
+  void *context;           /**< filtra_mixer.context */
+  uint64_t reserved[6];    /**< 0 */
 } filtra_mixer_input;
 
 typedef enum filtra_option_type {
@@ -52,15 +52,15 @@ typedef enum filtra_option_type {
   FILTRA_OPTION_ENUM     /**< int, the index of one of `names` */
 } filtra_option_type;
 
-/** A key of a mixer's JSON object and the field that it fills. */
+/** A key of a mixer's JSON object, and the field of the option struct that it sets. */
 typedef struct filtra_mixer_option {
   const char *name;
   filtra_option_type type;
-  size_t offset;            /**< of the field in the mixer's option struct, which it lies within */
-  double fallback;          /**< value where the key is absent */
-  double low, high;         /**< numbers: accepted range, the ends included */
-  const char *const *names; /**< ENUM: what is accepted, ends with NULL */
-  uint64_t reserved[4];     /**< zero; later versions' fields */
+  size_t offset;            /**< of the field in the mixer's option struct */
+  double fallback;          /**< the default */
+  double low, high;         /**< INT, FLOAT: accepted range, ends included */
+  const char *const *names; /**< ENUM: accepted values, NULL-terminated */
+  uint64_t reserved[4];     /**< 0 */
 } filtra_mixer_option;
 
 /** A kind of mixer. */
@@ -68,75 +68,75 @@ typedef struct filtra_mixer {
   /** Lower-case letters, digits and underscores, a letter first, at most 31; not in use yet. */
   const char *name;
   const char *description; /**< one line for lists; NULL: none */
-  size_t options_size;     /**< of the struct that build is given, filled in; at most 1088 bytes */
+  size_t options_size;     /**< bytes of the option struct that build gets; at most 1088 */
   const filtra_mixer_option *options;
   size_t option_count; /**< at most 23 */
-  /** Why it cannot be causal, or cannot go on token by token, as a clause ("it sorts all tokens"),
-   * for the error that refuses it; NULL: it can. */
+  /** Why the mixer cannot be causal, or cannot decode token by token, as a clause for the error
+   * message ("it sorts all tokens"); NULL: it can. */
   const char *not_causal, *not_decoded;
-  /** Returns [B,N,C] with dropout and residual on it: filtra_mixer_output ends so. *auxiliary, NULL
-   * at first, may receive a loss per sample [B], already weighted, that training adds, averaged
-   * over layers. */
+  /** Returns [B,N,C] with dropout and residual applied, as filtra_mixer_output does. *auxiliary,
+   * which is NULL, may receive a weighted loss per sample [B]; training adds its mean over layers
+   * to the model's loss. */
   filtra_tensor *(*build)(const filtra_scope *scope, const void *options,
                           const filtra_mixer_input *in, filtra_tensor **auxiliary);
-  void *context;        /**< handed to build in its input */
-  uint64_t reserved[8]; /**< zero; later versions' fields */
+  void *context;        /**< passed to build in its input */
+  uint64_t reserved[8]; /**< 0 */
 } filtra_mixer;
 
-/** How many mixers there are, and the name and the line of the i-th: Filtra's own first. NULL
- * beyond the last. Thread-safe. */
+/** Number of known mixers, Filtra's own first. Thread-safe. */
 FILTRA_API size_t filtra_mixer_count(void);
+/** Name and description of mixer i; NULL beyond the last. Thread-safe. */
 FILTRA_API const char *filtra_mixer_name(size_t i);
 FILTRA_API const char *filtra_mixer_description(size_t i);
 
-/** Makes a mixer known to the process, for good. The struct and its options are copied; the texts
- * that they point to must stay, as literals do. ARGUMENT names what is not accepted; at most 64
- * mixers in all. Thread-safe. */
+/** Registers a mixer for the rest of the process. The struct and its options are copied; the texts
+ * that they point to must stay valid, as literals do. Fails with ARGUMENT, naming the field that is
+ * not accepted, and beyond 64 mixers in all. Thread-safe. */
 FILTRA_API filtra_status filtra_mixer_register(const filtra_mixer *mixer);
 
 /* ---- for build functions: one thread, during the call -------------------------------------- */
 
-/** What the graph is for. */
+/** What the graph is recorded for. */
 typedef enum filtra_pass {
-  FILTRA_PASS_WHOLE = 0, /**< whole sequences, nothing is kept: training, evaluation, prediction */
-  FILTRA_PASS_PREFILL,   /**< the first tokens of sequences that later runs go on with */
+  FILTRA_PASS_WHOLE = 0, /**< whole sequences: training, evaluation, prediction */
+  FILTRA_PASS_PREFILL,   /**< the prompts of sequences that DECODE passes continue */
   FILTRA_PASS_DECODE     /**< one more token of each sequence: N is 1 */
 } filtra_pass;
 
 FILTRA_API filtra_graph *filtra_scope_graph(const filtra_scope *scope);
 FILTRA_API filtra_pass filtra_scope_pass(const filtra_scope *scope);
 
-/** The parameter PREFIX + name, as filtra_graph_parameter: learned, or a buffer that files keep and
- * nothing trains. */
+/** The parameter named prefix + name, as filtra_graph_parameter. */
 FILTRA_API filtra_tensor *filtra_scope_parameter(const filtra_scope *scope, const char *name,
                                                  int ndim, const int64_t *shape,
                                                  const filtra_parameter_options *options);
-/** filtra_linear with the parameters "NAME.weight" [out, in] and "NAME.bias" [out], both
- * U(-1/sqrt(in), 1/sqrt(in)) at first, or as the model's init_std says; `in` is x's last axis. */
+/** filtra_linear with the parameters "NAME.weight" [out, in] and "NAME.bias" [out]; `in` is the
+ * length of x's last axis. Both start as U(-1/sqrt(in), 1/sqrt(in)), or as the model's init_std
+ * says. */
 FILTRA_API filtra_tensor *filtra_scope_linear(const filtra_scope *scope, const char *name,
                                               filtra_tensor *x, int64_t out,
                                               const filtra_linear_options *options);
 
-/** For what a mixer needs of every earlier token, keys and values say: x [B,H,N,D] itself in a
- * WHOLE pass and in PREFILL, which keeps it besides. In DECODE the rows [B,H,M,D] kept under that
- * name, the new token's last; in->mask says which of them count. */
+/** Keeps x [B,H,N,D], such as keys or values, for later tokens. Returns x in a WHOLE pass and in
+ * PREFILL. In DECODE it returns the rows [B,H,M,D] kept under that name, the new token's last;
+ * in->mask says which of them are real. */
 FILTRA_API filtra_tensor *filtra_scope_keep(const filtra_scope *scope, const char *name,
                                             filtra_tensor *x);
-/** For what a mixer can sum up of all earlier tokens, in DECODE: the F32 state of that name as the
- * run before left it, zeros before a sequence's first token. shape[0] is B. Read it before setting
- * the next. */
+/** In DECODE: the F32 state of that name that the previous pass has set, zeros before a sequence's
+ * first token. For mixers that summarise all earlier tokens in a tensor of fixed size. shape[0] is
+ * B. Call it before filtra_scope_set_state. */
 FILTRA_API filtra_tensor *filtra_scope_state(const filtra_scope *scope, const char *name, int ndim,
                                              const int64_t *shape);
-/** Leaves a dense state [B,..] to later runs, in PREFILL and DECODE: what they need of all real
- * tokens so far. No gradient leads through it. In a WHOLE pass it does nothing. */
+/** In PREFILL and DECODE: sets the dense state [B,..] that the next pass reads, which summarises
+ * all real tokens so far. No gradient flows through it. Does nothing in a WHOLE pass. */
 FILTRA_API void filtra_scope_set_state(const filtra_scope *scope, const char *name,
                                        filtra_tensor *state);
 
-/** Queries, keys and values of attention from one layer, "qkv": three views [B,H,N,D]. */
+/** Queries, keys and values from one linear layer, "qkv": three views [B,H,N,D]. */
 FILTRA_API void filtra_mixer_qkv(const filtra_scope *scope, const filtra_mixer_input *in,
                                  filtra_tensor *qkv[3]);
-/** What a mixer ends with: y, heads [B,H,N,D] stored token by token or side by side [B,N,C], then
- * the layer "out", dropout and residual. */
+/** The last step of a mixer: the linear layer "out", dropout and residual, applied to y, which is
+ * [B,H,N,D] stored token by token or [B,N,C]. */
 FILTRA_API filtra_tensor *filtra_mixer_output(const filtra_scope *scope,
                                               const filtra_mixer_input *in, filtra_tensor *y);
 

@@ -1,9 +1,9 @@
 /* Operations on graph tensors, each with its gradient.
  *
- * Every function records on the graph and returns the result, or NULL after an error (sticky, see
- * graph.h). One thread at a time per device. Option structs may be NULL: all defaults. "Dense"
- * means packed without gaps; ops that take views (heads, split pieces) say so. B batch, H heads, N
- * tokens, C = H*D width, D head width.
+ * Every function records an op on the graph and returns its result, or NULL after an error (sticky,
+ * see graph.h). One thread at a time per device. Option structs may be NULL: all defaults. "Dense"
+ * means packed without gaps; ops that accept views (heads, chunks) say so. In shapes, B is the
+ * batch, H heads, N tokens, D the width of a head and C = H*D the width of a token.
  */
 #ifndef FILTRA_OPS_H
 #define FILTRA_OPS_H
@@ -52,14 +52,14 @@ typedef struct filtra_matmul_options {
   bool transpose_b;   /**< b is [.., N, K] */
   float scale;        /**< result times scale; 0: 1 */
   bool token_major;   /**< 4-D result [B,H,M,N] is stored [B,M,H,N], ready for filtra_merge_heads */
-  filtra_dtype dtype; /**< of the result: F32, or the product's type */
+  filtra_dtype dtype; /**< of the result: F32, or the operands' 16-bit type */
   uint64_t reserved[4]; /**< 0 */
 } filtra_matmul_options;
 
-/** [.., M, K] x [.., K, N] -> [.., M, N]; 2 to 4 dimensions, equal batch dimensions. Both operands
- * F32, F16 or BF16; a dense F32 one beside one of 16 bits is rounded to that type first, the
- * product's, and its gradient stays F32. Takes views whose last axis is dense. fp32 accumulation; a
- * result of 16 bits is rounded once. */
+/** [.., M, K] x [.., K, N] -> [.., M, N]; 2 to 4 dimensions, equal batch dimensions. Accepts views
+ * whose last axis is dense. The operands are F32, F16 or BF16; if one has 16 bits and the other is
+ * F32 and dense, the F32 one is rounded to the 16-bit type, and its gradient stays F32. Sums are
+ * F32; a 16-bit result is rounded once. */
 FILTRA_API filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
                                         const filtra_matmul_options *options);
 
@@ -70,65 +70,64 @@ typedef enum filtra_activation {
   FILTRA_ACTIVATION_SIN,  /**< SIREN (Sitzmann et al. 2020); accurate to 1e-6 up to |x| = 1e5 */
   FILTRA_ACTIVATION_TANH,
   FILTRA_ACTIVATION_SOFTPLUS,   /**< log(1 + e^x) */
-  FILTRA_ACTIVATION_SOFTPLUS5,  /**< the same up to 5, x itself above (a jump of 0.0067) */
+  FILTRA_ACTIVATION_SOFTPLUS5,  /**< softplus for x <= 5, x above, a jump of 0.0067 */
   FILTRA_ACTIVATION_LEAKY_RELU, /**< x, or 0.01 x where x < 0 */
-  /* Functions that models' configurations do not name. Outside their domain they give what IEEE
-   * arithmetic does: infinities and NaN. */
+  /* Not available in models' configurations. Outside their domain they give infinities and NaN, as
+   * IEEE arithmetic does. */
   FILTRA_ACTIVATION_SIGMOID,    /**< 1 / (1 + e^-x) */
   FILTRA_ACTIVATION_EXP,        /**< e^x */
   FILTRA_ACTIVATION_LOG,        /**< the natural logarithm */
-  FILTRA_ACTIVATION_SQRT,       /**< its slope at 0 is infinite */
+  FILTRA_ACTIVATION_SQRT,       /**< the square root; infinite derivative at 0 */
   FILTRA_ACTIVATION_RECIPROCAL, /**< 1 / x */
-  FILTRA_ACTIVATION_ELU         /**< x, or e^x - 1 where x < 0; finite everywhere */
+  FILTRA_ACTIVATION_ELU         /**< x, or e^x - 1 where x < 0 */
 } filtra_activation;
 
 typedef struct filtra_linear_options {
   filtra_activation activation; /**< applied to x W^T + b */
   float dropout;                /**< rate in [0,1), applied after the activation; training only */
-  filtra_tensor *residual;      /**< F32 dense [.., out], added last */
-  /** Of the result: F32, or the type of the operands where they have 16 bits, without a
-   * residual. */
+  filtra_tensor *residual;      /**< F32 dense [.., out], added last; NULL: none */
+  /** Of the result: F32, or the operands' 16-bit type, which excludes a residual. */
   filtra_dtype dtype;
   uint64_t reserved[3]; /**< 0 */
 } filtra_linear_options;
 
-/** residual + dropout(activation(x W^T + b)) in one kernel: x [.., in] dense, w [out, in],
- * b [out] F32 or NULL -> [.., out]. x and w may be F16 or BF16, one of them or both of one type:
- * where one is F32 it is rounded to the other's type first, and its gradient is F32. fp32
- * accumulation. */
+/** residual + dropout(activation(x W^T + b)) in one kernel: x [.., in] dense, w [out, in], b [out]
+ * F32 or NULL -> [.., out]. x and w are F32, F16 or BF16; if only one has 16 bits, the other is
+ * rounded to that type, and its gradient is F32. Sums are F32. */
 FILTRA_API filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w,
                                         filtra_tensor *b, const filtra_linear_options *options);
 
 /* ---- element types (ops/cast.c) ------------------------------------------------------------ */
 
-/** x dense F32 -> F16 or BF16, rounded to nearest, ties to even, or the way back, exact. The
- * gradient of a 16-bit tensor has 16 bits too, but for a parameter's copy, whose is the
- * parameter's. */
+/** Converts dense F32 to F16 or BF16, rounding to nearest, ties to even; or back, exactly. The
+ * gradient of a 16-bit tensor has its type, except a parameter's copy, which shares the F32
+ * gradient of the parameter. */
 FILTRA_API filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_dtype dtype);
 
 /* ---- token mixing (ops/attention.c, gfsa.c, plaplacian.c, agf.c) ------------------------- */
 
 typedef struct filtra_attention_options {
   bool causal;          /**< query i sees keys j <= i + (Nk - Nq) */
-  filtra_tensor *mask;  /**< F32 [B,Nk], > 0 keeps a key; NULL: all. No gradient */
-  filtra_tensor *bias;  /**< F32 added to the scaled scores: [Nq,Nk], [H,Nq,Nk] or [B,H,Nq,Nk] */
+  filtra_tensor *mask;  /**< F32 [B,Nk], > 0 keeps a key; NULL: all keys. No gradient */
+  filtra_tensor *bias;  /**< F32 added to the scaled scores: [Nq,Nk], [H,Nq,Nk] or [B,H,Nq,Nk];
+                             NULL: none */
   float scale;          /**< of the scores; 0: 1/sqrt(D) */
   float dropout;        /**< rate on the attention weights; training only */
   uint64_t reserved[4]; /**< 0 */
 } filtra_attention_options;
 
-/** softmax(scale q k^T + bias) v by online softmax; never forms an Nq x Nk matrix, forward or
+/** softmax(scale q k^T + bias) v. Uses an online softmax and forms no Nq x Nk matrix, forward or
  * backward (Milakov & Gimelshein 2018; Dao et al. 2022). q [B,H,Nq,D], k [B,H,Nk,D],
- * v [B,H,Nk,Dv] (views with a dense last axis) -> [B,H,Nq,Dv] stored token by token. A query with
- * no admissible key gives zeros. D, Dv <= 128. */
+ * v [B,H,Nk,Dv], views with a dense last axis -> [B,H,Nq,Dv] stored token by token. A query whose
+ * keys are all masked gives zeros. D, Dv <= 128. */
 FILTRA_API filtra_tensor *filtra_attention(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                            filtra_tensor *v,
                                            const filtra_attention_options *options);
 
 typedef struct filtra_gfsa_options {
-  filtra_attention_options attention; /**< of A; dropout is on A, one mask for every use of it */
+  filtra_attention_options attention; /**< of A; every use of A has the same dropout mask */
   int order;                          /**< K, 1 to 32; 0: 3 */
-  float w0, w1, wK;                   /**< of every head, where there is no tensor */
+  float w0, w1, wK;                   /**< for all heads, where the tensor argument is NULL */
   uint64_t reserved[4];               /**< 0 */
 } filtra_gfsa_options;
 
@@ -136,24 +135,26 @@ typedef struct filtra_gfsa_options {
  * and H = w0 I + w1 A + wK (A + (K-1)(A^2 - A)). A^2 is never formed: with u = A v,
  * y = w0 v + (w1 + wK) u + (K-1) wK (A u - u), O(N^2 D) time and O(N D) memory. q, k [B,H,N,D],
  * v [B,H,N,Dv] as in filtra_attention; w0, w1, wK [H], or NULL: the options' constant. A query
- * without an admissible key gives w0 v. Causal attention makes a causal filter, and rows of u do
- * not change as tokens follow: keep them beside those of k and v to go on token by token, with
- * u_t = filtra_attention(q_t, k, v) and A u = filtra_attention(q_t, k, u), u_t in its place. */
+ * whose keys are all masked gives w0 v.
+ *
+ * With causal attention the filter is causal too, and a row of u stays the same when tokens are
+ * appended. To decode token by token, keep u beside k and v: append u_t = filtra_attention(q_t, k,
+ * v) to u; then A u is filtra_attention(q_t, k, u). */
 FILTRA_API filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                       filtra_tensor *v, filtra_tensor *w0, filtra_tensor *w1,
                                       filtra_tensor *wK, const filtra_gfsa_options *options);
 
-/** The weight P of a token with itself. */
+/** The weight P_xx of a token with itself. */
 typedef enum filtra_diagonal {
-  FILTRA_DIAGONAL_EPS = 0, /**< eps^((p-2)/2), as for any two equal values */
+  FILTRA_DIAGONAL_EPS = 0, /**< eps^((p-2)/2): the formula for two equal values */
   FILTRA_DIAGONAL_ZERO,
   FILTRA_DIAGONAL_ONE
 } filtra_diagonal;
 
 typedef struct filtra_plaplacian_options {
   filtra_attention_options attention; /**< dropout is on A */
-  /** [H] on the host, copied; each in [1,10]. NULL: 1.5 in the first half of the heads, the larger
-   * one where H is odd, 2.5 in the others. */
+  /** [H] in host memory, copied; each in [1,10]. NULL: 1.5 for the first ceil(H/2) heads, 2.5 for
+   * the others. */
   const float *p;
   float eps; /**< added to squared distances, in [1e-12,1e6]; 0: 1e-3 */
   filtra_diagonal diagonal;
@@ -163,10 +164,10 @@ typedef struct filtra_plaplacian_options {
 
 /** p-Laplacian attention (Nguyen et al. 2023, equation 12): y_x = sum_y A_xy P_xy v_y with the
  * weights A of filtra_attention and P_xy = (|v_x - v_y|^2 + eps)^((p-2)/2), |.| the Euclidean norm
- * within the head. Never forms an Nq x Nk matrix. Shapes as in filtra_attention with Nq <= Nk:
- * query i is the token of key i + (Nk - Nq). A head with p = 2 gives filtra_attention bit for bit
- * (unless `diagonal` is ZERO and `euler` is not set). Other heads with `euler` give a query without
- * admissible key its own value. */
+ * within the head. Forms no Nq x Nk matrix. Shapes as in filtra_attention with Nq <= Nk: query i is
+ * the token of key i + (Nk - Nq). A head with p = 2 gives the bits of filtra_attention, except with
+ * FILTRA_DIAGONAL_ZERO and without `euler`. With `euler`, a query whose keys are all masked gives
+ * its own value in heads with p != 2. */
 FILTRA_API filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                             filtra_tensor *v,
                                             const filtra_plaplacian_options *options);
@@ -205,20 +206,22 @@ typedef struct filtra_agf_options {
   filtra_rho rho;
   filtra_theta_mode theta_mode;
   filtra_agf_variant variant;
-  bool symmetric_domain; /**< basis argument 2 sigmoid(s) - 1 instead of sigmoid(s) */
-  filtra_tensor **ortho; /**< receives the orthogonality loss per sample [B]; NULL: not wanted */
-  bool ortho_padding;    /**< rows of U at padding count in it, as in the authors' code */
+  bool symmetric_domain; /**< evaluate the basis at 2 sigmoid(s) - 1 instead of sigmoid(s) */
+  filtra_tensor **ortho; /**< receives the orthogonality loss per sample [B]; NULL: not computed */
+  bool ortho_padding;    /**< the loss includes rows of U at padding, as in the authors' code */
   uint64_t reserved[4];  /**< 0 */
 } filtra_agf_options;
 
-/** Attentive graph filter (Wi et al. 2025): y = (U * g(sigmoid(s))) (V^T value), g(x) = sum_k
- * theta_k P_k(x), in O(N D^2). u, s, vv, value: [B,H,N,D] views of one type, F32, F16 or BF16;
- * `coefficients`: F32, raw theta [K+1], K <= 32 (FILTER), the vector [H,D] (SVD), NULL (UV). s may
- * be NULL unless FILTER. -> [B,H,N,D] of u's type, stored token by token. A sample without a real
- * token gives zeros. *ortho: F32, mean over heads and D*D entries of |U^T U - I| plus the same of
- * V, per sample, over real tokens. In 16 bits U, U g and V are rounded, softmax's V as exponentials
- * that F32 sums divide behind the products; sums, polynomial and V^T value are F32, the last one
- * rounded where it is multiplied. */
+/** Attentive graph filter (Wi et al. 2025): y = (U * g(sigmoid(s))) (V^T value), U = rho(u),
+ * V = rho(vv), g(x) = sum_k theta_k P_k(x), in O(N D^2). u, s, vv, value: [B,H,N,D] views of one
+ * type, F32, F16 or BF16. `coefficients`, F32: raw theta [K+1], K <= 32, for FILTER; the vector
+ * [H,D] for SVD; NULL for UV. s may be NULL except for FILTER. -> [B,H,N,D] of u's type, stored
+ * token by token. A sample without a real token gives zeros.
+ *
+ * *ortho, F32: the mean over heads and D*D entries of |U^T U - I|, plus that of V, per sample, over
+ * real tokens. With 16-bit operands, U, U g and V are rounded; V of softmax is kept as exponentials
+ * and divided by its F32 sums after the product. Sums, polynomial and V^T value are F32; the last
+ * is rounded before it is multiplied. */
 FILTRA_API filtra_tensor *filtra_agf(filtra_graph *g, filtra_tensor *u, filtra_tensor *s,
                                      filtra_tensor *vv, filtra_tensor *value,
                                      filtra_tensor *coefficients,
@@ -233,9 +236,9 @@ FILTRA_API filtra_tensor *filtra_layer_norm(filtra_graph *g, filtra_tensor *x, f
                                             filtra_tensor *bias, float eps);
 
 /** gain * x / (|x| + eps), |x| the Euclidean norm over the last axis (ScaleNorm, Nguyen & Salazar
- * 2019); x dense [.., C], gain [C] or NULL (FixNorm). `complex_features`: x is [.., C, 2], |x|^2
- * the sum of re^2 + im^2, gain still [C]. A row of zeros has the derivative gain / eps. eps 0:
- * 1e-5. */
+ * 2019); x dense [.., C], gain [C] or NULL (FixNorm). FILTRA_COMPLEX: x is [.., C, 2], |x|^2 the
+ * sum of re^2 + im^2, gain still [C]. The derivative at a row of zeros is gain / eps. eps 0: 1e-5.
+ */
 FILTRA_API filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain,
                                             float eps, filtra_number number);
 
@@ -254,8 +257,8 @@ FILTRA_API filtra_tensor *filtra_add_sinusoids(filtra_graph *g, filtra_tensor *x
 FILTRA_API filtra_tensor *filtra_dropout(filtra_graph *g, filtra_tensor *x, float rate);
 
 /** Element by element on dense tensors, with NumPy's broadcasting: shapes are aligned at their last
- * axes, and an axis of length 1 or that only one of them has is repeated along the other's. The
- * gradient of what was repeated is the sum over the repetitions, in a fixed order. */
+ * axes; an axis that is missing or has length 1 is repeated to the other tensor's length. The
+ * gradient of a repeated tensor is the sum over the repetitions, in a fixed order. */
 FILTRA_API filtra_tensor *filtra_add(filtra_graph *g, filtra_tensor *a, filtra_tensor *b);
 FILTRA_API filtra_tensor *filtra_subtract(filtra_graph *g, filtra_tensor *a, filtra_tensor *b);
 FILTRA_API filtra_tensor *filtra_multiply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b);
@@ -263,20 +266,19 @@ FILTRA_API filtra_tensor *filtra_divide(filtra_graph *g, filtra_tensor *a, filtr
 /** scale * x + offset. */
 FILTRA_API filtra_tensor *filtra_affine(filtra_graph *g, filtra_tensor *x, float scale,
                                         float offset);
-/** A dense F32 tensor, every element `value`; no gradient. Whole numbers 1 to n are its cumulative
- * sum. */
+/** A dense F32 tensor whose elements are all `value`; no gradient. The cumulative sum of ones
+ * counts 1 to n. */
 FILTRA_API filtra_tensor *filtra_constant(filtra_graph *g, int ndim, const int64_t *shape,
                                           float value);
-/** One of the functions above for every element: the activations, and exp, log and so on. */
+/** Applies one of the functions of filtra_activation to every element. */
 FILTRA_API filtra_tensor *filtra_activate(filtra_graph *g, filtra_tensor *x,
                                           filtra_activation activation);
 
 /* ---- axes (ops/reduce.c, ops/softmax.c, ops/cumulative.c, ops/axes.c, ops/slice.c) --------
- * `axis` counts from 0, the outermost. x is dense F32 where nothing else is said. */
+ * `axis` counts from 0, the outermost. x is dense F32 unless a comment says otherwise. */
 
-/** Sum, mean and largest element along an axis, which goes, or stays with length 1 if `keep` is set
- * (or if it is the only one). The axis is not empty, but for sums, which are then 0. The gradient
- * of the largest goes to the first of several; a NaN is larger than any number. */
+/** Sum, mean and largest element along an axis. Only a sum may go along an axis of length 0, and
+ * gives 0. Of several largest elements the first gets the gradient; NaN counts as largest. */
 FILTRA_API filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis,
                                      filtra_reduced_axis mode);
 FILTRA_API filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis,
@@ -284,50 +286,50 @@ FILTRA_API filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axi
 FILTRA_API filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis,
                                      filtra_reduced_axis mode);
 
-/** exp(x - max) / sum exp(x - max) along the axis. -inf gives 0, also where there is nothing else
- * along the axis. */
+/** exp(x - max) / sum exp(x - max) along the axis. -inf gives 0, even if all elements along the
+ * axis are -inf. */
 FILTRA_API filtra_tensor *filtra_softmax(filtra_graph *g, filtra_tensor *x, int axis);
 
-/** y_t = x_0 + .. + x_t along the axis; `reverse`: x_t + .. + x_(n-1). */
+/** y_t = x_0 + .. + x_t along the axis; FILTRA_BACKWARD: y_t = x_t + .. + x_(n-1). */
 FILTRA_API filtra_tensor *filtra_cumulative_sum(filtra_graph *g, filtra_tensor *x, int axis,
                                                 filtra_direction direction);
 
 /** A dense copy whose axis i is axis order[i] of x; x any view, F32 or I32. */
 FILTRA_API filtra_tensor *filtra_permute(filtra_graph *g, filtra_tensor *x, const int *order);
-/** The same with two axes exchanged. */
+/** A dense copy of x with two axes exchanged; x any view, F32 or I32. */
 FILTRA_API filtra_tensor *filtra_transpose(filtra_graph *g, filtra_tensor *x, int first,
                                            int second);
 
-/** The slices indices[0], indices[1], .. (dense I32 [K]) of x along the axis, which gets the length
- * K. An index outside of [0, length) gives zeros and no gradient. A slice that is taken several
- * times gets the sum of their gradients, in a fixed order. */
+/** The slices indices[0], indices[1], .. of x along the axis, whose length becomes K; `indices` is
+ * dense I32 [K]. An index outside of [0, length) gives zeros and no gradient. A slice that occurs
+ * several times gets the sum of the gradients, in a fixed order. */
 FILTRA_API filtra_tensor *filtra_gather(filtra_graph *g, filtra_tensor *x, int axis,
                                         filtra_tensor *indices);
 
-/** The order of each row of x [B,N], N <= 65,536, as I32 [B N]: element b N + r is b N + t, with t
- * the place of row b's r-th largest number, r from 0; `back`: element b N + t is b N + r. With that
- * filtra_gather sorts the rows of a tensor [B N, ..], or takes it back. Equal numbers stay in their
- * order; those whose `mask` [B,N] (or NULL) is not above 0 come last. No gradient. */
+/** Indices I32 [B N] that sort each row of x [B,N], N <= 65,536, in descending order, for
+ * filtra_gather on a tensor [B N, ..]: element b N + r is b N + t, where x[b,t] is the r-th largest
+ * number of row b, r from 0. FILTRA_UNSORT: the inverse, element b N + t is b N + r. Equal numbers
+ * keep their order; those whose `mask` [B,N] (NULL: all ones) is not above 0 come last. No
+ * gradient. */
 FILTRA_API filtra_tensor *filtra_argsort(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
                                          filtra_sorting sorting);
 
-/** The box that begins at start[i] and has shape[i] elements along axis i, one number each per axis
- * of x; x any view -> dense. */
+/** The elements start[i] .. start[i] + shape[i] - 1 along each axis i of x; x any view -> dense. */
 FILTRA_API filtra_tensor *filtra_slice(filtra_graph *g, filtra_tensor *x, const int64_t *start,
                                        const int64_t *shape);
-/** `count` tensors, 1 to 8, one behind the other along `axis`; their other axes agree. Takes any
- * views -> dense. */
+/** Concatenates `count` tensors, 1 to 8, along `axis`; their other axes must agree. Any views ->
+ * dense. */
 FILTRA_API filtra_tensor *filtra_concat(filtra_graph *g, int axis, int count,
                                         filtra_tensor *const *x);
 
 /* ---- frequencies (ops/fourier.c) ---------------------------------------------------------- */
 
-/** The discrete Fourier transform along the tokens of each sequence, in real parts: row k of
- * [B,N,C] is the sum over n < L of cos(2 pi n k / L) cosine_n + sin(2 pi n k / L) sine_n for k < L,
- * and zeros behind, where nothing is read. `cosine` and `sine` dense [B,N,C], either may be NULL;
- * `lengths` L: F32 [B], whole numbers, without gradient, or NULL: N. The transform of real x is
- * filtra_fourier(x, NULL) - i filtra_fourier(NULL, x). Exact angles at any length, O(N^2 C) time,
- * O(N C) memory. */
+/** The discrete Fourier transform along the tokens of each sequence, in real arithmetic: row k of
+ * [B,N,C] is the sum over n < L of cos(2 pi n k / L) cosine_n + sin(2 pi n k / L) sine_n for k < L.
+ * Rows from L on are not read and become zeros. `cosine` and `sine` are dense [B,N,C], either may
+ * be NULL; `lengths` L is F32 [B], whole numbers, no gradient; NULL: N. The transform of real x is
+ * filtra_fourier(x, NULL) - i filtra_fourier(NULL, x). Angles are exact at any length; O(N^2 C)
+ * time, O(N C) memory. */
 FILTRA_API filtra_tensor *filtra_fourier(filtra_graph *g, filtra_tensor *cosine,
                                          filtra_tensor *sine, filtra_tensor *lengths);
 
@@ -339,14 +341,14 @@ FILTRA_API filtra_tensor *filtra_complex(filtra_graph *g, filtra_tensor *re, fil
 /** Both parts of z [.., 2] -> *re, *im [..]; NULL after an error. */
 FILTRA_API void filtra_complex_parts(filtra_graph *g, filtra_tensor *z, filtra_tensor **re,
                                      filtra_tensor **im);
-/** exp(i x), or exp(2 pi i x) for x in `turns`: dense [..] -> [.., 2]. Accurate to 2e-7 up to
- * |x| = 1e4 radians; in turns at any x. */
+/** exp(i x), or with FILTRA_TURNS exp(2 pi i x): dense [..] -> [.., 2]. Accurate to 2e-7 up to
+ * |x| = 1e4 in radians, and at any x in turns. */
 FILTRA_API filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, filtra_angle angle);
-/** a z, a [.., 2] the same for every feature of z [.., C, 2]. */
+/** The product a z: every feature of z [.., C, 2] is multiplied by the same a [.., 2]. */
 FILTRA_API filtra_tensor *filtra_complex_multiply(filtra_graph *g, filtra_tensor *a,
                                                   filtra_tensor *z);
-/** w re + (1 - w) im of z [.., 2] -> [..], w the single weight [1] clamped to [0,1]; it gets no
- * gradient beyond. */
+/** w re + (1 - w) im of z [.., 2] -> [..]. w is `weight` [1] clamped to [0,1]; outside that range
+ * it gets no gradient. */
 FILTRA_API filtra_tensor *filtra_complex_blend(filtra_graph *g, filtra_tensor *z,
                                                filtra_tensor *weight);
 
@@ -358,7 +360,7 @@ FILTRA_API filtra_tensor *filtra_complex_blend(filtra_graph *g, filtra_tensor *z
 FILTRA_API filtra_tensor *filtra_gru(filtra_graph *g, filtra_tensor *x, filtra_tensor *w_ih,
                                      filtra_tensor *w_hh, filtra_tensor *b_ih, filtra_tensor *b_hh);
 
-/* ---- kernel polynomials (ops/kernel_polynomial.c) ----------------------------------------- */
+/* ---- Chebyshev polynomials (ops/kernel_polynomial.c) ----------------------------------------- */
 
 /** Damping of a truncated Chebyshev series against Gibbs oscillations, r = k / (K+1). */
 typedef enum filtra_gibbs {
@@ -371,7 +373,7 @@ typedef enum filtra_gibbs {
   FILTRA_GIBBS_WANG           /**< exp(-(a r)^b) */
 } filtra_gibbs;
 
-/** 0 means the default; at most 100. */
+/** Parameters of the damping factors, at most 100 each; 0: the default. */
 typedef struct filtra_gibbs_options {
   float lanczos_m;      /**< 3 */
   float lorentz_xi;     /**< 4 */
@@ -381,35 +383,36 @@ typedef struct filtra_gibbs_options {
 
 #define FILTRA_CHEBYSHEV_MAX_ORDER 16
 
-/** Fills factors[0..order]; factors[0] is 1. 0 <= order <= FILTRA_CHEBYSHEV_MAX_ORDER. Thread-safe. */
+/** Fills factors[0..order]; factors[0] is 1. 0 <= order <= FILTRA_CHEBYSHEV_MAX_ORDER. Thread-safe.
+ */
 FILTRA_API filtra_status filtra_gibbs_factors(filtra_gibbs kernel, int order,
                                               const filtra_gibbs_options *options, float *factors);
 
-/** sum_k g_k w_k T_k(x), T_k the Chebyshev polynomials, for every entry of dense x; coefficients w
- * [K+1], K <= FILTRA_CHEBYSHEV_MAX_ORDER; `damping` g [K+1] on the host, copied; NULL: ones. w_0 is
- * not halved. */
+/** The kernel polynomial of the Converter: sum_k g_k w_k T_k(x), T_k the Chebyshev polynomials, for
+ * every entry of dense x. `coefficients` w [K+1], K <= FILTRA_CHEBYSHEV_MAX_ORDER; `damping` g
+ * [K+1] in host memory, copied; NULL: ones. w_0 is not halved. */
 FILTRA_API filtra_tensor *filtra_chebyshev(filtra_graph *g, filtra_tensor *x,
                                            filtra_tensor *coefficients, const float *damping);
-/** sum_k pi k^2 w_k^2 (the Converter's equation 15) -> [samples], the same number for each. */
+/** The smoothness loss sum_k pi k^2 w_k^2 (the Converter's equation 15) -> [samples], all equal. */
 FILTRA_API filtra_tensor *filtra_chebyshev_loss(filtra_graph *g, filtra_tensor *coefficients,
                                                 int64_t samples);
 
 /* ---- unitary token transforms (ops/dhhp.c, ops/givens.c, ops/affine_scan.c) ---------------
- * On complex features x [B,N,F,2]; what varies with the token is the same for all F. A sequence of
- * one token has no rotations: tensors [B,0,4,2]. */
+ * On complex features x [B,N,F,2]. All F features of a token share its coefficients. A sequence of
+ * one token has no rotations: their tensor is [B,0,4,2]. */
 
-/** Rotations that mix neighbouring tokens. Angles dense [B,N-1], in turns -> [B,N-1,4,2], the
- * entries ii, ij, ji, jj: with A = pi (alpha + beta), B = pi (alpha - beta) and C = pi gamma they
- * are e^(-iA) cos C, -e^(iB) sin C, e^(-iB) sin C, e^(iA) cos C. `mask` [B,N] or NULL: a rotation
- * is the identity unless both its tokens, k and k+1, have a 1; behind the end of a sequence that
- * makes filtra_dhhp the transform of the sequence alone. */
+/** Givens rotations that mix neighbouring tokens k and k+1. Angles are dense [B,N-1], in turns ->
+ * [B,N-1,4,2], the entries ii, ij, ji, jj of each rotation: with A = pi (alpha + beta),
+ * B = pi (alpha - beta) and C = pi gamma they are e^(-iA) cos C, -e^(iB) sin C, e^(-iB) sin C,
+ * e^(iA) cos C. `mask` [B,N] or NULL: a rotation is the identity unless both its tokens have a 1.
+ * So padding leaves the transform of a sequence as it is without padding. */
 FILTRA_API filtra_tensor *filtra_givens(filtra_graph *g, filtra_tensor *alpha, filtra_tensor *beta,
                                         filtra_tensor *gamma, filtra_tensor *mask);
 
 typedef struct filtra_dhhp_options {
-  bool inverse; /**< Phi^H x, which is Phi^-1 x, instead of Phi x */
-  /** Stride m of P, which takes the tokens 0, m, 2m, .., then 1, m + 1, .. and so on; where m
-   * divides N, the view [N/m, m] transposed. 0: no permutation. */
+  bool inverse; /**< Phi^H x, which equals Phi^-1 x, instead of Phi x */
+  /** Stride m of the permutation P, which takes tokens 0, m, 2m, .., then 1, m + 1, .. and so on.
+   * If m divides N, that is a transposed [N/m, m] matrix. 0: no permutation. */
   int64_t permutation;
   uint64_t reserved[4]; /**< 0 */
 } filtra_dhhp_options;
@@ -417,15 +420,16 @@ typedef struct filtra_dhhp_options {
 /** Phi x with Phi = D H_l H_u P, the Converter's one-dimensional unitary transform: x [B,N,F,2],
  * lower and upper rotations [B,N-1,4,2], phases [B,N,2] the diagonal of D (NULL: D = I).
  * H_u = G_0 G_1 .. G_{N-2} of `upper`, H_l = G_{N-2} .. G_1 G_0 of `lower`, G_k acting on tokens k
- * and k+1. O(N F) work and memory. Rotations must be unitary, phases of modulus 1, as
- * filtra_givens and filtra_unit_phase make them: the backward pass recomputes what it needs by the
+ * and k+1. O(N F) work and memory. Rotations must be unitary and phases of modulus 1, as those of
+ * filtra_givens and filtra_unit_phase are: the backward pass recomputes intermediate rows by the
  * exact inverse. */
 FILTRA_API filtra_tensor *filtra_dhhp(filtra_graph *g, filtra_tensor *x, filtra_tensor *lower,
                                       filtra_tensor *upper, filtra_tensor *phases,
                                       const filtra_dhhp_options *options);
 
-/** h_t = c_t h_{t-1} + d_t from h_0 = d_0 (c_0 is not used); `reverse`: h_t = c_t h_{t+1} + d_t
- * from h_{N-1} = d_{N-1}. Complex: c [B,N,2], d [B,N,F,2] -> [B,N,F,2]. O(N F) work. */
+/** The complex recurrence h_t = c_t h_{t-1} + d_t from h_0 = d_0 (c_0 is not used);
+ * FILTRA_BACKWARD: h_t = c_t h_{t+1} + d_t from h_{N-1} = d_{N-1}. c [B,N,2], d [B,N,F,2] ->
+ * [B,N,F,2]. O(N F) work. */
 FILTRA_API filtra_tensor *filtra_affine_scan(filtra_graph *g, filtra_tensor *c, filtra_tensor *d,
                                              filtra_direction direction);
 
@@ -436,18 +440,18 @@ FILTRA_API filtra_tensor *filtra_token_mask(filtra_graph *g, filtra_tensor *toke
 /** F32 [B,N]: 1 where n < lengths[b] (I32 [B]), else 0. */
 FILTRA_API filtra_tensor *filtra_length_mask(filtra_graph *g, filtra_tensor *lengths, int64_t n);
 
-/** x dense [B,N,C], F32, F16 or BF16, with zeros for the tokens whose mask [B,N] is not above 0. */
+/** Sets tokens whose mask [B,N] is not above 0 to zero; x dense [B,N,C], F32, F16 or BF16. */
 FILTRA_API filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x,
                                              filtra_tensor *mask);
-/** x dense [B,N,C], mask [B,N] or NULL -> [B,C]. Sum over kept tokens divided by their number
- * (0 gives 0), or by N when `over_all`. */
+/** The mean over tokens: x dense [B,N,C], mask [B,N] or NULL (all ones) -> [B,C]. The sum over
+ * tokens whose mask is above 0, divided by their number (none: 0), or with FILTRA_OVER_ALL by N. */
 FILTRA_API filtra_tensor *filtra_pool_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
                                            filtra_mean_over over);
 /** x dense [B,N,C] -> [B,C], the first token. */
 FILTRA_API filtra_tensor *filtra_pool_first(filtra_graph *g, filtra_tensor *x);
 /** Adaptive average pooling of the last axis: x dense [.., C] -> [.., bins], bin i the mean of
- * channels floor(i C / bins) .. ceil((i+1) C / bins) - 1, which overlap where C is no multiple of
- * bins. One bin is the mean over channels. C, bins <= 32768. */
+ * channels floor(i C / bins) .. ceil((i+1) C / bins) - 1. Bins overlap unless they divide C.
+ * C, bins <= 32768. */
 FILTRA_API filtra_tensor *filtra_pool_channels(filtra_graph *g, filtra_tensor *x, int64_t bins);
 
 /* ---- losses (ops/loss.c) ------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
  *   filtra_optimizer *opt;
  *   filtra_optimizer_create(params, &(filtra_optimizer_options){.learning_rate = 1e-3f}, &opt);
  *   filtra_graph_backward(g, 1, &loss, NULL);
- *   filtra_optimizer_watch_loss(opt, g, loss);             // a loss that is not finite holds steps back
+ *   filtra_optimizer_watch_loss(opt, g, loss);        // a loss that is not finite holds steps back
  *   filtra_graph_compile(g);
  *   for (int step = 0; step < 100; step++) {
  *     for (int k = 0; k < 4; k++) {                   // four micro-batches a step

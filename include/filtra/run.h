@@ -1,11 +1,12 @@
-/* Runs that filtra_run_train has left in their folders: what they were, their best models, and data
- * read as theirs were.
+/* Training runs in their folders: reading their settings, their best models, and data as they read
+ * it.
  *
  *   filtra_run *run;  filtra_run_open("run", &run);
  *   filtra_model *model;  filtra_run_load_model(run, dev, &model);
  *   filtra_dataset *data;  filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &data);
  *   filtra_evaluation result;
- *   filtra_model_evaluate_split(model, data, FILTRA_SPLIT_VAL, filtra_run_get_info(run)->batch_size, &result);
+ *   filtra_model_evaluate_split(model, data, FILTRA_SPLIT_VAL,
+ *                               filtra_run_get_info(run)->batch_size, &result);
  *   filtra_dataset_close(&data);  filtra_model_destroy(&model);  filtra_run_close(&run);
  */
 #ifndef FILTRA_RUN_H
@@ -20,20 +21,20 @@ extern "C" {
 
 /* ---- folders ------------------------------------------------------------------------------ */
 
-/* What is in a run's folder. */
-#define FILTRA_RUN_CONFIG     "config.json"   /**< complete, all defaults filled in */
-#define FILTRA_RUN_METRICS    "metrics.jsonl" /**< a JSON object a line */
-#define FILTRA_RUN_ABOUT      "about.json"    /**< what it was trained on */
+/* Files in a run's folder. */
+#define FILTRA_RUN_CONFIG     "config.json"   /**< complete, with all defaults */
+#define FILTRA_RUN_METRICS    "metrics.jsonl" /**< one JSON object per line */
+#define FILTRA_RUN_ABOUT      "about.json"    /**< device, driver and library it was trained with */
 #define FILTRA_RUN_TOKENIZER  "tokenizer.json"
 #define FILTRA_RUN_DATA       "data.json" /**< names of classes, standardisation */
 #define FILTRA_RUN_TUNING     "tuning.json"
 #define FILTRA_RUN_MODEL      "model.safetensors" /**< the best so far */
 #define FILTRA_RUN_CHECKPOINT "checkpoint/state.safetensors"
-/** What the best model came to on the split of that name, where `filtra eval` has left it. Training
- * removes it when a better model takes that one's place. */
+/** Result of `filtra eval` for the best model, by name of the split. Training removes it when it
+ * finds a better model. */
 #define FILTRA_RUN_EVALUATION "eval-%s.json"
 
-/** A run's folder, read when it was opened. Constant: any number of threads may use it. */
+/** A run's folder, read by filtra_run_open. Constant: any number of threads may use it. */
 typedef struct filtra_run filtra_run;
 
 typedef struct filtra_run_info {
@@ -43,50 +44,50 @@ typedef struct filtra_run_info {
   const char *mixer;  /**< its name */
   filtra_task task;
   uint32_t batch_size;
-  /** What turns its text into tokens; NULL: it reads no text. Lives as the run does. */
+  /** NULL: the run reads no text. Valid while the run is open. */
   const filtra_tokenizer *tokenizer;
   uint64_t reserved[8]; /**< 0 */
 } filtra_run_info;
 
-/** Reads configuration and tokenizer. Fails with INPUT, saying so, where the folder is no run's.
- * Caller closes. */
+/** Reads configuration and tokenizer. Fails with INPUT where the folder is not a run's. Caller
+ * closes. */
 FILTRA_API filtra_status filtra_run_open(const char *folder, filtra_run **out);
-/** Sets *run to NULL. What was opened and loaded by it stays. */
+/** Sets *run to NULL. Models, predictors and datasets that it opened stay valid. */
 FILTRA_API void filtra_run_close(filtra_run **run);
 /** Valid while the run is open. */
 FILTRA_API const filtra_run_info *filtra_run_get_info(const filtra_run *run);
 
-/** Loads the best model. Fails with INPUT, saying so, where none was evaluated yet. Caller destroys
- * it. */
+/** Loads the best model. Fails with INPUT where the run has not evaluated one yet. Caller
+ * destroys. */
 FILTRA_API filtra_status filtra_run_load_model(const filtra_run *run, filtra_device *device,
                                                filtra_model **out);
-/** The same as a predictor. `options` may be NULL. */
+/** Loads the best model as a predictor. `options` may be NULL. Caller destroys. */
 FILTRA_API filtra_status filtra_run_create_predictor(const filtra_run *run, filtra_device *device,
                                                      const filtra_predictor_options *options,
                                                      filtra_predictor **out);
-/** Opens the run's data, or those at `path` where it is not NULL, by the run's tokenizer, classes
- * and standardisation; a single file there counts as `file_split`. Fails with INPUT for data that
- * the model does not fit. Caller closes. */
+/** Opens the run's data, or the data at `path` if not NULL, with the run's tokenizer, classes and
+ * standardisation. A path to one file is read as `file_split`. Fails with INPUT for data that does
+ * not fit the model. Caller closes. */
 FILTRA_API filtra_status filtra_run_open_data(const filtra_run *run, const char *path,
                                               filtra_split file_split, filtra_dataset **out);
 
 /* ---- configurations ----------------------------------------------------------------------- */
 
-/** The keys of a run's configuration and of each mixer in lines of text, with defaults and what is
- * accepted, for people. Caller frees it with filtra_free; NULL when out of memory. */
+/** Text that lists the keys of a run's configuration and of each mixer, with defaults and accepted
+ * values. Caller frees with filtra_free; NULL when out of memory. */
 FILTRA_API char *filtra_config_describe(void);
-/** Checks a configuration (JSON text, complete or partial) as training would before it opens the
- * data, and gives it complete: *out, JSON text with every key of config.json, 0, "" or auto where
- * the value comes from the data. `name` is what errors call the configuration; NULL:
- * "configuration". Caller frees with filtra_free. Thread-safe. */
+/** Checks a configuration (JSON text, complete or partial) as training does before it opens the
+ * data. *out receives JSON text with every key of config.json; values that the data decide are 0,
+ * "" or auto. Errors call the configuration `name`; NULL: "configuration". Caller frees with
+ * filtra_free. Thread-safe. */
 FILTRA_API filtra_status filtra_config_complete(const char *config, const char *name, char **out);
 
-/** Name of a recipe of the papers, which a configuration may name as "preset"; NULL beyond the
- * last. Thread-safe. */
+/** Name of preset `index`, a recipe of one of the papers, for the configuration's key "preset";
+ * NULL beyond the last. Thread-safe. */
 FILTRA_API const char *filtra_preset_name(size_t index);
-/** The recipe as JSON text: title, paper, data (what to give as the data), config and, where it
- * differs from the paper's, note. NULL, with the error message suggesting the nearest name, when
- * there is none of this name. Thread-safe. */
+/** A preset as JSON text: title, paper, data (which data it needs), config and, where it differs
+ * from the paper, note. NULL for an unknown name; the error message then suggests the nearest.
+ * Thread-safe. */
 FILTRA_API const char *filtra_preset_json(const char *name);
 
 #ifdef __cplusplus

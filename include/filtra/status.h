@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Version of these headers; filtra_version() is the library's that runs. Before 1.0 each minor
- * version may break what was built with the one before, and has a soname of its own. */
+/** Version of these headers; filtra_version() returns the library's. Before 1.0 each minor version
+ * may break programs built with the previous one, and has its own soname. */
 #define FILTRA_VERSION_MAJOR 0
 #define FILTRA_VERSION_MINOR 1
 #define FILTRA_VERSION_PATCH 0
 
-/* Programs that link the static library define FILTRA_STATIC, as its CMake target and pkg-config's
- * --static do. FILTRA_BUILD is for the library itself. */
+/* Programs that link the static library define FILTRA_STATIC; its CMake target and pkg-config
+ * --static do so. FILTRA_BUILD is defined while the library itself is built. */
 #if defined(_WIN32) && !defined(FILTRA_STATIC)
 #ifdef FILTRA_BUILD
 #define FILTRA_API __declspec(dllexport)
@@ -34,21 +34,21 @@
 extern "C" {
 #endif
 
-/** What a call came to. FILTRA_OK is zero, so `if (status)` reads "if it failed". */
+/** Result of a call. FILTRA_OK is zero, so `if (status)` reads "if it failed". */
 typedef enum filtra_status {
   FILTRA_OK = 0,
-  FILTRA_ERROR_ARGUMENT,      /**< a caller's mistake: shape, range, option, order of calls */
-  FILTRA_ERROR_INPUT,         /**< a file's or a data set's content is wrong */
-  FILTRA_ERROR_IO,            /**< reading or writing failed: a full disk, a broken one */
-  FILTRA_ERROR_NO_DEVICE,     /**< no Vulkan device fits what was asked for */
+  FILTRA_ERROR_ARGUMENT,      /**< wrong use: shape, range, option, order of calls */
+  FILTRA_ERROR_INPUT,         /**< wrong content of a file or dataset */
+  FILTRA_ERROR_IO,            /**< reading or writing failed, for example on a full disk */
+  FILTRA_ERROR_NO_DEVICE,     /**< no Vulkan device meets the request */
   FILTRA_ERROR_HOST_MEMORY,   /**< out of host memory */
   FILTRA_ERROR_DEVICE_MEMORY, /**< out of device memory, or over one of its limits */
-  FILTRA_ERROR_DEVICE_LOST,   /**< the device stopped answering; only closing it is left */
-  FILTRA_ERROR_UNSUPPORTED,   /**< meaningful, but this device or this version cannot do it */
+  FILTRA_ERROR_DEVICE_LOST,   /**< the device stopped responding; it can only be closed */
+  FILTRA_ERROR_UNSUPPORTED,   /**< a valid request that this device or version cannot fulfil */
   FILTRA_ERROR_NONFINITE,     /**< a NaN or an infinity appeared; the message names the tensor */
   FILTRA_ERROR_CANCELLED,     /**< stopped on the caller's request */
-  FILTRA_ERROR_PATH,          /**< a path leads nowhere, to something else, or is not allowed */
-  FILTRA_ERROR_RANK           /**< another process of the run died, hangs or does something else */
+  FILTRA_ERROR_PATH,          /**< a path is missing, of the wrong kind, or not permitted */
+  FILTRA_ERROR_RANK           /**< another rank of the run died, hangs, or runs something else */
 } filtra_status;
 
 /** The last failure's sentence on this thread; "" if none. Valid until the next failing call on

@@ -9,59 +9,60 @@
 extern "C" {
 #endif
 
-/** Turns text into token ids and back. Id 0 is padding in every tokenizer but "pixels". All
- * functions but filtra_tokenizer_destroy are thread-safe.
+/** Converts text to token ids and back. Id 0 is padding, except in "pixels". All functions but
+ * filtra_tokenizer_destroy are thread-safe.
  *
- * Constant ones, known by name:
- * "listops": ids 1 to 10 are the digits 0 to 9, then 11 [MIN, 12 [MAX, 13 [MED, 14 [SM, 15 ].
- * "listops-original": the same, and 16 [FIRST, 17 [LAST.
- * "pixels": the grey values 0 to 255, written as numbers; 0 is a black pixel.
- *   ListOps' symbols are separated by white space; the parentheses of the binary form carry no
- *   information and are dropped. Expressions must be complete: balanced, one root, at least one
- *   argument per operator.
- * "bytes": byte + 1, 257 ids; takes any text.
- * "printable": the 95 printable characters of ASCII, space (id 1) to ~; tabs and line ends read as
- *   spaces, all else is left out.
- * "dna": 1 A, 2 C, 3 G, 4 T (or U), 5 N; either case. The ambiguity codes RYSWKMBDHV read as N.
+ * Constant tokenizers, found by name:
+ *   "listops"           1 to 10 are the digits 0 to 9, 11 [MIN, 12 [MAX, 13 [MED, 14 [SM, 15 ].
+ *                       Symbols are separated by white space; parentheses, which the binary form
+ *                       has, are ignored. An expression must be complete: balanced, one root, at
+ *                       least one argument per operator
+ *   "listops-original"  the same, and 16 [FIRST, 17 [LAST
+ *   "pixels"            the grey values 0 to 255, written as numbers; 0 is a black pixel
+ *   "bytes"             byte + 1, 257 ids; accepts any text
+ *   "printable"         the 95 printable ASCII characters, space (id 1) to ~; tabs and line ends
+ *                       become spaces, all other bytes are dropped
+ *   "dna"               1 A, 2 C, 3 G, 4 T or U, 5 N, upper or lower case; the ambiguity codes
+ *                       RYSWKMBDHV become N
  *
- * Made from data, by filtra_dataset_open (the training text, and its own once it is loaded):
- * "characters": the Unicode characters of the data in code point order. Closed: a character that
- *   the data did not have is an error.
- * "words": 1 `<unk>`, 2 `<eos>` for a line's end, then the words (between ASCII white space) of the
- *   training data, the most frequent first, at most 65,536 ids in all, padding included, or
- *   `max_vocabulary`. Others, and words over 128 bytes, read as `<unk>`. */
+ * Tokenizers fitted to a dataset by filtra_dataset_open:
+ *   "characters"        the Unicode characters of the data in code point order. A character that
+ *                       the data did not have is an error
+ *   "words"             1 `<unk>`, 2 `<eos>` for a line's end, then the words of the training text
+ *                       (between ASCII white space), most frequent first; 65,536 ids in all, or
+ *                       `max_vocabulary`. Other words, and words over 128 bytes, become `<unk>` */
 typedef struct filtra_tokenizer filtra_tokenizer;
 
-/** A constant tokenizer, never freed. NULL, with the error message listing the names, when there is
- * none of this name. */
+/** A constant tokenizer, never freed. NULL for an unknown name; the error message then lists the
+ * names. */
 FILTRA_API const filtra_tokenizer *filtra_tokenizer_find(const char *name);
 FILTRA_API const char *filtra_tokenizer_name(const filtra_tokenizer *tokenizer);
-/** Number of ids, padding included: rows of an embedding table. */
+/** Number of ids, padding included: the rows of an embedding table. */
 FILTRA_API uint32_t filtra_tokenizer_size(const filtra_tokenizer *tokenizer);
-/** Text of one id, to be shown ("bytes" has `\x0a` for a line's end); "" for padding, NULL when out
- * of range. */
+/** Text of one id, for display ("bytes" writes a line's end as `\x0a`); "" for padding, NULL when
+ * out of range. */
 FILTRA_API const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer, uint32_t id);
-/** Encodes `length` bytes of text. *count is the number of tokens the text has; the first
- * min(*count, capacity) are stored in `tokens` (NULL with capacity 0 to ask for the number).
- * Fails with INPUT, naming the symbol and its column. */
+/** Encodes `length` bytes of text. Stores the first `capacity` ids in `tokens` (NULL with capacity
+ * 0: none); *count receives the number of tokens of the text. Fails with INPUT, naming the symbol
+ * and its column. */
 FILTRA_API filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer,
                                                  const char *text, size_t length, int32_t *tokens,
                                                  size_t capacity, size_t *count);
-/** The text of `count` ids, padding left out: words are joined by spaces, and `<eos>` ends a line;
- * the other tokenizers give back what they were given. *length is the number of bytes the text has;
- * those that fit before a final NUL are stored in `text` (NULL with capacity 0 to ask for the
- * number). Fails with ARGUMENT when an id is out of range. */
+/** Decodes `count` ids; padding is skipped. "words" joins words by spaces and ends lines at
+ * `<eos>`; the other tokenizers return the text that was encoded. Stores the bytes that fit, and a
+ * final NUL, in `text` (NULL with capacity 0: none); *length receives the length of the text. Fails
+ * with ARGUMENT when an id is out of range. */
 FILTRA_API filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer,
                                                  const int32_t *tokens, size_t count, char *text,
                                                  size_t capacity, size_t *length);
-/** Whether it was made from data: such a one must be kept to read other text as it does. */
+/** Whether the tokenizer was fitted to a dataset. Then it must be saved to read other text the same
+ * way. */
 FILTRA_API bool filtra_tokenizer_is_fitted(const filtra_tokenizer *tokenizer);
-/** Writes one that was made from data to a JSON file, atomically. */
+/** Writes a fitted tokenizer to a JSON file, atomically. */
 FILTRA_API filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path);
-/** Reads what filtra_tokenizer_save wrote. Caller destroys, after the datasets that were opened
- * with it. */
+/** Reads a file of filtra_tokenizer_save. Caller destroys, after the datasets opened with it. */
 FILTRA_API filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **tokenizer);
-/** Frees one that was loaded; sets *tokenizer to NULL. */
+/** Frees a loaded tokenizer; sets *tokenizer to NULL. */
 FILTRA_API void filtra_tokenizer_destroy(filtra_tokenizer **tokenizer);
 
 #ifdef __cplusplus
