@@ -1,4 +1,4 @@
-/* Elements: sizes, names and conversions of the types that tensors and files have. */
+/* Element types of tensors and files: names and conversions. */
 #ifndef FT_BASE_ELEMENT_H
 #define FT_BASE_ELEMENT_H
 
@@ -10,12 +10,13 @@ bool ft_dtype_on_device(filtra_dtype dtype);
 bool ft_dtype_is_float(filtra_dtype dtype);
 /** The type that safetensors calls `name`; false when there is none. */
 bool ft_dtype_find(const char *name, filtra_dtype *dtype);
-/** "F32, I32, ...": all of them. */
+/** All names, for messages: "F32, I32, ...". */
 const char *ft_dtype_names(void);
 
-/** One element as a double; exact but for large I64. */
+/** One element as a double; exact, except for large I64. */
 double ft_element_get(filtra_dtype dtype, const void *elements, size_t index);
-/** Rounds to the nearest value of a floating-point type, ties to even; overflow gives infinity. */
+/** Sets one element of a floating-point type; rounds to nearest, ties to even; overflow gives
+ * infinity. */
 void ft_element_set(filtra_dtype dtype, void *elements, size_t index, float value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Files and the few operating-system calls we need, all in one place. */
+/* Files, folders, processes and time: all calls of the operating system but threads and modules. */
 #ifndef FT_BASE_FILE_H
 #define FT_BASE_FILE_H
 
@@ -6,19 +6,19 @@
 
 #include <stdio.h>
 
-/** Reads a whole regular file; *data is NUL-terminated past *size, caller frees. Fails with IO
- * (path and reason) and with INPUT when larger than `limit` bytes. */
+/** Reads a whole regular file; a NUL follows the *size bytes of *data. Caller frees. Fails with IO,
+ * naming path and reason, and with INPUT for a file larger than `limit` bytes. */
 filtra_status ft_file_read(const char *path, uint64_t limit, char **data, size_t *size);
 
-/** Opens a regular file to be read as a stream; caller closes. */
+/** Opens a regular file for reading; caller closes. */
 filtra_status ft_file_open(const char *path, FILE **stream);
 
-/** Waits for some of a stream's next bytes, at most `size`; *got is 0 at the end only. Not to be
- * mixed with what stdio buffers. */
+/** Reads the next bytes of a stream, at most `size`, and waits for at least one; *got is 0 only at
+ * the end. Do not mix with stdio's buffered reads. */
 filtra_status ft_stream_read(FILE *stream, const char *path, void *data, size_t size, size_t *got);
 
-/** Atomic write: everything goes to a temporary file beside `path`, which is flushed to disk and
- * renamed over it by commit. Until then the old file is untouched; abort removes the temporary. */
+/** Atomic write: data go to a temporary file beside `path`; commit flushes it to disk and renames
+ * it over `path`. Until then the old file is unchanged; abort removes the temporary file. */
 typedef struct ft_atomic_file {
   FILE *stream; /* write here; check ft_atomic_commit's status, not each write */
   char *path, *temporary;
@@ -26,66 +26,66 @@ typedef struct ft_atomic_file {
 filtra_status ft_atomic_open(const char *path, ft_atomic_file *file);
 filtra_status ft_atomic_commit(ft_atomic_file *file);
 void ft_atomic_abort(ft_atomic_file *file);
-/** The whole of `data` in one atomic write. */
+/** Writes a whole file atomically. */
 filtra_status ft_file_write(const char *path, const void *data, size_t size);
-/** The same, making the folder first where there is none, for this user alone, who alone may write
+/** As ft_file_write; creates the folder if needed. Only this user can access the folder and write
  * the file. */
 filtra_status ft_file_write_below(const char *path, const void *data, size_t size);
-/** Makes a file that must not exist yet; not flushed to disk by itself, for one of many files in a
- * folder that ft_folder_commit completes. */
+/** Creates a file that must not exist. Does not flush it to disk: for files of a folder that
+ * ft_folder_commit flushes. */
 filtra_status ft_file_create(const char *path, const void *data, size_t size);
-/** Flushes what a folder holds to disk and gives it its final name, which must be free. */
+/** Flushes a folder's files to disk and renames the folder to `path`, which must not exist. */
 filtra_status ft_folder_commit(const char *temporary, const char *path);
-/** Removes a folder with all that it holds; what cannot be removed stays. */
+/** Removes a folder and its content, as far as possible. */
 void ft_remove_tree(const char *path);
-/** Removes the temporaries that processes which were killed left beside `path`. Only while no other
- * process can be writing it. */
+/** Removes temporary files that killed processes left beside `path`. Call it only while no other
+ * process can be writing `path`. */
 void ft_atomic_clean(const char *path);
-/** Whether `entry` is the name of such a temporary for a file called `name`. */
+/** Whether `entry` is the name of a temporary file of a file called `name`. */
 bool ft_is_temporary(const char *entry, const char *name);
 
-/** Opens a file to append to, made if need be. One process at a time: a second one fails with PATH
- * until the first has closed it or ended. */
+/** Opens a file for appending and creates it if needed. Locks it: another process fails with PATH
+ * until this one closes it or ends. */
 filtra_status ft_append_open(const char *path, FILE **stream);
-/** Adds all of `data` or, where that fails, nothing. */
+/** Appends all of `data`, or on failure nothing. */
 filtra_status ft_append_write(FILE *stream, const char *path, const void *data, size_t size);
 /** Cuts the file to at most `bytes`. */
 filtra_status ft_append_cut(FILE *stream, const char *path, uint64_t bytes);
-/** Waits until what was written is on the disk. */
+/** Flushes written data to disk. */
 filtra_status ft_append_sync(FILE *stream, const char *path);
 
 bool ft_file_exists(const char *path);
-/** In bytes; 0 where there is no such file. */
+/** Size in bytes; 0 for a missing file. */
 uint64_t ft_file_size(const char *path);
-/** Whether two paths lead to the same file or folder, which is there. */
+/** Whether two paths lead to the same existing file or folder. */
 bool ft_same_file(const char *a, const char *b);
 bool ft_is_directory(const char *path);
 /** Whether the path's last part is a symbolic link. */
 bool ft_is_link(const char *path);
-/** Whether this user, and nobody else but the superuser, can have written what is there. */
+/** Whether only this user and the superuser can have written the file or folder. */
 bool ft_is_private(const char *path);
 /** Makes a directory and its parents. */
 filtra_status ft_make_directories(const char *path);
-/** Whether a name ends with these letters. */
+/** Whether `name` ends with `end`. */
 bool ft_ends_with(const char *name, const char *end);
 /** "a/b"; caller frees. */
 char *ft_path_join(const char *a, const char *b);
 /** Names in a directory, sorted, without "." and ".."; caller frees them with ft_free_names. */
 filtra_status ft_list_directory(const char *path, char ***names, size_t *count);
-/** Calls `take` for each of them, with its path, until one fails. */
+/** Calls `take` with path and name of each entry of a folder, sorted, until one call fails. */
 filtra_status ft_each_entry(const char *folder,
                             filtra_status (*take)(void *user, const char *path, const char *name),
                             void *user);
 /** $XDG_CACHE_HOME/filtra or ~/.cache/filtra; caller frees; NULL when neither is set. */
 char *ft_cache_directory(void);
 
-/** Seconds on a clock that never jumps. */
+/** Seconds of a monotonic clock. */
 double ft_seconds(void);
-/** The date and the time in UTC, "2026-11-21T09:00:00Z"; in a buffer of its own for each thread. */
+/** Date and time in UTC, "2026-11-21T09:00:00Z", in a buffer per thread. */
 const char *ft_date(void);
-/** This process's number, for names of temporaries. */
+/** This process's id, for names of temporary files. */
 long ft_process(void);
-/** Whether a process of that number runs on this machine. */
+/** Whether a process with that id runs on this machine. */
 bool ft_process_runs(long process);
 /** Processors this process may use, at least 1. */
 unsigned ft_processors(void);

@@ -1,4 +1,4 @@
-/* JSON configuration over jansson: one table of fields serves reading with range checks, writing
+/* JSON through Jansson. One table of fields per struct serves reading with range checks, writing
  * with all defaults, and errors that name file, line and field. */
 #ifndef FT_BASE_JSON_H
 #define FT_BASE_JSON_H
@@ -49,55 +49,54 @@ typedef struct ft_json_field {
 #define FT_JSON_FLOATS_FIELD(type, member, key, list, low, high)                                   \
   { key, FT_JSON_FLOATS, offsetof(type, member), 0, low, high, 0, list }
 
-/** Parses text; `context` (a file name, say) goes before line and column in errors. Duplicate keys
- * are refused. The caller releases *out with json_decref. */
+/** Parses text; errors begin with `context` (such as a file name), line and column. Fails for
+ * duplicate keys. The caller releases *out with json_decref. */
 filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out);
-/** The same by Jansson's flags. Where it fails, *starved says whether for want of memory, which
- * Jansson's own error does not tell. */
+/** As ft_json_parse, with Jansson's flags. On failure *starved says whether memory ran out, which
+ * Jansson's error does not tell. */
 json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t *error,
                        bool *starved);
-/** json_unpack, which does not tell a value of another form from memory that ran out. The first is
- * FILTRA_ERROR_INPUT, without a message; the second FILTRA_ERROR_HOST_MEMORY,
- * with one that names `context`. */
+/** As json_unpack, but tells two failures apart: INPUT, without a message, when the value has
+ * another form; HOST_MEMORY, with a message that begins with `context`, when memory ran out. */
 filtra_status ft_json_unpack(json_t *value, const char *context, const char *format, ...);
 /** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
 
-/** The text of any value; caller frees. NULL, with the message set, when it is NULL or memory runs
- * out, which json_dumps of Jansson 2.14 does not always see. */
+/** Text of a value; caller frees. NULL, with the message set, when the value is NULL or memory runs
+ * out (json_dumps of Jansson 2.14 does not always notice). */
 char *ft_json_dumps(const json_t *value, size_t flags);
-/** The text of an object, which is given up; caller frees. NULL, with the message set, when memory
- * runs out, or ran out as the object was made: it is NULL then. */
+/** Text of an object, which is released; caller frees the text. NULL, with the message set, when
+ * memory runs out, or `object` is NULL because memory ran out. */
 char *ft_json_text(json_t *object, size_t flags);
-/** The same with a line's end. */
+/** As ft_json_text, with a newline. */
 char *ft_json_line(json_t *object, size_t flags);
-/** `object` with the keys of `more`, which is given up; NULL, and both are, where either is NULL or
- * memory runs out. */
+/** Adds the keys of `more`, which is released, to `object`, and returns it. NULL, with both
+ * released, when one of them is NULL or memory runs out. */
 json_t *ft_json_join(json_t *object, json_t *more);
 
-/** Adds to a list and gives the value up; *list is released and becomes NULL where either is NULL
- * or memory runs out, which json_pack passes on. */
+/** Appends `value` to a list, which takes it over. When one of them is NULL or memory runs out,
+ * *list is released and becomes NULL, which json_pack then reports. */
 void ft_json_append(json_t **list, json_t *value);
 
-/** The string of that key; "" where the object has none. */
+/** The string of that key; "" if there is none. */
 const char *ft_json_string(const json_t *object, const char *key);
 
-/** Fills the struct from an object: given keys checked, absent ones by default. A key that no field
- * has is an error that suggests the nearest. */
+/** Fills the struct from an object: checks given keys, sets absent ones to their defaults. An
+ * unknown key is an error that suggests the nearest one. */
 filtra_status ft_json_read_struct(const json_t *object, const ft_json_field *fields, size_t count,
                                   void *out, const char *context);
-/** A new object with every field but FT_JSON_ANY; NULL when out of memory (message set). */
+/** A new object with all fields except FT_JSON_ANY; NULL when out of memory (message set). */
 json_t *ft_json_write_struct(const ft_json_field *fields, size_t count, const void *from);
 
-/** Letters to change, add or leave out (Levenshtein), for suggestions; 64 where one is longer than
- * that. */
+/** Levenshtein distance of two names, for suggestions; 64 if one is longer than 64. */
 size_t ft_name_distance(const char *a, const char *b);
 
-/** Which of `count` rows, each of `bytes` bytes and beginning with a pointer to its name, has the
- * name nearest to one that none has; NULL where none is near. */
+/** Of `count` rows of `bytes` bytes, each beginning with a pointer to its name, the name nearest to
+ * `name`; NULL if none is near. */
 const char *ft_nearest_name(const char *name, const void *rows, size_t count, size_t bytes);
 
-/** The number shortest in decimal that reads back as this float: 0.1f becomes 0.1. */
+/** The double whose decimal text is shortest among those that round to this float: 0.1f becomes
+ * 0.1. */
 double ft_shortest(float value);
 
 #endif

@@ -1,4 +1,4 @@
-/* The lengths that graphs are made for and batches padded to: few, so that few graphs serve all. */
+/* Padded lengths of batches. There are few of them, so that few graphs are compiled. */
 #ifndef FT_BASE_LENGTHS_H
 #define FT_BASE_LENGTHS_H
 
@@ -6,9 +6,9 @@
 
 enum { FT_SHORTEST_LENGTH = 16 };
 
-/** The first of `least`, twice that, four times that and so on that holds `n`, or `most` where that
- * is less. For tokens of a sequence `least` is FT_SHORTEST_LENGTH and `most` max_length, in
- * training and in prediction: a model whose padding takes part has the same answers in both. */
+/** The smallest of `least`, 2 least, 4 least, .. that is at least `n`, but at most `most`. Training
+ * and prediction pad sequences with least FT_SHORTEST_LENGTH and most max_length, so that models
+ * whose results depend on padding give the same in both. */
 static inline int64_t ft_graph_length(int64_t n, int64_t least, int64_t most) {
   while (least < n && least < most)
     least *= 2;

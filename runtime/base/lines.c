@@ -9,8 +9,8 @@ enum { CHUNK_BYTES = 1 << 16 };
 
 static filtra_status begin_lines(ft_lines *lines, const char *path) {
   lines->path = path;
-  lines->chunk = ft_realloc(NULL, CHUNK_BYTES, 1);
-  if (lines->chunk) return FILTRA_OK;
+  lines->buffer = ft_realloc(NULL, CHUNK_BYTES, 1);
+  if (lines->buffer) return FILTRA_OK;
   ft_lines_close(lines);
   return FILTRA_ERROR_HOST_MEMORY;
 }
@@ -29,15 +29,15 @@ filtra_status ft_lines_open_stream(FILE *stream, const char *path, ft_lines *lin
 
 void ft_lines_close(ft_lines *lines) {
   ft_source_close(&lines->source);
-  free(lines->chunk);
+  free(lines->buffer);
   free(lines->line);
   *lines = (ft_lines){0};
 }
 
 /* Leaves an empty chunk at the end of the file. */
 static filtra_status refill(ft_lines *lines) {
-  lines->chunk_at = 0;
-  return ft_source_read(lines->source, lines->chunk, CHUNK_BYTES, &lines->chunk_end);
+  lines->buffer_at = 0;
+  return ft_source_read(lines->source, lines->buffer, CHUNK_BYTES, &lines->buffer_end);
 }
 
 static filtra_status append_bytes(ft_lines *lines, const char *bytes, size_t count) {
@@ -74,17 +74,17 @@ filtra_status ft_lines_next(ft_lines *lines, bool *more) {
   lines->number++;
   *more = false;
   for (bool ended = false; !ended;) {
-    if (lines->chunk_at == lines->chunk_end) {
+    if (lines->buffer_at == lines->buffer_end) {
       FT_TRY(refill(lines));
-      if (lines->chunk_end == 0) break;
+      if (lines->buffer_end == 0) break;
     }
-    const char *from = lines->chunk + lines->chunk_at;
-    size_t rest = lines->chunk_end - lines->chunk_at;
+    const char *from = lines->buffer + lines->buffer_at;
+    size_t rest = lines->buffer_end - lines->buffer_at;
     const char *end = memchr(from, '\n', rest);
     ended = end != NULL;
     size_t count = ended ? (size_t)(end - from) : rest;
     FT_TRY(append_bytes(lines, from, count));
-    lines->chunk_at += count + ended;
+    lines->buffer_at += count + ended;
     *more = true;
   }
   return *more ? finish(lines) : FILTRA_OK;

@@ -1,4 +1,4 @@
-/* Reading a text file line by line, packed by gzip or not, trusting nothing about it. */
+/* Reading an untrusted text file line by line; gzip is unpacked. */
 #ifndef FT_BASE_LINES_H
 #define FT_BASE_LINES_H
 
@@ -9,21 +9,21 @@ enum { FT_LINE_LIMIT = 16 << 20 }; /* bytes; longer lines are refused */
 typedef struct ft_lines {
   ft_source *source;
   const char *path;
-  char *line;      /* the present line without its end, NUL-terminated */
+  char *line;      /* the current line without its end, NUL-terminated */
   size_t length;   /* its bytes; none of them is NUL */
-  uint64_t number; /* of the present line, from 1 */
+  uint64_t number; /* of the current line, from 1 */
   size_t capacity;
-  char *chunk; /* what was read and not yet handed out */
-  size_t chunk_at, chunk_end;
+  char *buffer; /* bytes [buffer_at, buffer_end) are read, but not yet returned */
+  size_t buffer_at, buffer_end;
 } ft_lines;
 
 /** `path` must outlive the reader. */
 filtra_status ft_lines_open(const char *path, ft_lines *lines);
-/** The same for what is open already; the reader closes it. A pipe's lines come as they are sent.
- */
+/** As ft_lines_open, for an open stream, which the reader closes. Lines of a pipe are returned as
+ * they arrive. */
 filtra_status ft_lines_open_stream(FILE *stream, const char *path, ft_lines *lines);
-/** Steps to the next line; *more is false at the end of the file. A byte order mark and CR before
- * LF are dropped. Fails with INPUT on a NUL byte or a line over FT_LINE_LIMIT. */
+/** Reads the next line; *more is false at the end of the file. Drops a byte order mark, and CR
+ * before LF. Fails with INPUT on a NUL byte or a line over FT_LINE_LIMIT. */
 filtra_status ft_lines_next(ft_lines *lines, bool *more);
 void ft_lines_close(ft_lines *lines);
 

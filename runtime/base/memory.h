@@ -1,4 +1,4 @@
-/* Host memory: allocation that never returns NULL unseen, growable arrays, overflow checks. */
+/* Host memory: allocation with error messages and overflow checks, and growable arrays. */
 #ifndef FT_BASE_MEMORY_H
 #define FT_BASE_MEMORY_H
 
@@ -13,19 +13,19 @@ void *ft_calloc(size_t count, size_t size);
 void *ft_realloc(void *pointer, size_t count, size_t size);
 /** Copies a string; NULL on failure (message set). */
 char *ft_strdup(const char *text);
-/** printf into fresh memory; NULL on failure. */
+/** printf into new memory, which the caller frees; NULL on failure. */
 char *ft_format(const char *format, ...) FT_PRINTF(1, 2);
 
 /** Frees an array of texts and the texts; NULL is fine where count is 0. */
 void ft_free_names(char **names, size_t count);
 
-/** Makes room for one more element in a growable array: `data` points at its pointer, `count` in
- * use, `capacity`. */
+/** Makes room for one more element in a growable array: `data` points to its pointer, of `capacity`
+ * elements `count` are in use. */
 filtra_status ft_grow(void *data, size_t count, size_t *capacity, size_t element_size);
 #define FT_GROW(data, count, capacity) ft_grow(&(data), (count), &(capacity), sizeof(*(data)))
 
-/** A limit on what a file may make us take: the whole number above 0 that the environment variable
- * of this name has, else `usual`. */
+/** A limit on memory that a file can make us allocate: the environment variable's value, if it is a
+ * whole number above 0, else `usual`. */
 uint64_t ft_limit(const char *variable, uint64_t usual);
 
 /** Test hook: makes the n-th allocation from now fail (0 switches it off). */

@@ -1,11 +1,11 @@
-/* Modules that are loaded when they are needed. */
+/* Modules: shared libraries that are loaded on demand. */
 #ifndef FT_BASE_MODULE_H
 #define FT_BASE_MODULE_H
 
 #include "base/status.h"
 
-/** A function of a module that lies beside libfiltra or the program, or where both were installed.
- * Fails with UNSUPPORTED, saying what is missing. */
+/** Loads a module from beside libfiltra, beside the program, or from the installation, and returns
+ * its function `symbol`. Fails with UNSUPPORTED, saying what is missing. */
 filtra_status ft_module_load(const char *name, const char *symbol, void **function);
 
 #endif

@@ -1,13 +1,13 @@
-/* Numbers as files and reports have them. */
+/* Numbers in files and reports. */
 #ifndef FT_BASE_NUMBER_H
 #define FT_BASE_NUMBER_H
 
 #include <math.h>
 
-/** As strtod, with a decimal point whatever the program's locale has. */
+/** As strtod, with a decimal point in every locale. */
 double ft_strtod(const char *text, char **end);
 
-/** exp(loss), but finite as a float: infinity has no JSON. */
+/** exp(loss), limited so that it is finite as a float: JSON has no infinity. */
 static inline double ft_perplexity(double loss) {
   return exp(fmin(loss, 80.0));
 }

@@ -29,7 +29,7 @@ double ft_rng_double(ft_rng *rng);
 float ft_rng_normal(ft_rng *rng);
 /** FNV-1a of a string, for streams named by text. */
 uint64_t ft_hash_text(const char *text);
-/** The same of bytes that follow those which came to `hash`. */
+/** FNV-1a of more bytes, continuing from `hash`. */
 uint64_t ft_hash_bytes(uint64_t hash, const void *data, size_t size);
 
 #endif

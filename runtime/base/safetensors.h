@@ -4,9 +4,9 @@
  * and sizes disagree fails with INPUT and a sentence that names file and tensor. Element types are
  * those of filtra_dtype; others are refused by name.
  *
- * A file that we write carries a CRC-32 of itself in its metadata, "filtra.crc32", eight
- * hexadecimal digits that count as zeros in the sum. Reading checks it where it is; other readers
- * see one more metadata string.
+ * Files written here have a CRC-32 of the whole file in their metadata, "filtra.crc32": eight
+ * hexadecimal digits, which count as zeros in the sum. Reading checks it if it is there; other
+ * readers see one more metadata string.
  */
 #ifndef FT_BASE_SAFETENSORS_H
 #define FT_BASE_SAFETENSORS_H
@@ -23,12 +23,12 @@ typedef struct ft_safetensor {
   int64_t shape[FT_SAFETENSORS_MAX_DIMS];
   const void *data; /* aligned to the element size */
   uint64_t bytes;
-  /* Writing only, where data is NULL: puts the tensor's bytes into `to`. */
+  /* For writing, when data is NULL: writes the tensor's bytes to `to`. */
   filtra_status (*fill)(void *user, const struct ft_safetensor *tensor, void *to);
   void *user;
 } ft_safetensor;
 
-/** Strings that travel in the header's "__metadata__". */
+/** A string of the header's "__metadata__". */
 typedef struct ft_safetensors_meta_pair {
   const char *key, *value;
 } ft_safetensors_meta_pair;
@@ -37,13 +37,14 @@ typedef struct ft_safetensors ft_safetensors;
 
 /** Reads and checks a whole file. Tensors stay valid until it is closed. */
 filtra_status ft_safetensors_open(const char *path, ft_safetensors **out);
-/** The same of a file's content in memory, which is copied; errors call it `name`. */
+/** As ft_safetensors_open, from a file's content in memory, which is copied; errors call it
+ * `name`. */
 filtra_status ft_safetensors_copy(const char *name, const void *data, size_t size,
                                   ft_safetensors **out);
 /** Sets *file to NULL. */
 void ft_safetensors_close(ft_safetensors **file);
 
-/** Tensors in order of their data. */
+/** Tensors, in the order of their data. */
 size_t ft_safetensors_count(const ft_safetensors *file);
 const ft_safetensor *ft_safetensors_at(const ft_safetensors *file, size_t index);
 /** NULL when there is no tensor of that name. */
@@ -51,11 +52,11 @@ const ft_safetensor *ft_safetensors_find(const ft_safetensors *file, const char 
 /** NULL when there is no such key. */
 const char *ft_safetensors_meta(const ft_safetensors *file, const char *key);
 
-/** Writes a file atomically; wider elements lie first, so that all data is aligned. `bytes` of the
- * tensors given need not be set. */
+/** Writes a file atomically, wider elements first, so that all data are aligned. `bytes` of the
+ * tensors need not be set. */
 filtra_status ft_safetensors_write(const char *path, const ft_safetensor *tensors, size_t count,
                                    const ft_safetensors_meta_pair *meta, size_t meta_count);
-/** The same content in memory, which the caller frees. */
+/** As ft_safetensors_write, to memory that the caller frees. */
 filtra_status ft_safetensors_write_memory(const ft_safetensor *tensors, size_t count,
                                           const ft_safetensors_meta_pair *meta, size_t meta_count,
                                           void **bytes, size_t *size);

@@ -1,4 +1,4 @@
-/* A file's bytes one after the other; what is packed by gzip comes unpacked. */
+/* Reading the bytes of a file in order; gzip is unpacked. */
 #ifndef FT_BASE_SOURCE_H
 #define FT_BASE_SOURCE_H
 
@@ -8,13 +8,14 @@ typedef struct ft_source ft_source;
 
 /** Opens a regular file. `path` must outlive the source. */
 filtra_status ft_source_open(const char *path, ft_source **source);
-/** The same for what is open already, a pipe maybe; the source closes it, also on failure. */
+/** As ft_source_open, for an open stream, such as a pipe, which the source closes, also on
+ * failure. */
 filtra_status ft_source_open_stream(FILE *stream, const char *path, ft_source **source);
-/** Waits for some of the next bytes, at most `size`; *got is 0 at the end only. Fails with INPUT,
- * naming the file, where packed data is damaged or stops early, and where it becomes 64 MiB more
- * than FILTRA_UNPACKED_TIMES (an environment variable, else 20) times as long. */
+/** Reads the next bytes, at most `size`, and waits for at least one; *got is 0 only at the end.
+ * Fails with INPUT, naming the file, when packed data are damaged or truncated, and when they grow
+ * beyond FILTRA_UNPACKED_TIMES (environment variable, else 20) times their size plus 64 MiB. */
 filtra_status ft_source_read(ft_source *source, void *data, size_t size, size_t *got);
-/** As many as there are, up to `size`. */
+/** Reads `size` bytes, or fewer only at the end. */
 filtra_status ft_source_fill(ft_source *source, void *data, size_t size, size_t *got);
 /** Sets *source to NULL. */
 void ft_source_close(ft_source **source);

@@ -10,23 +10,23 @@
 /** Sets this thread's error message and returns `status`, so that `return ft_fail(...)` reads well.
  * End with what to do next where there is something to do. */
 filtra_status ft_fail(filtra_status status, const char *format, ...) FT_PRINTF(2, 3);
-/** Puts a prefix such as a file name before the present message and returns `status`. */
+/** Puts a prefix, such as a file name, before the current message; returns `status`. */
 filtra_status ft_fail_context(filtra_status status, const char *format, ...) FT_PRINTF(2, 3);
 
-/** Fails with ARGUMENT, naming the struct, where a reserved word is not zero. */
+/** Fails with ARGUMENT, naming the struct, if a reserved word is not zero. */
 filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t count);
-/** The same of an option struct of that type; NULL is fine. */
+/** ft_check_reserved for an option struct of that type; NULL is fine. */
 #define FT_CHECK_RESERVED(type, options)                                                           \
   ((options) ? ft_check_reserved(#type, (options)->reserved, FT_COUNT((options)->reserved))        \
              : FILTRA_OK)
 
-/** Fails with ARGUMENT, naming function and argument, where one of the pointers is NULL. `names`
- * has commas between. */
+/** Fails with ARGUMENT, naming function and argument, if one of the pointers is NULL. `names` is
+ * comma-separated. */
 filtra_status ft_need(const char *function, const char *names, const void *const *pointers);
-/** Returns so from the calling function. */
+/** Returns that failure from the calling function. */
 #define FT_NEED(...) FT_TRY(ft_need(__func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__}))
 
-/** vsprintf into memory of its own, which the caller frees; NULL when there is none. */
+/** vsprintf into new memory, which the caller frees; NULL when out of memory. */
 char *ft_format_list(const char *format, va_list arguments);
 
 void ft_log(filtra_log_level level, const char *format, ...) FT_PRINTF(2, 3);

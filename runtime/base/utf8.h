@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes of the character at the start of `text`, 1 to 4; 0 when there is no valid one. */
+/** Bytes of the character at the start of `text`, 1 to 4; 0 if it is not valid. */
 size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point);
-/** Writes a character and returns its bytes. */
+/** Writes a character; returns its number of bytes. */
 size_t ft_utf8_write(uint32_t code_point, char text[4]);
 bool ft_utf8_valid(const char *text, size_t length);
 

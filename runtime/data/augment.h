@@ -1,15 +1,17 @@
-/* What is done to images at random while training reads them: filtra_augmentation. Each function is
- * a function of its arguments and of a generator that a sample, or a batch, has for itself. */
+/* Random changes of images in training: filtra_augmentation. Results depend on the arguments and on
+ * the random generator of the sample or batch only. */
 #ifndef FT_DATA_AUGMENT_H
 #define FT_DATA_AUGMENT_H
 
 #include "base/rng.h"
 #include "data/image.h"
 
-/** Fails with ARGUMENT where a field is out of range, or samples are no images of features. */
+/** Fails with ARGUMENT for a field out of range, and for samples that are not images of features.
+ */
 filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_dataset *ds);
-/** Whether it changes samples; whether it mixes them within a batch. */
+/** Whether the augmentation changes single samples. */
 bool ft_augments_samples(const filtra_augmentation *a);
+/** Whether it mixes samples of a batch. */
 bool ft_augments_batches(const filtra_augmentation *a);
 
 /** Sample `index` of a split in that epoch as features [length, features], standardised. */
@@ -19,40 +21,41 @@ filtra_status ft_augment_sample(const filtra_dataset *ds, filtra_split split, ui
 
 /* ---- single steps ---- */
 
-/** A box of whole pixels with a share of the image's area between `scale` and 1 and a ratio of its
- * sides between 1 / `ratio` and `ratio`, both uniform, the ratio's logarithm, and then its place.
- * After ten that do not fit the middle, cut to such a ratio, as torchvision has it. */
+/** Draws a box of whole pixels, as torchvision's RandomResizedCrop: its fraction of the image's
+ * area is uniform between `scale` and 1, the logarithm of its aspect ratio uniform between -log
+ * `ratio` and log `ratio`, then its position uniform. After ten boxes that do not fit, the image's
+ * centre, cut to an allowed ratio. */
 ft_box ft_draw_crop(ft_rng *rng, uint32_t height, uint32_t width, double scale, double ratio);
-/** Left becomes right, in place. */
+/** Flips left and right, in place. */
 void ft_image_flip(ft_image *image);
-/** Fills a box by N(0, 1), in place: [height, width, channels] (filtra_augmentation). */
+/** Random erasing: fills a random box of [height, width, channels] with N(0, 1), in place. */
 void ft_erase(ft_rng *rng, float *features, uint32_t height, uint32_t width, uint32_t channels);
 
 /* ---- RandAugment (rand_augment.c) ---- */
 
-/** The operations, timm's "increasing" ones, by which a larger magnitude changes more. */
+/** timm's "increasing" set of operations: a larger magnitude changes more. */
 typedef enum ft_image_operation {
   FT_IMAGE_AUTO_CONTRAST = 0, /* each channel stretched to 0 to 255 */
-  FT_IMAGE_EQUALIZE,          /* each channel's histogram made flat */
+  FT_IMAGE_EQUALIZE,          /* equalizes each channel's histogram */
   FT_IMAGE_INVERT,
   FT_IMAGE_ROTATE,       /* by up to 30 degrees */
-  FT_IMAGE_POSTERIZE,    /* to 4 bits, or as few as none */
-  FT_IMAGE_SOLARIZE,     /* values from 256 down to 0 on are inverted */
-  FT_IMAGE_SOLARIZE_ADD, /* up to 110 is added to values below 128 */
-  FT_IMAGE_COLOR,    /* the next four: towards or away from grey, the mean, black and a blurred */
-  FT_IMAGE_CONTRAST, /* image, by up to 0.9 */
-  FT_IMAGE_BRIGHTNESS,
-  FT_IMAGE_SHARPNESS,
-  FT_IMAGE_SHEAR_X, /* by up to 0.3 */
+  FT_IMAGE_POSTERIZE,    /* keeps 4 bits, down to none */
+  FT_IMAGE_SOLARIZE,     /* inverts values from a threshold on, 256 down to 0 */
+  FT_IMAGE_SOLARIZE_ADD, /* adds up to 110 to values below 128 */
+  FT_IMAGE_COLOR,      /* blends with grey, by up to 0.9, or away from it; so do the next three: */
+  FT_IMAGE_CONTRAST,   /* with the mean, */
+  FT_IMAGE_BRIGHTNESS, /* with black, */
+  FT_IMAGE_SHARPNESS,  /* with a blurred image */
+  FT_IMAGE_SHEAR_X,    /* by up to 0.3 */
   FT_IMAGE_SHEAR_Y,
   FT_IMAGE_TRANSLATE_X, /* by up to 0.45 of the side */
   FT_IMAGE_TRANSLATE_Y,
   FT_IMAGE_OPERATIONS
 } ft_image_operation;
 
-/** One of them, in place, at a level of -1 to 1: the magnitude's tenth, negative for the other
- * direction where there are two. Geometric ones sample bilinearly; what comes in from outside is
- * `fill` [channels]. Fails only when memory runs out. */
+/** Applies one operation, in place, at `level`, the magnitude / 10, from -1 to 1; negative levels
+ * reverse the direction of operations that have two. Geometric operations sample bilinearly; pixels
+ * from outside are `fill` [channels]. Fails only when memory runs out. */
 filtra_status ft_image_operate(ft_image *image, ft_image_operation operation, double level,
                                const uint8_t *fill);
 /** Draws the operations of an image and applies them. */
@@ -62,18 +65,19 @@ filtra_status ft_rand_augment(ft_rng *rng, const filtra_augmentation *a, const u
 /* ---- mixing within a batch (mix.c) ---- */
 
 typedef struct ft_mixture {
-  uint32_t height, width, channels, size, count; /* of rows, and of those that are samples */
-  size_t stride;                                 /* from row to row of features, in numbers */
+  uint32_t height, width, channels;
+  uint32_t size, count; /* rows, and rows that are samples */
+  size_t stride;        /* numbers from one row of features to the next */
   float *features;
   int32_t *labels, *other_labels; /* [size] */
   float *label_fractions;         /* [size] */
 } ft_mixture;
 
-/** Mixes samples i and count - 1 - i, by a generator that batch `batch` of the epoch has, and fills
- * other_labels and label_fractions, also where nothing was mixed. */
+/** Mixes samples i and count - 1 - i with the generator of this batch of the epoch, and fills
+ * other_labels and label_fractions, even if nothing is mixed. */
 void ft_mix_batch(ft_mixture *m, const filtra_augmentation *a, uint64_t seed, uint64_t epoch,
                   uint64_t batch);
-/** Beta(a, a), by two gamma variables (Marsaglia & Tsang 2000). */
+/** Draws from Beta(a, a), by two gamma variables (Marsaglia & Tsang 2000). */
 double ft_rng_beta(ft_rng *rng, double a);
 
 #endif

@@ -1,5 +1,5 @@
-/* Text on its way into a data set: counted first where the tokenizer is made from it, then
- * encoded. */
+/* Reading text into a dataset: a first pass counts it, if the tokenizer is fitted to it, and a
+ * second one encodes it. */
 #ifndef FT_DATA_CORPUS_H
 #define FT_DATA_CORPUS_H
 
@@ -8,32 +8,32 @@
 typedef struct ft_corpus {
   filtra_dataset *ds;
   const filtra_dataset_options *options;
-  const char *path;          /* of the data set */
-  filtra_split split;        /* that is being read */
-  ft_vocabulary *vocabulary; /* where text is counted only; else NULL */
-  size_t first;              /* where the present sequence begins in the split's tokens */
+  const char *path;          /* of the dataset */
+  filtra_split split;        /* being read */
+  ft_vocabulary *vocabulary; /* set in the pass that counts; else NULL */
+  size_t first;              /* the current sequence's first token in the split */
 } ft_corpus;
 
-/** Reads corpus->split by the calls below; nothing where there is no such split. */
+/** Reads corpus->split with the functions below; does nothing if there is no such split. */
 typedef filtra_status (*ft_corpus_read)(ft_corpus *corpus, void *user);
 
-/** Sets the tokenizer of the data set at `path`, the one that `options` ask for or else `fallback`,
- * and has all splits read. One that is made from data has them read before: characters need all
- * splits (which there are, not how often, so that a closed vocabulary can read its own data), words
- * the first one there is. */
+/** Sets the dataset's tokenizer, that of `options` or else `fallback`, and calls `read` for all
+ * splits. A tokenizer that is fitted to the data first needs a pass that counts: "characters" over
+ * all splits, so that their characters are known; "words" over the first split only. */
 filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
                              const filtra_dataset_options *options, const char *fallback,
                              ft_corpus_read read, void *user);
 
-/** Adds text to the present sequence, cut neither within a character nor within a word. */
+/** Adds text to the current sequence. Pieces of text must end between characters and words. */
 filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length);
-/** Adds a text file, at least as much of it as will be kept. Fails with "file:line: ". */
+/** Adds a text file, at least as much of it as the sequence keeps. Errors begin "file:line: ". */
 filtra_status ft_corpus_add_file(ft_corpus *corpus, const char *path);
-/** Ends the sequence: cuts what is longer than `limit` where `truncate` is set, and refuses it
- * else; 0: no limit. Refuses an empty one. *length is 0 while counting. */
+/** Ends the sequence. One longer than `limit` (0: none) is cut with `truncate`, else refused; an
+ * empty one is refused. *length is 0 in the pass that counts. */
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length);
-/** Ends it by the options' limit and makes it a sample of this class; nothing while counting. */
+/** Ends the sequence with the options' limit, and adds it as a sample of this class. Does nothing
+ * in the pass that counts. */
 filtra_status ft_corpus_end_sample(ft_corpus *corpus, int32_t label);
 
 #endif

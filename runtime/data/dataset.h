@@ -1,29 +1,29 @@
-/* Datasets, inside: how samples are kept, and what a file format provides. A new format is one file
- * with one ft_dataset_format, listed in dataset.c. */
+/* Inside of datasets: how samples are stored, and what a file format provides. A new format is one
+ * file with one ft_dataset_format, which dataset.c lists. */
 #ifndef FT_DATA_DATASET_H
 #define FT_DATA_DATASET_H
 
 #include "data/tokenizer.h"
 
-/** A sample's place in its ft_samples, and its target. */
+/** A sample: where its data begin in ft_samples, and its target. */
 typedef struct ft_sample_row {
-  uint64_t first;         /* of its tokens; of its features, in numbers; its place in `files` */
+  uint64_t first;         /* index of its first token, of its first number, or in `files` */
   uint32_t length;        /* in tokens */
-  uint32_t second_length; /* of a pair's other sequence, whose tokens follow; else 0 */
+  uint32_t second_length; /* of a pair's second sequence, whose tokens follow; else 0 */
   union {
     int32_t label;
     float value;
   };
 } ft_sample_row;
 
-/** An image that stays in its file until its pixels are wanted. */
+/** An image that stays in its file until its pixels are needed. */
 typedef struct ft_listed_image {
   char *path;
   uint64_t mark; /* a hash of the file's size and first bytes, see image_file.h */
 } ft_listed_image;
 
-/** The samples of one file, packed, in file order. Features are kept as numbers or, where they come
- * as such (pixels), as bytes, or left in their files. */
+/** The samples of one file, packed, in file order. Features are stored as numbers, pixels as bytes;
+ * pixels of image files may stay in their files. */
 typedef struct ft_samples {
   ft_tokens tokens;
   float *values;
@@ -36,7 +36,7 @@ typedef struct ft_samples {
   size_t count, capacity;
 } ft_samples;
 
-/** Which samples make up a split. */
+/** The samples of a split. */
 typedef struct ft_split {
   const ft_samples *samples;
   uint32_t *rows; /* [count] indices into samples, ascending; NULL: all of them */
@@ -45,52 +45,53 @@ typedef struct ft_split {
 
 struct filtra_dataset {
   filtra_dataset_info info;
-  const char *const *class_names;    /* [info.classes] */
-  char **owned_class_names;          /* freed with the dataset, where the data names its classes */
-  filtra_tokenizer *owned_tokenizer; /* freed with the dataset, where the data makes it */
-  /* [info.features] each, once standardised: what was subtracted, then multiplied by. */
+  const char *const *class_names; /* [info.classes] */
+  char **owned_class_names;       /* class names from the data, freed with the dataset; or NULL */
+  filtra_tokenizer *owned_tokenizer; /* fitted to the data, freed with the dataset; or NULL */
+  /* [info.features] each, of a standardised dataset: x became (x - mean) * factor. */
   double *feature_mean, *feature_factor;
-  /* [info.features] each; what is kept stands for scale * x + offset. NULL: for itself. */
+  /* [info.features] each: a stored x means scale * x + offset. NULL: x itself. */
   float *feature_scale, *feature_offset;
   uint32_t stored_height, stored_width; /* of images, before they are resized */
-  uint32_t image_size; /* side of the square that images are resized to; 0: they stay as they are */
+  uint32_t image_size; /* side of the square that images are resized to; 0: not resized */
   float crop_pct;      /* see filtra_dataset_options */
   filtra_normalization normalize;
-  bool hold_out_last;                     /* validation is the end of training, not drawn */
-  bool standardise;                       /* to be done once the splits are known: ft_standardise */
+  bool hold_out_last;                     /* hold out the end of the training data, do not draw */
+  bool standardise;                       /* call ft_standardise when the splits are known */
   ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLIT_COUNT];
 };
 
-/** What a probe may look at: the name, and a file's first bytes or a folder's entries. */
+/** Input of a probe: the path, and a file's first bytes or a folder's entries. */
 typedef struct ft_dataset_probe {
   const char *path;
   bool directory;
   char head[256]; /* NUL-terminated, without a byte order mark */
   char **names;   /* [count], sorted */
   size_t count;
-  filtra_status *failed; /* set by one that could not look for want of memory, say */
+  filtra_status *failed; /* a probe that cannot look, for example without memory, sets it */
 } ft_dataset_probe;
 
 typedef struct ft_dataset_format {
   const char *name;
-  const char *holds; /* what such a path is, as help and errors list it */
+  const char *holds; /* one line on such paths, for help and errors */
+  /** Whether the path has this format. */
   bool (*probe)(const ft_dataset_probe *probe);
-  /** Fills samples and what of info says what they are (tokenizer, classes and class_names, or
-   * features; sequences and the rest where they differ from one labelled sequence). On failure the
-   * caller frees. */
+  /** Fills samples, and those fields of info that describe them: tokenizer or features, classes
+   * with class_names, and what differs from one labelled sequence per sample. On failure the caller
+   * frees. */
   filtra_status (*open)(const char *path, const filtra_dataset_options *options,
                         filtra_dataset *dataset);
 } ft_dataset_format;
 
-/** A sample's row. NULL, with the message set, where there is none. */
+/** A sample's row; NULL, with the message set, when out of range. */
 const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index);
 
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
 
-/** What was found in other data, to be used in place of what these would give. */
+/** Properties of other data, usually the training data, that replace a dataset's own. */
 typedef struct ft_data_fit {
   const char *const *classes; /* names in the order of their labels */
   uint32_t class_count;       /* 0: the data's own */
@@ -98,36 +99,36 @@ typedef struct ft_data_fit {
   uint32_t features; /* 0: none */
 } ft_data_fit;
 
-/** As filtra_dataset_open. Fails with INPUT where a sample's class is none of the fit's, or the
- * number of features differs. */
+/** As filtra_dataset_open, with the properties of `fit`. Fails with INPUT for a class that the fit
+ * does not have, and for another number of features. */
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out);
 
-/** Makes the splits of the samples that were read; where there is none for validation and
- * `hold_out` is set, that share of the training samples becomes it (0: a tenth). */
+/** Makes the splits from the samples that were read. Without validation samples and with
+ * `hold_out`, that fraction of the training samples (0: a tenth) becomes the validation split. */
 filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uint64_t seed);
-/** What that share of `count` is, to the nearest and at least one; 0 of a single one. */
+/** That fraction of `count`, rounded to nearest, at least 1; 0 for a count of 1. */
 size_t ft_hold_out_count(size_t count, float share);
-/** Takes that many of the training split as validation split: of each class its part. */
+/** Moves that fraction of the training samples to the validation split, from each class alike. */
 filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed);
-/** Fails with ARGUMENT where it is not 0 (a tenth) or within (0, 1). */
+/** Fails with ARGUMENT unless the fraction is 0 (a tenth) or within (0, 1). */
 filtra_status ft_check_share(float share);
 
-/** Bytes of features -> numbers, standardised; `count` is a multiple of info.features. */
+/** Converts features from bytes to standardised numbers; `count` is a multiple of info.features. */
 void ft_scale_bytes(const filtra_dataset *ds, const uint8_t *bytes, size_t count, float *features);
 
-/** Brings each feature to mean 0 and deviation 1 (of samples, n - 1, plus 2.2e-16) over all steps
- * of the training split; without one, of the first split that has samples. Numbers are changed in
- * place, for bytes scale and offset are filled. A feature that is constant, or missing (NaN),
- * becomes 0. Where the fit has moments, these are used. */
+/** Standardises each feature by mean and deviation (with n - 1, plus 2.2e-16) over all steps of the
+ * training split, or of the first split that has samples, or by those of `fit`. Numbers are changed
+ * in place; for bytes, feature_scale and feature_offset are set. Constant features and missing
+ * values (NaN) become 0. */
 filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit);
 
-/** A number for what training and validation samples are, with their targets and in their order. */
+/** A hash of all training and validation samples, with their targets, in order. */
 uint64_t ft_dataset_fingerprint(const filtra_dataset *dataset);
 
-/** A number as ft_standardise leaves it; NaN counts as the mean. */
+/** (x - mean) * factor; 0 for NaN. */
 float ft_standard(double mean, double factor, float x);
-/** The same of a number that came as a byte. */
+/** As ft_standard, for a byte. */
 float ft_standard_byte(double mean, double factor, uint8_t x);
 
 extern const ft_dataset_format ft_format_lra_listops, ft_format_listops, ft_format_ts;
