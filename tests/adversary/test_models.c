@@ -64,8 +64,7 @@ static void train(const char *mixer, float losses[STEPS]) {
   filtra_model_destroy(&model);
 }
 
-static void test_steps(void **state) {
-  (void)state;
+TEST(test_steps) {
   for (size_t i = 0; i < sizeof MIXERS / sizeof *MIXERS; i++) {
     float first[STEPS], again[STEPS];
     train(MIXERS[i], first);
@@ -75,7 +74,4 @@ static void test_steps(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

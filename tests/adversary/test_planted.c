@@ -54,8 +54,7 @@ static bool found(const adv_report *r, adv_fault fault) {
   return false;
 }
 
-static void test_planted(void **state) {
-  (void)state;
+TEST(test_planted) {
   for (size_t k = 0; k < FT_COUNT(cases); k++)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
       adv_report report = {0};
@@ -70,8 +69,7 @@ static void test_planted(void **state) {
     }
 }
 
-static void test_twins(void **state) {
-  (void)state;
+TEST(test_twins) {
   for (size_t k = 0; k < FT_COUNT(cases); k++)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
       adv_report report = {0};
@@ -86,8 +84,7 @@ static void test_twins(void **state) {
 }
 
 /* Where a device lets control flow meet again by subgroups, the sum is fine. */
-static void test_uniform_by_subgroups(void **state) {
-  (void)state;
+TEST(test_uniform_by_subgroups) {
   adv_manner manner = adv_manner_of(0, 8, false);
   manner.by_subgroups = true;
   adv_report report = {0};
@@ -95,11 +92,4 @@ static void test_uniform_by_subgroups(void **state) {
   assert_int_equal(report.count, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_planted),
-      cmocka_unit_test(test_twins),
-      cmocka_unit_test(test_uniform_by_subgroups),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -94,8 +94,7 @@ static adv_single numbers(const char *path) {
   return s;
 }
 
-static void test_numbers(void **state) {
-  (void)state;
+TEST(test_numbers) {
   adv_single s = numbers(PLANTED_DIR "/numbers.correct.spv");
   for (uint64_t seed = 0; seed < SEEDS; seed++) {
     const adv_manner manner = adv_manner_of(seed, LANES, false);
@@ -124,8 +123,7 @@ static void test_numbers(void **state) {
 }
 
 /* The neighbour's half of a word without a barrier. */
-static void test_narrow_race(void **state) {
-  (void)state;
+TEST(test_narrow_race) {
   adv_single s = numbers(PLANTED_DIR "/numbers.planted.spv");
   const adv_manner manner = adv_manner_of(1, LANES, false);
   adv_memory memory = {0};
@@ -307,8 +305,7 @@ static void check_matrices(const float *x, const float *y) {
     }
 }
 
-static void test_matrices(void **state) {
-  (void)state;
+TEST(test_matrices) {
   spv_binary binary = assemble(false);
   for (uint64_t seed = 0; seed < SEEDS; seed++) {
     adv_single s = matrix_run(binary, 4u << seed % 4);
@@ -325,8 +322,7 @@ static void test_matrices(void **state) {
 }
 
 /* One invocation alone cannot: all of a subgroup have to come. */
-static void test_matrices_alone(void **state) {
-  (void)state;
+TEST(test_matrices_alone) {
   spv_binary binary = assemble(true);
   const adv_single s = matrix_run(binary, 8);
   const adv_manner manner = adv_manner_of(1, 0, false);
@@ -339,12 +335,4 @@ static void test_matrices_alone(void **state) {
   spvBinaryDestroy(binary);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_numbers),
-      cmocka_unit_test(test_narrow_race),
-      cmocka_unit_test(test_matrices),
-      cmocka_unit_test(test_matrices_alone),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

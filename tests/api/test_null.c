@@ -128,16 +128,14 @@ static void refused(const char *call, filtra_status status) {
   begin();                                                                                         \
   (void)function given;
 
-static void each_pointer_may_be_null(void **state) {
-  (void)state;
+TEST(each_pointer_may_be_null) {
 #include "api/null_calls.inc"
   assert_string_not_equal(current, "none");
 }
 
 /* ---- reserved fields ---- */
 
-static void reserved_fields_must_be_zero(void **state) {
-  (void)state;
+TEST(reserved_fields_must_be_zero) {
   filtra_model_config config = {.vocabulary = 8, .classes = 2};
   config.reserved[3] = 1;
   filtra_model *made;
@@ -155,8 +153,7 @@ static void reserved_fields_must_be_zero(void **state) {
 
 /* ---- values that no enum and no batch has ---- */
 
-static void what_makes_no_sense_is_refused(void **state) {
-  (void)state;
+TEST(what_makes_no_sense_is_refused) {
   begin();
   filtra_graph_input(graph, "x", (filtra_dtype)7, 1, (int64_t[]){1});
   assert_fails(filtra_graph_compile(graph), FILTRA_ERROR_ARGUMENT, "7");
@@ -169,8 +166,7 @@ static void what_makes_no_sense_is_refused(void **state) {
 
 /* ---- a run that is asked after ---- */
 
-static void a_run_is_polled(void **state) {
-  (void)state;
+TEST(a_run_is_polled) {
   begin();
   filtra_tensor *x = tensor();
   filtra_graph_output(graph, filtra_matmul(graph, x, x, NULL));
@@ -185,19 +181,9 @@ static void a_run_is_polled(void **state) {
   assert_ok(filtra_graph_wait(graph, ticket));
 }
 
-static void versions_agree(void **state) {
-  (void)state;
+TEST(versions_agree) {
   assert_string_equal(filtra_version(), test_text("%d.%d.%d", FILTRA_VERSION_MAJOR,
                                                   FILTRA_VERSION_MINOR, FILTRA_VERSION_PATCH));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_pointer_may_be_null),
-      cmocka_unit_test(reserved_fields_must_be_zero),
-      cmocka_unit_test(what_makes_no_sense_is_refused),
-      cmocka_unit_test(a_run_is_polled),
-      cmocka_unit_test(versions_agree),
-  };
-  return cmocka_run_group_tests(tests, open_all, close_all);
-}
+TEST_MAIN(open_all, close_all)

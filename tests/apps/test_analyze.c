@@ -14,8 +14,7 @@
 
 static char output[TEST_OUTPUT_BYTES];
 
-static void test_similarity(void **state) {
-  (void)state;
+TEST(test_similarity) {
   double scratch[3];
   const float alike[] = {1, 2, 3, 2, 4, 6, 0, 0, 0, 3, 6, 9}; /* a token of zeros counts for none */
   const float apart[] = {1, 0, 0, 0, 5, 0, 0, 0, 2};
@@ -27,8 +26,7 @@ static void test_similarity(void **state) {
 }
 
 /* A cosine of one frequency has its energy in that frequency's band and nowhere else. */
-static void test_bands(void **state) {
-  (void)state;
+TEST(test_bands) {
   enum { TOKENS = 96 };
   static const size_t turns[] = {0, 1, 5, 24, 48};
   for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
@@ -49,8 +47,7 @@ static void test_bands(void **state) {
 }
 
 /* Rotations on both sides leave singular values alone: x = Q diag(s) R. */
-static void test_singular_values(void **state) {
-  (void)state;
+TEST(test_singular_values) {
   enum { TOKENS = 7, WIDTH = 4 };
   static const double wanted[WIDTH] = {9.0, 2.5, 0.125, 0.0};
   float x[TOKENS * WIDTH];
@@ -79,8 +76,7 @@ static void test_singular_values(void **state) {
 }
 
 /* A mean of 1 and a wave of amplitude 1: two thirds and one third of the energy. */
-static void test_shares(void **state) {
-  (void)state;
+TEST(test_shares) {
   enum { N = 12 };
   float x[N];
   double scratch[2 * (N + 1)];
@@ -95,8 +91,7 @@ static void test_shares(void **state) {
 }
 
 /* Of three equal directions, and of one. */
-static void test_effective_rank(void **state) {
-  (void)state;
+TEST(test_effective_rank) {
   static const float equal[] = {2, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 2}, one[] = {1, 2, 2, 4, 3, 6};
   double gram[16];
   assert_true(fabs(spectra_effective_rank(equal, 3, 4, gram) - 3.0) < 1e-12);
@@ -110,8 +105,7 @@ static void assert_near(double got, double wanted) {
 }
 
 /* With queries of zero all weights are 1 / N: A is a projection, and so all its powers are A. */
-static void test_uniform_matrix(void **state) {
-  (void)state;
+TEST(test_uniform_matrix) {
   enum { N = 5, STRIDE = 3 };
   float q[N * STRIDE] = {0}, k[N * STRIDE], v[N * STRIDE];
   double scratch[4 * N * N + 4 * N];
@@ -154,8 +148,7 @@ static void test_uniform_matrix(void **state) {
 }
 
 /* Of two tokens A has the eigenvalues 1 and 1 - a - b, and all is known in closed form. */
-static void test_two_tokens(void **state) {
-  (void)state;
+TEST(test_two_tokens) {
   static const float q[] = {1, -0.5f}, k[] = {0.3f, 1.1f}, v[] = {1, 3};
   double gap = (double)(k[1] - k[0]), scratch[24];
   double a = 1.0 / (1.0 + exp(-(double)q[0] * gap)), b = 1.0 / (1.0 + exp((double)q[1] * gap));
@@ -231,8 +224,7 @@ static void check_common(const json_t *root) {
     assert_true(member(root, "singular_values", i) <= member(root, "singular_values", i - 1));
 }
 
-static void test_agf(void **state) {
-  (void)state;
+TEST(test_agf) {
   json_t *root = analyzed(trained("agf"), "--samples 5 --split test");
   check_common(root);
   assert_int_equal(json_integer_value(json_object_get(root, "samples")), 5);
@@ -248,8 +240,7 @@ static void test_agf(void **state) {
   json_decref(root);
 }
 
-static void test_softmax_page(void **state) {
-  (void)state;
+TEST(test_softmax_page) {
   const char *folder = trained("softmax");
   json_t *root = analyzed(folder, "");
   check_common(root);
@@ -277,8 +268,7 @@ static void test_softmax_page(void **state) {
 }
 
 /* Several runs on one page, and what only some of them have. */
-static void test_several(void **state) {
-  (void)state;
+TEST(test_several) {
   char folders[3][256], page[256];
   const char *mixers[] = {"softmax", "gfsa", "plaplacian"};
   for (size_t i = 0; i < 3; i++)
@@ -317,8 +307,7 @@ static void test_several(void **state) {
   json_decref(root);
 }
 
-static void test_usage(void **state) {
-  (void)state;
+TEST(test_usage) {
   static const struct {
     const char *arguments, *part;
   } cases[] = {{"analyze 2>&1", "which run?"},
@@ -334,18 +323,5 @@ static void test_usage(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_similarity),
-                                     cmocka_unit_test(test_bands),
-                                     cmocka_unit_test(test_singular_values),
-                                     cmocka_unit_test(test_effective_rank),
-                                     cmocka_unit_test(test_shares),
-                                     cmocka_unit_test(test_uniform_matrix),
-                                     cmocka_unit_test(test_two_tokens),
-                                     cmocka_unit_test(test_several),
-                                     cmocka_unit_test(test_agf),
-                                     cmocka_unit_test(test_softmax_page),
-                                     cmocka_unit_test(test_usage),
-                                     cmocka_unit_test(test_in_browser)};
-  return cmocka_run_group_tests_name("apps/analyze", tests, NULL, test_teardown);
-}
+TEST_ALSO(test_in_browser)
+TEST_MAIN(NULL, test_teardown)

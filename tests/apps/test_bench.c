@@ -118,8 +118,7 @@ static void check_names(const json_t *results) {
 
 /* ---- parts ---- */
 
-static void test_ops(void **state) {
-  (void)state;
+TEST(test_ops) {
   json_t *root = bench("", "--ops layer_norm,kernel_polynomial,optimizer");
   const json_t *results = json_object_get(root, "results"), *entry;
   size_t i;
@@ -139,8 +138,7 @@ static void test_ops(void **state) {
 }
 
 /* In 16 bits only what has them is measured; where the device has none, the reason stands there. */
-static void test_precision(void **state) {
-  (void)state;
+TEST(test_precision) {
   enum { PRODUCTS = 9 }; /* matrix units need single 16-bit elements, and are off */
   json_t *root = bench("", "--ops gemm,layer_norm --precision bf16,fp16 --caps storage16=0");
   const json_t *results = json_object_get(root, "results");
@@ -230,8 +228,7 @@ static void check_roofs(const json_t *root, const char *precision, const char *e
 
 /* Matrix units are measured where they may be used, and nowhere else. What a self-test that passed
  * allows, tests/faults/matrices.sh has, which makes one. */
-static void test_matrices(void **state) {
-  (void)state;
+TEST(test_matrices) {
   json_t *root = bench_newest("matrix=tuned");
   check_roofs(root, "bf16", "not trusted: the self-test was not made");
   check_roofs(root, "fp16", "not trusted: the self-test was not made");
@@ -249,8 +246,7 @@ static void test_matrices(void **state) {
 
 static json_t *mixer_run; /* for both of the next tests */
 
-static void test_mixer(void **state) {
-  (void)state;
+TEST(test_mixer) {
   json_t *root = mixer_run = bench("", "--mixers agf");
   const json_t *results = json_object_get(root, "results");
   check_names(results);
@@ -274,8 +270,7 @@ static void test_mixer(void **state) {
 
 /* Without timestamps the host's clock serves; and two runs on one device agree in every bit of the
  * losses. */
-static void test_again(void **state) {
-  (void)state;
+TEST(test_again) {
   json_t *root = bench("", "--mixers agf --ops kernel_polynomial --caps timestamps=0");
   assert_string_equal(text(root, "caps"), "timestamps=0");
   check_frame(root);
@@ -308,8 +303,7 @@ static void check_skipped(const json_t *results, int index, const char *part) {
 
 /* Nothing but layers at the lengths asked for. What is out of bounds is left out with the reason:
  * by what shorter ones took, by what it takes, or as the device has no room. */
-static void test_lengths(void **state) {
-  (void)state;
+TEST(test_lengths) {
   json_t *root = bench("", "--mixers softmax,fnet --lengths 16,64,4096,8192 --most-memory 1");
   const json_t *results = json_object_get(root, "results");
   check_frame(root);
@@ -339,8 +333,7 @@ static void test_lengths(void **state) {
 
 /* ---- what goes wrong ---- */
 
-static void test_misuse(void **state) {
-  (void)state;
+TEST(test_misuse) {
   static const struct {
     const char *arguments, *part;
   } cases[] = {{"bench --mixers agf,agff 2>&1", "no mixer \"agff\""},
@@ -369,8 +362,7 @@ static void test_misuse(void **state) {
 }
 
 /* A path that cannot be written shows before anything is measured. */
-static void test_no_folder(void **state) {
-  (void)state;
+TEST(test_no_folder) {
   char output[TEST_OUTPUT_BYTES];
   assert_int_equal(test_run_command("timeout 5", "bench --out no/such/folder/a.json 2>&1", output),
                    2);
@@ -378,8 +370,7 @@ static void test_no_folder(void **state) {
 }
 
 /* What cannot be measured stays in the file with the reason, beside all that can. */
-static void test_failed_part(void **state) {
-  (void)state;
+TEST(test_failed_part) {
   char output[TEST_OUTPUT_BYTES];
   const char *arguments =
       "bench --quick --ops kernel_polynomial,optimizer --caps allocation=16777216 "
@@ -399,8 +390,7 @@ static void test_failed_part(void **state) {
 
 /* A signal while it measures, which the file beside the old one shows, leaves the old one alone.
  * TERM: a shell's background jobs ignore INT. */
-static void test_interrupt(void **state) {
-  (void)state;
+TEST(test_interrupt) {
   char output[TEST_OUTPUT_BYTES];
   const char *before = "rm -rf bench_interrupt; mkdir bench_interrupt; cd bench_interrupt || exit; "
                        "echo old >a.json;";
@@ -412,12 +402,4 @@ static void test_interrupt(void **state) {
   assert_non_null(strstr(output, "filtra bench: interrupted\na.json\nold\n"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ops),         cmocka_unit_test(test_precision),
-      cmocka_unit_test(test_matrices),    cmocka_unit_test(test_mixer),
-      cmocka_unit_test(test_again),       cmocka_unit_test(test_lengths),
-      cmocka_unit_test(test_misuse),      cmocka_unit_test(test_no_folder),
-      cmocka_unit_test(test_failed_part), cmocka_unit_test(test_interrupt)};
-  return cmocka_run_group_tests_name("apps/bench", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

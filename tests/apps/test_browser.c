@@ -56,8 +56,7 @@ static const struct {
     {"<img alt=\"\" src=\"none.png\">", "loads file://", 4},
 };
 
-static void test_faults(void **state) {
-  (void)state;
+TEST(test_faults) {
   char pages[FT_COUNT(CASES)][512];
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {
     snprintf(pages[i], sizeof pages[i], "%s", write_page(CASES[i].body));
@@ -77,7 +76,4 @@ static void test_faults(void **state) {
   free(findings);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_faults)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -47,8 +47,7 @@ static double worst_of(const json_t *document, const char *name) {
 
 /* bf16 rounds as autocast does, at other places: at most a quarter more. fp16 has three bits more,
  * of which two must show. And neither is fp32. */
-static void test_against_autocast(void **state) {
-  (void)state;
+TEST(test_against_autocast) {
   char path[600];
   json_t *file, *value;
   const char *name;
@@ -72,8 +71,7 @@ static void test_against_autocast(void **state) {
 }
 
 /* Single ops have no precision: nothing is run, and nothing claimed. */
-static void test_ops_are_left_out(void **state) {
-  (void)state;
+TEST(test_ops_are_left_out) {
   char output[TEST_OUTPUT_BYTES], arguments[1024];
   snprintf(arguments, sizeof arguments, "check %s/dhhp_n7c5.safetensors --precision bf16",
            golden_folder());
@@ -81,10 +79,4 @@ static void test_ops_are_left_out(void **state) {
   assert_non_null(strstr(output, "0 of 0 golden cases pass"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_autocast),
-      cmocka_unit_test(test_ops_are_left_out),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

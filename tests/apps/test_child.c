@@ -37,8 +37,7 @@ static void leave(FILE *to, const void *user) {
   _exit(7);
 }
 
-static void test_ends(void **state) {
-  (void)state;
+TEST(test_ends) {
   static const struct {
     void (*work)(FILE *to, const void *user);
     const char *text, *end;
@@ -59,7 +58,4 @@ static void test_ends(void **state) {
   free(child.text);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void test_usage(void **state) {
-  (void)state;
+TEST(test_usage) {
   static const struct {
     const char *arguments, *part;
     int code;
@@ -53,8 +52,7 @@ static void test_usage(void **state) {
 }
 
 /* The cases that come along, and one line for a report. */
-static void test_check(void **state) {
-  (void)state;
+TEST(test_check) {
   char output[TEST_OUTPUT_BYTES];
   assert_int_equal(test_run_command("", "check --quiet --device cpu --cache-dir ''", output), 0);
   const char *parts[] = {"filtra 0.", "29 of 29 golden cases pass on ", "the largest error is "};
@@ -64,8 +62,7 @@ static void test_check(void **state) {
   assert_string_equal(strchr(output, '\n'), "\n");
 }
 
-static void test_devices(void **state) {
-  (void)state;
+TEST(test_devices) {
   char output[TEST_OUTPUT_BYTES];
   const filtra_device_info *info = filtra_device_get_info(test_device());
   char arguments[128];
@@ -78,8 +75,7 @@ static void test_devices(void **state) {
 }
 
 /* Lavapipe says which vectors serve what, where it was told to take the widest. */
-static void test_devices_vectors(void **state) {
-  (void)state;
+TEST(test_devices_vectors) {
   static const char *const WIDTHS[] = {"LP_NATIVE_VECTOR_WIDTH=256", "LP_NATIVE_VECTOR_WIDTH=512"};
   char output[TEST_OUTPUT_BYTES];
   for (size_t i = 0; i < FT_COUNT(WIDTHS); i++) {
@@ -89,8 +85,7 @@ static void test_devices_vectors(void **state) {
   }
 }
 
-static void test_devices_json(void **state) {
-  (void)state;
+TEST(test_devices_json) {
   char output[TEST_OUTPUT_BYTES], arguments[128];
   const filtra_device_info *info = filtra_device_get_info(test_device());
   snprintf(arguments, sizeof arguments, "devices --json --device %s --caps int64=0,fp16=0",
@@ -114,8 +109,7 @@ static void test_devices_json(void **state) {
   json_decref(root);
 }
 
-static void test_no_driver(void **state) {
-  (void)state;
+TEST(test_no_driver) {
   char output[TEST_OUTPUT_BYTES];
   int code = test_run_command(
       "VK_ICD_FILENAMES=/nonexistent/driver.json VK_DRIVER_FILES=", "devices --json 2>&1", output);
@@ -123,11 +117,4 @@ static void test_no_driver(void **state) {
   assert_non_null(strstr(output, "install"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_usage),           cmocka_unit_test(test_check),
-      cmocka_unit_test(test_devices),         cmocka_unit_test(test_devices_json),
-      cmocka_unit_test(test_devices_vectors), cmocka_unit_test(test_no_driver),
-  };
-  return cmocka_run_group_tests_name("apps/command", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -69,8 +69,7 @@ static json_t *losses(json_t *root) {
 
 /* ---- what is compared ---- */
 
-static void test_table(void **state) {
-  (void)state;
+TEST(test_table) {
   json_t *b = file_b();
   json_array_remove(json_object_get(b, "results"), 1);
   json_object_set_new(result(b, 2), "batch", json_integer(16)); /* a layer of 1024 tokens */
@@ -90,8 +89,7 @@ static void test_table(void **state) {
 }
 
 /* A case in bf16 is none in fp32, which is what a file means that names no precision. */
-static void test_precisions(void **state) {
-  (void)state;
+TEST(test_precisions) {
   json_t *b = file_b();
   json_t *narrow = json_deep_copy(result(b, 0));
   json_object_set_new(result(b, 0), "precision", json_string("fp32"));
@@ -121,8 +119,7 @@ static const json_t *deviation(const json_t *root) {
   return json_array_get(json_object_get(entry, "machines"), 1);
 }
 
-static void test_agreement(void **state) {
-  (void)state;
+TEST(test_agreement) {
   json_t *b = file_b(), *root;
   json_array_set_new(json_object_get(losses(b), "values"), 1, json_real(2.25));
   json_array_set_new(json_object_get(losses(b), "values"), 3, json_real(0.625));
@@ -161,8 +158,7 @@ static void test_agreement(void **state) {
 }
 
 /* Losses that the first file lacks are compared among the others. */
-static void test_first_lacks(void **state) {
-  (void)state;
+TEST(test_first_lacks) {
   json_t *a = json_loads(FILE_A, 0, NULL), *b = file_b();
   json_object_set_new(losses(a), "error", json_string("no luck"));
   json_array_clear(json_object_get(a, "results"));
@@ -175,8 +171,7 @@ static void test_first_lacks(void **state) {
   assert_printed("| square (tiled) | not in this file | 2.00 ms | – | 2.00 ms | – |");
 }
 
-static void test_warnings(void **state) {
-  (void)state;
+TEST(test_warnings) {
   json_t *b = file_b(), *dirty[2] = {json_loads(FILE_A, 0, NULL), file_b()};
   json_object_set_new(b, "commit", json_string("bbbbbbbbbbbb"));
   json_object_set_new(b, "quick", json_true());
@@ -218,8 +213,7 @@ static void set_peak(json_t *root, const char *name, const char *entry) {
 
 /* What matrix units do at most is another roof than that of multiply-adds; a machine may have none,
  * or none of a type. */
-static void test_matrix_units(void **state) {
-  (void)state;
+TEST(test_matrix_units) {
   json_t *b = file_b(), *c = file_b(), *narrow = json_deep_copy(result(b, 0));
   set_peak(b, "matrix_bf16", "{\"gflops\": 8000.0, \"shape\": \"16x16x16\"}");
   set_peak(b, "matrix_fp16", "{\"error\": \"no shape\"}");
@@ -261,8 +255,7 @@ static void test_matrix_units(void **state) {
   free(text);
 }
 
-static void test_page(void **state) {
-  (void)state;
+TEST(test_page) {
   json_t *b = file_b();
   json_array_remove(json_object_get(b, "results"), 1);
   json_array_set_new(json_object_get(losses(b), "values"), 2, json_real(1.0009765625));
@@ -318,8 +311,7 @@ static void check_crossing(const json_t *list, size_t mixer, const char *of, con
 
 /* softmax takes n², and others n at other factors; on such power laws the line between two lengths
  * is exact. */
-static void test_crossings(void **state) {
-  (void)state;
+TEST(test_crossings) {
   json_t *a = json_loads(FILE_A, 0, NULL);
   json_array_clear(json_object_get(a, "results"));
   for (int n = 1024; n <= 16384; n *= 2) {
@@ -354,8 +346,7 @@ static void test_crossings(void **state) {
 }
 
 /* More mixers than colours: the others are dashed. */
-static void test_many_lines(void **state) {
-  (void)state;
+TEST(test_many_lines) {
   json_t *a = json_loads(FILE_A, 0, NULL);
   json_array_clear(json_object_get(a, "results"));
   for (int i = 0; i < 13; i++)
@@ -369,8 +360,7 @@ static void test_many_lines(void **state) {
 }
 
 /* Files with hardly anything in them, and the same device again and again. */
-static void test_extremes(void **state) {
-  (void)state;
+TEST(test_extremes) {
   json_t *a = json_loads(FILE_A, 0, NULL);
   json_array_clear(json_object_get(a, "results"));
   json_object_del(a, "losses");
@@ -397,8 +387,7 @@ static void test_extremes(void **state) {
 }
 
 /* What a terminal or a page would take for commands is text. */
-static void test_hostile_names(void **state) {
-  (void)state;
+TEST(test_hostile_names) {
   json_t *a = json_loads(FILE_A, 0, NULL);
   const char *hostile = "</title><img src=x onerror=alert(1)>\x1b[31m\n| `x` é…";
   json_object_set_new(json_object_get(a, "device"), "name", json_string(hostile));
@@ -420,8 +409,7 @@ static void test_hostile_names(void **state) {
 
 /* ---- what is refused ---- */
 
-static void test_wrong(void **state) {
-  (void)state;
+TEST(test_wrong) {
   static const struct {
     const char *from, *to, *part;
   } cases[] = {
@@ -474,8 +462,7 @@ static void test_wrong(void **state) {
   }
 }
 
-static void test_bad_files(void **state) {
-  (void)state;
+TEST(test_bad_files) {
   const char *folder = test_folder(), *big = test_path(folder, "big.json"), *good = write_a();
   char *text = ft_calloc(1, (17 << 20) + 1);
   memset(text, ' ', 17 << 20);
@@ -505,8 +492,7 @@ static void test_bad_files(void **state) {
   compare(0, test_text("%s --help", good));
 }
 
-static void test_outputs(void **state) {
-  (void)state;
+TEST(test_outputs) {
   const char *folder = test_folder(), *a = write_a(), *page = test_path(folder, "p.html");
   compare(0, test_text("%s --out %s", a, page));
   compare(0, test_text("%s --out %s", a, page)); /* over the old one */
@@ -531,8 +517,7 @@ static void test_outputs(void **state) {
 
 /* ---- what the benchmark writes ---- */
 
-static void test_true_files(void **state) {
-  (void)state;
+TEST(test_true_files) {
   const char *folder = test_folder();
   for (int i = 0; i < 2; i++) {
     const char *arguments =
@@ -559,18 +544,5 @@ static void test_true_files(void **state) {
   free(text);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_table),         cmocka_unit_test(test_precisions),
-      cmocka_unit_test(test_matrix_units),  cmocka_unit_test(test_agreement),
-      cmocka_unit_test(test_first_lacks),   cmocka_unit_test(test_warnings),
-      cmocka_unit_test(test_page),          cmocka_unit_test(test_crossings),
-      cmocka_unit_test(test_many_lines),    cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_wrong),
-      cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_outputs),
-      cmocka_unit_test(test_true_files),
-
-      cmocka_unit_test(test_in_browser),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_ALSO(test_in_browser)
+TEST_MAIN(NULL, test_teardown)

@@ -15,8 +15,7 @@ static filtra_status read_text_file(const char *path, const char *text, size_t s
   return status;
 }
 
-static void test_cut(void **state) {
-  (void)state;
+TEST(test_cut) {
   const char *path = test_path(test_folder(), "cut.json");
   for (size_t size = 0; size < sizeof FILE_A - 1; size++) {
     assert_int_equal(read_text_file(path, FILE_A, size), FILTRA_ERROR_INPUT);
@@ -53,8 +52,7 @@ static size_t replace_each(json_t *root, json_t *inner, const char *path, const 
   return tried;
 }
 
-static void test_types(void **state) {
-  (void)state;
+TEST(test_types) {
   static const char *const OTHERS[] = {"null", "true", "-1", "[]", "{}", "\"\"", "[[0]]", "1e308"};
   const char *path = test_path(test_folder(), "types.json");
   json_t *root = json_loads(FILE_A, 0, NULL);
@@ -67,8 +65,7 @@ static void test_types(void **state) {
 }
 
 /* Each allocation fails in turn. */
-static void test_out_of_memory(void **state) {
-  (void)state;
+TEST(test_out_of_memory) {
   const char *path = test_path(test_folder(), "f.json");
   test_write(path, FILE_A, sizeof FILE_A - 1);
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
@@ -83,11 +80,4 @@ static void test_out_of_memory(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_cut),
-      cmocka_unit_test(test_types),
-      cmocka_unit_test(test_out_of_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -35,8 +35,7 @@ static void assert_number(json_t *root, const char *key, json_int_t expected) {
   assert_int_equal(json_integer_value(json_object_get(root, key)), expected);
 }
 
-static void test_generate_and_inspect(void **state) {
-  (void)state;
+TEST(test_generate_and_inspect) {
   const char *folder = test_folder();
   assert_int_equal(run("data listops --out %s/new --train 40 --val 5 --test 6 --min-length 3 "
                        "--max-length 33 --seed 3 --json",
@@ -60,8 +59,7 @@ static void test_generate_and_inspect(void **state) {
   assert_non_null(strstr(output, "first of train"));
 }
 
-static void test_inspect_text(void **state) {
-  (void)state;
+TEST(test_inspect_text) {
   const char *folder = test_folder();
   char path[512];
   snprintf(path, sizeof path, "%s/notes", folder);
@@ -77,8 +75,7 @@ static void test_inspect_text(void **state) {
   json_decref(root);
 }
 
-static void test_usage(void **state) {
-  (void)state;
+TEST(test_usage) {
   static const struct {
     const char *arguments, *part;
     int code;
@@ -118,8 +115,7 @@ static void test_usage(void **state) {
 }
 
 /* Images of several sizes. */
-static void test_inspect_images(void **state) {
-  (void)state;
+TEST(test_inspect_images) {
   if (!test_has_png()) skip();
   const char *folder = test_folder();
   for (uint32_t i = 0; i < 6; i++) {
@@ -144,8 +140,7 @@ static void test_inspect_images(void **state) {
   assert_int_equal(run("data inspect %s --image-size 0 2>&1", folder), 2);
 }
 
-static void test_inspect_finds_a_wrong_label(void **state) {
-  (void)state;
+TEST(test_inspect_finds_a_wrong_label) {
   const char *folder = test_folder();
   char path[512];
   snprintf(path, sizeof path, "%s/bad.tsv", folder);
@@ -155,8 +150,7 @@ static void test_inspect_finds_a_wrong_label(void **state) {
 }
 
 /* Stopped while it is at work: the exit code says so and no file is there, whole or temporary. */
-static void test_interrupt_leaves_nothing(void **state) {
-  (void)state;
+TEST(test_interrupt_leaves_nothing) {
   static const char *const SIGNALS[] = {"TERM", "HUP"};
   signal(SIGHUP, SIG_DFL); /* which nohup may have these tests ignore */
   for (size_t i = 0; i < FT_COUNT(SIGNALS); i++) {
@@ -176,8 +170,7 @@ static void test_interrupt_leaves_nothing(void **state) {
 }
 
 /* What files say does not reach a terminal as commands; others get it as it is. */
-static void test_terminal(void **state) {
-  (void)state;
+TEST(test_terminal) {
   static const char DATA[] = "text,label\none,\x1b[31mred\ntwo,\xc2\x9bgreen\nthree,\x1b[31mred\n";
   char path[512], arguments[600];
   size_t size = 0;
@@ -202,15 +195,4 @@ static void test_terminal(void **state) {
   assert_null(strchr(output, '\x1b'));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_generate_and_inspect),
-      cmocka_unit_test(test_inspect_text),
-      cmocka_unit_test(test_inspect_images),
-      cmocka_unit_test(test_usage),
-      cmocka_unit_test(test_inspect_finds_a_wrong_label),
-      cmocka_unit_test(test_interrupt_leaves_nothing),
-      cmocka_unit_test(test_terminal),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -65,8 +65,7 @@ static size_t characters(const char *text, const char *alphabet) {
   return count;
 }
 
-static void text_follows_the_prompt(void **state) {
-  (void)state;
+TEST(text_follows_the_prompt) {
   assert_code(generate("", characters_run(), "--prompt 'we go' --tokens 50"), 0);
   assert_memory_equal(output, "we go", 5);
   assert_int_equal(characters(output, PHRASE), 5 + 50 + 1); /* longer than max_length */
@@ -89,8 +88,7 @@ static void text_follows_the_prompt(void **state) {
   assert_int_equal(characters(output, PHRASE), 31 + 5 + 1);
 }
 
-static void limits_make_it_certain(void **state) {
-  (void)state;
+TEST(limits_make_it_certain) {
   assert_code(generate("", characters_run(), "--prompt w --tokens 40 --temperature 0"), 0);
   char *greedy = strdup(output);
   static const char *const same[] = {"--temperature 0 --seed 5", "--top-k 1", "--top-p 0.0001",
@@ -102,8 +100,7 @@ static void limits_make_it_certain(void **state) {
   free(greedy);
 }
 
-static void json_is_one_object(void **state) {
-  (void)state;
+TEST(json_is_one_object) {
   json_error_t error;
   assert_code(generate("", characters_run(), "--prompt 'go \xc3\xa4' --tokens 30 --seed 3"), 0);
   char *plain = strdup(output);
@@ -128,8 +125,7 @@ static void json_is_one_object(void **state) {
   free(plain);
 }
 
-static void words_come_with_spaces(void **state) {
-  (void)state;
+TEST(words_come_with_spaces) {
   const char *run = make_run("one two <unk> four\n", NULL, "--set max_length=16");
   assert_code(generate("", run, "--prompt 'one two' --tokens 60 --temperature 3"), 0);
   assert_memory_equal(output, "one two", 7);
@@ -141,8 +137,7 @@ static void words_come_with_spaces(void **state) {
 }
 
 /* What the bytes make together need not be UTF-8. */
-static void bytes_stay_bytes(void **state) {
-  (void)state;
+TEST(bytes_stay_bytes) {
   json_error_t error;
   const char *run = make_run(PHRASE, NULL, "--set max_length=16 --set tokenizer=bytes");
   assert_code(generate("", run, "--prompt 'a\xc3' --tokens 200 --temperature 50 --json"), 0);
@@ -159,8 +154,7 @@ static void refuse(const char *run, const char *more, const char *part) {
   if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
 }
 
-static void mistakes_are_told(void **state) {
-  (void)state;
+TEST(mistakes_are_told) {
   const char *run = characters_run();
   refuse(run, "--prompt 'we X'", "prompt: the character 'X' U+0058 at column 4");
   refuse(run, "--prompt ''", "prompt: it has no token");
@@ -183,10 +177,4 @@ static void mistakes_are_told(void **state) {
   assert_non_null(strstr(output, "--temperature"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(text_follows_the_prompt), cmocka_unit_test(limits_make_it_certain),
-      cmocka_unit_test(json_is_one_object),      cmocka_unit_test(words_come_with_spaces),
-      cmocka_unit_test(bytes_stay_bytes),        cmocka_unit_test(mistakes_are_told)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -93,8 +93,7 @@ static const char *half_report(void) {
 
 /* ---- merging ---- */
 
-static void test_same_bytes(void **state) {
-  (void)state;
+TEST(test_same_bytes) {
   static const char *const FORMATS[] = {"--format markdown", "--format html", "--format latex",
                                         "--format results", "--json"};
   const char *half = half_report();
@@ -119,8 +118,7 @@ static void test_same_bytes(void **state) {
 }
 
 /* One group by the sweep's names, though machines have the data at places of their own. */
-static void test_groups(void **state) {
-  (void)state;
+TEST(test_groups) {
   const char *half = half_report();
   report(0, test_text("%s %s --format results", half, there));
   assert_printed("# Two\n");
@@ -144,8 +142,7 @@ static void test_groups(void **state) {
 }
 
 /* The same data by the name, but generated otherwise, is another data set. */
-static void test_other_data(void **state) {
-  (void)state;
+TEST(test_other_data) {
   const char *other = make_sweep();
   write_text(other, "sweep.json",
              "{\"datasets\": {\"made\": {\"generate\": {\"kind\": \"listops\", \"train\": 9}}}}");
@@ -154,8 +151,7 @@ static void test_other_data(void **state) {
   assert_non_null(strstr(strstr(output, "## made") + 1, "## made"));
 }
 
-static void test_repeats(void **state) {
-  (void)state;
+TEST(test_repeats) {
   const char *half = half_report();
   char cell[512];
   snprintf(cell, sizeof cell, "%s/made-agf-seed=1", here);
@@ -191,8 +187,7 @@ static void test_repeats(void **state) {
 #define CURVES "\"curves\": {\"loss\": " CURVE ", \"validation_loss\": " CURVE ", "
 #define WHOLE  "{" RUN ", " CURVES "\"validation_score\": " CURVE "}}"
 
-static void test_wrong(void **state) {
-  (void)state;
+TEST(test_wrong) {
   static const struct {
     const char *runs, *part;
   } cases[] = {
@@ -254,11 +249,4 @@ static void test_wrong(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_groups),
-      cmocka_unit_test(test_other_data), cmocka_unit_test(test_repeats),
-      cmocka_unit_test(test_wrong),
-  };
-  return cmocka_run_group_tests(tests, make_folders, test_teardown);
-}
+TEST_MAIN(make_folders, test_teardown)

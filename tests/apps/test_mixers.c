@@ -37,8 +37,7 @@ static void read_losses(const char *folder, int steps, double *first, double *la
   free(text);
 }
 
-static void every_mixer_learns_listops(void **state) {
-  (void)state;
+TEST(every_mixer_learns_listops) {
   enum { STEPS = 96 };
   char cache[256];
   snprintf(cache, sizeof cache, "%s", test_folder());
@@ -57,7 +56,4 @@ static void every_mixer_learns_listops(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_mixer_learns_listops)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

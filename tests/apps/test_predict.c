@@ -38,8 +38,7 @@ static int predict(const char *run, const char *lines, const char *more) {
 static const char CLASSES[] = "text,label\nsome good words,yes\nbad ones,no\ngood again,yes\n"
                               "bad again,no\n";
 
-static void classes_of_lines(void **state) {
-  (void)state;
+TEST(classes_of_lines) {
   const char *run = make_run("a.csv", CLASSES, "");
   assert_code(predict(run, "bad words\\n\\ngood\\r\\n", ""), 0);
   char first[8], second[8];
@@ -67,8 +66,7 @@ static void check_logits(float probability, float first, float second) {
   assert_float_equal(probability, 1 / (1 + exp(-fabs((double)first - (double)second))), 6e-4);
 }
 
-static void logits(void **state) {
-  (void)state;
+TEST(logits) {
   float probability, first, second;
   const char *run = make_run("a.csv", CLASSES, "");
   assert_code(predict(run, "bad words\\n", "--logits"), 0);
@@ -93,8 +91,7 @@ static void logits(void **state) {
   assert_non_null(strstr(output, "--logits is of classes"));
 }
 
-static void longer_texts(void **state) {
-  (void)state;
+TEST(longer_texts) {
   const char *run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16");
   assert_code(predict(run, "more bytes than it takes\\n", ""), 2);
   assert_non_null(strstr(output, "standard input:1: 24 tokens; the model takes at most 16"));
@@ -103,8 +100,7 @@ static void longer_texts(void **state) {
   assert_non_null(strstr(output, "\tmore bytes than it takes\n"));
 }
 
-static void values_of_lines(void **state) {
-  (void)state;
+TEST(values_of_lines) {
   const char *run = make_run("a.csv", "smiles,value\nCC,0.5\nCO,1.5\nOC,-2.5\nCCO,3\n", "");
   float value;
   char text[16];
@@ -119,8 +115,7 @@ static void values_of_lines(void **state) {
   json_decref(root);
 }
 
-static void pairs(void **state) {
-  (void)state;
+TEST(pairs) {
   const char *run = make_run(
       "pairs.tsv", "1.0\ta\tb\tone\tother\n0.0\ta\tb\tthis\tthat\n1.0\ta\tb\tso\tso\n", "");
   assert_code(predict(run, "one\\tthe other one\\nan other one\\tx\\n", ""), 0);
@@ -134,8 +129,7 @@ static void pairs(void **state) {
   assert_non_null(strstr(output, "a text of no tokens"));
 }
 
-static void runs_without_texts(void **state) {
-  (void)state;
+TEST(runs_without_texts) {
   const char *run = make_run("a.txt", "a text to be modelled\nand another line of it\n", "");
   assert_code(predict(run, "a\\n", ""), 2);
   assert_non_null(strstr(output, "filtra generate"));
@@ -146,8 +140,7 @@ static void runs_without_texts(void **state) {
 }
 
 /* The run's own samples, and other files: their classes count as the training data's. */
-static void samples_of_data(void **state) {
-  (void)state;
+TEST(samples_of_data) {
   static const char ONE[] = "text,label\nbad,no\nsome,no\n", OTHER[] = "text,label\nbad,maybe\n";
   const char *run = make_run("a.csv", CLASSES, "");
   char name[8], truth[8];
@@ -173,8 +166,7 @@ static void samples_of_data(void **state) {
 }
 
 /* Series are standardised as the training series were: the same file gives the same numbers. */
-static void samples_of_series(void **state) {
-  (void)state;
+TEST(samples_of_series) {
   static const char FILE_TEXT[] = "@problemName x\n@classLabel true a b\n@data\n"
                                   "1,2,3:a\n3,2,1:b\n1,3,2:a\n9,7,8:b\n";
   static char first[TEST_OUTPUT_BYTES];
@@ -189,12 +181,4 @@ static void samples_of_series(void **state) {
   if (!strstr(output, line)) fail_msg("%s is not in\n%s", line, output);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(classes_of_lines),   cmocka_unit_test(longer_texts),
-      cmocka_unit_test(values_of_lines),    cmocka_unit_test(pairs),
-      cmocka_unit_test(runs_without_texts), cmocka_unit_test(samples_of_data),
-      cmocka_unit_test(samples_of_series),  cmocka_unit_test(logits),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -59,8 +59,7 @@ static const char PERPLEXITY[] = "{\"step\":1,\"validation_loss\":3,\"validation
 
 static const char ERROR[] = "{\"step\":1,\"validation_loss\":0.5,\"validation_mae\":0.25}\n";
 
-static void test_table(void **state) {
-  (void)state;
+TEST(test_table) {
   const char *a = make_run("{\"data\": \"/d/listops\", \"mixer\": \"agf\"}", ACCURACY);
   const char *b = make_run("{\"data\": \"/d/listops\"}", ACCURACY);
   const char *c = make_run("{\"data\": \"/d/text.txt\", \"task\": \"language_model\"}", PERPLEXITY);
@@ -94,8 +93,7 @@ static void test_table(void **state) {
 }
 
 /* What a run chose its model by is what its table says of it. */
-static void test_selection(void **state) {
-  (void)state;
+TEST(test_selection) {
   static const char metrics[] =
       "{\"step\":1,\"validation_loss\":1.0,\"validation_accuracy\":0.25}\n"
       "{\"step\":2,\"validation_loss\":2.0,\"validation_accuracy\":0.5}\n";
@@ -106,8 +104,7 @@ static void test_selection(void **state) {
   assert_printed("| x | softmax | accuracy | 25.00 % | – | 1 | 2 |");
 }
 
-static void test_page(void **state) {
-  (void)state;
+TEST(test_page) {
   const char *a = make_run("{\"data\": \"/d/a&b\", \"mixer\": \"agf\"}", ACCURACY);
   const char *b = make_run("{\"data\": \"/d/text\", \"task\": \"language_model\"}", PERPLEXITY);
   const char *c = make_run("{\"data\": \"/d/empty\"}", NULL);
@@ -137,8 +134,7 @@ static void test_page(void **state) {
 }
 
 /* Curves of many points are thinned out, and all that is shown is finite. */
-static void test_long_curves(void **state) {
-  (void)state;
+TEST(test_long_curves) {
   enum { LINES = 3000 };
   char *text = malloc(LINES * 64), *to = text;
   for (int i = 1; i <= LINES; i++)
@@ -158,8 +154,7 @@ static void test_long_curves(void **state) {
 }
 
 /* Names without a place to break do not make a page wider than a phone; the browser tells. */
-static void test_long_names(void **state) {
-  (void)state;
+TEST(test_long_names) {
   char name[121], folders[2][512], page[512];
   memset(name, 'm', sizeof name - 1);
   name[sizeof name - 1] = '\0';
@@ -175,8 +170,7 @@ static void test_long_names(void **state) {
   test_page_made(page);
 }
 
-static void test_wrong(void **state) {
-  (void)state;
+TEST(test_wrong) {
   static const struct {
     const char *name, *text, *part;
   } cases[] = {
@@ -214,8 +208,7 @@ static void test_wrong(void **state) {
 }
 
 /* What training and evaluation leave is what the report shows. */
-static void test_real_run(void **state) {
-  (void)state;
+TEST(test_real_run) {
   const char *folder = test_new_run();
   const char *common = test_text("--device cpu --cache-dir %s", test_folder());
   assert_int_equal(test_run_command("",
@@ -247,12 +240,5 @@ static void test_real_run(void **state) {
   test_no_leftovers(folder);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_table),      cmocka_unit_test(test_selection),
-      cmocka_unit_test(test_page),       cmocka_unit_test(test_long_curves),
-      cmocka_unit_test(test_long_names), cmocka_unit_test(test_wrong),
-      cmocka_unit_test(test_real_run),   cmocka_unit_test(test_in_browser),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_ALSO(test_in_browser)
+TEST_MAIN(NULL, test_teardown)

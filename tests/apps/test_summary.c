@@ -21,8 +21,7 @@ static void assert_near(double got, double wanted) {
 
 /* ---- statistics ---- */
 
-static void test_means(void **state) {
-  (void)state;
+TEST(test_means) {
   static const double x[] = {2, 4, 4, 4, 5, 5, 7, 9};
   assert_near(statistics_mean(x, 8), 5.0);
   assert_near(statistics_deviation(x, 8), sqrt(32.0 / 7.0));
@@ -63,8 +62,7 @@ static double enumerate(const double *differences, size_t count) {
   return (double)extreme / ldexp(1.0, (int)n);
 }
 
-static void test_wilcoxon(void **state) {
-  (void)state;
+TEST(test_wilcoxon) {
   static const double cases[][10] = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
                                      {-1, 2, -3, 4, 5, -6, 7, 8, 9, 10},
                                      {1, 1, 1, -1, -1, 2, 2, -2, 3, 3},
@@ -152,8 +150,7 @@ static void assert_printed(const char *part) {
   if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
 }
 
-static void test_formats(void **state) {
-  (void)state;
+TEST(test_formats) {
   report("");
   assert_printed("| gfsa K=3 | **72.00 ± 2.83** | 82.00 ± 2.83 | **40.50 ± 0.71** | 1.50 |\n");
   assert_printed("| softmax | 52.00 ± 2.83 | **91.00 ± 1.41** | 20.00 ± 0.00 | 2.33 |\n");
@@ -181,8 +178,7 @@ static void test_formats(void **state) {
   free(text);
 }
 
-static void test_json(void **state) {
-  (void)state;
+TEST(test_json) {
   report("--json");
   json_t *root = json_loads(output, 0, NULL), *summary = json_object_get(root, "summary");
   assert_non_null(summary);
@@ -204,9 +200,5 @@ static void test_json(void **state) {
   json_decref(root);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_wilcoxon),
-                                     cmocka_unit_test(test_formats), cmocka_unit_test(test_json),
-                                     cmocka_unit_test(test_in_browser)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_ALSO(test_in_browser)
+TEST_MAIN(NULL, test_teardown)

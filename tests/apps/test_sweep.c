@@ -61,8 +61,7 @@ static const char *reference(void) {
   return folder;
 }
 
-static void test_wrong_files(void **state) {
-  (void)state;
+TEST(test_wrong_files) {
 #define DATA "\"datasets\": {\"a\": {\"data\": \"x\"}}"
 #define REST "\"mixers\": [\"agf\"], \"seeds\": [1]"
   static const struct {
@@ -108,8 +107,7 @@ static void test_wrong_files(void **state) {
   }
 }
 
-static void test_usage(void **state) {
-  (void)state;
+TEST(test_usage) {
   const char *file = grid_file();
   assert_code(sweep("", "2>&1"), 2);
   assert_printed("which sweep?");
@@ -128,8 +126,7 @@ static void test_usage(void **state) {
 }
 
 /* What is finished is kept as it is, and settings that changed are refused. */
-static void test_finished(void **state) {
-  (void)state;
+TEST(test_finished) {
   const char *out = reference(), *file = grid_file();
   assert_code(sweep(file, test_text("--out %s --list", out)), 0);
   for (size_t i = 0; i < FT_COUNT(CELLS); i++) {
@@ -167,8 +164,7 @@ static int meet(const char *out, const char *action) {
 }
 
 /* A cell whose process dies is noted, the others go on, and it goes on next time. */
-static void test_crash(void **state) {
-  (void)state;
+TEST(test_crash) {
   const char *out = test_new_run();
   assert_code(meet(out, "kill -9 $(cat /proc/$p/task/$p/children)"), 1);
   assert_printed("3 cells finished, 0 of them before, 1 failed\n");
@@ -180,8 +176,7 @@ static void test_crash(void **state) {
 
 /* Where the sweep itself is killed, what it left is no obstacle: a process that goes on alone, and
  * half a line in the record. The times of cells that ended later are in the record all the same. */
-static void test_killed_sweep(void **state) {
-  (void)state;
+TEST(test_killed_sweep) {
   const char *out = test_new_run();
   char script[256];
   snprintf(script, sizeof script, "printf '{\"cell\":\"ti' >>%s/sweep.jsonl; kill -9 $p", out);
@@ -201,8 +196,7 @@ static void test_killed_sweep(void **state) {
   json_decref(root);
 }
 
-static void test_interruption(void **state) {
-  (void)state;
+TEST(test_interruption) {
   const char *out = test_new_run();
   assert_code(meet(out, "kill $p"), 1);
   assert_printed("Continue with the same command.");
@@ -216,8 +210,7 @@ static void test_interruption(void **state) {
 }
 
 /* Cells take devices in turn; one that is not there is the failure of its cells alone. */
-static void test_devices(void **state) {
-  (void)state;
+TEST(test_devices) {
   static const char SYSTEM[] = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
   const char *out = test_new_run(), *softmax = "--cells '*softmax*' 2>&1";
   assert_code(test_run_command("",
@@ -259,8 +252,7 @@ static void test_devices(void **state) {
 }
 
 /* Data are generated; a cell that fails gives its sentence, and the others go on. */
-static void test_failing_cell(void **state) {
-  (void)state;
+TEST(test_failing_cell) {
   const char *out = test_new_run();
   const char *file = write_file(
       "{\"config\": {\"steps\": 2, \"width\": 8, \"layers\": 1, \"batch_size\": 8},"
@@ -279,8 +271,7 @@ static void test_failing_cell(void **state) {
 }
 
 /* Every cell of the sweeps that come with the sources is a configuration that can be trained. */
-static void test_kept_sweeps(void **state) {
-  (void)state;
+TEST(test_kept_sweeps) {
   static const char *const SETS[] = {"japanesevowels", "tinyshakespeare", "basicmotions", "imdb",
                                      "fashion-mnist"};
   static const struct {
@@ -299,13 +290,4 @@ static void test_kept_sweeps(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_files),  cmocka_unit_test(test_usage),
-      cmocka_unit_test(test_finished),     cmocka_unit_test(test_crash),
-      cmocka_unit_test(test_interruption), cmocka_unit_test(test_failing_cell),
-      cmocka_unit_test(test_killed_sweep), cmocka_unit_test(test_devices),
-      cmocka_unit_test(test_kept_sweeps),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

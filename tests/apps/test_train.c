@@ -66,8 +66,7 @@ static const char *reference_run(void) {
 
 /* ---- wrong input ---- */
 
-static void test_wrong_options(void **state) {
-  (void)state;
+TEST(test_wrong_options) {
   static const struct {
     const char *more, *part;
   } cases[] = {
@@ -127,8 +126,7 @@ static int run_config(const char *text, size_t size) {
   return run("", test_text("--config %s/config.json --out %s/run 2>&1", config_in, config_in));
 }
 
-static void test_wrong_files(void **state) {
-  (void)state;
+TEST(test_wrong_files) {
   static const struct {
     const char *text, *part;
   } cases[] = {
@@ -163,8 +161,7 @@ static void test_wrong_files(void **state) {
   assert_false(ft_file_exists(test_path(config_in, "run")));
 }
 
-static void test_wrong_folders(void **state) {
-  (void)state;
+TEST(test_wrong_folders) {
   uint64_t before = test_snapshot(reference_run());
   assert_code(train("", reference_run(), "2>&1"), 2);
   assert_printed("holds a run already");
@@ -181,8 +178,7 @@ static void test_wrong_folders(void **state) {
 
 /* ---- output ---- */
 
-static void test_json(void **state) {
-  (void)state;
+TEST(test_json) {
   const char *run_folder = test_new_run(), *where = test_folder();
   assert_code(train("", run_folder, test_text("--json 2>%s/progress", where)), 0);
   json_t *root = json_loads(output, 0, NULL); /* one object and nothing else */
@@ -206,8 +202,7 @@ static void test_json(void **state) {
 }
 
 /* On a terminal one line is written again and again, no longer than the terminal is wide. */
-static void test_terminal(void **state) {
-  (void)state;
+TEST(test_terminal) {
   if (system("command -v script >/dev/null 2>&1")) skip();
   static const char end[] = "step 16/16";
   FILE *pipe = popen(test_text("script -qec \"stty cols 60; '%s/../filtra' train %s %s --out %s\" "
@@ -225,8 +220,7 @@ static void test_terminal(void **state) {
     assert_in_range(strcspn(at + 1, "\033"), 20, 59);
 }
 
-static void test_odd_streams(void **state) {
-  (void)state;
+TEST(test_odd_streams) {
   static const struct {
     const char *streams;
     int code;
@@ -283,8 +277,7 @@ static bool wait_for(pid_t child, const char *folder, int lines, int *status) {
 }
 
 /* Stopped before its first evaluation a run has no model; what to do is said. */
-static void test_no_model_yet(void **state) {
-  (void)state;
+TEST(test_no_model_yet) {
   const char *folder = test_new_run(), *log = test_new_run();
   int status;
   pid_t child =
@@ -297,8 +290,7 @@ static void test_no_model_yet(void **state) {
   assert_printed("filtra train --resume");
 }
 
-static void test_interrupted(void **state) {
-  (void)state;
+TEST(test_interrupted) {
   ft_rng rng = ft_rng_make((uint64_t)getpid(), 0);
   static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP};
   for (int i = 0; i < 3; i++) {
@@ -326,8 +318,7 @@ static void test_interrupted(void **state) {
 }
 
 /* Under nohup a terminal that is closed stops nothing. */
-static void test_nohup(void **state) {
-  (void)state;
+TEST(test_nohup) {
   const char *folder = test_new_run();
   int status;
   pid_t child =
@@ -342,8 +333,7 @@ static void test_nohup(void **state) {
 }
 
 /* Killed again and again, at any moment, until it gets through. */
-static void test_killed(void **state) {
-  (void)state;
+TEST(test_killed) {
   ft_rng rng = ft_rng_make((uint64_t)getpid(), 1);
   const char *folder = test_new_run();
   int status = -1;
@@ -363,8 +353,7 @@ static void test_killed(void **state) {
 
 /* Two begin in one folder, given or by its default name, with other seeds: one has it, the other
  * says so and changes nothing. */
-static void test_started_together(void **state) {
-  (void)state;
+TEST(test_started_together) {
   for (int i = 0; i < 4; i++) {
     const char *where = test_folder();
     char folder[512];
@@ -393,8 +382,7 @@ static void test_started_together(void **state) {
 }
 
 /* Four go on with one run: one does, the others say so and change nothing. */
-static void test_resumed_together(void **state) {
-  (void)state;
+TEST(test_resumed_together) {
   enum { PROCESSES = 4 };
   const char *folder = test_new_run();
   pid_t children[PROCESSES];
@@ -416,8 +404,7 @@ static void test_resumed_together(void **state) {
 }
 
 /* Killed before there is a checkpoint, or a folder. */
-static void test_killed_early(void **state) {
-  (void)state;
+TEST(test_killed_early) {
   ft_rng rng = ft_rng_make((uint64_t)getpid(), 2);
   for (int i = 0; i < 3; i++) {
     int status;
@@ -444,8 +431,7 @@ static int train_in(int kilobytes, const char *mounted, const char *folder) {
   return train(before, test_path(mounted, "run"), "2>&1");
 }
 
-static void test_no_room(void **state) {
-  (void)state;
+TEST(test_no_room) {
   const char *mounted = test_folder();
   if (system("unshare --map-root-user --mount true 2>/dev/null")) {
     print_message("SKIPPED: no mount namespaces for users here\n");
@@ -471,8 +457,7 @@ static void test_no_room(void **state) {
 }
 
 /* Whichever folder cannot be brought to disk, the run can be begun again or goes on. */
-static void test_failing_folder_syncs(void **state) {
-  (void)state;
+TEST(test_failing_folder_syncs) {
   static const char library[] = TEST_BINARY_DIR "/failing_sync.so";
   int code;
   if (!ft_file_exists(library)) skip();
@@ -489,8 +474,7 @@ static void test_failing_folder_syncs(void **state) {
 }
 
 /* A data path that is relative, and a run resumed from elsewhere. */
-static void test_any_directory(void **state) {
-  (void)state;
+TEST(test_any_directory) {
   const char *folder = test_new_run(), *name = strrchr(test_listops(), '/') + 1;
   const char *before = test_text("cd %s/..;", test_listops());
   assert_code(
@@ -519,8 +503,7 @@ static json_int_t planned(const char *key) {
 
 /* A language model of 50,257 words on batches of 32 x 1,024 tokens: its logits have 6.6 GB, several
  * times this device's largest buffer. */
-static void plans_say_what_fits(void **state) {
-  (void)state;
+TEST(plans_say_what_fits) {
   char text[32 * 1024 + 2];
   const char *path = test_path(test_folder(), "text.txt");
   for (size_t i = 0; i < sizeof text; i++)
@@ -557,25 +540,4 @@ static void plans_say_what_fits(void **state) {
   assert_false(ft_file_exists("runs"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_options),
-      cmocka_unit_test(test_wrong_files),
-      cmocka_unit_test(test_wrong_folders),
-      cmocka_unit_test(test_json),
-      cmocka_unit_test(test_terminal),
-      cmocka_unit_test(test_odd_streams),
-      cmocka_unit_test(test_interrupted),
-      cmocka_unit_test(test_killed),
-      cmocka_unit_test(test_started_together),
-      cmocka_unit_test(test_resumed_together),
-      cmocka_unit_test(test_no_model_yet),
-      cmocka_unit_test(test_killed_early),
-      cmocka_unit_test(test_no_room),
-      cmocka_unit_test(test_nohup),
-      cmocka_unit_test(test_failing_folder_syncs),
-      cmocka_unit_test(test_any_directory),
-      cmocka_unit_test(plans_say_what_fits),
-  };
-  return cmocka_run_group_tests_name("apps/train", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -56,8 +56,7 @@ static size_t keys_listed(void) {
   return count;
 }
 
-static void test_tunes_and_keeps(void **state) {
-  (void)state;
+TEST(test_tunes_and_keeps) {
   const char *options = test_text("--quick --json --ops gemm --config %s", config_file());
   json_t *root = filtra_json(tune(options)), *item;
   size_t i, count = keys_of(root);
@@ -88,8 +87,7 @@ static void test_tunes_and_keeps(void **state) {
 }
 
 /* The first key is enough: the command ends where nobody reads on. */
-static void test_precision(void **state) {
-  (void)state;
+TEST(test_precision) {
   if (!ft_caps_of(test_device())->storage16) skip();
   filtra(tune(
       test_text("--quick --ops gemm --precision fp16 --config %s | head -n 4", config_file())));
@@ -97,8 +95,7 @@ static void test_precision(void **state) {
   assert_non_null(strstr(output, " f16 "));
 }
 
-static void test_export_and_import(void **state) {
-  (void)state;
+TEST(test_export_and_import) {
   char *file = ft_path_join(test_folder(), "sub/tuning.json");
   size_t count = keys_listed();
   assert_int_equal(filtra(tune(test_text("--export %s", file))), 0);
@@ -132,8 +129,7 @@ static void test_export_and_import(void **state) {
   free(file);
 }
 
-static void test_wrong_usage(void **state) {
-  (void)state;
+TEST(test_wrong_usage) {
   static const char *const cases[][2] = {
       {"--ops gemm,conv", "conv"},     {"--list --clear", "one of"},
       {"--tuning x", "--tuning"},      {"what", "what"},
@@ -150,8 +146,7 @@ static void test_wrong_usage(void **state) {
   assert_non_null(strstr(output, "--export"));
 }
 
-static void test_damaged_cache(void **state) {
-  (void)state;
+TEST(test_damaged_cache) {
   json_t *root = filtra_json(tune("--list --json"));
   const char *file = json_string_value(json_object_get(root, "file"));
   size_t size;
@@ -165,11 +160,4 @@ static void test_damaged_cache(void **state) {
   json_decref(root);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tunes_and_keeps),   cmocka_unit_test(test_precision),
-      cmocka_unit_test(test_export_and_import), cmocka_unit_test(test_wrong_usage),
-      cmocka_unit_test(test_damaged_cache),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -22,8 +22,7 @@ static double defined(uint16_t bits, int exponent_bits) {
   return bits & 0x8000 ? -size : size;
 }
 
-static void test_all_16_bit_floats(void **state) {
-  (void)state;
+TEST(test_all_16_bit_floats) {
   for (uint32_t i = 0; i < 0x10000; i++) {
     const uint16_t bits = (uint16_t)i;
     const struct {
@@ -44,8 +43,7 @@ static void test_all_16_bit_floats(void **state) {
   }
 }
 
-static void test_rounding(void **state) {
-  (void)state;
+TEST(test_rounding) {
   static const struct {
     double value;
     uint16_t f16, bf16;
@@ -65,8 +63,7 @@ static void test_rounding(void **state) {
   }
 }
 
-static void test_names(void **state) {
-  (void)state;
+TEST(test_names) {
   for (int i = FILTRA_F32; i <= FILTRA_BOOL; i++) {
     filtra_dtype found;
     assert_true(ft_dtype_find(filtra_dtype_name((filtra_dtype)i), &found));
@@ -80,11 +77,4 @@ static void test_names(void **state) {
   assert_true(ft_dtype_on_device(FILTRA_BF16) && ft_dtype_is_float(FILTRA_BF16));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_all_16_bit_floats),
-      cmocka_unit_test(test_rounding),
-      cmocka_unit_test(test_names),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

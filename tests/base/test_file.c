@@ -30,8 +30,7 @@ static void assert_entries(const char *folder, size_t want) {
   free(names);
 }
 
-static void test_write_and_replace(void **state) {
-  (void)state;
+TEST(test_write_and_replace) {
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "a.txt");
   assert_ok(ft_file_write(path, "old", 3));
@@ -49,8 +48,7 @@ static void test_write_and_replace(void **state) {
   free(path);
 }
 
-static void test_abort_leaves_the_old_file(void **state) {
-  (void)state;
+TEST(test_abort_leaves_the_old_file) {
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "a.txt");
   assert_ok(ft_file_write(path, "old", 3));
@@ -67,8 +65,7 @@ static void test_abort_leaves_the_old_file(void **state) {
 }
 
 /* A limit on file sizes stands for a full disk: write(2) first falls short, then fails. */
-static void test_failed_writes_leave_the_old_file(void **state) {
-  (void)state;
+TEST(test_failed_writes_leave_the_old_file) {
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "a.txt");
   assert_ok(ft_file_write(path, "old", 3));
@@ -102,8 +99,7 @@ static void test_failed_writes_leave_the_old_file(void **state) {
 }
 
 /* A line is added whole or not at all. */
-static void test_failed_appending_adds_nothing(void **state) {
-  (void)state;
+TEST(test_failed_appending_adds_nothing) {
   char *path = ft_path_join(test_folder(), "a.txt"), line[1000] = {0};
   struct rlimit before, small;
   FILE *stream;
@@ -124,8 +120,7 @@ static void test_failed_appending_adds_nothing(void **state) {
 }
 
 /* Killed while writing at any moment, the file is one of the whole versions. */
-static void test_kill_leaves_a_whole_file(void **state) {
-  (void)state;
+TEST(test_kill_leaves_a_whole_file) {
   enum { SIZE = 200000, ROUNDS = 10 };
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "a.bin");
@@ -156,8 +151,7 @@ static void test_kill_leaves_a_whole_file(void **state) {
   free(path);
 }
 
-static void test_links_and_special_files(void **state) {
-  (void)state;
+TEST(test_links_and_special_files) {
   const char *folder = test_folder();
   char *target = ft_path_join(folder, "target"), *link = ft_path_join(folder, "link");
   assert_ok(ft_file_write(target, "old", 3));
@@ -183,8 +177,7 @@ static void test_links_and_special_files(void **state) {
   free(link);
 }
 
-static void test_read_errors(void **state) {
-  (void)state;
+TEST(test_read_errors) {
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "a"), *missing = ft_path_join(folder, "no/b"), *data;
   size_t size;
@@ -197,8 +190,7 @@ static void test_read_errors(void **state) {
   free(missing);
 }
 
-static void test_allocation_failures(void **state) {
-  (void)state;
+TEST(test_allocation_failures) {
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "a"), *data = NULL;
   size_t size;
@@ -216,8 +208,7 @@ static void test_allocation_failures(void **state) {
   free(path);
 }
 
-static void test_making_folders(void **state) {
-  (void)state;
+TEST(test_making_folders) {
   char *deep = ft_path_join(test_folder(), "a/b//c/"), *file = ft_path_join(deep, "f");
   assert_ok(ft_make_directories(deep));
   assert_ok(ft_make_directories(deep));
@@ -243,8 +234,7 @@ static void test_making_folders(void **state) {
   free(file);
 }
 
-static void test_listing_folders(void **state) {
-  (void)state;
+TEST(test_listing_folders) {
   static const char *const unsorted[] = {"b", "a10", ".hidden", "a9"};
   static const char *const sorted[] = {".hidden", "a10", "a9", "b"};
   const char *folder = test_folder();
@@ -275,8 +265,7 @@ static void set_or_unset(const char *name, const char *value) {
   assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
 }
 
-static void test_cache_directory(void **state) {
-  (void)state;
+TEST(test_cache_directory) {
   static const struct {
     const char *cache, *home, *want;
   } cases[] = {{"/c", "/h", "/c/filtra"},
@@ -295,8 +284,7 @@ static void test_cache_directory(void **state) {
   }
 }
 
-static void test_machine(void **state) {
-  (void)state;
+TEST(test_machine) {
   int number[6];
   assert_int_equal(sscanf(ft_date(), "%4d-%2d-%2dT%2d:%2d:%2dZ", &number[0], &number[1], &number[2],
                           &number[3], &number[4], &number[5]),
@@ -314,20 +302,4 @@ static void test_machine(void **state) {
   assert_true(ft_processors() >= 1);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_write_and_replace),
-      cmocka_unit_test(test_abort_leaves_the_old_file),
-      cmocka_unit_test(test_failed_writes_leave_the_old_file),
-      cmocka_unit_test(test_failed_appending_adds_nothing),
-      cmocka_unit_test(test_kill_leaves_a_whole_file),
-      cmocka_unit_test(test_links_and_special_files),
-      cmocka_unit_test(test_read_errors),
-      cmocka_unit_test(test_allocation_failures),
-      cmocka_unit_test(test_making_folders),
-      cmocka_unit_test(test_listing_folders),
-      cmocka_unit_test(test_cache_directory),
-      cmocka_unit_test(test_machine),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -60,8 +60,7 @@ static void check_starved(const char *text) {
 /* What is read while memory runs out is all there, or the failure says that it did. Jansson would
  * go on without a byte that its buffer has no room for: a name's, a number's, or the quotation mark
  * behind a string, which then has no end. */
-static void test_memory_runs_out(void **state) {
-  (void)state;
+TEST(test_memory_runs_out) {
   char text[160] = "";
   check_starved("{\"a\": [1, 2.5, {}, true, \"text\"], \"key\": []}");
   check_starved("[12345678901234567, 0.12345678901234567890123456789, \"\\u00e4\\n\\\"\"]");
@@ -75,8 +74,7 @@ static void test_memory_runs_out(void **state) {
 }
 
 /* What is taken from a value while memory runs out is not said to be of another form. */
-static void test_taking_without_memory(void **state) {
-  (void)state;
+TEST(test_taking_without_memory) {
   json_t *value = json_pack("{si ss}", "format", 3, "id", "a");
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
   int format = 0;
@@ -97,8 +95,7 @@ static void test_taking_without_memory(void **state) {
 }
 
 /* A text that is made is whole. Jansson's own is closed over a piece that it had no memory for. */
-static void test_writing_without_memory(void **state) {
-  (void)state;
+TEST(test_writing_without_memory) {
   static const char NAMES[] = "{\"a\": 1, \"long\": \"%s\", \"list\": [1, 2, [3, {\"b\": null}]]}";
   char text[1024], filler[512];
   memset(filler, 'x', sizeof filler - 1);
@@ -129,8 +126,7 @@ static void test_writing_without_memory(void **state) {
 }
 
 /* A list has all its values, or there is none. */
-static void test_lists_are_whole(void **state) {
-  (void)state;
+TEST(test_lists_are_whole) {
   enum { VALUES = 20 };
   bool failed = true;
   for (long n = 1; failed; n++) {
@@ -153,8 +149,7 @@ static filtra_status parse(const char *text, struct config *config) {
   return status;
 }
 
-static void test_absent_keys_are_defaults(void **state) {
-  (void)state;
+TEST(test_absent_keys_are_defaults) {
   struct config c;
   memset(&c, 0xff, sizeof c);
   assert_ok(parse("{}", &c));
@@ -168,8 +163,7 @@ static void test_absent_keys_are_defaults(void **state) {
   assert_true(c.slopes.values[0] == 1.5f && c.slopes.values[1] == -2);
 }
 
-static void test_reading(void **state) {
-  (void)state;
+TEST(test_reading) {
   struct config c;
   assert_ok(
       parse("{\"layers\": 64, \"offset\": -8999999999999999, \"learning_rate\": 1,"
@@ -189,8 +183,7 @@ static void test_reading(void **state) {
   assert_true(c.slopes.values[0] == 2);
 }
 
-static void test_rejected(void **state) {
-  (void)state;
+TEST(test_rejected) {
   static const struct {
     const char *text, *message;
   } cases[] = {
@@ -233,8 +226,7 @@ static void test_rejected(void **state) {
   }
 }
 
-static void test_written_structs_read_back(void **state) {
-  (void)state;
+TEST(test_written_structs_read_back) {
   struct config c, back;
   assert_ok(parse("{\"layers\": 3, \"offset\": -7, \"learning_rate\": 0.1, \"dropout\": 0.3333333,"
                   " \"name\": \"h\\\"\xc3\xa9\", \"slopes\": [0.1, 0.2, -0.3]}",
@@ -255,8 +247,7 @@ static void test_written_structs_read_back(void **state) {
   json_decref(object);
 }
 
-static void test_shortest(void **state) {
-  (void)state;
+TEST(test_shortest) {
   assert_true(ft_shortest(0.1f) == 0.1 && ft_shortest(1e-30f) == 1e-30 && ft_shortest(0) == 0);
   float values[1000];
   test_random(1, -1, 1, values, FT_COUNT(values));
@@ -264,8 +255,7 @@ static void test_shortest(void **state) {
     assert_true((float)ft_shortest(values[i]) == values[i]);
 }
 
-static void test_load_errors(void **state) {
-  (void)state;
+TEST(test_load_errors) {
   json_t *object;
   assert_fails(ft_json_load("/dev/null/none.json", &object), FILTRA_ERROR_PATH,
                "/dev/null/none.json");
@@ -276,18 +266,4 @@ static void test_load_errors(void **state) {
   free(path);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_memory_runs_out),
-      cmocka_unit_test(test_taking_without_memory),
-      cmocka_unit_test(test_writing_without_memory),
-      cmocka_unit_test(test_lists_are_whole),
-      cmocka_unit_test(test_absent_keys_are_defaults),
-      cmocka_unit_test(test_reading),
-      cmocka_unit_test(test_rejected),
-      cmocka_unit_test(test_written_structs_read_back),
-      cmocka_unit_test(test_shortest),
-      cmocka_unit_test(test_load_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -18,8 +18,7 @@ static const struct {
      {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-static void test_known_answers(void **state) {
-  (void)state;
+TEST(test_known_answers) {
   for (size_t i = 0; i < FT_COUNT(known); i++) {
     uint32_t out[4];
     ft_philox(known[i].counter, known[i].key, out);
@@ -27,8 +26,7 @@ static void test_known_answers(void **state) {
   }
 }
 
-static void test_streams(void **state) {
-  (void)state;
+TEST(test_streams) {
   ft_rng a = ft_rng_make(1, 2), b = ft_rng_make(1, 2), c = ft_rng_make(1, 3), d = ft_rng_make(2, 2);
   int same_stream = 0, same_seed = 0;
   for (int i = 0; i < 1000; i++) {
@@ -46,8 +44,7 @@ static void test_streams(void **state) {
     assert_int_equal(ft_rng_u32(&a), ft_rng_u32(&copy));
 }
 
-static void test_below_is_uniform(void **state) {
-  (void)state;
+TEST(test_below_is_uniform) {
   ft_rng rng = ft_rng_make(5, 0);
   enum { DRAWS = 70000, BOUND = 7 };
   int counts[BOUND] = {0};
@@ -62,8 +59,7 @@ static void test_below_is_uniform(void **state) {
   }
 }
 
-static void test_reals(void **state) {
-  (void)state;
+TEST(test_reals) {
   ft_rng rng = ft_rng_make(6, 0);
   enum { DRAWS = 100000 };
   double sum = 0, sum_double = 0, moments[5] = {0};
@@ -85,21 +81,11 @@ static void test_reals(void **state) {
   assert_true(fabs(moments[4] - 3) < deviation * sqrt(96));
 }
 
-static void test_hash(void **state) {
-  (void)state;
+TEST(test_hash) {
   /* FNV-1a, 64 bits, from the reference's test vectors */
   assert_true(ft_hash_text("") == UINT64_C(0xcbf29ce484222325));
   assert_true(ft_hash_text("a") == UINT64_C(0xaf63dc4c8601ec8c));
   assert_true(ft_hash_text("foobar") == UINT64_C(0x85944171f73967e8));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_known_answers),
-      cmocka_unit_test(test_streams),
-      cmocka_unit_test(test_below_is_uniform),
-      cmocka_unit_test(test_reals),
-      cmocka_unit_test(test_hash),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -54,8 +54,7 @@ static void assert_tensor(const ft_safetensors *file, const char *name, filtra_d
   assert_memory_equal(t->data, data, bytes);
 }
 
-static void test_round_trip(void **state) {
-  (void)state;
+TEST(test_round_trip) {
   char *path = ft_path_join(test_folder(), "a.safetensors");
   assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
   ft_safetensors *file;
@@ -91,8 +90,7 @@ static void test_round_trip(void **state) {
 }
 
 /* The layout that other readers rely on, byte by byte. */
-static void test_layout(void **state) {
-  (void)state;
+TEST(test_layout) {
   char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
   ft_safetensor t = tensors[4];
   assert_ok(ft_safetensors_write(path, &t, 1, meta, 1));
@@ -113,8 +111,7 @@ static void test_layout(void **state) {
   free(path);
 }
 
-static void test_refused_writes(void **state) {
-  (void)state;
+TEST(test_refused_writes) {
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "a.safetensors");
   ft_safetensor twice[] = {tensors[0], tensors[0]};
@@ -156,8 +153,7 @@ static void test_refused_writes(void **state) {
 }
 
 /* A limit on file sizes stands for a full disk. */
-static void test_full_disk(void **state) {
-  (void)state;
+TEST(test_full_disk) {
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "a.safetensors"), **names;
   struct rlimit before, small;
@@ -183,8 +179,7 @@ static void test_full_disk(void **state) {
 
 /* ---- damaged files ---- */
 
-static void test_every_truncation_fails(void **state) {
-  (void)state;
+TEST(test_every_truncation_fails) {
   char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
   assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
   size_t size;
@@ -203,8 +198,7 @@ static void test_every_truncation_fails(void **state) {
 }
 
 /* Every byte of the header changed in several ways: read or refused, but never a crash. */
-static void test_changed_bytes(void **state) {
-  (void)state;
+TEST(test_changed_bytes) {
   char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
   assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
   size_t size, refused = 0;
@@ -232,8 +226,7 @@ static void test_changed_bytes(void **state) {
 }
 
 /* Whichever bit of a file flips, in data and names of values alike, reading it fails. */
-static void test_flipped_bits(void **state) {
-  (void)state;
+TEST(test_flipped_bits) {
   char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
   assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
   size_t size;
@@ -323,8 +316,7 @@ static const struct {
     {"{} {}", 0, "header:1:"},
 };
 
-static void test_made_headers(void **state) {
-  (void)state;
+TEST(test_made_headers) {
   char *path = ft_path_join(test_folder(), "a.safetensors");
   for (size_t i = 0; i < FT_COUNT(made); i++) {
     filtra_status status =
@@ -345,8 +337,7 @@ static void test_made_headers(void **state) {
 }
 
 /* A header is not much longer than the data that it speaks of. */
-static void test_large_headers(void **state) {
-  (void)state;
+TEST(test_large_headers) {
   enum { LARGE = 5 << 20 };
   char *path = ft_path_join(test_folder(), "a.safetensors"), *header = ft_calloc(LARGE + 1, 1);
   memset(header, ' ', LARGE);
@@ -367,8 +358,7 @@ static void test_large_headers(void **state) {
 }
 
 /* Headers of any length and narrow tensors before wide ones are legal: data is realigned. */
-static void test_unaligned_data(void **state) {
-  (void)state;
+TEST(test_unaligned_data) {
   char *path = ft_path_join(test_folder(), "a.safetensors");
   for (int spaces = 0; spaces < 8; spaces++) {
     char header[256];
@@ -385,8 +375,7 @@ static void test_unaligned_data(void **state) {
   free(path);
 }
 
-static void test_allocation_failures(void **state) {
-  (void)state;
+TEST(test_allocation_failures) {
   char *path = ft_path_join(test_folder(), "a.safetensors");
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
   for (long n = 1; status; n++) {
@@ -402,8 +391,7 @@ static void test_allocation_failures(void **state) {
 }
 
 /* Names are never at fault for want of memory. */
-static void test_headers_without_memory(void **state) {
-  (void)state;
+TEST(test_headers_without_memory) {
   long n = 1;
   for (;; n++) {
     void *bytes;
@@ -422,8 +410,7 @@ static void test_headers_without_memory(void **state) {
   assert_true(n > 20);
 }
 
-static void test_golden_files(void **state) {
-  (void)state;
+TEST(test_golden_files) {
   const char *path = test_golden("dhhp_n1c5"); /* with zero-length tensors */
   if (!path) skip();
   ft_safetensors *file;
@@ -436,21 +423,4 @@ static void test_golden_files(void **state) {
   ft_safetensors_close(&file);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_layout),
-      cmocka_unit_test(test_refused_writes),
-      cmocka_unit_test(test_full_disk),
-      cmocka_unit_test(test_every_truncation_fails),
-      cmocka_unit_test(test_changed_bytes),
-      cmocka_unit_test(test_made_headers),
-      cmocka_unit_test(test_unaligned_data),
-      cmocka_unit_test(test_allocation_failures),
-      cmocka_unit_test(test_large_headers),
-      cmocka_unit_test(test_golden_files),
-      cmocka_unit_test(test_flipped_bits),
-      cmocka_unit_test(test_headers_without_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -65,8 +65,7 @@ static void assert_reads(const char *path, size_t size) {
   free(back);
 }
 
-static void test_plain(void **state) {
-  (void)state;
+TEST(test_plain) {
   static const size_t sizes[] = {0, 1, 2, 3, 65536, 65537, BYTES};
   fill_content();
   for (size_t i = 0; i < FT_COUNT(sizes); i++)
@@ -75,8 +74,7 @@ static void test_plain(void **state) {
   assert_reads(write_bytes(content, 1), 1);
 }
 
-static void test_packed(void **state) {
-  (void)state;
+TEST(test_packed) {
   static const size_t sizes[] = {0, 1, 65536, BYTES};
   unsigned char *packed = ft_calloc(2 * BYTES, 1);
   fill_content();
@@ -92,8 +90,7 @@ static void test_packed(void **state) {
 
 /* A packed file that is cut anywhere, or has another byte anywhere, is refused by name, or gives
  * the same bytes (some of the header says nothing about them). */
-static void test_damaged(void **state) {
-  (void)state;
+TEST(test_damaged) {
   enum { SMALL = 200 };
   unsigned char packed[2 * SMALL], back[4 * SMALL];
   size_t count;
@@ -115,8 +112,7 @@ static void test_damaged(void **state) {
 }
 
 /* 72 MiB of zeros in 71 KiB; what ordinary text becomes is far from that. */
-static void test_bombs(void **state) {
-  (void)state;
+TEST(test_bombs) {
   enum { LARGE = 72 << 20 };
   unsigned char *zeros = ft_calloc(LARGE + 1, 1), *packed = ft_calloc(1 << 20, 1);
   size_t count;
@@ -135,8 +131,7 @@ static void test_bombs(void **state) {
 }
 
 /* What a pipe has is handed out although more may come. */
-static void test_pipe(void **state) {
-  (void)state;
+TEST(test_pipe) {
   int ends[2];
   char back[16];
   size_t got;
@@ -153,17 +148,10 @@ static void test_pipe(void **state) {
   ft_source_close(&source);
 }
 
-static void test_no_file(void **state) {
-  (void)state;
+TEST(test_no_file) {
   ft_source *source;
   assert_fails(ft_source_open(test_folder(), &source), FILTRA_ERROR_PATH, "not a regular file");
   assert_null(source);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_plain), cmocka_unit_test(test_packed),  cmocka_unit_test(test_damaged),
-      cmocka_unit_test(test_pipe),  cmocka_unit_test(test_no_file), cmocka_unit_test(test_bombs),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void test_message_is_kept(void **state) {
-  (void)state;
+TEST(test_message_is_kept) {
   assert_int_equal(ft_fail(FILTRA_ERROR_INPUT, "line %d", 3), FILTRA_ERROR_INPUT);
   assert_string_equal(filtra_error_message(), "line 3");
   assert_int_equal(ft_fail_context(FILTRA_ERROR_INPUT, "%s", "a.ts"), FILTRA_ERROR_INPUT);
@@ -16,16 +15,14 @@ static void test_message_is_kept(void **state) {
 }
 
 /* A file's contents in a message do not reach the terminal as commands. */
-static void test_no_control_characters(void **state) {
-  (void)state;
+TEST(test_no_control_characters) {
   ft_fail(FILTRA_ERROR_INPUT, "label \"%s\"",
           "\033[2J\r\n\x7f\t\xc2\x9b"
           "1mä\xc2");
   assert_string_equal(filtra_error_message(), "label \"?[2J??????1mä\xc2\"");
 }
 
-static void test_long_message_is_whole(void **state) {
-  (void)state;
+TEST(test_long_message_is_whole) {
   enum { LONG = 100000 };
   static char text[LONG + 1];
   memset(text, 'x', LONG);
@@ -45,8 +42,7 @@ static void *fail_on_thread(void *unused) {
   return NULL;
 }
 
-static void test_message_is_per_thread(void **state) {
-  (void)state;
+TEST(test_message_is_per_thread) {
   ft_fail(FILTRA_ERROR_IO, "ours");
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, fail_on_thread, NULL), 0);
@@ -56,8 +52,7 @@ static void test_message_is_per_thread(void **state) {
   assert_string_equal(filtra_error_message(), "ours");
 }
 
-static void test_every_status_has_a_name(void **state) {
-  (void)state;
+TEST(test_every_status_has_a_name) {
   for (int a = FILTRA_OK; a <= FILTRA_ERROR_RANK; a++) {
     assert_string_not_equal(filtra_status_name((filtra_status)a), "unknown status");
     for (int b = FILTRA_OK; b < a; b++)
@@ -80,8 +75,7 @@ static void keep_log(void *user, filtra_log_level level, const char *text) {
   if (log_calls == 2) filtra_log_set(NULL, NULL);
 }
 
-static void test_log_sink(void **state) {
-  (void)state;
+TEST(test_log_sink) {
   ft_log(FILTRA_LOG_ERROR, "nobody listens");
   filtra_log_set(keep_log, &log_calls);
   for (int i = 0; i < 3; i++)
@@ -90,8 +84,7 @@ static void test_log_sink(void **state) {
   assert_string_equal(logged, "number? 1"); /* as in messages */
 }
 
-static void test_allocation(void **state) {
-  (void)state;
+TEST(test_allocation) {
   char *text = ft_format("%d-%s", 7, "x");
   assert_string_equal(text, "7-x");
   free(text);
@@ -117,8 +110,7 @@ static void test_allocation(void **state) {
   free(numbers);
 }
 
-static void test_injected_failure(void **state) {
-  (void)state;
+TEST(test_injected_failure) {
   ft_memory_fail_after(2);
   char *first = ft_strdup("a");
   assert_non_null(first);
@@ -137,16 +129,4 @@ static void test_injected_failure(void **state) {
   free(fourth);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_message_is_kept),
-      cmocka_unit_test(test_no_control_characters),
-      cmocka_unit_test(test_long_message_is_whole),
-      cmocka_unit_test(test_message_is_per_thread),
-      cmocka_unit_test(test_every_status_has_a_name),
-      cmocka_unit_test(test_log_sink),
-      cmocka_unit_test(test_allocation),
-      cmocka_unit_test(test_injected_failure),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -22,8 +22,7 @@ static void assert_tokens(const int32_t *tokens, uint32_t length, const char *te
     assert_int_equal(tokens[i], (unsigned char)text[i] + 1);
 }
 
-static void test_folder_of_pairs(void **state) {
-  (void)state;
+TEST(test_folder_of_pairs) {
   const char *folder = test_folder();
   test_write_text(folder, "new_aan_pairs.train.tsv", small_pairs);
   test_write_text(folder, "new_aan_pairs.eval.tsv",
@@ -52,8 +51,7 @@ static void test_folder_of_pairs(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_lengths(void **state) {
-  (void)state;
+TEST(test_lengths) {
   char *text = ft_calloc(20000, 1);
   strcpy(text, "1.0\ta\tb\t");
   memset(text + strlen(text), 'x', 5000);
@@ -76,8 +74,7 @@ static void test_lengths(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_what_is_wrong(void **state) {
-  (void)state;
+TEST(test_what_is_wrong) {
   static const struct {
     const char *line;
     size_t size;
@@ -122,8 +119,7 @@ static void test_what_is_wrong(void **state) {
 }
 
 /* Cut at any byte: a shorter set or an error with the line. */
-static void test_cut_anywhere(void **state) {
-  (void)state;
+TEST(test_cut_anywhere) {
   const char *folder = test_folder();
   for (size_t cut = 0; cut < sizeof small_pairs; cut++) {
     filtra_dataset *ds;
@@ -135,12 +131,4 @@ static void test_cut_anywhere(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_folder_of_pairs),
-      cmocka_unit_test(test_lengths),
-      cmocka_unit_test(test_what_is_wrong),
-      cmocka_unit_test(test_cut_anywhere),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

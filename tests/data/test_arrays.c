@@ -19,8 +19,7 @@ static filtra_dataset_arrays classes(void) {
                                  .classes = 2};
 }
 
-static void tokens_are_copied(void **state) {
-  (void)state;
+TEST(tokens_are_copied) {
   filtra_dataset *ds;
   filtra_loader *loader;
   filtra_batch batch;
@@ -69,16 +68,14 @@ static uint64_t fingerprint_with(int32_t token) {
 
 /* Ids beyond 65,535 are ids of their own; where there are none a data set has the fingerprint that
  * it had when ids had 16 bits, so that its runs can go on. */
-static void ids_are_large(void **state) {
-  (void)state;
+TEST(ids_are_large) {
   assert_true(fingerprint_with(1) == 0x13a4d530d0168163u);
   assert_true(fingerprint_with(65536 + 1) != fingerprint_with(1));
   assert_true(fingerprint_with(65536 + 1) != fingerprint_with(2 * 65536 + 1));
   assert_true(fingerprint_with((1 << 24) - 1) != fingerprint_with(65535));
 }
 
-static void features_are_standardised(void **state) {
-  (void)state;
+TEST(features_are_standardised) {
   const float numbers[] = {1, 10, 2, 20, 3, 30};
   const uint32_t steps[] = {1, 2};
   const float values[] = {0.5f, -1};
@@ -101,8 +98,7 @@ static void features_are_standardised(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void pairs_and_successors(void **state) {
-  (void)state;
+TEST(pairs_and_successors) {
   filtra_dataset_arrays arrays = classes();
   filtra_dataset *ds;
   filtra_sample sample;
@@ -129,8 +125,7 @@ static void refuses(filtra_dataset_arrays arrays, filtra_status status, const ch
   assert_null(ds);
 }
 
-static void mistakes_are_told(void **state) {
-  (void)state;
+TEST(mistakes_are_told) {
   filtra_dataset_arrays a = classes();
   a.classes = 1;
   refuses(a, FILTRA_ERROR_ARGUMENT, "classes is 1, accepted are 2 to 1048576");
@@ -155,11 +150,4 @@ static void mistakes_are_told(void **state) {
   lengths[3] = 1;
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tokens_are_copied),         cmocka_unit_test(ids_are_large),
-      cmocka_unit_test(features_are_standardised), cmocka_unit_test(pairs_and_successors),
-      cmocka_unit_test(mistakes_are_told),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -14,8 +14,7 @@
 
 /* ---- single steps ---- */
 
-static void test_crops(void **state) {
-  (void)state;
+TEST(test_crops) {
   enum { HEIGHT = 40, WIDTH = 70, DRAWS = 4000 };
   ft_rng rng = ft_rng_make(1, 2);
   double area = 0.0, log_ratio = 0.0;
@@ -36,8 +35,7 @@ static void test_crops(void **state) {
   assert_true(middle.x == 40 && middle.y == 0 && middle.width == 20 && middle.height == 10);
 }
 
-static void test_flip(void **state) {
-  (void)state;
+TEST(test_flip) {
   uint8_t pixels[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
   const uint8_t want[] = {7, 8, 9, 4, 5, 6, 1, 2, 3, 16, 17, 18, 13, 14, 15, 10, 11, 12};
   ft_image_flip(&(ft_image){2, 3, 3, pixels});
@@ -45,8 +43,7 @@ static void test_flip(void **state) {
 }
 
 /* One box of normal numbers, of the area and ratio that are allowed. */
-static void test_erase(void **state) {
-  (void)state;
+TEST(test_erase) {
   enum { SIDE = 32, CHANNELS = 2, DRAWS = 300 };
   float x[SIDE * SIDE * CHANNELS];
   ft_rng rng = ft_rng_make(3, 4);
@@ -92,8 +89,7 @@ static void check_operation(ft_image_operation operation, double level, uint32_t
 #define CHECK(operation, level, height, width, from, ...)                                          \
   check_operation(operation, level, height, width, from, (const uint8_t[]){__VA_ARGS__})
 
-static void test_tables(void **state) {
-  (void)state;
+TEST(test_tables) {
   const uint8_t x[] = {0, 10, 100, 127, 128, 255}, low[] = {50, 60, 75, 100, 50, 100};
   CHECK(FT_IMAGE_INVERT, 0.3, 1, 6, x, 255, 245, 155, 128, 127, 0);
   CHECK(FT_IMAGE_POSTERIZE, 0.5, 1, 6, x, 0, 0, 64, 64, 128, 192); /* two bits */
@@ -115,8 +111,7 @@ static void test_tables(void **state) {
 }
 
 /* By hand: mean 100, and 3 x 3 pixels around the middle one. */
-static void test_departures(void **state) {
-  (void)state;
+TEST(test_departures) {
   const uint8_t x[] = {50, 100, 150}, block[] = {13, 13, 13, 13, 130, 13, 13, 13, 13};
   CHECK(FT_IMAGE_CONTRAST, 0.5, 1, 3, x, 28, 100, 173); /* 100 + 1.45 (x - 100) */
   CHECK(FT_IMAGE_CONTRAST, -1.0, 1, 3, x, 95, 100, 105);
@@ -131,8 +126,7 @@ static void test_departures(void **state) {
 }
 
 /* Level 0 moves nothing; others against what the coordinates say. */
-static void test_geometry(void **state) {
-  (void)state;
+TEST(test_geometry) {
   static const ft_image_operation all[] = {FT_IMAGE_ROTATE, FT_IMAGE_SHEAR_X, FT_IMAGE_SHEAR_Y,
                                            FT_IMAGE_TRANSLATE_X, FT_IMAGE_TRANSLATE_Y};
   const uint8_t x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -159,8 +153,7 @@ static void test_geometry(void **state) {
 }
 
 /* Which operations come, and how often. */
-static void test_rand_augment(void **state) {
-  (void)state;
+TEST(test_rand_augment) {
   const filtra_augmentation a = {.rand_augment = 2, .rand_augment_magnitude = 9.0f};
   int untouched = 0;
   for (uint64_t i = 0; i < 1000; i++) {
@@ -224,8 +217,7 @@ static void check_mixed(const mixed_batch *b, bool boxes) {
     assert_float_equal(b->x[MIX_COUNT * MIX_SIDE * MIX_SIDE + k], MIX_COUNT, 0);
 }
 
-static void test_mixing(void **state) {
-  (void)state;
+TEST(test_mixing) {
   mixed_batch b;
   int swapped = 0, whole = 0, blended = 0;
   for (uint64_t i = 0; i < 300; i++) {
@@ -245,8 +237,7 @@ static void test_mixing(void **state) {
 }
 
 /* Mean 1/2 and variance 1 / (4 (2 a + 1)). */
-static void test_beta(void **state) {
-  (void)state;
+TEST(test_beta) {
   static const double shapes[] = {0.1, 0.8, 1.0, 4.0};
   for (size_t i = 0; i < FT_COUNT(shapes); i++) {
     enum { DRAWS = 20000 };
@@ -314,8 +305,7 @@ static void see(filtra_loader *l, uint64_t epoch, uint64_t batch, seen_batch *s)
   if (b.label_fractions) memcpy(s->shares, b.label_fractions, sizeof s->shares);
 }
 
-static void test_batches(void **state) {
-  (void)state;
+TEST(test_batches) {
   if (!test_has_png()) skip();
   filtra_dataset *ds =
       test_open_dataset(write_images(), "image-folder",
@@ -365,8 +355,7 @@ static void test_batches(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   static const struct {
     filtra_augmentation a;
     const char *part;
@@ -395,14 +384,4 @@ static void test_refused(void **state) {
   filtra_dataset_close(&ds);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_crops),        cmocka_unit_test(test_flip),
-      cmocka_unit_test(test_erase),        cmocka_unit_test(test_tables),
-      cmocka_unit_test(test_departures),   cmocka_unit_test(test_geometry),
-      cmocka_unit_test(test_rand_augment), cmocka_unit_test(test_mixing),
-      cmocka_unit_test(test_beta),         cmocka_unit_test(test_batches),
-      cmocka_unit_test(test_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -66,8 +66,7 @@ static int number_of(const filtra_sample *s) {
 
 /* ---- what is right ---- */
 
-static void test_lra_folder(void **state) {
-  (void)state;
+TEST(test_lra_folder) {
   const char *folder = test_folder();
   test_write_text(folder, "basic_train.tsv", small_lra);
   test_write_text(folder, "basic_val.tsv", HEADER TREE "\t9\n");
@@ -95,8 +94,7 @@ static void test_lra_folder(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_original_file_and_folder(void **state) {
-  (void)state;
+TEST(test_original_file_and_folder) {
   const char *folder = test_folder();
   const char *path = test_write_text(folder, "test_x.tsv", small_original);
   filtra_dataset *ds = open_ok(
@@ -118,8 +116,7 @@ static void test_original_file_and_folder(void **state) {
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "train_x.tsv and train_y.tsv");
 }
 
-static void test_bom_and_line_ends(void **state) {
-  (void)state;
+TEST(test_bom_and_line_ends) {
   static const char *const texts[] = {
       "\xef\xbb\xbf" HEADER TREE "\t9\n",
       "\xef\xbb\xbfSource\tTarget\r\n" TREE "\t9\r\n",
@@ -135,8 +132,7 @@ static void test_bom_and_line_ends(void **state) {
 
 /* Every line of the shared files through the reader, with labels verified, and through the
  * reference. */
-static void test_shared_files(void **state) {
-  (void)state;
+TEST(test_shared_files) {
   static const struct {
     const char *name;
     uint32_t longest;
@@ -171,8 +167,7 @@ static void test_shared_files(void **state) {
   }
 }
 
-static void test_deep_nesting(void **state) {
-  (void)state;
+TEST(test_deep_nesting) {
   enum { DEPTH = 300000 };
   char *text = ft_calloc(DEPTH, 8), *to = text;
   to += sprintf(to, "7\t");
@@ -199,8 +194,7 @@ static void collect_numbers(const filtra_dataset *ds, filtra_split split, int *s
   }
 }
 
-static void test_held_out_validation(void **state) {
-  (void)state;
+TEST(test_held_out_validation) {
   const char *path = write_numbered(test_folder(), "data.tsv", 205);
   int first[1000] = {0}, again[1000] = {0}, other[1000] = {0}, all[1000] = {0};
   const uint64_t seeds[] = {1, 1, 2};
@@ -262,8 +256,7 @@ static void check_classes(const int *counts, int classes, float share, int wante
   filtra_dataset_close(&ds);
 }
 
-static void test_held_out_by_class(void **state) {
-  (void)state;
+TEST(test_held_out_by_class) {
   check_classes((const int[]){15, 15, 15, 15, 15, 15, 15, 15}, 8, 0, 12);
   check_classes((const int[]){15, 15, 15, 15, 15, 15, 15, 15}, 8, 0.25f, 30);
   check_classes((const int[]){300, 40, 7, 3}, 4, 0.2f, 70);
@@ -278,8 +271,7 @@ static void test_held_out_by_class(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_small_sets_keep_training_data(void **state) {
-  (void)state;
+TEST(test_small_sets_keep_training_data) {
   const char *folder = test_folder();
   for (int count = 1; count <= 3; count++) {
     filtra_dataset *ds = open_ok(write_numbered(folder, "data.tsv", count), NULL);
@@ -291,8 +283,7 @@ static void test_small_sets_keep_training_data(void **state) {
 
 /* ---- what is wrong ---- */
 
-static void test_errors_name_file_and_line(void **state) {
-  (void)state;
+TEST(test_errors_name_file_and_line) {
   static const struct {
     const char *text, *part;
   } cases[] = {
@@ -325,8 +316,7 @@ static void test_errors_name_file_and_line(void **state) {
                FILTRA_ERROR_INPUT, "bad.tsv:2: a NUL byte");
 }
 
-static void test_overlong_line(void **state) {
-  (void)state;
+TEST(test_overlong_line) {
   enum { SIZE = 17 << 20 };
   char *text = malloc(SIZE);
   memset(text, ' ', SIZE);
@@ -337,8 +327,7 @@ static void test_overlong_line(void **state) {
 }
 
 /* A folder of one file with a name that says nothing is that file. */
-static void test_only_file(void **state) {
-  (void)state;
+TEST(test_only_file) {
   const char *folder = test_folder();
   test_write_text(folder, "expressions", small_original);
   filtra_dataset *ds;
@@ -349,8 +338,7 @@ static void test_only_file(void **state) {
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "holds no data set that is known");
 }
 
-static void test_paths(void **state) {
-  (void)state;
+TEST(test_paths) {
   const char *folder = test_folder();
   char path[512];
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "holds no data set that is known");
@@ -366,8 +354,7 @@ static void test_paths(void **state) {
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_PATH, "basic_test.tsv");
 }
 
-static void test_options(void **state) {
-  (void)state;
+TEST(test_options) {
   const char *path = test_write_text(test_folder(), "data.tsv", small_original);
   assert_fails(try_open(path, &(filtra_dataset_options){.format = "nothing"}),
                FILTRA_ERROR_ARGUMENT, "known are lra-listops, listops");
@@ -385,8 +372,7 @@ static void test_options(void **state) {
                FILTRA_ERROR_ARGUMENT, "file_split");
 }
 
-static void test_max_length(void **state) {
-  (void)state;
+TEST(test_max_length) {
   const char *path = test_write_text(test_folder(), "data.tsv", small_lra);
   assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 7}), FILTRA_ERROR_INPUT,
                "data.tsv:3: a sequence of 8 tokens where at most 7 are accepted");
@@ -405,8 +391,7 @@ static void test_max_length(void **state) {
 }
 
 /* Every shorter file is either refused or has whole lines only. */
-static void test_cut_at_every_byte(void **state) {
-  (void)state;
+TEST(test_cut_at_every_byte) {
   static const char *const texts[] = {small_lra, small_original};
   const char *folder = test_folder();
   for (int t = 0; t < 2; t++) {
@@ -421,8 +406,7 @@ static void test_cut_at_every_byte(void **state) {
   }
 }
 
-static void test_damaged_at_every_byte(void **state) {
-  (void)state;
+TEST(test_damaged_at_every_byte) {
   static const char *const texts[] = {small_lra, small_original};
   static const char bytes[] = {'\0', '\xff', ' ', '\t', '\n', '\r', '(', ']', '[', '5'};
   const char *folder = test_folder();
@@ -440,32 +424,10 @@ static void test_damaged_at_every_byte(void **state) {
   }
 }
 
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const char *folder = test_folder();
   test_write_text(folder, "basic_train.tsv", small_lra);
   test_dataset_memory(folder, NULL);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lra_folder),
-      cmocka_unit_test(test_original_file_and_folder),
-      cmocka_unit_test(test_bom_and_line_ends),
-      cmocka_unit_test(test_shared_files),
-      cmocka_unit_test(test_deep_nesting),
-      cmocka_unit_test(test_held_out_validation),
-      cmocka_unit_test(test_held_out_by_class),
-      cmocka_unit_test(test_small_sets_keep_training_data),
-      cmocka_unit_test(test_errors_name_file_and_line),
-      cmocka_unit_test(test_overlong_line),
-      cmocka_unit_test(test_only_file),
-      cmocka_unit_test(test_paths),
-      cmocka_unit_test(test_options),
-      cmocka_unit_test(test_max_length),
-      cmocka_unit_test(test_cut_at_every_byte),
-      cmocka_unit_test(test_damaged_at_every_byte),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

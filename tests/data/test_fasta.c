@@ -19,8 +19,7 @@ static void assert_record(const filtra_dataset *ds, filtra_split split, size_t r
         ((char[2]){sequence[i]}));
 }
 
-static void test_class_per_file(void **state) {
-  (void)state;
+TEST(test_class_per_file) {
   const char *folder = test_folder();
   test_write_text(folder, "zebra_train.fasta", ">1 any words\nACGT\n>2\nAC\n\nGT\nn\n");
   test_write_text(folder, "ant-x.fa", "\xef\xbb\xbf>1\r\nacgu\r\n");
@@ -48,8 +47,7 @@ static void test_class_per_file(void **state) {
   test_refuse_dataset(folder, NULL, "the names of 6 of 7 FASTA files give a class");
 }
 
-static void test_class_per_header(void **state) {
-  (void)state;
+TEST(test_class_per_header) {
   const char *folder = test_folder();
   test_write_text(folder, "train.fasta", ">s1|chr2|10\nA\n>s 2|b|9 \nC\n>s3 x y 10\nG\n");
   test_write_text(folder, "test.fasta", ">s1 9\nACG\n");
@@ -65,14 +63,12 @@ static void test_class_per_header(void **state) {
   test_refuse_dataset(folder, NULL, "test.fasta:3: \"8\" is none of the 2 classes");
 }
 
-static void test_other_alphabets(void **state) {
-  (void)state;
+TEST(test_other_alphabets) {
   const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
   test_refuse_dataset(path, NULL, "x.fa:2: 'L' at column 4 is no nucleotide");
 }
 
-static void test_proteins(void **state) {
-  (void)state;
+TEST(test_proteins) {
   const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
   filtra_dataset *ds = test_open_dataset(
       path, "fasta",
@@ -83,8 +79,7 @@ static void test_proteins(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_lengths(void **state) {
-  (void)state;
+TEST(test_lengths) {
   const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nA\n>b 2\nACG\nTT\n");
   filtra_dataset_options options = {.max_length = 4, .file_split = FILTRA_SPLIT_TEST};
   test_refuse_dataset(path, &options, "x.fa:3: a sequence of more than 4 tokens");
@@ -94,8 +89,7 @@ static void test_lengths(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_what_is_wrong(void **state) {
-  (void)state;
+TEST(test_what_is_wrong) {
   static const struct {
     const char *text, *part;
   } cases[] = {
@@ -122,8 +116,7 @@ static void test_what_is_wrong(void **state) {
                       "holds no FASTA files");
 }
 
-static void test_cut_anywhere(void **state) {
-  (void)state;
+TEST(test_cut_anywhere) {
   static const char text[] = "\xef\xbb\xbf>a|1\r\nAC\r\nGT\r\n>b|2\r\nNN\r\n";
   static const char *const names[] = {"dna", "characters", "words"};
   const char *folder = test_folder();
@@ -138,8 +131,7 @@ static void test_cut_anywhere(void **state) {
     }
 }
 
-static void test_memory_failures(void **state) {
-  (void)state;
+TEST(test_memory_failures) {
   const char *folder = test_folder();
   test_write_text(folder, "a.fa", ">1\nACGT\n");
   test_write_text(folder, "b.fa", ">1\nACGT\n");
@@ -147,8 +139,7 @@ static void test_memory_failures(void **state) {
                       &(filtra_dataset_options){.format = "fasta", .tokenizer = "characters"});
 }
 
-static void test_enhancers(void **state) {
-  (void)state;
+TEST(test_enhancers) {
   static const char path[] = TEST_SOURCE_DIR "/../../shared/data/dna/enhancers";
   if (!ft_file_exists(path)) {
     print_message("SKIPPED: %s is not there\n", path);
@@ -163,13 +154,4 @@ static void test_enhancers(void **state) {
   filtra_dataset_close(&ds);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_class_per_file),  cmocka_unit_test(test_class_per_header),
-      cmocka_unit_test(test_other_alphabets), cmocka_unit_test(test_proteins),
-      cmocka_unit_test(test_lengths),         cmocka_unit_test(test_what_is_wrong),
-      cmocka_unit_test(test_cut_anywhere),    cmocka_unit_test(test_memory_failures),
-      cmocka_unit_test(test_enhancers),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

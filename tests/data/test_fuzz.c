@@ -93,8 +93,7 @@ static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t 
   free(features);
 }
 
-static void test_damaged_text(void **state) {
-  (void)state;
+TEST(test_damaged_text) {
   ft_rng rng = ft_rng_make(20260729, 1);
   for (size_t i = 0; i < FT_COUNT(seeds); i++)
     for (int round = 0; round < ROUNDS; round++) {
@@ -117,7 +116,4 @@ static void test_damaged_text(void **state) {
     }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_damaged_text)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

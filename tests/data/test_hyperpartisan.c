@@ -44,8 +44,7 @@ static void assert_sample(const filtra_dataset *ds, filtra_split split, size_t r
   assert_int_equal(r->label, label);
 }
 
-static void test_articles(void **state) {
-  (void)state;
+TEST(test_articles) {
   const char *folder = test_folder();
   filtra_dataset *ds;
   write_set(folder, "training", small_articles, small_labels);
@@ -73,8 +72,7 @@ static void refuse(const char *articles, const char *labels, const char *part) {
   assert_null(ds);
 }
 
-static void test_what_is_wrong(void **state) {
-  (void)state;
+TEST(test_what_is_wrong) {
   static const struct {
     const char *articles, *part;
   } cases[] = {
@@ -124,8 +122,7 @@ static void test_what_is_wrong(void **state) {
 }
 
 /* Nesting, names and attributes have limits, whatever the file. */
-static void test_limits(void **state) {
-  (void)state;
+TEST(test_limits) {
   enum { MANY = 20000 };
   char *text = ft_calloc(MANY, 8), *to = text;
   for (int i = 0; i < MANY; i++)
@@ -143,8 +140,7 @@ static void test_limits(void **state) {
 }
 
 /* Cut or changed anywhere, either file. */
-static void test_damaged(void **state) {
-  (void)state;
+TEST(test_damaged) {
   const char *folder = test_folder();
   ft_rng rng = ft_rng_make(3, 3);
   static const char telling[] = "<>/='\"&;!?- #x\0\xff";
@@ -168,15 +164,13 @@ static void test_damaged(void **state) {
   }
 }
 
-static void test_memory_failures(void **state) {
-  (void)state;
+TEST(test_memory_failures) {
   const char *folder = test_folder();
   write_set(folder, "training", small_articles, small_labels);
   test_dataset_memory(folder, &(filtra_dataset_options){.format = "hyperpartisan"});
 }
 
-static void test_shared(void **state) {
-  (void)state;
+TEST(test_shared) {
   static const char path[] = TEST_SOURCE_DIR "/../../shared/data/longdoc/hyperpartisan";
   if (!ft_file_exists(path)) {
     print_message("SKIPPED: %s is not there\n", path);
@@ -198,11 +192,4 @@ static void test_shared(void **state) {
   filtra_dataset_close(&ds);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_articles),        cmocka_unit_test(test_what_is_wrong),
-      cmocka_unit_test(test_limits),          cmocka_unit_test(test_damaged),
-      cmocka_unit_test(test_memory_failures), cmocka_unit_test(test_shared),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -75,8 +75,7 @@ static void write_idx_labels(const char *path, uint32_t count, uint32_t classes)
 
 /* ---- CIFAR-10 ---- */
 
-static void test_cifar_folder(void **state) {
-  (void)state;
+TEST(test_cifar_folder) {
   const char *folder = test_folder();
   write_cifar(test_path(folder, "data_batch_1.bin"), 0, 17);
   write_cifar(test_path(folder, "data_batch_2.bin"), 17, 13);
@@ -130,8 +129,7 @@ static void moments(const filtra_dataset *ds, filtra_split split, int channel, d
   *deviation = sqrt(squares / count - *mean * *mean);
 }
 
-static void test_features(void **state) {
-  (void)state;
+TEST(test_features) {
   const char *folder = test_folder();
   write_cifar(test_path(folder, "data_batch_1.bin"), 0, 40);
   write_cifar(test_path(folder, "test_batch.bin"), 100, 5);
@@ -161,8 +159,7 @@ static void test_features(void **state) {
 }
 
 /* What a test file has is the same with and without its folder: training images standardise it. */
-static void test_test_file_alone(void **state) {
-  (void)state;
+TEST(test_test_file_alone) {
   const char *folder = test_folder();
   write_cifar(test_path(folder, "data_batch_1.bin"), 0, 12);
   write_cifar(test_path(folder, "test_batch.bin"), 50, 3);
@@ -189,8 +186,7 @@ static void test_test_file_alone(void **state) {
   }
 }
 
-static void test_cifar_one_file(void **state) {
-  (void)state;
+TEST(test_cifar_one_file) {
   const char *path = test_path(test_folder(), "test_batch.bin");
   write_cifar(path, 0, 7);
   filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
@@ -209,8 +205,7 @@ static void test_cifar_one_file(void **state) {
                FILTRA_ERROR_ARGUMENT, "pixels");
 }
 
-static void test_cifar_damaged(void **state) {
-  (void)state;
+TEST(test_cifar_damaged) {
   const char *path = test_path(test_folder(), "data_batch_3.bin");
   write_cifar(path, 0, 3);
   size_t size;
@@ -233,8 +228,7 @@ static void test_cifar_damaged(void **state) {
 
 /* ---- IDX ---- */
 
-static void test_idx_folder(void **state) {
-  (void)state;
+TEST(test_idx_folder) {
   const char *folder = test_folder();
   write_idx_images(test_path(folder, "train-images-idx3-ubyte"), 50, 5, 7);
   write_idx_labels(test_path(folder, "train-labels-idx1-ubyte"), 50, 6);
@@ -267,8 +261,7 @@ static void test_idx_folder(void **state) {
   assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one file of images");
 }
 
-static void test_idx_wrong(void **state) {
-  (void)state;
+TEST(test_idx_wrong) {
   const char *folder = test_folder();
   const char *images = test_path(folder, "train-images-idx3-ubyte");
   const char *labels = test_path(folder, "train-labels-idx1-ubyte");
@@ -308,8 +301,7 @@ static void test_idx_wrong(void **state) {
 }
 
 /* Whatever is cut off or changed: an error that names the file, or a set that can be read. */
-static void test_idx_damaged_at_every_byte(void **state) {
-  (void)state;
+TEST(test_idx_damaged_at_every_byte) {
   const char *folder = test_folder();
   const char *paths[] = {test_path(folder, "train-images-idx3-ubyte"),
                          test_path(folder, "train-labels-idx1-ubyte")};
@@ -336,8 +328,7 @@ static void test_idx_damaged_at_every_byte(void **state) {
   assert_ok(try_open(folder, NULL));
 }
 
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const char *folder = test_folder();
   write_cifar(test_path(folder, "data_batch_1.bin"), 0, 12);
   for (int kind = FILTRA_PIXELS_GREY; kind <= FILTRA_PIXELS_RGB; kind++) {
@@ -352,8 +343,7 @@ static void test_every_allocation_may_fail(void **state) {
   }
 }
 
-static void test_pixels_tokenizer(void **state) {
-  (void)state;
+TEST(test_pixels_tokenizer) {
   const filtra_tokenizer *t = filtra_tokenizer_find("pixels");
   assert_non_null(t);
   int32_t ids[4];
@@ -373,8 +363,7 @@ static void test_pixels_tokenizer(void **state) {
                      FILTRA_ERROR_INPUT);
 }
 
-static void test_shared_mnist(void **state) {
-  (void)state;
+TEST(test_shared_mnist) {
   const char *path = TEST_SOURCE_DIR "/../../shared/data/mnist";
   if (!ft_file_exists(path)) {
     print_message("SKIPPED: %s is not there\n", path);
@@ -394,19 +383,4 @@ static void test_shared_mnist(void **state) {
   filtra_dataset_close(&ds);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_cifar_folder),
-      cmocka_unit_test(test_features),
-      cmocka_unit_test(test_test_file_alone),
-      cmocka_unit_test(test_cifar_one_file),
-      cmocka_unit_test(test_cifar_damaged),
-      cmocka_unit_test(test_idx_folder),
-      cmocka_unit_test(test_idx_wrong),
-      cmocka_unit_test(test_idx_damaged_at_every_byte),
-      cmocka_unit_test(test_every_allocation_may_fail),
-      cmocka_unit_test(test_pixels_tokenizer),
-      cmocka_unit_test(test_shared_mnist),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

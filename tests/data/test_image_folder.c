@@ -161,8 +161,7 @@ static unsigned expected_sample(png_kind kind, int x, int y, int c) {
 }
 
 /* 41 bytes that speak of a text of 2 GB took as much memory. */
-static void test_png_of_few_bytes(void **state) {
-  (void)state;
+TEST(test_png_of_few_bytes) {
   static const char bytes[] =
       "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\4\0\0\0\4\b\0\0\0\0\x8c\x9a\xc1\xa2"
       "\x79\1\0\0tEXt";
@@ -178,8 +177,7 @@ static void test_png_of_few_bytes(void **state) {
   assert_non_null(strstr(filtra_error_message(), "chunk at byte 33 says that it has 2030108672"));
 }
 
-static void test_png_kinds(void **state) {
-  (void)state;
+TEST(test_png_kinds) {
   static const png_kind kinds[] = {
       {PNG_COLOR_TYPE_GRAY, 1},
       {PNG_COLOR_TYPE_GRAY, 2},
@@ -215,8 +213,7 @@ static void test_png_kinds(void **state) {
   }
 }
 
-static void test_jpeg_kinds(void **state) {
-  (void)state;
+TEST(test_jpeg_kinds) {
   const char *path = test_path(test_folder(), "a.jpg");
   for (int k = 0; k < 4; k++) {
     int components = k < 2 ? 1 : 3;
@@ -237,8 +234,7 @@ static void test_jpeg_kinds(void **state) {
 }
 
 /* Every cut ends in an error; a changed byte in one or in an image of the checked size. */
-static void test_damaged_at_every_byte(void **state) {
-  (void)state;
+TEST(test_damaged_at_every_byte) {
   const char *folder = test_folder();
   const char *paths[] = {test_path(folder, "a.png"), test_path(folder, "b.jpg"),
                          test_path(folder, "c.jpg")};
@@ -265,8 +261,7 @@ static void test_damaged_at_every_byte(void **state) {
 }
 
 /* A header that promises much is refused before room is made for it. */
-static void test_bombs(void **state) {
-  (void)state;
+TEST(test_bombs) {
   static const struct {
     png_uint_32 width, height;
   } sizes[] = {{0x7fffffff, 0x7fffffff}, {0x7fffffff, 1}, {1, 1 << 23}, {2509, 2508}};
@@ -298,8 +293,7 @@ static void test_bombs(void **state) {
 
 /* ---- folders ---- */
 
-static void test_class_folders(void **state) {
-  (void)state;
+TEST(test_class_folders) {
   const char *root = test_folder();
   make_folder(test_path(root, "dog"));
   make_folder(test_path(root, "cat"));
@@ -338,8 +332,7 @@ static void test_class_folders(void **state) {
   assert_fails(try_open(root), FILTRA_ERROR_INPUT, "empty holds no files");
 }
 
-static void test_split_folders(void **state) {
-  (void)state;
+TEST(test_split_folders) {
   const char *root = test_folder();
   static const char *const folders[] = {"train", "train/b", "train/a", "val",
                                         "val/a", "test",    "test/b"};
@@ -367,8 +360,7 @@ static void test_split_folders(void **state) {
   assert_fails(try_open(root), FILTRA_ERROR_INPUT, "test/c: a class that the splits before");
 }
 
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const char *root = test_folder();
   make_folder(test_path(root, "a"));
   make_folder(test_path(root, "b"));
@@ -379,8 +371,7 @@ static void test_every_allocation_may_fail(void **state) {
 
 /* ---- a table of labels ---- */
 
-static void test_label_table(void **state) {
-  (void)state;
+TEST(test_label_table) {
   static const struct {
     const char *text, *part;
   } cases[] = {
@@ -418,25 +409,11 @@ static void test_label_table(void **state) {
   assert_fails(try_open(root), FILTRA_ERROR_INPUT, "2 folders that begin with \"train\"");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_png_of_few_bytes),
-      cmocka_unit_test(test_png_kinds),
-      cmocka_unit_test(test_jpeg_kinds),
-      cmocka_unit_test(test_damaged_at_every_byte),
-      cmocka_unit_test(test_bombs),
-      cmocka_unit_test(test_class_folders),
-      cmocka_unit_test(test_split_folders),
-      cmocka_unit_test(test_every_allocation_may_fail),
-      cmocka_unit_test(test_label_table),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)
 
 #else
 
-static void test_built_without(void **state) {
-  (void)state;
+TEST(test_built_without) {
   print_message("SKIPPED: built without libpng or libjpeg\n");
   ft_image image;
 #ifndef FT_WITH_PNG
@@ -447,9 +424,6 @@ static void test_built_without(void **state) {
 #endif
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_built_without)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)
 
 #endif

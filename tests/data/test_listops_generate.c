@@ -70,8 +70,7 @@ static void free_lines(lines *all) {
   free(all);
 }
 
-static void test_trees_are_valid_and_distinct(void **state) {
-  (void)state;
+TEST(test_trees_are_valid_and_distinct) {
   static const filtra_listops_options cases[] = {
       {.train = 4000, .val = 300, .test = 300, .min_length = 3, .max_length = 33},
       {.train = 30, .val = 7, .test = 5, .min_length = 500, .max_length = 2000, .seed = 9},
@@ -102,8 +101,7 @@ static void test_trees_are_valid_and_distinct(void **state) {
   }
 }
 
-static void test_same_files_for_any_number_of_threads(void **state) {
-  (void)state;
+TEST(test_same_files_for_any_number_of_threads) {
   filtra_listops_options o = {.train = 800,
                               .val = 60,
                               .test = 50,
@@ -131,8 +129,7 @@ static void test_same_files_for_any_number_of_threads(void **state) {
 }
 
 /* Short trees are found first; the split must not show it. */
-static void test_splits_are_alike(void **state) {
-  (void)state;
+TEST(test_splits_are_alike) {
   const filtra_listops_options o = {
       .train = 4000, .val = 2000, .test = 2000, .min_length = 3, .max_length = 33};
   const char *folder = test_folder();
@@ -194,8 +191,7 @@ static bool is_quarter(double part, double whole) {
   return fabs(part - whole / 4) < 4 * sqrt(whole * 3 / 16);
 }
 
-static void test_distribution(void **state) {
-  (void)state;
+TEST(test_distribution) {
   const ft_listops_shape shape = {0, 1 << 20, 4, 10};
   ft_listops_tree tree;
   census c = {0};
@@ -214,8 +210,7 @@ static void test_distribution(void **state) {
   assert_true(deviation(c.args + 2, 9) < 4);
 }
 
-static void test_number_of_distinct_trees(void **state) {
-  (void)state;
+TEST(test_number_of_distinct_trees) {
   static const struct {
     ft_listops_shape shape;
     double count;
@@ -241,8 +236,7 @@ static void test_number_of_distinct_trees(void **state) {
 
 /* ---- what is refused ---- */
 
-static void test_exactly_all_trees(void **state) {
-  (void)state;
+TEST(test_exactly_all_trees) {
   filtra_listops_options o = {
       .train = 380, .val = 10, .test = 10, .min_length = 3, .max_length = 5};
   assert_ok(filtra_listops_generate(test_folder(), &o));
@@ -253,8 +247,7 @@ static void test_exactly_all_trees(void **state) {
   assert_no_files(folder);
 }
 
-static void test_options(void **state) {
-  (void)state;
+TEST(test_options) {
   static const struct {
     filtra_listops_options options;
     const char *part;
@@ -276,8 +269,7 @@ static void test_options(void **state) {
 }
 
 /* Possible, but with a probability near 2^-150. */
-static void test_lengths_too_rare(void **state) {
-  (void)state;
+TEST(test_lengths_too_rare) {
   const filtra_listops_options o = {
       .min_length = 1000, .max_length = 1010, .max_depth = 64, .max_args = 2};
   const char *folder = test_folder();
@@ -292,8 +284,7 @@ static bool stop_at(void *user, uint64_t done, uint64_t total) {
 }
 
 /* While drawing, and while writing: nothing is left. A data set that is there stays as it is. */
-static void test_cancel(void **state) {
-  (void)state;
+TEST(test_cancel) {
   uint64_t limit;
   filtra_listops_options o = {.train = 3000,
                               .val = 10,
@@ -322,8 +313,7 @@ static void test_cancel(void **state) {
   free(after);
 }
 
-static void test_folder_cannot_be_made(void **state) {
-  (void)state;
+TEST(test_folder_cannot_be_made) {
   const filtra_listops_options o = {
       .train = 1, .val = 1, .test = 1, .min_length = 3, .max_length = 20};
   char *file = ft_path_join(test_folder(), "file"), *inside = ft_path_join(file, "inside");
@@ -334,8 +324,7 @@ static void test_folder_cannot_be_made(void **state) {
   free(inside);
 }
 
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const filtra_listops_options o = {
       .train = 20, .val = 2, .test = 2, .min_length = 3, .max_length = 20, .threads = 1};
   const char *folder = test_folder();
@@ -351,19 +340,4 @@ static void test_every_allocation_may_fail(void **state) {
   assert_true(n > 100);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_trees_are_valid_and_distinct),
-      cmocka_unit_test(test_same_files_for_any_number_of_threads),
-      cmocka_unit_test(test_splits_are_alike),
-      cmocka_unit_test(test_distribution),
-      cmocka_unit_test(test_number_of_distinct_trees),
-      cmocka_unit_test(test_exactly_all_trees),
-      cmocka_unit_test(test_options),
-      cmocka_unit_test(test_lengths_too_rare),
-      cmocka_unit_test(test_cancel),
-      cmocka_unit_test(test_folder_cannot_be_made),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -86,8 +86,7 @@ static void walk_epoch(filtra_loader *l, filtra_split split, int *seen) {
   assert_int_equal(filtra_loader_get_position(l).batch, 0);
 }
 
-static void test_every_sample_once_per_epoch(void **state) {
-  (void)state;
+TEST(test_every_sample_once_per_epoch) {
   static const uint32_t sizes[] = {1, 7, 64, 1000};
   for (size_t i = 0; i < FT_COUNT(sizes); i++)
     for (int shuffle = 0; shuffle < 2; shuffle++) {
@@ -104,8 +103,7 @@ static void test_every_sample_once_per_epoch(void **state) {
     }
 }
 
-static void test_file_order_without_shuffling(void **state) {
-  (void)state;
+TEST(test_file_order_without_shuffling) {
   filtra_loader *l =
       make_loader(&(filtra_loader_options){.split = FILTRA_SPLIT_VAL, .batch_size = 5});
   int64_t last[128] = {0};
@@ -119,8 +117,7 @@ static void test_file_order_without_shuffling(void **state) {
   filtra_loader_destroy(&l);
 }
 
-static void test_drop_last(void **state) {
-  (void)state;
+TEST(test_drop_last) {
   filtra_loader *l =
       make_loader(&(filtra_loader_options){.batch_size = 10, .shuffle = true, .drop_last = true});
   filtra_loader *whole = make_loader(&(filtra_loader_options){.batch_size = 10});
@@ -133,8 +130,7 @@ static void test_drop_last(void **state) {
 
 /* ---- buckets ---- */
 
-static void test_default_buckets(void **state) {
-  (void)state;
+TEST(test_default_buckets) {
   static const uint32_t expected[] = {16, 32, 64, 128};
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++) {
     filtra_loader *l = make_loader(&(filtra_loader_options){.split = split, .batch_size = 4});
@@ -146,8 +142,7 @@ static void test_default_buckets(void **state) {
   }
 }
 
-static void test_last_bucket_is_at_most_max_length(void **state) {
-  (void)state;
+TEST(test_last_bucket_is_at_most_max_length) {
   const char *folder = test_folder();
   assert_ok(filtra_listops_generate(
       folder, &(filtra_listops_options){
@@ -165,8 +160,7 @@ static void test_last_bucket_is_at_most_max_length(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_given_buckets(void **state) {
-  (void)state;
+TEST(test_given_buckets) {
   static const uint32_t lengths[] = {10, 50, 99, 2000};
   filtra_loader *l =
       make_loader(&(filtra_loader_options){.batch_size = 6, .buckets = lengths, .bucket_count = 4});
@@ -189,8 +183,7 @@ static void assert_same_batch(const filtra_batch *a, const filtra_batch *b) {
   assert_memory_equal(a->weights, b->weights, a->size * sizeof *a->weights);
 }
 
-static void test_same_seed_same_batches(void **state) {
-  (void)state;
+TEST(test_same_seed_same_batches) {
   filtra_loader *a = shuffled(5, 1), *b = shuffled(5, 9);
   for (uint64_t i = 0; i < 3 * filtra_loader_batch_count(a); i++) {
     filtra_batch x = next(a), y = next(b);
@@ -205,8 +198,7 @@ static void first_indices(filtra_loader *l, uint64_t epoch, uint32_t *indices) {
   memcpy(indices, next(l).indices, 8 * sizeof *indices);
 }
 
-static void test_seed_and_epoch_change_the_order(void **state) {
-  (void)state;
+TEST(test_seed_and_epoch_change_the_order) {
   uint32_t a[8], b[8], c[8];
   filtra_loader *one = shuffled(1, 0), *two = shuffled(2, 0);
   first_indices(one, 0, a);
@@ -219,8 +211,7 @@ static void test_seed_and_epoch_change_the_order(void **state) {
 }
 
 /* From every position of two epochs, in a fresh loader and in one that was elsewhere. */
-static void test_resume_exactly(void **state) {
-  (void)state;
+TEST(test_resume_exactly) {
   filtra_loader *l = shuffled(3, 2), *wandering = shuffled(3, 2);
   uint64_t steps = 2 * filtra_loader_batch_count(l);
   for (uint64_t i = 0; i < steps; i++) {
@@ -242,8 +233,7 @@ static void test_resume_exactly(void **state) {
 }
 
 /* A batch stays as it is until the next call, whatever the thread prepares meanwhile. */
-static void test_batch_stays_valid(void **state) {
-  (void)state;
+TEST(test_batch_stays_valid) {
   filtra_loader *l = shuffled(4, 1);
   size_t bucket_count;
   const uint32_t *buckets = filtra_loader_buckets(l, &bucket_count);
@@ -256,8 +246,7 @@ static void test_batch_stays_valid(void **state) {
   filtra_loader_destroy(&l);
 }
 
-static void test_stop_at_any_time(void **state) {
-  (void)state;
+TEST(test_stop_at_any_time) {
   for (uint32_t i = 0; i < 200; i++) {
     filtra_loader *l = shuffled(i, 1 + i % 5);
     for (uint32_t k = 0; k < i % 4; k++)
@@ -281,8 +270,7 @@ static filtra_status try_create(const filtra_loader_options *options) {
   return status;
 }
 
-static void test_options(void **state) {
-  (void)state;
+TEST(test_options) {
   static const uint32_t falling[] = {64, 64}, zero[] = {0, 99}, small[] = {16, 32};
   assert_fails(try_create(&(filtra_loader_options){0}), FILTRA_ERROR_ARGUMENT, "batch_size is 0");
   assert_fails(try_create(&(filtra_loader_options){.batch_size = 1, .split = (filtra_split)7}),
@@ -302,8 +290,7 @@ static void test_options(void **state) {
                FILTRA_ERROR_ARGUMENT, "lower batch_size");
 }
 
-static void test_empty_split(void **state) {
-  (void)state;
+TEST(test_empty_split) {
   char path[512];
   snprintf(path, sizeof path, "%s/one.tsv", test_folder());
   assert_ok(ft_file_write(path, "1\t1\n", 4));
@@ -317,8 +304,7 @@ static void test_empty_split(void **state) {
 }
 
 /* Series are padded to their longest or, by the rule of all other lengths, up to a max_length. */
-static void test_buckets_of_features(void **state) {
-  (void)state;
+TEST(test_buckets_of_features) {
   char path[512], text[400] = "@univariate true\n@classLabel true x y\n@data\n";
   for (int i = 0; i < 20; i++)
     strcat(text, i ? ",1" : "2");
@@ -338,8 +324,7 @@ static void test_buckets_of_features(void **state) {
   }
 }
 
-static void test_position_beyond_the_epoch(void **state) {
-  (void)state;
+TEST(test_position_beyond_the_epoch) {
   filtra_loader *l = shuffled(1, 0);
   filtra_loader_position position = {0, filtra_loader_batch_count(l)};
   assert_fails(filtra_loader_set_position(l, position), FILTRA_ERROR_ARGUMENT, "does not exist");
@@ -349,8 +334,7 @@ static void test_position_beyond_the_epoch(void **state) {
   filtra_loader_destroy(&l);
 }
 
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   filtra_status status;
   long n = 0;
   do {
@@ -362,24 +346,4 @@ static void test_every_allocation_may_fail(void **state) {
   assert_true(n > 20);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_sample_once_per_epoch),
-      cmocka_unit_test(test_file_order_without_shuffling),
-      cmocka_unit_test(test_drop_last),
-      cmocka_unit_test(test_default_buckets),
-      cmocka_unit_test(test_last_bucket_is_at_most_max_length),
-      cmocka_unit_test(test_given_buckets),
-      cmocka_unit_test(test_same_seed_same_batches),
-      cmocka_unit_test(test_seed_and_epoch_change_the_order),
-      cmocka_unit_test(test_resume_exactly),
-      cmocka_unit_test(test_batch_stays_valid),
-      cmocka_unit_test(test_stop_at_any_time),
-      cmocka_unit_test(test_options),
-      cmocka_unit_test(test_empty_split),
-      cmocka_unit_test(test_buckets_of_features),
-      cmocka_unit_test(test_position_beyond_the_epoch),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, make_dataset, free_dataset);
-}
+TEST_MAIN(make_dataset, free_dataset)

@@ -64,8 +64,7 @@ static const char *class_of(const filtra_dataset *ds, uint64_t index) {
 
 /* ---- what is right ---- */
 
-static void test_quoted_fields(void **state) {
-  (void)state;
+TEST(test_quoted_fields) {
   filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", classes_csv),
                                (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
@@ -79,8 +78,7 @@ static void test_quoted_fields(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_values(void **state) {
-  (void)state;
+TEST(test_values) {
   static const float expected[] = {-1.5f, 2.0f, 0.3f};
   filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", values_csv),
                                (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
@@ -96,8 +94,7 @@ static void test_values(void **state) {
 }
 
 /* Whole numbers are classes, in their order as numbers. */
-static void test_without_a_header(void **state) {
-  (void)state;
+TEST(test_without_a_header) {
   const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
   filtra_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 3);
@@ -110,8 +107,7 @@ static void test_without_a_header(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_which_columns(void **state) {
-  (void)state;
+TEST(test_which_columns) {
   static const struct {
     const char *name, *text;
     filtra_dataset_options options;
@@ -140,8 +136,7 @@ static void test_which_columns(void **state) {
   }
 }
 
-static void test_folders(void **state) {
-  (void)state;
+TEST(test_folders) {
   const char *folder = test_folder();
   test_write_text(folder, "train.csv", "text,label\nab,x\nb,y\nab,x\n");
   test_write_text(folder, "valid.csv", "label,text\ny,bb\n");
@@ -164,8 +159,7 @@ static void test_folders(void **state) {
                FILTRA_ERROR_INPUT, "holds none of the files of table: ");
 }
 
-static void test_max_length(void **state) {
-  (void)state;
+TEST(test_max_length) {
   const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
   assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
                "a.tsv:1: a sequence of more than 3 tokens");
@@ -177,8 +171,7 @@ static void test_max_length(void **state) {
 }
 
 /* The shared files have the counts that their README states. */
-static void test_shared_files(void **state) {
-  (void)state;
+TEST(test_shared_files) {
   static const uint64_t families[] = {234, 185, 144, 228, 261, 109, 521};
   char path[2][1024];
   snprintf(path[0], sizeof path[0],
@@ -220,8 +213,7 @@ static void test_shared_files(void **state) {
 
 /* ---- what is wrong ---- */
 
-static void test_errors_name_file_and_line(void **state) {
-  (void)state;
+TEST(test_errors_name_file_and_line) {
   static const struct {
     const char *text, *part;
     filtra_dataset_options options;
@@ -263,8 +255,7 @@ static void test_errors_name_file_and_line(void **state) {
 }
 
 /* Thousands of classes are a column that holds none. */
-static void test_too_many_classes(void **state) {
-  (void)state;
+TEST(test_too_many_classes) {
   enum { ROWS = 10001 };
   char *text = ft_calloc(ROWS + 1, 16), *to = text;
   to += sprintf(to, "text,label\n");
@@ -275,8 +266,7 @@ static void test_too_many_classes(void **state) {
   free(text);
 }
 
-static void test_cut_and_damaged_at_every_byte(void **state) {
-  (void)state;
+TEST(test_cut_and_damaged_at_every_byte) {
   static const char *const texts[] = {classes_csv, values_csv, plain_tsv};
   static const char bytes[] = {'\0', '\xff', ' ', ',', '"', '\n', '\r', '\t', '9', '-', 'e', '.'};
   const char *folder = test_folder();
@@ -297,27 +287,11 @@ static void test_cut_and_damaged_at_every_byte(void **state) {
   }
 }
 
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const char *folder = test_folder();
   test_write_text(folder, "train.csv", classes_csv);
   test_write_text(folder, "test.csv", classes_csv);
   test_dataset_memory(folder, &(filtra_dataset_options){.format = "table"});
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_quoted_fields),
-      cmocka_unit_test(test_values),
-      cmocka_unit_test(test_without_a_header),
-      cmocka_unit_test(test_which_columns),
-      cmocka_unit_test(test_folders),
-      cmocka_unit_test(test_max_length),
-      cmocka_unit_test(test_shared_files),
-      cmocka_unit_test(test_errors_name_file_and_line),
-      cmocka_unit_test(test_too_many_classes),
-      cmocka_unit_test(test_cut_and_damaged_at_every_byte),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -40,8 +40,7 @@ static void assert_sample(const filtra_dataset *ds, filtra_split split, size_t r
   assert_int_equal(r->label, label);
 }
 
-static void test_imdb(void **state) {
-  (void)state;
+TEST(test_imdb) {
   filtra_dataset *ds = test_open_dataset(small_imdb(), "text-folders", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "bytes");
@@ -60,8 +59,7 @@ static void test_imdb(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_one_level(void **state) {
-  (void)state;
+TEST(test_one_level) {
   const char *folder = test_folder();
   test_write_text(folder, "sport/a.txt", "\xef\xbb\xbfone\r\ntwo");
   test_write_text(folder, "news/a.txt", "x");
@@ -79,8 +77,7 @@ static void test_one_level(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_tokenizers(void **state) {
-  (void)state;
+TEST(test_tokenizers) {
   filtra_dataset *ds = test_open_dataset(small_imdb(), "text-folders",
                                          &(filtra_dataset_options){.tokenizer = "characters"});
   assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "so so"); /* s is in test only */
@@ -92,8 +89,7 @@ static void test_tokenizers(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_lengths(void **state) {
-  (void)state;
+TEST(test_lengths) {
   const char *folder = small_imdb();
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 9},
                       "train/pos/0_9.txt: a sequence of more than 9 tokens");
@@ -108,8 +104,7 @@ static void test_lengths(void **state) {
 }
 
 /* What is packed to a thousandth of its size takes no more room than is kept of it. */
-static void test_bomb(void **state) {
-  (void)state;
+TEST(test_bomb) {
   const char *folder = test_folder();
   test_write_text(folder, "a/a.txt", "x");
   char path[512], zeros[4096];
@@ -127,8 +122,7 @@ static void test_bomb(void **state) {
                       "b.txt.gz: a sequence of more");
 }
 
-static void test_what_is_wrong(void **state) {
-  (void)state;
+TEST(test_what_is_wrong) {
   const char *folder = small_imdb();
   test_write_text(folder, "test/odd/0_1.txt", "x");
   test_refuse_dataset(folder, NULL, "test/odd: a class that the splits before do not have");
@@ -154,8 +148,7 @@ static void test_what_is_wrong(void **state) {
                       "holds no folders");
 }
 
-static void test_archives(void **state) {
-  (void)state;
+TEST(test_archives) {
   static const char zip[] = "PK\3\4and more";
   char tar[512] = "aclImdb/";
   strcpy(tar + 257, "ustar");
@@ -172,19 +165,10 @@ static void test_archives(void **state) {
   test_refuse_dataset(path, NULL, "data.tar.gz is a tar archive; unpack it");
 }
 
-static void test_memory_failures(void **state) {
-  (void)state;
+TEST(test_memory_failures) {
   const char *folder = small_imdb();
   test_dataset_memory(folder,
                       &(filtra_dataset_options){.format = "text-folders", .tokenizer = "words"});
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_imdb),       cmocka_unit_test(test_one_level),
-      cmocka_unit_test(test_tokenizers), cmocka_unit_test(test_lengths),
-      cmocka_unit_test(test_bomb),       cmocka_unit_test(test_what_is_wrong),
-      cmocka_unit_test(test_archives),   cmocka_unit_test(test_memory_failures),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -41,8 +41,7 @@ static void assert_text(const filtra_dataset *ds, filtra_split split, const char
 
 /* ---- what is right ---- */
 
-static void test_one_file(void **state) {
-  (void)state;
+TEST(test_one_file) {
   const char *path = test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyz");
   filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.max_length = 10});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
@@ -68,8 +67,7 @@ static void test_one_file(void **state) {
 }
 
 /* Successors come from the next window, and one bucket serves all windows. */
-static void test_batches(void **state) {
-  (void)state;
+TEST(test_batches) {
   const char *path =
       test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyzabcdefghij");
   filtra_dataset *ds =
@@ -92,8 +90,7 @@ static void test_batches(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_folder_of_words(void **state) {
-  (void)state;
+TEST(test_folder_of_words) {
   const char *folder = test_folder();
   test_write_text(folder, "wiki.train.tokens", " = A = \n\n b <unk> b c\n");
   test_write_text(folder, "wiki.valid.tokens", " b d\n \n");
@@ -116,8 +113,7 @@ static void test_folder_of_words(void **state) {
 }
 
 /* A vocabulary that was made before reads other text as it did the first. */
-static void test_fitted(void **state) {
-  (void)state;
+TEST(test_fitted) {
   const char *folder = test_folder();
   filtra_dataset *first = open_ok(test_write_text(folder, "a.txt", "abc abc\nabc"), NULL);
   const filtra_dataset_options options = {.fitted = filtra_dataset_get_info(first)->tokenizer,
@@ -133,8 +129,7 @@ static void test_fitted(void **state) {
 }
 
 /* Longer than any piece, whatever it is cut at: the same tokens as in one go. */
-static void test_long_texts(void **state) {
-  (void)state;
+TEST(test_long_texts) {
   enum { COUNT = 700001 };
   static const char *const units[] = {"abc\r\n", "abc ", "\xe2\x82\xac", "\xf0\x9f\x98\x80x",
                                       "\r\n"};
@@ -160,8 +155,7 @@ static void test_long_texts(void **state) {
   }
 }
 
-static void test_packed_file(void **state) {
-  (void)state;
+TEST(test_packed_file) {
   char path[512];
   snprintf(path, sizeof path, "%s/train.txt.gz", test_folder());
   gzFile stream = gzopen(path, "wb");
@@ -174,8 +168,7 @@ static void test_packed_file(void **state) {
 
 /* ---- what is wrong ---- */
 
-static void test_damaged_texts(void **state) {
-  (void)state;
+TEST(test_damaged_texts) {
   static const struct {
     const char *text;
     size_t size;
@@ -204,8 +197,7 @@ static void test_damaged_texts(void **state) {
 }
 
 /* Any two bytes or more of UTF-8 are a text; every allocation that fails is reported. */
-static void test_cut_anywhere(void **state) {
-  (void)state;
+TEST(test_cut_anywhere) {
   const char *text = "\xef\xbb\xbf"
                      "a \xc3\xa9\r\n<unk> \xe2\x82\xac\n";
   static const char *const names[] = {"bytes", "characters", "words"};
@@ -221,8 +213,7 @@ static void test_cut_anywhere(void **state) {
     }
 }
 
-static void test_memory_failures(void **state) {
-  (void)state;
+TEST(test_memory_failures) {
   static const char *const names[] = {"bytes", "characters", "words"};
   const char *path =
       test_write_text(test_folder(), "data.txt", "some text of some words\nand lines");
@@ -242,8 +233,7 @@ static filtra_dataset *open_shared(const char *name, const filtra_dataset_option
   return open_ok(path, options);
 }
 
-static void test_tinyshakespeare(void **state) {
-  (void)state;
+TEST(test_tinyshakespeare) {
   filtra_dataset *ds = open_shared("tinyshakespeare/input.txt", NULL);
   assert_int_equal(filtra_tokenizer_size(filtra_dataset_get_info(ds)->tokenizer), 66);
   assert_int_equal(ds->samples[FILTRA_SPLIT_TRAIN].tokens.count, 1003855);
@@ -251,8 +241,7 @@ static void test_tinyshakespeare(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_wikitext(void **state) {
-  (void)state;
+TEST(test_wikitext) {
   filtra_dataset *ds = open_shared("wikitext-2", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "words");
@@ -268,14 +257,4 @@ static void test_wikitext(void **state) {
   filtra_dataset_close(&ds);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_one_file),        cmocka_unit_test(test_batches),
-      cmocka_unit_test(test_folder_of_words), cmocka_unit_test(test_fitted),
-      cmocka_unit_test(test_long_texts),      cmocka_unit_test(test_packed_file),
-      cmocka_unit_test(test_damaged_texts),   cmocka_unit_test(test_cut_anywhere),
-      cmocka_unit_test(test_memory_failures), cmocka_unit_test(test_tinyshakespeare),
-      cmocka_unit_test(test_wikitext),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

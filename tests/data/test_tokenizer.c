@@ -13,8 +13,7 @@ static filtra_status encode(const char *name, const char *text, int32_t *tokens,
                                  count);
 }
 
-static void test_ids_are_fixed(void **state) {
-  (void)state;
+TEST(test_ids_are_fixed) {
   static const char *const symbols[] = {"",     "0",    "1",   "2", "3",      "4",
                                         "5",    "6",    "7",   "8", "9",      "[MIN",
                                         "[MAX", "[MED", "[SM", "]", "[FIRST", "[LAST"};
@@ -28,8 +27,7 @@ static void test_ids_are_fixed(void **state) {
   assert_null(filtra_tokenizer_symbol(lra, 16));
 }
 
-static void test_unknown_names(void **state) {
-  (void)state;
+TEST(test_unknown_names) {
   assert_null(filtra_tokenizer_find("byte"));
   assert_non_null(strstr(filtra_error_message(), "listops-original, bytes"));
   assert_null(filtra_tokenizer_find("words"));
@@ -37,8 +35,7 @@ static void test_unknown_names(void **state) {
   assert_null(filtra_tokenizer_find(NULL));
 }
 
-static void test_encode(void **state) {
-  (void)state;
+TEST(test_encode) {
   static const int32_t expected[] = {12, 3, 11, 5, 8, 15, 1, 15};
   static const char *const texts[] = {
       "[MAX 2 [MIN 4 7 ] 0 ]",
@@ -54,8 +51,7 @@ static void test_encode(void **state) {
   }
 }
 
-static void test_encode_counts_what_does_not_fit(void **state) {
-  (void)state;
+TEST(test_encode_counts_what_does_not_fit) {
   int32_t tokens[3] = {0, 0, -1};
   size_t count;
   const filtra_tokenizer *t = filtra_tokenizer_find("listops");
@@ -67,8 +63,7 @@ static void test_encode_counts_what_does_not_fit(void **state) {
   assert_int_equal(count, 5);
 }
 
-static void test_errors_say_what_and_where(void **state) {
-  (void)state;
+TEST(test_errors_say_what_and_where) {
   static const struct {
     const char *text, *part;
   } cases[] = {
@@ -101,8 +96,7 @@ static void test_errors_say_what_and_where(void **state) {
 
 /* ---- bytes, printable, dna ---- */
 
-static void test_bytes(void **state) {
-  (void)state;
+TEST(test_bytes) {
   const filtra_tokenizer *t = filtra_tokenizer_find("bytes");
   char all[256], back[300];
   int32_t tokens[256];
@@ -125,8 +119,7 @@ static void test_bytes(void **state) {
   assert_string_equal(filtra_tokenizer_symbol(t, 256), "\\xff");
 }
 
-static void test_printable(void **state) {
-  (void)state;
+TEST(test_printable) {
   static const int32_t expected[] = {1, 95, 1, 1, 34};
   int32_t tokens[32];
   size_t count;
@@ -139,8 +132,7 @@ static void test_printable(void **state) {
   assert_int_equal(filtra_tokenizer_size(filtra_tokenizer_find("printable")), 96);
 }
 
-static void test_dna(void **state) {
-  (void)state;
+TEST(test_dna) {
   static const int32_t expected[] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 4, 5, 5};
   const filtra_tokenizer *t = filtra_tokenizer_find("dna");
   int32_t tokens[32];
@@ -157,8 +149,7 @@ static void test_dna(void **state) {
   assert_fails(encode("dna", "A\x80", tokens, &count), FILTRA_ERROR_INPUT, "'\\x80' at column 2");
 }
 
-static void test_decode(void **state) {
-  (void)state;
+TEST(test_decode) {
   const filtra_tokenizer *t = filtra_tokenizer_find("listops");
   const int32_t tokens[] = {12, 3, 0, 15, 0};
   char text[8];
@@ -209,8 +200,7 @@ static void assert_round_trip(const filtra_tokenizer *t, const char *text, const
   assert_string_equal(decoded, back);
 }
 
-static void test_characters(void **state) {
-  (void)state;
+TEST(test_characters) {
   static const char *const symbols[] = {
       "", "\n", " ", "a", "b", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
   const char *text = "b\xf0\x9f\x98\x80"
@@ -236,8 +226,7 @@ static void test_characters(void **state) {
   assert_null(t);
 }
 
-static void test_words(void **state) {
-  (void)state;
+TEST(test_words) {
   static const char *const symbols[] = {"", "<unk>", "<eos>", "the", "a", "cat"};
   filtra_tokenizer *t = make("words", " the cat\tthe <unk> \n\n the a a");
   assert_symbols(t, symbols, FT_COUNT(symbols));
@@ -253,8 +242,7 @@ static void test_words(void **state) {
 }
 
 /* More words than ids: the rarest, and of those the last ones, have none. */
-static void test_most_frequent_words(void **state) {
-  (void)state;
+TEST(test_most_frequent_words) {
   enum { WORDS = 70000 };
   char *text = ft_calloc(WORDS, 16), *to = text;
   for (int i = 0; i < WORDS; i++)
@@ -281,8 +269,7 @@ static void test_most_frequent_words(void **state) {
 }
 
 /* As many characters as Unicode has, but for NUL and surrogates. */
-static void test_every_character(void **state) {
-  (void)state;
+TEST(test_every_character) {
   enum { CODE_POINTS = 0x110000, SURROGATES = 0x800 };
   char *text = ft_calloc(CODE_POINTS, 4), *to = text;
   for (uint32_t c = 1; c < CODE_POINTS; c++)
@@ -294,8 +281,7 @@ static void test_every_character(void **state) {
   filtra_tokenizer_destroy(&t);
 }
 
-static void test_long_words_have_no_symbol(void **state) {
-  (void)state;
+TEST(test_long_words_have_no_symbol) {
   char text[300] = "a ";
   memset(text + 2, 'x', 129);
   filtra_tokenizer *t = make("words", text);
@@ -308,8 +294,7 @@ static void test_long_words_have_no_symbol(void **state) {
   filtra_tokenizer_destroy(&t);
 }
 
-static void test_vocabulary_wants_text(void **state) {
-  (void)state;
+TEST(test_vocabulary_wants_text) {
   static const char *const names[] = {"characters", "words"};
   static const char *const texts[] = {"ab \xff", "ab \xed\xa0\x80", "ab \xc0\x80", "ab \xe2\x82"};
   for (size_t i = 0; i < FT_COUNT(names) * FT_COUNT(texts); i++) {
@@ -327,8 +312,7 @@ static void test_vocabulary_wants_text(void **state) {
   ft_vocabulary_free(v);
 }
 
-static void test_save_and_load(void **state) {
-  (void)state;
+TEST(test_save_and_load) {
   char path[512];
   snprintf(path, sizeof path, "%s/tokenizer.json", test_folder());
   static const char *const names[] = {"characters", "words"};
@@ -347,8 +331,7 @@ static void test_save_and_load(void **state) {
                "constant");
 }
 
-static void test_damaged_files(void **state) {
-  (void)state;
+TEST(test_damaged_files) {
   static const struct {
     const char *text, *part;
   } cases[] = {
@@ -378,25 +361,4 @@ static void test_damaged_files(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ids_are_fixed),
-      cmocka_unit_test(test_unknown_names),
-      cmocka_unit_test(test_encode),
-      cmocka_unit_test(test_encode_counts_what_does_not_fit),
-      cmocka_unit_test(test_errors_say_what_and_where),
-      cmocka_unit_test(test_bytes),
-      cmocka_unit_test(test_printable),
-      cmocka_unit_test(test_dna),
-      cmocka_unit_test(test_decode),
-      cmocka_unit_test(test_characters),
-      cmocka_unit_test(test_words),
-      cmocka_unit_test(test_most_frequent_words),
-      cmocka_unit_test(test_every_character),
-      cmocka_unit_test(test_long_words_have_no_symbol),
-      cmocka_unit_test(test_vocabulary_wants_text),
-      cmocka_unit_test(test_save_and_load),
-      cmocka_unit_test(test_damaged_files),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -55,8 +55,7 @@ static filtra_dataset *open_ok(const char *path, filtra_split file_split) {
 /* ---- what is right ---- */
 
 /* As a test file, all samples are there in file order, standardised by themselves. */
-static void test_values(void **state) {
-  (void)state;
+TEST(test_values) {
   /* [step][dimension], missing ones interpolated, by hand */
   static const double rows[4][4][2] = {
       {{1, 4}, {2, 5}, {3, 6}}, {{-1, 10}, {0.5, 2}}, {{2, 1}, {4, 1}, {6, 4}, {6, 7}}, {{7, 8}}};
@@ -114,8 +113,7 @@ static const char *write_ramp(const char *folder, const char *name, int first, i
 }
 
 /* Mean and deviation are those of the training split, validation samples not among them. */
-static void test_standardised_by_the_training_split(void **state) {
-  (void)state;
+TEST(test_standardised_by_the_training_split) {
   const char *folder = test_folder();
   write_ramp(folder, "R_TRAIN.ts", 0, 50, 4);
   write_ramp(folder, "R_TEST.ts", 1000, 3, 4);
@@ -145,8 +143,7 @@ static void test_standardised_by_the_training_split(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_test_files_bring_their_training_file(void **state) {
-  (void)state;
+TEST(test_test_files_bring_their_training_file) {
   const char *folder = test_folder();
   char path[1024];
   write_ramp(folder, "R_TRAIN.ts", 0, 20, 3);
@@ -169,8 +166,7 @@ static void test_test_files_bring_their_training_file(void **state) {
   filtra_dataset_close(&test);
 }
 
-static void test_folders_of_several_sets(void **state) {
-  (void)state;
+TEST(test_folders_of_several_sets) {
   const char *folder = test_folder();
   char named[512], path[600];
   snprintf(named, sizeof named, "%s/Two", folder);
@@ -192,8 +188,7 @@ static void test_folders_of_several_sets(void **state) {
                FILTRA_ERROR_INPUT, "holds no NAME_TRAIN.ts");
 }
 
-static void test_headers(void **state) {
-  (void)state;
+TEST(test_headers) {
   static const char *const good[] = {
       "@classLabel true 1 2\n@data\n1,2:1\n3:2\n",
       "% comment\n@data\n1,2:yes\n3:no\n", /* classes from the samples */
@@ -210,8 +205,7 @@ static void test_headers(void **state) {
     assert_ok(try_open(test_write_text(folder, "a.ts", good[i]), NULL));
 }
 
-static void test_number_targets(void **state) {
-  (void)state;
+TEST(test_number_targets) {
   filtra_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts", "@targetLabel true\n@data\n1,2:0.5\n3:-1e3\n"),
               FILTRA_SPLIT_TEST);
@@ -223,8 +217,7 @@ static void test_number_targets(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_missing_throughout_and_constant(void **state) {
-  (void)state;
+TEST(test_missing_throughout_and_constant) {
   filtra_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts",
                               "@data\n?,?:1e6,1e6:0.1,0.1:x\n1,3:1e6,1e6:0.1,0.1:y\n"),
@@ -239,8 +232,7 @@ static void test_missing_throughout_and_constant(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_max_length(void **state) {
-  (void)state;
+TEST(test_max_length) {
   const char *path = test_write_text(test_folder(), "a.ts", small);
   assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
                "a.ts:12: series of 4 values where at most 3 are accepted");
@@ -256,8 +248,7 @@ static void test_max_length(void **state) {
   filtra_dataset_close(&ds);
 }
 
-static void test_batches_of_features(void **state) {
-  (void)state;
+TEST(test_batches_of_features) {
   filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
   filtra_loader *loader;
   filtra_batch batch;
@@ -274,8 +265,7 @@ static void test_batches_of_features(void **state) {
 }
 
 /* A program that has set a decimal comma reads the same numbers. */
-static void test_locale(void **state) {
-  (void)state;
+TEST(test_locale) {
   const char *path = test_write_text(test_folder(), "a.ts", "@data\n0.5,1.5:x\n2.5,3.5:y\n");
   const char *set = setlocale(LC_NUMERIC, "de_DE.UTF-8");
   assert_ok(try_open(path, NULL));
@@ -284,8 +274,7 @@ static void test_locale(void **state) {
 }
 
 /* The shared files have the counts that their README states. */
-static void test_shared_files(void **state) {
-  (void)state;
+TEST(test_shared_files) {
   static const struct {
     const char *path;
     uint64_t train, test;
@@ -319,8 +308,7 @@ static void test_shared_files(void **state) {
 
 /* ---- what is wrong ---- */
 
-static void test_errors_name_file_and_line(void **state) {
-  (void)state;
+TEST(test_errors_name_file_and_line) {
   static const struct {
     const char *text, *part;
   } cases[] = {
@@ -369,8 +357,7 @@ static void test_errors_name_file_and_line(void **state) {
                FILTRA_ERROR_ARGUMENT, "holds series of numbers");
 }
 
-static void test_test_files_must_fit(void **state) {
-  (void)state;
+TEST(test_test_files_must_fit) {
   const char *folder = test_folder();
   test_write_text(folder, "N_TRAIN.ts", "@data\n1,2:a\n3:b\n");
   test_write_text(folder, "N_TEST.ts", "@data\n1,2:c\n");
@@ -383,8 +370,7 @@ static void test_test_files_must_fit(void **state) {
 }
 
 /* Every shorter file is either refused or has whole lines only. */
-static void test_cut_at_every_byte(void **state) {
-  (void)state;
+TEST(test_cut_at_every_byte) {
   const char *folder = test_folder();
   size_t whole = 0;
   for (size_t i = 0; i < strlen(small); i++) {
@@ -396,8 +382,7 @@ static void test_cut_at_every_byte(void **state) {
   assert_int_equal(whole, 7); /* with and without the last line's end */
 }
 
-static void test_damaged_at_every_byte(void **state) {
-  (void)state;
+TEST(test_damaged_at_every_byte) {
   static const char bytes[] = {'\0', '\xff', ' ', ',', ':', '\n', '\r', '@', '?', '9', '-', 'e'};
   const char *folder = test_folder();
   size_t size = strlen(small);
@@ -411,32 +396,11 @@ static void test_damaged_at_every_byte(void **state) {
     }
 }
 
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const char *folder = test_folder();
   test_write_text(folder, "N_TRAIN.ts", small);
   test_write_text(folder, "N_TEST.ts", small);
   test_dataset_memory(folder, &(filtra_dataset_options){.format = "ts"});
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_values),
-      cmocka_unit_test(test_standardised_by_the_training_split),
-      cmocka_unit_test(test_test_files_bring_their_training_file),
-      cmocka_unit_test(test_folders_of_several_sets),
-      cmocka_unit_test(test_headers),
-      cmocka_unit_test(test_number_targets),
-      cmocka_unit_test(test_missing_throughout_and_constant),
-      cmocka_unit_test(test_max_length),
-      cmocka_unit_test(test_batches_of_features),
-      cmocka_unit_test(test_locale),
-      cmocka_unit_test(test_shared_files),
-      cmocka_unit_test(test_errors_name_file_and_line),
-      cmocka_unit_test(test_test_files_must_fit),
-      cmocka_unit_test(test_cut_at_every_byte),
-      cmocka_unit_test(test_damaged_at_every_byte),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

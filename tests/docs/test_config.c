@@ -141,8 +141,7 @@ static void check_keys(page *p, const char *mixer) {
   json_decref(complete);
 }
 
-static void test_run_keys(void **state) {
-  (void)state;
+TEST(test_run_keys) {
   page p;
   read_page(&p);
   check_keys(&p, "");
@@ -151,8 +150,7 @@ static void test_run_keys(void **state) {
       fail_msg("docs/config.md explains \"%s\", which is no key", p.rows[i].key);
 }
 
-static void test_mixer_keys(void **state) {
-  (void)state;
+TEST(test_mixer_keys) {
   page p;
   read_page(&p);
   char known[MAX_TEXT];
@@ -165,8 +163,4 @@ static void test_mixer_keys(void **state) {
                p.rows[i].mixer);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_run_keys),
-                                     cmocka_unit_test(test_mixer_keys)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

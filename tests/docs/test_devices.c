@@ -15,8 +15,7 @@ static char *read_page(void) {
   return text;
 }
 
-static void test_keys(void **state) {
-  (void)state;
+TEST(test_keys) {
   char *page = read_page();
   for (size_t i = 0; i < ft_cap_key_count; i++) {
     char range[FT_CAP_TEXT];
@@ -28,8 +27,7 @@ static void test_keys(void **state) {
   free(page);
 }
 
-static void test_profiles(void **state) {
-  (void)state;
+TEST(test_profiles) {
   char *page = read_page();
   for (const ft_profile *p = ft_profiles; p->name; p++) {
     char *name = ft_format("`%s`", p->name);
@@ -39,7 +37,4 @@ static void test_profiles(void **state) {
   free(page);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_keys), cmocka_unit_test(test_profiles)};
-  return cmocka_run_group_tests_name("docs/devices", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -113,8 +113,7 @@ static void check_model(const char *page, const filtra_model_config *config,
   filtra_model_destroy(&model);
 }
 
-static void test_every_tensor(void **state) {
-  (void)state;
+TEST(test_every_tensor) {
   static char rows[MAX_ROWS + 1][MAX_TEXT];
   char *page;
   size_t size, count = 0, documented = 0;
@@ -132,7 +131,4 @@ static void test_every_tensor(void **state) {
   free(page);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_tensor)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

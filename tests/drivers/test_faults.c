@@ -137,8 +137,7 @@ static bool driver(bool (*answer)(const char *), const char *name) {
   return WEXITSTATUS(state) == 1;
 }
 
-static void test_faults(void **state) {
-  (void)state;
+TEST(test_faults) {
   static const char *const words[] = {"right", "wrong numbers", "a crash"};
   const bool swiftshader = driver(is_named, "SwiftShader");
   const bool older_lavapipe = driver(is_named, "Mesa 22.3");
@@ -159,13 +158,9 @@ static void test_faults(void **state) {
 }
 
 /* A device is opened with a warning where results can be wrong, and nowhere else. */
-static void test_warning(void **state) {
-  (void)state;
+TEST(test_warning) {
   assert_string_equal(faults[0].name, "long_loops");
   assert_int_equal(driver(warns_of_short_loops, NULL), outcome_of(&faults[0]) == WRONG);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_faults), cmocka_unit_test(test_warning)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -40,8 +40,7 @@ static void check_module(const ft_kernel_source *s, const uint32_t *asking, size
   assert_int_equal(asked, 1);
 }
 
-static void test_modules(void **state) {
-  (void)state;
+TEST(test_modules) {
   for (const ft_kernel_source *s = ft_kernel_sources; s->name; s++)
     for (size_t m = 0; m < FT_COUNT(modes); m++) {
       size_t bytes = s->bytes;
@@ -73,8 +72,7 @@ static filtra_device *open_with(const char *caps) {
   return dev;
 }
 
-static void test_pipelines(void **state) {
-  (void)state;
+TEST(test_pipelines) {
   static const char *const masks[] = {"", "subgroup_uniform=0", "maximal_reconvergence=0",
                                       "subgroup_uniform=0,maximal_reconvergence=0"};
   filtra_device *whole = open_with(NULL);
@@ -95,8 +93,4 @@ static void test_pipelines(void **state) {
   assert_int_equal(convergence_of(test_device(), "elementwise/binary"), FT_CONVERGENCE_PLAIN);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_modules),
-                                     cmocka_unit_test(test_pipelines)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

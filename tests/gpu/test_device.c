@@ -21,8 +21,7 @@ static filtra_status open_selected(const char *select, filtra_device **device) {
   return filtra_device_open(&(filtra_device_options){.select = select, .cache_dir = ""}, device);
 }
 
-static void test_list(void **state) {
-  (void)state;
+TEST(test_list) {
   filtra_device_info infos[MAX_DEVICES] = {0};
   uint32_t count = list_devices(infos), asked = 0;
   assert_ok(filtra_device_list(NULL, &asked));
@@ -48,8 +47,7 @@ static void *list_often(void *failures) {
   return NULL;
 }
 
-static void test_list_on_threads(void **state) {
-  (void)state;
+TEST(test_list_on_threads) {
   atomic_int failures = 0;
   pthread_t threads[4];
   for (size_t i = 0; i < FT_COUNT(threads); i++)
@@ -60,8 +58,7 @@ static void test_list_on_threads(void **state) {
 }
 
 /* Room for fewer than there are: the rest is left alone, the number is that of all. */
-static void test_list_without_room(void **state) {
-  (void)state;
+TEST(test_list_without_room) {
   filtra_device_info none = {.index = 77};
   uint32_t count = 0;
   assert_ok(filtra_device_list(&none, &count));
@@ -69,8 +66,7 @@ static void test_list_without_room(void **state) {
   assert_int_equal(none.index, 77);
 }
 
-static void test_select(void **state) {
-  (void)state;
+TEST(test_select) {
   filtra_device_info infos[MAX_DEVICES];
   uint32_t count = list_devices(infos);
   for (uint32_t i = 0; i < count; i++) {
@@ -93,8 +89,7 @@ static void test_select(void **state) {
   }
 }
 
-static void test_select_nothing(void **state) {
-  (void)state;
+TEST(test_select_nothing) {
   filtra_device_info infos[MAX_DEVICES];
   list_devices(infos);
   static const char *const wrong[] = {
@@ -117,8 +112,7 @@ static void count_warnings(void *user, filtra_log_level level, const char *text)
   if (level >= FILTRA_LOG_WARNING && strstr(text, "no usable GPU")) ++*(int *)user;
 }
 
-static void test_environment(void **state) {
-  (void)state;
+TEST(test_environment) {
   char *before = getenv("FILTRA_DEVICE") ? strdup(getenv("FILTRA_DEVICE")) : NULL;
   filtra_device *device = NULL;
   setenv("FILTRA_DEVICE", "no such device", 1);
@@ -147,8 +141,7 @@ static void test_environment(void **state) {
   free(before);
 }
 
-static void test_no_driver(void **state) {
-  (void)state;
+TEST(test_no_driver) {
   /* the second wins with loaders that know it */
   static const char *const variables[] = {"VK_ICD_FILENAMES", "VK_DRIVER_FILES"};
   char *before[2];
@@ -170,8 +163,7 @@ static void test_no_driver(void **state) {
   }
 }
 
-static void test_caps_override(void **state) {
-  (void)state;
+TEST(test_caps_override) {
   const ft_caps *plain = &test_device()->caps;
   filtra_device *device = test_open_device(
       "int64=0,fp16=0,subgroup=0,timestamps=0,pipeline_cache=0,shared=16384,invocations=128,"
@@ -199,8 +191,7 @@ static void test_caps_override(void **state) {
   if (plain->cpu && plain->subgroup) assert_int_equal(plain->attention, FT_ATTENTION_LANES);
 }
 
-static void test_caps_errors(void **state) {
-  (void)state;
+TEST(test_caps_errors) {
   static const struct {
     const char *caps, *part;
     filtra_status status;
@@ -232,8 +223,7 @@ static void test_caps_errors(void **state) {
 }
 
 /* What caps.c decides for devices that are not here. */
-static void test_decisions(void **state) {
-  (void)state;
+TEST(test_decisions) {
   static const struct {
     bool cpu, int64, subgroup;
     uint32_t size, invocations, row;
@@ -259,8 +249,7 @@ static void test_decisions(void **state) {
   }
 }
 
-static void test_two_at_once(void **state) {
-  (void)state;
+TEST(test_two_at_once) {
   filtra_device_info infos[MAX_DEVICES];
   char last[16];
   snprintf(last, sizeof last, "%u", list_devices(infos) - 1);
@@ -288,8 +277,7 @@ static void test_two_at_once(void **state) {
   assert_fails(ft_wait(a, a->submitted + 1), FILTRA_ERROR_ARGUMENT, "never given out");
 }
 
-static void test_lost(void **state) {
-  (void)state;
+TEST(test_lost) {
   filtra_device *device = test_open_device(NULL);
   ft_buffer buffer;
   assert_ok(ft_buffer_create(device, 4096, FT_MEMORY_DEVICE, &buffer));
@@ -310,8 +298,7 @@ static void test_lost(void **state) {
 }
 
 /* Also while it is being opened, before it has a name. */
-static void test_lost_early(void **state) {
-  (void)state;
+TEST(test_lost_early) {
   const filtra_device_options options = {.select = getenv("FILTRA_DEVICE"), .cache_dir = ""};
   int lost = 0;
   for (long n = 1; n < 40; n++) {
@@ -328,8 +315,7 @@ static void test_lost_early(void **state) {
 }
 
 /* The layer is heard when it has something to say: two fills of the same bytes with no barrier. */
-static void test_validation_speaks(void **state) {
-  (void)state;
+TEST(test_validation_speaks) {
   filtra_device_options options = {.select = "0", .cache_dir = "", .validation = true};
   filtra_device *dev = NULL;
   filtra_log_set(NULL, NULL);
@@ -358,8 +344,7 @@ static void test_validation_speaks(void **state) {
 }
 
 /* Every Vulkan call of opening made to fail in turn: a status and a sentence each time, no leak. */
-static void test_open_faults(void **state) {
-  (void)state;
+TEST(test_open_faults) {
   char *folder = ft_format("%s/cache", test_folder());
   filtra_device_options options = {.select = "0", .cache_dir = folder};
   filtra_device *device = NULL;
@@ -379,8 +364,7 @@ static void test_open_faults(void **state) {
   free(folder);
 }
 
-static void test_open_without_memory(void **state) {
-  (void)state;
+TEST(test_open_without_memory) {
   filtra_device_options options = {.select = "0", .cache_dir = ""};
   filtra_device *device = NULL;
   for (long n = 1;; n++) {
@@ -413,8 +397,7 @@ static void *use_from_elsewhere(void *argument) {
 }
 
 /* While one thread is inside a call, another one gets an error and no more; behind it, it may. */
-static void test_two_threads(void **state) {
-  (void)state;
+TEST(test_two_threads) {
   filtra_device *dev = test_open_device(NULL);
   for (int inside = 1; inside >= 0; inside--) {
     pthread_t thread;
@@ -431,25 +414,4 @@ static void test_two_threads(void **state) {
   test_close_device(&dev);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_list),
-      cmocka_unit_test(test_list_on_threads),
-      cmocka_unit_test(test_list_without_room),
-      cmocka_unit_test(test_select),
-      cmocka_unit_test(test_select_nothing),
-      cmocka_unit_test(test_environment),
-      cmocka_unit_test(test_no_driver),
-      cmocka_unit_test(test_caps_override),
-      cmocka_unit_test(test_caps_errors),
-      cmocka_unit_test(test_decisions),
-      cmocka_unit_test(test_two_at_once),
-      cmocka_unit_test(test_lost),
-      cmocka_unit_test(test_two_threads),
-      cmocka_unit_test(test_lost_early),
-      cmocka_unit_test(test_validation_speaks),
-      cmocka_unit_test(test_open_faults),
-      cmocka_unit_test(test_open_without_memory),
-  };
-  return cmocka_run_group_tests_name("gpu/device", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

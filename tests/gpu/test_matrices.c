@@ -30,8 +30,7 @@ static void assert_same(const ft_matrix_verdict *a, const ft_matrix_verdict *b) 
   assert_string_equal(a->why, b->why);
 }
 
-static void test_round_trip(void **state) {
-  (void)state;
+TEST(test_round_trip) {
   const ft_matrix_verdict bad = {.tested = true, .why = "crashed (Aborted)"};
   const ft_matrix_verdict *const list[] = {&good, &bad};
   for (size_t i = 0; i < FT_COUNT(list); i++) {
@@ -55,8 +54,7 @@ static void assert_refused(const char *from, const char *to, const char *part) {
   free(text);
 }
 
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   assert_refused("filtra-matrices-2", "filtra-tuning-1", "is not a verdict on matrix units");
   assert_refused("\"driver_version\": ", "\"driver_version\": 1", "another driver");
   assert_refused("\"filtra\": \"", "\"filtra\": \"9", "filtra 9");
@@ -85,8 +83,7 @@ static ft_matrix_verdict opened(const char *folder) {
   return dev.matrix_verdict;
 }
 
-static void test_cached(void **state) {
-  (void)state;
+TEST(test_cached) {
   const char *folder = test_folder();
   char *path = ft_document_path(test_device(), folder, "matrices"), *text = document(&good);
   assert_false(opened(folder).tested);
@@ -105,8 +102,7 @@ static void test_cached(void **state) {
 }
 
 /* Without a verdict that passed, a device has no shape, and no kernel for matrix units. */
-static void test_untrusted(void **state) {
-  (void)state;
+TEST(test_untrusted) {
   ft_caps caps = *ft_caps_of(test_device());
   caps.matrix = true;
   caps.matrix_use = FT_MATRIX_TUNED;
@@ -122,8 +118,7 @@ static void count_warning(void *user, filtra_log_level level, const char *text) 
 }
 
 /* What was measured and is not followed is said. */
-static void test_warning(void **state) {
-  (void)state;
+TEST(test_warning) {
   int warnings = 0;
   filtra_device dev = {.caps = *ft_caps_of(test_device())};
   ft_tuning *t = ft_tuning_new();
@@ -148,10 +143,4 @@ static void test_warning(void **state) {
   ft_tuning_release(&t);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip),
-                                     cmocka_unit_test(test_refused), cmocka_unit_test(test_cached),
-                                     cmocka_unit_test(test_untrusted),
-                                     cmocka_unit_test(test_warning)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -51,19 +51,16 @@ static void check_copies(filtra_device *dev, bool through_staging) {
   }
 }
 
-static void test_copies(void **state) {
-  (void)state;
+TEST(test_copies) {
   check_copies(test_device(), false);
 }
 
-static void test_copies_staged(void **state) {
-  (void)state;
+TEST(test_copies_staged) {
   check_copies(test_device(), true);
 }
 
 /* Half a megabyte at a time, with a rest. */
-static void test_copies_in_pieces(void **state) {
-  (void)state;
+TEST(test_copies_in_pieces) {
   filtra_device *dev = test_open_device("allocation=1048576");
   ft_buffer buffer;
   assert_ok(ft_buffer_create(dev, 900001, FT_MEMORY_DEVICE, &buffer));
@@ -74,8 +71,7 @@ static void test_copies_in_pieces(void **state) {
 }
 
 /* Memory that is not cached is read through the staging buffer. */
-static void test_uncached(void **state) {
-  (void)state;
+TEST(test_uncached) {
   filtra_device *dev = test_device();
   ft_buffer buffer;
   assert_ok(ft_buffer_create(dev, 1234, FT_MEMORY_DEVICE, &buffer));
@@ -84,8 +80,7 @@ static void test_uncached(void **state) {
   ft_buffer_destroy(dev, &buffer);
 }
 
-static void test_fill(void **state) {
-  (void)state;
+TEST(test_fill) {
   filtra_device *dev = test_device();
   ft_buffer buffer;
   assert_ok(ft_buffer_create(dev, 44, FT_MEMORY_DEVICE, &buffer));
@@ -101,8 +96,7 @@ static void test_fill(void **state) {
   ft_buffer_destroy(dev, &buffer);
 }
 
-static void test_ranges(void **state) {
-  (void)state;
+TEST(test_ranges) {
   filtra_device *dev = test_device();
   ft_buffer buffer;
   assert_ok(ft_buffer_create(dev, 100, FT_MEMORY_DEVICE, &buffer));
@@ -115,8 +109,7 @@ static void test_ranges(void **state) {
   ft_buffer_destroy(dev, &buffer);
 }
 
-static void test_empty_buffer(void **state) {
-  (void)state;
+TEST(test_empty_buffer) {
   filtra_device *dev = test_device();
   ft_buffer buffer;
   assert_ok(ft_buffer_create(dev, 0, FT_MEMORY_DEVICE, &buffer));
@@ -125,8 +118,7 @@ static void test_empty_buffer(void **state) {
   ft_buffer_destroy(dev, &buffer); /* zeroed by now */
 }
 
-static void test_accounting(void **state) {
-  (void)state;
+TEST(test_accounting) {
   filtra_device *dev = test_open_device(NULL);
   assert_int_equal(filtra_device_memory_used(dev), 0);
   ft_buffer a, b;
@@ -142,8 +134,7 @@ static void test_accounting(void **state) {
   test_close_device(&dev);
 }
 
-static void test_limit(void **state) {
-  (void)state;
+TEST(test_limit) {
   filtra_device *dev = test_open_device("allocation=2000000");
   ft_buffer buffer;
   assert_fails(ft_buffer_create(dev, 2000000, FT_MEMORY_DEVICE, &buffer),
@@ -182,14 +173,12 @@ static void check_faults(filtra_device *dev, VkResult result, filtra_status expe
   }
 }
 
-static void test_faults(void **state) {
-  (void)state;
+TEST(test_faults) {
   check_faults(test_device(), VK_ERROR_OUT_OF_HOST_MEMORY, FILTRA_ERROR_HOST_MEMORY);
 }
 
 /* Whatever fails while a buffer is filled, the device is done with it: its memory is freed then. */
-static void test_failed_fill(void **state) {
-  (void)state;
+TEST(test_failed_fill) {
   enum { BYTES = 64 << 20 }; /* long enough to be seen at work */
   filtra_device *dev = test_device();
   ft_buffer buffer;
@@ -206,8 +195,7 @@ static void test_failed_fill(void **state) {
 }
 
 /* A full heap: the message says what was asked, what there is and what is in use. */
-static void test_full_heap(void **state) {
-  (void)state;
+TEST(test_full_heap) {
   filtra_device *dev = test_device();
   ft_buffer buffer;
   ft_vk_fail_after(1, VK_ERROR_OUT_OF_DEVICE_MEMORY);
@@ -222,20 +210,4 @@ static void test_full_heap(void **state) {
   assert_non_null(strstr(filtra_error_message(), "in use here"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_copies),
-      cmocka_unit_test(test_copies_staged),
-      cmocka_unit_test(test_copies_in_pieces),
-      cmocka_unit_test(test_uncached),
-      cmocka_unit_test(test_fill),
-      cmocka_unit_test(test_ranges),
-      cmocka_unit_test(test_empty_buffer),
-      cmocka_unit_test(test_accounting),
-      cmocka_unit_test(test_limit),
-      cmocka_unit_test(test_faults),
-      cmocka_unit_test(test_failed_fill),
-      cmocka_unit_test(test_full_heap),
-  };
-  return cmocka_run_group_tests_name("gpu/memory", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

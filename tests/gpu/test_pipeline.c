@@ -65,8 +65,7 @@ static void check_run(filtra_device *dev, const ft_kernel_key *key) {
   ft_buffer_destroy(dev, &y);
 }
 
-static void test_run(void **state) {
-  (void)state;
+TEST(test_run) {
   filtra_device *dev = test_device();
   static const uint32_t workgroups[] = {1, 3, 8, 64, 128};
   for (size_t i = 0; i < FT_COUNT(workgroups); i++) {
@@ -79,8 +78,7 @@ static void test_run(void **state) {
 }
 
 /* As on a device whose kernels for matrix units are asked for, but that takes none. */
-static void test_nothing_to_compile(void **state) {
-  (void)state;
+TEST(test_nothing_to_compile) {
   const filtra_device_options options = {.select = getenv("FILTRA_DEVICE"), .cache_dir = ""};
   filtra_device *dev = NULL;
   assert_ok(filtra_device_open(&options, &dev));
@@ -88,8 +86,7 @@ static void test_nothing_to_compile(void **state) {
   filtra_device_close(&dev);
 }
 
-static void test_lookup(void **state) {
-  (void)state;
+TEST(test_lookup) {
   filtra_device *dev = test_device();
   enum { COUNT = 24 };
   ft_kernel_key keys[COUNT];
@@ -112,8 +109,7 @@ static void test_lookup(void **state) {
   assert_ok(ft_pipelines_get(dev, NULL, 0, NULL));
 }
 
-static void test_kernel_names(void **state) {
-  (void)state;
+TEST(test_kernel_names) {
   assert_true(ft_kernel_exists("elementwise/affine"));
   assert_false(ft_kernel_exists("elementwise/affin"));
   assert_false(ft_kernel_exists("elementwise/affine2"));
@@ -129,8 +125,7 @@ static void test_kernel_names(void **state) {
   }
 }
 
-static void test_wrong_keys(void **state) {
-  (void)state;
+TEST(test_wrong_keys) {
   filtra_device *dev = test_device();
   ft_pipeline *out[2];
   ft_kernel_key keys[2] = {affine_key(40, 0), affine_key(40, 1)};
@@ -157,8 +152,7 @@ static void test_wrong_keys(void **state) {
 }
 
 /* A device that lets nobody choose accepts just the size it has. */
-static void test_fixed_subgroup(void **state) {
-  (void)state;
+TEST(test_fixed_subgroup) {
   filtra_device *dev = test_open_device(NULL);
   dev->caps.subgroup_size_control = false;
   const bool one_size = dev->caps.subgroup_least == dev->caps.subgroup_most;
@@ -176,8 +170,7 @@ static void test_fixed_subgroup(void **state) {
 }
 
 /* Full subgroups are asked for where workgroups can be cut into such, choice of the size or not. */
-static void test_full_subgroups(void **state) {
-  (void)state;
+TEST(test_full_subgroups) {
   filtra_device *dev = test_open_device(NULL);
   if (!dev->caps.subgroup || !dev->caps.full_subgroups) {
     test_close_device(&dev);
@@ -203,8 +196,7 @@ static void test_full_subgroups(void **state) {
   test_close_device(&dev);
 }
 
-static void test_faults(void **state) {
-  (void)state;
+TEST(test_faults) {
   filtra_device *dev = test_open_device(NULL);
   ft_kernel_key keys[] = {affine_key(8, 0), affine_key(16, 0), affine_key(24, 0)};
   ft_pipeline *out[FT_COUNT(keys)];
@@ -270,8 +262,7 @@ static void need_cache_data(void) {
   skip();
 }
 
-static void test_cache(void **state) {
-  (void)state;
+TEST(test_cache) {
   need_cache_data();
   char *folder = ft_path_join(test_folder(), "made/on/the/way");
   assert_int_equal(use_cache(folder, NULL), 0);
@@ -292,8 +283,7 @@ static void test_cache(void **state) {
 
 /* Cut off at every length, and every byte of the header and some of the rest turned over: ignored
  * with a warning, and replaced by a good one. */
-static void test_damaged_cache(void **state) {
-  (void)state;
+TEST(test_damaged_cache) {
   need_cache_data();
   const char *folder = test_folder();
   assert_int_equal(use_cache(folder, NULL), 0);
@@ -319,8 +309,7 @@ static void test_damaged_cache(void **state) {
   free(path);
 }
 
-static void test_no_cache(void **state) {
-  (void)state;
+TEST(test_no_cache) {
   need_cache_data();
   const char *folder = test_folder();
   assert_int_equal(use_cache(folder, "pipeline_cache=0"), 0);
@@ -337,8 +326,7 @@ static void test_no_cache(void **state) {
 
 /* A folder that cannot be made is worth a warning and no more; so is a folder in the file's place.
  */
-static void test_cache_not_writable(void **state) {
-  (void)state;
+TEST(test_cache_not_writable) {
   need_cache_data();
   const char *folder = test_folder();
   char *file = ft_path_join(folder, "file"), *below = ft_path_join(file, "below");
@@ -357,8 +345,7 @@ static void test_cache_not_writable(void **state) {
 }
 
 /* What others could have written never reaches the driver. */
-static void test_cache_of_others(void **state) {
-  (void)state;
+TEST(test_cache_of_others) {
   const char *folder = test_folder();
   assert_int_equal(chmod(folder, 0777), 0);
   assert_int_equal(use_cache(folder, NULL), 1);
@@ -372,21 +359,4 @@ static void test_cache_of_others(void **state) {
   free(path);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_run),
-      cmocka_unit_test(test_nothing_to_compile),
-      cmocka_unit_test(test_lookup),
-      cmocka_unit_test(test_kernel_names),
-      cmocka_unit_test(test_wrong_keys),
-      cmocka_unit_test(test_fixed_subgroup),
-      cmocka_unit_test(test_full_subgroups),
-      cmocka_unit_test(test_faults),
-      cmocka_unit_test(test_cache),
-      cmocka_unit_test(test_damaged_cache),
-      cmocka_unit_test(test_no_cache),
-      cmocka_unit_test(test_cache_not_writable),
-      cmocka_unit_test(test_cache_of_others),
-  };
-  return cmocka_run_group_tests_name("gpu/pipeline", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

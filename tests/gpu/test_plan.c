@@ -46,8 +46,7 @@ static char *write_profile(const char *text, size_t size) {
   return path;
 }
 
-static void test_limits(void **state) {
-  (void)state;
+TEST(test_limits) {
   ft_caps caps = with("shared=20000,invocations=200,groups=70000,push_constants=130,"
                       "allocation=2000000,memory=3000000,subgroups=3");
   assert_int_equal(caps.info.shared_memory_bytes, 20000);
@@ -66,8 +65,7 @@ static void test_limits(void **state) {
 }
 
 /* Subgroups of a size that does not run, may not be chosen, or has too many in a workgroup. */
-static void test_subgroup_size(void **state) {
-  (void)state;
+TEST(test_subgroup_size) {
   ft_caps caps = with("class=cpu");
   assert_int_equal(caps.gemm, FT_GEMM_S64);
   assert_int_equal(caps.attention, FT_ATTENTION_LANES);
@@ -94,8 +92,7 @@ static void test_subgroup_size(void **state) {
   assert_true(ft_caps_runs(&caps, 32, 4096));
 }
 
-static void test_class(void **state) {
-  (void)state;
+TEST(test_class) {
   ft_caps caps = with("class=cpu");
   assert_true(caps.cpu && caps.info.device_class == FILTRA_DEVICE_CPU);
   assert_true(caps.submission_seconds == 0.0);
@@ -108,8 +105,7 @@ static void test_class(void **state) {
 }
 
 /* The last item counts, and each is held against the device rather than against those before. */
-static void test_order(void **state) {
-  (void)state;
+TEST(test_order) {
   assert_true(with("int64=0,int64=1").info.int64);
   assert_int_equal(with("shared=16384,shared=32768").info.shared_memory_bytes, 32768);
   ft_caps caps = with("@minimum,shared=65536,subgroup=1,registers=many");
@@ -118,8 +114,7 @@ static void test_order(void **state) {
   assert_int_equal(with("shared=65536,@minimum").info.shared_memory_bytes, 16384);
 }
 
-static void test_shipped_profiles(void **state) {
-  (void)state;
+TEST(test_shipped_profiles) {
   size_t count = 0;
   for (const ft_profile *p = ft_profiles; p->name; p++, count++) {
     char *item = ft_format("@%s", p->name);
@@ -133,8 +128,7 @@ static void test_shipped_profiles(void **state) {
 }
 
 /* A profile of a larger device; what it claims and this one lacks stays as it is. */
-static void test_larger_profile(void **state) {
-  (void)state;
+TEST(test_larger_profile) {
   static const char text[] = "# a large GPU\r\n\n  shared=229376 # bytes\n\tinvocations = 512 \n"
                              "fp16=1\nmemory = 18446744073709551615\ngroups=4294967295";
   char *path = write_profile(text, strlen(text)), *item = ft_format("@%s", path);
@@ -151,8 +145,7 @@ static void test_larger_profile(void **state) {
   free(path);
 }
 
-static void test_damaged_profiles(void **state) {
-  (void)state;
+TEST(test_damaged_profiles) {
   static const struct {
     const char *text, *part;
     size_t size; /* 0: to the end */
@@ -188,8 +181,7 @@ static void test_damaged_profiles(void **state) {
 }
 
 /* A device's own profile changes nothing on it. */
-static void test_own_profile(void **state) {
-  (void)state;
+TEST(test_own_profile) {
   ft_caps caps = any_gpu(), again = caps, device = test_device()->caps;
   char *text = ft_caps_profile(&caps), *path = write_profile(text, strlen(text));
   char *item = ft_format("@%s", path);
@@ -206,8 +198,7 @@ static void test_own_profile(void **state) {
   free(text);
 }
 
-static void test_memory(void **state) {
-  (void)state;
+TEST(test_memory) {
   filtra_device *device = test_open_device("memory=3000000");
   ft_buffer a, b;
   assert_ok(ft_buffer_create(device, 2000000, FT_MEMORY_DEVICE, &a));
@@ -222,8 +213,7 @@ static void test_memory(void **state) {
 }
 
 /* Counters of few bits wrap while a call runs: 36 bits of them do every minute at 1 ns. */
-static void test_wrapped_timestamps(void **state) {
-  (void)state;
+TEST(test_wrapped_timestamps) {
   ft_caps caps = {.timestamp_ns = 2, .timestamp_bits = 36};
   const uint64_t top = UINT64_C(1) << 36;
   assert_float_equal(ft_timestamp_seconds(&caps, 100, 600) * 1e6, 1, 1e-5);
@@ -232,18 +222,4 @@ static void test_wrapped_timestamps(void **state) {
   assert_float_equal(ft_timestamp_seconds(&caps, UINT64_MAX - 99, 400) * 1e6, 1, 1e-5);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrapped_timestamps),
-      cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_subgroup_size),
-      cmocka_unit_test(test_class),
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_shipped_profiles),
-      cmocka_unit_test(test_larger_profile),
-      cmocka_unit_test(test_damaged_profiles),
-      cmocka_unit_test(test_own_profile),
-      cmocka_unit_test(test_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -16,8 +16,7 @@
 
 /* ---- tables ---- */
 
-static void test_tables(void **state) {
-  (void)state;
+TEST(test_tables) {
   for (int f = 0; f < FT_TUNING_FAMILIES; f++) {
     const ft_tuning_family family = (ft_tuning_family)f;
     const ft_configuration_table *t = ft_configurations(family);
@@ -60,8 +59,7 @@ static ft_tuning *one_choice(const char *key, uint32_t rows) {
   return t;
 }
 
-static void test_answers(void **state) {
-  (void)state;
+TEST(test_answers) {
   filtra_device *dev = test_device();
   ft_tuning_question q = {.family = FT_TUNE_ATTENTION_LANES,
                           .key = "attention.lanes a",
@@ -95,8 +93,7 @@ static void test_answers(void **state) {
   assert_null(t);
 }
 
-static void test_entries_keep_order(void **state) {
-  (void)state;
+TEST(test_entries_keep_order) {
   static const char *const keys[] = {"chain m", "chain a", "chain z", "chain b", "chain a"};
   ft_tuning *t = ft_tuning_new();
   for (size_t i = 0; i < FT_COUNT(keys); i++)
@@ -116,8 +113,7 @@ static void test_entries_keep_order(void **state) {
   ft_tuning_release(&held);
 }
 
-static void test_sizes_in_keys(void **state) {
-  (void)state;
+TEST(test_sizes_in_keys) {
   static const int64_t cases[][2] = {{1, 1},     {64, 64},   {65, 128},
                                      {128, 128}, {129, 256}, {4097, 8192}};
   for (size_t i = 0; i < FT_COUNT(cases); i++)
@@ -147,8 +143,7 @@ static const char *sample_file(char **text, size_t *size) {
   return path;
 }
 
-static void test_round_trip(void **state) {
-  (void)state;
+TEST(test_round_trip) {
   char *text;
   size_t size;
   bool foreign;
@@ -183,8 +178,7 @@ static void test_round_trip(void **state) {
   ft_tuning_release(&choices);
 }
 
-static void test_truncated(void **state) {
-  (void)state;
+TEST(test_truncated) {
   char *text;
   size_t size;
   bool foreign;
@@ -216,8 +210,7 @@ static void assert_refused(const char *from, const char *to, bool want_foreign, 
   assert_int_equal(foreign, want_foreign);
 }
 
-static void test_foreign(void **state) {
-  (void)state;
+TEST(test_foreign) {
   char uuid[64];
   snprintf(uuid, sizeof uuid, "\"%s\"", filtra_device_get_info(test_device())->uuid);
   assert_refused(uuid, "\"00000000-0000-0000-0000-000000000000\"", true, "another device");
@@ -226,8 +219,7 @@ static void test_foreign(void **state) {
   assert_refused("\"filtra\": \"", "\"filtra\": \"9", true, "filtra 9");
 }
 
-static void test_damaged(void **state) {
-  (void)state;
+TEST(test_damaged) {
   assert_refused("filtra-tuning-1", "filtra-tuning-0", false, "is not a tuning file");
   assert_refused("\"device\"", "\"gadget\"", false, "\"device\" is missing");
   assert_refused("\"entries\"", "\"exits\"", false, "\"entries\" is missing");
@@ -246,8 +238,7 @@ static void test_damaged(void **state) {
                "is not a tuning file");
 }
 
-static void test_allocation_failures(void **state) {
-  (void)state;
+TEST(test_allocation_failures) {
   char *text;
   size_t size;
   bool foreign;
@@ -267,8 +258,7 @@ static void test_allocation_failures(void **state) {
 }
 
 /* Whoever reads while others write sees a whole file, of one of them. */
-static void test_writers_at_once(void **state) {
-  (void)state;
+TEST(test_writers_at_once) {
   enum { WRITERS = 3, WRITES = 20 };
   const char *path = test_path(test_folder(), "t.json");
   ft_tuning *t = sample();
@@ -317,8 +307,7 @@ static filtra_status open_with(const char *tuning, const char *cache, filtra_dev
                             dev);
 }
 
-static void test_opening(void **state) {
-  (void)state;
+TEST(test_opening) {
   filtra_device *dev;
   char *text;
   size_t size;
@@ -365,19 +354,4 @@ static void test_opening(void **state) {
   free(cached);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tables),
-      cmocka_unit_test(test_answers),
-      cmocka_unit_test(test_entries_keep_order),
-      cmocka_unit_test(test_sizes_in_keys),
-      cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_truncated),
-      cmocka_unit_test(test_foreign),
-      cmocka_unit_test(test_damaged),
-      cmocka_unit_test(test_allocation_failures),
-      cmocka_unit_test(test_writers_at_once),
-      cmocka_unit_test(test_opening),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -103,8 +103,7 @@ static void expect(results *r) {
   destroy(&n);
 }
 
-static void every_failure_leaves_the_graph_as_it_was(void **state) {
-  (void)state;
+TEST(every_failure_leaves_the_graph_as_it_was) {
   results expected;
   expect(&expected);
   assert_true(fail_each("", false, &expected) > 20);
@@ -113,8 +112,7 @@ static void every_failure_leaves_the_graph_as_it_was(void **state) {
 
 /* Compiling runs out of device memory at one block or slot after the other, as less of it is left;
  * it works as soon as enough is. */
-static void memory_that_comes_free(void **state) {
-  (void)state;
+TEST(memory_that_comes_free) {
   enum { LIMIT = 16 << 20, STEP = 64 << 10 };
   filtra_device *dev = test_open_device("memory=16777216");
   results expected;
@@ -142,8 +140,7 @@ static void memory_that_comes_free(void **state) {
 }
 
 /* Measuring takes nothing, needs no commit, and says what compiling takes. */
-static void measured_before_the_commit(void **state) {
-  (void)state;
+TEST(measured_before_the_commit) {
   network n;
   build(&n, test_device());
   const uint64_t before = test_device()->memory_used;
@@ -164,8 +161,7 @@ static void measured_before_the_commit(void **state) {
 }
 
 /* What a graph recorded before the commit must find there. */
-static void parameters_that_do_not_fit(void **state) {
-  (void)state;
+TEST(parameters_that_do_not_fit) {
   network n;
   build(&n, test_device());
   assert_fails(filtra_graph_compile(n.graph), FILTRA_ERROR_ARGUMENT, "commit");
@@ -183,8 +179,7 @@ static void parameters_that_do_not_fit(void **state) {
   destroy(&n);
 }
 
-static void compiled_once(void **state) {
-  (void)state;
+TEST(compiled_once) {
   network n;
   build(&n, test_device());
   assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_TRAINABLE));
@@ -197,13 +192,4 @@ static void compiled_once(void **state) {
   destroy(&n);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_failure_leaves_the_graph_as_it_was),
-      cmocka_unit_test(memory_that_comes_free),
-      cmocka_unit_test(measured_before_the_commit),
-      cmocka_unit_test(parameters_that_do_not_fit),
-      cmocka_unit_test(compiled_once),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

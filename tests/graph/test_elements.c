@@ -30,8 +30,7 @@ static void fill_wide(float *x, int count) {
 }
 
 /* F32 -> 16 bits -> F32, forwards on the device, is what the host rounds to, bit for bit. */
-static void test_cast(void **state) {
-  (void)state;
+TEST(test_cast) {
   float x[ODD], y[ODD];
   uint16_t h[ODD];
   fill_wide(x, ODD);
@@ -58,8 +57,7 @@ static void test_cast(void **state) {
 }
 
 /* Inputs and outputs of 16 bits cross as they are; half a word at the end stays whole. */
-static void test_ports(void **state) {
-  (void)state;
+TEST(test_ports) {
   uint16_t in[ODD], out[ODD + 1];
   for (int i = 0; i < ODD; i++)
     in[i] = (uint16_t)(i * 97);
@@ -82,8 +80,7 @@ static void test_ports(void **state) {
 }
 
 /* y = cast(x) + cast(x): both contributions reach the 16-bit gradient, then x's. */
-static void test_gradients(void **state) {
-  (void)state;
+TEST(test_gradients) {
   float dy[ODD], dx[ODD];
   test_random(5, -2, 2, dy, ODD);
   for (int k = 0; k < TYPES; k++) {
@@ -112,8 +109,7 @@ static void test_gradients(void **state) {
 }
 
 /* A copy follows its master; its gradient and the master's are one. */
-static void test_parameter_copy(void **state) {
-  (void)state;
+TEST(test_parameter_copy) {
   enum { N = 5 };
   const filtra_parameter_options with_copy = {.init = FILTRA_INIT_UNIFORM,
                                               .value = 1,
@@ -160,8 +156,7 @@ static void test_parameter_copy(void **state) {
 }
 
 /* Pieces that begin and end within words: copied, added, and filled where nothing reaches them. */
-static void test_pieces(void **state) {
-  (void)state;
+TEST(test_pieces) {
   enum { ROWS = 3, WIDTH = 5, PARTS = 3, COUNT = ROWS * WIDTH * PARTS };
   static const int from[PARTS] = {2, 0, 2};
   for (int k = 0; ft_caps_of(test_device())->storage16 && k < TYPES; k++) {
@@ -202,8 +197,7 @@ static void test_pieces(void **state) {
 }
 
 /* The kind of use that is refused: types that files only have, pieces of half words. */
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   static const struct {
     filtra_dtype dtype;
     const char *message;
@@ -230,8 +224,7 @@ static void test_refused(void **state) {
 }
 
 /* A zero among the dimensions hides no overflow of the others. */
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   const int64_t big = INT64_C(1) << 40;
   filtra_graph *g;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -246,8 +239,7 @@ static void test_shapes(void **state) {
 }
 
 /* Rows that a kernel leaves alone hold whatever was there before, NaN too: not a find. */
-static void test_search(void **state) {
-  (void)state;
+TEST(test_search) {
   for (int poisoned = 0; poisoned < 2; poisoned++) {
     filtra_arena *arena;
     filtra_graph *g, *before;
@@ -290,12 +282,4 @@ static void test_search(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_cast),      cmocka_unit_test(test_ports),
-      cmocka_unit_test(test_gradients), cmocka_unit_test(test_parameter_copy),
-      cmocka_unit_test(test_pieces),    cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_shapes),    cmocka_unit_test(test_search),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

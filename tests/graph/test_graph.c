@@ -24,8 +24,7 @@ static filtra_tensor *input(filtra_graph *g, const char *name, int64_t rows, int
 }
 
 /* y = x*x + x: x is used three times, so its gradient 2x + 1 accumulates. */
-static void gradient_accumulates(void **state) {
-  (void)state;
+TEST(gradient_accumulates) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 3, 5);
   filtra_tensor *y = filtra_add(g, filtra_multiply(g, x, x), x);
@@ -49,8 +48,7 @@ static void gradient_accumulates(void **state) {
 }
 
 /* An output that is a view, a reshape in between, and a chain long enough to reuse memory. */
-static void memory_is_reused(void **state) {
-  (void)state;
+TEST(memory_is_reused) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){4096});
   filtra_tensor *t = filtra_reshape(g, x, 2, (int64_t[]){64, 64});
@@ -70,8 +68,7 @@ static void memory_is_reused(void **state) {
 }
 
 /* The checker must find what the planners' faults would look like. */
-static void checker_finds_hazards(void **state) {
-  (void)state;
+TEST(checker_finds_hazards) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8);
   filtra_tensor *a = filtra_affine(g, x, 2.0f, 0.0f);
@@ -106,8 +103,7 @@ static size_t barriers_of(const filtra_graph *g) {
   return count;
 }
 
-static void independent_calls_share_an_interval(void **state) {
-  (void)state;
+TEST(independent_calls_share_an_interval) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8);
   filtra_tensor *y[4];
@@ -121,8 +117,7 @@ static void independent_calls_share_an_interval(void **state) {
 }
 
 /* Two chains, one behind the other on the tape, go side by side. */
-static void chains_run_beside_each_other(void **state) {
-  (void)state;
+TEST(chains_run_beside_each_other) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8), *end[2];
   for (int i = 0; i < 2; i++) {
@@ -148,8 +143,7 @@ static void chains_run_beside_each_other(void **state) {
 }
 
 /* Of three calls that could run first, one waits for the small call that would be alone. */
-static void small_calls_get_company(void **state) {
-  (void)state;
+TEST(small_calls_get_company) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8), *free_ones[2];
   for (int i = 0; i < 2; i++)
@@ -166,8 +160,7 @@ static void small_calls_get_company(void **state) {
 }
 
 /* Pieces interleave in memory; the piece nobody used gets a zero gradient. */
-static void split_gradients(void **state) {
-  (void)state;
+TEST(split_gradients) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 3, 12});
   filtra_graph_require_gradient(g, x);
@@ -200,8 +193,7 @@ static void split_gradients(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void split_and_whole_use_is_an_error(void **state) {
-  (void)state;
+TEST(split_and_whole_use_is_an_error) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 2, 4});
   filtra_graph_require_gradient(g, x);
@@ -216,8 +208,7 @@ static void split_and_whole_use_is_an_error(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void parameters_and_unreached_gradients(void **state) {
-  (void)state;
+TEST(parameters_and_unreached_gradients) {
   filtra_device *dev = test_device();
   filtra_parameters *p;
   assert_ok(filtra_parameters_create(dev, &p));
@@ -250,8 +241,7 @@ static void parameters_and_unreached_gradients(void **state) {
 
 /* Rows of a block are orthogonal, those of two blocks are not; lengths are those of random vectors,
  * on average the root of the columns; another seed draws others. */
-static void orthogonal_rows(void **state) {
-  (void)state;
+TEST(orthogonal_rows) {
   enum { ROWS = 100, COLUMNS = 24 };
   static float rows[2][ROWS][COLUMNS];
   const filtra_parameter_options options = {
@@ -285,8 +275,7 @@ static void orthogonal_rows(void **state) {
 }
 
 /* Several runs in flight, each with its own inputs and outputs; unset inputs keep their values. */
-static void runs_overlap(void **state) {
-  (void)state;
+TEST(runs_overlap) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 1, 4), *k = input(g, "k", 1, 4);
   filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, k));
@@ -310,8 +299,7 @@ static void runs_overlap(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void building_errors_are_sticky(void **state) {
-  (void)state;
+TEST(building_errors_are_sticky) {
   filtra_graph *g = new_graph();
   filtra_tensor *a = input(g, "a", 2, 3), *b = input(g, "b", 3, 2);
   assert_null(filtra_add(g, a, b));
@@ -324,8 +312,7 @@ static void building_errors_are_sticky(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void one_tensor_over_the_limit(void **state) {
-  (void)state;
+TEST(one_tensor_over_the_limit) {
   filtra_device *dev = test_open_device("allocation=1048576");
   filtra_graph *g;
   assert_ok(filtra_graph_create(dev, NULL, &g));
@@ -337,8 +324,7 @@ static void one_tensor_over_the_limit(void **state) {
 }
 
 /* Many tensors that together pass the allocation limit are spread over several blocks. */
-static void plan_spreads_over_blocks(void **state) {
-  (void)state;
+TEST(plan_spreads_over_blocks) {
   filtra_device *dev = test_open_device("allocation=1048576");
   filtra_graph *g;
   assert_ok(filtra_graph_create(dev, NULL, &g));
@@ -364,8 +350,7 @@ static void plan_spreads_over_blocks(void **state) {
   test_close_device(&dev);
 }
 
-static void sentinel_names_the_tensor(void **state) {
-  (void)state;
+TEST(sentinel_names_the_tensor) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 5, 33);
   filtra_tensor *a = filtra_affine(g, x, 1e30f, 0.0f);
@@ -390,8 +375,7 @@ static void sentinel_names_the_tensor(void **state) {
 
 /* What a call leaves unwritten is no find, whatever lay there: here rows of the Fourier table
  * after a sequence's end, made when two calls an interval have run. */
-static void sentinel_skips_what_nobody_wrote(void **state) {
-  (void)state;
+TEST(sentinel_skips_what_nobody_wrote) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 7, 5);
   filtra_tensor *lengths = filtra_graph_input(g, "lengths", FILTRA_F32, 1, (int64_t[]){1});
@@ -411,8 +395,7 @@ static void sentinel_skips_what_nobody_wrote(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void profile_times_every_call(void **state) {
-  (void)state;
+TEST(profile_times_every_call) {
   filtra_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 64, 64);
   filtra_graph_output(g, filtra_multiply(g, filtra_affine(g, x, 2.0f, 0.0f), x));
@@ -435,25 +418,4 @@ static void profile_times_every_call(void **state) {
   filtra_graph_destroy(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradient_accumulates),
-      cmocka_unit_test(memory_is_reused),
-      cmocka_unit_test(checker_finds_hazards),
-      cmocka_unit_test(independent_calls_share_an_interval),
-      cmocka_unit_test(chains_run_beside_each_other),
-      cmocka_unit_test(small_calls_get_company),
-      cmocka_unit_test(split_gradients),
-      cmocka_unit_test(split_and_whole_use_is_an_error),
-      cmocka_unit_test(parameters_and_unreached_gradients),
-      cmocka_unit_test(orthogonal_rows),
-      cmocka_unit_test(runs_overlap),
-      cmocka_unit_test(building_errors_are_sticky),
-      cmocka_unit_test(one_tensor_over_the_limit),
-      cmocka_unit_test(plan_spreads_over_blocks),
-      cmocka_unit_test(sentinel_names_the_tensor),
-      cmocka_unit_test(sentinel_skips_what_nobody_wrote),
-      cmocka_unit_test(profile_times_every_call),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

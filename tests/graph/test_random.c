@@ -382,15 +382,11 @@ static void check_graph(uint64_t seed) {
   free(r);
 }
 
-static void test_random_graphs(void **state) {
-  (void)state;
+TEST(test_random_graphs) {
   const char *text = getenv("FILTRA_TEST_SEED");
   uint64_t first = text ? strtoull(text, NULL, 10) : 1;
   for (uint64_t seed = first; seed < first + GRAPHS; seed++)
     check_graph(seed);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_graphs)};
-  return cmocka_run_group_tests_name("graph/random", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

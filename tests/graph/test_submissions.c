@@ -70,8 +70,7 @@ static float *results(const char *caps, int runs, size_t *count) {
   return values;
 }
 
-static void test_same_bits(void **state) {
-  (void)state;
+TEST(test_same_bits) {
   static const struct {
     const char *caps;
     int runs;
@@ -99,8 +98,7 @@ static void test_same_bits(void **state) {
 }
 
 /* Looking into a run is cut like the run. */
-static void test_looking_inside(void **state) {
-  (void)state;
+TEST(test_looking_inside) {
   work w;
   build("submission_ms=1", &w);
   set_inputs(&w, 1.0f);
@@ -126,8 +124,7 @@ static void test_looking_inside(void **state) {
 
 /* Whatever call of the first run fails, nothing in use is freed, and the next run is right. Pieces
  * make the same calls, hundreds on a slow driver: the further in, the fewer of them fail. */
-static void test_failing_calls(void **state) {
-  (void)state;
+TEST(test_failing_calls) {
   work w;
   build("submission_ms=1", &w);
   set_inputs(&w, 1.0f);
@@ -145,8 +142,7 @@ static void test_failing_calls(void **state) {
 }
 
 /* Kernels that ask for the number of workgroups stay whole. */
-static void test_kinds(void **state) {
-  (void)state;
+TEST(test_kinds) {
   ft_pipeline *p[2];
   const ft_kernel_key keys[] = {{.kernel = "elementwise/affine", .workgroup = 64},
                                 {.kernel = "gemm/naive", .workgroup = 64}};
@@ -156,17 +152,10 @@ static void test_kinds(void **state) {
   assert_false(ft_pipeline_counts_groups(p[1]));
 }
 
-static void test_wrong_budget(void **state) {
-  (void)state;
+TEST(test_wrong_budget) {
   filtra_device *dev;
   assert_fails(filtra_device_open(&(filtra_device_options){.caps = "submission_ms=-1"}, &dev),
                FILTRA_ERROR_ARGUMENT, "submission_ms=-1: a whole number from 0 to 10000");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_bits), cmocka_unit_test(test_looking_inside),
-      cmocka_unit_test(test_failing_calls), cmocka_unit_test(test_kinds),
-      cmocka_unit_test(test_wrong_budget)};
-  return cmocka_run_group_tests_name("graph/submissions", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -12,8 +12,7 @@ static const filtra_model_config small = {.mixer = "{\"name\": \"agf\", \"K\": 3
                                           .width = 32,
                                           .positions = FILTRA_POSITIONS_SINUSOIDAL};
 
-static void a_configuration_makes_the_same_model(void **state) {
-  (void)state;
+TEST(a_configuration_makes_the_same_model) {
   filtra_model *model, *loaded, *again;
   filtra_model_config config, twice;
   void *bytes, *others;
@@ -44,8 +43,7 @@ static void a_configuration_makes_the_same_model(void **state) {
 }
 
 /* Against what is really taken: all but what drivers round up and the optimizer's numbers. */
-static void memory_is_known_before(void **state) {
-  (void)state;
+TEST(memory_is_known_before) {
   for (int training = 0; training < 2; training++) {
     filtra_memory_use memory;
     filtra_model *model;
@@ -81,10 +79,4 @@ static void memory_is_known_before(void **state) {
                FILTRA_ERROR_INPUT, "width");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_configuration_makes_the_same_model),
-      cmocka_unit_test(memory_is_known_before),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -20,8 +20,7 @@ static filtra_model *make(const filtra_model_config *config) {
   return model;
 }
 
-static void test_defaults(void **state) {
-  (void)state;
+TEST(test_defaults) {
   filtra_model *model = make(&(filtra_model_config){CONVERTER, .max_length = 64});
   const ft_model_options *o = &model->options;
   assert_int_equal(o->ffn_width, 4 * o->width);
@@ -39,8 +38,7 @@ static void test_defaults(void **state) {
 }
 
 /* Written and read again; in batches padded to different lengths. */
-static void test_predictions(void **state) {
-  (void)state;
+TEST(test_predictions) {
   char path[512];
   snprintf(path, sizeof path, "%s/converter.safetensors", test_folder());
   filtra_model *model = make(&(filtra_model_config){CONVERTER, .max_length = LENGTH}), *again;
@@ -113,8 +111,7 @@ static double train(const filtra_model_config *config, int sequences, int steps)
   return hits;
 }
 
-static void test_learns(void **state) {
-  (void)state;
+TEST(test_learns) {
   double single = train(&(filtra_model_config){CONVERTER, .max_length = LENGTH}, 1, 300);
   if (!(single > 0.8)) fail_msg("accuracy %g", single);
   double mixed = train(&(filtra_model_config){.mixer = "kernelution",
@@ -131,8 +128,7 @@ static void test_learns(void **state) {
   assert_true(pair >= 0 && pair <= 1);
 }
 
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   static const struct {
     filtra_model_config config;
     const char *message;
@@ -169,12 +165,4 @@ static void test_refused(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_defaults),
-      cmocka_unit_test(test_predictions),
-      cmocka_unit_test(test_learns),
-      cmocka_unit_test(test_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

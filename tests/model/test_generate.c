@@ -101,8 +101,7 @@ static void check(const filtra_model_config *config, uint32_t sequences, uint32_
   filtra_model_destroy(&model);
 }
 
-static void steps_agree_with_predictions(void **state) {
-  (void)state;
+TEST(steps_agree_with_predictions) {
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
     if (ft_mixer_at(i)->not_causal) continue;
     const char *mixer = ft_mixer_at(i)->name;
@@ -112,8 +111,7 @@ static void steps_agree_with_predictions(void **state) {
   }
 }
 
-static void variants_agree_too(void **state) {
-  (void)state;
+TEST(variants_agree_too) {
   check(&(filtra_model_config){.mixer = "softmax", .post_norm = true, .tie_embeddings = true}, 2,
         3);
   check(&(filtra_model_config){.mixer = "softmax", .mask_zero = true, .scale_embeddings = true}, 1,
@@ -126,8 +124,7 @@ static void variants_agree_too(void **state) {
 }
 
 /* Past 64 tokens a step reads more rows. */
-static void long_texts_agree(void **state) {
-  (void)state;
+TEST(long_texts_agree) {
   enum { LENGTH = 67 };
   filtra_model *model = open_model(&(filtra_model_config){.max_length = 131});
   filtra_generator *gen;
@@ -144,8 +141,7 @@ static void long_texts_agree(void **state) {
 }
 
 /* A text that outgrows the model goes on from its newest half. */
-static void long_texts_slide(void **state) {
-  (void)state;
+TEST(long_texts_slide) {
   enum { S = 2, MORE = 5, HALF = (LONGEST + 1) / 2 };
   filtra_model *model = open_model(&(filtra_model_config){0});
   filtra_generator *gen;
@@ -175,8 +171,7 @@ static void long_texts_slide(void **state) {
   filtra_model_destroy(&model);
 }
 
-static void seeds_decide_the_text(void **state) {
-  (void)state;
+TEST(seeds_decide_the_text) {
   enum { TOKENS = 40 };
   filtra_model *model = open_model(&(filtra_model_config){0});
   int32_t text[3][TOKENS];
@@ -199,8 +194,7 @@ static void seeds_decide_the_text(void **state) {
 
 /* ---- errors ---- */
 
-static void mistakes_are_told(void **state) {
-  (void)state;
+TEST(mistakes_are_told) {
   filtra_model *model = open_model(&(filtra_model_config){0});
   filtra_generator *gen;
   int32_t text[LONGEST + 1];
@@ -235,8 +229,7 @@ static void mistakes_are_told(void **state) {
 }
 
 /* Every allocation and every Vulkan call on the way to the first logits fails once. */
-static void failures_are_survived(void **state) {
-  (void)state;
+TEST(failures_are_survived) {
   filtra_model *model = open_model(&(filtra_model_config){0});
   for (int vulkan = 0; vulkan < 2; vulkan++) {
     filtra_status status = FILTRA_ERROR_HOST_MEMORY;
@@ -262,13 +255,4 @@ static void failures_are_survived(void **state) {
   filtra_model_destroy(&model);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(steps_agree_with_predictions),
-                                     cmocka_unit_test(variants_agree_too),
-                                     cmocka_unit_test(long_texts_agree),
-                                     cmocka_unit_test(long_texts_slide),
-                                     cmocka_unit_test(seeds_decide_the_text),
-                                     cmocka_unit_test(mistakes_are_told),
-                                     cmocka_unit_test(failures_are_survived)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

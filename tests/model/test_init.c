@@ -68,8 +68,7 @@ static void assert_normal(const values *v, double spread) {
     fail_msg("%s: mean %g, deviation %g, largest %g", v->name, v->mean, v->spread, largest);
 }
 
-static void linear_layers_start_normal(void **state) {
-  (void)state;
+TEST(linear_layers_start_normal) {
   const double spread = 0.05;
   for (size_t k = 0; k < TOY_MIXERS; k++) {
     if (!strcmp(toy_mixers[k], TOY_CONVERTER)) continue;
@@ -96,8 +95,7 @@ static void linear_layers_start_normal(void **state) {
 }
 
 /* Without it weights and biases are uniform, as ever. */
-static void linear_layers_start_uniform(void **state) {
-  (void)state;
+TEST(linear_layers_start_uniform) {
   filtra_model_config config = config_of("softmax");
   filtra_model *model;
   assert_ok(filtra_model_create(test_device(), &config, &model));
@@ -120,8 +118,7 @@ static void linear_layers_start_uniform(void **state) {
 
 /* A class token is like the other weights; the layer that reads patches is a convolution in DeiT,
  * which starts uniform there. */
-static void images_start_as_in_deit(void **state) {
-  (void)state;
+TEST(images_start_as_in_deit) {
   filtra_model *model;
   filtra_model_config config = {.features = 3,
                                 .classes = 10,
@@ -148,8 +145,7 @@ static void images_start_as_in_deit(void **state) {
   filtra_model_destroy(&model);
 }
 
-static void refused(void **state) {
-  (void)state;
+TEST(refused) {
   filtra_model *model;
   filtra_model_config config = config_of("kernelution");
   config.converter = true;
@@ -228,8 +224,7 @@ static void predict(filtra_model *model, const int32_t *tokens, float logits[2 *
 
 /* In float64 by hand, where it decides by itself how large a result is; a model that is read from
  * its file has it still, and so has a generator. */
-static void epsilon_is_the_models(void **state) {
-  (void)state;
+TEST(epsilon_is_the_models) {
   static const float given[] = {0, 1e-6f, 1e-9f, 0.5f};
   static const int32_t tokens[] = {3, 5};
   for (size_t i = 0; i < FT_COUNT(given); i++) {
@@ -261,8 +256,7 @@ static void epsilon_is_the_models(void **state) {
 }
 
 /* g x / (|x| + epsilon) */
-static void scale_norm_has_it_too(void **state) {
-  (void)state;
+TEST(scale_norm_has_it_too) {
   static const float given[] = {0, 0.25f};
   const float x[SMALL] = {3e-5f, -4e-5f};
   for (size_t i = 0; i < FT_COUNT(given); i++) {
@@ -292,11 +286,4 @@ static void scale_norm_has_it_too(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(linear_layers_start_normal), cmocka_unit_test(linear_layers_start_uniform),
-      cmocka_unit_test(images_start_as_in_deit),    cmocka_unit_test(refused),
-      cmocka_unit_test(epsilon_is_the_models),      cmocka_unit_test(scale_norm_has_it_too),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

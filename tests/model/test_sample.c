@@ -37,8 +37,7 @@ static void assert_shares(const filtra_sampling *o, const double expected[V]) {
       fail_msg("token %d has the share %.4f, expected is %.4f", i, share[i], expected[i]);
 }
 
-static void draws_follow_the_probabilities(void **state) {
-  (void)state;
+TEST(draws_follow_the_probabilities) {
   assert_shares(&(filtra_sampling){.temperature = 1, .seed = 1},
                 (double[V]){0, 0.5, 0.1, 0.25, 0.1, 0.05});
   /* squares of the probabilities, over their sum 0.335 */
@@ -50,8 +49,7 @@ static void draws_follow_the_probabilities(void **state) {
   assert_shares(&(filtra_sampling){.temperature = 1e-6f}, (double[V]){0, 1});
 }
 
-static void limits_leave_the_most_probable(void **state) {
-  (void)state;
+TEST(limits_leave_the_most_probable) {
   assert_shares(&(filtra_sampling){.temperature = 1, .top_k = 1}, (double[V]){0, 1});
   assert_shares(&(filtra_sampling){.temperature = 1, .top_k = 2},
                 (double[V]){0, 2.0 / 3, 0, 1.0 / 3});
@@ -71,8 +69,7 @@ static void limits_leave_the_most_probable(void **state) {
                 (double[V]){0, 2.0 / 3, 0, 1.0 / 3});
 }
 
-static void draws_are_a_function_of_seed_and_number(void **state) {
-  (void)state;
+TEST(draws_are_a_function_of_seed_and_number) {
   float logits[V];
   make_logits(logits);
   int differ[2] = {0};
@@ -90,8 +87,7 @@ static void draws_are_a_function_of_seed_and_number(void **state) {
   assert_true(differ[0] > 50 && differ[1] > 50);
 }
 
-static void without_temperature_the_first_largest_wins(void **state) {
-  (void)state;
+TEST(without_temperature_the_first_largest_wins) {
   int32_t token;
   assert_ok(filtra_sample_token((float[]){9, 1, 3, -1, 3}, 5, NULL, 0, &token));
   assert_int_equal(token, 2);
@@ -101,8 +97,7 @@ static void without_temperature_the_first_largest_wins(void **state) {
   assert_int_equal(token, 1);
 }
 
-static void mistakes_are_told(void **state) {
-  (void)state;
+TEST(mistakes_are_told) {
   const float logits[] = {0, 1, 2}, broken[] = {0, 1, NAN}, endless[] = {0, 1, INFINITY},
               none[] = {0, -INFINITY, -INFINITY};
   int32_t token;
@@ -121,11 +116,4 @@ static void mistakes_are_told(void **state) {
 #undef REFUSE
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(draws_follow_the_probabilities),
-                                     cmocka_unit_test(limits_leave_the_most_probable),
-                                     cmocka_unit_test(draws_are_a_function_of_seed_and_number),
-                                     cmocka_unit_test(without_temperature_the_first_largest_wins),
-                                     cmocka_unit_test(mistakes_are_told)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

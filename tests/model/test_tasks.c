@@ -192,8 +192,7 @@ static void train(filtra_model *model, const kind *k, double loss[2], double sco
   filtra_trainer_destroy(&trainer);
 }
 
-static void every_task_learns(void **state) {
-  (void)state;
+TEST(every_task_learns) {
   for (size_t i = 0; i < FT_COUNT(KINDS); i++)
     for (size_t m = 0; m < filtra_mixer_count(); m++) {
       if (!fits(i, m)) continue;
@@ -209,8 +208,7 @@ static void every_task_learns(void **state) {
 }
 
 /* Evaluation's numbers from the predictions, in the caller's own units. */
-static void evaluation_is_of_the_predictions(void **state) {
-  (void)state;
+TEST(evaluation_is_of_the_predictions) {
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
     const kind *k = &KINDS[i];
     filtra_model *model = make_model(&k->config, "softmax");
@@ -249,8 +247,7 @@ static void evaluation_is_of_the_predictions(void **state) {
 }
 
 /* A file alone is the model, whatever its kind. */
-static void saved_models_predict_the_same(void **state) {
-  (void)state;
+TEST(saved_models_predict_the_same) {
   const char *path = test_path(test_folder(), "model.safetensors");
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
     filtra_model *model = make_model(&KINDS[i].config, "softmax"), *again;
@@ -272,8 +269,7 @@ static void saved_models_predict_the_same(void **state) {
 }
 
 /* The same series in a batch that is padded further, and in one alone. */
-static void padding_changes_nothing(void **state) {
-  (void)state;
+TEST(padding_changes_nothing) {
   enum { LONG = 40 };
   for (filtra_pooling pooling = FILTRA_POOLING_MEAN; pooling <= FILTRA_POOLING_FLATTEN; pooling++) {
     const filtra_model_config config = {.pooling = pooling,
@@ -302,8 +298,7 @@ static void padding_changes_nothing(void **state) {
 
 /* What a caller's arrays hold behind a sequence is nobody's business, whatever padding a mixer
  * sees. */
-static void behind_a_sequence_counts_nothing(void **state) {
-  (void)state;
+TEST(behind_a_sequence_counts_nothing) {
   static const char *const MIXERS[] = {"softmax", "{\"name\": \"synvolution\", \"permutation\": 3}",
                                        "{\"name\": \"kernelution\", \"layout\": \"flat\"}"};
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
@@ -327,8 +322,7 @@ static void behind_a_sequence_counts_nothing(void **state) {
 /* ---- what is refused ---- */
 
 /* No file that could not be read again, no result that is no number. */
-static void unusable_weights(void **state) {
-  (void)state;
+TEST(unusable_weights) {
   char path[256];
   snprintf(path, sizeof path, "%s", test_path(test_folder(), "model.safetensors"));
   const filtra_model_config config = {.classes = CLASSES, TEXT};
@@ -346,8 +340,7 @@ static void unusable_weights(void **state) {
   filtra_model_destroy(&model);
 }
 
-static void models_without_a_meaning(void **state) {
-  (void)state;
+TEST(models_without_a_meaning) {
   static const struct {
     filtra_model_config config;
     const char *part;
@@ -434,8 +427,7 @@ static void refuse_batch(const char *name, task_batch *b, const char *part) {
   filtra_model_destroy(&model);
 }
 
-static void bad_batches(void **state) {
-  (void)state;
+TEST(bad_batches) {
   task_batch b;
   make_tokens(1, &b);
   refuse_batch("pairs", &b, "holds 1 a sample where task \"pair_classification\" takes 2");
@@ -483,16 +475,4 @@ static void bad_batches(void **state) {
   refuse_batch("series", &b, "needs features");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_task_learns),
-      cmocka_unit_test(evaluation_is_of_the_predictions),
-      cmocka_unit_test(saved_models_predict_the_same),
-      cmocka_unit_test(padding_changes_nothing),
-      cmocka_unit_test(behind_a_sequence_counts_nothing),
-      cmocka_unit_test(unusable_weights),
-      cmocka_unit_test(models_without_a_meaning),
-      cmocka_unit_test(bad_batches),
-  };
-  return cmocka_run_group_tests_name("model/tasks", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -89,8 +89,7 @@ static const struct {
     {"ffn.out.weight", {C, 3 * C}, 0.43302, 0},
 };
 
-static void test_parameters(void **state) {
-  (void)state;
+TEST(test_parameters) {
   struct network net = {0};
   build(&net, N, false, false);
   assert_int_equal(filtra_parameters_count(net.params), 2 * 4 + 2 + 2 * 5 + 6);
@@ -108,8 +107,7 @@ static void test_parameters(void **state) {
 }
 
 /* One token has no rotations; gradients still arrive everywhere. */
-static void test_lengths(void **state) {
-  (void)state;
+TEST(test_lengths) {
   for (int64_t n = 1; n <= N; n += N - 1)
     for (int kind = 0; kind < 4; kind++) {
       struct network net = {0};
@@ -130,8 +128,7 @@ static void test_lengths(void **state) {
     }
 }
 
-static void test_unitary(void **state) {
-  (void)state;
+TEST(test_unitary) {
   filtra_parameters *params = NULL;
   filtra_graph *g = NULL;
   filtra_tensor *x = NULL, *y = NULL, *back = NULL;
@@ -169,11 +166,4 @@ static void test_unitary(void **state) {
   filtra_parameters_destroy(&params);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_parameters),
-      cmocka_unit_test(test_lengths),
-      cmocka_unit_test(test_unitary),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

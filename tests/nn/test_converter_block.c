@@ -93,8 +93,7 @@ static double norm(const float *x, size_t count) {
 /* ---- the filter ---- */
 
 /* However Phi is made up, the filter is unitary: the value's norm is that of the result. */
-static void test_unitary(void **state) {
-  (void)state;
+TEST(test_unitary) {
   static const char *const mixers[] = {
       "\"synvolution\"",
       "{\"name\": \"synvolution\", \"order\": 3}",
@@ -162,8 +161,7 @@ static void check_padding(const char *mixer, bool converter) {
   }
 }
 
-static void test_padding(void **state) {
-  (void)state;
+TEST(test_padding) {
   for (int converter = 0; converter < 2; converter++) {
     check_padding("\"synvolution\"", converter);
     check_padding("{\"name\": \"kernelution\", \"order\": 2, \"heads\": 2}", converter);
@@ -182,8 +180,7 @@ static double largest(const block *b, const char *name, size_t count) {
   return most;
 }
 
-static void test_initial_values(void **state) {
-  (void)state;
+TEST(test_initial_values) {
   for (int converter = 0; converter < 2; converter++) {
     block b;
     float w[4], zeta, value[2 * C * C];
@@ -214,11 +211,4 @@ static void test_initial_values(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_unitary),
-      cmocka_unit_test(test_padding),
-      cmocka_unit_test(test_initial_values),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

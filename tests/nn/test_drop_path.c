@@ -157,8 +157,7 @@ static void check(bool post, float rate, bool training) {
 }
 
 /* At these rates some sequences lose one branch, some both and some none. */
-static void test_blocks(void **state) {
-  (void)state;
+TEST(test_blocks) {
   for (int post = 0; post < 2; post++) {
     check(post, 0.5f, true);
     check(post, 0.9f, true);
@@ -167,8 +166,7 @@ static void test_blocks(void **state) {
   }
 }
 
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   static const struct {
     filtra_model_config config;
     const char *part;
@@ -187,7 +185,4 @@ static void test_refused(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_refused)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

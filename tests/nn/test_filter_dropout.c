@@ -22,8 +22,7 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
 }
 
 /* Behind dropout of A rows are of whole fours, as the reference draws them. */
-static void against_the_reference(void **state) {
-  (void)state;
+TEST(against_the_reference) {
   static const test_gfsa cases[] = {
       {1, 2, 1, 5, 5, 3, .filter_dropout = 0.5f},
       {2, 3, 7, 5, 5, 1, .filter_dropout = 0.3f, .fixed = true},
@@ -70,8 +69,7 @@ static void assert_same_predictions(filtra_model *a, filtra_model *b) {
 
 /* The same function of the same weights; training with it goes elsewhere, and again to the same
  * bits. A batch that is taken in parts drops the same elements. */
-static void training_alone_drops(void **state) {
-  (void)state;
+TEST(training_alone_drops) {
   float losses[4][3];
   filtra_model *plain = model_of(PLAIN, FILTRA_PRECISION_FP32);
   for (int i = 0; i < 4; i++) {
@@ -94,8 +92,7 @@ static void training_alone_drops(void **state) {
 }
 
 /* Where products are of 16 bits, the formed filter is fp32 still. */
-static void beside_16_bits(void **state) {
-  (void)state;
+TEST(beside_16_bits) {
   float losses[3];
   if (!test_stores(test_device(), FILTRA_BF16)) skip();
   filtra_model *model = model_of(DROPPED, FILTRA_PRECISION_BF16);
@@ -107,11 +104,4 @@ static void beside_16_bits(void **state) {
   filtra_model_destroy(&model);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(against_the_reference),
-      cmocka_unit_test(training_alone_drops),
-      cmocka_unit_test(beside_16_bits),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -82,8 +82,7 @@ static filtra_mixer mine(const char *name) {
 
 /* ---- registration ---- */
 
-static void registered_mixers_are_listed(void **state) {
-  (void)state;
+TEST(registered_mixers_are_listed) {
   size_t count = filtra_mixer_count();
   assert_string_equal(filtra_mixer_name(0), "softmax");
   for (size_t i = 0; i < count; i++)
@@ -114,8 +113,7 @@ static void refuse_option(filtra_mixer_option option, const char *part) {
   refuse(mixer, part);
 }
 
-static void what_is_refused(void **state) {
-  (void)state;
+TEST(what_is_refused) {
   static const char *const NAMES[] = {"", "Mine", "1mine", "my mixer",
                                       "a_name_that_is_longer_than_allowed"};
   assert_fails(filtra_mixer_register(NULL), FILTRA_ERROR_ARGUMENT, "NULL");
@@ -172,8 +170,7 @@ static void *rival(void *argument) {
   return NULL;
 }
 
-static void threads_register(void **state) {
-  (void)state;
+TEST(threads_register) {
   int registered[THREADS][NAMES];
   pthread_t threads[THREADS];
   size_t count = filtra_mixer_count();
@@ -190,8 +187,7 @@ static void threads_register(void **state) {
   }
 }
 
-static void registering_without_memory(void **state) {
-  (void)state;
+TEST(registering_without_memory) {
   filtra_mixer mixer = mine("no_memory");
   ft_memory_fail_after(1);
   assert_int_equal(filtra_mixer_register(&mixer), FILTRA_ERROR_HOST_MEMORY);
@@ -215,8 +211,7 @@ static filtra_model *make_model(const char *mixer) {
   return model;
 }
 
-static void options_come_from_json(void **state) {
-  (void)state;
+TEST(options_come_from_json) {
   filtra_model *model = make_model("mine");
   assert_true(seen.options.alpha == 0.5f && seen.options.power == 1 && !seen.options.shifted &&
               seen.options.kind == 1);
@@ -271,8 +266,7 @@ static filtra_batch make_batch(int32_t tokens[BATCH * LENGTH], int32_t lengths[B
 }
 
 /* Training changes what is learned and leaves the buffer alone; a file keeps both. */
-static void trained_and_kept(void **state) {
-  (void)state;
+TEST(trained_and_kept) {
   enum { TABLE = MAX_LENGTH * 16 };
   const char *path = test_path(test_folder(), "model.safetensors");
   int32_t tokens[BATCH * LENGTH], lengths[BATCH], labels[BATCH];
@@ -305,8 +299,7 @@ static void trained_and_kept(void **state) {
 }
 
 /* One that can be causal but not go on token by token is for training and prediction only. */
-static void not_decoded(void **state) {
-  (void)state;
+TEST(not_decoded) {
   filtra_mixer mixer = mine("hindsight");
   mixer.not_causal = NULL;
   mixer.not_decoded = "it needs the whole text";
@@ -327,8 +320,7 @@ static void not_decoded(void **state) {
 /* ---- names ---- */
 
 /* A prefix that does not fit is an error, not the same name twice. */
-static void long_names(void **state) {
-  (void)state;
+TEST(long_names) {
   filtra_graph *g;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   ft_scope scope = {.graph = g};
@@ -339,16 +331,14 @@ static void long_names(void **state) {
 }
 
 /* Every list of options that Filtra brings along fits where it is read. */
-static void own_options_fit(void **state) {
-  (void)state;
+TEST(own_options_fit) {
   for (size_t i = 0; i < filtra_mixer_count(); i++)
     assert_true(ft_mixer_at(i)->field_count < FT_MIXER_FIELDS &&
                 ft_mixer_at(i)->options_size <= FT_MIXER_OPTIONS);
 }
 
 /* The table of registered mixers ends. */
-static void no_room(void **state) {
-  (void)state;
+TEST(no_room) {
   static char names[64][24];
   filtra_status status = FILTRA_OK;
   for (int i = 0; i < 64 && !status; i++) {
@@ -368,8 +358,7 @@ static void no_room(void **state) {
 }
 
 /* What files keep of a mixer is whole, or there is none: a checkpoint lacked its mixer's name. */
-static void written_without_memory(void **state) {
-  (void)state;
+TEST(written_without_memory) {
   ft_mixer mixer;
   json_t *given = json_pack("{ss}", "name", "agf");
   assert_ok(ft_mixer_read(given, "here", &mixer));
@@ -388,19 +377,4 @@ static void written_without_memory(void **state) {
   json_decref(given);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(registered_mixers_are_listed),
-      cmocka_unit_test(what_is_refused),
-      cmocka_unit_test(threads_register),
-      cmocka_unit_test(registering_without_memory),
-      cmocka_unit_test(options_come_from_json),
-      cmocka_unit_test(trained_and_kept),
-      cmocka_unit_test(not_decoded),
-      cmocka_unit_test(long_names),
-      cmocka_unit_test(own_options_fit),
-      cmocka_unit_test(written_without_memory),
-      cmocka_unit_test(no_room),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -115,8 +115,7 @@ static void check_padding(const char *mixer, bool causal) {
   filtra_parameters_destroy(&l.params);
 }
 
-static void padding_changes_nothing(void **state) {
-  (void)state;
+TEST(padding_changes_nothing) {
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
     char text[64];
     snprintf(text, sizeof text, "\"%s\"", filtra_mixer_name(i));
@@ -150,8 +149,7 @@ static void check_causality(const char *mixer, int64_t at) {
   filtra_parameters_destroy(&l.params);
 }
 
-static void no_token_sees_later_ones(void **state) {
-  (void)state;
+TEST(no_token_sees_later_ones) {
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
     if (ft_mixer_at(i)->not_causal) continue;
     char text[64];
@@ -195,8 +193,7 @@ static double distance_from_softmax(const char *mixer) {
   return error;
 }
 
-static void random_features_estimate_softmax(void **state) {
-  (void)state;
+TEST(random_features_estimate_softmax) {
   double few = distance_from_softmax("{\"name\": \"performer\", \"random_features\": 8}"),
          many = distance_from_softmax("{\"name\": \"performer\", \"random_features\": 4096}");
   print_message("performer: off by %.3f with 8 features, %.4f with 4096\n", few, many);
@@ -204,8 +201,7 @@ static void random_features_estimate_softmax(void **state) {
 }
 
 /* As many landmarks as tokens: softmax(Q K^T) twice, and its pseudoinverse between. */
-static void landmarks_estimate_softmax(void **state) {
-  (void)state;
+TEST(landmarks_estimate_softmax) {
   double few = distance_from_softmax("{\"name\": \"nystrom\", \"landmarks\": 4}"),
          all = distance_from_softmax(
              "{\"name\": \"nystrom\", \"landmarks\": 60, \"iterations\": 16}");
@@ -213,12 +209,4 @@ static void landmarks_estimate_softmax(void **state) {
   assert_true(all < 0.002 && all < 0.1 * few);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(padding_changes_nothing),
-      cmocka_unit_test(no_token_sees_later_ones),
-      cmocka_unit_test(random_features_estimate_softmax),
-      cmocka_unit_test(landmarks_estimate_softmax),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

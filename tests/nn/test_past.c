@@ -177,13 +177,11 @@ static void check_mixers(filtra_device *device) {
   }
 }
 
-static void steps_give_the_whole(void **state) {
-  (void)state;
+TEST(steps_give_the_whole) {
   check_mixers(test_device());
 }
 
-static void options_count_in_steps_too(void **state) {
-  (void)state;
+TEST(options_count_in_steps_too) {
   static const char *const MIXERS[] = {
       "{\"name\": \"gfsa\", \"K\": 7}",
       "{\"name\": \"gfsa\", \"learn_w0\": false, \"w0\": 0.3, \"learn_wK\": false, \"wK\": -0.7}",
@@ -199,15 +197,13 @@ static void options_count_in_steps_too(void **state) {
     check(test_device(), &(past_case){MIXERS[i], .batch = 2, .tokens = 11, .prompt = 4});
 }
 
-static void with_tiles_in_shared_memory(void **state) {
-  (void)state;
+TEST(with_tiles_in_shared_memory) {
   filtra_device *device = test_open_device("attention=tiled");
   check_mixers(device);
   test_close_device(&device);
 }
 
-static void with_tiles_in_subgroups(void **state) {
-  (void)state;
+TEST(with_tiles_in_subgroups) {
   filtra_device *device = test_open_device("attention=lanes");
   check_mixers(device);
   test_close_device(&device);
@@ -250,8 +246,7 @@ static filtra_graph *open_scope(ft_scope *scope, ft_past_use *use) {
   return g;
 }
 
-static void states_that_do_not_fit(void **state) {
-  (void)state;
+TEST(states_that_do_not_fit) {
   ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
   ft_past_use use = {.past = &past};
   ft_scope scope;
@@ -292,17 +287,10 @@ static void refuse(int64_t batch, int64_t tokens, bool step, const char *part) {
   ft_past_close(&past);
 }
 
-static void too_many_tokens_are_refused(void **state) {
-  (void)state;
+TEST(too_many_tokens_are_refused) {
   refuse(2, 5, false, "2 sequences and at most 4 tokens of each");
   refuse(2, 2, true, "2 sequences and at most 1 tokens of each");
   refuse(3, 1, true, "2 sequences");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(steps_give_the_whole),        cmocka_unit_test(options_count_in_steps_too),
-      cmocka_unit_test(with_tiles_in_shared_memory), cmocka_unit_test(with_tiles_in_subgroups),
-      cmocka_unit_test(too_many_tokens_are_refused), cmocka_unit_test(states_that_do_not_fit)};
-  return cmocka_run_group_tests(tests, register_sums, test_teardown);
-}
+TEST_MAIN(register_sums, test_teardown)

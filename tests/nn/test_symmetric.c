@@ -93,8 +93,7 @@ static void shared_gradient(layer *l, const char *name, size_t size, float *out)
   free(all);
 }
 
-static void one_matrix_for_two(void **state) {
-  (void)state;
+TEST(one_matrix_for_two) {
   static const char symmetric[] = "{\"name\": \"plaplacian\", \"symmetric\": true}";
   enum { COUNT = BATCH * TOKENS * WIDTH };
   float weight[3 * MATRIX], bias[3 * WIDTH], y[2][COUNT], dx[2][COUNT];
@@ -128,8 +127,7 @@ static void one_matrix_for_two(void **state) {
   }
 }
 
-static void others_have_no_such_option(void **state) {
-  (void)state;
+TEST(others_have_no_such_option) {
   static const char *const others[] = {"softmax", "gfsa", "linear"};
   for (size_t i = 0; i < FT_COUNT(others); i++) {
     ft_mixer m;
@@ -139,10 +137,4 @@ static void others_have_no_such_option(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_matrix_for_two),
-      cmocka_unit_test(others_have_no_such_option),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -53,8 +53,7 @@ static void result(const char *mixer, const float *order, float *y) {
   filtra_parameters_destroy(&params);
 }
 
-static void own_order_at_first(void **state) {
-  (void)state;
+TEST(own_order_at_first) {
   float plain[COUNT], first[COUNT], later[COUNT], zero[WIDTH] = {0}, one[WIDTH] = {3};
   static const char sorted[] = "{\"name\": \"synvolution\", \"sort_tokens\": true}";
   result("{\"name\": \"synvolution\"}", NULL, plain);
@@ -66,7 +65,4 @@ static void own_order_at_first(void **state) {
   assert_memory_not_equal(later, plain, sizeof plain);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(own_order_at_first)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -41,8 +41,7 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
     out[0][i] = out[1][i] = reference_activation(*kind, in[0][i]);
 }
 
-static void test_gradients(void **state) {
-  (void)state;
+TEST(test_gradients) {
   const double ranges[][2] = {{0.5, 3}, {40, 60}, {-1, 1}, {-8, 8}, {-5, -3}};
   for (size_t k = 0; k < FT_COUNT(names); k++)
     for (size_t r = 0; r < FT_COUNT(ranges); r++) {
@@ -96,8 +95,7 @@ static void free_curve(curve *c) {
 }
 
 /* Errors relative to the value (at least `floor`), and of the slope in absolute terms. */
-static void test_accuracy(void **state) {
-  (void)state;
+TEST(test_accuracy) {
   static const struct {
     filtra_activation kind;
     double range, floor, error, slope_error;
@@ -137,8 +135,7 @@ static void test_accuracy(void **state) {
 }
 
 /* Far out: no overflow on the way to a finite value, and a sine of at most 1. */
-static void test_large_arguments(void **state) {
-  (void)state;
+TEST(test_large_arguments) {
   for (size_t k = 0; k < FT_COUNT(names); k++) {
     filtra_activation kind = (filtra_activation)k;
     if (!everywhere(kind)) continue;
@@ -158,8 +155,7 @@ static void test_large_arguments(void **state) {
 }
 
 /* A NaN of either sign comes through every activation, alone and in a linear layer's epilogue. */
-static void test_nan(void **state) {
-  (void)state;
+TEST(test_nan) {
   uint32_t bits[] = {0x7fc00000u, 0xffc00000u, 0x7f800001u, 0x3f800000u, 0xff800000u};
   for (size_t k = 0; k < FT_COUNT(names); k++) {
     filtra_activation kind = (filtra_activation)k;
@@ -189,8 +185,7 @@ static void test_nan(void **state) {
 }
 
 /* Relative errors over all sizes of arguments, and what lies at the ends of the domain. */
-static void test_positive_arguments(void **state) {
-  (void)state;
+TEST(test_positive_arguments) {
   static const filtra_activation KINDS[] = {FILTRA_ACTIVATION_LOG, FILTRA_ACTIVATION_SQRT,
                                             FILTRA_ACTIVATION_RECIPROCAL};
   for (size_t k = 0; k < FT_COUNT(KINDS); k++)
@@ -213,8 +208,7 @@ static void test_positive_arguments(void **state) {
   free_curve(&ends);
 }
 
-static void test_unknown(void **state) {
-  (void)state;
+TEST(test_unknown) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
@@ -223,11 +217,4 @@ static void test_unknown(void **state) {
   filtra_graph_destroy(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_gradients),          cmocka_unit_test(test_accuracy),
-      cmocka_unit_test(test_large_arguments),    cmocka_unit_test(test_nan),
-      cmocka_unit_test(test_positive_arguments), cmocka_unit_test(test_unknown),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

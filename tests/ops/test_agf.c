@@ -181,36 +181,31 @@ static void check_shapes(filtra_device *device) {
   }
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   check_shapes(test_device());
 }
 
-static void test_without_subgroups(void **state) {
-  (void)state;
+TEST(test_without_subgroups) {
   filtra_device *device = test_open_device("subgroup=0");
   check_shapes(device);
   test_close_device(&device);
 }
 
 /* CPU drivers give an invocation a row of its own where they can load pairs. */
-static void test_without_pairs(void **state) {
-  (void)state;
+TEST(test_without_pairs) {
   filtra_device *device = test_open_device("int64=0");
   check_shapes(device);
   test_close_device(&device);
 }
 
-static void test_large(void **state) {
-  (void)state;
+TEST(test_large) {
   struct settings s = make(130, 64, 3);
   s.packed = s.ortho = true;
   s.ref.batch = 1;
   run(test_device(), &s, 1);
 }
 
-static void test_long(void **state) {
-  (void)state;
+TEST(test_long) {
   struct settings s = make(1500, 3, 2);
   s.ref.batch = 1;
   s.padding = SOME_PADDING;
@@ -218,16 +213,14 @@ static void test_long(void **state) {
 }
 
 /* Logits far apart: exponentials that overflow or vanish without the shift by the largest. */
-static void test_wide_range(void **state) {
-  (void)state;
+TEST(test_wide_range) {
   struct settings s = make(150, 12, 2);
   s.range = 120;
   s.ref.batch = 1;
   run(test_device(), &s, 1);
 }
 
-static void test_accumulation(void **state) {
-  (void)state;
+TEST(test_accumulation) {
   for (int flags = 0; flags < 12; flags++) {
     struct settings s = make(7, 5, 2);
     s.twice = true;
@@ -238,8 +231,7 @@ static void test_accumulation(void **state) {
   }
 }
 
-static void test_bases(void **state) {
-  (void)state;
+TEST(test_bases) {
   static const struct {
     filtra_basis basis;
     double a, b;
@@ -261,8 +253,7 @@ static void test_bases(void **state) {
 }
 
 /* The orders that take more than one piece of the coefficient table. */
-static void test_high_orders(void **state) {
-  (void)state;
+TEST(test_high_orders) {
   for (int order = 7; order <= 32; order += order < 9 ? 1 : 23) {
     struct settings s = make(5, 5, order);
     s.ref.symmetric = true;
@@ -271,8 +262,7 @@ static void test_high_orders(void **state) {
   }
 }
 
-static void test_rho(void **state) {
-  (void)state;
+TEST(test_rho) {
   static const padding paddings[] = {NO_MASK, SOME_PADDING, EMPTY_SAMPLE};
   for (int rho = FILTRA_RHO_SOFTMAX; rho <= FILTRA_RHO_NONE; rho++)
     for (size_t p = 0; p < FT_COUNT(paddings); p++)
@@ -286,8 +276,7 @@ static void test_rho(void **state) {
       }
 }
 
-static void test_theta_modes(void **state) {
-  (void)state;
+TEST(test_theta_modes) {
   for (int mode = FILTRA_THETA_TANH_FIX0; mode <= FILTRA_THETA_RAW; mode++)
     for (int order = 0; order < 4; order += 3) {
       struct settings s = make(7, 5, order);
@@ -296,8 +285,7 @@ static void test_theta_modes(void **state) {
     }
 }
 
-static void test_variants(void **state) {
-  (void)state;
+TEST(test_variants) {
   for (int variant = FILTRA_AGF_UV; variant <= FILTRA_AGF_SVD; variant++)
     for (int flags = 0; flags < 4; flags++) {
       struct settings s = make(33, 16, 0);
@@ -310,8 +298,7 @@ static void test_variants(void **state) {
 }
 
 /* A loss that depends on U and V alone: of all rows, of the real ones, and with U's at padding. */
-static void test_ortho_alone(void **state) {
-  (void)state;
+TEST(test_ortho_alone) {
   for (int variant = FILTRA_AGF_FILTER; variant <= FILTRA_AGF_SVD; variant++)
     for (int rows = 0; rows < 3; rows++) {
       struct settings s = make(9, 5, 2);
@@ -344,21 +331,18 @@ static void check_narrow_shapes(filtra_device *device, uint64_t turn) {
   }
 }
 
-static void test_narrow_shapes(void **state) {
-  (void)state;
+TEST(test_narrow_shapes) {
   check_narrow_shapes(test_device(), 0);
 }
 
-static void test_narrow_without_subgroups(void **state) {
-  (void)state;
+TEST(test_narrow_without_subgroups) {
   filtra_device *device = test_open_device("subgroup=0");
   check_narrow_shapes(device, 1);
   test_close_device(&device);
 }
 
 /* Several chunks of tokens; logits far apart, with g = 1 for the reason below. */
-static void test_narrow_long(void **state) {
-  (void)state;
+TEST(test_narrow_long) {
   for (uint64_t turn = 0; turn < 4; turn++) {
     struct settings s = make(400, 3, turn & 2 ? 0 : 2);
     s.ref.batch = 1;
@@ -369,8 +353,7 @@ static void test_narrow_long(void **state) {
 }
 
 /* With g = 1: the sums that are the coefficients' gradients cancel nearly all without softmax. */
-static void test_narrow_rho(void **state) {
-  (void)state;
+TEST(test_narrow_rho) {
   static const padding paddings[] = {NO_MASK, SOME_PADDING, EMPTY_SAMPLE};
   for (int rho = FILTRA_RHO_SOFTMAX; rho <= FILTRA_RHO_NONE; rho++)
     for (size_t p = 0; p < FT_COUNT(paddings); p++) {
@@ -383,8 +366,7 @@ static void test_narrow_rho(void **state) {
     }
 }
 
-static void test_narrow_variants(void **state) {
-  (void)state;
+TEST(test_narrow_variants) {
   for (int variant = FILTRA_AGF_FILTER; variant <= FILTRA_AGF_SVD; variant++)
     for (uint64_t flags = 0; flags < 4; flags++) {
       struct settings s = make(9, 5, 2);
@@ -425,8 +407,7 @@ static filtra_status attempt(struct attempt a) {
   return status;
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   assert_ok(attempt((struct attempt){.coefficients = 3, .mask_tokens = 7}));
   assert_fails(attempt((struct attempt){.coefficients = 3, .transposed = true}),
                FILTRA_ERROR_ARGUMENT, "shape of u");
@@ -452,27 +433,4 @@ static void test_errors(void **state) {
                FILTRA_ERROR_ARGUMENT, "order 3");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_without_pairs),
-      cmocka_unit_test(test_large),
-      cmocka_unit_test(test_long),
-      cmocka_unit_test(test_wide_range),
-      cmocka_unit_test(test_accumulation),
-      cmocka_unit_test(test_bases),
-      cmocka_unit_test(test_high_orders),
-      cmocka_unit_test(test_rho),
-      cmocka_unit_test(test_theta_modes),
-      cmocka_unit_test(test_variants),
-      cmocka_unit_test(test_ortho_alone),
-      cmocka_unit_test(test_narrow_shapes),
-      cmocka_unit_test(test_narrow_without_subgroups),
-      cmocka_unit_test(test_narrow_long),
-      cmocka_unit_test(test_narrow_rho),
-      cmocka_unit_test(test_narrow_variants),
-      cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -69,8 +69,7 @@ static void check(int64_t rows, int64_t n, const float *x, const float *mask, bo
   free(ones);
 }
 
-static void orders(void **state) {
-  (void)state;
+TEST(orders) {
   static const int64_t CASES[][2] = {{1, 1}, {3, 7}, {2, 33}, {5, 130}, {2, 700}};
   for (size_t c = 0; c < FT_COUNT(CASES); c++) {
     const int64_t rows = CASES[c][0], n = CASES[c][1];
@@ -86,15 +85,13 @@ static void orders(void **state) {
 }
 
 /* Whatever the numbers are, the result is a permutation. */
-static void strange_numbers(void **state) {
-  (void)state;
+TEST(strange_numbers) {
   const float x[] = {NAN, 1, INFINITY, -NAN, -INFINITY, 1e-42f, -1e-42f, 0, NAN, -1, -0.0f};
   const float mask[] = {1, 1, 1, 1, 1, 1, 0, NAN, -1, 1, 1};
   check(1, FT_COUNT(x), x, mask, false);
 }
 
-static void refused(void **state) {
-  (void)state;
+TEST(refused) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
@@ -110,8 +107,7 @@ static void refused(void **state) {
 }
 
 /* x * detached x has x's value for a slope, not twice that. */
-static void detached(void **state) {
-  (void)state;
+TEST(detached) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){5});
@@ -132,12 +128,4 @@ static void detached(void **state) {
   filtra_graph_destroy(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(orders),
-      cmocka_unit_test(strange_numbers),
-      cmocka_unit_test(refused),
-      cmocka_unit_test(detached),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

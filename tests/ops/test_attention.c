@@ -86,8 +86,7 @@ static void check(filtra_device *device, const void *list, size_t count) {
   }
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   static const settings cases[] = {
       {{1, 1, 1, 1, 1, 1}},     {{1, 2, 2, 2, 5, 5}},     {{2, 2, 7, 7, 5, 5}},
       {{1, 2, 33, 33, 5, 5}},   {{1, 2, 67, 1, 5, 5}},    {{3, 2, 1, 50, 5, 5}},
@@ -98,8 +97,7 @@ static void test_shapes(void **state) {
 }
 
 /* Heads as in the golden files, so that these share pipelines. */
-static void test_causal_and_mask(void **state) {
-  (void)state;
+TEST(test_causal_and_mask) {
   static const settings cases[] = {
       {{2, 1, 33, 33, 5, 5}, .causal = true},
       {{1, 1, 5, 70, 5, 5}, .causal = true}, /* a cache of earlier keys */
@@ -113,8 +111,7 @@ static void test_causal_and_mask(void **state) {
   test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
-static void test_bias(void **state) {
-  (void)state;
+TEST(test_bias) {
   static const settings cases[] = {
       {{2, 3, 7, 9, 5, 5}, .bias_dims = 2},
       {{2, 3, 33, 130, 5, 5}, .bias_dims = 2},
@@ -126,8 +123,7 @@ static void test_bias(void **state) {
   test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
-static void test_dropout(void **state) {
-  (void)state;
+TEST(test_dropout) {
   static const settings cases[] = {
       {{1, 2, 4, 4, 5, 5}, .dropout = 0.3f, .causal = true, .mask = true},
       {{2, 2, 7, 7, 5, 5}, .dropout = 0.3f, .causal = true, .mask = true},
@@ -139,8 +135,7 @@ static void test_dropout(void **state) {
 
 /* The types differ in how a number is rounded alone, which tests/graph/test_elements.c covers: each
  * case takes one of them. */
-static void test_16_bits(void **state) {
-  (void)state;
+TEST(test_16_bits) {
   static const settings cases[] = {
       {{2, 2, 37, 41, 5, 7},
        .causal = true,
@@ -159,8 +154,7 @@ static void test_16_bits(void **state) {
 }
 
 /* GPUs' kernels take four elements at a time where heads are of whole fours. */
-static void test_16_bits_by_fours(void **state) {
-  (void)state;
+TEST(test_16_bits_by_fours) {
   static const settings cases[] = {{{1, 2, 19, 33, 8, 12}, .dtype = FILTRA_F16},
                                    {{1, 1, 7, 9, 8, 12}, .dtype = FILTRA_BF16}};
   filtra_device *device = test_open_device("class=discrete,attention=tiled");
@@ -169,23 +163,20 @@ static void test_16_bits_by_fours(void **state) {
 }
 
 /* What the device chooses by itself, larger than every tile. */
-static void test_long(void **state) {
-  (void)state;
+TEST(test_long) {
   static const settings cases[] = {{{1, 1, 520, 300, 32, 32}, .causal = true}};
   check(test_device(), cases, FT_COUNT(cases));
 }
 
 /* Without subgroup operations there is one way left. */
-static void test_without_subgroups(void **state) {
-  (void)state;
+TEST(test_without_subgroups) {
   static const settings cases[] = {{{2, 2, 33, 40, 5, 5}, .mask = true}};
   filtra_device *device = test_open_device("subgroup=0");
   check(device, cases, FT_COUNT(cases));
   test_close_device(&device);
 }
 
-static void test_single_gradients(void **state) {
-  (void)state;
+TEST(test_single_gradients) {
   static const settings s = {{2, 2, 17, 19, 8, 6}, .causal = true, .bias_dims = 3};
   for (int kept = 0; kept < 4; kept++) {
     test_op op = make(&s);
@@ -255,8 +246,7 @@ static void reference_views(double *const *in, double *const *out, const test_op
     free(part[i]);
 }
 
-static void test_views(void **state) {
-  (void)state;
+TEST(test_views) {
   static const settings packed = {{2, 2, 33, 33, 16, 16}},
                         tied = {{2, 3, 21, 21, 5, 5}, .causal = true},
                         half = {{2, 3, 21, 21, 5, 5}, .dtype = FILTRA_F16},
@@ -380,8 +370,7 @@ static void check_golden_files(filtra_device *device, const char *const *cases, 
   }
 }
 
-static void test_golden_files(void **state) {
-  (void)state;
+TEST(test_golden_files) {
   static const char *const all[] = {"n130d16",          "n130d64", "n1d5",        "n1d5_causal",
                                     "n1d5_mask",        "n33d16",  "n7d5",        "n33d16_causal",
                                     "n33d16_mask",      "n33d64",  "n7d5_causal", "n7d5_mask",
@@ -417,16 +406,14 @@ static uint64_t plan_bytes(int64_t n) {
   return bytes;
 }
 
-static void test_linear_memory(void **state) {
-  (void)state;
+TEST(test_linear_memory) {
   uint64_t short_plan = plan_bytes(1024), long_plan = plan_bytes(4096);
   assert_in_range(long_plan, 1, 4 * short_plan + (1 << 16));
   assert_in_range(long_plan, 1, UINT64_C(4) * 4096 * 4096 / 8); /* an eighth of one n x n matrix */
 }
 
 /* Scores far apart, minus infinity in the bias, and rows where it leaves nothing. */
-static void test_extremes(void **state) {
-  (void)state;
+TEST(test_extremes) {
   enum { N = 20, D = 4 };
   float q[N * D], k[N * D], v[N * D], bias[N * N], y[N * D], slope[N * D];
   test_random(1, -1, 1, v, N * D);
@@ -492,8 +479,7 @@ static filtra_status compile(filtra_device *device, const arguments *a) {
   return status;
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   const arguments good = {{2, 2, 5, 8}, {2, 2, 7, 8}, {2, 2, 7, 6}};
   arguments a = good;
   assert_ok(compile(test_device(), &a));
@@ -527,8 +513,7 @@ static void test_errors(void **state) {
   assert_fails(compile(test_device(), &a), FILTRA_ERROR_ARGUMENT, "k (k [2, 2, 7, 8]) is I32");
 }
 
-static void test_type_errors(void **state) {
-  (void)state;
+TEST(test_type_errors) {
   arguments a = {{2, 2, 5, 8}, {2, 2, 7, 8}, {2, 2, 7, 6}, .dtype = {FILTRA_F16, FILTRA_F16}};
   filtra_device *device = test_open_device("storage16=0");
   assert_fails(compile(device, &a), FILTRA_ERROR_UNSUPPORTED,
@@ -539,23 +524,4 @@ static void test_type_errors(void **state) {
                "q is F16, k F16 and v F32; they must be of one type");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_causal_and_mask),
-      cmocka_unit_test(test_bias),
-      cmocka_unit_test(test_dropout),
-      cmocka_unit_test(test_16_bits),
-      cmocka_unit_test(test_16_bits_by_fours),
-      cmocka_unit_test(test_long),
-      cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_views),
-      cmocka_unit_test(test_golden_files),
-      cmocka_unit_test(test_linear_memory),
-      cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_type_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

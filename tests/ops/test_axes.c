@@ -49,8 +49,7 @@ static const struct {
     {4, {3, 1, 4, 2}, {0, 1, 2, 3}},
 };
 
-static void permutations(void **state) {
-  (void)state;
+TEST(permutations) {
   for (size_t i = 0; i < FT_COUNT(ORDERS); i++) {
     int64_t count = elements(ORDERS[i].ndim, ORDERS[i].shape);
     test_op op = {.name = "permute",
@@ -67,8 +66,7 @@ static void permutations(void **state) {
 }
 
 /* Of heads, which are a view; of integers; shapes. */
-static void views_and_integers(void **state) {
-  (void)state;
+TEST(views_and_integers) {
   enum { N = 5, H = 2, D = 3 };
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -132,8 +130,7 @@ static void check_gather(int ndim, const int64_t *shape, int axis, int64_t count
   test_check_op(test_device(), &op);
 }
 
-static void slices(void **state) {
-  (void)state;
+TEST(slices) {
   static const struct {
     int ndim;
     int64_t shape[FILTRA_MAX_DIMS], count;
@@ -169,8 +166,7 @@ static filtra_tensor *make(filtra_graph *g, int which) {
   }
 }
 
-static void errors(void **state) {
-  (void)state;
+TEST(errors) {
   static const char *const PARTS[] = {"each axis from 0 to 1 once",
                                       "each axis from 0 to 1 once",
                                       "axes 0 and 2 of x [3, 4], accepted are 0 to 1",
@@ -187,12 +183,4 @@ static void errors(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(permutations),
-      cmocka_unit_test(views_and_integers),
-      cmocka_unit_test(slices),
-      cmocka_unit_test(errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

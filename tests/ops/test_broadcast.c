@@ -71,8 +71,7 @@ static void check(const pair *p, enum kind kind) {
   test_check_op(test_device(), &op);
 }
 
-static void values_and_gradients(void **state) {
-  (void)state;
+TEST(values_and_gradients) {
   static const pair PAIRS[] = {
       {1, 1, {7}, {7}},
       {1, 1, {1}, {5}},
@@ -96,8 +95,7 @@ static void values_and_gradients(void **state) {
 }
 
 /* A tensor with itself, both sides' gradients in one. */
-static void with_itself(void **state) {
-  (void)state;
+TEST(with_itself) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
@@ -118,8 +116,7 @@ static void with_itself(void **state) {
 }
 
 /* What is repeated zero times has a gradient of zeros. */
-static void repeated_never(void **state) {
-  (void)state;
+TEST(repeated_never) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){2});
@@ -140,8 +137,7 @@ static void repeated_never(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void errors(void **state) {
-  (void)state;
+TEST(errors) {
   static const pair PAIRS[] = {
       {1, 1, {3}, {4}}, {2, 1, {3, 4}, {3}}, {2, 2, {0, 4}, {3, 4}}, {3, 2, {2, 3, 4}, {2, 4}}};
   for (size_t i = 0; i < FT_COUNT(PAIRS); i++)
@@ -157,12 +153,4 @@ static void errors(void **state) {
     }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_and_gradients),
-      cmocka_unit_test(with_itself),
-      cmocka_unit_test(repeated_never),
-      cmocka_unit_test(errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

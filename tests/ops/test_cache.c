@@ -75,8 +75,7 @@ static void run(fixture *f, uint64_t seed, const int32_t position[B], float *exp
     assert_true(mask[i] == (i % M < position[i / M] || i % M == M - 1));
 }
 
-static void a_token_stays_and_is_last(void **state) {
-  (void)state;
+TEST(a_token_stays_and_is_last) {
   fixture f;
   float expected[ROWS] = {0};
   open_fixture(&f, 1, true);
@@ -86,8 +85,7 @@ static void a_token_stays_and_is_last(void **state) {
   close_fixture(&f);
 }
 
-static void rows_outside_are_dropped(void **state) {
-  (void)state;
+TEST(rows_outside_are_dropped) {
   fixture f;
   float expected[ROWS] = {0};
   open_fixture(&f, 1, true);
@@ -96,8 +94,7 @@ static void rows_outside_are_dropped(void **state) {
   close_fixture(&f);
 }
 
-static void first_tokens_take_the_first_rows(void **state) {
-  (void)state;
+TEST(first_tokens_take_the_first_rows) {
   for (int64_t tokens = 1; tokens <= M; tokens += 3) {
     fixture f;
     float expected[ROWS] = {0};
@@ -140,8 +137,7 @@ static void refuse(mistake which, const char *part) {
   ft_buffer_destroy(dev, &buffer);
 }
 
-static void mistakes_are_told(void **state) {
-  (void)state;
+TEST(mistakes_are_told) {
   refuse(TRAINING, "a training graph takes whole sequences");
   refuse(BACKWARD, "no gradient leads through tokens of earlier runs");
   refuse(PLANNED, "must be external");
@@ -150,9 +146,4 @@ static void mistakes_are_told(void **state) {
   refuse(POSITION, "position [1] must be [B] of x [3, 2, 1, 5]");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_token_stays_and_is_last), cmocka_unit_test(rows_outside_are_dropped),
-      cmocka_unit_test(first_tokens_take_the_first_rows), cmocka_unit_test(mistakes_are_told)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -35,8 +35,7 @@ static void ref_join(double *const *in, double *const *out, const test_op *op) {
   }
 }
 
-static void test_join(void **state) {
-  (void)state;
+TEST(test_join) {
   for (size_t i = 0; i < FT_COUNT(shapes); i++)
     for (int use = BOTH; use <= SAME; use++) {
       int64_t r = shapes[i][0], c = shapes[i][1];
@@ -69,8 +68,7 @@ static void ref_parts(double *const *in, double *const *out, const test_op *op) 
       out[k][i] = in[0][2 * i + k % 2];
 }
 
-static void test_parts(void **state) {
-  (void)state;
+TEST(test_parts) {
   for (size_t i = 0; i < FT_COUNT(shapes); i++)
     for (int use = BOTH; use <= TWICE; use++) {
       int64_t r = shapes[i][0], c = shapes[i][1];
@@ -106,8 +104,7 @@ static void ref_phase(double *const *in, double *const *out, const test_op *op) 
     }
 }
 
-static void test_phase(void **state) {
-  (void)state;
+TEST(test_phase) {
   for (size_t i = 0; i < FT_COUNT(shapes); i++)
     for (int k = 0; k < 4; k++) {
       int64_t r = shapes[i][0], c = shapes[i][1];
@@ -124,8 +121,7 @@ static void test_phase(void **state) {
 }
 
 /* Turns are reduced exactly: quarter turns give 0 and +-1, however far out. */
-static void test_quarter_turns(void **state) {
-  (void)state;
+TEST(test_quarter_turns) {
   enum { COUNT = 41 };
   float x[COUNT], y[COUNT][2];
   for (int i = 0; i < COUNT; i++)
@@ -184,8 +180,7 @@ static void check_product(filtra_device *device) {
     }
 }
 
-static void test_product(void **state) {
-  (void)state;
+TEST(test_product) {
   check_product(test_device());
   filtra_device *device = test_open_device("subgroup=0");
   check_product(device);
@@ -225,8 +220,7 @@ static void check_blend(filtra_device *device) {
     }
 }
 
-static void test_blend(void **state) {
-  (void)state;
+TEST(test_blend) {
   check_blend(test_device());
   filtra_device *device = test_open_device("subgroup=0");
   check_blend(device);
@@ -234,8 +228,7 @@ static void test_blend(void **state) {
 }
 
 /* At 1, where training begins, the weight can still go down. */
-static void test_blend_at_one(void **state) {
-  (void)state;
+TEST(test_blend_at_one) {
   const float z[] = {2, 5, 1, -3}, up[] = {1, 10};
   float slope;
   filtra_graph *g = NULL;
@@ -276,8 +269,7 @@ static filtra_tensor *input(filtra_graph *g, const char *name, int ndim, int64_t
                             ndim == 4 ? (int64_t[]){2, 3, 5, last} : (int64_t[]){2, 3, last});
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   filtra_graph *g = new_graph();
   expect(g, filtra_complex(g, input(g, "u", 3, 4), input(g, "v", 3, 5)), "u [2, 3, 4] and v");
   g = new_graph();
@@ -299,12 +291,4 @@ static void test_errors(void **state) {
   expect(g, re, "z (u [2, 3, 4]) must be complex");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_join),         cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_phase),        cmocka_unit_test(test_quarter_turns),
-      cmocka_unit_test(test_product),      cmocka_unit_test(test_blend),
-      cmocka_unit_test(test_blend_at_one), cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -101,28 +101,24 @@ static void check_shapes(filtra_device *device) {
     run(device, &cases[i]);
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   check_shapes(test_device());
 }
 
-static void test_without_subgroups(void **state) {
-  (void)state;
+TEST(test_without_subgroups) {
   filtra_device *device = test_open_device("subgroup=0");
   check_shapes(device);
   test_close_device(&device);
 }
 
-static void test_without_int64(void **state) {
-  (void)state;
+TEST(test_without_int64) {
   filtra_device *device = test_open_device("int64=0");
   check_shapes(device);
   test_close_device(&device);
 }
 
 /* More features than a workgroup takes: the rotations' gradients are added over workgroups. */
-static void test_wide(void **state) {
-  (void)state;
+TEST(test_wide) {
   run(test_device(), &(struct settings){.batch = 1, .tokens = 9, .features = 150});
   run(test_device(),
       &(struct settings){.batch = 2, .tokens = 5, .features = 300, .transform = SYNVOLUTION});
@@ -130,8 +126,7 @@ static void test_wide(void **state) {
 
 /* Lengths about multiples of the chunks that CPU (256 steps and more) and GPU devices (32 and more)
  * use; N tokens are N - 1 steps. */
-static void test_chunks(void **state) {
-  (void)state;
+TEST(test_chunks) {
   static const int64_t tokens[] = {65, 66, 67, 98, 513, 514, 769};
   for (size_t i = 0; i < FT_COUNT(tokens); i++) {
     run(test_device(),
@@ -147,8 +142,7 @@ static void test_chunks(void **state) {
 }
 
 /* Rotations by nearly a quarter turn hand each row on to the next: the carry lives long. */
-static void test_long_carries(void **state) {
-  (void)state;
+TEST(test_long_carries) {
   run(test_device(), &(struct settings){.batch = 1, .tokens = 600, .features = 2, .gamma = 0.5});
   run(test_device(),
       &(struct settings){
@@ -171,8 +165,7 @@ static filtra_tensor *angles(filtra_graph *g, int64_t tokens, filtra_tensor *in[
 }
 
 /* |Phi x| = |x| and Phi^-1 Phi x = x. */
-static void test_unitary(void **state) {
-  (void)state;
+TEST(test_unitary) {
   enum { TOKENS = 32768, FEATURES = 5, COUNT = 2 * TOKENS * FEATURES };
   filtra_graph *g;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -252,8 +245,7 @@ static void check_angles(int64_t batch, int64_t count, const float *fixed, bool 
 }
 
 /* Rotations of which a token is masked are the identity, and their angles get no gradient. */
-static void test_mask(void **state) {
-  (void)state;
+TEST(test_mask) {
   enum { BATCH = 3, TOKENS = 6 };
   static const float mask[BATCH * TOKENS] = {1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 0};
   test_op op = {.name = "givens",
@@ -270,8 +262,7 @@ static void test_mask(void **state) {
 
 /* Angles of many turns; multiples of an eighth, where the sine's pieces meet; one tensor as two of
  * the angles; and none. */
-static void test_angles(void **state) {
-  (void)state;
+TEST(test_angles) {
   static const float eighths[] = {0,     0.125f,  0.25f,  0.375f, 0.5f,   0.625f,
                                   0.75f, 0.875f,  1,      1.125f, 3.5f,   -7.25f,
                                   -1,    -0.125f, -0.25f, -0.5f,  -0.75f, -0.875f};
@@ -311,8 +302,7 @@ static void check_scan(filtra_device *device, int64_t batch, int64_t tokens, int
   test_check_op(device, &op);
 }
 
-static void test_scan(void **state) {
-  (void)state;
+TEST(test_scan) {
   static const int64_t shapes[][3] = {{1, 1, 1},   {2, 1, 5},   {2, 2, 5},    {3, 7, 1},
                                       {1, 33, 16}, {2, 65, 5},  {2, 66, 3},   {1, 130, 37},
                                       {2, 513, 1}, {1, 514, 5}, {1, 1000, 16}};
@@ -328,8 +318,7 @@ static void test_scan(void **state) {
 
 /* ---- errors ---- */
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   static const struct {
     int64_t tokens, rotations, phases, permutation;
     const char *message;
@@ -353,14 +342,4 @@ static void test_errors(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_angles),        cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_without_int64), cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_wide),          cmocka_unit_test(test_chunks),
-      cmocka_unit_test(test_long_carries),  cmocka_unit_test(test_unitary),
-      cmocka_unit_test(test_mask),          cmocka_unit_test(test_scan),
-      cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -51,8 +51,7 @@ static void check(int64_t rows, int64_t columns, float rate, bool training) {
   test_check_op(test_device(), &op);
 }
 
-static void test_masks(void **state) {
-  (void)state;
+TEST(test_masks) {
   check(1, 1, 0.5f, true);
   check(3, 7, 0.1f, true);
   check(33, 130, 0.9f, true);
@@ -61,8 +60,7 @@ static void test_masks(void **state) {
 }
 
 /* How many are kept, that steps differ, and that one step repeats. */
-static void test_rate_and_steps(void **state) {
-  (void)state;
+TEST(test_rate_and_steps) {
   enum { COUNT = 100003 };
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
@@ -96,8 +94,7 @@ static void test_rate_and_steps(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   const float rates[] = {-0.1f, 1.0f, NAN};
   for (size_t i = 0; i < FT_COUNT(rates); i++) {
     filtra_graph *g = NULL;
@@ -109,9 +106,4 @@ static void test_errors(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_masks),
-                                     cmocka_unit_test(test_rate_and_steps),
-                                     cmocka_unit_test(test_errors)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -56,8 +56,7 @@ static void check(const char *name, struct settings settings, int64_t rows, int6
   test_check_op(test_device(), &op);
 }
 
-static void test_values_and_gradients(void **state) {
-  (void)state;
+TEST(test_values_and_gradients) {
   const int64_t shapes[][2] = {{1, 1}, {3, 7}, {8, 12}, {17, 65}, {129, 257}};
   for (size_t i = 0; i < FT_COUNT(shapes); i++) {
     int64_t r = shapes[i][0], c = shapes[i][1];
@@ -110,8 +109,7 @@ static void check_layouts(int dim) {
   filtra_graph_destroy(&g);
 }
 
-static void test_copy_between_layouts(void **state) {
-  (void)state;
+TEST(test_copy_between_layouts) {
   check_layouts(7);
   check_layouts(8); /* four words at a time */
 }
@@ -154,15 +152,13 @@ static void check_pieces(int columns) {
   filtra_graph_destroy(&g);
 }
 
-static void test_fill_pieces_and_integers(void **state) {
-  (void)state;
+TEST(test_fill_pieces_and_integers) {
   check_pieces(9);
   check_pieces(12); /* pieces of one group of four */
 }
 
 /* Invocations take several elements each; the grid keeps to what every device accepts. */
-static void test_large(void **state) {
-  (void)state;
+TEST(test_large) {
   enum { COUNT = 1000003 };
   filtra_graph *g = new_graph();
   assert_int_equal(ft_flat_groups(g, 0), 1);
@@ -224,8 +220,7 @@ static int32_t scan(float value, int row, int column) {
   return found;
 }
 
-static void test_scan(void **state) {
-  (void)state;
+TEST(test_scan) {
   assert_int_equal(scan(NAN, 0, SCAN_WIDTH), 7);
   assert_int_equal(scan(-NAN, SCAN_ROWS - 1, 2 * SCAN_WIDTH - 1), 7);
   assert_int_equal(scan(INFINITY, 11, 2 * SCAN_WIDTH - 2), 7);
@@ -237,8 +232,7 @@ static void test_scan(void **state) {
 
 /* ---- errors ---- */
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   filtra_graph *g = new_graph();
   filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 2, (int64_t[]){3, 4});
   filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F32, 2, (int64_t[]){4, 3});
@@ -255,8 +249,7 @@ static void test_errors(void **state) {
 }
 
 /* Constants of several shapes, and whole numbers as their sums, beside what has a gradient. */
-static void test_constants(void **state) {
-  (void)state;
+TEST(test_constants) {
   enum { COUNT = 300 };
   float values[COUNT], ones[2][1][3][5];
   filtra_graph *g;
@@ -288,13 +281,4 @@ static void test_constants(void **state) {
   filtra_graph_destroy(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_values_and_gradients),
-                                     cmocka_unit_test(test_copy_between_layouts),
-                                     cmocka_unit_test(test_fill_pieces_and_integers),
-                                     cmocka_unit_test(test_large),
-                                     cmocka_unit_test(test_scan),
-                                     cmocka_unit_test(test_errors),
-                                     cmocka_unit_test(test_constants)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -40,8 +40,7 @@ static void check_embedding(int64_t batch, int64_t n, int64_t vocabulary, int64_
   test_check_op(test_device(), &op);
 }
 
-static void test_tokens(void **state) {
-  (void)state;
+TEST(test_tokens) {
   check_embedding(1, 1, 1, 1);
   check_embedding(2, 7, 5, 3);
   check_embedding(3, 129, 16, 33); /* a small vocabulary in several splits */
@@ -97,8 +96,7 @@ static void check_gradient(int64_t batch, int64_t n, int64_t vocabulary, int64_t
   filtra_graph_destroy(&g);
 }
 
-static void test_gradient(void **state) {
-  (void)state;
+TEST(test_gradient) {
   enum { COUNT = 4 * 2053 };
   static int32_t tokens[COUNT];
   memset(tokens, 0, sizeof tokens); /* one token only */
@@ -129,8 +127,7 @@ static void ref_positions(double *const *in, double *const *out, const test_op *
   }
 }
 
-static void test_positions(void **state) {
-  (void)state;
+TEST(test_positions) {
   const int64_t sizes[][4] = {{1, 1, 1, 1}, {3, 5, 7, 5}, {2, 67, 33, 70}, {5, 130, 64, 131}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
@@ -158,8 +155,7 @@ static void ref_sinusoids(double *const *in, double *const *out, const test_op *
     out[0][i] = in[0][i] + reference_sinusoid(i / columns % n, i % columns, columns);
 }
 
-static void test_sinusoids(void **state) {
-  (void)state;
+TEST(test_sinusoids) {
   const int64_t sizes[][3] = {{1, 1, 1}, {2, 9, 7}, {3, 65, 64}, {1, 17, 1030}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
@@ -189,8 +185,7 @@ static void ref_shifted(double *const *in, double *const *out, const test_op *op
   }
 }
 
-static void test_shifted_sinusoids(void **state) {
-  (void)state;
+TEST(test_shifted_sinusoids) {
   const int64_t sizes[][3] = {{1, 1, 1}, {5, 1, 33}, {3, 6, 64}, {70, 2, 10}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
@@ -208,8 +203,7 @@ static void test_shifted_sinusoids(void **state) {
 }
 
 /* Far out, where a 32-bit float no longer holds the angle. */
-static void test_long_sinusoids(void **state) {
-  (void)state;
+TEST(test_long_sinusoids) {
   enum { N = 60001, C = 6 };
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -231,8 +225,7 @@ static void test_long_sinusoids(void **state) {
 
 /* ---- errors ---- */
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *table = filtra_graph_input(g, "table", FILTRA_F32, 2, (int64_t[]){8, 4});
@@ -256,13 +249,4 @@ static void test_errors(void **state) {
   filtra_graph_destroy(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens),
-                                     cmocka_unit_test(test_gradient),
-                                     cmocka_unit_test(test_positions),
-                                     cmocka_unit_test(test_sinusoids),
-                                     cmocka_unit_test(test_shifted_sinusoids),
-                                     cmocka_unit_test(test_long_sinusoids),
-                                     cmocka_unit_test(test_errors)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

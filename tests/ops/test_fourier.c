@@ -42,8 +42,7 @@ static void check(int64_t batch, int64_t n, int64_t columns, const float *length
   test_check_op(test_device(), &op);
 }
 
-static void whole_sequences(void **state) {
-  (void)state;
+TEST(whole_sequences) {
   check(1, 1, 1, NULL);
   check(2, 2, 3, NULL);
   check(1, 7, 5, NULL);
@@ -52,8 +51,7 @@ static void whole_sequences(void **state) {
   check(2, 131, 17, NULL);
 }
 
-static void lengths_of_their_own(void **state) {
-  (void)state;
+TEST(lengths_of_their_own) {
   check(3, 7, 5, (const float[]){7, 0, 4});
   check(4, 37, 3, (const float[]){1, 37, 36, 2});
   check(2, 130, 11, (const float[]){127, 64});
@@ -62,8 +60,7 @@ static void lengths_of_their_own(void **state) {
 /* Angles of a long sequence, whose products n k are beyond what floats count to: a wave gives its
  * own two frequencies, and nothing else but rounding: N sums of at most N/2, each off by 2^-23 of
  * itself where all are rounded in one direction. */
-static void long_sequence(void **state) {
-  (void)state;
+TEST(long_sequence) {
   enum { N = 8209, WAVE = 4001 }; /* primes */
   static float x[N], y[N];
   for (int n = 0; n < N; n++)
@@ -83,8 +80,7 @@ static void long_sequence(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void refused(void **state) {
-  (void)state;
+TEST(refused) {
   static const struct {
     int64_t sine[3], length;
     const char *part;
@@ -105,12 +101,4 @@ static void refused(void **state) {
   filtra_graph_destroy(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(whole_sequences),
-      cmocka_unit_test(lengths_of_their_own),
-      cmocka_unit_test(long_sequence),
-      cmocka_unit_test(refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

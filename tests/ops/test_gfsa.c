@@ -35,8 +35,7 @@ static void check(filtra_device *device, const void *list, size_t count) {
   }
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   static const test_gfsa cases[] = {
       {1, 2, 1, 5, 5},   {1, 2, 2, 5, 5, .order = 1},     {2, 2, 7, 5, 5, .order = 2},
       {1, 2, 130, 5, 5}, {1, 2, 33, 5, 5, .fixed = true}, {1, 1, 33, 64, 64, .order = 9},
@@ -44,8 +43,7 @@ static void test_shapes(void **state) {
   test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
-static void test_options(void **state) {
-  (void)state;
+TEST(test_options) {
   static const test_gfsa cases[] = {
       {4, 2, 3, 8, 12, .mask = true}, /* some samples are all padding */
       {2, 2, 37, 8, 12, .bias_dims = 2, .order = 5},
@@ -57,8 +55,7 @@ static void test_options(void **state) {
 
 /* The types differ in how a number is rounded alone, which tests/graph/test_elements.c covers: each
  * case takes one of them. */
-static void test_16_bits(void **state) {
-  (void)state;
+TEST(test_16_bits) {
   static const test_gfsa cases[] = {
       {2, 2, 37, 5, 7, .causal = true, .mask = true, .bias_dims = 3, .dropout = 0.2f,
        .dtype = FILTRA_BF16},
@@ -72,16 +69,14 @@ static void test_16_bits(void **state) {
 }
 
 /* Without subgroup operations there is one way left. */
-static void test_without_subgroups(void **state) {
-  (void)state;
+TEST(test_without_subgroups) {
   static const test_gfsa cases[] = {{2, 2, 33, 8, 12, .mask = true}};
   filtra_device *device = test_open_device("subgroup=0");
   check(device, cases, FT_COUNT(cases));
   test_close_device(&device);
 }
 
-static void test_single_gradients(void **state) {
-  (void)state;
+TEST(test_single_gradients) {
   static const test_gfsa s = {2, 2, 17, 8, 6, .causal = true, .bias_dims = 3};
   for (int kept = 0; kept < 7; kept++) {
     test_op op = make(&s);
@@ -125,8 +120,7 @@ static void reference_shared(double *const *in, double *const *out, const test_o
   free(y);
 }
 
-static void test_shared_inputs(void **state) {
-  (void)state;
+TEST(test_shared_inputs) {
   static const test_gfsa s = {2, 3, 33, 5, 5, .causal = true};
   test_op op = {.name = "tied gfsa",
                 .inputs = 3,
@@ -154,8 +148,7 @@ static void test_shared_inputs(void **state) {
 /* ---- properties ---- */
 
 /* w = (0, 1, 0) is softmax attention, bit for bit, dropout included. */
-static void test_softmax_at_start(void **state) {
-  (void)state;
+TEST(test_softmax_at_start) {
   enum { N = 45, D = 12, COUNT = 2 * 2 * N * D };
   static float value[3][COUNT], y[2][COUNT];
   for (int i = 0; i < 3; i++)
@@ -206,8 +199,7 @@ static uint64_t plan_bytes(int64_t n) {
   return bytes;
 }
 
-static void test_linear_memory(void **state) {
-  (void)state;
+TEST(test_linear_memory) {
   uint64_t short_plan = plan_bytes(1024), long_plan = plan_bytes(4096);
   assert_in_range(long_plan, 1, 4 * short_plan + (1 << 16));
 }
@@ -234,8 +226,7 @@ static filtra_status compile(const arguments *a) {
   return status;
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   const arguments good = {{2, 2, 7, 8}, {2, 2, 7, 8}, {2, 2, 7, 6}, .w = {2, 0, 2}};
   arguments a = good;
   assert_ok(compile(&a));
@@ -255,13 +246,4 @@ static void test_errors(void **state) {
   assert_fails(compile(&a), FILTRA_ERROR_ARGUMENT, "order 33");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),           cmocka_unit_test(test_options),
-      cmocka_unit_test(test_16_bits),          cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_single_gradients), cmocka_unit_test(test_shared_inputs),
-      cmocka_unit_test(test_softmax_at_start), cmocka_unit_test(test_linear_memory),
-      cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -91,22 +91,19 @@ static void check_shapes(filtra_device *device) {
   check(device, (struct shape){35, 2, 3, 130}, ALL);
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   check_shapes(test_device());
 }
 
 /* The kernel of GPUs. */
-static void test_without_subgroups(void **state) {
-  (void)state;
+TEST(test_without_subgroups) {
   filtra_device *device = test_open_device("subgroup=0");
   check_shapes(device);
   check(device, (struct shape){1, 3, 2, 300}, 1u << X | 1u << B_HH); /* units in two rounds */
   test_close_device(&device);
 }
 
-static void test_small_device(void **state) {
-  (void)state;
+TEST(test_small_device) {
   filtra_device *device = test_open_device("subgroup=0,invocations=128,shared=16384");
   check(device, (struct shape){2, 7, 5, 5}, ALL);
   check(device, (struct shape){66, 2, 3, 140}, ALL);
@@ -117,8 +114,7 @@ static void test_small_device(void **state) {
 }
 
 /* Many dispatches each way; the state is carried from one to the next. */
-static void test_long(void **state) {
-  (void)state;
+TEST(test_long) {
   check(test_device(), (struct shape){2, 1500, 3, 5}, ALL);
   check(test_device(), (struct shape){1, 256, 3, 5}, ALL);
   check(test_device(), (struct shape){3, 257, 3, 5}, ALL);
@@ -128,8 +124,7 @@ static void test_long(void **state) {
 }
 
 /* Without gradients nothing is kept; with one of them the others' kernels must not be needed. */
-static void test_single_gradients(void **state) {
-  (void)state;
+TEST(test_single_gradients) {
   check(test_device(), (struct shape){2, 300, 4, 7}, 0);
   for (int kept = 0; kept < INPUTS; kept++)
     check(test_device(), (struct shape){3, 9, 4, 7}, 1u << kept);
@@ -149,8 +144,7 @@ static void reference_twice(double *const *in, double *const *out, const test_op
   gru(second, out[1], op->settings);
 }
 
-static void test_stacked(void **state) {
-  (void)state;
+TEST(test_stacked) {
   struct shape s = {2, 20, 6, 6};
   test_op op = make(&s, ALL);
   op.build = build_twice;
@@ -171,19 +165,10 @@ static void expect_error(int64_t in, int64_t hidden, int64_t gates, const char *
   filtra_graph_destroy(&g);
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   expect_error(4, 5, 14, "w_hh [14, 5]");
   expect_error(3, 5, 15, "w_ih [15, 3]");
   expect_error(4, 513, 1539, "513 hidden units");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),           cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_small_device),     cmocka_unit_test(test_long),
-      cmocka_unit_test(test_single_gradients), cmocka_unit_test(test_stacked),
-      cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

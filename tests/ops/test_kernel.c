@@ -90,8 +90,7 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
   }
 }
 
-static void values_and_gradients(void **state) {
-  (void)state;
+TEST(values_and_gradients) {
   static const int64_t SHAPES[][2] = {{1, 1}, {7, 29}, {65, 33}};
   for (size_t i = 0; i < FT_COUNT(SHAPES); i++) {
     int64_t count = SHAPES[i][0] * SHAPES[i][1];
@@ -109,8 +108,7 @@ static void values_and_gradients(void **state) {
 
 /* ---- buffers: what a kernel leaves is there in the next run ---- */
 
-static void buffers_are_updated(void **state) {
-  (void)state;
+TEST(buffers_are_updated) {
   const int64_t three = 3;
   filtra_parameters *params = NULL;
   filtra_graph *g = NULL;
@@ -227,8 +225,7 @@ static void refuse(attempt *a, filtra_graph *g, const char *part) {
   free(a);
 }
 
-static void broken_fields(void **state) {
-  (void)state;
+TEST(broken_fields) {
   filtra_graph *g = NULL;
   for (size_t i = 0; i < FT_COUNT(RULES); i++) {
     attempt *a = prepare(&g);
@@ -240,8 +237,7 @@ static void broken_fields(void **state) {
   refuse(a, g, "the SPIR-V ends within a function");
 }
 
-static void arguments_that_do_not_fit(void **state) {
-  (void)state;
+TEST(arguments_that_do_not_fit) {
   filtra_graph *g = NULL;
   attempt *a = prepare(&g);
   a->arguments[0].tensor = a->arguments[1].tensor;
@@ -265,8 +261,7 @@ static void arguments_that_do_not_fit(void **state) {
 }
 
 /* A tensor is written once, read only then, and by an op neither before. */
-static void order_of_calls(void **state) {
-  (void)state;
+TEST(order_of_calls) {
   filtra_graph *g = NULL;
   attempt *a = prepare(&g);
   assert_ok(filtra_kernel_record(g, &a->kernel));
@@ -289,8 +284,7 @@ static void order_of_calls(void **state) {
 }
 
 /* A required subgroup size: one that the device runs is taken, others are refused by compile. */
-static void subgroup_sizes(void **state) {
-  (void)state;
+TEST(subgroup_sizes) {
   for (uint32_t size = 1; size <= 1024; size *= 2) {
     filtra_graph *g = NULL;
     attempt *a = prepare(&g);
@@ -307,8 +301,7 @@ static void subgroup_sizes(void **state) {
 }
 
 /* Each allocation in turn fails: the kernel is refused, or all is well. */
-static void without_memory(void **state) {
-  (void)state;
+TEST(without_memory) {
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
   for (long n = 1; status; n++) {
     filtra_graph *g = NULL;
@@ -323,12 +316,4 @@ static void without_memory(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_and_gradients), cmocka_unit_test(buffers_are_updated),
-      cmocka_unit_test(broken_fields),        cmocka_unit_test(arguments_that_do_not_fit),
-      cmocka_unit_test(order_of_calls),       cmocka_unit_test(without_memory),
-      cmocka_unit_test(subgroup_sizes),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

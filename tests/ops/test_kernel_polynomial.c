@@ -68,21 +68,18 @@ static void check_shapes(filtra_device *device) {
   check(device, 40, 4099, 3, 0.99, true, true); /* sums in two stages, several elements each */
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   check_shapes(test_device());
 }
 
-static void test_without_subgroups(void **state) {
-  (void)state;
+TEST(test_without_subgroups) {
   filtra_device *device = test_open_device("subgroup=0");
   check_shapes(device);
   test_close_device(&device);
 }
 
 /* Values worked out by hand, and what every kernel has in common. */
-static void test_gibbs_factors(void **state) {
-  (void)state;
+TEST(test_gibbs_factors) {
   float f[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
   for (int kernel = 0; kernel <= FILTRA_GIBBS_WANG; kernel++)
     for (int order = 0; order <= FILTRA_CHEBYSHEV_MAX_ORDER; order++) {
@@ -114,8 +111,7 @@ static void test_gibbs_factors(void **state) {
   }
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   float f[1];
   const filtra_status argument = FILTRA_ERROR_ARGUMENT;
   assert_fails(filtra_gibbs_factors((filtra_gibbs)7, 0, NULL, f), argument, "kernel 7");
@@ -139,12 +135,4 @@ static void test_errors(void **state) {
   filtra_graph_destroy(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_gibbs_factors),
-      cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -61,21 +61,18 @@ static void check_shapes(filtra_device *device) {
   }
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   check_shapes(test_device());
 }
 
-static void test_without_subgroups(void **state) {
-  (void)state;
+TEST(test_without_subgroups) {
   filtra_device *device = test_open_device("subgroup=0");
   check_shapes(device);
   test_close_device(&device);
 }
 
 /* CPU drivers give an invocation a row of its own where they can load pairs. */
-static void test_without_pairs(void **state) {
-  (void)state;
+TEST(test_without_pairs) {
   filtra_device *device = test_open_device("int64=0");
   check_shapes(device);
   test_close_device(&device);
@@ -95,8 +92,7 @@ static void check_narrow(filtra_device *device) {
   }
 }
 
-static void test_narrow(void **state) {
-  (void)state;
+TEST(test_narrow) {
   check_narrow(test_device());
   filtra_device *device = test_open_device("subgroup=0");
   check_narrow(device);
@@ -104,23 +100,20 @@ static void test_narrow(void **state) {
 }
 
 /* One column: y is the bias, and x has no influence. */
-static void test_one_column(void **state) {
-  (void)state;
+TEST(test_one_column) {
   test_op op = make(7, 1);
   op.in[0].gradient = false;
   test_check_op(test_device(), &op);
 }
 
-static void test_eps(void **state) {
-  (void)state;
+TEST(test_eps) {
   test_op op = make(9, 33);
   op.settings = &(struct settings){0.5f, 0.5};
   test_check_op(test_device(), &op);
 }
 
 /* Each gradient on its own: kernels for the others must not be needed. */
-static void test_single_gradients(void **state) {
-  (void)state;
+TEST(test_single_gradients) {
   for (int kept = 0; kept < 6; kept++) {
     test_op op = make(70, 21 + kept / 3);
     for (int i = 0; i < 3; i++)
@@ -149,8 +142,7 @@ static void reference_twice(double *const *in, double *const *out, const test_op
 }
 
 /* All three arguments used more than once: gradients accumulate. */
-static void test_accumulation(void **state) {
-  (void)state;
+TEST(test_accumulation) {
   test_op op = make(11, 30);
   op.build = build_twice;
   op.reference = reference_twice;
@@ -158,8 +150,7 @@ static void test_accumulation(void **state) {
 }
 
 /* The variance is taken around the mean, so a large common offset costs little. */
-static void test_offset(void **state) {
-  (void)state;
+TEST(test_offset) {
   test_op op = make(5, 64);
   op.in[0].low = 1000;
   op.in[0].high = 1002;
@@ -180,8 +171,7 @@ static filtra_status compile(int64_t columns, int64_t gains, float eps) {
   return status;
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   assert_fails(compile(8, 7, 0), FILTRA_ERROR_ARGUMENT, "gain");
   assert_fails(compile(8, 8, -1), FILTRA_ERROR_ARGUMENT, "eps");
   assert_fails(compile(8, 8, NAN), FILTRA_ERROR_ARGUMENT, "eps");
@@ -189,13 +179,4 @@ static void test_errors(void **state) {
   assert_ok(compile(8, 8, 0));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),        cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_narrow),        cmocka_unit_test(test_one_column),
-      cmocka_unit_test(test_eps),           cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_accumulation),  cmocka_unit_test(test_offset),
-      cmocka_unit_test(test_without_pairs), cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -160,24 +160,20 @@ static void check_variant(const char *caps, int turn) {
   test_close_device(&device);
 }
 
-static void test_naive(void **state) {
-  (void)state;
+TEST(test_naive) {
   check_variant("gemm=naive", 0);
 }
 
-static void test_tiled(void **state) {
-  (void)state;
+TEST(test_tiled) {
   check_variant("gemm=tiled", 1);
 }
 
-static void test_s64(void **state) {
-  (void)state;
+TEST(test_s64) {
   check_variant("gemm=s64", 0);
 }
 
 /* The widest tiles, which devices choose for large products only, with each epilogue. */
-static void test_s64_large(void **state) {
-  (void)state;
+TEST(test_s64_large) {
   static const struct layer large[] = {
       {2, 9, 13, 21, GELU, 0.5f, .bias = true, .residual = true},
       {2, 17, 32, 34, NONE, 0.25f, .bias = true},
@@ -198,16 +194,14 @@ static void test_s64_large(void **state) {
   test_close_device(&device);
 }
 
-static void test_activations(void **state) {
-  (void)state;
+TEST(test_activations) {
   for (size_t i = 0; i < FT_COUNT(activations); i++)
     check(test_device(), &activations[i]);
 }
 
 /* The gradient of a parameter's 16-bit copy is its master's, in F32: two layers add to it what no
  * 16-bit type could hold. */
-static void test_copy(void **state) {
-  (void)state;
+TEST(test_copy) {
   enum { ROWS = 3, IN = 5, OUT = 2, TURNS = 2 };
   const filtra_parameter_options options = {
       .init = FILTRA_INIT_UNIFORM, .value = 1, .copy = FILTRA_BF16};
@@ -248,8 +242,7 @@ static void test_copy(void **state) {
 
 /* How many are kept, that steps differ and one step repeats, that the gradient has the same mask,
  * and that nothing is dropped outside training. */
-static void test_dropout(void **state) {
-  (void)state;
+TEST(test_dropout) {
   enum { ROWS = 300, OUT = 66, COUNT = ROWS * OUT };
   static float ones[ROWS], weights[OUT], zeros[OUT], out[3][COUNT], db[OUT];
   for (int i = 0; i < ROWS; i++)
@@ -311,8 +304,7 @@ static void expect_error(const filtra_linear_options *options, int64_t in, int64
   filtra_graph_destroy(&g);
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   filtra_tensor *any = (filtra_tensor *)state; /* not NULL: asks for a residual */
   expect_error(&(filtra_linear_options){0}, 3, 5, "w [5, 3]) must be [out, 4] for x x [2, 3, 4]");
   expect_error(&(filtra_linear_options){0}, 4, 4, "b [4]) must have 5 elements");
@@ -337,8 +329,7 @@ static void expect_refusal(filtra_device *device, filtra_dtype x_type, filtra_dt
   filtra_graph_destroy(&g);
 }
 
-static void test_types(void **state) {
-  (void)state;
+TEST(test_types) {
   const filtra_status wrong = FILTRA_ERROR_ARGUMENT;
   filtra_device *device = test_device();
   expect_refusal(device, FILTRA_I32, FILTRA_F32, FILTRA_F32, false, wrong, "x (x [3, 4]) is I32");
@@ -359,13 +350,4 @@ static void test_types(void **state) {
   test_close_device(&device);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_naive),       cmocka_unit_test(test_tiled),
-      cmocka_unit_test(test_s64),         cmocka_unit_test(test_s64_large),
-      cmocka_unit_test(test_activations), cmocka_unit_test(test_dropout),
-      cmocka_unit_test(test_copy),        cmocka_unit_test(test_types),
-      cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -192,33 +192,28 @@ static void check_variant(const char *caps, int turn) {
   test_close_device(&device);
 }
 
-static void test_naive(void **state) {
-  (void)state;
+TEST(test_naive) {
   check_variant("gemm=naive", 0);
 }
 
-static void test_tiled(void **state) {
-  (void)state;
+TEST(test_tiled) {
   check_variant("gemm=tiled", 1);
 }
 
-static void test_tiled_small(void **state) {
-  (void)state;
+TEST(test_tiled_small) {
   filtra_device *device = test_open_device("gemm=tiled,invocations=128,shared=16384");
   check(device, &(struct product){.m = 130, .n = 33, .k = 70});
   check(device, &(struct product){.m = 160, .n = 640, .k = 32, .inner = 5, .transpose_b = true});
   test_close_device(&device);
 }
 
-static void test_s64(void **state) {
-  (void)state;
+TEST(test_s64) {
   check_variant("gemm=s64", 0);
 }
 
 /* The device's own choice, on a shape that GPUs give their largest tiles. CPU drivers have tiles of
  * one size, and the reference would take most of the suite's time. */
-static void test_default(void **state) {
-  (void)state;
+TEST(test_default) {
   if (ft_caps_of(test_device())->cpu)
     check(test_device(), &(struct product){.m = 262, .n = 260, .k = 67, .inner = 2});
   else
@@ -245,8 +240,7 @@ static bool run(const char *caps, const struct product *p, const float *a, const
   return true;
 }
 
-static void test_variants_agree(void **state) {
-  (void)state;
+TEST(test_variants_agree) {
   const struct product p = {.m = 65, .n = 66, .k = 1025};
   const char *caps[] = {"gemm=naive", "gemm=tiled", "gemm=s64"};
   size_t count = (size_t)(p.m * p.n);
@@ -291,8 +285,7 @@ static void expect_dense(filtra_device *device) {
   filtra_graph_destroy(&g);
 }
 
-static void test_types(void **state) {
-  (void)state;
+TEST(test_types) {
   filtra_device *device = test_device();
   expect_types(device, FILTRA_F32, FILTRA_F32, FILTRA_F16, FILTRA_ERROR_ARGUMENT,
                "a left is F32, b right is F32, the result F16; both operands must have one type");
@@ -320,20 +313,11 @@ static void expect_error(int64_t k, bool transpose_b, bool token_major, const ch
   filtra_graph_destroy(&g);
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   expect_error(3, false, false, "a left [3, 4] and b right [3, 5] do not fit");
   expect_error(4, true, false, "b^T right [4, 5] do not fit");
   expect_error(4, false, true, "token_major needs 4 dimensions");
   expect_error(0, false, false, "none of them 0");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_naive),       cmocka_unit_test(test_tiled),
-      cmocka_unit_test(test_tiled_small), cmocka_unit_test(test_s64),
-      cmocka_unit_test(test_default),     cmocka_unit_test(test_variants_agree),
-      cmocka_unit_test(test_types),       cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

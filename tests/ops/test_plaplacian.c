@@ -20,8 +20,7 @@ static void check(filtra_device *device, const void *list, size_t count) {
   }
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   static const test_norms cases[] = {
       {{1, 1, 1, 5, 5}, SMALL_P},    {{1, 1, 1, 5, 5}, LARGE_P},
       {{2, 7, 7, 5, 5}, SMALL_P},    {{2, 7, 7, 5, 5}, LARGE_P},
@@ -33,8 +32,7 @@ static void test_shapes(void **state) {
 
 /* The types differ in how a number is rounded alone, which tests/graph/test_elements.c covers: each
  * case takes one of them. */
-static void test_16_bits(void **state) {
-  (void)state;
+TEST(test_16_bits) {
   static const test_norms cases[] = {
       {{2, 37, 41, 5, 7},
        SMALL_P,
@@ -50,8 +48,7 @@ static void test_16_bits(void **state) {
 }
 
 /* Where registers are few, tiles are cut to single rows, as everywhere else here. */
-static void test_many_registers(void **state) {
-  (void)state;
+TEST(test_many_registers) {
   static const test_norms cases[] = {
       {{1, 35, 37, 6, 40}, SMALL_P, .dropout = 0.2f, .causal = true}};
   filtra_device *device = test_open_device("attention=tiled,registers=many");
@@ -59,8 +56,7 @@ static void test_many_registers(void **state) {
   test_close_device(&device);
 }
 
-static void test_duplicates(void **state) {
-  (void)state;
+TEST(test_duplicates) {
   static const test_norms cases[] = {
       {{2, 7, 7, 5, 5}, SMALL_P, .duplicates = true},
       {{2, 34, 34, 5, 5}, LARGE_P, .duplicates = true},
@@ -70,8 +66,7 @@ static void test_duplicates(void **state) {
   test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
-static void test_causal_mask_bias_dropout(void **state) {
-  (void)state;
+TEST(test_causal_mask_bias_dropout) {
   static const test_norms cases[] = {
       {{2, 33, 33, 5, 5}, SMALL_P, .causal = true, .mask = true},
       {{2, 5, 70, 5, 5}, LARGE_P, .causal = true, .mask = true}, /* a cache of earlier tokens */
@@ -96,8 +91,7 @@ static void test_causal_mask_bias_dropout(void **state) {
   test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
-static void test_euler(void **state) {
-  (void)state;
+TEST(test_euler) {
   static const test_norms cases[] = {
       {{2, 7, 7, 5, 5}, SMALL_P, .euler = true, .duplicates = true},
       {{1, 40, 67, 5, 5}, LARGE_P, .euler = true},
@@ -121,8 +115,7 @@ static void test_euler(void **state) {
   test_attention_each_way(check, cases, FT_COUNT(cases));
 }
 
-static void test_single_gradients(void **state) {
-  (void)state;
+TEST(test_single_gradients) {
   static const test_norms s = {{2, 17, 19, 5, 5}, SMALL_P, .causal = true, .bias_dims = 4};
   for (int kept = 0; kept < 4; kept++) {
     test_op op = test_norms_op(&s, 1);
@@ -145,8 +138,7 @@ static void reference_tied(double *const *in, double *const *out, const test_op 
   reference_plaplacian(&p, &norms, in[0], in[0], in[0], out[0]);
 }
 
-static void test_tied(void **state) {
-  (void)state;
+TEST(test_tied) {
   static const test_norms s = {{2, 21, 21, 5, 5}, SMALL_P, .causal = true};
   test_op op = test_norms_op(&s, 1);
   op.inputs = 1;
@@ -198,8 +190,7 @@ static void run(filtra_device *device, const test_norms *s, const filtra_plaplac
   filtra_graph_destroy(&g);
 }
 
-static void test_p_two_is_attention(void **state) {
-  (void)state;
+TEST(test_p_two_is_attention) {
   static const float mixed[HEADS] = {2, 1.5f, 2};
   static const filtra_plaplacian_options norms = {.p = mixed};
   static const test_norms cases[] = {
@@ -247,8 +238,7 @@ static uint64_t plan_bytes(int64_t n) {
   return bytes;
 }
 
-static void test_linear_memory(void **state) {
-  (void)state;
+TEST(test_linear_memory) {
   uint64_t short_plan = plan_bytes(1024), long_plan = plan_bytes(4096);
   assert_in_range(long_plan, 1, 4 * short_plan + (1 << 16));
   assert_in_range(long_plan, 1, UINT64_C(4) * 4096 * 4096 / 8); /* an eighth of one n x n matrix */
@@ -268,8 +258,7 @@ static filtra_status compile(const test_norm_shape *n, const filtra_plaplacian_o
   return status;
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   static const test_norm_shape good = {1, 4, 4, 5, 5};
   const float low[HEADS] = {2, 0.5f, 2}, infinite[HEADS] = {2, 2, INFINITY};
   filtra_plaplacian_options o = {0};
@@ -295,19 +284,4 @@ static void test_errors(void **state) {
   assert_fails(compile(&good, &o), FILTRA_ERROR_ARGUMENT, "plaplacian: dropout 1");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_16_bits),
-      cmocka_unit_test(test_many_registers),
-      cmocka_unit_test(test_duplicates),
-      cmocka_unit_test(test_causal_mask_bias_dropout),
-      cmocka_unit_test(test_euler),
-      cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_tied),
-      cmocka_unit_test(test_p_two_is_attention),
-      cmocka_unit_test(test_linear_memory),
-      cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

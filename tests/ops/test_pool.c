@@ -30,8 +30,7 @@ static void ref_length_mask(double *const *in, double *const *out, const test_op
     out[0][i] = (double)(i % n) < in[0][i / n];
 }
 
-static void test_masks(void **state) {
-  (void)state;
+TEST(test_masks) {
   const int64_t sizes[][2] = {{1, 1}, {3, 5}, {7, 130}, {70, 67}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     int64_t batch = sizes[i][0], n = sizes[i][1];
@@ -99,8 +98,7 @@ static void check_mean(int64_t batch, int64_t n, int64_t columns, struct mean se
   free(masks[1]);
 }
 
-static void test_mean(void **state) {
-  (void)state;
+TEST(test_mean) {
   const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {2, 64, 33}, {5, 321, 17}, {1, 1500, 3}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++)
     for (int k = 0; k < 4; k++)
@@ -122,8 +120,7 @@ static void ref_first(double *const *in, double *const *out, const test_op *op) 
     out[0][i] = out[1][i] = in[0][i / columns * n * columns + i % columns];
 }
 
-static void test_first(void **state) {
-  (void)state;
+TEST(test_first) {
   const int64_t sizes[][3] = {{1, 1, 1}, {3, 1, 7}, {3, 5, 7}, {9, 67, 65}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
@@ -154,8 +151,7 @@ static void ref_mask_tokens(double *const *in, double *const *out, const test_op
       out[k][i] = in[1 + k][i / op->dims[2]] > 0 ? in[0][i] : 0;
 }
 
-static void test_mask_tokens(void **state) {
-  (void)state;
+TEST(test_mask_tokens) {
   const int64_t sizes[][3] = {{1, 1, 1}, {2, 5, 3}, {3, 33, 65}, {70, 7, 2}, {3, 5, 3}, {3, 5, 7}};
   const filtra_dtype types[FT_COUNT(sizes)] = {[4] = FILTRA_F16, [5] = FILTRA_BF16};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
@@ -199,8 +195,7 @@ static void ref_channels(double *const *in, double *const *out, const test_op *o
   }
 }
 
-static void test_channels(void **state) {
-  (void)state;
+TEST(test_channels) {
   const int64_t sizes[][3] = {{1, 1, 1},  {3, 1, 7},   {6, 5, 7},   {9, 7, 7},   {5, 16, 7},
                               {2, 65, 7}, {33, 64, 7}, {17, 33, 1}, {700, 5, 1}, {4, 500, 3}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
@@ -217,8 +212,7 @@ static void test_channels(void **state) {
   }
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 5, 3});
@@ -240,10 +234,4 @@ static void test_errors(void **state) {
   filtra_graph_destroy(&g);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_masks),       cmocka_unit_test(test_mean),
-      cmocka_unit_test(test_first),       cmocka_unit_test(test_channels),
-      cmocka_unit_test(test_mask_tokens), cmocka_unit_test(test_errors)};
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -102,8 +102,7 @@ static void check_all(filtra_device *device) {
               (struct settings){(enum kind)kind, axis, (axis + kind) % 2});
 }
 
-static void values_and_gradients(void **state) {
-  (void)state;
+TEST(values_and_gradients) {
   check_all(test_device());
 }
 
@@ -135,8 +134,7 @@ static void run_line(line *l, const float *x, float *y, float *gradient) {
 }
 
 /* Of equal ones the first gets the gradient, wherever they lie; a NaN beats what is a number. */
-static void the_first_largest(void **state) {
-  (void)state;
+TEST(the_first_largest) {
   enum { N = 300 };
   float x[N], y, gradient[N];
   line l = open_line((struct settings){MAX, 0, false}, N);
@@ -158,8 +156,7 @@ static void the_first_largest(void **state) {
   filtra_graph_destroy(&l.graph);
 }
 
-static void masked_softmax(void **state) {
-  (void)state;
+TEST(masked_softmax) {
   enum { N = 130 };
   float x[N], y[N], gradient[N];
   line l = open_line((struct settings){SOFTMAX, 0, false}, N);
@@ -178,8 +175,7 @@ static void masked_softmax(void **state) {
   filtra_graph_destroy(&l.graph);
 }
 
-static void sum_of_nothing(void **state) {
-  (void)state;
+TEST(sum_of_nothing) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){0, 3});
@@ -208,8 +204,7 @@ static void refuse(int64_t n, struct settings settings, bool view, const char *p
   filtra_graph_destroy(&g);
 }
 
-static void errors(void **state) {
-  (void)state;
+TEST(errors) {
   for (int kind = 0; kind < KINDS; kind++) {
     enum kind k = (enum kind)kind;
     refuse(5, (struct settings){k, -1, false}, false,
@@ -220,13 +215,4 @@ static void errors(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_and_gradients),
-      cmocka_unit_test(the_first_largest),
-      cmocka_unit_test(masked_softmax),
-      cmocka_unit_test(sum_of_nothing),
-      cmocka_unit_test(errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

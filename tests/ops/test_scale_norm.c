@@ -66,29 +66,25 @@ static void check_shapes(filtra_device *device) {
     }
 }
 
-static void test_shapes(void **state) {
-  (void)state;
+TEST(test_shapes) {
   check_shapes(test_device());
 }
 
-static void test_without_subgroups(void **state) {
-  (void)state;
+TEST(test_without_subgroups) {
   filtra_device *device = test_open_device("subgroup=0");
   check_shapes(device);
   test_close_device(&device);
 }
 
 /* CPU drivers give an invocation a row of its own where they can load pairs. */
-static void test_without_pairs(void **state) {
-  (void)state;
+TEST(test_without_pairs) {
   filtra_device *device = test_open_device("int64=0");
   check_shapes(device);
   test_close_device(&device);
 }
 
 /* One feature: y is nearly the sign of x, and small next to eps it is x / eps. */
-static void test_one_feature(void **state) {
-  (void)state;
+TEST(test_one_feature) {
   test_op op = make(&(struct settings){2, 2, false, true}, 9, 1);
   op.in[0].low = 0.5;
   op.in[0].high = 2;
@@ -96,8 +92,7 @@ static void test_one_feature(void **state) {
 }
 
 /* Either gradient alone. */
-static void test_single_gradients(void **state) {
-  (void)state;
+TEST(test_single_gradients) {
   for (int kept = 0; kept < 4; kept++) {
     test_op op = make(&kinds[0], 70, 21 + kept / 2);
     op.in[1 - kept % 2].gradient = false;
@@ -124,8 +119,7 @@ static void reference_twice(double *const *in, double *const *out, const test_op
 }
 
 /* Both arguments used twice: gradients accumulate. */
-static void test_accumulation(void **state) {
-  (void)state;
+TEST(test_accumulation) {
   test_op op = make(&kinds[0], 11, 30);
   op.build = build_twice;
   op.reference = reference_twice;
@@ -133,8 +127,7 @@ static void test_accumulation(void **state) {
 }
 
 /* A row of zeros: y = 0, dx = gain dy / eps, nothing for the gain. Its neighbours are as ever. */
-static void test_zero_rows(void **state) {
-  (void)state;
+TEST(test_zero_rows) {
   enum { ROWS = 3, C = 6, COUNT = ROWS * C };
   const float eps = 0.25f, values[COUNT] = {[C] = 0, [2 * C] = 3, [2 * C + 1] = 4};
   float gain_values[C / 2] = {2, 3, 5}, y[COUNT], dx[COUNT], dg[C / 2];
@@ -178,8 +171,7 @@ static filtra_status compile(int64_t columns, int64_t gains, float eps, bool com
   return status;
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   assert_fails(compile(8, 7, 0, false), FILTRA_ERROR_ARGUMENT, "gain");
   assert_fails(compile(8, 8, -1, false), FILTRA_ERROR_ARGUMENT, "eps");
   assert_fails(compile(8, 8, NAN, false), FILTRA_ERROR_ARGUMENT, "eps");
@@ -189,12 +181,4 @@ static void test_errors(void **state) {
   assert_ok(compile(2, 3, 0, true));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes),        cmocka_unit_test(test_without_subgroups),
-      cmocka_unit_test(test_one_feature),   cmocka_unit_test(test_single_gradients),
-      cmocka_unit_test(test_accumulation),  cmocka_unit_test(test_zero_rows),
-      cmocka_unit_test(test_without_pairs), cmocka_unit_test(test_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -50,8 +50,7 @@ static const struct {
     {4, {2, 3, 5, 7}, {{1, 0, 2, 3}, {1, 3, 3, 4}}},
 };
 
-static void test_boxes(void **state) {
-  (void)state;
+TEST(test_boxes) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     test_op op = {.name = "slice",
                   .inputs = 1,
@@ -69,8 +68,7 @@ static void test_boxes(void **state) {
 }
 
 /* Nothing of a sequence of one token: empty, with a gradient of zeros. */
-static void test_empty(void **state) {
-  (void)state;
+TEST(test_empty) {
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 1});
@@ -90,8 +88,7 @@ static void test_empty(void **state) {
 }
 
 /* Integers, and of a view: heads. */
-static void test_views_and_integers(void **state) {
-  (void)state;
+TEST(test_views_and_integers) {
   enum { N = 5, H = 2, D = 3 };
   filtra_graph *g = NULL;
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -119,8 +116,7 @@ static void test_views_and_integers(void **state) {
   filtra_graph_destroy(&g);
 }
 
-static void test_errors(void **state) {
-  (void)state;
+TEST(test_errors) {
   const int64_t boxes[][2] = {{-1, 2}, {3, 2}, {5, 0}, {0, -1}, {INT64_MAX, 1}, {1, INT64_MAX}};
   for (size_t i = 0; i < FT_COUNT(boxes); i++) {
     filtra_graph *g = NULL;
@@ -153,8 +149,7 @@ static void ref_concat(double *const *in, double *const *out, const test_op *op)
     }
 }
 
-static void test_concat(void **state) {
-  (void)state;
+TEST(test_concat) {
   static const struct {
     int ndim, axis;
     int64_t shape[2][FILTRA_MAX_DIMS];
@@ -198,8 +193,7 @@ static void refuse_concat(int axis, int count, filtra_dtype dtype, int64_t colum
   filtra_graph_destroy(&g);
 }
 
-static void test_concat_errors(void **state) {
-  (void)state;
+TEST(test_concat_errors) {
   refuse_concat(0, 0, FILTRA_F32, 4, "0 tensors, accepted are 1 to 8");
   refuse_concat(0, 9, FILTRA_F32, 4, "9 tensors");
   refuse_concat(0, 2, FILTRA_F32, 5, "x [3, 5] does not continue x [3, 4] along axis 0");
@@ -208,14 +202,4 @@ static void test_concat_errors(void **state) {
   refuse_concat(-1, 2, FILTRA_F32, 4, "along axis -1");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_boxes),
-      cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_views_and_integers),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_concat),
-      cmocka_unit_test(test_concat_errors),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

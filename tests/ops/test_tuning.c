@@ -182,14 +182,12 @@ static void check_products(filtra_device *dev, bool quick) {
   if (dev) test_close_device(&dev);
 }
 
-static void test_products(void **state) {
-  (void)state;
+TEST(test_products) {
   check_products(test_open_variant("gemm=tiled"), test_device()->caps.cpu);
   check_products(test_open_variant("gemm=s64"), false);
 }
 
-static void test_attention(void **state) {
-  (void)state;
+TEST(test_attention) {
   static const char *const variants[] = {"attention=tiled", "attention=lanes"};
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
     filtra_device *dev = test_open_variant(variants[i]);
@@ -199,8 +197,7 @@ static void test_attention(void **state) {
   }
 }
 
-static void test_chain(void **state) {
-  (void)state;
+TEST(test_chain) {
   check_all(test_device(), &scan, 1);
   check_all(test_device(), &scan, 4);
   filtra_device *plain = test_open_variant("subgroup=0");
@@ -210,8 +207,7 @@ static void test_chain(void **state) {
 }
 
 /* The plainest way, which others are compared with. */
-static void test_reference(void **state) {
-  (void)state;
+TEST(test_reference) {
   static const product p = {.m = 33, .n = 9, .k = 70, .gradient = true};
   ft_tuning plain = {.reference = true};
   test_op op = make_product(&p);
@@ -242,8 +238,7 @@ static filtra_status run_tuner(filtra_device *dev, const ft_tuning_question *q,
   return ft_tune(dev, q, o, entry, r);
 }
 
-static void test_all_candidates_agree(void **state) {
-  (void)state;
+TEST(test_all_candidates_agree) {
   filtra_device *dev = test_device();
   test_op half_attention = attention;
   for (int i = 0; i < half_attention.inputs; i++)
@@ -285,8 +280,7 @@ static ft_tuning *refuse_table(const ft_tuning_question *q) {
   return t;
 }
 
-static void test_wrong_ones_are_refused(void **state) {
-  (void)state;
+TEST(test_wrong_ones_are_refused) {
   filtra_device *dev = test_open_device("gemm=tiled");
   const ft_tuner_options options = {.rounds = 2, .extra = &wrong, .extra_count = 1};
   const test_op op = make_product(&small);
@@ -320,8 +314,7 @@ static void test_wrong_ones_are_refused(void **state) {
   test_close_device(&dev);
 }
 
-static void test_what_does_not_win_by_enough(void **state) {
-  (void)state;
+TEST(test_what_does_not_win_by_enough) {
   const test_op op = make_product(&small);
   ft_tuning *t = ft_tuning_new();
   ft_tuning_question q = question(test_device(), &op);
@@ -333,8 +326,7 @@ static void test_what_does_not_win_by_enough(void **state) {
   ft_tuning_release(&t);
 }
 
-static void test_a_dead_tuner_leaves_word(void **state) {
-  (void)state;
+TEST(test_a_dead_tuner_leaves_word) {
   filtra_device *dev = test_device();
   const char *folder = test_folder();
   char *path = ft_path_join(folder, "t.json"), *journal = ft_tuner_journal(path);
@@ -375,8 +367,7 @@ static void test_a_dead_tuner_leaves_word(void **state) {
 
 /* Pipelines that are not made, memory that is not there: of one candidate, it is refused; of the
  * reference, all fails. Nothing is left either way. */
-static void test_failing_calls(void **state) {
-  (void)state;
+TEST(test_failing_calls) {
   const test_op op = make_product(&small);
   filtra_device *dev = test_open_device("submission_ms=0");
   ft_tuning_question q = question(dev, &op);
@@ -399,17 +390,4 @@ static void test_failing_calls(void **state) {
   test_close_device(&dev);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_products),
-      cmocka_unit_test(test_attention),
-      cmocka_unit_test(test_chain),
-      cmocka_unit_test(test_reference),
-      cmocka_unit_test(test_all_candidates_agree),
-      cmocka_unit_test(test_wrong_ones_are_refused),
-      cmocka_unit_test(test_what_does_not_win_by_enough),
-      cmocka_unit_test(test_a_dead_tuner_leaves_word),
-      cmocka_unit_test(test_failing_calls),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -142,8 +142,7 @@ static void trains_as_one(const mpi *m, int ranks, const char *mixer) {
 }
 
 /* Without FILTRA_RANKS=all mixers take turns at 2 and 3 ranks, and but for two of them at MPIs. */
-static void ranks_train_as_one_does(void **state) {
-  (void)state;
+TEST(ranks_train_as_one_does) {
   static const char *const MIXERS[] = {"agf",        "softmax",     "gfsa",
                                        "plaplacian", "synvolution", "kernelution"};
   const char *text = getenv("FILTRA_RANKS");
@@ -157,8 +156,7 @@ static void ranks_train_as_one_does(void **state) {
 
 /* One rank under mpirun is one alone, bit for bit; parts, layers computed again and shares that
  * differ go with ranks, and to the same bits again. */
-static void levers_and_shares_go_with_ranks(void **state) {
-  (void)state;
+TEST(levers_and_shares_go_with_ranks) {
   const char *first = NULL;
   for (size_t i = 0; i < mpi_count; i++) {
     same_bits(run_of(NULL, 1, "agf"), run_of(&mpis[i], 1, "agf"));
@@ -199,8 +197,7 @@ static const char *noted_shares(const char *folder) {
 }
 
 /* Bit for bit on as many ranks, and but for rounding on others. */
-static void runs_go_on_with_other_ranks(void **state) {
-  (void)state;
+TEST(runs_go_on_with_other_ranks) {
   double x[STEPS], y[STEPS];
   if (!mpi_count) return;
   const char *other = half_a_run(3, "");
@@ -220,8 +217,7 @@ static void runs_go_on_with_other_ranks(void **state) {
 
 /* ---- faults ---- */
 
-static void ranks_of_other_runs_are_refused(void **state) {
-  (void)state;
+TEST(ranks_of_other_runs_are_refused) {
   for (size_t i = 0; i < mpi_count; i++) {
     const char *folder = test_new_run();
     const char *line = test_text("%s -n 1 '%s/../filtra' train %s %s --out %s : -n 1", mpis[i].run,
@@ -341,8 +337,7 @@ static outcome hit_a_rank(const mpi *m, const char *options_of_new, const char *
 
 /* What is left can be resumed each time, and in the end the run is that of ranks that nothing
  * happened to, whichever MPI they had. A run that is complete gives way to a new one. */
-static void no_fault_hangs_or_breaks_a_run(void **state) {
-  (void)state;
+TEST(no_fault_hangs_or_breaks_a_run) {
   const char *text = getenv("FILTRA_FAULTS"), *whole = test_new_run();
   int faults = text ? atoi(text) : 2;
   ft_rng rng = ft_rng_make((uint64_t)getpid(), 3);
@@ -370,8 +365,7 @@ static void no_fault_hangs_or_breaks_a_run(void **state) {
 
 /* Two drivers that round differently in one run: a step's weights are compared on all ranks before
  * each checkpoint. FILTRA_ICD_DIR has another lvp.json than the system's. */
-static void drivers_may_differ(void **state) {
-  (void)state;
+TEST(drivers_may_differ) {
   static const char SYSTEM[] = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
   const char *icds = getenv("FILTRA_ICD_DIR");
   const char *other = icds ? test_path(icds, "lvp.json") : "";
@@ -385,14 +379,4 @@ static void drivers_may_differ(void **state) {
   expect(test_run_command(line, test_text("train %s %s 2>&1", common(), all), output), 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ranks_train_as_one_does),
-      cmocka_unit_test(levers_and_shares_go_with_ranks),
-      cmocka_unit_test(runs_go_on_with_other_ranks),
-      cmocka_unit_test(ranks_of_other_runs_are_refused),
-      cmocka_unit_test(no_fault_hangs_or_breaks_a_run),
-      cmocka_unit_test(drivers_may_differ),
-  };
-  return cmocka_run_group_tests(tests, find_mpis, test_teardown);
-}
+TEST_MAIN(find_mpis, test_teardown)

@@ -5,14 +5,9 @@
 #define TEST_SUPPORT_HARNESS_H
 
 #include "graph/graph.h"
+#include "support/case.h"
 
 #include <filtra/ops.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the four above first */
-#include <cmocka.h>
 
 /** Fails the running test with filtra_error_message() when `call` does not return FILTRA_OK. */
 #define assert_ok(call) test_assert_ok((call), #call, __FILE__, __LINE__)
@@ -43,7 +38,7 @@ char *test_caps(const char *caps);
 bool test_stores(const filtra_device *device, filtra_dtype dtype);
 void test_close_device(filtra_device **device);
 /** cmocka group teardown: closes the shared device and fails when the validation layer said
- * anything. Use as cmocka_run_group_tests(tests, NULL, test_teardown). */
+ * anything. Use as TEST_MAIN(NULL, test_teardown). */
 int test_teardown(void **state);
 
 /** A new empty folder below the build tree on each call, removed by test_teardown. */

@@ -54,8 +54,7 @@ static const char *reference_run(void) {
 
 /* ---- the folder of a new run ---- */
 
-static void test_folders_of_others(void **state) {
-  (void)state;
+TEST(test_folders_of_others) {
   static const char *const NAMES[] = {"thesis.txt",    "model.safetensors", "data.json",
                                       "metrics.jsonl", "tuning.json",       "basic_train.tsv",
                                       ".hidden"};
@@ -75,8 +74,7 @@ static void test_folders_of_others(void **state) {
 }
 
 /* An empty folder will do, and what a run leaves that is killed as it begins. */
-static void test_empty_folders(void **state) {
-  (void)state;
+TEST(test_empty_folders) {
   const char *folder = test_folder();
   assert_ok(run(config_text(""), folder, -1, false));
   test_same_run(reference_run(), folder);
@@ -87,8 +85,7 @@ static void test_empty_folders(void **state) {
   test_same_run(reference_run(), folder);
 }
 
-static void test_folder_in_use(void **state) {
-  (void)state;
+TEST(test_folder_in_use) {
   const char *folder = test_folder();
   FILE *lock;
   assert_ok(ft_append_open(test_path(folder, "metrics.jsonl"), &lock));
@@ -101,8 +98,7 @@ static void test_folder_in_use(void **state) {
 }
 
 /* A run may have come and gone since the folder was seen to be empty. */
-static void test_folder_taken_meanwhile(void **state) {
-  (void)state;
+TEST(test_folder_taken_meanwhile) {
   ft_metrics *metrics = NULL;
   bool made;
   uint64_t before = test_snapshot(reference_run());
@@ -137,8 +133,7 @@ static const char *part_of(const json_t *identity, const char *key) {
 }
 
 /* Model and checkpoint are of one run; another seed makes another run of the same data. */
-static void test_identities(void **state) {
-  (void)state;
+TEST(test_identities) {
   const char *other = test_new_run();
   assert_ok(run(config_text(", \"seed\": 2"), other, -1, false));
   json_t *model = identity_of(test_path(reference_run(), "model.safetensors"));
@@ -155,8 +150,7 @@ static void test_identities(void **state) {
   json_decref(second);
 }
 
-static void test_changed_settings(void **state) {
-  (void)state;
+TEST(test_changed_settings) {
   static const struct {
     const char *from, *to, *part;
   } cases[] = {
@@ -202,8 +196,7 @@ static const char *copied_data(void) {
   return folder;
 }
 
-static void test_changed_data(void **state) {
-  (void)state;
+TEST(test_changed_data) {
   for (int kind = 0; kind < 4; kind++) {
     const char *folder = test_new_run(), *data = copied_data();
     const char *path = test_path(data, kind == 3 ? "basic_val.tsv" : "basic_train.tsv");
@@ -227,8 +220,7 @@ static void test_changed_data(void **state) {
   }
 }
 
-static void test_lost_files(void **state) {
-  (void)state;
+TEST(test_lost_files) {
   const char *folder = stopped_run(); /* without a checkpoint it begins again */
   ft_remove_tree(test_path(folder, "checkpoint"));
   remove(test_path(folder, "tuning.json"));
@@ -244,8 +236,7 @@ static void test_lost_files(void **state) {
 }
 
 /* Nothing outside is written through a link, and nothing said to be a run's is read through one. */
-static void test_links(void **state) {
-  (void)state;
+TEST(test_links) {
   static const char *const NAMES[] = {"metrics.jsonl", "config.json", "checkpoint",
                                       "model.safetensors", "eval-test.json"};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
@@ -267,8 +258,7 @@ static void test_links(void **state) {
 }
 
 /* A run of equal settings and data has the same bits, whoever trained it. */
-static void test_checkpoint_of_an_equal_run(void **state) {
-  (void)state;
+TEST(test_checkpoint_of_an_equal_run) {
   static const char *const NAMES[] = {"checkpoint/state.safetensors", "model.safetensors"};
   const char *folder = test_new_run(), *other = stopped_run();
   assert_fails(run(config_text(""), folder, 2, false), FILTRA_ERROR_CANCELLED, "2 of 6");
@@ -289,16 +279,14 @@ static void test_checkpoint_of_an_equal_run(void **state) {
 }
 
 /* Where a run stands is not guessed. */
-static void test_damaged_checkpoint(void **state) {
-  (void)state;
+TEST(test_damaged_checkpoint) {
   const char *folder = stopped_run();
   test_patch(test_path(folder, "checkpoint/state.safetensors"), "\\\"waited\\\"", "\\\"wasted\\\"");
   assert_fails(run(NULL, folder, -1, false), FILTRA_ERROR_INPUT, "is damaged");
 }
 
 /* A loss that is no number is no result. */
-static void test_broken_model(void **state) {
-  (void)state;
+TEST(test_broken_model) {
   const char *folder = test_new_run();
   filtra_model *model;
   filtra_evaluation e;
@@ -323,8 +311,7 @@ static void test_broken_model(void **state) {
                FILTRA_ERROR_NONFINITE, "the loss over the val split is not finite");
 }
 
-static void test_model_of_another_run(void **state) {
-  (void)state;
+TEST(test_model_of_another_run) {
   const char *folder = stopped_run(), *other = test_new_run();
   assert_ok(run(config_text(", \"seed\": 2"), other, -1, false));
   size_t size;
@@ -337,21 +324,4 @@ static void test_model_of_another_run(void **state) {
   assert_fails(run(NULL, folder, -1, false), FILTRA_ERROR_INPUT, "format 2");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_folders_of_others),
-      cmocka_unit_test(test_empty_folders),
-      cmocka_unit_test(test_folder_in_use),
-      cmocka_unit_test(test_folder_taken_meanwhile),
-      cmocka_unit_test(test_identities),
-      cmocka_unit_test(test_changed_settings),
-      cmocka_unit_test(test_changed_data),
-      cmocka_unit_test(test_lost_files),
-      cmocka_unit_test(test_damaged_checkpoint),
-      cmocka_unit_test(test_broken_model),
-      cmocka_unit_test(test_model_of_another_run),
-      cmocka_unit_test(test_checkpoint_of_an_equal_run),
-      cmocka_unit_test(test_links),
-  };
-  return cmocka_run_group_tests_name("train/folder", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

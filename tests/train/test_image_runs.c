@@ -43,8 +43,7 @@ static filtra_trainer_metrics step(filtra_trainer *trainer, const filtra_batch *
 
 /* Mixed samples are the same as each of them twice, with its classes' shares as weights: losses,
  * and by the norms and the next losses gradients. */
-static void test_mixtures(void **state) {
-  (void)state;
+TEST(test_mixtures) {
   enum { TWICE = 2 * SIZE };
   int32_t tokens[TWICE * LENGTH], lengths[TWICE], labels[TWICE];
   float weights[TWICE], ones[SIZE], shares[SIZE];
@@ -125,8 +124,7 @@ static const char EVERYTHING[] =
     "\"mixup\": 0.8, \"cutmix\": 1, \"mixup_prob\": 0.9, \"drop_path\": 0.2, "
     "\"label_smoothing\": 0.1";
 
-static void test_resumed_runs(void **state) {
-  (void)state;
+TEST(test_resumed_runs) {
   if (!test_has_png()) skip();
   const char *data = write_images(), *whole = test_new_run(), *stopped = test_new_run();
   assert_ok(test_train(config_text(data, EVERYTHING), whole, 100));
@@ -146,8 +144,7 @@ static void test_resumed_runs(void **state) {
 
 /* An image that goes away ends the run with its name; the checkpoint stays, and goes on when it is
  * back. Another image in its place is other data. */
-static void test_an_image_that_goes_away(void **state) {
-  (void)state;
+TEST(test_an_image_that_goes_away) {
   if (!test_has_png()) skip();
   const char *data = write_images(), *whole = test_new_run(), *folder = test_new_run();
   const char *config = config_text(data, ", \"hflip\": 0.5");
@@ -172,8 +169,7 @@ static void test_an_image_that_goes_away(void **state) {
   test_same_run(whole, folder);
 }
 
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   if (!test_has_png()) skip();
   static const struct {
     const char *more, *part;
@@ -211,12 +207,4 @@ static void test_refused(void **state) {
                FILTRA_ERROR_ARGUMENT, "the data, of format lra-listops, hold none");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_mixtures),
-      cmocka_unit_test(test_resumed_runs),
-      cmocka_unit_test(test_an_image_that_goes_away),
-      cmocka_unit_test(test_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -85,8 +85,7 @@ static void assert_same_values(const net *a, const net *b) {
 }
 
 /* A power of two moves no rounding: weights and norms are those without it, bit for bit. */
-static void test_cancels(void **state) {
-  (void)state;
+TEST(test_cancels) {
   net plain = make_net(0, 0), scaled = make_net(0x1p20f, 0);
   for (uint64_t i = 0; i < 5; i++) {
     filtra_optimizer_metrics p = step(&plain, i, 0), s = step(&scaled, i, 0);
@@ -98,8 +97,7 @@ static void test_cancels(void **state) {
   free_net(&scaled);
 }
 
-static void test_overflow(void **state) {
-  (void)state;
+TEST(test_overflow) {
   net n = make_net(1024, 3);
   float before[COUNT], after[COUNT];
   step(&n, 0, 0);
@@ -123,8 +121,7 @@ static void test_overflow(void **state) {
 }
 
 /* 2^24 is as far as it grows, and further up it only falls. */
-static void test_largest(void **state) {
-  (void)state;
+TEST(test_largest) {
   net n = make_net(0x1p23f, 1);
   static const float scales[] = {0x1p23f, 0x1p24f, 0x1p24f};
   for (uint64_t i = 0; i < FT_COUNT(scales); i++)
@@ -139,8 +136,7 @@ static void test_largest(void **state) {
 
 /* Where halving does not help, the gradients themselves are at fault; and so is a loss that is no
  * number, at once. Neither changes anything. */
-static void test_hopeless(void **state) {
-  (void)state;
+TEST(test_hopeless) {
   net n = make_net(1, 0);
   float x[COUNT] = {0}, gradient[COUNT], before[COUNT], after[COUNT];
   for (int i = 0; i < COUNT; i++)
@@ -169,8 +165,7 @@ static void test_hopeless(void **state) {
 }
 
 /* A restored optimizer goes on where the other is: scale, steps towards its growth, skips. */
-static void test_files(void **state) {
-  (void)state;
+TEST(test_files) {
   char path[512];
   snprintf(path, sizeof path, "%s/%s", test_folder(), FILE_NAME);
   net a = make_net(64, 4), b = make_net(8, 4), plain = make_net(0, 0);
@@ -197,8 +192,7 @@ static void test_files(void **state) {
   free_net(&plain);
 }
 
-static void test_options(void **state) {
-  (void)state;
+TEST(test_options) {
   static const float wrong[] = {-1, 0.5f, 3, 0x1p41f, INFINITY, NAN};
   net n = make_net(0, 0);
   for (size_t i = 0; i < FT_COUNT(wrong); i++) {
@@ -211,11 +205,4 @@ static void test_options(void **state) {
   free_net(&n);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_cancels), cmocka_unit_test(test_overflow),
-      cmocka_unit_test(test_largest), cmocka_unit_test(test_hopeless),
-      cmocka_unit_test(test_files),   cmocka_unit_test(test_options),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -142,8 +142,7 @@ static void check_near(const toy *t, const filtra_trainer_metrics *a,
 }
 
 /* Parts that do not divide the batch; of the first mixer also halves, and one sample each. */
-static void parts_add_up(void **state) {
-  (void)state;
+TEST(parts_add_up) {
   static const uint64_t PARTS[] = {4, 2, 6};
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
     if (TOYS[k].precision) continue; /* its parts differ by roundings to 16 bits */
@@ -171,8 +170,7 @@ static uint64_t activations_of(const toy *t, const filtra_train_options *options
 }
 
 /* Every bit of ten steps; plans that the checker finds no hazard in, and smaller ones. */
-static void recomputing_changes_no_bit(void **state) {
-  (void)state;
+TEST(recomputing_changes_no_bit) {
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
     if (!trains(&TOYS[k])) continue;
     filtra_trainer_metrics kept[STEPS], again[STEPS];
@@ -227,8 +225,7 @@ static uint64_t plan_large(filtra_device *device, const toy *t, filtra_precision
 }
 
 /* Whatever kernels a device has chosen for it, also where tests leave those of others out. */
-static void every_profile_has_a_plan(void **state) {
-  (void)state;
+TEST(every_profile_has_a_plan) {
   for (const ft_profile *p = ft_profiles; p->name; p++) {
     filtra_device *device;
     const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
@@ -244,8 +241,7 @@ static void every_profile_has_a_plan(void **state) {
   }
 }
 
-static void blocks_take_a_third_at_most(void **state) {
-  (void)state;
+TEST(blocks_take_a_third_at_most) {
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
     if (TOYS[k].task != FILTRA_TASK_CLASSIFICATION && TOYS[k].task != FILTRA_TASK_LANGUAGE_MODEL)
       continue;
@@ -270,8 +266,7 @@ static void check_savings(filtra_device *gpu, const toy *t, const int *most) {
 }
 
 /* What docs/precision.md says, as GPUs have it planned. */
-static void sixteen_bits_and_recomputing_save(void **state) {
-  (void)state;
+TEST(sixteen_bits_and_recomputing_save) {
   static const int SOFTMAX[] = {60, 45, 40, 25}, AGF[] = {60, 47, 40, 25};
   filtra_device *gpu = test_open_variant("class=discrete");
   if (!gpu || !test_stores(gpu, FILTRA_BF16)) skip();
@@ -283,8 +278,7 @@ static void sixteen_bits_and_recomputing_save(void **state) {
 /* Logits in chunks, also ones that do not divide the rows and of more than eight: the same losses
  * but for rounding, and the checker finds no hazard. In 16 bits on weights that stay as they are:
  * else a sum in another order rounds a weight's copy to its neighbour, and all goes from there. */
-static void chunks_of_logits_add_up(void **state) {
-  (void)state;
+TEST(chunks_of_logits_add_up) {
   for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
     const toy *t = &TOYS[k];
     if (t->task != FILTRA_TASK_LANGUAGE_MODEL || !trains(t)) continue;
@@ -301,8 +295,7 @@ static void chunks_of_logits_add_up(void **state) {
   }
 }
 
-static void parts_allocate_nothing(void **state) {
-  (void)state;
+TEST(parts_allocate_nothing) {
   filtra_model *model = make_model(&TOYS[0]);
   filtra_trainer *trainer;
   filtra_train_options options = options_of();
@@ -325,8 +318,7 @@ static void parts_allocate_nothing(void **state) {
   filtra_model_destroy(&model);
 }
 
-static void bad_step_in_parts_is_recoverable(void **state) {
-  (void)state;
+TEST(bad_step_in_parts_is_recoverable) {
   filtra_model *model = make_model(&TOYS[0]);
   filtra_trainer *trainer;
   filtra_train_options options = options_of();
@@ -352,16 +344,4 @@ static void bad_step_in_parts_is_recoverable(void **state) {
   filtra_model_destroy(&model);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parts_add_up),
-      cmocka_unit_test(recomputing_changes_no_bit),
-      cmocka_unit_test(every_profile_has_a_plan),
-      cmocka_unit_test(blocks_take_a_third_at_most),
-      cmocka_unit_test(sixteen_bits_and_recomputing_save),
-      cmocka_unit_test(chunks_of_logits_add_up),
-      cmocka_unit_test(parts_allocate_nothing),
-      cmocka_unit_test(bad_step_in_parts_is_recoverable),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -112,8 +112,7 @@ static bool same(const values *a, const values *b, int i) {
 }
 
 /* Frozen parameters and buffers stay, bit for bit; the others learn. */
-static void test_groups(void **state) {
-  (void)state;
+TEST(test_groups) {
   const filtra_parameter_group groups[] = {{.names = "first.*", .frozen = true},
                                            {.names = "first.b", .rate_scale = 0.5f}};
   net n = make_net(&(filtra_optimizer_options){.groups = groups, .group_count = 2});
@@ -138,8 +137,7 @@ static void test_groups(void **state) {
 }
 
 /* A frozen parameter's gradient does not count for clipping. */
-static void test_norm_of_groups(void **state) {
-  (void)state;
+TEST(test_norm_of_groups) {
   const filtra_parameter_group frozen = {.names = "second.*", .frozen = true};
   net n = make_net(&(filtra_optimizer_options){.groups = &frozen, .group_count = 1});
   filtra_optimizer_metrics r;
@@ -157,8 +155,7 @@ static void test_norm_of_groups(void **state) {
 }
 
 /* Four times the same micro-batch at a quarter each is one step by it; scales are exact here. */
-static void test_accumulation(void **state) {
-  (void)state;
+TEST(test_accumulation) {
   net once = make_net(NULL), often = make_net(NULL);
   filtra_optimizer_metrics a, b;
   for (uint64_t i = 0; i < 3; i++) {
@@ -190,8 +187,7 @@ static void test_accumulation(void **state) {
 }
 
 /* Gradients written between run and step, as a sum over devices would be. */
-static void test_written_gradients(void **state) {
-  (void)state;
+TEST(test_written_gradients) {
   net n = make_net(&(filtra_optimizer_options){.learning_rate = 0.01f});
   float zeros[HIDDEN * IN] = {0}, gradient[OUT] = {1, -1, 0};
   values before = all_values(&n);
@@ -207,8 +203,7 @@ static void test_written_gradients(void **state) {
   free_net(&n);
 }
 
-static void test_learning_rate(void **state) {
-  (void)state;
+TEST(test_learning_rate) {
   net n = make_net(&(filtra_optimizer_options){.learning_rate = 0.01f});
   filtra_optimizer_metrics r;
   step(&n, 1);
@@ -228,8 +223,7 @@ static void test_learning_rate(void **state) {
 
 /* A bad step, and the one behind it that was in flight, leave nothing behind; training goes on as
  * if they had not been asked for, and files can be written and read in between. */
-static void test_bad_step(void **state) {
-  (void)state;
+TEST(test_bad_step) {
   char *path = ft_path_join(test_folder(), "state.safetensors");
   for (int accumulated = 0; accumulated < 2; accumulated++) {
     net good = make_net(NULL), bad = make_net(NULL);
@@ -263,8 +257,7 @@ static void test_bad_step(void **state) {
 }
 
 /* Saved, loaded into a fresh set, bitwise the same; and trained on from there. */
-static void test_files(void **state) {
-  (void)state;
+TEST(test_files) {
   const filtra_optimizer_options options = {.schedule = FILTRA_SCHEDULE_LINEAR, .steps = 20};
   char *whole = ft_path_join(test_folder(), "state.safetensors");
   char *weights = ft_path_join(test_folder(), "weights.safetensors");
@@ -296,8 +289,7 @@ static void test_files(void **state) {
 }
 
 /* Weights of other programs in 16 bits are read as what they say. */
-static void test_half_file(void **state) {
-  (void)state;
+TEST(test_half_file) {
   char *path = ft_path_join(test_folder(), "half.safetensors");
   net n = make_net(NULL);
   uint16_t ones[HIDDEN * IN];
@@ -321,8 +313,7 @@ static void test_half_file(void **state) {
   free(path);
 }
 
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   net n = make_net(NULL);
   const filtra_parameter_group nobody = {.names = "third.*"}, unnamed = {.frozen = true},
                                buffer = {.names = "scale"};
@@ -362,13 +353,4 @@ static void test_refused(void **state) {
   free_net(&n);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_groups),        cmocka_unit_test(test_norm_of_groups),
-      cmocka_unit_test(test_accumulation),  cmocka_unit_test(test_written_gradients),
-      cmocka_unit_test(test_learning_rate), cmocka_unit_test(test_bad_step),
-      cmocka_unit_test(test_files),         cmocka_unit_test(test_half_file),
-      cmocka_unit_test(test_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -58,8 +58,7 @@ static void check_mixer(const char *mixer, filtra_precision precision) {
   filtra_model_destroy(&b);
 }
 
-static void test_mixers(void **state) {
-  (void)state;
+TEST(test_mixers) {
   for (size_t k = 0; k < TOY_MIXERS; k++)
     check_mixer(toy_mixers[k], NARROW[k % 2]);
   check_mixer("softmax", FILTRA_PRECISION_FP16);
@@ -68,8 +67,7 @@ static void test_mixers(void **state) {
 
 /* A scale that is too large at first is halved until gradients fit; each overflow skips its step
  * and nothing else, and the run ends in the same place twice. */
-static void test_overflow(void **state) {
-  (void)state;
+TEST(test_overflow) {
   filtra_model *model[2];
   uint64_t skipped[2];
   for (int i = 0; i < 2; i++) {
@@ -111,8 +109,7 @@ static void predict(filtra_model *model, float logits[TOY_SIZE * TOY_CLASSES]) {
 }
 
 /* Precision is how a model computes, and its weights stay what they are. */
-static void test_set_precision(void **state) {
-  (void)state;
+TEST(test_set_precision) {
   float wide[TOY_SIZE * TOY_CLASSES], narrow[TOY_SIZE * TOY_CLASSES], again[TOY_SIZE * TOY_CLASSES];
   filtra_model_config config;
   for (size_t k = 0; k < 2; k++) {
@@ -144,8 +141,7 @@ static uint64_t bytes_of(const filtra_model *model) {
 
 /* A file of 16-bit weights: half the bytes, on the device as well, and the numbers of the same
  * weights in F32. */
-static void test_narrow_file(void **state) {
-  (void)state;
+TEST(test_narrow_file) {
   static const filtra_dtype dtypes[] = {FILTRA_BF16, FILTRA_F16};
   float wide[TOY_SIZE * TOY_CLASSES], narrow[TOY_SIZE * TOY_CLASSES];
   char from[512], to[512];
@@ -184,8 +180,7 @@ static void test_narrow_file(void **state) {
   }
 }
 
-static void test_conversions(void **state) {
-  (void)state;
+TEST(test_conversions) {
   char from[512], back[512];
   snprintf(from, sizeof from, "%s/model.safetensors", test_folder());
   snprintf(back, sizeof back, "%s/back.safetensors", test_folder());
@@ -221,8 +216,7 @@ static void test_conversions(void **state) {
 }
 
 /* No kernel that reads 16 bits is planned where the device cannot. */
-static void test_refused(void **state) {
-  (void)state;
+TEST(test_refused) {
   filtra_device *device = test_open_device("storage16=0");
   filtra_model *model;
   for (size_t k = 0; k < 2; k++) {
@@ -236,11 +230,4 @@ static void test_refused(void **state) {
   test_close_device(&device);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_mixers),        cmocka_unit_test(test_overflow),
-      cmocka_unit_test(test_set_precision), cmocka_unit_test(test_narrow_file),
-      cmocka_unit_test(test_conversions),   cmocka_unit_test(test_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -54,8 +54,7 @@ static filtra_prediction ask(filtra_predictor *p, filtra_request request) {
   return answer;
 }
 
-static void texts_have_classes(void **state) {
-  (void)state;
+TEST(texts_have_classes) {
   const char *path = trained("a.csv", CLASSES, "");
   size_t size;
   void *bytes = test_read(path, &size);
@@ -83,8 +82,7 @@ static void texts_have_classes(void **state) {
 
 /* Each answer of a call of many lengths is the one that the request gets alone, whatever came
  * before; the mixer with a flat layout would see what lies behind a sequence. */
-static void answers_depend_on_the_request_alone(void **state) {
-  (void)state;
+TEST(answers_depend_on_the_request_alone) {
   static const char *const mixers[] = {
       "", ", \"mixer\": {\"name\": \"synvolution\", \"layout\": \"flat\"}"};
   char words[40][64];
@@ -111,8 +109,7 @@ static void answers_depend_on_the_request_alone(void **state) {
   }
 }
 
-static void values_series_and_tokens(void **state) {
-  (void)state;
+TEST(values_series_and_tokens) {
   filtra_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
   filtra_prediction answer = ask(p, text("CCO"));
   assert_int_equal(answer.label, -1);
@@ -136,8 +133,7 @@ static void values_series_and_tokens(void **state) {
 }
 
 /* Pixels give what the data set's reader gives for the same image. */
-static void pixels_are_read_as_the_data_are(void **state) {
-  (void)state;
+TEST(pixels_are_read_as_the_data_are) {
   static const char *const kinds[] = {"grey", "rgb"};
   uint8_t file[40 * 3073];
   for (size_t i = 0; i < sizeof file; i++)
@@ -213,8 +209,7 @@ static void *ask_often(void *user) {
   return NULL;
 }
 
-static void threads_share_the_weights(void **state) {
-  (void)state;
+TEST(threads_share_the_weights) {
   filtra_predictor *p;
   const uint32_t lengths[] = {16, 32};
   const char *path = trained("a.csv", CLASSES, "");
@@ -238,8 +233,7 @@ static void threads_share_the_weights(void **state) {
   filtra_predictor_destroy(&p);
 }
 
-static void submissions_are_collected_in_any_order(void **state) {
-  (void)state;
+TEST(submissions_are_collected_in_any_order) {
   filtra_predictor *p = open_predictor(trained("a.csv", CLASSES, ""));
   uint64_t tickets[5], last;
   filtra_prediction answer;
@@ -260,8 +254,7 @@ static void submissions_are_collected_in_any_order(void **state) {
 
 /* ---- what cannot be answered ---- */
 
-static void mistakes_are_told(void **state) {
-  (void)state;
+TEST(mistakes_are_told) {
   filtra_predictor *p = open_predictor(trained("a.csv", CLASSES, ", \"max_length\": 32"));
   filtra_request requests[2] = {text("good"), text("good?")};
   filtra_prediction answers[2];
@@ -290,8 +283,7 @@ static void mistakes_are_told(void **state) {
 }
 
 /* What one kind of model takes, another does not. */
-static void requests_of_other_models_are_refused(void **state) {
-  (void)state;
+TEST(requests_of_other_models_are_refused) {
   float probability, series[4] = {0};
   uint8_t pixels[6] = {0};
   int32_t tokens[2] = {1, 1};
@@ -324,8 +316,7 @@ static void requests_of_other_models_are_refused(void **state) {
 }
 
 /* Models that no run wrote say nothing about text; language models answer at every token. */
-static void models_without_a_run_are_refused_texts(void **state) {
-  (void)state;
+TEST(models_without_a_run_are_refused_texts) {
   static const filtra_model_config CONFIGS[2] = {
       {.vocabulary = 9, .classes = 2, .width = 8, .layers = 1},
       {.task = FILTRA_TASK_LANGUAGE_MODEL, .vocabulary = 9, .width = 8, .layers = 1}};
@@ -353,8 +344,7 @@ static void models_without_a_run_are_refused_texts(void **state) {
   }
 }
 
-static void bad_options_are_refused(void **state) {
-  (void)state;
+TEST(bad_options_are_refused) {
   const char *path = trained("a.csv", CLASSES, "");
   filtra_predictor *p;
   filtra_predictor_options options = {.batch_size = 1u << 30};
@@ -367,8 +357,7 @@ static void bad_options_are_refused(void **state) {
 }
 
 /* What a file says of its data has to be of its model. */
-static void inputs_of_other_models_are_refused(void **state) {
-  (void)state;
+TEST(inputs_of_other_models_are_refused) {
   filtra_model *one, *two;
   filtra_predictor *p;
   void *bytes;
@@ -386,8 +375,7 @@ static void inputs_of_other_models_are_refused(void **state) {
   filtra_free(bytes);
 }
 
-static void a_broken_answer_is_no_answer(void **state) {
-  (void)state;
+TEST(a_broken_answer_is_no_answer) {
   filtra_model *model;
   filtra_predictor *p;
   void *bytes;
@@ -416,20 +404,4 @@ static void a_broken_answer_is_no_answer(void **state) {
   filtra_predictor_destroy(&p);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(texts_have_classes),
-      cmocka_unit_test(answers_depend_on_the_request_alone),
-      cmocka_unit_test(values_series_and_tokens),
-      cmocka_unit_test(pixels_are_read_as_the_data_are),
-      cmocka_unit_test(threads_share_the_weights),
-      cmocka_unit_test(submissions_are_collected_in_any_order),
-      cmocka_unit_test(mistakes_are_told),
-      cmocka_unit_test(requests_of_other_models_are_refused),
-      cmocka_unit_test(models_without_a_run_are_refused_texts),
-      cmocka_unit_test(bad_options_are_refused),
-      cmocka_unit_test(inputs_of_other_models_are_refused),
-      cmocka_unit_test(a_broken_answer_is_no_answer),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -65,8 +65,7 @@ static void assert_builds(const char *name, const json_t *config) {
   assert_true(!c.steps || c.warmup_steps <= c.steps);
 }
 
-static void test_every_preset_is_a_configuration(void **state) {
-  (void)state;
+TEST(test_every_preset_is_a_configuration) {
   const char *before = "";
   for (size_t k = 0; filtra_preset_name(k); k++) {
     json_t *preset = load(filtra_preset_name(k)),
@@ -94,8 +93,7 @@ static void test_every_preset_is_a_configuration(void **state) {
 }
 
 /* The recipe stays around any mixer that can do its task. */
-static void test_other_mixers(void **state) {
-  (void)state;
+TEST(test_other_mixers) {
   for (size_t k = 0; filtra_preset_name(k); k++)
     for (size_t i = 0; i < filtra_mixer_count(); i++) {
       const char *mixer = ft_mixer_at(i)->name;
@@ -114,8 +112,7 @@ static void test_other_mixers(void **state) {
     }
 }
 
-static void test_the_page_lists_all(void **state) {
-  (void)state;
+TEST(test_the_page_lists_all) {
   char *text;
   size_t size, rows = 0, count = 0;
   assert_ok(ft_file_read(TEST_SOURCE_DIR "/../docs/presets.md", 1 << 20, &text, &size));
@@ -130,8 +127,7 @@ static void test_the_page_lists_all(void **state) {
   free(text);
 }
 
-static void test_what_is_given_goes_over_it(void **state) {
-  (void)state;
+TEST(test_what_is_given_goes_over_it) {
   json_t *c = expand("{'preset': 'lra-listops-agf', 'data': 'x', 'width': 32, 'mixer': {'K': 3}}");
   assert_true(number(c, "width") == 32.0);
   assert_true(number(c, "batch_size") == 32.0);
@@ -168,8 +164,7 @@ static void test_what_is_given_goes_over_it(void **state) {
   json_decref(c);
 }
 
-static void test_length_of_the_run(void **state) {
-  (void)state;
+TEST(test_length_of_the_run) {
   json_t *c = expand("{'preset': 'lra-listops-agf', 'steps': 50}");
   assert_true(number(c, "warmup_steps") == 10.0); /* of 5000: 1000 */
   json_decref(c);
@@ -195,8 +190,7 @@ static void test_length_of_the_run(void **state) {
   json_decref(c);
 }
 
-static void test_what_is_wrong(void **state) {
-  (void)state;
+TEST(test_what_is_wrong) {
   json_t *config, *given = json_pack("{ss}", "preset", "lra-listop-agf");
   assert_fails(ft_preset_expand(given, &config), FILTRA_ERROR_INPUT,
                "there is no preset \"lra-listop-agf\" (did you mean \"lra-listops-agf\"?)");
@@ -209,8 +203,7 @@ static void test_what_is_wrong(void **state) {
   json_decref(given);
 }
 
-static void test_command(void **state) {
-  (void)state;
+TEST(test_command) {
   static char output[TEST_OUTPUT_BYTES];
   size_t count = 0;
   while (filtra_preset_name(count))
@@ -224,8 +217,7 @@ static void test_command(void **state) {
 }
 
 /* The papers' models in small, on a tiny data set. */
-static void test_runs(void **state) {
-  (void)state;
+TEST(test_runs) {
   static const char *const options[] = {"lra-listops-agf", "lra-listops-converter",
                                         "lra-listops-converter --mixer gfsa"};
   for (size_t i = 0; i < FT_COUNT(options); i++) {
@@ -249,8 +241,7 @@ static void test_runs(void **state) {
 }
 
 /* Images of Fashion-MNIST's size: the recipe that anyone can run, for a few steps. */
-static void test_images(void **state) {
-  (void)state;
+TEST(test_images) {
   enum { SIDE = 28, COUNT = 60 };
   static char output[TEST_OUTPUT_BYTES];
   static uint8_t images[16 + COUNT * SIDE * SIDE] = {0, 0, 8, 3,    0, 0, 0, COUNT,
@@ -279,8 +270,7 @@ static void test_images(void **state) {
 }
 
 /* What a configuration comes to before its data are opened, and what is refused there already. */
-static void test_completion(void **state) {
-  (void)state;
+TEST(test_completion) {
   char *text;
   assert_ok(filtra_config_complete(
       "{\"preset\": \"uea-japanesevowels-agf\", \"data\": \"x\", \"layers\": 3}", NULL, &text));
@@ -312,8 +302,7 @@ static void test_completion(void **state) {
 }
 
 /* Whichever of Jansson's allocations fails: nothing that was given is left out. */
-static void test_without_memory(void **state) {
-  (void)state;
+TEST(test_without_memory) {
   json_t *given = json_pack("{si si si si ss si ss}", "steps", 2, "width", 8, "layers", 1,
                             "batch_size", 16, "mixer", "agf", "seed", 1, "data", "here");
   json_t *config = NULL;
@@ -332,19 +321,4 @@ static void test_without_memory(void **state) {
   json_decref(given);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_preset_is_a_configuration),
-      cmocka_unit_test(test_other_mixers),
-      cmocka_unit_test(test_the_page_lists_all),
-      cmocka_unit_test(test_what_is_given_goes_over_it),
-      cmocka_unit_test(test_length_of_the_run),
-      cmocka_unit_test(test_without_memory),
-      cmocka_unit_test(test_what_is_wrong),
-      cmocka_unit_test(test_completion),
-      cmocka_unit_test(test_command),
-      cmocka_unit_test(test_runs),
-      cmocka_unit_test(test_images),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

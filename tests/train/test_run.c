@@ -67,8 +67,7 @@ static const char *reference_run(void) {
 
 /* ---- exactness ---- */
 
-static void test_seed_decides_every_bit(void **state) {
-  (void)state;
+TEST(test_seed_decides_every_bit) {
   const char *again = test_new_run(), *other = test_new_run();
   assert_ok(run(config_text(""), again, NULL));
   test_same_run(reference_run(), again);
@@ -82,8 +81,7 @@ static void test_seed_decides_every_bit(void **state) {
 }
 
 /* Stopped before the first step, and after each of some, also twice. */
-static void test_stopped_and_resumed(void **state) {
-  (void)state;
+TEST(test_stopped_and_resumed) {
   static const int stops[][2] = {{0, 0}, {1, 1}, {3, -1}, {4, 2}, {7, 4}, {11, -1}};
   for (size_t i = 0; i < FT_COUNT(stops); i++) {
     const char *folder = test_new_run();
@@ -104,8 +102,7 @@ static void test_stopped_and_resumed(void **state) {
 }
 
 /* What a killed process leaves: lines after the checkpoint, a line cut short, temporaries. */
-static void test_resumed_after_a_kill(void **state) {
-  (void)state;
+TEST(test_resumed_after_a_kill) {
   const char *folder = test_new_run();
   watch w = {.stop_after = 6};
   assert_fails(run(config_text(""), folder, &w), FILTRA_ERROR_CANCELLED, "6 of 12");
@@ -122,8 +119,7 @@ static void test_resumed_after_a_kill(void **state) {
   test_same_run(reference_run(), folder);
 }
 
-static void test_complete_run_stays_as_it_is(void **state) {
-  (void)state;
+TEST(test_complete_run_stays_as_it_is) {
   uint64_t before = test_snapshot(reference_run());
   watch w = {.stop_after = -1};
   assert_ok(run(NULL, reference_run(), &w));
@@ -138,8 +134,7 @@ static void test_complete_run_stays_as_it_is(void **state) {
 
 /* Without a lower validation loss (the weights hardly move) the run ends early; such a run is
  * complete, and the same when it was interrupted. */
-static void test_patience(void **state) {
-  (void)state;
+TEST(test_patience) {
   const char *more =
       ", \"patience\": 2, \"eval_every\": 2, \"learning_rate\": 1e-12, \"dropout\": 0";
   const char *whole = test_new_run(), *stopped = test_new_run();
@@ -161,8 +156,7 @@ static void test_patience(void **state) {
   assert_true(test_snapshot(whole) == before);
 }
 
-static void test_one_process_a_run(void **state) {
-  (void)state;
+TEST(test_one_process_a_run) {
   FILE *lock;
   const char *metrics = test_path(reference_run(), "metrics.jsonl");
   assert_ok(ft_append_open(metrics, &lock));
@@ -172,8 +166,7 @@ static void test_one_process_a_run(void **state) {
 }
 
 /* The written configuration is complete: given back, it makes the same run. */
-static void test_written_configuration(void **state) {
-  (void)state;
+TEST(test_written_configuration) {
   size_t size;
   const char *folder = test_new_run();
   char *text = test_read(test_path(reference_run(), "config.json"), &size);
@@ -197,8 +190,7 @@ static void refuse(const char *more, filtra_status status, const char *part) {
   assert_false(ft_file_exists(folder));
 }
 
-static void test_configurations(void **state) {
-  (void)state;
+TEST(test_configurations) {
   static const struct {
     const char *more, *part;
   } cases[] = {
@@ -262,8 +254,7 @@ static void test_configurations(void **state) {
   assert_fails(run("{\"steps\": 1e999}", test_new_run(), NULL), FILTRA_ERROR_INPUT, "overflow");
 }
 
-static void test_broken_data(void **state) {
-  (void)state;
+TEST(test_broken_data) {
   static const char good[] = "Source\tTarget\n[MAX 2 9 ]\t9\n";
   static const struct {
     const char *text, *part;
@@ -317,8 +308,7 @@ static void refuse_resume(const char *folder, const char *name, const char *part
   assert_true(test_snapshot(folder) == before);
 }
 
-static void test_damaged_checkpoints(void **state) {
-  (void)state;
+TEST(test_damaged_checkpoints) {
   static const char NAME[] = "checkpoint/state.safetensors";
   for (int i = 0; i <= 10; i++) {
     const char *folder = copied_run();
@@ -362,8 +352,7 @@ static void test_damaged_checkpoints(void **state) {
 }
 
 /* Among the five largest logits, counted here one by one. */
-static void test_top5_accuracy(void **state) {
-  (void)state;
+TEST(test_top5_accuracy) {
   filtra_run *finished;
   filtra_model *model;
   filtra_dataset *data;
@@ -405,8 +394,7 @@ static void test_top5_accuracy(void **state) {
   filtra_run_close(&finished);
 }
 
-static void test_damaged_models(void **state) {
-  (void)state;
+TEST(test_damaged_models) {
   static const struct {
     const char *from, *to, *part;
   } patches[] = {
@@ -441,8 +429,7 @@ static void test_damaged_models(void **state) {
 
 /* ---- every option ---- */
 
-static void test_options_train_and_infer(void **state) {
-  (void)state;
+TEST(test_options_train_and_infer) {
   static const char *const cases[] = {
       ", \"mixer\": \"softmax\", \"pooling\": \"first\", \"norm\": \"post\"",
       ", \"mixer\": {\"name\": \"softmax\", \"attention_dropout\": 0.2}, \"positions\": \"none\"",
@@ -489,8 +476,7 @@ static void check_failed(const char *folder, uint64_t used) {
   test_same_run(reference_run(), folder);
 }
 
-static void test_failing_allocations(void **state) {
-  (void)state;
+TEST(test_failing_allocations) {
   reference_run();
   uint64_t used = filtra_device_memory_used(test_device());
   int failures = 0;
@@ -509,8 +495,7 @@ static void test_failing_allocations(void **state) {
   assert_true(failures > 10);
 }
 
-static void test_failing_device_calls(void **state) {
-  (void)state;
+TEST(test_failing_device_calls) {
   reference_run();
   uint64_t used = filtra_device_memory_used(test_device());
   int failures = 0;
@@ -530,8 +515,7 @@ static void test_failing_device_calls(void **state) {
 }
 
 /* The device stops answering at some call: the run ends, and another device takes it up. */
-static void test_lost_device(void **state) {
-  (void)state;
+TEST(test_lost_device) {
   reference_run();
   uint64_t used = filtra_device_memory_used(test_device());
   for (long n = 20; n < 400; n = n * 2 + 7) {
@@ -548,24 +532,4 @@ static void test_lost_device(void **state) {
   }
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_seed_decides_every_bit),
-      cmocka_unit_test(test_stopped_and_resumed),
-      cmocka_unit_test(test_resumed_after_a_kill),
-      cmocka_unit_test(test_complete_run_stays_as_it_is),
-      cmocka_unit_test(test_patience),
-      cmocka_unit_test(test_one_process_a_run),
-      cmocka_unit_test(test_written_configuration),
-      cmocka_unit_test(test_configurations),
-      cmocka_unit_test(test_broken_data),
-      cmocka_unit_test(test_damaged_checkpoints),
-      cmocka_unit_test(test_damaged_models),
-      cmocka_unit_test(test_top5_accuracy),
-      cmocka_unit_test(test_options_train_and_infer),
-      cmocka_unit_test(test_failing_allocations),
-      cmocka_unit_test(test_failing_device_calls),
-      cmocka_unit_test(test_lost_device),
-  };
-  return cmocka_run_group_tests_name("train/run", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -18,8 +18,7 @@ static void near(double got, double want) {
   assert_true(fabs(got - want) <= 1e-6 * 1e-3);
 }
 
-static void constant_after_warmup(void **state) {
-  (void)state;
+TEST(constant_after_warmup) {
   filtra_optimizer_options o = options(FILTRA_SCHEDULE_CONSTANT, 0, 4);
   near(ft_schedule_at(&o, 0).learning_rate, 0.25e-3);
   near(ft_schedule_at(&o, 3).learning_rate, 1e-3);
@@ -27,8 +26,7 @@ static void constant_after_warmup(void **state) {
   assert_true(fabs(ft_schedule_at(&o, 5).beta1 - 0.9) < 1e-6);
 }
 
-static void linear_and_cosine_reach_zero(void **state) {
-  (void)state;
+TEST(linear_and_cosine_reach_zero) {
   filtra_optimizer_options o = options(FILTRA_SCHEDULE_LINEAR, 110, 10);
   near(ft_schedule_at(&o, 10).learning_rate, 1e-3);
   near(ft_schedule_at(&o, 60).learning_rate, 0.5e-3);
@@ -41,8 +39,7 @@ static void linear_and_cosine_reach_zero(void **state) {
 }
 
 /* lr/25 at first, lr after the warmup, lr/25e4 at the end; beta1 the other way round. */
-static void one_cycle(void **state) {
-  (void)state;
+TEST(one_cycle) {
   filtra_optimizer_options o = options(FILTRA_SCHEDULE_ONE_CYCLE, 5000, 1000);
   near(ft_schedule_at(&o, 0).learning_rate, 4e-5);
   near(ft_schedule_at(&o, 999).learning_rate, 1e-3);
@@ -55,8 +52,7 @@ static void one_cycle(void **state) {
 }
 
 /* In epochs, rounded to steps, and no longer than the run. */
-static void warmup_in_epochs(void **state) {
-  (void)state;
+TEST(warmup_in_epochs) {
   ft_run_config c = {.warmup_epochs = 0.26f};
   assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 3);
   c.warmup_epochs = 1000.0f;
@@ -65,12 +61,4 @@ static void warmup_in_epochs(void **state) {
   assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 7);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(constant_after_warmup),
-      cmocka_unit_test(linear_and_cosine_reach_zero),
-      cmocka_unit_test(one_cycle),
-      cmocka_unit_test(warmup_in_epochs),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

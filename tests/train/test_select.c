@@ -50,8 +50,7 @@ static void assert_kept(const char *folder, const validation *expected) {
 }
 
 /* The same run but for the model that is left of it, also where it was stopped in between. */
-static void each_keeps_its_own(void **state) {
-  (void)state;
+TEST(each_keeps_its_own) {
   const char *by_default = test_new_run(), *by_accuracy = test_new_run(), *by_loss = test_new_run();
   const char *stopped = test_new_run();
   assert_ok(test_train(config_text(""), by_default, 100));
@@ -75,8 +74,7 @@ static void each_keeps_its_own(void **state) {
   "\"batch_size\": 2, \"steps\": 2%s}"
 
 /* Text is judged by its loss whichever way that is said, and by nothing else. */
-static void text_by_its_loss(void **state) {
-  (void)state;
+TEST(text_by_its_loss) {
   const char *text = test_path(test_folder(), "text.txt"), *folder = test_new_run();
   test_write(text, "to be or not to be that is the question", 39);
   const char *with = test_text(TEXT_RUN, text, ", \"select_by\": \"accuracy\"");
@@ -90,10 +88,4 @@ static void text_by_its_loss(void **state) {
   free(kept);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_keeps_its_own),
-      cmocka_unit_test(text_by_its_loss),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

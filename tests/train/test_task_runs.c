@@ -137,8 +137,7 @@ static void check_evaluation(const kind *k, const char *folder, double best) {
   if (value) assert_true(e.root_mean_square_error >= e.absolute_error * 0.999);
 }
 
-static void every_task_runs(void **state) {
-  (void)state;
+TEST(every_task_runs) {
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
     const char *data = KINDS[i].data(), *whole = test_new_run(), *stopped = test_new_run();
     const char *config = config_text(data, KINDS[i].more);
@@ -151,8 +150,7 @@ static void every_task_runs(void **state) {
 }
 
 /* Values as they are: the model's scale comes from the training samples. */
-static void values_keep_their_units(void **state) {
-  (void)state;
+TEST(values_keep_their_units) {
   const char *folder = test_new_run();
   assert_ok(test_train(config_text(values(), ", \"learning_rate\": 1e-12"), folder, 100));
   size_t size;
@@ -170,8 +168,7 @@ static void values_keep_their_units(void **state) {
   free(written);
 }
 
-static void data_decide_the_task(void **state) {
-  (void)state;
+TEST(data_decide_the_task) {
   static const struct {
     const char *(*data)(void);
     const char *more, *part;
@@ -200,8 +197,7 @@ static void data_decide_the_task(void **state) {
 }
 
 /* What a run's model does not fit is refused before anything reads it. */
-static void other_data_must_fit(void **state) {
-  (void)state;
+TEST(other_data_must_fit) {
   const char *folder = test_new_run();
   filtra_evaluation e;
   assert_ok(test_train(config_text(series(), ", \"truncate\": true"), folder, 100));
@@ -235,8 +231,7 @@ static const char *many_values(const char *path, int rows) {
 }
 
 /* A run that stopped late in an epoch goes on with the next one where its data has shrunk. */
-static void an_epoch_of_less_data_is_over(void **state) {
-  (void)state;
+TEST(an_epoch_of_less_data_is_over) {
   const char *path = test_path(test_folder(), "shrinking.csv"), *folder = test_new_run();
   const char *config = config_text(many_values(path, 24), "");
   assert_fails(test_train(config, folder, 4), FILTRA_ERROR_CANCELLED, "stopped after step");
@@ -249,13 +244,4 @@ static void an_epoch_of_less_data_is_over(void **state) {
   assert_true(e.samples < 8);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_task_runs),
-      cmocka_unit_test(values_keep_their_units),
-      cmocka_unit_test(data_decide_the_task),
-      cmocka_unit_test(other_data_must_fit),
-      cmocka_unit_test(an_epoch_of_less_data_is_over),
-  };
-  return cmocka_run_group_tests_name("train/task_runs", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -22,8 +22,7 @@ static const char *config_text(const char *data, const char *tokenizer) {
 static const char corpus[] = "to be or not to be that is the question whether tis nobler in the "
                              "mind to suffer the slings and arrows of outrageous fortune\n";
 
-static void test_tokenizer_is_kept(void **state) {
-  (void)state;
+TEST(test_tokenizer_is_kept) {
   static const char *const names[] = {"characters", "words"};
   for (size_t i = 0; i < FT_COUNT(names); i++) {
     const char *data = test_path(test_folder(), "text.txt"), *folder = test_new_run();
@@ -49,8 +48,7 @@ static void test_tokenizer_is_kept(void **state) {
 }
 
 /* A resumed run reads the text by the tokenizer that it began with. */
-static void test_resumed(void **state) {
-  (void)state;
+TEST(test_resumed) {
   const char *data = test_path(test_folder(), "text.txt");
   const char *whole = test_new_run(), *stopped = test_new_run();
   write_text(data, corpus);
@@ -65,8 +63,7 @@ static void test_resumed(void **state) {
 }
 
 /* Constant tokenizers need no file. */
-static void test_constant_tokenizer(void **state) {
-  (void)state;
+TEST(test_constant_tokenizer) {
   const char *data = test_path(test_folder(), "text.txt"), *folder = test_new_run();
   write_text(data, corpus);
   assert_ok(test_train(config_text(data, "bytes"), folder, 100));
@@ -75,11 +72,4 @@ static void test_constant_tokenizer(void **state) {
                "no tokenizer \"bites\"");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tokenizer_is_kept),
-      cmocka_unit_test(test_resumed),
-      cmocka_unit_test(test_constant_tokenizer),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -43,8 +43,7 @@ static void prepare(job *j) {
   snprintf(j->folder, sizeof j->folder, "%s", test_new_run());
 }
 
-static void test_thread_per_device(void **state) {
-  (void)state;
+TEST(test_thread_per_device) {
   static job alone, jobs[THREADS];
   pthread_t threads[THREADS];
   prepare(&alone);
@@ -63,8 +62,7 @@ static void test_thread_per_device(void **state) {
 }
 
 /* All want one folder: one has it, the others say so. */
-static void test_threads_in_one_folder(void **state) {
-  (void)state;
+TEST(test_threads_in_one_folder) {
   static job jobs[THREADS];
   pthread_t threads[THREADS];
   int done = 0;
@@ -85,10 +83,4 @@ static void test_threads_in_one_folder(void **state) {
   test_no_leftovers(jobs[0].folder);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_thread_per_device),
-      cmocka_unit_test(test_threads_in_one_folder),
-  };
-  return cmocka_run_group_tests_name("train/threads", tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -14,8 +14,7 @@
 
 enum { STEPS = 10 };
 
-static void seed_decides_every_bit(void **state) {
-  (void)state;
+TEST(seed_decides_every_bit) {
   for (size_t k = 0; k < TOY_MIXERS; k++) {
     filtra_model *model[2];
     for (int i = 0; i < 2; i++) {
@@ -30,8 +29,7 @@ static void seed_decides_every_bit(void **state) {
   }
 }
 
-static void restored_run_continues_bit_for_bit(void **state) {
-  (void)state;
+TEST(restored_run_continues_bit_for_bit) {
   char path[512];
   snprintf(path, sizeof path, "%s/state.safetensors", test_folder());
   for (size_t k = 0; k < TOY_MIXERS; k++) {
@@ -59,8 +57,7 @@ static void restored_run_continues_bit_for_bit(void **state) {
 }
 
 /* Drivers, subgroup sizes and kernel variants differ in the last bit of ten steps' losses. */
-static void ten_step_loss_curve(void **state) {
-  (void)state;
+TEST(ten_step_loss_curve) {
   static const float CURVES[TOY_MIXERS][STEPS] = {
       {1.392279f, 1.431828f, 1.427565f, 1.488592f, 1.444709f, 1.390543f, 1.368523f, 1.340949f,
        1.348380f, 1.270485f},
@@ -104,8 +101,7 @@ static void ten_step_loss_curve(void **state) {
   }
 }
 
-static void nan_is_named_and_changes_nothing(void **state) {
-  (void)state;
+TEST(nan_is_named_and_changes_nothing) {
   filtra_model *model = toy_model("softmax", FILTRA_PRECISION_FP32),
                *before = toy_model("softmax", FILTRA_PRECISION_FP32);
   filtra_parameters *p = filtra_model_parameters(model);
@@ -140,8 +136,7 @@ static void set_bias(filtra_model *model, float value) {
 /* What led to the NaN is taken away, and training goes on from where it was: weights, moments, step
  * count, dropout and schedule are those of a run that never met it. Files can be written
  * between. */
-static void bad_step_is_recoverable(void **state) {
-  (void)state;
+TEST(bad_step_is_recoverable) {
   for (size_t k = 0; k < TOY_MIXERS; k++) {
     filtra_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32),
                  *plain = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
@@ -177,8 +172,7 @@ static void bad_step_is_recoverable(void **state) {
 }
 
 /* The checker over forward, backward and update of a whole model. */
-static void whole_step_has_no_hazard(void **state) {
-  (void)state;
+TEST(whole_step_has_no_hazard) {
   for (size_t k = 0; k < TOY_MIXERS; k++) {
     filtra_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
     filtra_trainer *trainer = toy_trainer(model);
@@ -190,8 +184,7 @@ static void whole_step_has_no_hazard(void **state) {
   }
 }
 
-static void steps_allocate_nothing(void **state) {
-  (void)state;
+TEST(steps_allocate_nothing) {
   filtra_model *model = toy_model("agf", FILTRA_PRECISION_FP32);
   filtra_trainer *trainer = toy_trainer(model);
   assert_ok(filtra_trainer_prepare(trainer, TOY_SIZE, TOY_LENGTH));
@@ -214,8 +207,7 @@ static void steps_allocate_nothing(void **state) {
   filtra_model_destroy(&model);
 }
 
-static void bad_batches_are_refused(void **state) {
-  (void)state;
+TEST(bad_batches_are_refused) {
   filtra_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
   filtra_trainer *trainer = toy_trainer(model);
   toy_batch b;
@@ -238,8 +230,7 @@ static void bad_batches_are_refused(void **state) {
   filtra_model_destroy(&model);
 }
 
-static void bad_options_are_refused(void **state) {
-  (void)state;
+TEST(bad_options_are_refused) {
   static const struct {
     filtra_train_options options;
     const char *part;
@@ -273,17 +264,4 @@ static void bad_options_are_refused(void **state) {
   filtra_model_destroy(&model);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(seed_decides_every_bit),
-      cmocka_unit_test(restored_run_continues_bit_for_bit),
-      cmocka_unit_test(ten_step_loss_curve),
-      cmocka_unit_test(nan_is_named_and_changes_nothing),
-      cmocka_unit_test(bad_step_is_recoverable),
-      cmocka_unit_test(whole_step_has_no_hazard),
-      cmocka_unit_test(steps_allocate_nothing),
-      cmocka_unit_test(bad_batches_are_refused),
-      cmocka_unit_test(bad_options_are_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

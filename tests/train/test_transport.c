@@ -198,8 +198,7 @@ static void free_all(node nodes[], int size) {
     free(nodes[i].weights);
 }
 
-static void ranks_end_with_the_same_weights(void **state) {
-  (void)state;
+TEST(ranks_end_with_the_same_weights) {
   node alone[1], nodes[RANKS];
   start(alone, 1);
   run_all(alone, 1);
@@ -228,8 +227,7 @@ static void same(const node *a, const node *b) {
 
 /* The same bits whether gradients leave bucket by bucket during the backward pass, all of them
  * behind it, or from a device that has short submissions; and, but for rounding, in parts. */
-static void early_buckets_change_no_bit(void **state) {
-  (void)state;
+TEST(early_buckets_change_no_bit) {
   node early[2], late[2], brief[2], parts[2];
   start(early, 2);
   run_all(early, 2);
@@ -269,8 +267,7 @@ static void run_in(filtra_precision precision, node nodes[], int size) {
  * not skipped. Later they part, too: sums of gradients differ by roundings, until some weight is
  * rounded to its neighbour in 16 bits. Overflows are those of the sum, and all skip the same
  * steps. */
-static void ranks_train_in_16_bits(void **state) {
-  (void)state;
+TEST(ranks_train_in_16_bits) {
   static const filtra_precision precisions[] = {FILTRA_PRECISION_BF16, FILTRA_PRECISION_FP16};
   if (!test_stores(test_device(), FILTRA_F16)) skip();
   for (size_t p = 0; p < FT_COUNT(precisions); p++) {
@@ -298,8 +295,7 @@ static void ranks_train_in_16_bits(void **state) {
 
 /* A device without subgroups and with the plainest products takes longer. Other work on the machine
  * may say otherwise once, hardly three times. */
-static void slow_ranks_take_less(void **state) {
-  (void)state;
+TEST(slow_ranks_take_less) {
   node alone[1], nodes[2];
   bool less = false;
   start(alone, 1);
@@ -326,8 +322,7 @@ static void expect(const node *n, filtra_status status, const char *part) {
     fail_msg("status %d, wanted \"%s\" in: %s", n->status, part, n->message);
 }
 
-static void faults_end_all(void **state) {
-  (void)state;
+TEST(faults_end_all) {
   node nodes[2];
   start(nodes, 2);
   nodes[1].other = true;
@@ -344,8 +339,7 @@ static void faults_end_all(void **state) {
 }
 
 /* It has stopped a step before; nobody answers the other one. */
-static void deadlines_end_waiting(void **state) {
-  (void)state;
+TEST(deadlines_end_waiting) {
   node nodes[2];
   start(nodes, 2);
   const ft_ranks ranks = {&nodes[0].transport, 0.05};
@@ -357,8 +351,7 @@ static void deadlines_end_waiting(void **state) {
 }
 
 /* Measured shares go into the configuration, whose text has an end. */
-static void shares_are_kept_as_text(void **state) {
-  (void)state;
+TEST(shares_are_kept_as_text) {
   double begins[] = {0, 0.5, 0.75, 1};
   const filtra_transport transport = {.size = RANKS};
   const filtra_trainer trainer = {.ranks.transport = &transport, .shares = begins};
@@ -372,15 +365,4 @@ static void shares_are_kept_as_text(void **state) {
                "shares of 3 ranks do not fit");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ranks_end_with_the_same_weights),
-      cmocka_unit_test(early_buckets_change_no_bit),
-      cmocka_unit_test(ranks_train_in_16_bits),
-      cmocka_unit_test(slow_ranks_take_less),
-      cmocka_unit_test(faults_end_all),
-      cmocka_unit_test(deadlines_end_waiting),
-      cmocka_unit_test(shares_are_kept_as_text),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

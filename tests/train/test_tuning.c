@@ -82,8 +82,7 @@ static uint64_t bits(const char *path) {
 
 /* ---- whole runs ---- */
 
-static void test_runs_stay_as_they_began(void **state) {
-  (void)state;
+TEST(test_runs_stay_as_they_began) {
   ft_tuning *a = other_choices(0), *b = other_choices(1), *const tunings[] = {NULL, a, b};
   const char *whole[3];
   for (int i = 0; i < 3; i++) {
@@ -118,8 +117,7 @@ static void count_warnings(void *user, filtra_log_level level, const char *messa
 }
 
 /* A run that moved on: said once for the folder, once for the checkpoint. */
-static void test_other_drivers(void **state) {
-  (void)state;
+TEST(test_other_drivers) {
   ft_tuning *a = other_choices(0);
   const char *folder = test_new_run();
   assert_int_equal(run(config_text(), folder, 3, a), FILTRA_ERROR_CANCELLED);
@@ -194,8 +192,7 @@ static ft_tuning *trainer_choices(void) {
   return others;
 }
 
-static void test_checkpoints_carry_choices(void **state) {
-  (void)state;
+TEST(test_checkpoints_carry_choices) {
   ft_tuning *choices = trainer_choices(), *const tunings[] = {NULL, choices};
   float bias[2][WIDTH];
   for (int i = 0; i < 2; i++) {
@@ -224,11 +221,4 @@ static void test_checkpoints_carry_choices(void **state) {
   ft_tuning_release(&choices);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_runs_stay_as_they_began),
-      cmocka_unit_test(test_other_drivers),
-      cmocka_unit_test(test_checkpoints_carry_choices),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

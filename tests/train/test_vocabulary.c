@@ -76,8 +76,7 @@ static void train_high(filtra_model *model, uint64_t steps) {
 }
 
 /* The gradient of the loss reaches the token's row of the table and that of no other. */
-static void a_step_moves_the_row(void **state) {
-  (void)state;
+TEST(a_step_moves_the_row) {
   filtra_model *model = language_model(false);
   float *before = rows_of(model, "embedding.weight");
   train_high(model, 1);
@@ -102,8 +101,7 @@ static int most_likely(filtra_model *model) {
 }
 
 /* What was learned of ids above 65,535 is there once more when the model comes from its file. */
-static void learned_and_read_again(void **state) {
-  (void)state;
+TEST(learned_and_read_again) {
   for (int tied = 0; tied < 2; tied++) {
     int32_t tokens[LENGTH], labels[LENGTH];
     filtra_batch batch = high_batch(tokens, labels);
@@ -160,8 +158,7 @@ static int64_t trained_vocabulary(const char *folder) {
 }
 
 /* Its folder has all the words, and a run that was stopped goes on with them to the same bits. */
-static void a_run_keeps_all_words(void **state) {
-  (void)state;
+TEST(a_run_keeps_all_words) {
   const char *data = write_words(), *whole = test_new_run(), *stopped = test_new_run();
   const char *config = config_text(data, ", \"max_vocabulary\": 70000");
   filtra_evaluation known, less;
@@ -178,15 +175,13 @@ static void a_run_keeps_all_words(void **state) {
   assert_true(known.loss != less.loss); /* which it would not, were both words <unk> */
 }
 
-static void fewer_words_by_default(void **state) {
-  (void)state;
+TEST(fewer_words_by_default) {
   const char *data = write_words(), *folder = test_new_run();
   assert_ok(test_train(config_text(data, ""), folder, 100));
   assert_int_equal(trained_vocabulary(folder), 65536);
 }
 
-static void refused_by_name(void **state) {
-  (void)state;
+TEST(refused_by_name) {
   const char *data = write_words();
   assert_fails(test_train(config_text(data, ", \"max_vocabulary\": 2"), test_new_run(), 100),
                FILTRA_ERROR_ARGUMENT,
@@ -201,11 +196,4 @@ static void refused_by_name(void **state) {
       "max_vocabulary is for the tokenizer words; these data are read by bytes");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_step_moves_the_row),  cmocka_unit_test(learned_and_read_again),
-      cmocka_unit_test(a_run_keeps_all_words), cmocka_unit_test(fewer_words_by_default),
-      cmocka_unit_test(refused_by_name),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -20,8 +20,7 @@ static void expect(const char *text, hot_loop want) {
 
 /* Two loads, waited for one by one; 8 rounds of a shared load and two multiply-adds, one of them
  * issued together with a move; a branch that is no loop. */
-static void radv(void **state) {
-  (void)state;
+TEST(radv) {
   expect("BB0:\n"
          "\tv_mov_b32_e32 v9, 0                    ; 7e120280\n"
          "\tglobal_load_b32 v8, v[6:7], off        ; dc520000\n"
@@ -56,8 +55,7 @@ static void radv(void **state) {
                     .in_flight = 2});
 }
 
-static void anv(void **state) {
-  (void)state;
+TEST(anv) {
   expect("Push constant ranges:\n"
          "mov(16)         g48<1>UD        0x00000000UD                    { align1 1H };\n\n"
          "LABEL1:\n"
@@ -86,8 +84,7 @@ static void anv(void **state) {
 }
 
 /* The inner loop's way back leads through a block behind the outer one. */
-static void nvk(void **state) {
-  (void)state;
+TEST(nvk) {
   expect("block.u 0 L1 [] -> {\n"
          "      r4    = mov rZ                                 // delay=1\n"
          "} -> [1]\n"
@@ -124,8 +121,7 @@ static void nvk(void **state) {
 }
 
 /* A matrix unit's instruction counts as many others as it takes the time of. */
-static void matrices(void **state) {
-  (void)state;
+TEST(matrices) {
   expect(
       "BB0:\n"
       "\tv_wmma_f32_16x16x16_bf16 v[160:167], v[28:35], v[84:91], v[144:151] ; cc4040a0\n"
@@ -146,17 +142,11 @@ static void matrices(void **state) {
          (hot_loop){.instructions = 24 + 1, .slots = 24 + 1, .multiply_adds = 24, .matrix = 24});
 }
 
-static void no_assembly(void **state) {
+TEST(no_assembly) {
   hot_loop none;
   (void)state;
   assert_false(assembly_hot_loop("", &none));
   assert_false(assembly_hot_loop("no text that anybody knows\n", &none));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(radv),     cmocka_unit_test(anv),         cmocka_unit_test(nvk),
-      cmocka_unit_test(matrices), cmocka_unit_test(no_assembly),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
