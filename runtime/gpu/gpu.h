@@ -1,9 +1,9 @@
-/* Devices, memory, pipelines, commands and submission: everything that talks to Vulkan, without a
- * name of Vulkan's for the floors above. Handles are pointers to what only this floor knows.
+/* Devices, memory, pipelines, commands and submission: all of Vulkan. The floors above see none of
+ * Vulkan's names; handles are pointers to structs that only this floor defines.
  *
- * Kernels are SPIR-V modules embedded by the build, named "folder/file" after their source under
- * shaders/ (variants "folder/file.variant"). All use one pipeline layout: 128 bytes of push
- * constants, no descriptors; tensors are passed as buffer addresses.
+ * Kernels are SPIR-V modules that the build embeds, named "folder/file" after their source in
+ * shaders/ (variants "folder/file.variant"). All have one pipeline layout: 128 bytes of push
+ * constants and no descriptors. Tensors are passed as buffer addresses.
  */
 #ifndef FT_GPU_GPU_H
 #define FT_GPU_GPU_H
@@ -19,82 +19,82 @@ typedef enum ft_gemm_variant { FT_GEMM_NAIVE, FT_GEMM_TILED, FT_GEMM_S64 } ft_ge
 /** Tiles of scores through shared memory, or in one subgroup. */
 typedef enum ft_attention_variant { FT_ATTENTION_TILED, FT_ATTENTION_LANES } ft_attention_variant;
 
-/** When products take matrix units: never, where they passed the self-test on this device and
- * driver (gpu/matrix.h) and were measured to be faster, or wherever they can. */
+/** When matrix products use matrix units: never; where the units passed the self-test on this
+ * device and driver (gpu/matrix.h) and were measured to be faster; or wherever possible. */
 typedef enum ft_matrix_use { FT_MATRIX_OFF, FT_MATRIX_TUNED, FT_MATRIX_FORCE } ft_matrix_use;
 /** Rows and columns of C and the inner dimension of one operation of a matrix unit; 0: none. */
 typedef struct ft_matrix_shape {
   uint32_t m, n, k;
 } ft_matrix_shape;
 
-/** Decisions that follow from the device; the only places where they are made are gpu/caps.c and
- * gpu/plan.c. */
+/** Capabilities of a device, and decisions that follow from them. Only gpu/caps.c and gpu/plan.c
+ * make such decisions. */
 typedef struct ft_caps {
-  filtra_device_info info; /* public part, limits clamped; subgroup sizes are those planned for */
-  bool cpu;                /* a CPU driver: wants barrier-free, one-subgroup workgroups */
-  bool for_cpu;            /* kernels are compiled for a CPU, whatever device is planned for */
+  filtra_device_info info; /* public part, limits reduced; subgroup sizes as planned for */
+  bool cpu;                /* a CPU driver: fast without barriers, with one subgroup a workgroup */
+  bool for_cpu;            /* kernels are compiled for a CPU, whichever device is planned for */
   bool subgroup;           /* subgroup arithmetic, ballot and shuffle usable in compute */
   bool subgroup_size_control; /* a required subgroup size may be set */
   bool storage16;             /* kernels may read and write single 16-bit elements of buffers */
-  bool full_subgroups;        /* and full ones be asked for, as Vulkan 1.3 demands */
-  uint32_t subgroup_least, subgroup_most; /* sizes that really run */
+  bool full_subgroups;        /* full subgroups may be required, as Vulkan 1.3 guarantees */
+  uint32_t subgroup_least, subgroup_most; /* sizes that the device runs */
   uint32_t max_subgroups;                 /* per workgroup, when a required size is set */
-  bool subgroup_uniform;      /* VK_KHR_shader_subgroup_uniform_control_flow may be asked for */
-  bool maximal_reconvergence; /* VK_KHR_shader_maximal_reconvergence may */
+  bool subgroup_uniform;      /* VK_KHR_shader_subgroup_uniform_control_flow is available */
+  bool maximal_reconvergence; /* VK_KHR_shader_maximal_reconvergence is available */
   bool matrix, bfloat16;      /* VK_KHR_cooperative_matrix; matrices of BF16 besides F16 */
   ft_matrix_use matrix_use;
   ft_matrix_shape matrix_f16, matrix_bf16; /* of operands of that type; see ft_matrix_shape_of */
-  bool pipeline_cache;                     /* may be kept on disk */
-  bool short_loops; /* loops end after 65,535 turns of an invocation in all (docs/devices.md) */
-  bool portability; /* VK_KHR_portability_subset is there and must be enabled */
+  bool pipeline_cache;                     /* may be stored on disk */
+  bool short_loops; /* a driver fault: an invocation's loops end after 65,535 iterations in all */
+  bool portability; /* VK_KHR_portability_subset is available and must be enabled */
   uint32_t max_groups[3];
   uint32_t max_push_bytes;
-  uint64_t memory_limit; /* bytes that one handle may hold; 0: what there is */
+  uint64_t memory_limit; /* bytes that one handle may allocate; 0: no limit of ours */
   uint32_t queue_family;
   double timestamp_ns;     /* nanoseconds per tick; 0 without timestamps */
-  uint32_t timestamp_bits; /* of the counter, which wraps behind them */
+  uint32_t timestamp_bits; /* valid bits of the counter, which then wraps */
   ft_gemm_variant gemm;
   ft_attention_variant attention;
-  uint32_t row_workgroup;    /* invocations for kernels that give a workgroup a row */
-  bool few_registers;        /* about 128 a lane, as on Intel: large register tiles would spill */
-  double submission_seconds; /* that one submission should take at most; 0: no limit */
+  uint32_t row_workgroup;    /* invocations of kernels with one row per workgroup */
+  bool few_registers;        /* about 128 per lane, as on Intel: large register tiles would spill */
+  double submission_seconds; /* longest time that one submission should take; 0: no limit */
 } ft_caps;
 
-/** What Vulkan guarantees in each dimension of a dispatch. */
+/** Workgroups that every Vulkan device accepts in each dimension of a dispatch. */
 enum { FT_MOST_GROUPS = 65535 };
 
-/** What is known of a class of devices, CPU drivers or GPUs, and not asked of the one at hand: how
- * much work keeps it busy. All in one table (gpu/caps.c). */
+/** How much work keeps a class of devices busy, CPU drivers or GPUs. Not queried from the device;
+ * one table in gpu/caps.c has all of it. */
 typedef struct ft_constants {
-  uint32_t flat_elements;  /* an invocation takes of a flat range: starting a workgroup costs */
-  uint32_t batch_groups;   /* workgroups that are worth starting for many samples alike */
-  uint32_t row_groups;     /* the same for rows that a team walks over */
+  uint32_t flat_elements;  /* elements per invocation of element-wise kernels */
+  uint32_t batch_groups;   /* most workgroups for kernels that repeat the same work per sample */
+  uint32_t row_groups;     /* most workgroups for kernels in which a team takes several rows */
   uint32_t team_workgroup; /* invocations of a workgroup of several teams; 0: one team each */
-  uint32_t row_numbers;    /* of a row that such a team's invocation keeps in registers */
-  uint32_t sum_groups;     /* workgroups of such teams that leave sums each; 0: sums apart */
-  uint32_t column_sums;    /* columns that an invocation adds up at a time */
-  uint32_t product_groups; /* workgroups that a matrix product needs to keep the device busy, */
-  int32_t product_cache;   /* bytes of operands that tiles find in a cache again; 0: not known */
-  uint32_t product_chunk;  /* and the least part of its inner dimension that pays */
-  uint32_t matrix_tile;    /* sums of a subgroup's tile that compilers take in seconds */
-  uint32_t chain_teams;    /* teams that a walk along the tokens needs to keep the device busy, */
-  uint32_t chain_steps;    /* and the fewest steps of one that pay */
-  /* Of the slowest device of the class that we care for, with kernels that we made for others. */
+  uint32_t row_numbers;    /* numbers of a row that an invocation keeps in registers */
+  uint32_t sum_groups;     /* workgroups that also write partial sums; 0: another kernel sums */
+  uint32_t column_sums;    /* columns that an invocation sums at a time */
+  uint32_t product_groups; /* workgroups with which a matrix product keeps the device busy, */
+  int32_t product_cache;   /* bytes of its operands that stay in a cache; 0: unknown */
+  uint32_t product_chunk;  /* and the least length of its inner dimension worth splitting off */
+  uint32_t matrix_tile;    /* most sums of a subgroup's tile that drivers compile in seconds */
+  uint32_t chain_teams;    /* teams with which a recurrence keeps the device busy, */
+  uint32_t chain_steps;    /* and the fewest steps per team that are worth it */
+  /* Speed of the slowest supported device of the class, with kernels tuned for others. */
   double slowest_flops, slowest_bytes;
 } ft_constants;
 const ft_constants *ft_constants_of(const ft_caps *caps);
 
-/** Whether kernels in workgroups of this many invocations run in subgroups of exactly `size` when
- * they require it. */
+/** Whether a kernel with that many invocations per workgroup may require subgroups of exactly
+ * `size`. */
 bool ft_caps_runs(const ft_caps *caps, uint32_t size, uint32_t workgroup);
 
-/** The shape of matrix units for operands of that type and sums in F32; 0: there are none, or none
- * that may be used. */
+/** The shape of matrix units for operands of that type and F32 sums; 0: there are none, or they may
+ * not be used. */
 ft_matrix_shape ft_matrix_shape_of(const ft_caps *caps, filtra_dtype type);
-/** The size of subgroups whose matrix units these are. */
+/** The subgroup size that matrix units need. */
 uint32_t ft_matrix_lanes(const ft_caps *caps);
 
-/** A module that an application brought along; lives as long as the device. */
+/** A kernel module of the application; lives as long as the device. */
 typedef struct ft_kernel_source ft_module;
 
 /** One compute kernel variant: module, workgroup size and specialization constants. */
@@ -109,8 +109,8 @@ typedef struct ft_kernel_key {
 
 typedef struct ft_pipeline ft_pipeline;
 
-/** Memory with one buffer on it. `slack` bytes lie behind `size` so that kernels may read one
- * iteration past the end. */
+/** A buffer with memory of its own. `slack` bytes follow the `size` bytes, so that a kernel may
+ * read one iteration past the end. */
 typedef struct ft_buffer {
   struct VkBuffer_T *buffer;
   struct VkDeviceMemory_T *memory;
@@ -122,28 +122,28 @@ typedef struct ft_buffer {
 } ft_buffer;
 
 typedef enum ft_memory_kind {
-  FT_MEMORY_DEVICE,  /* device local; mapped only by accident */
+  FT_MEMORY_DEVICE,  /* device local */
   FT_MEMORY_UPLOAD,  /* host writes, device copies from */
   FT_MEMORY_READBACK /* device copies to, host reads */
 } ft_memory_kind;
 
-/** What was decided about an open device. Valid while it is open. */
+/** Capabilities of an open device. Valid while it is open. */
 const ft_caps *ft_caps_of(const filtra_device *dev);
-/** Whether kernels compute with operands of that float type here: UNSUPPORTED otherwise. */
+/** Fails with UNSUPPORTED if kernels of this device cannot compute with that float type. */
 filtra_status ft_check_precision(const filtra_device *dev, filtra_dtype dtype);
-/** Which configurations ops take; NULL: what they choose themselves. */
+/** Tuned configurations of kernels; NULL: ops choose. */
 struct ft_tuning *ft_tuning_of(const filtra_device *dev);
-/** Where the tuning of this device is kept; NULL: nowhere. */
+/** File of this device's tuning; NULL: none. */
 const char *ft_tuning_path_of(const filtra_device *dev);
-/** Whether it was opened to compile only: buffers are empty, nothing is submitted. */
+/** Whether the device was opened to compile only: buffers have no memory, nothing is submitted. */
 bool ft_compiles_only(const filtra_device *dev);
 
-/** Opens a device to see what its compiler makes of kernels: pipelines wait for
- * ft_pipelines_compile and keep statistics, no memory is allocated, and running a graph fails. So
- * drivers without their GPU will do. Fails with UNSUPPORTED where the driver has no statistics. */
+/** Opens a device to inspect compiled kernels; its driver needs no GPU. Pipelines are compiled by
+ * ft_pipelines_compile and keep statistics; no memory is allocated, and executing a graph fails.
+ * Fails with UNSUPPORTED if the driver has no statistics. */
 filtra_status ft_device_open_compiler(const filtra_device_options *options, filtra_device **device);
 
-/** For threads that take turns on one device handle, in the order in which they came. */
+/** Gives threads turns on one device handle, first come, first served. */
 void ft_device_lock(filtra_device *dev);
 void ft_device_unlock(filtra_device *dev);
 
@@ -152,13 +152,14 @@ void ft_device_unlock(filtra_device *dev);
 /** Fails with DEVICE_MEMORY when over a limit or out of memory. The content is undefined. */
 filtra_status ft_buffer_create(filtra_device *dev, uint64_t size, ft_memory_kind kind,
                                ft_buffer *out);
-/** What a buffer of that size takes, with its slack; 0 where it is 0. */
+/** Bytes that a buffer of that size allocates, with slack; 0 for 0. */
 uint64_t ft_buffer_extent(uint64_t size);
-/** The largest size ft_buffer_create takes: the device's limit less the slack. */
+/** The largest size that ft_buffer_create accepts. */
 uint64_t ft_buffer_limit(const filtra_device *dev);
 /** Safe on a zeroed struct. */
 void ft_buffer_destroy(filtra_device *dev, ft_buffer *buffer);
-/** Makes host writes visible / device writes readable on memory that is not coherent. */
+/** Before the device reads host writes, and before the host reads device writes; does something
+ * only on memory that is not coherent. */
 filtra_status ft_buffer_flush(filtra_device *dev, const ft_buffer *buffer);
 filtra_status ft_buffer_invalidate(filtra_device *dev, const ft_buffer *buffer);
 
@@ -168,7 +169,7 @@ filtra_status ft_upload(filtra_device *dev, const ft_buffer *to, uint64_t offset
                         uint64_t size);
 filtra_status ft_download(filtra_device *dev, const ft_buffer *from, uint64_t offset, void *data,
                           uint64_t size);
-/** A new buffer of zeros; nothing is left of it on failure. */
+/** A new buffer filled with zeros; on failure there is none. */
 filtra_status ft_buffer_zeroed(filtra_device *dev, uint64_t size, ft_buffer *out);
 filtra_status ft_fill(filtra_device *dev, const ft_buffer *to, uint64_t offset, uint64_t size,
                       uint32_t word);
@@ -179,27 +180,26 @@ filtra_status ft_fill(filtra_device *dev, const ft_buffer *to, uint64_t offset, 
 bool ft_kernel_exists(const char *name);
 /** Whether the build's kernel of that name works on matrix units. */
 bool ft_kernel_on_matrices(const char *name);
-/** The variant of a kernel that fits the device: "NAME.nosub" where subgroup operations are not
- * usable and the build has that variant, else `name`. Valid for ever (if `name` is). */
+/** The variant of a kernel for the device: "NAME.nosub" if subgroup operations are not usable and
+ * the build has that variant, else `name`. Valid as long as `name`. */
 const char *ft_kernel_name(const filtra_device *dev, const char *name);
-/** The same for elements of that type: F16 takes "NAME.f16". NULL where the build has no such
- * kernel.
- */
+/** As ft_kernel_name, for elements of that type: "NAME.f16" for F16. NULL if the build has no such
+ * kernel. */
 const char *ft_kernel_typed(const filtra_device *dev, const char *name, filtra_dtype dtype);
-/** "NAME.f16.VARIANT" for F16, "NAME.VARIANT" for F32; a VARIANT of "" adds nothing. NULL where the
+/** "NAME.f16.VARIANT" for F16, "NAME.VARIANT" for F32; a VARIANT of "" adds nothing. NULL if the
  * build has no such kernel. */
 const char *ft_kernel_variant(const char *name, filtra_dtype dtype, const char *variant);
-/** The application's module of that name and content: copied when it is new, and refused when it is
- * no SPIR-V, has no compute entry point "main", has descriptors, or asks for what the device cannot
- * do (gpu/module.c). */
+/** The application's module of that name and content, which is copied if new. Fails if it is not
+ * SPIR-V, has no compute entry point "main", has descriptors, or needs what the device does not
+ * have (gpu/module.c). */
 filtra_status ft_module_get(filtra_device *dev, const char *name, const uint32_t *words,
                             size_t count, const ft_module **out);
 const char *ft_module_name(const ft_module *module);
-/** Looks up or creates the pipelines of all keys, several at a time on several threads. out[i]
- * stays valid while the device is open. */
+/** Looks up or creates the pipelines of all keys, on several threads. out[i] stays valid while the
+ * device is open. */
 filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
                                ft_pipeline **out);
-/** Whether the kernel asks how many workgroups there are: a dispatch of it cannot be cut. */
+/** Whether the kernel reads the number of workgroups: then a dispatch of it cannot be cut. */
 bool ft_pipeline_counts_groups(const ft_pipeline *pipeline);
 
 /* ---- what the compiler made of them (gpu/statistics.c) ---- */
@@ -218,20 +218,20 @@ typedef struct ft_executable {
   } raw[FT_MAX_STATISTICS]; /* what the driver said, all of it */
 } ft_executable;
 
-/** Pipelines made so far, in order. */
+/** Number of pipelines created so far; indices are in order of creation. */
 size_t ft_pipeline_count(const filtra_device *dev);
 const ft_kernel_key *ft_pipeline_key(const filtra_device *dev, size_t index);
-/** What pipeline `index` is made of, its module and constants, after those which came to `hash`. */
+/** A hash of module and constants of pipeline `index`, continuing from `hash`. */
 uint64_t ft_pipeline_fingerprint(const filtra_device *dev, size_t index, uint64_t hash);
-/** Compiles what a device from ft_device_open_compiler was asked for and did not compile yet: there
- * pipelines are only listed at first. */
+/** On a device from ft_device_open_compiler: compiles the pipelines that were requested since the
+ * last call. */
 filtra_status ft_pipelines_compile(filtra_device *dev);
-/** The executables of pipeline `index`, which is compiled; only on such a device. */
+/** On such a device: the executables of a compiled pipeline. */
 filtra_status ft_pipeline_statistics(filtra_device *dev, size_t index,
                                      ft_executable executables[FT_MAX_EXECUTABLES],
                                      uint32_t *count);
-/** The machine's instructions of its first executable, in the driver's words; the caller frees
- * them. */
+/** On such a device: the driver's disassembly of a compiled pipeline's first executable; caller
+ * frees. */
 filtra_status ft_pipeline_assembly(filtra_device *dev, size_t index, char **text);
 
 /* ---- commands (gpu/commands.c): recorded once, submitted as often as wanted ---- */
@@ -247,13 +247,14 @@ filtra_status ft_commands_new(filtra_device *dev, ft_command_pool *pool, uint32_
                               ft_commands *out);
 void ft_commands_free(filtra_device *dev, ft_command_pool pool, uint32_t count,
                       const ft_commands *list);
-/** With all its commands; NULL is fine. */
+/** Destroys the pool and its command buffers; NULL is fine. */
 void ft_command_pool_destroy(filtra_device *dev, ft_command_pool pool);
 filtra_status ft_commands_begin(filtra_device *dev, ft_commands commands);
 filtra_status ft_commands_end(filtra_device *dev, ft_commands commands);
-/** Memory and execution: what `to` does behind it sees all that `from` wrote before it. */
+/** A barrier for memory and execution: `to` stages after it see all writes of `from` stages before
+ * it. */
 void ft_commands_barrier(filtra_device *dev, ft_commands commands, unsigned from, unsigned to);
-/** Workgroups base .. base + groups - 1 of a kernel, with its push constants. */
+/** Dispatches workgroups base .. base + groups - 1 of a kernel, with its push constants. */
 void ft_commands_dispatch(filtra_device *dev, ft_commands commands, const ft_pipeline *pipeline,
                           const void *push, uint32_t push_size, const uint32_t base[3],
                           const uint32_t groups[3]);
@@ -265,30 +266,30 @@ void ft_commands_fill(filtra_device *dev, ft_commands commands, const ft_buffer 
 
 filtra_status ft_timestamps_create(filtra_device *dev, uint32_t count, ft_timestamps *out);
 void ft_timestamps_destroy(filtra_device *dev, ft_timestamps stamps);
-/** Before they are written for the first time, and again. */
+/** Must come before timestamps are written, each time. */
 void ft_commands_reset_timestamps(filtra_device *dev, ft_commands commands, ft_timestamps stamps,
                                   uint32_t first, uint32_t count);
-/** The time when all commands before have ended. */
+/** Writes the time when all earlier commands have ended. */
 void ft_commands_timestamp(filtra_device *dev, ft_commands commands, ft_timestamps stamps,
                            uint32_t index);
-/** seconds[i] from timestamp 2 i to 2 i + 1; waits for them. */
+/** Waits for timestamps; seconds[i] is the time from timestamp 2 i to 2 i + 1. */
 filtra_status ft_timestamps_read(filtra_device *dev, ft_timestamps stamps, uint32_t pairs,
                                  double *seconds);
-/** Between two readings of a counter that may have wrapped once. */
+/** Seconds between two readings of a counter that may have wrapped once. */
 double ft_timestamp_seconds(const ft_caps *caps, uint64_t from, uint64_t to);
 
 /* ---- submission (gpu/submit.c) ---- */
 
-/** Submits command buffers after everything before, memory included; *ticket is the timeline value
- * that says they are done. Among themselves they need the barriers of one command buffer; before
- * the host reads what they wrote they need a barrier to the host stage. */
+/** Submits command buffers. They start after everything submitted before, and see its writes;
+ * *ticket is done when they are. Between each other they need barriers, as within one command
+ * buffer; before the host reads their writes they need a barrier to the host stage. */
 filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
                         uint64_t *ticket);
 filtra_status ft_wait(filtra_device *dev, uint64_t ticket);
-/** Whether `ticket` is done, without waiting. True on a lost device; ft_wait then tells. */
+/** Whether `ticket` is done, without waiting. True on a lost device, for which ft_wait fails. */
 bool ft_done(filtra_device *dev, uint64_t ticket);
 filtra_status ft_wait_idle(filtra_device *dev);
-/** Waits for everything whatever has failed, so that nothing in use is freed. */
+/** Waits for all work, after a failure too, so that nothing in use is freed. */
 void ft_wait_whatever(filtra_device *dev);
 
 #endif

@@ -1,5 +1,5 @@
-/* A graph's life: created, recorded (graph/record.c, ops/), compiled here into a plan and a program,
- * run (graph/run.c), destroyed. */
+/* A graph's life: created here, recorded (graph/record.c, ops/), compiled here into a plan and a
+ * program, executed (graph/execute.c), destroyed here. */
 #include "graph/arena.h"
 #include "graph/parameters.h"
 #include "graph/program.h"

@@ -1,8 +1,8 @@
-/* The tape: how op files record kernels and backward rules.
+/* Recording: how op files record kernel calls and backward rules on a graph's tape.
  *
- * An op file has three parts: a public function that checks shapes, makes outputs and calls
- * ft_record_call for each kernel; a context struct; a backward rule that is given the context and records
- * more calls. Liveness, memory, barriers and command recording follow from the calls' arguments.
+ * An op file has three parts: a public function that checks shapes, creates outputs and records a
+ * call for each kernel; a context struct; a backward rule that gets the context and records more
+ * calls. Lives, memory and barriers follow from the calls' arguments.
  *
  *   filtra_tensor *y = ft_tensor_like(g, x, "scale");
  *   ft_record_call(g, &(ft_kernel_call){ .label = "scale", .kernel = "elementwise/scale",
@@ -55,13 +55,13 @@ struct filtra_tensor {
   int64_t offset;                  /* in elements, into the storage */
   ft_storage *storage;
   bool requires_grad;
-  filtra_tensor *owner; /* whose gradient state this shares: itself, or what a whole view views */
-  filtra_tensor *whole; /* a split piece's root; NULL otherwise. Set on owners only */
-  filtra_tensor *grad;  /* owners only: the gradient, once something contributed */
-  bool grad_partial;    /* roots of pieces: some pieces have contributed, not yet all */
+  filtra_tensor *owner; /* the tensor with the gradient: itself, or the one that a view shows */
+  filtra_tensor *whole; /* owners only, of chunks: the tensor that was cut; else NULL */
+  filtra_tensor *grad;  /* owners only: the gradient, once a rule has contributed to it */
+  bool grad_partial;    /* of a tensor that was cut: only some chunks have contributed so far */
   bool input;
-  bool made_by_caller; /* owners only: filtra_kernel_output made it, for kernels to write, */
-  bool unwritten;      /* and none has yet */
+  bool made_by_caller;              /* owners only: a tensor of filtra_kernel_output, */
+  bool unwritten;                   /* which no kernel has written yet */
   struct filtra_parameters *params; /* set for parameters */
   size_t param_index;
 };
@@ -78,7 +78,7 @@ typedef struct ft_arg {
   { (t), FT_ACCESS_WRITE }
 #define FT_UPDATE(t)                                                                               \
   { (t), (ft_access_mode)(FT_ACCESS_READ | FT_ACCESS_WRITE) }
-/** For gradient targets: read as well when accumulating. */
+/** For gradient targets: also read when accumulating. */
 #define FT_TARGET(t, accumulate)                                                                   \
   { (t), (accumulate) ? (ft_access_mode)(FT_ACCESS_READ | FT_ACCESS_WRITE) : FT_ACCESS_WRITE }
 
@@ -117,8 +117,8 @@ void ft_record_in_part(ft_kernel_call *call, uint32_t sequence_elements);
 
 /** Copies the call onto the tape. A grid beyond the device's group limits is a sticky error. */
 void ft_record_call(filtra_graph *g, const ft_kernel_call *call);
-/** Of the call recorded last: what it writes to `t` can also be made by this one, a pass over
- * memory that reads what the backward pass reads anyway. Runs only where `t` is made again. */
+/** A substitute of the call recorded last, for `t`: a pass over memory that computes `t` from
+ * tensors that the backward pass reads anyway. It runs only when `t` is recomputed. */
 void ft_record_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call);
 
 /* ---- tensors ---- */
@@ -126,7 +126,7 @@ void ft_record_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kern
 /** A dense tensor in the arena. NULL after an error. */
 filtra_tensor *ft_tensor_new(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                              const int64_t *shape);
-/** As `t`: type, shape and strides (a view's piece becomes dense, token-major order is kept). */
+/** A tensor with the type and shape of `t`; token-major order is kept, other views become dense. */
 filtra_tensor *ft_tensor_like(filtra_graph *g, const filtra_tensor *t, const char *name);
 /** [B,H,N,D] stored [B,N,H,D]. */
 filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, filtra_dtype dtype,
@@ -140,7 +140,8 @@ uint64_t ft_dtype_extent(filtra_dtype dtype, int64_t elements);
  * set. Where it lies is decided when the graph is planned. */
 filtra_tensor *ft_tensor_of_parameter(filtra_graph *g, const char *name, filtra_dtype dtype,
                                       int ndim, const int64_t *shape, ft_home home, size_t index);
-/** A whole view of `t` with other dimensions: same owner, gradients are the same view of t's. */
+/** A view of all of `t` with other dimensions. It has t's owner; its gradient is the same view of
+ * t's. */
 filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape,
                               const int64_t *stride);
 bool ft_dense(const filtra_tensor *t);
@@ -149,69 +150,72 @@ bool ft_begins_at(const filtra_tensor *t, size_t bytes);
 /** Product of all dimensions but the last, and the last. */
 int64_t ft_rows(const filtra_tensor *t);
 int64_t ft_columns(const filtra_tensor *t);
-/** Memory that lives as long as the graph, zeroed; NULL after setting the sticky error. */
+/** Zeroed memory that lives as long as the graph; NULL, with the sticky error set, when out of
+ * memory. */
 void *ft_graph_alloc(filtra_graph *g, size_t bytes);
-/** Marks an error that compile will report; returns NULL for tail calls. */
+/** Sets the sticky error, if there is none yet; returns NULL, for tail calls. */
 void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) FT_PRINTF(3, 4);
 /** Bytes that compiling would take for activations, and for inputs and outputs of all slots. Takes
  * none, and changes nothing: the parameters need not be committed. */
 filtra_status ft_graph_measure(filtra_graph *g, uint64_t *activations, uint64_t *transfers);
-/** Whether the graph is good and a check passed; if not, its message becomes the graph's error. */
+/** Whether the graph has no error and `status` is OK; otherwise the current error message becomes
+ * the graph's sticky error. */
 bool ft_graph_accept(filtra_graph *g, filtra_status status);
-/** The sticky status; sets the error message when there is one. */
+/** The sticky status; if it is an error, sets its message. */
 filtra_status ft_graph_status(const filtra_graph *g);
-/** Checks for op entry: false when g is in error or t is NULL (an error is then already set). */
+/** Whether an op can use t; if not, the graph has an error. Every op calls it first. */
 bool ft_usable(filtra_graph *g, const filtra_tensor *t);
-/** As ft_usable, and t must be dense F32: error naming op and argument otherwise. */
+/** As ft_usable, and t must be dense F32; the error names op and argument. */
 bool ft_usable_dense(filtra_graph *g, const filtra_tensor *t, const char *op, const char *argument);
-/** As ft_usable, and t must be F32, or F16 or BF16 on a device whose kernels can compute with
- * these: error naming op and argument otherwise. Dense or not. */
+/** As ft_usable, and t must be F32, or F16 or BF16 on a device whose kernels can compute with them;
+ * dense or not. The error names op and argument. */
 bool ft_usable_elements(filtra_graph *g, const filtra_tensor *t, const char *op,
                         const char *argument);
-/** "[2, 7, 16]" in a buffer that the next 7 calls on this thread leave alone. */
+/** "[2, 7, 16]", valid until the eighth next call on this thread. */
 const char *ft_shape_text(const filtra_tensor *t);
 filtra_device *ft_graph_device(const filtra_graph *g);
 bool ft_graph_training(const filtra_graph *g);
 bool ft_graph_compiled(const filtra_graph *g);
-/** A fresh number for each op that draws random numbers (Philox counter word). */
+/** A new number for each op that draws random numbers: a word of Philox' counter. */
 uint32_t ft_graph_random_id(filtra_graph *g);
-/** I32 [4]: seed low, seed high, step low, step high, uploaded before each run; what random ops
- * read. Of a graph for parts of batches [7]: what whole_element of shaders/common/philox.glsl reads
- * besides. */
+/** The input that random ops read, set before each execution: I32 [4], seed low, seed high, step
+ * low, step high. In a graph for parts of batches [7], with the part that whole_element of
+ * shaders/common/philox.glsl reads. */
 filtra_tensor *ft_graph_random_state(filtra_graph *g);
-/** Says, before any op, that this graph's sequences are a part of a batch's: random ops draw what
- * they draw for the whole batch. */
+/** Makes this a graph for a part of a batch; call it before any op. Random ops then draw the
+ * numbers that they draw for the whole batch. */
 void ft_graph_take_part(filtra_graph *g, int64_t sequences);
-/** Which samples the next runs have: `count` from `first` on, of `all`. */
+/** The part of the next executions: samples first .. first + count - 1 of `all`. */
 void ft_graph_set_part(filtra_graph *g, int64_t first, int64_t count, int64_t all);
-/** Elements of t that each sequence has; 0 where the graph has whole batches. For random ops. */
+/** Elements of t per sequence; 0 in a graph for whole batches. For random ops. */
 uint32_t ft_graph_sequence_elements(const filtra_graph *g, const filtra_tensor *t);
-/** A dense tensor with the content of `data`, which is copied: a few numbers that do not fit among
- * a call's scalars. Uploaded before each run like an input. */
+/** A dense tensor with constant content, which is copied: numbers that do not fit into a call's
+ * scalars. */
 filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                  const int64_t *shape, const void *data);
 
 /* ---- differentiation ---- */
 
-/** A backward rule: reads gradients of outputs with ft_grad, contributes to the inputs'. Not called
- * when no gradient reached any output. */
+/** A backward rule: reads the outputs' gradients with ft_grad and contributes to the inputs'. Not
+ * called when no output has a gradient. */
 typedef void (*ft_backward_fn)(filtra_graph *g, const void *context);
 
-/** Records an op on the tape, with a copy of what its rule is to know; returns the first output,
- * NULL after an error. Outputs require a gradient if any input does; when none does, or backward is
- * NULL, the rule never runs. */
+/** Records an op, with a copy of the context for its rule; returns the first output, NULL after an
+ * error. Outputs require a gradient if an input does. The rule runs only then, and if it is not
+ * NULL. */
 filtra_tensor *ft_record_op(filtra_graph *g, const char *label, ft_backward_fn backward,
                             const void *context, size_t context_size, int input_count,
                             filtra_tensor *const *inputs, int output_count,
                             filtra_tensor *const *outputs);
 
-/** The finished gradient of t in t's geometry, NULL if none. For backward rules of t's producer. */
+/** The complete gradient of t, in t's geometry; NULL if there is none. For the rule of the op that
+ * made t. */
 filtra_tensor *ft_grad(filtra_graph *g, const filtra_tensor *t);
-/** Where to write a contribution to t's gradient, in t's geometry; *accumulate says whether to add
- * to what is there. NULL when t needs none. */
+/** Where to write a contribution to t's gradient, in t's geometry; *accumulate: add it to the
+ * present values. NULL if t needs no gradient. */
 filtra_tensor *ft_grad_target(filtra_graph *g, filtra_tensor *t, bool *accumulate);
-/** Contributes `from` as it stands. Takes it over without a copy when t has no gradient yet;
- * `from` must have no later reader or writer in the caller's rule. Dense, t's shape. */
+/** Contributes `from`, dense and of t's shape. If t has no gradient yet, `from` becomes it without
+ * a copy: the rule must not read or write `from` afterwards. */
 void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from);
 
 /* ---- recomputation (graph/recompute.c) ---- */
@@ -220,30 +224,31 @@ void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from);
  * they run: by the same calls, so with the same bits, or by their substitutes. */
 typedef enum ft_recompute {
   FT_RECOMPUTE_NONE = 0,
-  FT_RECOMPUTE_CHEAP,        /* what kernels give that only pass over memory */
-  FT_RECOMPUTE_FEED_FORWARD, /* of blocks: everything of feed-forward layers, else the same */
-  FT_RECOMPUTE_BLOCKS        /* everything */
+  FT_RECOMPUTE_CHEAP,        /* results of calls that are cheap */
+  FT_RECOMPUTE_FEED_FORWARD, /* those, and all results of feed-forward layers */
+  FT_RECOMPUTE_BLOCKS        /* all results */
 } ft_recompute;
 
-/** What the graph's blocks are to do; NONE at first. */
+/** What blocks recompute; NONE at first. */
 void ft_graph_set_recompute(filtra_graph *g, ft_recompute how);
 ft_recompute ft_graph_recompute(const filtra_graph *g);
-/** Ops recorded between these two make a segment. Segments do not overlap; NONE makes none. Calls
- * in it must not add to what was there before it. */
+/** Ops recorded between these two calls make a segment, unless `how` is NONE. Segments do not
+ * overlap. Calls of a segment must not update tensors from before it. */
 void ft_segment_begin(filtra_graph *g, ft_recompute how);
 void ft_segment_end(filtra_graph *g);
 
-/* ---- what leaves a run before its end (graph/submissions.c) ---- */
+/* ---- readouts: results that the host gets before an execution ends ---- */
 
-/** Bytes that each run copies to memory that the host reads. */
+/** Bytes that each execution copies to memory that the host reads. */
 typedef struct ft_readout {
   const ft_buffer *from, *to;
   uint64_t from_offset, to_offset, bytes;
 } ft_readout;
-/** Before compiling. A run makes these copies in this order, each as soon as its bytes and those
- * before it are final, and ends a submission behind it, so that there is a ticket to wait for. */
+/** Sets the readouts; before compiling. Executions make them in this order, each as soon as its
+ * bytes and those of earlier readouts are final, and end a submission there, whose ticket the host
+ * can wait for. */
 filtra_status ft_graph_read_out(filtra_graph *g, const ft_readout *list, size_t count);
-/** Of the newest run. 0: it made no copies, as a first run that was measured. */
+/** The ticket of a readout of the newest execution; 0: it made none, since it was measured. */
 uint64_t ft_graph_readout_ticket(const filtra_graph *g, size_t index);
 
 /* ---- kernels that differentiation needs and every op may use (graph/copy.c) ---- */
@@ -255,8 +260,8 @@ enum { FT_FLAT_WORKGROUP = 64 };
 uint32_t ft_flat_groups(const filtra_graph *g, int64_t count);
 /** Workgroups that do `per_group` of `count` each, at least 1 and at most what fits a dimension. */
 uint32_t ft_groups_for(int64_t count, int64_t per_group);
-/** Whether kernels that move whole words can take t: 16-bit elements must lie side by side and
- * begin and end with a word. A sticky error otherwise. */
+/** Whether kernels that move whole words can take t: 16-bit elements must be packed, and begin and
+ * end at a word. A sticky error otherwise. */
 bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
 
 /** The shape of up to four axes without the outermost one, and the strides of two tensors, as
@@ -273,32 +278,30 @@ void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value);
 
 /* ---- tools (graph/checker.c, graph/inspect.c) ---- */
 
-/** Proves independently of the planner that the compiled plan has no hazard: conflicting accesses
- * are separated by a barrier, live tensors share no bytes, every read finds what its writer left.
- */
+/** Proves, independently of the planner, that the compiled plan has no hazard: a barrier separates
+ * conflicting accesses, live tensors share no bytes, and every read finds what was written. */
 filtra_status ft_graph_check(const filtra_graph *g);
 
 typedef struct ft_profile_entry {
   const char *label, *kernel;
   double seconds, flops, bytes;
 } ft_profile_entry;
-/** Runs once with a timestamp pair around each call (in the order in which they
- * run, inputs as last set). *entries
- * is freed by the caller. UNSUPPORTED without timestamps. */
+/** Executes once, with a pair of timestamps around each call and the inputs last set. Entries are
+ * in the order of execution; caller frees *entries. Fails with UNSUPPORTED without timestamps. */
 filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size_t *count);
 /** The sum of the calls' times. */
 filtra_status ft_graph_seconds(filtra_graph *g, double *seconds);
 
-/** What calls say that they take. */
+/** Work of calls, as ops state it. */
 typedef struct ft_work {
-  double flops, matrix_flops; /* all; of these, those of kernels that work on matrix units */
+  double flops, matrix_flops; /* all, and those on matrix units */
   double bytes;
 } ft_work;
 /** The sum over all calls. */
 ft_work ft_graph_work(const filtra_graph *g);
 
-/** Re-runs the inputs of `ticket`'s slot with a check behind every call. Returns the name of the
- * first tensor that holds a NaN or an infinity in *name, NULL if none. */
+/** Executes again with the inputs of that execution and a check after every call. *name receives the
+ * name of the first tensor with a NaN or an infinity; NULL if there is none. */
 filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const char **name);
 
 #endif

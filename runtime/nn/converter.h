@@ -1,31 +1,34 @@
-/* Layers of the Converter (its token mixers are under mixer/). */
+/* Layers of the Converter. Its token mixers are in mixer/. */
 #ifndef FT_NN_CONVERTER_H
 #define FT_NN_CONVERTER_H
 
 #include "nn/mixer.h"
 #include "nn/token_order.h"
 
-/** ScaleNorm: "NAME.weight" [C] (ones); complex features: x [.., C, 2]. */
+/** filtra_scale_norm with the parameter "NAME.weight" [C], initially ones. With complex_features, x
+ * is [.., C, 2]. */
 filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
                                    bool complex_features);
 
-/** sin(W_2 dropout(ScaleNorm(sin(W_1 x + b_1))) + b_2), square layers "1" and "2" with weights
- * U(+-sqrt(6/C)) and biases 0, ScaleNorm "norm" between them; no omega_0. */
+/** A SIREN of two layers: sin(W_2 dropout(ScaleNorm(sin(W_1 x + b_1))) + b_2). The square layers
+ * "1" and "2" start with weights U(+-sqrt(6/C)) and biases 0; the ScaleNorm is "norm"; no omega_0.
+ */
 filtra_tensor *ft_siren(const ft_scope *scope, filtra_tensor *x, float dropout);
 
-/** The mean of a SIREN over the features of each head: x [B,N,C] -> [B H,N], in [-1,1]; head h of
- * sequence b is row b H + h. */
+/** The mean of ft_siren over the features of each head: x [B,N,C] -> [B H,N], in [-1,1]; row b H +
+ * h is head h of sequence b. */
 filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, int64_t heads,
                                     float dropout);
 
-/** What filtra_dhhp takes, for each head (B here counts them, too). */
+/** Arguments of filtra_dhhp for all heads; B is batch times heads. */
 typedef struct ft_unitary {
   filtra_tensor *lower, *upper; /* rotations [B,N-1,4,2] */
   filtra_tensor *phases;        /* [B,N,2] */
 } ft_unitary;
 
 typedef struct ft_unitary_options {
-  /* The 7 N numbers of a sequence are cut into seven runs of N, as the authors' code does. */
+  /* Cut a sequence's 7 N numbers into seven runs of N, as the authors' code does, instead of taking
+   * seven numbers per token. */
   bool flat;
   bool no_phases; /* D = I */
   float dropout;
@@ -33,26 +36,25 @@ typedef struct ft_unitary_options {
   int64_t heads;       /* divides C; 0: 1 */
 } ft_unitary_options;
 
-/** Rotations and phases from a SIREN, FixNorm, and pooling to seven numbers per token and head. In
- * turns:
- * alpha, beta, gamma of the lower chain (tokens 0..N-2), of the upper chain (tokens 1..N-1), and
- * theta. */
+/** Rotations and phases from ft_siren, FixNorm, and pooling to seven numbers per token and head, in
+ * turns: alpha, beta and gamma of the lower chain (tokens 0..N-2), of the upper chain (tokens
+ * 1..N-1), and theta. */
 ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x,
                             const ft_unitary_options *options);
 
 enum { FT_MOST_FACTORS = 16 };
 
-/** Phi as the mixers' options describe it. */
+/** Options of mixers about the transform Phi. */
 typedef struct ft_transform_options {
-  int64_t heads; /* each has a Phi and phases of its own, made of and applied to its C/H channels */
-  int64_t order; /* Phi is a product of so many transforms, parameters "vectors.M" */
+  int64_t heads; /* each has its own Phi and phases, computed from and applied to C/H channels */
+  int64_t order; /* number of transforms whose product is Phi, parameters "vectors.M" */
   int64_t permutation;
   int layout;
-  bool triangular; /* factor m, from 0, leaves the first m tokens alone */
-  bool sorted;     /* of the tokens in a learned order */
+  bool triangular; /* transform m, from 0, does not touch the first m tokens */
+  bool sorted;     /* apply Phi to the tokens in a learned order */
   float sort_temperature;
 } ft_transform_options;
-/** Their keys in the struct `type`, which has them as `transform`. */
+/** Rows of a mixer's table for these options, which its struct `type` has as `transform`. */
 #define FT_TRANSFORM_FIELDS(type)                                                                  \
   FT_JSON_INT_FIELD(type, transform.heads, "heads", 1, 1, 256),                                    \
       FT_JSON_INT_FIELD(type, transform.order, "order", 1, 1, FT_MOST_FACTORS),                    \
@@ -62,34 +64,34 @@ typedef struct ft_transform_options {
       FT_JSON_BOOL_FIELD(type, transform.sorted, "sort_tokens", false),                            \
       FT_JSON_FLOAT_FIELD(type, transform.sort_temperature, "sort_temperature", 0.1, 1e-3, 1e3)
 extern const char *const ft_transform_layouts[];
-/** The `idle` of a mixer class, for these keys. */
+/** ft_mixer_class.idle for these options. */
 const char *ft_transform_idle(const ft_transform_options *options, const char *name);
 
-/** A mixer's input; with `sorted`, with tokens and mask in a learned order. */
+/** A mixer's input; with `sorted`, its tokens and mask are in a learned order. */
 typedef struct ft_transform_input {
   filtra_mixer_input in;
-  ft_token_order order; /* NULLs: the sequence's own */
+  ft_token_order order; /* all NULL: the sequence's own order */
 } ft_transform_input;
 ft_transform_input ft_ordered_input(const ft_scope *scope, const ft_transform_options *options,
                                     const filtra_mixer_input *in);
 
-/** Phi^-1 diag(e^(i phase)) Phi applied to the value, X times the complex matrix "value.weight"
- * [2C, C] with rows 2c and 2c + 1 the real and the imaginary part of channel c. phase [B H,N] ->
- * [B,N,C,2]. The weights start normal with the authors' deviation sqrt(1/2) where X has
- * `unit_rows`, as behind a ScaleNorm; else, behind a LayerNorm, sqrt(1/2C), so that values are as
- * large as X. Tokens leave in the sequence's own order. */
+/** Phi^-1 diag(e^(i phase)) Phi applied to the value; phase [B H,N] -> [B,N,C,2]. The value is X
+ * times the complex matrix "value.weight" [2C, C], whose rows 2c and 2c + 1 are the real and
+ * imaginary part of channel c. The matrix starts normal, with the authors' deviation sqrt(1/2) if X
+ * has `unit_rows`, as after a ScaleNorm; after a LayerNorm with sqrt(1/2C), so that values are as
+ * large as X. The result is in the sequence's own order. */
 filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *options,
                                   const ft_transform_input *input, filtra_tensor *phase,
                                   bool unit_rows);
 
-/** zeta Re z + (1 - zeta) Im z, zeta the parameter "zeta" [1], 1 at first and clamped to [0,1]. */
+/** zeta Re z + (1 - zeta) Im z with the parameter "zeta" [1], initially 1, clamped to [0,1]. */
 filtra_tensor *ft_blend_layer(const ft_scope *scope, filtra_tensor *z);
-/** The end of a mixer in a block of real features: blend, dropout, residual. */
+/** The last step of a mixer in a block of real features: blend, dropout, residual. */
 filtra_tensor *ft_blend_mixed(const ft_scope *scope, const filtra_mixer_input *in,
                               filtra_tensor *z);
 
-/** Layers "0", "1", ... of GRUs as wide as x, with dropout between them; parameters as PyTorch
- * names and initialises them. */
+/** GRU layers "0", "1", ... of x's width with dropout between them. Parameters are named and
+ * initialised as in PyTorch. */
 filtra_tensor *ft_recurrent_positions(const ft_scope *scope, filtra_tensor *x, int64_t layers,
                                       float dropout);
 

@@ -7,13 +7,13 @@
 typedef struct ft_encoder_options {
   const ft_mixer *mixer;
   int64_t heads, ffn_width;
-  int64_t max_length;           /* the most tokens of a sequence */
+  int64_t max_length;           /* longest sequence, in tokens */
   filtra_activation activation; /* of the feed-forward layer */
   float dropout;
-  float drop_path; /* stochastic depth: the rate at which this block drops a sequence's branches */
+  float drop_path; /* stochastic depth: probability of dropping a branch of a sequence */
   bool post_norm;  /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */
-  /* The Converter's block: complex features, ScaleNorm, gated feed-forward network. The mixer has
-   * build_complex; `activation` is that of the gate's real part. */
+  /* The Converter's block: complex features, ScaleNorm, gated feed-forward network. The mixer needs
+   * build_complex; `activation` applies to the gate's real part. */
   bool converter;
   bool causal;
 } ft_encoder_options;

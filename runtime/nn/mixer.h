@@ -1,65 +1,66 @@
-/* Token mixers: what stands where a Transformer has attention. One file per mixer under mixer/ and
- * one entry in the list below; behind them are those that applications register. */
+/* Token mixers: layers that take the place of attention. Each of Filtra's own has one file in
+ * mixer/ and one entry in the list below; those that applications register follow them. */
 #ifndef FT_NN_MIXER_H
 #define FT_NN_MIXER_H
 
 #include "base/json.h"
 #include "nn/layers.h"
 
-enum { FT_MIXER_OPTIONS = 1088, FT_MIXER_FIELDS = 24 }; /* at most; fields with the name */
+/* Most bytes of an option struct; most keys, "name" included. */
+enum { FT_MIXER_OPTIONS = 1088, FT_MIXER_FIELDS = 24 };
 
-/** Learned numbers that say what filter a mixer has become, for `filtra analyze`. */
+/** Learned coefficients of a mixer's filter, for `filtra analyze`. */
 typedef struct ft_mixer_coefficients {
   const char *parameter; /* below the mixer's scope */
-  const char *index;     /* what numbers them: "k", "head" */
-  /* From the parameter's values to those that the filter has; NULL: they are the same. */
+  const char *index;     /* name of their index: "k", "head" */
+  /* Converts the parameter's values to the filter's coefficients; NULL: they are the same. */
   void (*effective)(const void *options, float *values, size_t count);
 } ft_mixer_coefficients;
 
-/** The filter that those numbers make, as the papers draw it. */
+/** The filter's response, as the papers plot it. */
 typedef struct ft_mixer_filter {
-  const char *argument; /* what it is a function of */
+  const char *argument; /* name of x */
   double low, high;
   bool per_head;
   /* `values`: effective coefficients in the class's order, NULL where the options have none. NaN:
    * there is no filter. */
   double (*at)(const void *options, const float *const *values, int64_t head, double x);
-  const char *result; /* what it gives; NULL: a gain */
+  const char *result; /* name of the result; NULL: gain */
 } ft_mixer_filter;
 
 enum { FT_MIXER_COEFFICIENTS = 8 }; /* kinds, at most */
 
-/** What a registered mixer has (see filtra_mixer), and what only Filtra's own have. */
+/** A kind of mixer: the fields of filtra_mixer, and some that only Filtra's own mixers have. */
 typedef struct ft_mixer_class {
   const char *name, *description;
   size_t options_size;         /* at most FT_MIXER_OPTIONS */
   const ft_json_field *fields; /* the options in configuration files */
   size_t field_count;          /* below FT_MIXER_FIELDS */
-  /* Why the options leave that one without effect, as in "with \"variant\" uv"; NULL: it has one.
-   * NULL: all have. */
+  /* Why an option has no effect beside the others, as a clause: "with \"variant\" uv"; NULL: it has
+   * one. NULL function: every option always has an effect. */
   const char *(*idle)(const void *options, const char *name);
-  bool narrow;             /* takes x in the scope's precision; else in F32 */
+  bool narrow;             /* accepts x in the scope's precision; else only F32 */
   const char *not_causal;  /* why it cannot be causal, as a clause; NULL: it can */
-  const char *not_decoded; /* why it cannot go on token by token; NULL: it can */
+  const char *not_decoded; /* why it cannot decode token by token; NULL: it can */
   void *context;           /* for filtra_mixer_input */
   const ft_mixer_coefficients *coefficients; /* those that exist with given options */
   size_t coefficient_count;
   const ft_mixer_filter *filter; /* NULL: none */
   filtra_tensor *(*build)(const filtra_scope *scope, const void *options,
                           const filtra_mixer_input *in, filtra_tensor **auxiliary);
-  /** For the Converter's block, NULL where there is no such thing: the complex features that build
-   * makes real, [B,N,C,2], without dropout and residual behind them. */
+  /** Builds complex features [B,N,C,2] for the Converter's block, without dropout and residual;
+   * NULL if unsupported. */
   filtra_tensor *(*build_complex)(const ft_scope *scope, const void *options,
                                   const filtra_mixer_input *in, filtra_tensor **auxiliary);
-  /** What the auxiliary loss takes from the task's: their weights add up to 1. NULL: nothing. */
+  /** Weight a of the auxiliary loss, if the task's loss gets 1 - a. NULL: the task's keeps 1. */
   float (*auxiliary_share)(const void *options);
 } ft_mixer_class;
 
-/** filtra_mixer_qkv in that type. */
+/** filtra_mixer_qkv with results of that type. */
 void ft_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_dtype dtype,
                   filtra_tensor *qkv[3]);
-/** What attention's operands are stored in: the scope's precision, but F32 where keys and values
- * are kept from run to run. */
+/** Type of attention's operands: the scope's precision, or F32 if keys and values are kept for
+ * later tokens. */
 filtra_dtype ft_mixer_precision(const ft_scope *scope);
 
 /** A configured mixer. */
@@ -87,7 +88,7 @@ const ft_mixer_class *ft_mixer_find(const char *name);
 /** Reads a mixer from JSON: a name, or an object with "name" and the mixer's options; NULL is
  * softmax. `context` goes before field names in errors. */
 filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *out);
-/** The complete object, all defaults resolved; NULL when out of memory. */
+/** The mixer as a JSON object with all options; NULL when out of memory. */
 json_t *ft_mixer_write(const ft_mixer *mixer);
 
 #endif

@@ -1,9 +1,9 @@
-/* Incremental decoding: what mixers keep of the tokens that went before, so that a graph of one new
- * token at a time gives what the graph of the whole sequence would.
+/* Incremental decoding: mixers keep data of earlier tokens on the device, so that a graph for one
+ * new token gives the same result as a graph for the whole sequence.
  *
- * A mixer passes what it needs of every token, keys and values, through filtra_scope_keep, and what
- * it can sum up of all of them through filtra_scope_state (filtra/mixer.h). In a graph of one new
- * token filtra_mixer_input.mask is over the rows kept (ft_cache_mask). */
+ * A mixer passes per-token data, such as keys and values, through filtra_scope_keep, and summaries
+ * of all earlier tokens through filtra_scope_state (filtra/mixer.h). In a graph for one new token
+ * filtra_mixer_input.mask covers the kept rows (ft_cache_mask). */
 #ifndef FT_NN_PAST_H
 #define FT_NN_PAST_H
 
@@ -11,8 +11,7 @@
 
 typedef struct ft_past_tensor ft_past_tensor;
 
-/** Rows of `size` sequences of up to `capacity` tokens, and states, on the device, by scope and
- * name. */
+/** Kept rows of `size` sequences with up to `capacity` tokens, and states, by scope and name. */
 typedef struct ft_past {
   filtra_device *device;
   int64_t size, capacity;
@@ -20,11 +19,11 @@ typedef struct ft_past {
   size_t count, room;
 } ft_past;
 
-/** How one graph uses it; a scope points to one, or to none in graphs without a past. */
+/** How one graph uses the kept data. Scopes point to it. */
 struct ft_past_use {
   ft_past *past;
-  /** I32 [B], where the graph's one token stands. NULL: the graph has the first tokens of all
-   * sequences, and reads nothing of the past. */
+  /** I32 [B], the position of the new token. NULL: the graph processes the first tokens of all
+   * sequences and reads no kept data. */
   filtra_tensor *position;
   int64_t length; /* rows that a graph of one token reads, at most the capacity */
 };

@@ -1,4 +1,4 @@
-/* A learned order of tokens: a permutation that depends on what the tokens are. */
+/* A learned order of tokens: a permutation that depends on their features. */
 #ifndef FT_NN_TOKEN_ORDER_H
 #define FT_NN_TOKEN_ORDER_H
 
@@ -11,15 +11,16 @@ typedef struct ft_token_order {
   float temperature;
 } ft_token_order;
 
-/** Tokens by falling score <w, x> - (t + 1) / 10, t the token's place, padding last; w is the
- * parameter "order.weight" [1,C], 0 at first, when the order is the sequence's own. */
+/** Orders tokens by descending score <w, x> - (t + 1) / 10, t the token's position; padding comes
+ * last. w is the parameter "order.weight" [1,C], initially 0, which gives the sequence's own
+ * order. */
 ft_token_order ft_learn_order(const ft_scope *scope, const filtra_mixer_input *in,
                               float temperature);
 
-/** x [B,N,C] with its tokens in that order or, `back`, out of it. For the score's gradient, and for
- * it alone, the permutation is SoftSort's matrix (Prillo and Eisenschlos 2020), straight through:
- * row r is softmax_t -(s_(r) - s_t)^2 / temperature, with s_(r) the r-th largest score. That takes
- * O(N^2 C) in the backward pass; forward it is N^2 comparisons. */
+/** Puts the tokens of x [B,N,C] into that order, or with `back` into the sequence's own. The score
+ * gets the straight-through gradient of SoftSort (Prillo and Eisenschlos 2020), in which row r of
+ * the permutation is softmax_t -(s_(r) - s_t)^2 / temperature, s_(r) the r-th largest score.
+ * Forward N^2 comparisons, backward O(N^2 C). */
 filtra_tensor *ft_sort_tokens(filtra_graph *g, const ft_token_order *order, filtra_tensor *x,
                               bool back);
 /** The tokens `rows` [B N] of x [B,N,C]. */
