@@ -4,9 +4,9 @@
 
 device_tests='^(gpu|graph|ops)$'
 # What SwiftShader's faults leave (docs/devices.md).
-swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(elements|graph))$'
+swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan)|graph/(elements|graph))$'
 swiftshader_ops='agf|broadcast|cache|dropout|elementwise|fourier|kernel|kernel_polynomial|linear'
-swiftshader_ops="^ops/($swiftshader_ops|scale_norm|slice)\$"
+swiftshader_ops="^ops/($swiftshader_ops|scale_norm|slice|tuning_file)\$"
 # Labels of what the suite leaves to passes of ./run test --all. What is thorough is in the suite
 # there, and left out by ./run test. What is in ranks, ranks-all has, too, which --all runs.
 left_out='profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all'

@@ -1,6 +1,5 @@
 /* Listing, choosing, opening and closing devices. */
 #include "gpu/internal.h"
-#include "gpu/tuning.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -184,24 +183,6 @@ static filtra_status create_objects(filtra_device *dev) {
   return FT_VK(dev, dev->vk.vkCreateSemaphore(dev->device, &semaphore, NULL, &dev->timeline));
 }
 
-/* Configurations that were stored for this device, or are named. */
-static filtra_status open_tuning(filtra_device *dev, const char *option, const char *folder) {
-  const char *file = option ? option : getenv("FILTRA_TUNING");
-  if (folder && !(dev->tuning_path = ft_tuning_path(dev, folder))) return FILTRA_ERROR_HOST_MEMORY;
-  bool foreign;
-  if (file && *file) FT_TRY(ft_tuning_load(dev, file, &foreign, &dev->tuning));
-  if (!file) ft_tuning_open_cached(dev);
-  ft_tuning_warn(dev, dev->tuning, "the device's tuning");
-  return FILTRA_OK;
-}
-
-/* Pipelines and tuning. */
-static filtra_status open_cache(filtra_device *dev, const filtra_device_options *options,
-                                const char *folder) {
-  FT_TRY(ft_pipeline_store_create(dev, dev->caps.pipeline_cache ? folder : NULL));
-  return open_tuning(dev, options->tuning, dev->compiler ? NULL : folder);
-}
-
 /* A validation layer from before matrix units takes their modules for invalid. */
 static filtra_status check_matrices(filtra_device *dev) {
   if (!dev->instance->layer || dev->instance->layer >= VK_MAKE_API_VERSION(0, 1, 3, 255))
@@ -260,23 +241,18 @@ filtra_status ft_device_caps(const filtra_device_options *options, ft_caps *caps
   return status;
 }
 
-/* The cache folder; NULL: there is none. *owned is to be freed. */
-static const char *cache_folder(const filtra_device_options *options, char **owned) {
+static filtra_status find_cache_folder(filtra_device *dev, const filtra_device_options *options) {
   const char *folder = options->cache_dir ? options->cache_dir : getenv("FILTRA_CACHE_DIR");
-  *owned = folder ? NULL : ft_cache_directory();
-  if (!folder) folder = *owned;
-  return folder && *folder ? folder : NULL;
+  dev->cache_folder = !folder ? ft_cache_directory() : *folder ? ft_strdup(folder) : NULL;
+  return folder && *folder && !dev->cache_folder ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
 }
 
 static filtra_status open_objects(filtra_device *dev, const filtra_device_options *options) {
-  char *owned;
-  const char *folder = cache_folder(options, &owned);
-  filtra_status status = open_matrices(dev, dev->compiler ? NULL : folder);
-  if (!status) status = create_device(dev);
-  if (!status) status = create_objects(dev);
-  if (!status) status = open_cache(dev, options, folder);
-  free(owned);
-  return status;
+  FT_TRY(find_cache_folder(dev, options));
+  FT_TRY(open_matrices(dev, dev->compiler ? NULL : dev->cache_folder));
+  FT_TRY(create_device(dev));
+  FT_TRY(create_objects(dev));
+  return ft_pipeline_store_create(dev, dev->caps.pipeline_cache ? dev->cache_folder : NULL);
 }
 
 static filtra_status open_device(filtra_device *dev, const filtra_device_options *options) {
@@ -306,32 +282,20 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
   return FILTRA_OK;
 }
 
-static filtra_status make_device(const filtra_device_options *options, bool compiler,
-                                 filtra_device **device) {
+filtra_status ft_device_create(const filtra_device_options *options, ft_device_purpose purpose,
+                               filtra_device **device) {
   *device = NULL;
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
-  dev->compiler = compiler;
+  dev->compiler = purpose == FT_DEVICE_COMPILES;
   ft_mutex_make(&dev->turns.mutex);
   ft_condition_make(&dev->turns.next);
   filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
   if (status)
-    filtra_device_close(&dev);
+    ft_device_destroy(&dev);
   else
     *device = dev;
   return status;
-}
-
-filtra_status filtra_device_open(const filtra_device_options *options, filtra_device **device) {
-  FT_NEED(device);
-  *device = NULL;
-  FT_TRY(FT_CHECK_RESERVED(filtra_device_options, options));
-  return make_device(options, false, device);
-}
-
-filtra_status ft_device_open_compiler(const filtra_device_options *options,
-                                      filtra_device **device) {
-  return make_device(options, true, device);
 }
 
 static void destroy_objects(filtra_device *dev) {
@@ -343,15 +307,13 @@ static void destroy_objects(filtra_device *dev) {
   dev->vk.vkDestroyDevice(dev->device, NULL);
 }
 
-void filtra_device_close(filtra_device **device) {
-  if (!device || !*device) return;
+void ft_device_destroy(filtra_device **device) {
   filtra_device *dev = *device;
   *device = NULL;
   if (dev->device) destroy_objects(dev);
   ft_instance_destroy(&dev->instance);
-  ft_tuning_release(&dev->tuning);
-  free(dev->tuning_path);
   free(dev->matrix_path);
+  free(dev->cache_folder);
   ft_condition_free(&dev->turns.next);
   ft_mutex_free(&dev->turns.mutex);
   free(dev);
@@ -363,8 +325,13 @@ const ft_caps *ft_caps_of(const filtra_device *dev) {
 struct ft_tuning *ft_tuning_of(const filtra_device *dev) {
   return dev->tuning;
 }
-const char *ft_tuning_path_of(const filtra_device *dev) {
-  return dev->tuning_path;
+struct ft_tuning *ft_device_keep_tuning(filtra_device *dev, struct ft_tuning *tuning) {
+  struct ft_tuning *before = dev->tuning;
+  dev->tuning = tuning;
+  return before;
+}
+const char *ft_cache_folder_of(const filtra_device *dev) {
+  return dev->cache_folder;
 }
 bool ft_compiles_only(const filtra_device *dev) {
   return dev->compiler;

@@ -15,9 +15,12 @@
 
 enum { FT_PUSH_BYTES = 128, FT_MAX_SPEC = 13 };
 
-typedef enum ft_gemm_variant { FT_GEMM_NAIVE, FT_GEMM_TILED, FT_GEMM_S64 } ft_gemm_variant;
-/** Tiles of scores through shared memory, or in one subgroup. */
-typedef enum ft_attention_variant { FT_ATTENTION_TILED, FT_ATTENTION_LANES } ft_attention_variant;
+/** How a kernel that reads some data many times shares them between invocations. */
+typedef enum ft_kernel_style {
+  FT_STYLE_NAIVE,   /* not at all; the reference of the other two */
+  FT_STYLE_SHARED,  /* tiles in shared memory */
+  FT_STYLE_SUBGROUP /* tiles in the registers of one subgroup, without barriers: for CPU drivers */
+} ft_kernel_style;
 
 /** When matrix products use matrix units: never; where the units passed the self-test on this
  * device and driver (gpu/matrix.h) and were measured to be faster; or wherever possible. */
@@ -53,8 +56,7 @@ typedef struct ft_caps {
   uint32_t queue_family;
   double timestamp_ns;     /* nanoseconds per tick; 0 without timestamps */
   uint32_t timestamp_bits; /* valid bits of the counter, which then wraps */
-  ft_gemm_variant gemm;
-  ft_attention_variant attention;
+  ft_kernel_style product_style, attention_style;
   uint32_t row_workgroup;    /* invocations of kernels with one row per workgroup */
   bool few_registers;        /* about 128 per lane, as on Intel: large register tiles would spill */
   double submission_seconds; /* longest time that one submission should take; 0: no limit */
@@ -91,6 +93,8 @@ bool ft_caps_runs(const ft_caps *caps, uint32_t size, uint32_t workgroup);
 /** The shape of matrix units for operands of that type and F32 sums; 0: there are none, or they may
  * not be used. */
 ft_matrix_shape ft_matrix_shape_of(const ft_caps *caps, filtra_dtype type);
+/** Whether kernels may use matrix units, which the device must then enable. */
+bool ft_matrix_used(const ft_caps *caps);
 /** The subgroup size that matrix units need. */
 uint32_t ft_matrix_lanes(const ft_caps *caps);
 
@@ -131,18 +135,25 @@ typedef enum ft_memory_kind {
 const ft_caps *ft_caps_of(const filtra_device *dev);
 /** Fails with UNSUPPORTED if kernels of this device cannot compute with that float type. */
 filtra_status ft_check_precision(const filtra_device *dev, filtra_dtype dtype);
-/** Tuned configurations of kernels; NULL: ops choose. */
+/** The folder of cached files; NULL: there is none. */
+const char *ft_cache_folder_of(const filtra_device *dev);
+/** What ops keep with a device (ops/tuning.h): which configurations kernels take, NULL: ops choose. */
 struct ft_tuning *ft_tuning_of(const filtra_device *dev);
-/** File of this device's tuning; NULL: none. */
-const char *ft_tuning_path_of(const filtra_device *dev);
+/** Replaces it; returns the one before. The device never reads or frees it. */
+struct ft_tuning *ft_device_keep_tuning(filtra_device *dev, struct ft_tuning *tuning);
 /** Whether the device was opened to compile only: buffers have no memory, nothing is submitted. */
 bool ft_compiles_only(const filtra_device *dev);
 
-/** Opens a device to inspect compiled kernels; its driver needs no GPU. Pipelines are compiled by
- * ft_pipelines_compile and keep statistics; no memory is allocated, and executing a graph fails.
- * Fails with UNSUPPORTED if the driver has no statistics. */
-filtra_status ft_device_open_compiler(const filtra_device_options *options, filtra_device **device);
-
+/** What a device is opened for. */
+typedef enum ft_device_purpose {
+  FT_DEVICE_EXECUTES,
+  FT_DEVICE_COMPILES /* see ft_device_open_compiler in ops/device.h */
+} ft_device_purpose;
+/** Opens a device without tuning, for filtra_device_open and ft_device_open_compiler. */
+filtra_status ft_device_create(const filtra_device_options *options, ft_device_purpose purpose,
+                               filtra_device **device);
+/** Frees it without its tuning; sets *device to NULL. */
+void ft_device_destroy(filtra_device **device);
 /** Gives threads turns on one device handle, first come, first served. */
 void ft_device_lock(filtra_device *dev);
 void ft_device_unlock(filtra_device *dev);

@@ -1,4 +1,5 @@
 /* Whose a document in the cache folder is: it is of one device, driver and library version. */
+#include "gpu/identity.h"
 #include "gpu/internal.h"
 
 #include "base/file.h"

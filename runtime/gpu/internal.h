@@ -28,13 +28,13 @@ struct filtra_device {
   uint64_t memory_used;
   struct ft_pipeline_store *pipelines;
   struct ft_staging *staging;
-  struct ft_tuning *tuning; /* which configurations ops take; NULL: what they choose themselves */
+  char *cache_folder;       /* of cached files; NULL: there is none */
+  struct ft_tuning *tuning; /* the ops', see ft_device_keep_tuning */
   struct {                  /* threads that take turns in the order in which they came */
     ft_mutex mutex;
     ft_condition next;
     uint64_t came, served;
   } turns;
-  char *tuning_path; /* of this device's file in the cache folder; NULL: there is none */
   ft_matrix_verdict matrix_verdict;
   char *matrix_path; /* of the verdict in the cache folder; NULL: there is none */
 };
@@ -86,24 +86,10 @@ filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t 
 /** That one submission should take at most, if nobody says otherwise; 0: no limit. */
 double ft_submission_seconds(bool cpu);
 
-/* ---- identity.c: documents in JSON of one device, driver and library version ---- */
-
-/** Where this device's document of a kind lies below `folder`; caller frees; NULL on failure
- * (message set). */
-char *ft_document_path(const filtra_device *dev, const char *folder, const char *kind);
-/** One that says no more than whose it is; NULL when out of memory. */
-json_t *ft_document_new(const filtra_device *dev, const char *format);
-/** Fails with INPUT where `root` is not of that format, or (*foreign) is another device's, driver's
- * or library version's; `what` is what it should be, `context` goes before errors. */
-filtra_status ft_document_check(const filtra_device *dev, const json_t *root, const char *format,
-                                const char *what, const char *context, bool *foreign);
-
 /* ---- matrix.c, matrix_file.c ---- */
 
 /** Asks the driver for the shapes of its matrix units, which is known to crash some. */
 filtra_status ft_matrix_ask(ft_instance *instance, VkPhysicalDevice physical, ft_caps *caps);
-/** Whether kernels may take them, so that the device has to have them switched on. */
-bool ft_matrix_used(const ft_caps *caps);
 /** Takes over what `folder` says of them; what is wrong with it is only logged. */
 filtra_status ft_matrix_open_cached(filtra_device *dev, const char *folder);
 

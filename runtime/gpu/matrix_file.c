@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "gpu/identity.h"
 #include "gpu/internal.h"
 
 #include <stdio.h>

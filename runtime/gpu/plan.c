@@ -85,11 +85,11 @@ const ft_cap_key ft_cap_keys[KEYS] = {
                        .kind = FT_CAP_NUMBER,
                        .high = 10000,
                        .meaning = "most that a submission should take; 0: no limit"},
-    [GEMM] = NAMES("gemm", "kernel of matrix products", [FT_GEMM_NAIVE] = "naive",
-                   [FT_GEMM_TILED] = "tiled", [FT_GEMM_S64] = "s64"),
-    [ATTENTION] = NAMES(
-        "attention",
-        "kernels of attention", [FT_ATTENTION_TILED] = "tiled", [FT_ATTENTION_LANES] = "lanes"),
+    [GEMM] = NAMES("gemm", "kernel of matrix products", [FT_STYLE_NAIVE] = "naive",
+                   [FT_STYLE_SHARED] = "tiled", [FT_STYLE_SUBGROUP] = "s64"),
+    [ATTENTION] =
+        NAMES("attention",
+              "kernels of attention", [FT_STYLE_SHARED] = "tiled", [FT_STYLE_SUBGROUP] = "lanes"),
     [MATRIX] = NAMES("matrix", "when 16-bit products take matrix units", [FT_MATRIX_OFF] = "off",
                      [FT_MATRIX_TUNED] = "tuned", [FT_MATRIX_FORCE] = "force"),
     [MATRIX_SHAPE] =
@@ -338,18 +338,18 @@ static filtra_status choose_kernels(ft_caps *caps, const setting *gemm, const se
   const filtra_device_info *info = &caps->info;
   bool known = ft_caps_runs(caps, info->subgroup_size, info->subgroup_size);
   bool s64 = info->int64 && known, lanes = known && info->subgroup_size >= 4;
-  caps->gemm = gemm->set          ? (ft_gemm_variant)gemm->value
-               : caps->cpu && s64 ? FT_GEMM_S64
-                                  : FT_GEMM_TILED;
-  caps->attention = attention->set       ? (ft_attention_variant)attention->value
-                    : caps->cpu && lanes ? FT_ATTENTION_LANES
-                                         : FT_ATTENTION_TILED;
-  if (caps->gemm == FT_GEMM_S64 && !s64)
+  caps->product_style = gemm->set          ? (ft_kernel_style)gemm->value
+                        : caps->cpu && s64 ? FT_STYLE_SUBGROUP
+                                           : FT_STYLE_SHARED;
+  caps->attention_style = attention->set ? (ft_kernel_style)(FT_STYLE_SHARED + attention->value)
+                          : caps->cpu && lanes ? FT_STYLE_SUBGROUP
+                                               : FT_STYLE_SHARED;
+  if (caps->product_style == FT_STYLE_SUBGROUP && !s64)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "capability gemm=s64 needs 64-bit integers and subgroup operations in subgroups "
                    "of a known size, which this device lacks or another capability masks; use "
                    "tiled");
-  if (caps->attention == FT_ATTENTION_LANES && !lanes)
+  if (caps->attention_style == FT_STYLE_SUBGROUP && !lanes)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "capability attention=lanes needs subgroup operations and subgroups of a known "
                    "size, which this device lacks or another capability masks; use tiled");
@@ -414,8 +414,8 @@ char *ft_caps_plan(const ft_caps *caps) {
   return ft_format("%s, %s, rows of %u, %s products, %s attention, workgroups to %u, %u bytes "
                    "shared, %s registers%s%s, %s",
                    caps->cpu ? "CPU" : "GPU", subgroups, caps->row_workgroup,
-                   ft_cap_keys[GEMM].names[caps->gemm],
-                   ft_cap_keys[ATTENTION].names[caps->attention],
+                   ft_cap_keys[GEMM].names[caps->product_style],
+                   ft_cap_keys[ATTENTION].names[caps->attention_style - FT_STYLE_SHARED],
                    info->max_workgroup_invocations < most ? info->max_workgroup_invocations : most,
                    info->shared_memory_bytes, caps->few_registers ? "few" : "many",
                    caps->few_registers && ft_caps_runs(caps, 16, 128) ? " with lanes of 16" : "",

@@ -3,8 +3,8 @@
 #ifndef FT_OPS_ATTENTION_H
 #define FT_OPS_ATTENTION_H
 
-#include "gpu/tuning.h"
 #include "ops/support.h"
+#include "ops/tuning.h"
 
 /* As in shaders/attention/problem.glsl. */
 enum {

@@ -1,7 +1,7 @@
 /* Attention on matrix units: which tiles. The kernels are shaders/attention/..._matrix.comp and
  * shaders/plaplacian/..._matrix.comp, and shared_groups says what matrix.glsl beside them does. */
-#include "gpu/tuning.h"
 #include "ops/attention.h"
+#include "ops/tuning.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Of how many rows and columns attention's tiles of scores are: what the op takes by itself, and
- * what the tuner asks. The configurations are in gpu/tuning_table.c. */
+ * what the tuner asks. The configurations are in ops/tuning_table.c. */
 #include "ops/attention.h"
 #include "ops/tuner.h"
 
@@ -69,7 +69,7 @@ static uint32_t lane_rows(const attention_problem *p) {
 
 static ft_configuration standard(const filtra_device *dev, const attention_problem *p) {
   const ft_caps *caps = ft_caps_of(dev);
-  if (caps->attention == FT_ATTENTION_LANES) return (ft_configuration){{lane_rows(p)}};
+  if (caps->attention_style == FT_STYLE_SUBGROUP) return (ft_configuration){{lane_rows(p)}};
   /* Two tiles of scores and the row sums of up to two matrices have to stay in registers. */
   const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   uint32_t across = columns > 32 ? 16 : 8;
@@ -207,7 +207,7 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
                               const filtra_tensor *k, const filtra_tensor *v,
                               const filtra_attention_options *o) {
   const attention_problem p = describe(op, q, k, v, o);
-  const bool by_lanes = ft_caps_of(dev)->attention == FT_ATTENTION_LANES;
+  const bool by_lanes = ft_caps_of(dev)->attention_style == FT_STYLE_SUBGROUP;
   if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1, 1, 8, 1}});
   ft_tuning_question asked =
       question(dev, &p, by_lanes ? FT_TUNE_ATTENTION_LANES : FT_TUNE_ATTENTION_TILED);

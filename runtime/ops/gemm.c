@@ -134,7 +134,7 @@ static ft_gemm_plan plan_naive(const filtra_device *dev) {
                         .parts = 1};
 }
 
-/* ---- configurations: the tables are in gpu/tuning_table.c ---- */
+/* ---- configurations: the tables are in ops/tuning_table.c ---- */
 
 enum { S64_ROWS, S64_PAIRS, S64_PACK, S64_PARTS };
 enum { PACK_A = 1, PACK_B = 2 };
@@ -401,7 +401,7 @@ static ft_configuration answer(const filtra_device *dev, const ft_gemm *p,
 /* The only place that chooses a kernel. */
 static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
   if (ft_tuning_reference(dev)) return plan_naive(dev);
-  if (ft_caps_of(dev)->gemm == FT_GEMM_NAIVE) {
+  if (ft_caps_of(dev)->product_style == FT_STYLE_NAIVE) {
     ft_gemm_plan plan = plan_naive(dev);
     plan.parts = ft_gemm_parts(dev, p, &plan);
     return plan;
@@ -410,7 +410,7 @@ static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
     const ft_configuration c = answer(dev, p, FT_TUNE_GEMM_MATRIX);
     if (ft_gemm_matrix_taken(&c)) return ft_gemm_matrix_plan(dev, ft_gemm_type(p), &c);
   }
-  const bool s64 = ft_caps_of(dev)->gemm == FT_GEMM_S64;
+  const bool s64 = ft_caps_of(dev)->product_style == FT_STYLE_SUBGROUP;
   const ft_configuration c = answer(dev, p, s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED);
   return s64 ? plan_s64(dev, &c) : plan_tiled(&c);
 }

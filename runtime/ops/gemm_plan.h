@@ -2,8 +2,8 @@
 #ifndef FT_OPS_GEMM_PLAN_H
 #define FT_OPS_GEMM_PLAN_H
 
-#include "gpu/tuning.h"
 #include "ops/gemm.h"
+#include "ops/tuning.h"
 
 enum { FT_GEMM_CONSTANTS = 8 };
 

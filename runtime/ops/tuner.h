@@ -3,8 +3,8 @@
 #ifndef FT_OPS_TUNER_H
 #define FT_OPS_TUNER_H
 
-#include "gpu/tuning.h"
 #include "graph/graph.h"
+#include "ops/tuning.h"
 
 enum { FT_TRIAL_TENSORS = 8 };
 

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 #include "train/run.h"
 
 #include <stdio.h>

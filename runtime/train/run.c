@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 #include "train/identity.h"
 #include "train/input.h"
 #include "train/metrics.h"

@@ -3,7 +3,7 @@
 #include "train/trainer.h"
 
 #include "base/memory.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 #include "train/shares.h"
 
 #include <stdlib.h>

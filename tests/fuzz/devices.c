@@ -5,7 +5,7 @@
 #include "gpu/internal.h"
 #include "gpu/matrix.h"
 #include "gpu/plan.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -175,20 +175,20 @@ TEST(test_caps_override) {
   assert_int_equal(info->shared_memory_bytes, 16384);
   assert_int_equal(info->max_workgroup_invocations, 128);
   assert_int_equal(info->max_allocation_bytes, 1 << 20);
-  assert_int_equal(caps->gemm, FT_GEMM_TILED);
-  assert_int_equal(caps->attention, FT_ATTENTION_TILED);
+  assert_int_equal(caps->product_style, FT_STYLE_SHARED);
+  assert_int_equal(caps->attention_style, FT_STYLE_SHARED);
   assert_in_range(caps->row_workgroup, 1, 128);
   assert_int_equal(caps->row_workgroup % info->subgroup_size, 0);
   assert_string_equal(info->name, plain->info.name);
   test_close_device(&device);
 
   device = test_open_device("gemm=naive,attention=tiled");
-  assert_int_equal(device->caps.gemm, FT_GEMM_NAIVE);
-  assert_int_equal(device->caps.attention, FT_ATTENTION_TILED);
+  assert_int_equal(device->caps.product_style, FT_STYLE_NAIVE);
+  assert_int_equal(device->caps.attention_style, FT_STYLE_SHARED);
   test_close_device(&device);
   if (plain->cpu && plain->info.int64 && plain->subgroup)
-    assert_int_equal(plain->gemm, FT_GEMM_S64);
-  if (plain->cpu && plain->subgroup) assert_int_equal(plain->attention, FT_ATTENTION_LANES);
+    assert_int_equal(plain->product_style, FT_STYLE_SUBGROUP);
+  if (plain->cpu && plain->subgroup) assert_int_equal(plain->attention_style, FT_STYLE_SUBGROUP);
 }
 
 TEST(test_caps_errors) {
@@ -227,16 +227,16 @@ TEST(test_decisions) {
   static const struct {
     bool cpu, int64, subgroup;
     uint32_t size, invocations, row;
-    ft_gemm_variant gemm;
+    ft_kernel_style gemm;
   } cases[] = {
-      {true, true, true, 8, 1024, 8, FT_GEMM_S64},
-      {true, true, false, 8, 1024, 8, FT_GEMM_TILED},
-      {true, false, true, 4, 1024, 4, FT_GEMM_TILED},
-      {false, true, true, 32, 1024, 64, FT_GEMM_TILED},
-      {false, true, true, 64, 1024, 64, FT_GEMM_TILED},
-      {false, true, true, 128, 1024, 128, FT_GEMM_TILED},
-      {false, true, true, 256, 128, 128, FT_GEMM_TILED},
-      {false, false, false, 1, 128, 64, FT_GEMM_TILED},
+      {true, true, true, 8, 1024, 8, FT_STYLE_SUBGROUP},
+      {true, true, false, 8, 1024, 8, FT_STYLE_SHARED},
+      {true, false, true, 4, 1024, 4, FT_STYLE_SHARED},
+      {false, true, true, 32, 1024, 64, FT_STYLE_SHARED},
+      {false, true, true, 64, 1024, 64, FT_STYLE_SHARED},
+      {false, true, true, 128, 1024, 128, FT_STYLE_SHARED},
+      {false, true, true, 256, 128, 128, FT_STYLE_SHARED},
+      {false, false, false, 1, 128, 64, FT_STYLE_SHARED},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     ft_caps caps = {.cpu = cases[i].cpu, .subgroup = cases[i].subgroup};
@@ -244,7 +244,7 @@ TEST(test_decisions) {
     caps.info.subgroup_size = caps.subgroup_least = caps.subgroup_most = cases[i].size;
     caps.info.max_workgroup_invocations = cases[i].invocations;
     assert_ok(ft_caps_override(&caps, NULL));
-    assert_int_equal(caps.gemm, cases[i].gemm);
+    assert_int_equal(caps.product_style, cases[i].gemm);
     assert_int_equal(caps.row_workgroup, cases[i].row);
   }
 }

@@ -4,8 +4,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "gpu/identity.h"
 #include "gpu/internal.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 #include "support/harness.h"
 #include "support/run.h"
 

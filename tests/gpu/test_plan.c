@@ -67,8 +67,8 @@ TEST(test_limits) {
 /* Subgroups of a size that does not run, may not be chosen, or has too many in a workgroup. */
 TEST(test_subgroup_size) {
   ft_caps caps = with("class=cpu");
-  assert_int_equal(caps.gemm, FT_GEMM_S64);
-  assert_int_equal(caps.attention, FT_ATTENTION_LANES);
+  assert_int_equal(caps.product_style, FT_STYLE_SUBGROUP);
+  assert_int_equal(caps.attention_style, FT_STYLE_SUBGROUP);
   assert_true(ft_caps_runs(&caps, 16, 128) && ft_caps_runs(&caps, 32, 1024));
   assert_false(ft_caps_runs(&caps, 4, 4) || ft_caps_runs(&caps, 64, 64) ||
                ft_caps_runs(&caps, 24, 24) || ft_caps_runs(&caps, 0, 1));
@@ -77,11 +77,11 @@ TEST(test_subgroup_size) {
                                         "class=cpu,subgroup=0"};
   for (size_t i = 0; i < FT_COUNT(unknown); i++) {
     caps = with(unknown[i]);
-    assert_int_equal(caps.gemm, FT_GEMM_TILED);
-    assert_int_equal(caps.attention, FT_ATTENTION_TILED);
+    assert_int_equal(caps.product_style, FT_STYLE_SHARED);
+    assert_int_equal(caps.attention_style, FT_STYLE_SHARED);
   }
   caps = with("class=cpu,subgroup_size=16");
-  assert_int_equal(caps.gemm, FT_GEMM_S64);
+  assert_int_equal(caps.product_style, FT_STYLE_SUBGROUP);
   assert_int_equal(caps.row_workgroup, 16);
   caps = with("subgroups=3");
   assert_true(ft_caps_runs(&caps, 32, 96));

@@ -1,7 +1,7 @@
 /* The linear layer: every epilogue in every kernel variant, dropout, accumulation, activations. */
 #include "support/harness.h"
 
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 #include "reference/matmul.h"
 
 #include <math.h>

@@ -5,9 +5,9 @@
 #include "base/json.h"
 #include "gpu/matrix.h"
 #include "gpu/plan.h"
-#include "gpu/tuning.h"
 #include "graph/tape.h"
 #include "ops/gemm_matrix.h"
+#include "ops/tuning.h"
 #include "support/harness.h"
 #include "support/matrices.h"
 #include "support/seen.h"
@@ -267,7 +267,7 @@ static void test_trust(void **state) {
   const char *cache = test_folder();
   filtra_device *device = open_own("matrix=force", "");
   const ft_caps *caps = ft_caps_of(device);
-  const char *plain = caps->gemm == FT_GEMM_S64 ? "gemm/s64" : "gemm/tiled";
+  const char *plain = caps->product_style == FT_STYLE_SUBGROUP ? "gemm/s64" : "gemm/tiled";
   const ft_matrix_verdict good = {.passed = true, .f16 = caps->matrix_f16};
   const ft_matrix_verdict bad = {.why = "crashed"};
   filtra_device_close(&device);

@@ -2,7 +2,7 @@
 #ifndef TEST_SUPPORT_MATRICES_H
 #define TEST_SUPPORT_MATRICES_H
 
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 #include "support/harness.h"
 
 /** A test of cmocka's to whose state this text is given, which is part of its name. */

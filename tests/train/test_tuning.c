@@ -1,7 +1,7 @@
 /* Runs and checkpoints go on with the configurations that they began with, bit for bit, whatever
  * the device was tuned to since. */
 #include "base/file.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 #include "support/harness.h"
 #include "support/run.h"
 #include "train/trainer.h"

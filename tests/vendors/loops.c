@@ -14,6 +14,7 @@
 #include "gpu/internal.h"
 #include "graph/program.h"
 #include "nn/mixer.h"
+#include "ops/device.h"
 #include "train/trainer.h"
 
 #include <math.h>

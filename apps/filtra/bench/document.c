@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "common/options.h"
 #include "devices/matrices.h"
 #include "gpu/plan.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include <inttypes.h>
 #include <jansson.h>

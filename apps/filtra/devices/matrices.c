@@ -9,7 +9,7 @@
 #include "common/child.h"
 #include "common/command.h"
 #include "gpu/plan.h"
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>

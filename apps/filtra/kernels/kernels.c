@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "ops/attention.h"
+#include "ops/device.h"
 #include "ops/tuner.h"
 #include "train/trainer.h"
 

@@ -29,7 +29,7 @@ typedef struct tune_arguments {
 typedef struct session {
   const tune_arguments *arguments;
   filtra_device *device;
-  const char *path; /* the device's file; NULL: no cache folder */
+  char *path; /* the device's file; NULL: no cache folder */
   char *journal;
   ft_tuning *tuning; /* what is known, and what is found */
   ft_tuning *asked;  /* the questions */
@@ -244,8 +244,8 @@ static filtra_status load(session *s) {
   s->tuning = ft_tuning_use(s->device, NULL);
   if (!s->tuning) s->tuning = ft_tuning_new();
   if (!s->tuning) return FILTRA_ERROR_HOST_MEMORY;
-  s->path = ft_tuning_path_of(s->device);
-  if (!s->path) return FILTRA_OK;
+  s->path = ft_tuning_path(s->device, ft_cache_folder_of(s->device));
+  if (!s->path) return ft_cache_folder_of(s->device) ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
   s->journal = ft_tuner_journal(s->path);
   if (!s->journal) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(ft_tuner_recover(s->device, s->path, s->tuning));
@@ -281,6 +281,7 @@ static int tune(const tune_arguments *a) {
   filtra_device_close(&s.device);
   interrupted_journal = "";
   free(s.journal);
+  free(s.path);
   free(s.work);
   json_decref(s.results);
   return code;

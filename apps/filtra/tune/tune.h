@@ -2,7 +2,7 @@
 #ifndef FILTRA_TUNE_H
 #define FILTRA_TUNE_H
 
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include <filtra/model.h>
 

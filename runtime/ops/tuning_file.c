@@ -1,11 +1,11 @@
 /* Tuning on disk: JSON, of one device, driver and library version. Nothing in it is believed: what
  * is used is a row of our own tables. */
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "gpu/internal.h"
+#include "gpu/identity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 static const char FORMAT[] = "filtra-tuning-1";
 
 char *ft_tuning_path(const filtra_device *dev, const char *folder) {
-  return ft_document_path(dev, folder, "tuning");
+  return folder ? ft_document_path(dev, folder, "tuning") : NULL;
 }
 
 /* ---- reading ---- */
@@ -176,8 +176,13 @@ filtra_status ft_tuning_save(const filtra_device *dev, const ft_tuning *tuning, 
 }
 
 void ft_tuning_open_cached(filtra_device *dev) {
-  const char *path = dev->tuning_path;
+  ft_tuning *tuning = NULL;
+  char *path = ft_tuning_path(dev, ft_cache_folder_of(dev));
   bool foreign;
-  if (path && ft_file_exists(path) && ft_tuning_load(dev, path, &foreign, &dev->tuning))
+  if (path && ft_file_exists(path) && ft_tuning_load(dev, path, &foreign, &tuning))
     ft_log(FILTRA_LOG_WARNING, "tuning is ignored: %s", filtra_error_message());
+  free(path);
+  if (!tuning) return;
+  ft_tuning *before = ft_tuning_use(dev, tuning);
+  ft_tuning_release(&before);
 }

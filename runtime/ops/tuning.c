@@ -1,6 +1,5 @@
 /* What was found to be fastest, by key, and who asks for it. */
-#include "gpu/tuning.h"
-#include "gpu/internal.h"
+#include "ops/tuning.h"
 
 #include "base/memory.h"
 
@@ -33,9 +32,7 @@ void ft_tuning_release(ft_tuning **tuning) {
 }
 
 ft_tuning *ft_tuning_use(filtra_device *dev, ft_tuning *tuning) {
-  ft_tuning *before = dev->tuning;
-  dev->tuning = tuning;
-  return before;
+  return ft_device_keep_tuning(dev, tuning);
 }
 
 /* ---- entries ---- */
@@ -122,7 +119,7 @@ size_t ft_tuning_chosen(const ft_tuning *tuning) {
 
 void ft_tuning_warn(const filtra_device *dev, const ft_tuning *tuning, const char *whose) {
   size_t count = 0, at = 0;
-  if (ft_matrix_used(&dev->caps) || dev->caps.matrix_use != FT_MATRIX_TUNED) return;
+  if (ft_matrix_used(ft_caps_of(dev)) || ft_caps_of(dev)->matrix_use != FT_MATRIX_TUNED) return;
   for (const ft_tuning_entry *e; (e = next_choice(tuning, &at)) != NULL;)
     count += ft_configuration_on_matrices(e->family, &e->choice);
   if (count)
@@ -160,7 +157,7 @@ static void collect_question(ft_tuning *t, const ft_tuning_question *q) {
 }
 
 ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_question *q) {
-  ft_tuning *t = dev->tuning;
+  ft_tuning *t = ft_tuning_of(dev);
   if (!t) return q->standard;
   if (t->collect) collect_question(t, q);
   const bool forced = t->forced && t->forced_family == q->family;
@@ -176,5 +173,5 @@ ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_ques
 }
 
 bool ft_tuning_reference(const filtra_device *dev) {
-  return dev->tuning && dev->tuning->reference;
+  return ft_tuning_of(dev) && ft_tuning_of(dev)->reference;
 }

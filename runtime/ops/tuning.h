@@ -6,8 +6,8 @@
  * for that key on this device and driver, or what the op would take. Answers are rows of the table,
  * all of which tests cover: no file can make a kernel run in any other way.
  */
-#ifndef FT_GPU_TUNING_H
-#define FT_GPU_TUNING_H
+#ifndef FT_OPS_TUNING_H
+#define FT_OPS_TUNING_H
 
 #include "gpu/gpu.h"
 
@@ -20,7 +20,7 @@ enum {
   FT_TUNING_REASON = 160
 };
 
-/* ---- the tables (gpu/tuning_table.c) ---- */
+/* ---- the tables (ops/tuning_table.c) ---- */
 
 typedef enum ft_tuning_family {
   FT_TUNE_GEMM_TILED,
@@ -89,7 +89,7 @@ ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_ques
 /** Whether ops shall take their plainest way, which others are compared with. */
 bool ft_tuning_reference(const filtra_device *dev);
 
-/* ---- what was found (gpu/tuning.c) ---- */
+/* ---- what was found (ops/tuning.c) ---- */
 
 /** A configuration that may not be used, and why: "differs from the reference by ...". */
 typedef struct ft_tuning_refusal {
@@ -132,7 +132,8 @@ ft_tuning *ft_tuning_new(void);
 ft_tuning *ft_tuning_hold(ft_tuning *tuning);
 /** Sets *tuning to NULL; the last holder frees it. Safe on NULL. */
 void ft_tuning_release(ft_tuning **tuning);
-/** Makes `tuning` (held by the caller) what questions are answered from; returns what was. */
+/** Answers questions from `tuning`, which the device then holds; returns the one before, which the
+ * caller then holds. */
 ft_tuning *ft_tuning_use(filtra_device *dev, ft_tuning *tuning);
 
 const ft_tuning_entry *ft_tuning_find(const ft_tuning *tuning, const char *key);
@@ -150,7 +151,7 @@ void ft_tuning_warn(const filtra_device *dev, const ft_tuning *tuning, const cha
 /** Whether questions get the same answers from both. */
 bool ft_tuning_equal(const ft_tuning *a, const ft_tuning *b);
 
-/* ---- files (gpu/tuning_file.c) ---- */
+/* ---- files (ops/tuning_file.c) ---- */
 
 /** Reads a document, of which everything is checked. Fails with INPUT; *foreign then says that it
  * is whole, but another device's, driver's or library version's. `context` goes before errors. */
@@ -166,7 +167,8 @@ json_t *ft_tuning_entry_json(const ft_tuning_entry *entry);
  * NULL when out of memory. */
 char *ft_tuning_choices(const filtra_device *dev, const ft_tuning *tuning);
 
-/** Where this device's file lies below `folder`; caller frees; NULL on failure (message set). */
+/** This device's file below `folder`; caller frees; NULL without a folder, or on failure (message
+ * set). */
 char *ft_tuning_path(const filtra_device *dev, const char *folder);
 /** Takes the device's file in the cache folder over where there is one; what is wrong with it is
  * only logged. */

@@ -1,5 +1,5 @@
 /* Tuning: tables, answers to questions, and files that may be damaged or another device's. */
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -316,7 +316,7 @@ TEST(test_opening) {
   unsetenv("FILTRA_TUNING");
   assert_ok(open_with(NULL, cache, &dev));
   assert_null(dev->tuning);
-  assert_string_equal(dev->tuning_path, cached);
+  assert_string_equal(ft_cache_folder_of(dev), cache);
   filtra_device_close(&dev);
 
   assert_ok(ft_file_write_below(cached, text, size));
@@ -340,7 +340,7 @@ TEST(test_opening) {
 
   assert_ok(open_with(path, "", &dev));
   assert_int_equal(ft_tuning_chosen(dev->tuning), 1);
-  assert_null(dev->tuning_path);
+  assert_null(ft_cache_folder_of(dev));
   filtra_device_close(&dev);
   assert_int_equal(setenv("FILTRA_TUNING", path, 1), 0);
   assert_ok(open_with(NULL, cache, &dev));

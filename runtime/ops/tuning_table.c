@@ -1,6 +1,6 @@
 /* The tables of configurations. Which row an op takes by itself is decided in its file; each row is
  * run against the op's reference by tests/ops/test_tuning.c. */
-#include "gpu/tuning.h"
+#include "ops/tuning.h"
 
 #include "base/memory.h"
 

@@ -1,0 +1,50 @@
+/* Opening and closing devices, with the tuning of their kernels, which only ops understand. */
+#include "ops/device.h"
+
+#include "ops/tuning.h"
+
+#include <stdlib.h>
+
+/* A named file must be good; what is wrong with a cached one is only logged. */
+static filtra_status open_tuning(filtra_device *dev, const filtra_device_options *options) {
+  const char *file = options->tuning ? options->tuning : getenv("FILTRA_TUNING");
+  if (file && *file) {
+    ft_tuning *tuning;
+    bool foreign;
+    FT_TRY(ft_tuning_load(dev, file, &foreign, &tuning));
+    ft_tuning_use(dev, tuning);
+  } else if (!file && !ft_compiles_only(dev)) {
+    ft_tuning_open_cached(dev);
+  }
+  ft_tuning_warn(dev, ft_tuning_of(dev), "the device's tuning");
+  return FILTRA_OK;
+}
+
+void filtra_device_close(filtra_device **device) {
+  if (!device || !*device) return;
+  ft_tuning *tuning = ft_tuning_of(*device);
+  ft_device_destroy(device);
+  ft_tuning_release(&tuning);
+}
+
+static filtra_status open_device(const filtra_device_options *options, ft_device_purpose purpose,
+                                 filtra_device **device) {
+  static const filtra_device_options defaults;
+  if (!options) options = &defaults;
+  FT_TRY(ft_device_create(options, purpose, device));
+  filtra_status status = open_tuning(*device, options);
+  if (status) filtra_device_close(device);
+  return status;
+}
+
+filtra_status filtra_device_open(const filtra_device_options *options, filtra_device **device) {
+  FT_NEED(device);
+  *device = NULL;
+  FT_TRY(FT_CHECK_RESERVED(filtra_device_options, options));
+  return open_device(options, FT_DEVICE_EXECUTES, device);
+}
+
+filtra_status ft_device_open_compiler(const filtra_device_options *options,
+                                      filtra_device **device) {
+  return open_device(options, FT_DEVICE_COMPILES, device);
+}
