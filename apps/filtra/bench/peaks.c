@@ -7,6 +7,7 @@
 #include "gpu/matrix.h"
 #include "model/model.h"
 #include "ops/support.h"
+#include "probe/contract.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,14 +73,13 @@ static filtra_tensor *build_copy(bench_graph *g, const void *what) {
   filtra_tensor *x = bench_operand(g, "x", FILTRA_F32, 1, &probe->words, NULL);
   filtra_tensor *y = bench_operand(g, "y", FILTRA_F32, 1, &probe->words, NULL);
   uint32_t items = (uint32_t)(probe->words / probe->variant->words);
-  ft_call(g->graph, &(ft_kernel_call){.label = "copy",
-                                      .kernel = probe->variant->kernel,
-                                      .args = {FT_READ(x), FT_WRITE(y)},
-                                      .push = &items,
-                                      .push_size = sizeof items,
-                                      .workgroup = FT_FLAT_WORKGROUP,
-                                      .groups = {ft_flat_groups(g->graph, items)},
-                                      .bytes = 8.0 * (double)probe->words});
+  ft_call(g->graph, &(ft_kernel_call){
+                        .label = "copy",
+                        .kernel = probe->variant->kernel,
+                        FT_ARGUMENTS(probe_copy, .x = FT_READ(x), .y = FT_WRITE(y), .count = items),
+                        .workgroup = FT_FLAT_WORKGROUP,
+                        .groups = {ft_flat_groups(g->graph, items)},
+                        .bytes = 8.0 * (double)probe->words});
   return y;
 }
 
