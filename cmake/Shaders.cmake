@@ -73,8 +73,8 @@ function(filtra_embed_shaders root out_sources)
       else()
         add_custom_command(OUTPUT ${output}
           COMMAND Vulkan::glslc ${FILTRA_SHADER_OPTIONS} -mfmt=c -I ${root} ${defines} -o ${output}
-                  ${source}
-          DEPENDS ${source} ${headers} COMMENT "glslc ${full}" VERBATIM)
+                  -MD -MF ${output}.d ${source}
+          DEPENDS ${source} DEPFILE ${output}.d COMMENT "glslc ${full}" VERBATIM)
         list(JOIN defines " " defines)
         string(APPEND arguments
                "${full} ${FILTRA_SHADER_OPTIONS} -I ${root} ${defines} ${source}\n")

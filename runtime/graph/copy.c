@@ -93,10 +93,11 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
   const char *kernel =
       words ? ft_kernel_typed(g->device, "copy/copy", mode == COPY_ADD ? dtype : FILTRA_F32)
             : ft_kernel_typed(g->device, "copy/elements", dtype);
-  struct ft_copy given = {.x = FT_READ(x),
-                          .y = FT_TARGET(y, mode == COPY_ADD),
-                          .count = words ? words_of(y) : (uint32_t)filtra_tensor_elements(y),
-                          .value = value};
+  struct ft_copy_arguments given = {.x = FT_READ(x),
+                                    .y = FT_TARGET(y, mode == COPY_ADD),
+                                    .count =
+                                        words ? words_of(y) : (uint32_t)filtra_tensor_elements(y),
+                                    .value = value};
   strides4(x ? x : y, given.x_stride);
   strides4(y, given.y_stride);
   for (int i = 1; i < FILTRA_MAX_DIMS; i++) {

@@ -82,23 +82,20 @@ typedef struct ft_arg {
 #define FT_TARGET(t, accumulate)                                                                   \
   { (t), (accumulate) ? (ft_access_mode)(FT_ACCESS_READ | FT_ACCESS_WRITE) : FT_ACCESS_WRITE }
 
-/** One dispatch. Members by position (args, push, spec) are for kernels without a contract. */
+/** One dispatch. */
 typedef struct ft_kernel_call {
-  const char *label;          /* for the profiler: op and direction, "layer_norm.backward" */
-  const char *kernel;         /* "folder/file" */
-  const ft_module *module;    /* an application's kernel; NULL: the build's of that name */
-  const void *given;          /* FT_ARGUMENTS: so many ft_arg, then the scalars; in the kernel's */
-  uint32_t tensor_count;      /* block, addresses of 8 bytes and the scalars, together at most */
-  uint32_t scalar_size;       /* FT_PUSH_BYTES */
-  const void *constants;      /* FT_CONSTANTS: those from constant_id 1 on, a word each */
-  uint32_t constant_count;    /* at most FT_MAX_SPEC */
-  uint32_t sequence_elements; /* of random ops: ft_graph_sequence_elements, which is the last */
-                              /* constant; 0: none */
-  ft_arg args[FT_MAX_ARGS];   /* ends at the first entry with mode 0 */
-  const void *push;
-  uint32_t push_size;
-  uint32_t spec[FT_MAX_SPEC];
-  uint32_t spec_count;
+  const char *label;       /* for the profiler: op and direction, "layer_norm.backward" */
+  const char *kernel;      /* "folder/file" */
+  const ft_module *module; /* an application's kernel; NULL: the build's of that name */
+  /* FT_ARGUMENTS: `tensor_count` ft_arg, and after them bytes of scalars. The kernel gets an address
+   * of 8 bytes for each tensor, then the scalars, together at most FT_PUSH_BYTES. */
+  const void *given;
+  uint32_t tensor_count, scalar_size;
+  /* FT_CONSTANTS: so many words, specialization constants from 1 on; at most FT_MAX_SPEC. */
+  const void *constants;
+  uint32_t constant_count;
+  /* Of random ops: ft_graph_sequence_elements, which their kernels take as the last constant. */
+  uint32_t sequence_elements;
   uint32_t workgroup;  /* local_size_x */
   uint32_t subgroup;   /* required subgroup size; 0: any */
   uint32_t groups[3];  /* 0 counts as 1 */
@@ -106,13 +103,7 @@ typedef struct ft_kernel_call {
   double flops, bytes; /* for the profiler; 0: unknown */
 } ft_kernel_call;
 
-/** Makes a random op's kernel draw by ft_graph_sequence_elements: the last constant. */
-void ft_record_in_part(ft_kernel_call *call, uint32_t sequence_elements);
-
-/* Members of a call that go together: the words behind the addresses; specialization constants;
- * invocations that stride over a flat range of elements. */
-#define FT_PUSH(words)    .push = &(words), .push_size = sizeof(words)
-#define FT_SPEC(...)      .spec = {__VA_ARGS__}, .spec_count = FT_COUNT(((uint32_t[]){__VA_ARGS__}))
+/* Members of a call whose invocations stride over a flat range of elements. */
 #define FT_FLAT(g, count) .workgroup = FT_FLAT_WORKGROUP, .groups = {ft_flat_groups(g, count)}
 
 /** Copies the call onto the tape. A grid beyond the device's group limits is a sticky error. */

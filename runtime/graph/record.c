@@ -38,12 +38,6 @@ uint32_t ft_graph_sequence_elements(const filtra_graph *g, const filtra_tensor *
   return sequences ? (uint32_t)(filtra_tensor_elements(t) / sequences) : 0;
 }
 
-void ft_record_in_part(ft_kernel_call *call, uint32_t sequence_elements) {
-  if (!sequence_elements) return;
-  call->spec[FT_MAX_SPEC - 1] = sequence_elements;
-  call->spec_count = FT_MAX_SPEC;
-}
-
 /* ---- inputs and outputs ---- */
 
 static filtra_tensor *add_transfer(filtra_graph *g, ft_transfer **list, size_t *count,
@@ -199,42 +193,34 @@ filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *p
 
 /* ---- calls and ops ---- */
 
-/* What the kernel is given by name: tensors, scalars and constants. */
-static void take_given(const ft_kernel_call *call, ft_recorded_call *c) {
-  c->arg_count = call->tensor_count;
-  memcpy(c->args, call->given, c->arg_count * sizeof *c->args);
-  memcpy(c->push + c->arg_count * sizeof(uint64_t), (const ft_arg *)call->given + c->arg_count,
-         call->scalar_size);
+static void take_constants(const ft_kernel_call *call, ft_kernel_key *key) {
+  key->spec_count = call->constant_count;
   if (call->constant_count)
-    memcpy(c->key.spec, call->constants, call->constant_count * sizeof *c->key.spec);
-  c->key.spec_count = call->constant_count;
-  if (call->sequence_elements) {
-    c->key.spec[FT_MAX_SPEC - 1] = call->sequence_elements;
-    c->key.spec_count = FT_MAX_SPEC;
-  }
+    memcpy(key->spec, call->constants, call->constant_count * sizeof *key->spec);
+  if (!call->sequence_elements) return;
+  key->spec[FT_MAX_SPEC - 1] = call->sequence_elements;
+  key->spec_count = FT_MAX_SPEC;
 }
 
 static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_call *c) {
+  const ft_arg *args = call->given;
+  const uint32_t addresses = call->tensor_count * (uint32_t)sizeof(uint64_t);
   memset(c, 0, sizeof *c);
   c->label = call->label;
-  while (!call->given && c->arg_count < FT_MAX_ARGS && call->args[c->arg_count].mode)
-    c->arg_count++;
-  memcpy(c->args, call->args, sizeof c->args);
-  uint32_t addresses = (c->arg_count + call->tensor_count) * (uint32_t)sizeof(uint64_t);
-  c->push_size = addresses + call->push_size + call->scalar_size;
-  if (c->push_size > FT_PUSH_BYTES || call->spec_count > FT_MAX_SPEC) {
+  c->arg_count = call->tensor_count;
+  c->push_size = addresses + call->scalar_size;
+  if (c->push_size > FT_PUSH_BYTES || call->constant_count > FT_MAX_SPEC) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %u bytes of push constants, accepted are %d",
                   call->label, c->push_size, FT_PUSH_BYTES);
     return false;
   }
-  if (call->push_size) memcpy(c->push + addresses, call->push, call->push_size);
+  memcpy(c->args, args, c->arg_count * sizeof *args);
+  memcpy(c->push + addresses, args + c->arg_count, call->scalar_size);
   c->key = (ft_kernel_key){.kernel = call->kernel,
                            .module = call->module,
                            .workgroup = call->workgroup,
-                           .subgroup = call->subgroup,
-                           .spec_count = call->spec_count};
-  memcpy(c->key.spec, call->spec, sizeof c->key.spec);
-  if (call->given) take_given(call, c);
+                           .subgroup = call->subgroup};
+  take_constants(call, &c->key);
   for (int i = 0; i < 3; i++) {
     c->groups[i] = call->groups[i] ? call->groups[i] : 1;
     if (c->groups[i] > ft_caps_of(g->device)->max_groups[i]) {

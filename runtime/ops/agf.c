@@ -3,6 +3,7 @@
  * values, meets the D x D product V^T value; nothing is N x N. In 16 bits are what has a row for
  * each token: u, s, v, value, U, V, W, y and their gradients; what is D x D is F32. */
 #include "ops/agf.h"
+#include "agf/contract.h"
 #include "ops/gemm.h"
 
 #include <string.h>
@@ -69,19 +70,19 @@ static void emit_ortho(filtra_graph *g, const struct ortho *c, filtra_tensor *du
   const bool backward = du || dv;
   filtra_device *dev = ft_graph_device(g);
   const filtra_tensor *gram = c->u_gram;
-  uint32_t push[] = {(uint32_t)gram->shape[3],
-                     (uint32_t)(gram->shape[1] * gram->shape[2] * gram->shape[3])};
   ft_arg loss = {backward ? ft_grad(g, c->loss) : c->loss,
                  backward ? FT_ACCESS_READ : FT_ACCESS_WRITE};
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = backward ? "agf.ortho.backward" : "agf.ortho",
-                                   .kernel = ft_kernel_name(dev, "agf/ortho"),
-                                   .args = {FT_READ(c->u_gram), FT_READ(c->v_gram),
-                                            FT_READ(c->v_scale), loss, FT_WRITE(du), FT_WRITE(dv)},
-                                   FT_PUSH(push),
-                                   .workgroup = ft_caps_of(dev)->row_workgroup,
-                                   .groups = {(uint32_t)gram->shape[0]},
-                                   FT_SPEC(backward)});
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = backward ? "agf.ortho.backward" : "agf.ortho",
+             .kernel = ft_kernel_name(dev, "agf/ortho"),
+             FT_ARGUMENTS(agf_ortho, .u_gram = FT_READ(c->u_gram), .v_gram = FT_READ(c->v_gram),
+                          .v_scale = FT_READ(c->v_scale), .loss = loss, .u_grad = FT_WRITE(du),
+                          .v_grad = FT_WRITE(dv), .width = (uint32_t)gram->shape[3],
+                          .entries = (uint32_t)(gram->shape[1] * gram->shape[2] * gram->shape[3])),
+             .workgroup = ft_caps_of(dev)->row_workgroup,
+             .groups = {(uint32_t)gram->shape[0]},
+             FT_CONSTANTS(agf_ortho, .backward = backward)});
 }
 
 static void ortho_backward(filtra_graph *g, const void *context) {
@@ -121,16 +122,20 @@ static void emit_singular_values(filtra_graph *g, const struct singular_values *
   ft_arg scaled = {backward ? ft_grad(g, c->scaled) : c->scaled,
                    backward ? FT_ACCESS_READ : FT_ACCESS_WRITE};
   const int64_t *shape = c->matrix->shape;
-  uint32_t push[] = {(uint32_t)(shape[1] * shape[2]), (uint32_t)shape[3], (uint32_t)shape[0]};
-  ft_record_call(
-      g, &(ft_kernel_call){.label = backward ? "agf.svd.backward" : "agf.svd",
-                           .kernel = ft_kernel_name(dev, "agf/singular_values"),
-                           .args = {FT_READ(c->sigma), FT_READ(c->matrix), scaled,
-                                    FT_TARGET(dsigma, add_sigma), FT_TARGET(dmatrix, add_matrix)},
-                           FT_PUSH(push),
-                           .workgroup = ft_caps_of(dev)->row_workgroup,
-                           .groups = {push[0]},
-                           FT_SPEC(backward, add_sigma, add_matrix)});
+  const uint32_t rows = (uint32_t)(shape[1] * shape[2]);
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = backward ? "agf.svd.backward" : "agf.svd",
+                     .kernel = ft_kernel_name(dev, "agf/singular_values"),
+                     FT_ARGUMENTS(agf_singular_values, .sigma = FT_READ(c->sigma),
+                                  .matrix = FT_READ(c->matrix), .scaled = scaled,
+                                  .sigma_grad = FT_TARGET(dsigma, add_sigma),
+                                  .matrix_grad = FT_TARGET(dmatrix, add_matrix), .rows = rows,
+                                  .width = (uint32_t)shape[3], .batch = (uint32_t)shape[0]),
+                     .workgroup = ft_caps_of(dev)->row_workgroup,
+                     .groups = {rows},
+                     FT_CONSTANTS(agf_singular_values, .backward = backward,
+                                  .accumulate_sigma = add_sigma, .accumulate_matrix = add_matrix)});
 }
 
 static void singular_values_backward(filtra_graph *g, const void *context) {

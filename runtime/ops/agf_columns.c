@@ -1,5 +1,6 @@
 /* The factor V of the attentive graph filter: a softmax over the tokens of each feature, in two
  * passes over chunks of tokens. */
+#include "agf/contract.h"
 #include "ops/agf.h"
 
 #include <math.h>
@@ -11,10 +12,8 @@ struct columns {
 
 /* What all column kernels are told, and the grid they run on. */
 struct plan {
-  struct {
-    uint32_t tokens, columns, width, chunk;
-    uint32_t stride[3]; /* batch, head, token of the view */
-  } push;
+  uint32_t tokens, columns, width, chunk;
+  uint32_t stride[3]; /* batch, head, token of the view */
   uint32_t workgroup;
   uint32_t groups[3];
   double elements, bytes; /* bytes: of all elements */
@@ -28,11 +27,11 @@ static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view
   if (chunk < shortest) chunk = shortest;
   uint32_t workgroup = ft_caps_of(dev)->row_workgroup;
   return (struct plan){
-      .push = {(uint32_t)tokens,
-               (uint32_t)columns,
-               (uint32_t)view->shape[3],
-               (uint32_t)chunk,
-               {(uint32_t)view->stride[0], (uint32_t)view->stride[1], (uint32_t)view->stride[2]}},
+      .tokens = (uint32_t)tokens,
+      .columns = (uint32_t)columns,
+      .width = (uint32_t)view->shape[3],
+      .chunk = (uint32_t)chunk,
+      .stride = {(uint32_t)view->stride[0], (uint32_t)view->stride[1], (uint32_t)view->stride[2]},
       .workgroup = workgroup,
       .groups = {(uint32_t)((columns + workgroup - 1) / workgroup),
                  (uint32_t)((tokens + chunk - 1) / chunk), (uint32_t)view->shape[0]},
@@ -41,11 +40,14 @@ static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view
                (double)filtra_dtype_bytes(filtra_tensor_dtype(view))};
 }
 
+/* The scalars that all these kernels have. */
+#define GRID(plan)                                                                                 \
+  .tokens = (plan)->tokens, .columns = (plan)->columns, .width = (plan)->width,                    \
+  .chunk = (plan)->chunk, .stride = {(plan)->stride[0], (plan)->stride[1], (plan)->stride[2]}
+
 static void emit_columns(filtra_graph *g, const struct plan *plan, const struct columns *c,
                          ft_kernel_call call) {
   call.kernel = ft_kernel_typed(ft_graph_device(g), call.kernel, filtra_tensor_dtype(c->factor));
-  call.push = &plan->push;
-  call.push_size = sizeof plan->push;
   call.workgroup = plan->workgroup;
   for (int i = 0; i < 3; i++)
     call.groups[i] = plan->groups[i];
@@ -54,29 +56,33 @@ static void emit_columns(filtra_graph *g, const struct plan *plan, const struct 
 
 static filtra_tensor *forward_stats(filtra_graph *g, const struct plan *plan,
                                     const struct columns *c) {
-  int64_t shape[] = {plan->groups[2], plan->groups[1], 2, plan->push.columns};
+  int64_t shape[] = {plan->groups[2], plan->groups[1], 2, plan->columns};
   filtra_tensor *stats = ft_tensor_new(g, "column statistics", FILTRA_F32, 4, shape);
-  emit_columns(g, plan, c,
-               (ft_kernel_call){.label = "agf.columns",
-                                .kernel = "agf/column_stats",
-                                .args = {FT_READ(c->v), FT_READ(c->mask), FT_WRITE(stats)},
-                                FT_SPEC(false),
-                                .flops = 4 * plan->elements,
-                                .bytes = plan->bytes});
+  emit_columns(
+      g, plan, c,
+      (ft_kernel_call){.label = "agf.columns",
+                       .kernel = "agf/column_stats",
+                       FT_ARGUMENTS(agf_column_stats, .v = FT_READ(c->v), .other = FT_READ(c->mask),
+                                    .stats = FT_WRITE(stats), GRID(plan)),
+                       FT_CONSTANTS(agf_column_stats, .backward = false),
+                       .flops = 4 * plan->elements,
+                       .bytes = plan->bytes});
   return stats;
 }
 
 static filtra_tensor *backward_stats(filtra_graph *g, const struct plan *plan,
                                      const struct columns *c, filtra_tensor *grad) {
-  int64_t shape[] = {plan->groups[2], plan->groups[1], plan->push.columns};
+  int64_t shape[] = {plan->groups[2], plan->groups[1], plan->columns};
   filtra_tensor *stats = ft_tensor_new(g, "column statistics", FILTRA_F32, 3, shape);
-  emit_columns(g, plan, c,
-               (ft_kernel_call){.label = "agf.columns.backward",
-                                .kernel = "agf/column_stats",
-                                .args = {FT_READ(c->factor), FT_READ(grad), FT_WRITE(stats)},
-                                FT_SPEC(true),
-                                .flops = 2 * plan->elements,
-                                .bytes = 2 * plan->bytes});
+  emit_columns(
+      g, plan, c,
+      (ft_kernel_call){.label = "agf.columns.backward",
+                       .kernel = "agf/column_stats",
+                       FT_ARGUMENTS(agf_column_stats, .v = FT_READ(c->factor),
+                                    .other = FT_READ(grad), .stats = FT_WRITE(stats), GRID(plan)),
+                       FT_CONSTANTS(agf_column_stats, .backward = true),
+                       .flops = 2 * plan->elements,
+                       .bytes = 2 * plan->bytes});
   return stats;
 }
 
@@ -92,9 +98,11 @@ static void columns_backward(filtra_graph *g, const void *context) {
       g, &plan, c,
       (ft_kernel_call){.label = "agf.columns.backward",
                        .kernel = "agf/column_backward",
-                       .args = {FT_READ(c->factor), FT_READ(grad), FT_READ(c->mask), FT_READ(stats),
-                                FT_READ(c->scale), FT_TARGET(target, accumulate)},
-                       FT_SPEC(c->rho, accumulate),
+                       FT_ARGUMENTS(agf_column_backward, .factor = FT_READ(c->factor),
+                                    .factor_grad = FT_READ(grad), .mask = FT_READ(c->mask),
+                                    .stats = FT_READ(stats), .inverse = FT_READ(c->scale),
+                                    .v_grad = FT_TARGET(target, accumulate), GRID(&plan)),
+                       FT_CONSTANTS(agf_column_backward, .rho = c->rho, .accumulate = accumulate),
                        .flops = 3 * plan.elements,
                        .bytes = 3 * plan.bytes});
 }
@@ -115,9 +123,10 @@ filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *
   emit_columns(g, &plan, &call,
                (ft_kernel_call){.label = "agf.columns",
                                 .kernel = "agf/column",
-                                .args = {FT_READ(v), FT_READ(mask), FT_READ(stats),
-                                         FT_WRITE(factor), FT_WRITE(*scale)},
-                                FT_SPEC(rho),
+                                FT_ARGUMENTS(agf_column, .v = FT_READ(v), .mask = FT_READ(mask),
+                                             .stats = FT_READ(stats), .factor = FT_WRITE(factor),
+                                             .inverse = FT_WRITE(*scale), GRID(&plan)),
+                                FT_CONSTANTS(agf_column, .rho = rho),
                                 .flops = 3 * plan.elements,
                                 .bytes = 2 * plan.bytes});
   return factor;

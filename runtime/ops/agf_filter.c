@@ -1,4 +1,5 @@
 /* The factor U of the attentive graph filter and the polynomial that weights it. */
+#include "agf/contract.h"
 #include "ops/agf.h"
 
 #include <math.h>
@@ -76,24 +77,22 @@ static filtra_tensor *emit_table(filtra_graph *g, filtra_tensor *raw,
   int64_t orders = raw->shape[0];
   filtra_tensor *table = ft_tensor_new(g, "agf theta", FILTRA_F32, 2, (int64_t[]){orders, 4});
   for (int64_t first = 0; first < orders; first += PIECE) {
-    struct {
-      uint32_t first, count, mode;
-      float recurrence[PIECE][3];
-    } push = {(uint32_t)first,
-              (uint32_t)(orders - first < PIECE ? orders - first : PIECE),
-              options->theta_mode,
-              {{0}}};
-    for (uint32_t i = 0; i < push.count; i++) {
-      int k = (int)(push.first + i);
+    struct ft_agf_theta_arguments given = {
+        .raw = FT_READ(raw),
+        .table = FT_WRITE(table),
+        .first = (uint32_t)first,
+        .count = (uint32_t)(orders - first < PIECE ? orders - first : PIECE),
+        .mode = options->theta_mode};
+    for (uint32_t i = 0; i < given.count; i++) {
+      int k = (int)(given.first + i);
       double abc[3] = {0};
       if (k > 0) recurrence(options->basis, options->a, options->b, k, abc);
       for (int j = 0; j < 3; j++)
-        push.recurrence[i][j] = (float)abc[j];
+        given.recurrence[3 * i + (uint32_t)j] = (float)abc[j];
     }
     ft_record_call(g, &(ft_kernel_call){.label = "agf.theta",
                                         .kernel = "agf/theta",
-                                        .args = {FT_READ(raw), FT_WRITE(table)},
-                                        FT_PUSH(push),
+                                        FT_ARGUMENTS_AT(agf_theta, &given),
                                         .workgroup = WORKGROUP});
   }
   return table;
@@ -101,23 +100,10 @@ static filtra_tensor *emit_table(filtra_graph *g, filtra_tensor *raw,
 
 /* ---- filter ---- */
 
-struct filter_push {
-  uint32_t rows, heads, tokens, width;
-  uint32_t u_stride[3], s_stride[3]; /* batch, head, token */
-};
-
-static struct filter_push make_push(const filtra_tensor *u, const filtra_tensor *s) {
-  struct filter_push push = {(uint32_t)ft_rows(u),
-                             (uint32_t)u->shape[1],
-                             (uint32_t)u->shape[2],
-                             (uint32_t)u->shape[3],
-                             {0},
-                             {0}};
-  for (int i = 0; i < 3; i++) {
-    push.u_stride[i] = (uint32_t)u->stride[i];
-    push.s_stride[i] = s ? (uint32_t)s->stride[i] : 0;
-  }
-  return push;
+/* Of batch, head and token; zeros for NULL. */
+static void strides(const filtra_tensor *t, uint32_t to[3]) {
+  for (int i = 0; i < 3; i++)
+    to[i] = t ? (uint32_t)t->stride[i] : 0;
 }
 
 static double bytes_of(const filtra_tensor *u) {
@@ -137,14 +123,15 @@ static ft_row_part filter_rows(const filtra_device *dev, const filtra_tensor *u,
 static void emit_theta_gradient(filtra_graph *g, const struct filter *c, filtra_tensor *sums,
                                 filtra_tensor *target, bool accumulate) {
   filtra_device *dev = ft_graph_device(g);
-  uint32_t push[] = {(uint32_t)sums->shape[0], c->theta_mode, accumulate};
-  ft_record_call(g, &(ft_kernel_call){
-                        .label = "agf.theta.backward",
-                        .kernel = ft_kernel_name(dev, "agf/theta_backward"),
-                        .args = {FT_READ(sums), FT_READ(c->table), FT_TARGET(target, accumulate)},
-                        FT_PUSH(push),
-                        .workgroup = ft_caps_of(dev)->row_workgroup,
-                        .groups = {c->order + 1}});
+  ft_record_call(g, &(ft_kernel_call){.label = "agf.theta.backward",
+                                      .kernel = ft_kernel_name(dev, "agf/theta_backward"),
+                                      FT_ARGUMENTS(agf_theta_backward, .sums = FT_READ(sums),
+                                                   .table = FT_READ(c->table),
+                                                   .raw_grad = FT_TARGET(target, accumulate),
+                                                   .parts = (uint32_t)sums->shape[0],
+                                                   .mode = c->theta_mode, .accumulate = accumulate),
+                                      .workgroup = ft_caps_of(dev)->row_workgroup,
+                                      .groups = {c->order + 1}});
 }
 
 static void filter_backward(filtra_graph *g, const void *context) {
@@ -169,20 +156,34 @@ static void filter_backward(filtra_graph *g, const void *context) {
         ft_tensor_new(g, "theta sums", FILTRA_F32, 2, (int64_t[]){part.grid.groups, c->order + 1});
   if (!dw || (draw && !sums)) return;
   const bool narrow = filtra_tensor_dtype(c->u) != FILTRA_F32;
-  struct filter_push push = make_push(c->u, s);
+  struct ft_agf_filter_backward_arguments given = {.u = FT_READ(c->u),
+                                                   .s = FT_READ(s),
+                                                   .table = FT_READ(c->table),
+                                                   .w = FT_READ(narrow ? NULL : c->w),
+                                                   .w_grad = FT_READ(dw),
+                                                   .factor_grad = FT_READ(dfactor),
+                                                   .u_grad = FT_TARGET(du, add_u),
+                                                   .s_grad = FT_TARGET(ds, add_s),
+                                                   .theta_sums = FT_WRITE(sums),
+                                                   .mask = FT_READ(mask),
+                                                   .rows = (uint32_t)ft_rows(c->u),
+                                                   .heads = (uint32_t)c->u->shape[1],
+                                                   .tokens = (uint32_t)c->u->shape[2],
+                                                   .width = (uint32_t)c->u->shape[3]};
+  strides(c->u, given.u_stride);
+  strides(s, given.s_stride);
   double elements = (double)filtra_tensor_elements(c->u);
   ft_record_call(
       g, &(ft_kernel_call){
              .label = "agf.filter.backward",
              .kernel = ft_row_kernel(dev, "agf/filter_backward", filtra_tensor_dtype(c->u), &part),
-             .args = {FT_READ(c->u), FT_READ(s), FT_READ(c->table), FT_READ(narrow ? NULL : c->w),
-                      FT_READ(dw), FT_READ(dfactor), FT_TARGET(du, add_u), FT_TARGET(ds, add_s),
-                      FT_WRITE(sums), FT_READ(mask)},
-             FT_PUSH(push),
+             FT_ARGUMENTS_AT(agf_filter_backward, &given),
              .workgroup = part.grid.workgroup,
              .subgroup = part.subgroup,
              .groups = {part.grid.groups},
-             FT_SPEC(c->order, c->rho, c->raw != NULL, c->symmetric, mask != NULL, add_u, add_s),
+             FT_CONSTANTS(agf_filter_backward, .order = c->order, .rho = c->rho,
+                          .filtered = c->raw != NULL, .symmetric = c->symmetric,
+                          .masked = mask != NULL, .accumulate_u = add_u, .accumulate_s = add_s),
              .flops = (24.0 + (narrow ? 19.0 : 13.0) * c->order) * elements,
              .bytes = (narrow ? 5 : 6) * bytes_of(c->u)});
   if (draw) emit_theta_gradient(g, c, sums, draw, add_raw);
@@ -216,18 +217,29 @@ filtra_tensor *ft_agf_filter(filtra_graph *g, filtra_tensor *u, filtra_tensor *s
       (raw && !table) || (factor && (raw || mask) && !apart))
     return NULL;
   const ft_row_part part = filter_rows(dev, u, ft_in_pairs(u) && (!raw || ft_in_pairs(s)));
-  struct filter_push push = make_push(u, raw ? s : NULL);
+  struct ft_agf_filter_arguments given = {.u = FT_READ(u),
+                                          .s = FT_READ(raw ? s : NULL),
+                                          .table = FT_READ(table),
+                                          .w = FT_WRITE(w),
+                                          .factor = FT_WRITE(apart),
+                                          .mask = FT_READ(call.mask),
+                                          .rows = (uint32_t)ft_rows(u),
+                                          .heads = (uint32_t)u->shape[1],
+                                          .tokens = (uint32_t)u->shape[2],
+                                          .width = (uint32_t)u->shape[3]};
+  strides(u, given.u_stride);
+  strides(raw ? s : NULL, given.s_stride);
   double elements = (double)filtra_tensor_elements(u);
   ft_record_call(
       g, &(ft_kernel_call){.label = "agf.filter",
                            .kernel = ft_row_kernel(dev, "agf/filter", type, &part),
-                           .args = {FT_READ(u), FT_READ(raw ? s : NULL), FT_READ(table),
-                                    FT_WRITE(w), FT_WRITE(apart), FT_READ(call.mask)},
-                           FT_PUSH(push),
+                           FT_ARGUMENTS_AT(agf_filter, &given),
                            .workgroup = part.grid.workgroup,
                            .subgroup = part.subgroup,
                            .groups = {part.grid.groups},
-                           FT_SPEC(order, call.rho, raw != NULL, call.symmetric, call.mask != NULL),
+                           FT_CONSTANTS(agf_filter, .order = order, .rho = call.rho,
+                                        .filtered = raw != NULL, .symmetric = call.symmetric,
+                                        .masked = call.mask != NULL),
                            .flops = (16.0 + 6.0 * order) * elements,
                            .bytes = 3 * bytes_of(u)});
   return w;

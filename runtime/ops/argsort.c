@@ -1,4 +1,5 @@
 /* Rows' orders, as indices that filtra_gather takes. */
+#include "argsort/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -21,13 +22,15 @@ filtra_tensor *filtra_argsort(filtra_graph *g, filtra_tensor *x, filtra_tensor *
   const int64_t count = filtra_tensor_elements(x);
   filtra_tensor *y = ft_tensor_new(g, "argsort", FILTRA_I32, 1, &count);
   if (!y) return NULL;
-  const uint32_t push[] = {(uint32_t)count, (uint32_t)x->shape[1]};
-  ft_record_call(g, &(ft_kernel_call){.label = "argsort",
-                                      .kernel = "argsort/argsort",
-                                      .args = {FT_READ(x), FT_READ(mask), FT_WRITE(y)},
-                                      FT_PUSH(push),
-                                      FT_SPEC(mask != NULL, sorting == FILTRA_UNSORT),
-                                      FT_FLAT(g, push[0]),
-                                      .bytes = 8.0 * push[0]});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = "argsort",
+          .kernel = "argsort/argsort",
+          FT_ARGUMENTS(argsort_argsort, .x = FT_READ(x), .mask = FT_READ(mask), .y = FT_WRITE(y),
+                       .count = (uint32_t)count, .n = (uint32_t)x->shape[1]),
+          FT_CONSTANTS(argsort_argsort, .masked = mask != NULL, .back = sorting == FILTRA_UNSORT),
+          FT_FLAT(g, (uint32_t)count),
+          .bytes = 8.0 * (uint32_t)count});
   return y;
 }

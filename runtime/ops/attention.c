@@ -1,13 +1,12 @@
 /* Softmax attention by tiles of scores that are never stored; shaders/attention has the kernels. */
 #include "ops/attention.h"
+#include "plaplacian/contract.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_COLUMNS = 128 };
-
-enum { MAX_SCALARS = 10 };
 
 /* ---- dispatches ---- */
 
@@ -41,21 +40,6 @@ filtra_tensor *ft_attention_head_table(filtra_graph *g, const ft_attention *c,
   return t;
 }
 
-/* The scalars behind the addresses; returns their bytes. */
-static uint32_t fill_push(const ft_attention *c, uint32_t push[MAX_SCALARS]) {
-  const filtra_tensor *part[3] = {c->q, c->k, c->v};
-  uint32_t n = 0;
-  push[n++] = (uint32_t)c->q->shape[0];
-  push[n++] = (uint32_t)c->q->shape[2];
-  push[n++] = (uint32_t)c->k->shape[2];
-  for (int i = 0; i < 3; i++) {
-    push[n++] = (uint32_t)part[i]->stride[0];
-    if (!c->heads) push[n++] = (uint32_t)part[i]->stride[1];
-  }
-  push[n++] = c->op_id;
-  return n * (uint32_t)sizeof *push;
-}
-
 /* Whether a tensor of [B,H,N,D] begins each of its rows of tokens with a whole group. */
 static bool in_groups(const filtra_tensor *t, int64_t group) {
   bool whole = !t || ft_begins_at(t, (size_t)group * filtra_dtype_bytes(filtra_tensor_dtype(t)));
@@ -69,7 +53,6 @@ static bool in_groups(const filtra_tensor *t, int64_t group) {
  * and store results by four. */
 static uint32_t wide_flag(const ft_attention *c, const ft_attention_dispatch *d, bool results) {
   enum { FOUR = 4, EIGHT = 8 };
-  const uint32_t wide = 1u << 31;
   /* dy is dense, and so are its heads' rows where v's are of whole groups. */
   const filtra_tensor *const staged[] = {c->q, c->k, c->v, d->dy};
   bool fours = true, eights = results;
@@ -79,7 +62,7 @@ static uint32_t wide_flag(const ft_attention *c, const ft_attention_dispatch *d,
   }
   for (int i = 0; results && i < 2; i++)
     fours = fours && in_groups(d->result[i].tensor, FOUR);
-  return (fours ? wide : 0) | (eights ? FT_ATTENTION_EIGHTS : 0);
+  return (fours ? FT_ATTENTION_WIDE : 0) | (eights ? FT_ATTENTION_EIGHTS : 0);
 }
 
 static uint32_t part_flag(const filtra_graph *g, const ft_attention *c) {
@@ -101,20 +84,93 @@ static ft_attention_plan plan_of(const filtra_graph *g, const ft_attention *c,
                              .subgroup = d->workgroup ? 0 : t->subgroup,
                              .rows = t->rows[d->tile],
                              .own_rows = t->own_rows[d->tile],
-                             .cut = {t->unroll, t->across}};
+                             .unroll = t->unroll,
+                             .across = t->across};
 }
 
-void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d) {
+/* The constants of kernels by tiles and of those on matrix units, with the family's own or without:
+ * all have these, one after the other, and end with two of their own and the family's. */
+typedef union constants {
+  struct ft_plaplacian_tiled_constants tiled;
+  struct ft_plaplacian_matrix_constants matrix;
+} constants;
+
+static constants constants_of(const ft_attention *c, const ft_attention_plan *p, uint32_t flags) {
+  constants k = {.tiled = {.HEAD = (uint32_t)c->q->shape[3],
+                           .VALUE = (uint32_t)c->v->shape[3],
+                           .HEADS = (uint32_t)c->q->shape[1],
+                           .FLAGS = flags,
+                           .OWN_ROWS = p->own_rows,
+                           .Q_STRIDE = (uint32_t)c->q->stride[2],
+                           .K_STRIDE = (uint32_t)c->k->stride[2],
+                           .V_STRIDE = (uint32_t)c->v->stride[2],
+                           .SCALE = c->scale,
+                           .RATE = c->dropout,
+                           .UNROLL = p->unroll,
+                           .ACROSS = p->across,
+                           .EPS = c->family_constant}};
+  if (p->matrix) {
+    k.matrix.UNITS = p->units;
+    k.matrix.TILE_COLS = p->columns;
+  }
+  return k;
+}
+
+/* What the kernels read and write besides the family's own. */
+static struct ft_attention_arguments
+arguments_of(const ft_attention *c, const ft_attention_dispatch *d, const filtra_tensor *random) {
   const filtra_tensor *q = c->q, *k = c->k, *v = c->v;
-  uint32_t wide;
-  const ft_attention_plan p = plan_of(g, c, d, &wide);
-  const bool drawn = p.matrix && c->kept;
-  const filtra_tensor *random = drawn ? c->kept : c->dropout > 0 ? ft_graph_random_state(g) : NULL;
-  uint32_t push[MAX_SCALARS];
-  double pairs = (double)ft_attention_heads(c) * (double)(q->shape[2] * k->shape[2]);
-  const filtra_tensor *moved[] = {q,
-                                  k,
-                                  v,
+  return (struct ft_attention_arguments){.q = FT_READ(q),
+                                         .k = FT_READ(k),
+                                         .v = FT_READ(v),
+                                         .lse = d->lse,
+                                         .mask = FT_READ(c->mask),
+                                         .bias = FT_READ(c->bias),
+                                         .dy = FT_READ(d->dy),
+                                         .delta = d->delta,
+                                         .result_0 = d->result[0],
+                                         .result_1 = d->result[1],
+                                         .random = FT_READ(random),
+                                         .batches = (uint32_t)q->shape[0],
+                                         .queries = (uint32_t)q->shape[2],
+                                         .keys = (uint32_t)k->shape[2],
+                                         .q_batch = (uint32_t)q->stride[0],
+                                         .q_head = (uint32_t)q->stride[1],
+                                         .k_batch = (uint32_t)k->stride[0],
+                                         .k_head = (uint32_t)k->stride[1],
+                                         .v_batch = (uint32_t)v->stride[0],
+                                         .v_head = (uint32_t)v->stride[1],
+                                         .op_id = c->op_id};
+}
+
+/* The same where a table says what differs from head to head. */
+static struct ft_plaplacian_arguments by_table(const struct ft_attention_arguments *a,
+                                               const filtra_tensor *heads) {
+  return (struct ft_plaplacian_arguments){.q = a->q,
+                                          .k = a->k,
+                                          .v = a->v,
+                                          .lse = a->lse,
+                                          .mask = a->mask,
+                                          .bias = a->bias,
+                                          .dy = a->dy,
+                                          .delta = a->delta,
+                                          .result_0 = a->result_0,
+                                          .result_1 = a->result_1,
+                                          .random = a->random,
+                                          .heads = FT_READ(heads),
+                                          .batches = a->batches,
+                                          .queries = a->queries,
+                                          .keys = a->keys,
+                                          .q_batch = a->q_batch,
+                                          .k_batch = a->k_batch,
+                                          .v_batch = a->v_batch,
+                                          .op_id = a->op_id};
+}
+
+static double bytes_of(const ft_attention *c, const ft_attention_dispatch *d) {
+  const filtra_tensor *moved[] = {c->q,
+                                  c->k,
+                                  c->v,
                                   d->lse.tensor,
                                   c->bias,
                                   d->dy,
@@ -125,37 +181,34 @@ void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attentio
   for (size_t i = 0; i < FT_COUNT(moved); i++)
     bytes += (double)filtra_tensor_elements(moved[i]) *
              (double)filtra_dtype_bytes(filtra_tensor_dtype(moved[i]));
-  ft_record_call(
-      g,
-      &(ft_kernel_call){
-          .label = d->label,
-          .kernel = p.kernel,
-          .args = {FT_READ(q),
-                   FT_READ(k),
-                   FT_READ(v),
-                   d->lse,
-                   FT_READ(c->mask),
-                   FT_READ(c->bias),
-                   FT_READ(d->dy),
-                   d->delta,
-                   d->result[0],
-                   d->result[1],
-                   FT_READ(random),
-                   {c->heads, c->heads ? FT_ACCESS_READ : (ft_access_mode)0}},
-          .push = push,
-          .push_size = fill_push(c, push),
-          .workgroup = p.workgroup,
-          .subgroup = p.subgroup,
-          .spec = {(uint32_t)q->shape[3], (uint32_t)v->shape[3], (uint32_t)q->shape[1],
-                   c->flags | d->flags | wide | part_flag(g, c) | (drawn ? FT_ATTENTION_DRAWN : 0),
-                   p.own_rows, (uint32_t)q->stride[2], (uint32_t)k->stride[2],
-                   (uint32_t)v->stride[2], bits(c->scale), bits(c->dropout), p.cut[0], p.cut[1],
-                   bits(c->family_constant)},
-          .spec_count = c->heads ? 13 : 12,
-          .groups = {d->tokens ? ft_attention_blocks(d->tokens, p.rows) : d->groups[0],
-                     d->tokens ? ft_attention_heads(c) : d->groups[1], d->groups[2]},
-          .flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1),
-          .bytes = bytes});
+  return bytes;
+}
+
+void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d) {
+  uint32_t wide;
+  const ft_attention_plan p = plan_of(g, c, d, &wide);
+  const bool drawn = p.matrix && c->kept;
+  const filtra_tensor *random = drawn ? c->kept : c->dropout > 0 ? ft_graph_random_state(g) : NULL;
+  const double pairs = (double)ft_attention_heads(c) * (double)(c->q->shape[2] * c->k->shape[2]);
+  const constants k = constants_of(
+      c, &p, c->flags | d->flags | wide | part_flag(g, c) | (drawn ? FT_ATTENTION_DRAWN : 0));
+  const struct ft_attention_arguments plain = arguments_of(c, d, random);
+  const struct ft_plaplacian_arguments table = by_table(&plain, c->heads);
+  ft_kernel_call call =
+      c->heads ? (ft_kernel_call){FT_ARGUMENTS_AT(plaplacian, &table),
+                                  FT_CONSTANTS_AT(plaplacian_tiled, &k.tiled)}
+               : (ft_kernel_call){FT_ARGUMENTS_AT(attention, &plain), .constants = &k,
+                                  .constant_count = FT_CONSTANT_COUNT(attention_tiled)};
+  call.label = d->label;
+  call.kernel = p.kernel;
+  call.workgroup = p.workgroup;
+  call.subgroup = p.subgroup;
+  call.groups[0] = d->tokens ? ft_attention_blocks(d->tokens, p.rows) : d->groups[0];
+  call.groups[1] = d->tokens ? ft_attention_heads(c) : d->groups[1];
+  call.groups[2] = d->groups[2];
+  call.flops = 2 * pairs * (double)d->columns * (c->flags & FT_ATTENTION_CAUSAL ? 0.5 : 1);
+  call.bytes = bytes_of(c, d);
+  ft_record_call(g, &call);
 }
 
 /* ---- gradients ---- */

@@ -1,29 +1,11 @@
 /* What softmax attention and the mechanisms built on its tiles share: checks, tiles, one way to
- * record a kernel. shaders/attention/problem.glsl is the other side of it. */
+ * record a kernel. shaders/attention has the kernels. */
 #ifndef FT_OPS_ATTENTION_H
 #define FT_OPS_ATTENTION_H
 
+#include "attention/contract.h"
 #include "ops/support.h"
 #include "ops/tuning.h"
-
-/* As in shaders/attention/problem.glsl. */
-enum {
-  FT_ATTENTION_CAUSAL = 1,
-  FT_ATTENTION_MASKED = 2,
-  FT_ATTENTION_BIASED = 4,
-  FT_ATTENTION_BIAS_PER_HEAD = 8,
-  FT_ATTENTION_BIAS_PER_BATCH = 16,
-  FT_ATTENTION_ADD_0 = 32,
-  FT_ATTENTION_ADD_1 = 64,
-  FT_ATTENTION_WANT_0 = 128,
-  FT_ATTENTION_WANT_1 = 256,
-  FT_ATTENTION_PAIRED = 512,
-  FT_ATTENTION_KNOWN = 1024,     /* forward: the log-sum-exp is given */
-  FT_ATTENTION_EIGHTS = 1 << 28, /* rows of q, k, v and dy are whole eights */
-  FT_ATTENTION_DRAWN = 1 << 29,  /* c->kept is read in place of the random state */
-  FT_ATTENTION_PART = 1 << 30,
-  FT_ATTENTION_MORE_FLAGS = 2048 /* from here on each family's own; the last are attention.c's */
-};
 
 /** Kernels that hold different sums in registers and so have tiles of different heights. */
 typedef enum ft_tile { FT_TILE_FORWARD, FT_TILE_KEY, FT_TILE_QUERY, FT_TILE_KINDS } ft_tile;
@@ -73,7 +55,9 @@ bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra
 typedef struct ft_attention_plan {
   const char *kernel;
   uint32_t workgroup, subgroup, rows; /* of a tile */
-  uint32_t own_rows, cut[2];          /* specialization constants 5, 11 and 12 */
+  uint32_t own_rows;
+  uint32_t unroll, across; /* by tiles through shared memory */
+  uint32_t units, columns; /* on matrix units: UNITS, and columns of a tile */
   bool matrix;
 } ft_attention_plan;
 /** That of matrix units; without a kernel where c->matrix has none, or no tile up to that one fits

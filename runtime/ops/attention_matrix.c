@@ -129,21 +129,18 @@ filtra_tensor *ft_attention_kept(filtra_graph *g, const ft_attention *c, bool ba
     return NULL;
   filtra_tensor *kept = ft_tensor_new(g, "kept", FILTRA_I32, 2, shape);
   if (!kept) return NULL;
-  struct {
-    uint32_t rows, keys, op_id;
-  } push = {(uint32_t)shape[0], (uint32_t)keys, c->op_id};
   const bool part = ft_graph_sequence_elements(g, c->y) != 0;
-  uint32_t rate;
-  memcpy(&rate, &c->dropout, sizeof rate);
   const int64_t count = shape[0] * shape[1];
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = "attention.dropout",
-                                   .kernel = "attention/dropout",
-                                   .args = {FT_READ(ft_graph_random_state(g)), FT_WRITE(kept)},
-                                   FT_PUSH(push),
-                                   FT_FLAT(g, count),
-                                   FT_SPEC(rate, part ? (uint32_t)(c->q->shape[1] * queries) : 0),
-                                   .bytes = sizeof rate * (double)count});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "attention.dropout",
+                        .kernel = "attention/dropout",
+                        FT_ARGUMENTS(attention_dropout, .random = FT_READ(ft_graph_random_state(g)),
+                                     .kept = FT_WRITE(kept), .rows = (uint32_t)shape[0],
+                                     .keys = (uint32_t)keys, .op_id = c->op_id),
+                        FT_FLAT(g, count),
+                        FT_CONSTANTS(attention_dropout, .RATE = c->dropout,
+                                     .SEQUENCE = part ? (uint32_t)(c->q->shape[1] * queries) : 0),
+                        .bytes = sizeof(uint32_t) * (double)count});
   return kept;
 }
 
@@ -184,14 +181,15 @@ ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_at
     const ft_configuration tile = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, i);
     begun = begun || ft_configuration_same(&tile, &c->matrix);
     if (!begun || !fits(caps, &w, kind, &tile)) continue;
-    return (ft_attention_plan){
-        .kernel = ft_kernel_variant(KERNELS[c->norms][kind], w.type, ""),
-        .workgroup = tile.value[ROWS] / (tile.value[STRIPS] * s.m) * sides(kind) * lanes,
-        .subgroup = lanes,
-        .rows = tile.value[ROWS],
-        .own_rows = tile.value[STRIPS],
-        .matrix = true,
-        .cut = {lanes | s.m << 8 | s.n << 16 | s.k << 24, tile.value[COLUMNS]}};
+    return (ft_attention_plan){.kernel = ft_kernel_variant(KERNELS[c->norms][kind], w.type, ""),
+                               .workgroup = tile.value[ROWS] / (tile.value[STRIPS] * s.m) *
+                                            sides(kind) * lanes,
+                               .subgroup = lanes,
+                               .rows = tile.value[ROWS],
+                               .own_rows = tile.value[STRIPS],
+                               .matrix = true,
+                               .units = lanes | s.m << 8 | s.n << 16 | s.k << 24,
+                               .columns = tile.value[COLUMNS]};
   }
   return (ft_attention_plan){0};
 }

@@ -1,4 +1,5 @@
 /* Axes in another order, and slices taken by index. */
+#include "gather/contract.h"
 #include "ops/reduce.h"
 
 #include <filtra/ops.h>
@@ -107,13 +108,15 @@ filtra_tensor *filtra_gather(filtra_graph *g, filtra_tensor *x, int axis, filtra
   struct gather call = {x, indices, ft_tensor_new(g, "gather", FILTRA_F32, ndim, shape),
                         ft_axis_of(x, axis)};
   if (!call.y) return NULL;
-  uint32_t push[] = {(uint32_t)filtra_tensor_elements(call.y), (uint32_t)call.axis.n,
-                     (uint32_t)taken, (uint32_t)call.axis.inner};
-  ft_record_call(g, &(ft_kernel_call){.label = "gather",
-                                      .kernel = "gather/gather",
-                                      .args = {FT_READ(x), FT_READ(indices), FT_WRITE(call.y)},
-                                      FT_PUSH(push),
-                                      FT_FLAT(g, push[0]),
-                                      .bytes = 8.0 * push[0]});
+  const uint32_t count = (uint32_t)filtra_tensor_elements(call.y);
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = "gather",
+                     .kernel = "gather/gather",
+                     FT_ARGUMENTS(gather_gather, .x = FT_READ(x), .indices = FT_READ(indices),
+                                  .y = FT_WRITE(call.y), .count = count, .n = (uint32_t)call.axis.n,
+                                  .taken = (uint32_t)taken, .inner = (uint32_t)call.axis.inner),
+                     FT_FLAT(g, count),
+                     .bytes = 8.0 * count});
   return ft_record_op(g, "gather", gather_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

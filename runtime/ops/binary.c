@@ -28,10 +28,10 @@ static bool spread(const filtra_tensor *t, const filtra_tensor *y) {
 static void emit_binary(filtra_graph *g, const char *label, uint32_t operation,
                         const filtra_tensor *a, const filtra_tensor *b, const filtra_tensor *y,
                         bool accumulate) {
-  struct ft_elementwise_binary given = {.a = FT_READ(a),
-                                        .b = FT_READ(b),
-                                        .y = FT_TARGET(y, accumulate),
-                                        .count = (uint32_t)filtra_tensor_elements(y)};
+  struct ft_elementwise_binary_arguments given = {.a = FT_READ(a),
+                                                  .b = FT_READ(b),
+                                                  .y = FT_TARGET(y, accumulate),
+                                                  .count = (uint32_t)filtra_tensor_elements(y)};
   strides(a, y, given.a_stride);
   strides(b, y, given.b_stride);
   for (int i = 1; i < FILTRA_MAX_DIMS; i++) {

@@ -1,4 +1,5 @@
 /* Rows that graphs leave for later runs: keys and values of tokens past. */
+#include "cache/contract.h"
 #include "ops/decoding.h"
 #include "ops/support.h"
 
@@ -51,25 +52,24 @@ filtra_tensor *ft_cache_write(filtra_graph *g, filtra_tensor *cache, filtra_tens
   if (!check_rows(g, cache, "cache") || !check_rows(g, x, "x") || !check_cache(g, cache, x) ||
       (position && !check_position(g, position, x)))
     return NULL;
-  struct {
-    uint32_t count, heads, tokens, rows, x_stride[3], cache_stride[3];
-  } push = {(uint32_t)filtra_tensor_elements(x),
-            (uint32_t)x->shape[1],
-            (uint32_t)x->shape[2],
-            (uint32_t)cache->shape[2],
-            {0},
-            {0}};
+  struct ft_cache_write_arguments given = {.x = FT_READ(x),
+                                           .position = FT_READ(position),
+                                           .cache = FT_WRITE(cache),
+                                           .count = (uint32_t)filtra_tensor_elements(x),
+                                           .heads = (uint32_t)x->shape[1],
+                                           .tokens = (uint32_t)x->shape[2],
+                                           .rows = (uint32_t)cache->shape[2]};
   for (int i = 0; i < 3; i++) {
-    push.x_stride[i] = (uint32_t)x->stride[i];
-    push.cache_stride[i] = (uint32_t)cache->stride[i];
+    given.x_stride[i] = (uint32_t)x->stride[i];
+    given.cache_stride[i] = (uint32_t)cache->stride[i];
   }
   ft_record_call(g, &(ft_kernel_call){.label = "cache_write",
                                       .kernel = "cache/write",
-                                      .args = {FT_READ(x), FT_READ(position), FT_WRITE(cache)},
-                                      FT_PUSH(push),
-                                      FT_SPEC((uint32_t)x->shape[3], position != NULL),
-                                      FT_FLAT(g, push.count),
-                                      .bytes = 8.0 * push.count});
+                                      FT_ARGUMENTS_AT(cache_write, &given),
+                                      FT_CONSTANTS(cache_write, .columns = (uint32_t)x->shape[3],
+                                                   .placed = position != NULL),
+                                      FT_FLAT(g, given.count),
+                                      .bytes = 8.0 * given.count});
   return ft_record_op(g, "cache_write", refuse_gradient, NULL, 0, 1, &x, 1, &cache);
 }
 
@@ -80,13 +80,14 @@ filtra_tensor *ft_state_read(filtra_graph *g, filtra_tensor *state, filtra_tenso
   filtra_tensor *y = ft_tensor_like(g, state, state->name);
   if (!y) return NULL;
   uint32_t count = (uint32_t)filtra_tensor_elements(y);
-  uint32_t push[] = {count, count / (uint32_t)state->shape[0]};
-  ft_record_call(g, &(ft_kernel_call){.label = "state_read",
-                                      .kernel = "cache/state",
-                                      .args = {FT_READ(state), FT_READ(position), FT_WRITE(y)},
-                                      FT_PUSH(push),
-                                      FT_FLAT(g, count),
-                                      .bytes = 8.0 * count});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "state_read",
+                           .kernel = "cache/state",
+                           FT_ARGUMENTS(cache_state, .state = FT_READ(state),
+                                        .position = FT_READ(position), .y = FT_WRITE(y),
+                                        .count = count, .width = count / (uint32_t)state->shape[0]),
+                           FT_FLAT(g, count),
+                           .bytes = 8.0 * count});
   return y;
 }
 
@@ -105,12 +106,13 @@ filtra_tensor *ft_cache_mask(filtra_graph *g, filtra_tensor *position, int64_t r
   filtra_tensor *mask =
       ft_tensor_new(g, "cache mask", FILTRA_F32, 2, (int64_t[]){position->shape[0], rows});
   if (!mask) return NULL;
-  uint32_t push[] = {(uint32_t)filtra_tensor_elements(mask), (uint32_t)rows};
+  const uint32_t count = (uint32_t)filtra_tensor_elements(mask);
   ft_record_call(g, &(ft_kernel_call){.label = "cache_mask",
                                       .kernel = "cache/mask",
-                                      .args = {FT_READ(position), FT_WRITE(mask)},
-                                      FT_PUSH(push),
-                                      FT_FLAT(g, push[0]),
-                                      .bytes = 4.0 * push[0]});
+                                      FT_ARGUMENTS(cache_mask, .position = FT_READ(position),
+                                                   .mask = FT_WRITE(mask), .count = count,
+                                                   .rows = (uint32_t)rows),
+                                      FT_FLAT(g, count),
+                                      .bytes = 4.0 * count});
   return mask;
 }

@@ -1,4 +1,5 @@
 /* Conversion between F32 and 16-bit floats. */
+#include "cast/contract.h"
 #include "ops/support.h"
 
 struct cast {
@@ -13,15 +14,15 @@ static void emit_cast(filtra_graph *g, const filtra_tensor *x, const filtra_tens
   filtra_dtype half = filtra_tensor_dtype(narrow ? y : x);
   uint32_t count = (uint32_t)filtra_tensor_elements(x);
   ft_record_call(
-      g, &(ft_kernel_call){.label = "cast",
-                           .kernel = ft_kernel_typed(ft_graph_device(g),
-                                                     narrow ? "cast/narrow" : "cast/widen", half),
-                           .cheap = true,
-                           .args = {FT_READ(x), FT_TARGET(y, accumulate)},
-                           FT_PUSH(count),
-                           FT_SPEC(accumulate),
-                           FT_FLAT(g, (count + 1) / 2),
-                           .bytes = 6.0 * count});
+      g, &(ft_kernel_call){
+             .label = "cast",
+             .kernel =
+                 ft_kernel_typed(ft_graph_device(g), narrow ? "cast/narrow" : "cast/widen", half),
+             .cheap = true,
+             FT_ARGUMENTS(cast, .x = FT_READ(x), .y = FT_TARGET(y, accumulate), .count = count),
+             FT_CONSTANTS(cast, .accumulate = accumulate),
+             FT_FLAT(g, (count + 1) / 2),
+             .bytes = 6.0 * count});
 }
 
 void ft_emit_cast(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate) {

@@ -1,4 +1,5 @@
 #include "ops/chain.h"
+#include "dhhp/contract.h"
 #include "ops/tuner.h"
 
 #include <math.h>
@@ -189,26 +190,34 @@ static const char *variant(const struct plan *plan, names kernel) {
   return plan->wide ? kernel.wide : plan->exact ? kernel.exact : kernel.whole;
 }
 
-enum { COEFFICIENTS, PHASES, IN0, IN1, CARRIES, FACTORS, OUT0, OUT1, SUMS, ARGS };
+/* What all three kernels are given: everything is read, nothing written yet. */
+static struct ft_dhhp_chain_arguments common_arguments(const ft_chain *c, const struct plan *p) {
+  const bool phased = c->phases && c->phased;
+  return (struct ft_dhhp_chain_arguments){
+      .coefficients = FT_READ(p->steps ? c->coefficients : NULL),
+      .phases = FT_READ(phased ? c->phases : NULL),
+      .in0 = FT_READ(c->in[0]),
+      .in1 = FT_READ(c->vectors > 1 ? c->in[1] : NULL),
+      .batch = p->batch,
+      .steps = p->steps,
+      .features = p->features,
+      .blocks = p->blocks,
+      .chunks = p->chunks,
+      .chunk = p->chunk,
+      .stride = c->permutation > 1 ? (uint32_t)c->permutation : 1,
+      .shift = c->shift};
+}
 
-/* A call with what the kernels have in common: everything read, nothing written yet. */
-static ft_kernel_call common_call(const ft_chain *c, const uint32_t *push, size_t push_size,
-                                  const struct plan *p) {
-  const uint32_t phased = c->phases ? c->phased : FT_CHAIN_NOWHERE;
-  const uint32_t permuted = c->permutation > 1 ? c->permuted : FT_CHAIN_NOWHERE;
-  ft_kernel_call call = {.label = c->label,
-                         .push = push,
-                         .push_size = (uint32_t)push_size,
-                         .subgroup = p->exact ? p->lanes : 0,
-                         FT_SPEC(c->up, c->adjoint, c->affine, (uint32_t)c->vectors, p->per_lane,
-                                 p->ahead, phased, permuted)};
-  for (int i = 0; i < ARGS; i++)
-    call.args[i] = (ft_arg)FT_READ(NULL);
-  if (p->steps) call.args[COEFFICIENTS].tensor = c->coefficients;
-  if (phased) call.args[PHASES].tensor = c->phases;
-  for (int i = 0; i < c->vectors; i++)
-    call.args[IN0 + i].tensor = c->in[i];
-  return call;
+static struct ft_dhhp_walk_constants walk_constants(const ft_chain *c, const struct plan *p) {
+  return (struct ft_dhhp_walk_constants){.up = c->up,
+                                         .adjoint = c->adjoint,
+                                         .affine = c->affine,
+                                         .vectors = (uint32_t)c->vectors,
+                                         .per_lane = p->per_lane,
+                                         .ahead = p->ahead,
+                                         .phased = c->phases ? c->phased : FT_CHAIN_NOWHERE,
+                                         .permuted =
+                                             c->permutation > 1 ? c->permuted : FT_CHAIN_NOWHERE};
 }
 
 static void emit_teams(filtra_graph *g, const struct plan *p, ft_kernel_call *call,
@@ -222,28 +231,33 @@ static void emit_teams(filtra_graph *g, const struct plan *p, ft_kernel_call *ca
 }
 
 /* The carry into every chunk but the first. */
-static filtra_tensor *emit_carries(filtra_graph *g, const struct plan *p, ft_kernel_call call,
-                                   uint32_t vectors) {
+static filtra_tensor *emit_carries(filtra_graph *g, const ft_chain *c, const struct plan *p,
+                                   struct ft_dhhp_chain_arguments given,
+                                   const struct ft_dhhp_walk_constants *constants) {
   const filtra_device *dev = ft_graph_device(g);
-  const double elements = (double)vectors * p->batch * (p->steps + 1.0) * p->features;
-  int64_t shape[] = {(int64_t)vectors * p->batch, p->chunks - 1, p->features, 2};
+  const double elements = (double)c->vectors * p->batch * (p->steps + 1.0) * p->features;
+  int64_t shape[] = {(int64_t)c->vectors * p->batch, p->chunks - 1, p->features, 2};
   filtra_tensor *carries = ft_tensor_new(g, "chunk carries", FILTRA_F32, 4, shape);
   filtra_tensor *factors =
       ft_tensor_new(g, "chunk factors", FILTRA_F32, 3, (int64_t[]){p->batch, p->chunks - 1, 2});
-  call.args[CARRIES] = (ft_arg)FT_WRITE(carries);
-  call.args[FACTORS] = (ft_arg)FT_WRITE(factors);
-  call.kernel = variant(p, KERNEL("summary"));
-  call.flops = 16 * elements;
-  call.bytes = 8 * elements;
+  given.carries = (ft_arg)FT_WRITE(carries);
+  given.factors = (ft_arg)FT_WRITE(factors);
+  ft_kernel_call call = {.label = c->label,
+                         .kernel = variant(p, KERNEL("summary")),
+                         FT_ARGUMENTS_AT(dhhp_chain, &given),
+                         FT_CONSTANTS_AT(dhhp_walk, constants),
+                         .subgroup = p->exact ? p->lanes : 0,
+                         .flops = 16 * elements,
+                         .bytes = 8 * elements};
   emit_teams(g, p, &call, (uint64_t)p->batch * (p->chunks - 1) * p->blocks);
 
-  call.args[CARRIES] = (ft_arg)FT_UPDATE(carries);
-  call.args[FACTORS] = (ft_arg)FT_READ(factors);
-  call.args[COEFFICIENTS].tensor = NULL;
+  given.carries = (ft_arg)FT_UPDATE(carries);
+  given.factors = (ft_arg)FT_READ(factors);
+  given.coefficients.tensor = NULL;
   call.kernel = variant(p, KERNEL("carry"));
   call.workgroup =
       ft_caps_of(dev)->row_workgroup; /* one element each: the chunks come one by one */
-  const uint32_t groups = divide_up((uint64_t)vectors * p->batch * p->features, call.workgroup);
+  const uint32_t groups = divide_up((uint64_t)c->vectors * p->batch * p->features, call.workgroup);
   call.groups[0] = groups < FT_MOST_GROUPS ? groups : FT_MOST_GROUPS;
   call.flops = call.bytes = 0;
   ft_record_call(g, &call);
@@ -251,19 +265,11 @@ static filtra_tensor *emit_carries(filtra_graph *g, const struct plan *p, ft_ker
 }
 
 void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
-  const filtra_device *dev = ft_graph_device(g);
-  const struct plan p = choose_plan(dev, c);
-  const uint32_t push[] = {p.batch,
-                           p.steps,
-                           p.features,
-                           p.blocks,
-                           p.chunks,
-                           p.chunk,
-                           c->permutation > 1 ? (uint32_t)c->permutation : 1,
-                           c->shift};
+  const struct plan p = choose_plan(ft_graph_device(g), c);
   const double elements = (double)c->vectors * p.batch * (p.steps + 1.0) * p.features;
-  ft_kernel_call call = common_call(c, push, sizeof push, &p);
-  filtra_tensor *carries = p.chunks > 1 ? emit_carries(g, &p, call, (uint32_t)c->vectors) : NULL;
+  struct ft_dhhp_chain_arguments given = common_arguments(c, &p);
+  const struct ft_dhhp_walk_constants walk = walk_constants(c, &p);
+  if (p.chunks > 1) given.carries = (ft_arg)FT_READ(emit_carries(g, c, &p, given, &walk));
 
   /* A sum over features that fits one team goes straight to its place. */
   const bool summed = c->gradient && p.steps;
@@ -273,14 +279,18 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
     sums = direct ? c->gradient
                   : ft_tensor_new(g, "rotation gradients", FILTRA_F32, 4,
                                   (int64_t[]){p.blocks, p.batch, p.steps, 8});
-  call.kernel = variant(&p, KERNEL("chain"));
-  call.args[CARRIES] = (ft_arg)FT_READ(carries);
-  for (int i = 0; i < c->vectors; i++)
-    call.args[OUT0 + i] = (ft_arg)FT_WRITE(c->out[i]);
-  call.args[SUMS] = (ft_arg)FT_WRITE(sums);
-  call.spec[call.spec_count++] = summed;
-  call.flops = (summed ? 44 : 28) * elements;
-  call.bytes = 16 * elements;
+  given.out0 = (ft_arg)FT_WRITE(c->out[0]);
+  if (c->vectors > 1) given.out1 = (ft_arg)FT_WRITE(c->out[1]);
+  given.sums = (ft_arg)FT_WRITE(sums);
+  struct ft_dhhp_chain_constants constants = {.summed = summed};
+  memcpy(&constants, &walk, sizeof walk); /* its first ones */
+  ft_kernel_call call = {.label = c->label,
+                         .kernel = variant(&p, KERNEL("chain")),
+                         FT_ARGUMENTS_AT(dhhp_chain, &given),
+                         FT_CONSTANTS_AT(dhhp_chain, &constants),
+                         .subgroup = p.exact ? p.lanes : 0,
+                         .flops = (summed ? 44 : 28) * elements,
+                         .bytes = 16 * elements};
   emit_teams(g, &p, &call, (uint64_t)p.batch * p.chunks * p.blocks);
   if (summed && !direct) ft_emit_sum_leading(g, c->label, sums, c->gradient, c->accumulate);
 }
@@ -290,21 +300,23 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
 void ft_emit_token_products(filtra_graph *g, const ft_token_products *products) {
   const filtra_device *dev = ft_graph_device(g);
   const int64_t *shape = products->y->shape;
-  const uint32_t push[] = {(uint32_t)(shape[0] * shape[1]), (uint32_t)shape[1], (uint32_t)shape[2],
-                           (uint32_t)products->shift};
+  const uint32_t rows = (uint32_t)(shape[0] * shape[1]);
   const double elements = (double)filtra_tensor_elements(products->y) / 2;
   const bool wide =
       ft_caps_of(dev)->cpu && ft_caps_of(dev)->subgroup && ft_caps_of(dev)->info.int64;
   ft_kernel_call call = {
       .label = products->label,
       .kernel = wide ? "dhhp/products.cpu" : ft_kernel_name(dev, "dhhp/products"),
-      .args = {FT_READ(products->x), FT_READ(products->y), FT_READ(products->phases),
-               FT_TARGET(products->out, products->accumulate)},
-      FT_PUSH(push),
-      FT_SPEC(products->conjugated, products->accumulate),
+      FT_ARGUMENTS(dhhp_products, .x = FT_READ(products->x), .y = FT_READ(products->y),
+                   .phases = FT_READ(products->phases),
+                   .product = FT_TARGET(products->out, products->accumulate), .rows = rows,
+                   .tokens = (uint32_t)shape[1], .features = (uint32_t)shape[2],
+                   .shift = products->shift),
+      FT_CONSTANTS(dhhp_products, .conjugated = products->conjugated,
+                   .accumulate = products->accumulate),
       .flops = 8 * elements,
       .bytes = 16 * elements};
-  ft_team_grid grid = ft_teams(dev, push[0]);
+  ft_team_grid grid = ft_teams(dev, rows);
   call.workgroup = grid.workgroup;
   call.groups[0] = grid.groups;
   ft_record_call(g, &call);

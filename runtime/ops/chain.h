@@ -3,10 +3,12 @@
 #ifndef FT_OPS_CHAIN_H
 #define FT_OPS_CHAIN_H
 
+#include "dhhp/contract.h"
 #include "ops/support.h"
 
-/** What is done to rows as they are read or as they are written. */
-typedef enum ft_chain_side { FT_CHAIN_NOWHERE = 0, FT_CHAIN_INPUT, FT_CHAIN_OUTPUT } ft_chain_side;
+/** Whether something is done to rows as they are read or as they are written: FT_CHAIN_NOWHERE and
+ * so on. */
+typedef uint32_t ft_chain_side;
 
 typedef struct ft_chain {
   const char *label;

@@ -1,5 +1,6 @@
 /* Complex tensors: a trailing axis of two, (re, im). The gradient of a loss L is (dL/dre, dL/dim),
  * so that the gradient of a product is the upstream one times the other factor's conjugate. */
+#include "complex/contract.h"
 #include "ops/support.h"
 
 /* ---- from and to real tensors ---- */
@@ -11,14 +12,15 @@ struct join {
 static void emit_join(filtra_graph *g, const char *label, const filtra_tensor *re,
                       const filtra_tensor *im, const filtra_tensor *z, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(z) / 2;
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "complex/join",
-                                      .cheap = true,
-                                      .args = {FT_READ(re), FT_READ(im), FT_TARGET(z, accumulate)},
-                                      FT_PUSH(count),
-                                      FT_SPEC(accumulate),
-                                      FT_FLAT(g, count),
-                                      .bytes = 16.0 * count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = label,
+                                   .kernel = "complex/join",
+                                   .cheap = true,
+                                   FT_ARGUMENTS(complex_join, .re = FT_READ(re), .im = FT_READ(im),
+                                                .z = FT_TARGET(z, accumulate), .count = count),
+                                   FT_CONSTANTS(complex_join, .accumulate = accumulate),
+                                   FT_FLAT(g, count),
+                                   .bytes = 16.0 * count});
 }
 
 /* re or im may be NULL. */
@@ -26,15 +28,17 @@ static void emit_parts(filtra_graph *g, const char *label, const filtra_tensor *
                        const filtra_tensor *re, bool accumulate_re, const filtra_tensor *im,
                        bool accumulate_im) {
   uint32_t count = (uint32_t)filtra_tensor_elements(z) / 2;
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "complex/parts",
-                                      .cheap = true,
-                                      .args = {FT_READ(z), FT_TARGET(re, accumulate_re),
-                                               FT_TARGET(im, accumulate_im)},
-                                      FT_PUSH(count),
-                                      FT_SPEC(accumulate_re, accumulate_im),
-                                      FT_FLAT(g, count),
-                                      .bytes = 16.0 * count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = label,
+                                   .kernel = "complex/parts",
+                                   .cheap = true,
+                                   FT_ARGUMENTS(complex_parts, .z = FT_READ(z),
+                                                .re = FT_TARGET(re, accumulate_re),
+                                                .im = FT_TARGET(im, accumulate_im), .count = count),
+                                   FT_CONSTANTS(complex_parts, .accumulate_re = accumulate_re,
+                                                .accumulate_im = accumulate_im),
+                                   FT_FLAT(g, count),
+                                   .bytes = 16.0 * count});
 }
 
 static void join_backward(filtra_graph *g, const void *context) {
@@ -116,19 +120,18 @@ static void unit_phase_backward(filtra_graph *g, const void *context) {
   bool accumulate;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   if (!dx) return;
-  struct {
-    uint32_t count;
-    float rate;
-  } push = {(uint32_t)filtra_tensor_elements(dx), c->turns ? 6.28318531f : 1.0f};
-  ft_record_call(g, &(ft_kernel_call){.label = "unit_phase.backward",
-                                      .kernel = "complex/unit_phase_gradient",
-                                      .cheap = true,
-                                      .args = {FT_READ(c->y), FT_READ(ft_grad(g, c->y)),
-                                               FT_TARGET(dx, accumulate)},
-                                      FT_PUSH(push),
-                                      FT_SPEC(accumulate),
-                                      FT_FLAT(g, push.count),
-                                      .bytes = 20.0 * push.count});
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = "unit_phase.backward",
+                     .kernel = "complex/unit_phase_gradient",
+                     .cheap = true,
+                     FT_ARGUMENTS(complex_unit_phase_gradient, .y = FT_READ(c->y),
+                                  .dy = FT_READ(ft_grad(g, c->y)), .dx = FT_TARGET(dx, accumulate),
+                                  .count = (uint32_t)filtra_tensor_elements(dx),
+                                  .rate = c->turns ? 6.28318531f : 1.0f),
+                     FT_CONSTANTS(complex_unit_phase_gradient, .accumulate = accumulate),
+                     FT_FLAT(g, (uint32_t)filtra_tensor_elements(dx)),
+                     .bytes = 20.0 * (uint32_t)filtra_tensor_elements(dx)});
 }
 
 filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, filtra_angle angle) {
@@ -147,9 +150,9 @@ filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, filtra_angle
   ft_record_call(g, &(ft_kernel_call){.label = "unit_phase",
                                       .kernel = "complex/unit_phase",
                                       .cheap = true,
-                                      .args = {FT_READ(x), FT_WRITE(call.y)},
-                                      FT_PUSH(count),
-                                      FT_SPEC(turns),
+                                      FT_ARGUMENTS(complex_unit_phase, .x = FT_READ(x),
+                                                   .y = FT_WRITE(call.y), .count = count),
+                                      FT_CONSTANTS(complex_unit_phase, .turns = turns),
                                       FT_FLAT(g, count),
                                       .bytes = 12.0 * count});
   return ft_record_op(g, "unit_phase", unit_phase_backward, &call, sizeof call, 1, &x, 1, &call.y);
@@ -166,16 +169,17 @@ static void emit_product(filtra_graph *g, const char *label, const filtra_tensor
                          const filtra_tensor *z, const filtra_tensor *y, bool conjugate,
                          bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(y) / 2;
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = label,
-                                   .kernel = "complex/multiply",
-                                   .cheap = true,
-                                   .args = {FT_READ(a), FT_READ(z), FT_TARGET(y, accumulate)},
-                                   FT_PUSH(count),
-                                   FT_SPEC((uint32_t)y->shape[y->ndim - 2], conjugate, accumulate),
-                                   FT_FLAT(g, count),
-                                   .flops = 6.0 * count,
-                                   .bytes = 16.0 * count});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = label,
+                        .kernel = "complex/multiply",
+                        .cheap = true,
+                        FT_ARGUMENTS(complex_multiply, .a = FT_READ(a), .z = FT_READ(z),
+                                     .y = FT_TARGET(y, accumulate), .count = count),
+                        FT_CONSTANTS(complex_multiply, .columns = (uint32_t)y->shape[y->ndim - 2],
+                                     .conjugate = conjugate, .accumulate = accumulate),
+                        FT_FLAT(g, count),
+                        .flops = 6.0 * count,
+                        .bytes = 16.0 * count});
 }
 
 static void product_backward(filtra_graph *g, const void *context) {
@@ -187,20 +191,21 @@ static void product_backward(filtra_graph *g, const void *context) {
   filtra_tensor *da = ft_grad_target(g, c->a, &accumulate);
   if (!da) return;
   filtra_device *dev = ft_graph_device(g);
-  uint32_t push[] = {(uint32_t)ft_rows(da), (uint32_t)dy->shape[dy->ndim - 2]};
-  ft_team_grid grid = ft_teams(dev, push[0]);
+  const uint32_t rows = (uint32_t)ft_rows(da);
+  ft_team_grid grid = ft_teams(dev, rows);
   double elements = (double)filtra_tensor_elements(dy);
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = "complex_multiply.backward",
-                                   .kernel = ft_kernel_name(dev, "complex/multiply_gradient"),
-                                   .cheap = true,
-                                   .args = {FT_READ(c->z), FT_READ(dy), FT_TARGET(da, accumulate)},
-                                   FT_PUSH(push),
-                                   .workgroup = grid.workgroup,
-                                   FT_SPEC(accumulate),
-                                   .groups = {grid.groups},
-                                   .flops = 4 * elements,
-                                   .bytes = 8 * elements});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "complex_multiply.backward",
+                           .kernel = ft_kernel_name(dev, "complex/multiply_gradient"),
+                           .cheap = true,
+                           FT_ARGUMENTS(complex_multiply_gradient, .z = FT_READ(c->z),
+                                        .dy = FT_READ(dy), .da = FT_TARGET(da, accumulate),
+                                        .rows = rows, .columns = (uint32_t)dy->shape[dy->ndim - 2]),
+                           .workgroup = grid.workgroup,
+                           FT_CONSTANTS(complex_multiply_gradient, .accumulate = accumulate),
+                           .groups = {grid.groups},
+                           .flops = 4 * elements,
+                           .bytes = 8 * elements});
 }
 
 /* Whether z is a with a feature axis before the last. */
@@ -240,16 +245,16 @@ static void emit_blend(filtra_graph *g, const filtra_tensor *z, const filtra_ten
     whole = (ft_arg)FT_READ(z);
     part = (ft_arg)FT_WRITE(y);
   }
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = gradient ? "complex_blend.backward" : "complex_blend",
-                                   .kernel = "complex/blend",
-                                   .cheap = true,
-                                   .args = {whole, FT_READ(weight), part},
-                                   FT_PUSH(count),
-                                   FT_SPEC(gradient, accumulate),
-                                   FT_FLAT(g, count),
-                                   .flops = 3.0 * count,
-                                   .bytes = 12.0 * count});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = gradient ? "complex_blend.backward" : "complex_blend",
+                        .kernel = "complex/blend",
+                        .cheap = true,
+                        FT_ARGUMENTS(complex_blend, .z = whole, .weight = FT_READ(weight),
+                                     .y = part, .count = count),
+                        FT_CONSTANTS(complex_blend, .gradient = gradient, .accumulate = accumulate),
+                        FT_FLAT(g, count),
+                        .flops = 3.0 * count,
+                        .bytes = 12.0 * count});
 }
 
 static void blend_backward(filtra_graph *g, const void *context) {
@@ -265,16 +270,16 @@ static void blend_backward(filtra_graph *g, const void *context) {
   int64_t groups = ft_sum_groups(dev, count);
   filtra_tensor *sums = ft_tensor_new(g, "weight sums", FILTRA_F32, 2, (int64_t[]){groups, 1});
   if (!sums) return;
-  ft_record_call(
-      g, &(ft_kernel_call){.label = "complex_blend.backward",
-                           .kernel = ft_kernel_name(dev, "complex/blend_weight"),
-                           .cheap = true,
-                           .args = {FT_READ(c->z), FT_READ(c->weight), FT_READ(dy), FT_WRITE(sums)},
-                           FT_PUSH(count),
-                           .workgroup = workgroup,
-                           .groups = {(uint32_t)groups},
-                           .flops = 3.0 * count,
-                           .bytes = 12.0 * count});
+  ft_record_call(g, &(ft_kernel_call){.label = "complex_blend.backward",
+                                      .kernel = ft_kernel_name(dev, "complex/blend_weight"),
+                                      .cheap = true,
+                                      FT_ARGUMENTS(complex_blend_weight, .z = FT_READ(c->z),
+                                                   .weight = FT_READ(c->weight), .dy = FT_READ(dy),
+                                                   .sums = FT_WRITE(sums), .count = count),
+                                      .workgroup = workgroup,
+                                      .groups = {(uint32_t)groups},
+                                      .flops = 3.0 * count,
+                                      .bytes = 12.0 * count});
   ft_emit_sum_leading(g, "complex_blend.backward", sums, dw, accumulate);
 }
 

@@ -1,5 +1,6 @@
 /* Prefix sums along an axis: sums of chunks, prefix sums over those, then a walk through each
  * chunk. O(n) work, and no workgroup waits for another. */
+#include "cumulative/contract.h"
 #include "ops/reduce.h"
 
 #include <filtra/ops.h>
@@ -16,18 +17,19 @@ static void emit_walk(filtra_graph *g, const char *label, const filtra_tensor *x
                       const filtra_tensor *before, ft_axis axis, bool reverse, bool sums,
                       const filtra_tensor *y, bool accumulate) {
   int64_t chunks = ft_axis_parts(axis), walks = axis.outer * chunks * axis.inner;
-  uint32_t push[] = {(uint32_t)walks, (uint32_t)axis.n, (uint32_t)axis.inner, CHUNK,
-                     (uint32_t)chunks};
   double count = (double)(axis.outer * axis.n * axis.inner);
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = label,
-                                   .kernel = "cumulative/sum",
-                                   .args = {FT_READ(x), FT_READ(before), FT_TARGET(y, accumulate)},
-                                   FT_PUSH(push),
-                                   FT_SPEC(sums, reverse, accumulate),
-                                   FT_FLAT(g, walks),
-                                   .flops = count,
-                                   .bytes = (sums ? 4.0 : 8.0) * count});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = label,
+                           .kernel = "cumulative/sum",
+                           FT_ARGUMENTS(cumulative_sum, .x = FT_READ(x), .before = FT_READ(before),
+                                        .y = FT_TARGET(y, accumulate), .count = (uint32_t)walks,
+                                        .n = (uint32_t)axis.n, .inner = (uint32_t)axis.inner,
+                                        .chunk = CHUNK, .chunks = (uint32_t)chunks),
+                           FT_CONSTANTS(cumulative_sum, .sums = sums, .reversed = reverse,
+                                        .accumulate = accumulate),
+                           FT_FLAT(g, walks),
+                           .flops = count,
+                           .bytes = (sums ? 4.0 : 8.0) * count});
 }
 
 /* By itself over the chunks, whose number is a 64th. */

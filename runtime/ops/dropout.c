@@ -1,4 +1,5 @@
 /* Dropout with masks that are drawn again in the backward pass instead of being kept. */
+#include "dropout/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -11,21 +12,20 @@ struct dropout {
 
 static void emit_dropout(filtra_graph *g, const char *label, const struct dropout *c,
                          const filtra_tensor *from, const filtra_tensor *to, bool accumulate) {
-  struct {
-    uint32_t count, op_id;
-    float rate;
-  } push = {(uint32_t)filtra_tensor_elements(to), c->op_id, c->rate};
-  ft_kernel_call call = {
-      .label = label,
-      .kernel = "dropout/dropout",
-      .cheap = true,
-      .args = {FT_READ(from), FT_TARGET(to, accumulate), FT_READ(ft_graph_random_state(g))},
-      FT_PUSH(push),
-      FT_SPEC(accumulate, ft_whole_quads(from) && ft_whole_quads(to)),
-      FT_FLAT(g, push.count),
-      .flops = push.count,
-      .bytes = 8.0 * push.count};
-  ft_record_in_part(&call, ft_graph_sequence_elements(g, to));
+  const uint32_t count = (uint32_t)filtra_tensor_elements(to);
+  ft_kernel_call call = {.label = label,
+                         .kernel = "dropout/dropout",
+                         .cheap = true,
+                         FT_ARGUMENTS(dropout_dropout, .x = FT_READ(from),
+                                      .y = FT_TARGET(to, accumulate),
+                                      .state = FT_READ(ft_graph_random_state(g)), .count = count,
+                                      .op_id = c->op_id, .rate = c->rate),
+                         FT_CONSTANTS(dropout_dropout, .accumulate = accumulate,
+                                      .WHOLE = ft_whole_quads(from) && ft_whole_quads(to)),
+                         .sequence_elements = ft_graph_sequence_elements(g, to),
+                         FT_FLAT(g, count),
+                         .flops = count,
+                         .bytes = 8.0 * count};
   ft_record_call(g, &call);
 }
 

@@ -1,4 +1,5 @@
 /* Token embeddings, learned positions, sinusoids. */
+#include "embedding/contract.h"
 #include "ops/decoding.h"
 #include "ops/support.h"
 
@@ -40,42 +41,47 @@ static struct chunks plan_chunks(int64_t tokens, int64_t vocabulary, int64_t col
 
 static void emit_link(filtra_graph *g, const char *label, filtra_tensor *tokens,
                       filtra_tensor *link, filtra_tensor *heads, struct chunks chunks) {
-  uint32_t push[] = {(uint32_t)filtra_tensor_elements(tokens), (uint32_t)heads->shape[0],
-                     chunks.length, chunks.count};
+  const uint32_t count = (uint32_t)filtra_tensor_elements(tokens);
   ft_emit_fill(g, heads, -1);
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "embedding/link",
-                                      .args = {FT_READ(tokens), FT_WRITE(link), FT_UPDATE(heads)},
-                                      FT_PUSH(push),
-                                      FT_FLAT(g, push[0])});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = label,
+                           .kernel = "embedding/link",
+                           FT_ARGUMENTS(embedding_link, .tokens = FT_READ(tokens),
+                                        .link = FT_WRITE(link), .heads = FT_UPDATE(heads),
+                                        .count = count, .vocabulary = (uint32_t)heads->shape[0],
+                                        .chunk = chunks.length, .chunks = chunks.count),
+                           FT_FLAT(g, count)});
 }
 
 static void emit_chunk_sums(filtra_graph *g, const char *label, filtra_tensor *dy,
                             filtra_tensor *link, filtra_tensor *sums) {
   uint32_t count = (uint32_t)filtra_tensor_elements(dy);
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "embedding/chunk_sums",
-                                      .args = {FT_READ(dy), FT_READ(link), FT_WRITE(sums)},
-                                      FT_PUSH(count),
-                                      FT_SPEC((uint32_t)ft_columns(sums)),
-                                      FT_FLAT(g, count),
-                                      .flops = count,
-                                      .bytes = 8.0 * count});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = label,
+                        .kernel = "embedding/chunk_sums",
+                        FT_ARGUMENTS(embedding_chunk_sums, .dy = FT_READ(dy), .link = FT_READ(link),
+                                     .sums = FT_WRITE(sums), .count = count),
+                        FT_CONSTANTS(embedding_chunk_sums, .columns = (uint32_t)ft_columns(sums)),
+                        FT_FLAT(g, count),
+                        .flops = count,
+                        .bytes = 8.0 * count});
 }
 
 static void emit_row_sums(filtra_graph *g, const char *label, filtra_tensor *sums,
                           filtra_tensor *heads, filtra_tensor *rows, struct chunks chunks,
                           bool accumulate) {
   uint32_t columns = (uint32_t)ft_columns(sums);
-  uint32_t push[] = {(uint32_t)heads->shape[0] * columns, chunks.count, chunks.per_split};
+  const uint32_t count = (uint32_t)heads->shape[0] * columns;
   ft_record_call(
-      g, &(ft_kernel_call){.label = label,
-                           .kernel = "embedding/row_sums",
-                           .args = {FT_READ(sums), FT_READ(heads), FT_TARGET(rows, accumulate)},
-                           FT_PUSH(push),
-                           .workgroup = FT_FLAT_WORKGROUP,
-                           FT_SPEC(columns, accumulate),
-                           .groups = {ft_flat_groups(g, push[0]), chunks.splits}});
+      g, &(ft_kernel_call){
+             .label = label,
+             .kernel = "embedding/row_sums",
+             FT_ARGUMENTS(embedding_row_sums, .sums = FT_READ(sums), .heads = FT_READ(heads),
+                          .rows = FT_TARGET(rows, accumulate), .count = count,
+                          .chunks = chunks.count, .per_split = chunks.per_split),
+             .workgroup = FT_FLAT_WORKGROUP,
+             FT_CONSTANTS(embedding_row_sums, .columns = columns, .accumulate = accumulate),
+             .groups = {ft_flat_groups(g, count), chunks.splits}});
 }
 
 void ft_emit_rows_gradient(filtra_graph *g, const char *label, filtra_tensor *tokens,
@@ -128,16 +134,17 @@ filtra_tensor *filtra_embedding(filtra_graph *g, filtra_tensor *table, filtra_te
   int64_t shape[] = {tokens->shape[0], tokens->shape[1], table->shape[1]};
   filtra_tensor *y = ft_tensor_new(g, "embedding", FILTRA_F32, 3, shape);
   if (!y) return NULL;
-  uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), (uint32_t)table->shape[0]};
+  const uint32_t count = (uint32_t)filtra_tensor_elements(y);
   ft_record_call(
       g, &(ft_kernel_call){.label = "embedding",
                            .kernel = ft_kernel_typed(ft_graph_device(g), "embedding/embedding",
                                                      filtra_tensor_dtype(table)),
-                           .args = {FT_READ(table), FT_READ(tokens), FT_WRITE(y)},
-                           FT_PUSH(push),
-                           FT_SPEC((uint32_t)shape[2]),
-                           FT_FLAT(g, push[0]),
-                           .bytes = 8.0 * push[0]});
+                           FT_ARGUMENTS(embedding_embedding, .table = FT_READ(table),
+                                        .tokens = FT_READ(tokens), .y = FT_WRITE(y), .count = count,
+                                        .vocabulary = (uint32_t)table->shape[0]),
+                           FT_CONSTANTS(embedding_embedding, .columns = (uint32_t)shape[2]),
+                           FT_FLAT(g, count),
+                           .bytes = 8.0 * count});
   const struct embedding call = {table, tokens, y};
   return ft_record_op(g, "embedding", embedding_backward, &call, sizeof call, 2,
                       (filtra_tensor *[]){table, tokens}, 1, &y);
@@ -169,15 +176,16 @@ filtra_tensor *filtra_add_positions(filtra_graph *g, filtra_tensor *x, filtra_te
                          table->name, ft_shape_text(table), x->name, ft_shape_text(x));
   filtra_tensor *y = ft_tensor_like(g, x, "add_positions");
   if (!y) return NULL;
-  uint32_t push[] = {(uint32_t)(x->shape[1] * x->shape[2]), (uint32_t)x->shape[0]};
-  ft_record_call(g, &(ft_kernel_call){.label = "add_positions",
-                                      .kernel = "embedding/positions",
-                                      .args = {FT_READ(x), FT_READ(table), FT_WRITE(y)},
-                                      FT_PUSH(push),
-                                      .workgroup = FT_FLAT_WORKGROUP,
-                                      .groups = {ft_flat_groups(g, push[0]),
-                                                 ft_batch_groups(g, push[0], push[1])},
-                                      .bytes = 8.0 * (double)filtra_tensor_elements(x)});
+  const uint32_t period = (uint32_t)(x->shape[1] * x->shape[2]);
+  const uint32_t batch = (uint32_t)x->shape[0];
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "add_positions",
+                        .kernel = "embedding/positions",
+                        FT_ARGUMENTS(embedding_positions, .x = FT_READ(x), .table = FT_READ(table),
+                                     .y = FT_WRITE(y), .period = period, .batch = batch),
+                        .workgroup = FT_FLAT_WORKGROUP,
+                        .groups = {ft_flat_groups(g, period), ft_batch_groups(g, period, batch)},
+                        .bytes = 8.0 * (double)filtra_tensor_elements(x)});
   const struct positions call = {x, table, y};
   return ft_record_op(g, "add_positions", positions_backward, &call, sizeof call, 2,
                       (filtra_tensor *[]){x, table}, 1, &y);
@@ -185,13 +193,7 @@ filtra_tensor *filtra_add_positions(filtra_graph *g, filtra_tensor *x, filtra_te
 
 /* ---- sinusoids ---- */
 
-/* Bits of floor(c/2) that the kernel takes apart; as in shaders/embedding/sinusoids.comp. */
-enum { FREQUENCY_BITS = 11, MOST_COLUMNS = 2 << FREQUENCY_BITS };
-
-struct sinusoids_push {
-  uint32_t period, batch;
-  uint32_t power[2 * FREQUENCY_BITS];
-};
+enum { MOST_COLUMNS = 2 << EMBEDDING_FREQUENCY_BITS };
 
 static void sinusoids_backward(filtra_graph *g, const void *context) {
   const struct positions *c = context;
@@ -214,22 +216,27 @@ filtra_tensor *ft_add_sinusoids_from(filtra_graph *g, filtra_tensor *x, filtra_t
                          x->name, ft_shape_text(x), MOST_COLUMNS);
   filtra_tensor *y = ft_tensor_like(g, x, "add_sinusoids");
   if (!y) return NULL;
-  struct sinusoids_push push = {(uint32_t)(x->shape[1] * x->shape[2]), (uint32_t)x->shape[0], {0}};
-  for (int j = 0; j < FREQUENCY_BITS; j++) {
+  struct ft_embedding_sinusoids_arguments given = {.x = FT_READ(x),
+                                                   .first = FT_READ(first),
+                                                   .y = FT_WRITE(y),
+                                                   .period = (uint32_t)(x->shape[1] * x->shape[2]),
+                                                   .batch = (uint32_t)x->shape[0]};
+  for (int j = 0; j < EMBEDDING_FREQUENCY_BITS; j++) {
     double power = pow(10000.0, -2.0 * (double)(1 << j) / (double)x->shape[2]);
     uint64_t fraction = (uint64_t)ldexp(power, 64);
-    push.power[2 * j] = (uint32_t)fraction;
-    push.power[2 * j + 1] = (uint32_t)(fraction >> 32);
+    given.power[2 * j] = (uint32_t)fraction;
+    given.power[2 * j + 1] = (uint32_t)(fraction >> 32);
   }
-  ft_record_call(g, &(ft_kernel_call){.label = "add_sinusoids",
-                                      .kernel = "embedding/sinusoids",
-                                      .args = {FT_READ(x), FT_READ(first), FT_WRITE(y)},
-                                      FT_PUSH(push),
-                                      .workgroup = FT_FLAT_WORKGROUP,
-                                      FT_SPEC((uint32_t)x->shape[2], first != NULL),
-                                      .groups = {ft_flat_groups(g, push.period),
-                                                 ft_batch_groups(g, push.period, push.batch)},
-                                      .bytes = 8.0 * (double)filtra_tensor_elements(x)});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "add_sinusoids",
+                           .kernel = "embedding/sinusoids",
+                           FT_ARGUMENTS_AT(embedding_sinusoids, &given),
+                           .workgroup = FT_FLAT_WORKGROUP,
+                           FT_CONSTANTS(embedding_sinusoids, .columns = (uint32_t)x->shape[2],
+                                        .shifted = first != NULL),
+                           .groups = {ft_flat_groups(g, given.period),
+                                      ft_batch_groups(g, given.period, given.batch)},
+                           .bytes = 8.0 * (double)filtra_tensor_elements(x)});
   const struct positions call = {x, NULL, y};
   return ft_record_op(g, "add_sinusoids", sinusoids_backward, &call, sizeof call, 1, &x, 1, &y);
 }

@@ -1,5 +1,6 @@
 /* The discrete Fourier transform along an axis, for sequences of any length: as sums, since each
  * sequence of a batch has a length of its own, which no factorization fits. */
+#include "fourier/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -9,33 +10,36 @@ struct fourier {
 };
 
 static void emit_table(filtra_graph *g, const struct fourier *c) {
-  uint32_t push[] = {(uint32_t)(c->table->shape[0] * c->table->shape[1]),
-                     (uint32_t)c->table->shape[1]};
+  const uint32_t count = (uint32_t)(c->table->shape[0] * c->table->shape[1]);
   ft_record_call(g, &(ft_kernel_call){.label = "fourier.table",
                                       .kernel = "fourier/table",
-                                      .args = {FT_READ(c->lengths), FT_WRITE(c->table)},
-                                      FT_PUSH(push),
-                                      FT_FLAT(g, push[0]),
-                                      .bytes = 8.0 * push[0]});
+                                      FT_ARGUMENTS(fourier_table, .lengths = FT_READ(c->lengths),
+                                                   .table = FT_WRITE(c->table), .count = count,
+                                                   .n = (uint32_t)c->table->shape[1]),
+                                      FT_FLAT(g, count),
+                                      .bytes = 8.0 * count});
 }
 
 static void emit_transform(filtra_graph *g, const char *label, const struct fourier *c,
                            const filtra_tensor *cosine, const filtra_tensor *sine,
                            const filtra_tensor *y, bool accumulate) {
   int64_t n = y->shape[1], quads = (n + 3) / 4, inner = y->shape[2];
-  uint32_t push[] = {(uint32_t)(y->shape[0] * quads * inner), (uint32_t)n, (uint32_t)quads,
-                     (uint32_t)inner};
+  const uint32_t count = (uint32_t)(y->shape[0] * quads * inner);
   double elements = (double)filtra_tensor_elements(y), terms = (cosine != NULL) + (sine != NULL);
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "fourier/transform",
-                                      .args = {FT_READ(cosine), FT_READ(sine), FT_READ(c->lengths),
-                                               FT_READ(c->table), FT_TARGET(y, accumulate)},
-                                      FT_PUSH(push),
-                                      FT_SPEC(cosine != NULL, sine != NULL, accumulate),
-                                      .workgroup = FT_FLAT_WORKGROUP, /* each takes n terms */
-                                      .groups = {ft_groups_for(push[0], FT_FLAT_WORKGROUP)},
-                                      .flops = 2.0 * terms * (double)n * elements,
-                                      .bytes = 4.0 * (terms + 1) * elements});
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = label,
+                     .kernel = "fourier/transform",
+                     FT_ARGUMENTS(fourier_transform, .a = FT_READ(cosine), .b = FT_READ(sine),
+                                  .lengths = FT_READ(c->lengths), .table = FT_READ(c->table),
+                                  .y = FT_TARGET(y, accumulate), .count = count, .n = (uint32_t)n,
+                                  .quads = (uint32_t)quads, .inner = (uint32_t)inner),
+                     FT_CONSTANTS(fourier_transform, .has_a = cosine != NULL, .has_b = sine != NULL,
+                                  .accumulate = accumulate),
+                     .workgroup = FT_FLAT_WORKGROUP, /* each takes n terms */
+                     .groups = {ft_groups_for(count, FT_FLAT_WORKGROUP)},
+                     .flops = 2.0 * terms * (double)n * elements,
+                     .bytes = 4.0 * (terms + 1) * elements});
 }
 
 /* Both matrices are symmetric: each is its own gradient's. */

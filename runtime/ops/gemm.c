@@ -7,31 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As in shaders/gemm/gemm.glsl, the last three as in s64.comp. */
-enum {
-  TRANSPOSED_A = 1,
-  TRANSPOSED_B = 2,
-  WIDE_A = 4,
-  WIDE_B = 8,
-  WIDE_C = 16,
-  BATCHED = 32,
-  K_TAIL = 64,
-  PACKED_A = 128,
-  PACKED_B = 256,
-  NARROW_C = 512,
-  ACROSS_FIRST = 1024,
-  ROW_SUMS = 2048,
-  ADD_ROW_SUMS = 4096
-};
-enum { ACCUMULATE = 1, BIAS = 2, STORE_Z = 4, DROPOUT = 8, RESIDUAL = 16, ACTIVATION_SHIFT = 5 };
-
-struct gemm_push {
-  uint32_t m, n, k, lda, ldb, ldc, batches, inner;
-  uint32_t a_outer, a_inner, b_outer, b_inner, c_outer, c_inner;
-  float scale, rate;
-  uint32_t op_id, chunk;
-};
-
 static int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
@@ -126,6 +101,7 @@ static bool b_aliases(const ft_gemm *p) {
 
 static ft_gemm_plan plan_naive(const filtra_device *dev) {
   return (ft_gemm_plan){.kernel = "gemm/naive",
+                        .constant_count = FT_CONSTANT_COUNT(gemm),
                         .workgroup = ft_caps_of(dev)->row_workgroup,
                         .tile_m = 1,
                         .tile_n = ft_caps_of(dev)->row_workgroup,
@@ -150,7 +126,8 @@ static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c
   return (ft_gemm_plan){.kernel = "gemm/s64",
                         .workgroup = width,
                         .subgroup = width,
-                        FT_SPEC(v[S64_ROWS], v[S64_PAIRS], step),
+                        .constants.s64 = {.ROWS = v[S64_ROWS], .PAIRS = v[S64_PAIRS], .STEP = step},
+                        .constant_count = FT_CONSTANT_COUNT(gemm_s64),
                         .tile_m = v[S64_ROWS],
                         .tile_n = 2 * v[S64_PAIRS] * width,
                         .s64 = true,
@@ -165,7 +142,11 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
   const uint32_t *v = c->value;
   return (ft_gemm_plan){.kernel = "gemm/tiled",
                         .workgroup = v[TILED_WORKGROUP],
-                        FT_SPEC(v[TILED_ROWS], v[TILED_COLUMNS], v[TILED_STEP], v[TILED_ACROSS]),
+                        .constants.tiled = {.ROWS = v[TILED_ROWS],
+                                            .COLUMNS = v[TILED_COLUMNS],
+                                            .TILE_K = v[TILED_STEP],
+                                            .ACROSS = v[TILED_ACROSS]},
+                        .constant_count = FT_CONSTANT_COUNT(gemm_tiled),
                         .tile_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS],
                         .tile_n = v[TILED_ACROSS] * v[TILED_COLUMNS],
                         .step = v[TILED_STEP],
@@ -440,15 +421,15 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
   const bool along_column =
       !along_line && line == 1 && p->k % 2 == 0 && column % 2 == 0 && aligned(x, 2);
   const int64_t count = p->k * width / (along_line || along_column ? 2 : 1);
-  uint32_t push[] = {(uint32_t)count,   (uint32_t)panels, (uint32_t)p->k,
-                     (uint32_t)columns, (uint32_t)line,   (uint32_t)column};
   ft_record_call(
       g, &(ft_kernel_call){
              .label = p->label,
              .kernel = ft_kernel_typed(ft_graph_device(g), "gemm/pack", filtra_tensor_dtype(x)),
-             .args = {FT_READ(x), FT_WRITE(y)},
-             FT_PUSH(push),
-             FT_SPEC((uint32_t)width, along_line, along_column),
+             FT_ARGUMENTS(gemm_pack, .x = FT_READ(x), .y = FT_WRITE(y), .count = (uint32_t)count,
+                          .panels = (uint32_t)panels, .k = (uint32_t)p->k, .n = (uint32_t)columns,
+                          .line = (uint32_t)line, .column = (uint32_t)column),
+             FT_CONSTANTS(gemm_pack, .WIDTH = (uint32_t)width, .ALONG_LINE = along_line,
+                          .ALONG_COLUMN = along_column),
              .workgroup = FT_FLAT_WORKGROUP,
              .groups = {ft_flat_groups(g, count), ft_groups_for(panels, 1)},
              .bytes = (double)(4 + bytes_of(x)) * (double)filtra_tensor_elements(y)});
@@ -473,62 +454,55 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
   bool wide_c = c.wide && aligned(target, plan->wide) && (!p->z || aligned(p->z, plan->wide)) &&
                 (!p->residual || aligned(p->residual, plan->wide));
   bool tail = p->k % plan->step || chunk % plan->step;
-  uint32_t shape = (a.transposed ? TRANSPOSED_A : 0) | (b.transposed ? TRANSPOSED_B : 0) |
-                   (a.wide ? WIDE_A : 0) | (b.wide ? WIDE_B : 0) | (wide_c ? WIDE_C : 0) |
-                   (batches(p) * parts > 1 ? BATCHED : 0) | (tail ? K_TAIL : 0) |
-                   (plan->pack_a ? PACKED_A : 0) | (plan->pack_b ? PACKED_B : 0) |
-                   (filtra_tensor_dtype(target) != FILTRA_F32 ? NARROW_C : 0) |
-                   (row_sums ? ROW_SUMS : 0) | (add_sums ? ADD_ROW_SUMS : 0);
-  uint32_t epilogue = (accumulate ? ACCUMULATE : 0) | (p->bias ? BIAS : 0) | (p->z ? STORE_Z : 0) |
-                      (random ? DROPOUT : 0) | (p->residual ? RESIDUAL : 0) |
-                      ((uint32_t)p->activation << ACTIVATION_SHIFT);
-  struct gemm_push push = {(uint32_t)p->m,
-                           (uint32_t)p->n,
-                           (uint32_t)p->k,
-                           a.stride,
-                           b.stride,
-                           c.stride,
-                           (uint32_t)batches(p),
-                           (uint32_t)p->inner,
-                           a.outer,
-                           a.inner,
-                           b.outer,
-                           b.inner,
-                           c.outer,
-                           c.inner,
-                           p->scale == 0 ? 1 : p->scale,
-                           p->dropout,
-                           p->random_id,
-                           (uint32_t)chunk};
+  uint32_t shape = (a.transposed ? GEMM_TRANSPOSED_A : 0) | (b.transposed ? GEMM_TRANSPOSED_B : 0) |
+                   (a.wide ? GEMM_WIDE_A : 0) | (b.wide ? GEMM_WIDE_B : 0) |
+                   (wide_c ? GEMM_WIDE_C : 0) | (batches(p) * parts > 1 ? GEMM_BATCHED : 0) |
+                   (tail ? GEMM_K_TAIL : 0) | (plan->pack_a ? GEMM_PACKED_A : 0) |
+                   (plan->pack_b ? GEMM_PACKED_B : 0) |
+                   (filtra_tensor_dtype(target) != FILTRA_F32 ? GEMM_NARROW_C : 0) |
+                   (row_sums ? GEMM_ROW_SUMS : 0) | (add_sums ? GEMM_ADD_ROW_SUMS : 0);
+  uint32_t epilogue = (accumulate ? GEMM_ACCUMULATE : 0) | (p->bias ? GEMM_BIAS : 0) |
+                      (p->z ? GEMM_STORE_Z : 0) | (random ? GEMM_DROPOUT : 0) |
+                      (p->residual ? GEMM_RESIDUAL : 0) |
+                      ((uint32_t)p->activation << GEMM_ACTIVATION_SHIFT);
   uint32_t down = (uint32_t)ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ceil_div(p->n, plan->tile_n);
   const bool across_first = plan->s64 && p->m > p->n && down <= FT_MOST_GROUPS;
-  if (across_first) shape |= ACROSS_FIRST;
+  if (across_first) shape |= GEMM_ACROSS_FIRST;
   double cells = (double)count, terms = cells * (double)p->k;
   int64_t touched =
       batches(p) * (p->m * p->k * bytes_of(p->a.tensor) + p->k * p->n * bytes_of(p->b.tensor)) +
       count * ((parts + accumulate + !!p->z) * bytes_of(target) +
                (p->residual ? bytes_of(p->residual) : 0)) +
       (row_sums ? (parts + add_sums) * p->m * bytes_of(row_sums) : 0);
-  ft_kernel_call call = {
-      .label = p->label,
-      .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
-      .args = {FT_READ(p->a.tensor), FT_READ(p->b.tensor), FT_TARGET(target, accumulate),
-               row_sums ? (ft_arg)FT_TARGET(row_sums, add_sums) : (ft_arg)FT_READ(p->bias),
-               FT_WRITE(p->z), FT_READ(p->residual),
-               FT_READ(random ? ft_graph_random_state(g) : NULL)},
-      FT_PUSH(push),
-      .workgroup = plan->workgroup,
-      .subgroup = plan->subgroup,
-      .spec = {shape, epilogue},
-      .spec_count = 2 + plan->spec_count,
-      .groups = {across_first ? across : down, across_first ? down : across,
-                 (uint32_t)(batches(p) * parts)},
-      .flops = 2 * terms + (row_sums ? (double)(p->m * p->k) : 0),
-      .bytes = (double)touched};
-  memcpy(call.spec + 2, plan->spec, sizeof plan->spec);
-  if (random) ft_record_in_part(&call, ft_graph_sequence_elements(g, target));
-  ft_record_call(g, &call);
+  ft_gemm_any_constants constants = plan->constants;
+  constants.all.SHAPE = shape;
+  constants.all.EPILOGUE = epilogue;
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = p->label,
+          .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
+          FT_ARGUMENTS(
+              gemm, .a = FT_READ(p->a.tensor), .b = FT_READ(p->b.tensor),
+              .c = FT_TARGET(target, accumulate),
+              .bias = row_sums ? (ft_arg)FT_TARGET(row_sums, add_sums) : (ft_arg)FT_READ(p->bias),
+              .z = FT_WRITE(p->z), .residual = FT_READ(p->residual),
+              .random = FT_READ(random ? ft_graph_random_state(g) : NULL), .m = (uint32_t)p->m,
+              .n = (uint32_t)p->n, .k = (uint32_t)p->k, .lda = a.stride, .ldb = b.stride,
+              .ldc = c.stride, .batches = (uint32_t)batches(p), .inner = (uint32_t)p->inner,
+              .a_outer = a.outer, .a_inner = a.inner, .b_outer = b.outer, .b_inner = b.inner,
+              .c_outer = c.outer, .c_inner = c.inner, .scale = p->scale == 0 ? 1 : p->scale,
+              .rate = p->dropout, .op_id = p->random_id, .chunk = (uint32_t)chunk),
+          .constants = &constants,
+          .constant_count = plan->constant_count,
+          .sequence_elements = random ? ft_graph_sequence_elements(g, target) : 0,
+          .workgroup = plan->workgroup,
+          .subgroup = plan->subgroup,
+          .groups = {across_first ? across : down, across_first ? down : across,
+                     (uint32_t)(batches(p) * parts)},
+          .flops = 2 * terms + (row_sums ? (double)(p->m * p->k) : 0),
+          .bytes = (double)touched});
   if (parts == 1) return;
   ft_emit_sum_leading(g, p->label, target, p->c.tensor, p->accumulate);
   if (row_sums) ft_emit_sum_leading(g, p->label, row_sums, p->row_sums, p->add_row_sums);

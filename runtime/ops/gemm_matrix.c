@@ -45,16 +45,23 @@ ft_gemm_plan ft_gemm_matrix_plan(const filtra_device *dev, filtra_dtype type,
                                  const ft_configuration *c) {
   const ft_matrix_shape s = shape_of(dev, type);
   const uint32_t *v = c->value, lanes = ft_matrix_lanes(ft_caps_of(dev));
-  return (ft_gemm_plan){
-      .kernel = "gemm/matrix",
-      .workgroup = v[SUBGROUPS] * lanes,
-      .subgroup = lanes,
-      FT_SPEC(v[ROWS] / s.m, v[COLUMNS] / s.n, v[STEP], v[ACROSS], lanes, s.m, s.n, s.k),
-      .tile_m = v[SUBGROUPS] / v[ACROSS] * v[ROWS],
-      .tile_n = v[ACROSS] * v[COLUMNS],
-      .step = v[STEP],
-      .wide = 8,
-      .parts = v[PARTS]};
+  return (ft_gemm_plan){.kernel = "gemm/matrix",
+                        .workgroup = v[SUBGROUPS] * lanes,
+                        .subgroup = lanes,
+                        .constants.matrix = {.ROWS = v[ROWS] / s.m,
+                                             .COLUMNS = v[COLUMNS] / s.n,
+                                             .TILE_K = v[STEP],
+                                             .ACROSS = v[ACROSS],
+                                             .LANES = lanes,
+                                             .MATRIX_M = s.m,
+                                             .MATRIX_N = s.n,
+                                             .MATRIX_K = s.k},
+                        .constant_count = FT_CONSTANT_COUNT(gemm_matrix),
+                        .tile_m = v[SUBGROUPS] / v[ACROSS] * v[ROWS],
+                        .tile_n = v[ACROSS] * v[COLUMNS],
+                        .step = v[STEP],
+                        .wide = 8,
+                        .parts = v[PARTS]};
 }
 
 /* What a row costs, up to a factor: the tiles' area with what stands over, more where a subgroup

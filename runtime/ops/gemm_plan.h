@@ -2,16 +2,23 @@
 #ifndef FT_OPS_GEMM_PLAN_H
 #define FT_OPS_GEMM_PLAN_H
 
+#include "gemm/contract.h"
 #include "ops/gemm.h"
 #include "ops/tuning.h"
 
-enum { FT_GEMM_CONSTANTS = 8 };
+/** The constants of a product's kernel, whichever it is; those of `all` come first in each. */
+typedef union ft_gemm_any_constants {
+  struct ft_gemm_constants all;
+  struct ft_gemm_tiled_constants tiled;
+  struct ft_gemm_s64_constants s64;
+  struct ft_gemm_matrix_constants matrix;
+} ft_gemm_any_constants;
 
 typedef struct ft_gemm_plan {
   const char *kernel; /* without the operands' type */
   uint32_t workgroup, subgroup;
-  uint32_t spec[FT_GEMM_CONSTANTS]; /* from constant_id 3 */
-  uint32_t spec_count;
+  ft_gemm_any_constants constants; /* without SHAPE and EPILOGUE */
+  uint32_t constant_count;
   uint32_t tile_m, tile_n; /* per workgroup */
   uint32_t step;           /* of K per iteration */
   uint32_t wide;           /* elements of an aligned load */

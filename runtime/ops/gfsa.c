@@ -2,6 +2,7 @@
  * its matrix. Both uses share the kernels, log-sum-exp and dropout mask of softmax attention; the
  * second takes the first's log-sum-exp. Their gradients reach the scores in one pass over pairs.
  * u = A v, A u, A^T dy and the pairs have the type of v: passes of attention read or write them. */
+#include "gfsa/contract.h"
 #include "ops/attention.h"
 #include "ops/decoding.h"
 
@@ -15,22 +16,6 @@ struct gfsa {
   uint32_t order;
   filtra_tensor *y;
 };
-
-/* The end of most kernels' arguments. */
-struct filter_push {
-  uint32_t order, rows, tokens;
-  uint32_t v_batch, v_head, v_token;
-};
-
-static struct filter_push make_push(const struct gfsa *c, int64_t rows) {
-  const filtra_tensor *v = c->first.v;
-  return (struct filter_push){.order = c->order,
-                              .rows = (uint32_t)rows,
-                              .tokens = (uint32_t)v->shape[2],
-                              .v_batch = (uint32_t)v->stride[0],
-                              .v_head = (uint32_t)v->stride[1],
-                              .v_token = (uint32_t)v->stride[2]};
-}
 
 static int64_t rows_of(const struct gfsa *c) {
   return ft_rows(c->first.y);
@@ -50,18 +35,21 @@ static double bytes_of(const struct gfsa *c, double elements) {
 static void emit_combine(filtra_graph *g, const struct gfsa *c) {
   const filtra_tensor *v = c->first.v;
   int64_t count = filtra_tensor_elements(c->y);
-  struct filter_push push = make_push(c, count);
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = "gfsa.combine",
-                                   .kernel = kernel_of(g, c, "gfsa/combine"),
-                                   .args = {FT_READ(v), FT_READ(c->first.y), FT_READ(c->second.y),
-                                            FT_WRITE(c->y), FT_READ(c->w[0]), FT_READ(c->w[1]),
-                                            FT_READ(c->w[2])},
-                                   FT_PUSH(push),
-                                   FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
-                                   FT_FLAT(g, count),
-                                   .flops = 6.0 * (double)count,
-                                   .bytes = bytes_of(c, 4 * (double)count)});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = "gfsa.combine",
+          .kernel = kernel_of(g, c, "gfsa/combine"),
+          FT_ARGUMENTS(gfsa_combine, .v = FT_READ(v), .u = FT_READ(c->first.y),
+                       .au = FT_READ(c->second.y), .y = FT_WRITE(c->y), .w0 = FT_READ(c->w[0]),
+                       .w1 = FT_READ(c->w[1]), .wK = FT_READ(c->w[2]), .order = c->order,
+                       .count = (uint32_t)count, .tokens = (uint32_t)v->shape[2],
+                       .v_batch = (uint32_t)v->stride[0], .v_head = (uint32_t)v->stride[1],
+                       .v_token = (uint32_t)v->stride[2]),
+          FT_CONSTANTS(gfsa_heads, .HEADS = (uint32_t)v->shape[1], .WIDTH = (uint32_t)v->shape[3]),
+          FT_FLAT(g, count),
+          .flops = 6.0 * (double)count,
+          .bytes = bytes_of(c, 4 * (double)count)});
 }
 
 /* ---- gradients ---- */
@@ -89,22 +77,26 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
   both.kept = second.kept = ft_attention_kept(g, &both, true);
   ft_attention_emit_transposed(g, &second, dy, ady);
   filtra_device *dev = ft_graph_device(g);
-  struct filter_push push = make_push(c, rows_of(c));
+  const int64_t *stride = a->v->stride;
   ft_team_grid grid = ft_teams(dev, rows_of(c));
   double elements = (double)filtra_tensor_elements(dy);
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = "gfsa.backward",
-                                   .kernel = kernel_of(g, c, "gfsa/upstream"),
-                                   .args = {FT_READ(dy), FT_READ(ady), FT_READ(a->v), FT_READ(a->y),
-                                            FT_READ(c->second.y), FT_READ(c->w[0]),
-                                            FT_READ(c->w[1]), FT_READ(c->w[2]), FT_WRITE(pairs),
-                                            FT_WRITE(delta), FT_TARGET(dv, add)},
-                                   FT_PUSH(push),
-                                   .workgroup = grid.workgroup,
-                                   FT_SPEC((uint32_t)a->v->shape[1], (uint32_t)a->v->shape[3], add),
-                                   .groups = {grid.groups},
-                                   .flops = 9 * elements,
-                                   .bytes = bytes_of(c, 10 * elements)});
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = "gfsa.backward",
+             .kernel = kernel_of(g, c, "gfsa/upstream"),
+             FT_ARGUMENTS(gfsa_upstream, .dy = FT_READ(dy), .ady = FT_READ(ady), .v = FT_READ(a->v),
+                          .u = FT_READ(a->y), .au = FT_READ(c->second.y), .w0 = FT_READ(c->w[0]),
+                          .w1 = FT_READ(c->w[1]), .wK = FT_READ(c->w[2]), .pairs = FT_WRITE(pairs),
+                          .delta = FT_WRITE(delta), .dv = FT_TARGET(dv, add), .order = c->order,
+                          .rows = (uint32_t)rows_of(c), .tokens = (uint32_t)a->v->shape[2],
+                          .v_batch = (uint32_t)stride[0], .v_head = (uint32_t)stride[1],
+                          .v_token = (uint32_t)stride[2]),
+             .workgroup = grid.workgroup,
+             FT_CONSTANTS(gfsa_upstream, .HEADS = (uint32_t)a->v->shape[1],
+                          .WIDTH = (uint32_t)a->v->shape[3], .ADD = add),
+             .groups = {grid.groups},
+             .flops = 9 * elements,
+             .bytes = bytes_of(c, 10 * elements)});
   ft_attention_emit_backward(g, &both, pairs, delta);
 }
 
@@ -114,22 +106,23 @@ static filtra_tensor *emit_products(filtra_graph *g, const struct gfsa *c, filtr
   filtra_device *dev = ft_graph_device(g);
   filtra_tensor *products = ft_tensor_new(g, "products", FILTRA_F32, 2, (int64_t[]){rows_of(c), 3});
   if (!products) return NULL;
-  struct {
-    uint32_t rows, tokens, v_batch, v_head, v_token;
-  } push = {(uint32_t)rows_of(c), (uint32_t)v->shape[2], (uint32_t)v->stride[0],
-            (uint32_t)v->stride[1], (uint32_t)v->stride[2]};
   ft_team_grid grid = ft_teams(dev, rows_of(c));
   double elements = (double)filtra_tensor_elements(dy);
-  ft_record_call(g, &(ft_kernel_call){.label = "gfsa.backward",
-                                      .kernel = kernel_of(g, c, "gfsa/products"),
-                                      .args = {FT_READ(dy), FT_READ(v), FT_READ(c->first.y),
-                                               FT_READ(c->second.y), FT_WRITE(products)},
-                                      FT_PUSH(push),
-                                      .workgroup = grid.workgroup,
-                                      FT_SPEC((uint32_t)v->shape[1], (uint32_t)v->shape[3]),
-                                      .groups = {grid.groups},
-                                      .flops = 7 * elements,
-                                      .bytes = bytes_of(c, 4 * elements)});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = "gfsa.backward",
+          .kernel = kernel_of(g, c, "gfsa/products"),
+          FT_ARGUMENTS(gfsa_products, .dy = FT_READ(dy), .v = FT_READ(v), .u = FT_READ(c->first.y),
+                       .au = FT_READ(c->second.y), .products = FT_WRITE(products),
+                       .rows = (uint32_t)rows_of(c), .tokens = (uint32_t)v->shape[2],
+                       .v_batch = (uint32_t)v->stride[0], .v_head = (uint32_t)v->stride[1],
+                       .v_token = (uint32_t)v->stride[2]),
+          .workgroup = grid.workgroup,
+          FT_CONSTANTS(gfsa_heads, .HEADS = (uint32_t)v->shape[1], .WIDTH = (uint32_t)v->shape[3]),
+          .groups = {grid.groups},
+          .flops = 7 * elements,
+          .bytes = bytes_of(c, 4 * elements)});
   return products;
 }
 
@@ -140,16 +133,14 @@ static void emit_coefficient(filtra_graph *g, const struct gfsa *c, filtra_tenso
   if (!dw || !products) return;
   const filtra_tensor *v = c->first.v;
   filtra_device *dev = ft_graph_device(g);
-  struct {
-    float slope[3];
-    uint32_t tokens;
-  } push = {{slope[0], slope[1], slope[2]}, (uint32_t)(v->shape[0] * v->shape[2])};
   ft_record_call(g, &(ft_kernel_call){.label = "gfsa.backward",
                                       .kernel = ft_kernel_name(dev, "gfsa/coefficient"),
-                                      .args = {FT_READ(products), FT_TARGET(dw, add)},
-                                      FT_PUSH(push),
+                                      FT_ARGUMENTS(gfsa_coefficient, .products = FT_READ(products),
+                                                   .dw = FT_TARGET(dw, add), .of_v = slope[0],
+                                                   .of_u = slope[1], .of_more = slope[2],
+                                                   .tokens = (uint32_t)(v->shape[0] * v->shape[2])),
                                       .workgroup = ft_caps_of(dev)->row_workgroup,
-                                      FT_SPEC(add),
+                                      FT_CONSTANTS(gfsa_coefficient, .ADD = add),
                                       .groups = {(uint32_t)v->shape[1]},
                                       .bytes = 12.0 * (double)rows_of(c)});
 }

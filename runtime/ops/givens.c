@@ -1,4 +1,5 @@
 /* Rotations from angles. */
+#include "dhhp/contract.h"
 #include "ops/chain.h"
 
 #include <filtra/ops.h>
@@ -20,22 +21,23 @@ struct targets {
 static void emit_givens(filtra_graph *g, const struct givens *c, ft_arg rotations,
                         const struct targets *t) {
   const bool backward = rotations.mode == FT_ACCESS_READ;
-  const uint32_t push[] = {(uint32_t)filtra_tensor_elements(c->angle[0]),
-                           (uint32_t)c->angle[0]->shape[1],
-                           (uint32_t)(t->add[0] | t->add[1] << 1 | t->add[2] << 2)};
-  if (!push[0]) return; /* sequences of one token */
-  ft_record_call(g, &(ft_kernel_call){.label = backward ? "givens.backward" : "givens",
-                                      .kernel = "dhhp/givens",
-                                      .args = {FT_READ(c->angle[0]), FT_READ(c->angle[1]),
-                                               FT_READ(c->angle[2]), rotations,
-                                               FT_TARGET(t->angle[0], t->add[0]),
-                                               FT_TARGET(t->angle[1], t->add[1]),
-                                               FT_TARGET(t->angle[2], t->add[2]), FT_READ(c->mask)},
-                                      FT_PUSH(push),
-                                      FT_FLAT(g, push[0]),
-                                      FT_SPEC(backward),
-                                      .flops = 100.0 * push[0],
-                                      .bytes = (backward ? 56.0 : 44.0) * push[0]});
+  const uint32_t count = (uint32_t)filtra_tensor_elements(c->angle[0]);
+  if (!count) return; /* sequences of one token */
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = backward ? "givens.backward" : "givens",
+             .kernel = "dhhp/givens",
+             FT_ARGUMENTS(dhhp_givens, .alpha = FT_READ(c->angle[0]), .beta = FT_READ(c->angle[1]),
+                          .gamma = FT_READ(c->angle[2]), .rotations = rotations,
+                          .alpha_grad = FT_TARGET(t->angle[0], t->add[0]),
+                          .beta_grad = FT_TARGET(t->angle[1], t->add[1]),
+                          .gamma_grad = FT_TARGET(t->angle[2], t->add[2]), .mask = FT_READ(c->mask),
+                          .count = count, .steps = (uint32_t)c->angle[0]->shape[1],
+                          .accumulate = (uint32_t)(t->add[0] | t->add[1] << 1 | t->add[2] << 2)),
+             FT_FLAT(g, count),
+             FT_CONSTANTS(dhhp_givens, .backward = backward),
+             .flops = 100.0 * count,
+             .bytes = (backward ? 56.0 : 44.0) * count});
 }
 
 static void givens_backward(filtra_graph *g, const void *context) {

@@ -6,6 +6,7 @@
  *
  * What does not depend on h is one product over all tokens before the recurrence, and the weight
  * gradients are products over all tokens behind it. */
+#include "gru/contract.h"
 #include "ops/support.h"
 
 enum { MOST_HIDDEN = 512 };
@@ -80,25 +81,27 @@ static uint32_t steps_per_dispatch(int64_t batch, int64_t width) {
   return (uint32_t)(steps < least ? least : steps > most ? most : steps);
 }
 
-struct gru_push {
-  uint32_t batch, n, first, end;
-};
-
-static ft_kernel_call step_call(const struct gru *c, const gru_plan *plan, const char *label,
-                                const struct gru_push *push) {
-  int64_t width = ft_columns(c->y);
-  double cells = (double)push->batch * (double)width * (push->end - push->first);
-  return (ft_kernel_call){.label = label,
-                          .kernel = plan->kernel,
-                          .push = push,
-                          .push_size = sizeof *push,
-                          .workgroup = plan->workgroup,
-                          .subgroup = plan->subgroup,
-                          FT_SPEC((uint32_t)width, plan->rows, plan->units, plan->held,
-                                  plan->slices, c->inner != NULL, plan->resident),
-                          .groups = {divide_up(push->batch, plan->rows)},
-                          .flops = 6 * cells * (double)width,
-                          .bytes = 4 * cells * (c->inner ? 8 : 4)};
+/* One dispatch, of which `call` has label and arguments, for steps of the whole batch. */
+static void emit_steps(filtra_graph *g, const struct gru *c, const gru_plan *plan,
+                       ft_kernel_call call, uint32_t steps) {
+  int64_t batch = c->y->shape[0], width = ft_columns(c->y);
+  double cells = (double)batch * (double)width * steps;
+  const struct ft_gru_constants constants = {.hidden = (uint32_t)width,
+                                             .rows = plan->rows,
+                                             .units = plan->units,
+                                             .held = plan->held,
+                                             .slices = plan->slices,
+                                             .keep = c->inner != NULL,
+                                             .resident = plan->resident};
+  call.kernel = plan->kernel;
+  call.constants = &constants;
+  call.constant_count = FT_CONSTANT_COUNT(gru);
+  call.workgroup = plan->workgroup;
+  call.subgroup = plan->subgroup;
+  call.groups[0] = divide_up((uint32_t)batch, plan->rows);
+  call.flops = 6 * cells * (double)width;
+  call.bytes = 4 * cells * (c->inner ? 8 : 4);
+  ft_record_call(g, &call);
 }
 
 static void emit_forward(filtra_graph *g, const struct gru *c) {
@@ -110,18 +113,18 @@ static void emit_forward(filtra_graph *g, const struct gru *c) {
   ft_emit_copy(g, ft_tensor_view(g, c->w_hh, 2, weights->shape, (int64_t[]){stride[1], stride[0]}),
                weights, false);
   gru_plan plan = make_plan(ft_graph_device(g), true, batch, width);
-  uint32_t steps = steps_per_dispatch(batch, width);
-  for (struct gru_push push = {(uint32_t)batch, (uint32_t)n}; push.first < n;
-       push.first = push.end) {
-    push.end = push.first + steps < n ? push.first + steps : (uint32_t)n;
-    ft_kernel_call call = step_call(c, &plan, "gru", &push);
-    call.args[0] = (ft_arg)FT_TARGET(c->gates, true);
-    if (!c->inner) call.args[0].mode = FT_ACCESS_READ;
-    call.args[1] = (ft_arg)FT_READ(weights);
-    call.args[2] = (ft_arg)FT_READ(c->b_hh);
-    call.args[3] = (ft_arg)FT_TARGET(c->y, push.first > 0);
-    call.args[4] = (ft_arg)FT_TARGET(c->inner, push.first > 0);
-    ft_record_call(g, &call);
+  const ft_access_mode kept = FT_ACCESS_READ | (c->inner ? FT_ACCESS_WRITE : 0);
+  uint32_t steps = steps_per_dispatch(batch, width), end;
+  for (uint32_t first = 0; first < n; first = end) {
+    end = first + steps < n ? first + steps : (uint32_t)n;
+    emit_steps(g, c, &plan,
+               (ft_kernel_call){
+                   .label = "gru",
+                   FT_ARGUMENTS(gru_forward, .gates = {c->gates, kept}, .weights = FT_READ(weights),
+                                .bias = FT_READ(c->b_hh), .h = FT_TARGET(c->y, first > 0),
+                                .inner = FT_TARGET(c->inner, first > 0), .batch = (uint32_t)batch,
+                                .n = (uint32_t)n, .first = first, .end = end)},
+               end - first);
   }
 }
 
@@ -129,20 +132,19 @@ static void emit_backward(filtra_graph *g, const struct gru *c, filtra_tensor *d
   int64_t batch = c->y->shape[0], n = c->y->shape[1], width = c->y->shape[2];
   filtra_tensor *carry = ft_tensor_new(g, "gru carry", FILTRA_F32, 2, (int64_t[]){batch, width});
   gru_plan plan = make_plan(ft_graph_device(g), false, batch, width);
-  uint32_t steps = steps_per_dispatch(batch, width);
-  struct gru_push push = {(uint32_t)batch, (uint32_t)n, .end = (uint32_t)n};
-  for (; carry && push.end > 0; push.end = push.first) {
-    push.first = push.end > steps ? push.end - steps : 0;
-    ft_kernel_call call = step_call(c, &plan, "gru.backward", &push);
-    bool later = push.end < n;
-    call.args[0] = (ft_arg)FT_READ(ft_grad(g, c->y));
-    call.args[1] = (ft_arg)FT_READ(c->y);
-    call.args[2] = (ft_arg)FT_READ(c->w_hh);
-    call.args[3] = (ft_arg)FT_UPDATE(c->gates);
-    call.args[4] = (ft_arg)FT_UPDATE(c->inner);
-    call.args[5] = (ft_arg)FT_TARGET(dinputs, later);
-    call.args[6] = (ft_arg)FT_TARGET(carry, later);
-    ft_record_call(g, &call);
+  uint32_t steps = steps_per_dispatch(batch, width), first;
+  for (uint32_t end = (uint32_t)n; carry && end > 0; end = first) {
+    first = end > steps ? end - steps : 0;
+    bool later = end < n;
+    emit_steps(g, c, &plan,
+               (ft_kernel_call){
+                   .label = "gru.backward",
+                   FT_ARGUMENTS(gru_backward, .dh = FT_READ(ft_grad(g, c->y)), .h = FT_READ(c->y),
+                                .weights = FT_READ(c->w_hh), .gates = FT_UPDATE(c->gates),
+                                .inner = FT_UPDATE(c->inner), .dinputs = FT_TARGET(dinputs, later),
+                                .carry = FT_TARGET(carry, later), .batch = (uint32_t)batch,
+                                .n = (uint32_t)n, .first = first, .end = end)},
+               end - first);
   }
 }
 

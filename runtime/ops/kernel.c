@@ -96,21 +96,24 @@ static filtra_status check_kernel(filtra_graph *g, const filtra_kernel *k) {
 /* ---- recording ---- */
 
 static void dispatch(filtra_graph *g, const filtra_kernel *k, const ft_module *module) {
-  ft_kernel_call call = {.label = ft_module_name(module),
-                         .kernel = ft_module_name(module),
-                         .module = module,
-                         .push = k->push,
-                         .push_size = k->push_size,
-                         .workgroup = k->workgroup,
-                         .subgroup = k->subgroup,
-                         .spec_count = k->constant_count,
-                         .groups = {k->groups[0], k->groups[1], k->groups[2]},
-                         .flops = k->flops,
-                         .bytes = k->bytes};
+  ft_arg
+      given[FT_MAX_ARGS + FT_PUSH_BYTES / sizeof(ft_arg)]; /* the scalars come after the tensors */
   for (uint32_t i = 0; i < k->argument_count; i++)
-    call.args[i] = (ft_arg){k->arguments[i].tensor, (ft_access_mode)k->arguments[i].access};
-  if (k->constant_count) memcpy(call.spec, k->constants, k->constant_count * sizeof *k->constants);
-  ft_record_call(g, &call);
+    given[i] = (ft_arg){k->arguments[i].tensor, (ft_access_mode)k->arguments[i].access};
+  if (k->push_size) memcpy(given + k->argument_count, k->push, k->push_size);
+  ft_record_call(g, &(ft_kernel_call){.label = ft_module_name(module),
+                                      .kernel = ft_module_name(module),
+                                      .module = module,
+                                      .given = given,
+                                      .tensor_count = k->argument_count,
+                                      .scalar_size = k->push_size,
+                                      .constants = k->constants,
+                                      .constant_count = k->constant_count,
+                                      .workgroup = k->workgroup,
+                                      .subgroup = k->subgroup,
+                                      .groups = {k->groups[0], k->groups[1], k->groups[2]},
+                                      .flops = k->flops,
+                                      .bytes = k->bytes});
 }
 
 /* What it writes depends on what it reads. */

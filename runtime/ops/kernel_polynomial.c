@@ -1,6 +1,7 @@
 /* Kernel polynomial method of the Converter: a damped Chebyshev series in the eigenvalues' phases,
  * and the loss that keeps its coefficients smooth. The half of the classical mu_0 / 2 is part of
  * w_0, as in the paper's algorithm 3. */
+#include "kernel_polynomial/contract.h"
 #include "ops/support.h"
 
 #include <math.h>
@@ -64,52 +65,48 @@ struct polynomial {
   float damping[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
 };
 
-struct polynomial_push {
-  uint32_t count;
-  float damping[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
-};
-
-static struct polynomial_push polynomial_arguments(const struct polynomial *c) {
-  struct polynomial_push push = {.count = (uint32_t)filtra_tensor_elements(c->x)};
-  memcpy(push.damping, c->damping, sizeof push.damping);
-  return push;
-}
-
 /* dy NULL: forward. */
 static void emit_polynomial(filtra_graph *g, const struct polynomial *c, const filtra_tensor *dy,
                             const filtra_tensor *to, bool accumulate) {
-  struct polynomial_push push = polynomial_arguments(c);
   uint32_t terms = (uint32_t)filtra_tensor_elements(c->coefficients);
+  struct ft_kernel_polynomial_polynomial_arguments given = {
+      .x = FT_READ(c->x),
+      .coefficients = FT_READ(c->coefficients),
+      .dy = FT_READ(dy),
+      .y = FT_TARGET(to, accumulate),
+      .count = (uint32_t)filtra_tensor_elements(c->x)};
+  memcpy(given.damping, c->damping, sizeof given.damping);
   ft_record_call(g,
                  &(ft_kernel_call){.label = dy ? "kernel_polynomial.backward" : "kernel_polynomial",
                                    .kernel = "kernel_polynomial/polynomial",
-                                   .args = {FT_READ(c->x), FT_READ(c->coefficients), FT_READ(dy),
-                                            FT_TARGET(to, accumulate)},
-                                   FT_PUSH(push),
-                                   FT_SPEC(terms, dy != NULL, accumulate),
-                                   FT_FLAT(g, push.count),
-                                   .flops = 4.0 * terms * push.count,
-                                   .bytes = (dy ? 12.0 : 8.0) * push.count});
+                                   FT_ARGUMENTS_AT(kernel_polynomial_polynomial, &given),
+                                   FT_CONSTANTS(kernel_polynomial_polynomial, .terms = terms,
+                                                .gradient = dy != NULL, .accumulate = accumulate),
+                                   FT_FLAT(g, given.count),
+                                   .flops = 4.0 * terms * given.count,
+                                   .bytes = (dy ? 12.0 : 8.0) * given.count});
 }
 
 static void emit_coefficients(filtra_graph *g, const struct polynomial *c, const filtra_tensor *dy,
                               const filtra_tensor *dw, bool accumulate) {
   filtra_device *dev = ft_graph_device(g);
-  struct polynomial_push push = polynomial_arguments(c);
-  int64_t groups = ft_sum_groups(dev, push.count);
+  const uint32_t count = (uint32_t)filtra_tensor_elements(c->x);
+  int64_t groups = ft_sum_groups(dev, count);
   int64_t shape[] = {groups, filtra_tensor_elements(dw)};
   filtra_tensor *sums = ft_tensor_new(g, "coefficient sums", FILTRA_F32, 2, shape);
   if (!sums) return;
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = "kernel_polynomial.backward",
-                                   .kernel = ft_kernel_name(dev, "kernel_polynomial/coefficients"),
-                                   .args = {FT_READ(c->x), FT_READ(dy), FT_WRITE(sums)},
-                                   FT_PUSH(push),
-                                   .workgroup = ft_caps_of(dev)->row_workgroup,
-                                   FT_SPEC((uint32_t)shape[1]),
-                                   .groups = {(uint32_t)groups},
-                                   .flops = 4.0 * (double)shape[1] * push.count,
-                                   .bytes = 8.0 * push.count});
+  struct ft_kernel_polynomial_coefficients_arguments given = {
+      .x = FT_READ(c->x), .dy = FT_READ(dy), .sums = FT_WRITE(sums), .count = count};
+  memcpy(given.damping, c->damping, sizeof given.damping);
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "kernel_polynomial.backward",
+                        .kernel = ft_kernel_name(dev, "kernel_polynomial/coefficients"),
+                        FT_ARGUMENTS_AT(kernel_polynomial_coefficients, &given),
+                        .workgroup = ft_caps_of(dev)->row_workgroup,
+                        FT_CONSTANTS(kernel_polynomial_coefficients, .terms = (uint32_t)shape[1]),
+                        .groups = {(uint32_t)groups},
+                        .flops = 4.0 * (double)shape[1] * count,
+                        .bytes = 8.0 * count});
   ft_emit_sum_leading(g, "kernel_polynomial.backward", sums, dw, accumulate);
 }
 
@@ -156,14 +153,16 @@ struct loss {
 
 static void emit_loss(filtra_graph *g, const char *label, const filtra_tensor *w,
                       const filtra_tensor *dy, const filtra_tensor *to, bool accumulate) {
-  const uint32_t push[] = {(uint32_t)filtra_tensor_elements(w),
-                           (uint32_t)filtra_tensor_elements(dy ? dy : to)};
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "kernel_polynomial/loss",
-                                      .args = {FT_READ(w), FT_READ(dy), FT_TARGET(to, accumulate)},
-                                      FT_PUSH(push),
-                                      .workgroup = 1,
-                                      FT_SPEC(dy != NULL, accumulate)});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = label,
+          .kernel = "kernel_polynomial/loss",
+          FT_ARGUMENTS(kernel_polynomial_loss, .coefficients = FT_READ(w), .dy = FT_READ(dy),
+                       .y = FT_TARGET(to, accumulate), .terms = (uint32_t)filtra_tensor_elements(w),
+                       .samples = (uint32_t)filtra_tensor_elements(dy ? dy : to)),
+          .workgroup = 1,
+          FT_CONSTANTS(kernel_polynomial_loss, .gradient = dy != NULL, .accumulate = accumulate)});
 }
 
 static void loss_backward(filtra_graph *g, const void *context) {

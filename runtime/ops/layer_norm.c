@@ -1,4 +1,5 @@
 /* Layer normalisation (Ba et al. 2016). */
+#include "layer_norm/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -44,19 +45,20 @@ static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, f
   int64_t parts = (rows + chunk - 1) / chunk, block = (int64_t)held * caps->row_workgroup;
   const parameter_gradient gain = begin(g, c->gain, parts), bias = begin(g, c->bias, parts);
   if (!gain.sums && !bias.sums) return;
-  uint32_t push[] = {(uint32_t)rows, (uint32_t)columns, (uint32_t)chunk};
   double elements = (double)filtra_tensor_elements(c->x);
   ft_record_call(
       g, &(ft_kernel_call){.label = "layer_norm.backward",
                            .kernel = ft_kernel_typed(ft_graph_device(g), "layer_norm/columns",
                                                      filtra_tensor_dtype(dy)),
                            .cheap = true,
-                           .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->mean), FT_READ(c->rstd),
-                                    FT_WRITE(gain.sums), FT_WRITE(bias.sums)},
-                           FT_PUSH(push),
+                           FT_ARGUMENTS(layer_norm_columns, .x = FT_READ(c->x),
+                                        .y_grad = FT_READ(dy), .mean = FT_READ(c->mean),
+                                        .rstd = FT_READ(c->rstd), .gain_sums = FT_WRITE(gain.sums),
+                                        .bias_sums = FT_WRITE(bias.sums), .rows = (uint32_t)rows,
+                                        .columns = (uint32_t)columns, .chunk = (uint32_t)chunk),
                            .workgroup = caps->row_workgroup,
                            .groups = {(uint32_t)((columns + block - 1) / block), (uint32_t)parts},
-                           FT_SPEC(held),
+                           FT_CONSTANTS(layer_norm_columns, .held = held),
                            .flops = 5 * elements,
                            .bytes = 8 * elements});
   end(g, &gain);
@@ -84,7 +86,6 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
   }
   const bool sums = gain.sums || bias.sums;
   if (!dx && !sums) return;
-  const uint32_t push[] = {rows, columns};
   double elements = (double)filtra_tensor_elements(c->x);
   ft_record_call(
       g,
@@ -92,13 +93,15 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
           .label = "layer_norm.backward",
           .kernel = ft_row_kernel(dev, "layer_norm/backward", filtra_tensor_dtype(dy), &part),
           .cheap = true,
-          .args = {FT_READ(c->x), FT_READ(dy), FT_READ(c->gain), FT_READ(c->mean), FT_READ(c->rstd),
-                   FT_TARGET(dx, accumulate), FT_WRITE(gain.sums), FT_WRITE(bias.sums)},
-          FT_PUSH(push),
+          FT_ARGUMENTS(layer_norm_backward, .x = FT_READ(c->x), .y_grad = FT_READ(dy),
+                       .gain = FT_READ(c->gain), .mean = FT_READ(c->mean), .rstd = FT_READ(c->rstd),
+                       .x_grad = FT_TARGET(dx, accumulate), .gain_sums = FT_WRITE(gain.sums),
+                       .bias_sums = FT_WRITE(bias.sums), .rows = rows, .columns = columns),
           .workgroup = part.grid.workgroup,
           .subgroup = part.subgroup,
           .groups = {part.grid.groups},
-          FT_SPEC(part.held, part.whole, accumulate, sums ? part.numbers : 0),
+          FT_CONSTANTS(layer_norm_backward, .HELD = part.held, .WHOLE = part.whole,
+                       .accumulate = accumulate, .SPACE = sums ? part.numbers : 0),
           .flops = (dx ? 14 : 0) * elements + (sums ? 5 : 0) * elements,
           .bytes = (dx ? 12 : 8) * elements});
   end(g, &gain);
@@ -145,23 +148,21 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
     return NULL;
   filtra_device *dev = ft_graph_device(g);
   const ft_row_part part = row_parts(dev, &call, y, NULL);
-  struct {
-    uint32_t rows, columns;
-    float eps;
-  } push = {(uint32_t)rows, (uint32_t)ft_columns(x), eps};
   double elements = (double)filtra_tensor_elements(x);
   ft_record_call(g,
-                 &(ft_kernel_call){.label = "layer_norm",
-                                   .kernel = ft_row_kernel(dev, "layer_norm/forward", dtype, &part),
-                                   .cheap = true,
-                                   .args = {FT_READ(x), FT_READ(gain), FT_READ(bias), FT_WRITE(y),
-                                            FT_WRITE(mean), FT_WRITE(rstd)},
-                                   FT_PUSH(push),
-                                   .workgroup = part.grid.workgroup,
-                                   .subgroup = part.subgroup,
-                                   .groups = {part.grid.groups},
-                                   FT_SPEC(part.held, part.whole),
-                                   .flops = 8 * elements,
-                                   .bytes = 8 * elements});
+                 &(ft_kernel_call){
+                     .label = "layer_norm",
+                     .kernel = ft_row_kernel(dev, "layer_norm/forward", dtype, &part),
+                     .cheap = true,
+                     FT_ARGUMENTS(layer_norm_forward, .x = FT_READ(x), .gain = FT_READ(gain),
+                                  .bias = FT_READ(bias), .y = FT_WRITE(y), .mean = FT_WRITE(mean),
+                                  .rstd = FT_WRITE(rstd), .rows = (uint32_t)rows,
+                                  .columns = (uint32_t)ft_columns(x), .eps = eps),
+                     .workgroup = part.grid.workgroup,
+                     .subgroup = part.subgroup,
+                     .groups = {part.grid.groups},
+                     FT_CONSTANTS(layer_norm_forward, .HELD = part.held, .WHOLE = part.whole),
+                     .flops = 8 * elements,
+                     .bytes = 8 * elements});
   return y;
 }

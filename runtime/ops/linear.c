@@ -1,4 +1,5 @@
 /* Linear layer with activation, dropout and residual in the product's epilogue. */
+#include "linear/contract.h"
 #include "ops/gemm.h"
 #include "ops/support.h"
 
@@ -11,16 +12,6 @@ struct linear {
   uint32_t random_id;
 };
 
-/* Of the kernels that pass over all elements of the result. */
-typedef struct epilogue_push {
-  uint32_t count, op_id;
-  float rate;
-} epilogue_push;
-
-static epilogue_push push_of(const struct linear *s, const filtra_tensor *t) {
-  return (epilogue_push){(uint32_t)filtra_tensor_elements(t), s->random_id, s->dropout};
-}
-
 static double bytes_of(const filtra_tensor *t) {
   return (double)filtra_dtype_bytes(filtra_tensor_dtype(t));
 }
@@ -32,19 +23,20 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
   if (!s->activation && s->dropout == 0) return ft_emit_in_type(g, dy, type, "linear.dz");
   filtra_tensor *dz = ft_tensor_new(g, "linear.dz", type, dy->ndim, dy->shape);
   if (!dz) return NULL;
-  const epilogue_push push = push_of(s, dz);
+  const uint32_t count = (uint32_t)filtra_tensor_elements(dz);
   bool random = s->dropout > 0;
   bool whole = ft_whole_quads(dy) && ft_whole_quads(s->z) && ft_whole_quads(dz);
   ft_kernel_call call = {
       .label = "linear.backward",
       .kernel = ft_kernel_typed(ft_graph_device(g), "linear/backward", type),
-      .args = {FT_READ(dy), FT_READ(s->z), FT_WRITE(dz),
-               FT_READ(random ? ft_graph_random_state(g) : NULL)},
-      FT_PUSH(push),
-      FT_SPEC((uint32_t)s->activation, random, whole, filtra_tensor_dtype(dy) != FILTRA_F32),
-      FT_FLAT(g, push.count),
-      .bytes = (bytes_of(dz) + (s->z ? 2 : 1) * bytes_of(dy)) * push.count};
-  if (random) ft_record_in_part(&call, ft_graph_sequence_elements(g, dz));
+      FT_ARGUMENTS(linear_backward, .dy = FT_READ(dy), .z = FT_READ(s->z), .dz = FT_WRITE(dz),
+                   .random = FT_READ(random ? ft_graph_random_state(g) : NULL), .count = count,
+                   .op_id = s->random_id, .rate = s->dropout),
+      FT_CONSTANTS(linear_backward, .ACTIVATION = s->activation, .DROPOUT = random, .WHOLE = whole,
+                   .NARROW = filtra_tensor_dtype(dy) != FILTRA_F32),
+      .sequence_elements = random ? ft_graph_sequence_elements(g, dz) : 0,
+      FT_FLAT(g, count),
+      .bytes = (bytes_of(dz) + (s->z ? 2 : 1) * bytes_of(dy)) * count};
   ft_record_call(g, &call);
   return dz;
 }
@@ -135,17 +127,18 @@ static bool check_linear(filtra_graph *g, const struct linear *s) {
 /* y = activation(z) * dropout factor: spares keeping y. */
 static void offer_again(filtra_graph *g, const struct linear *s) {
   const filtra_dtype type = filtra_tensor_dtype(s->y);
-  const epilogue_push push = push_of(s, s->y);
+  const uint32_t count = (uint32_t)filtra_tensor_elements(s->y);
   const bool random = s->dropout > 0;
-  ft_kernel_call call = {
-      .label = "linear",
-      .kernel = ft_kernel_typed(ft_graph_device(g), "linear/again", type),
-      .args = {FT_READ(s->z), FT_WRITE(s->y), FT_READ(random ? ft_graph_random_state(g) : NULL)},
-      FT_PUSH(push),
-      FT_SPEC((uint32_t)s->activation, random, ft_whole_quads(s->z) && ft_whole_quads(s->y)),
-      FT_FLAT(g, push.count),
-      .bytes = 2 * bytes_of(s->y) * push.count};
-  if (random) ft_record_in_part(&call, ft_graph_sequence_elements(g, s->y));
+  ft_kernel_call call = {.label = "linear",
+                         .kernel = ft_kernel_typed(ft_graph_device(g), "linear/again", type),
+                         FT_ARGUMENTS(linear_again, .z = FT_READ(s->z), .y = FT_WRITE(s->y),
+                                      .random = FT_READ(random ? ft_graph_random_state(g) : NULL),
+                                      .count = count, .op_id = s->random_id, .rate = s->dropout),
+                         FT_CONSTANTS(linear_again, .ACTIVATION = s->activation, .DROPOUT = random,
+                                      .WHOLE = ft_whole_quads(s->z) && ft_whole_quads(s->y)),
+                         .sequence_elements = random ? ft_graph_sequence_elements(g, s->y) : 0,
+                         FT_FLAT(g, count),
+                         .bytes = 2 * bytes_of(s->y) * count};
   ft_record_substitute(g, s->y, &call);
 }
 

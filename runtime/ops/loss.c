@@ -1,4 +1,5 @@
 /* Losses per row, accuracy, and their weighted mean. */
+#include "loss/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -34,20 +35,20 @@ static void cross_entropy_backward(filtra_graph *g, const void *context) {
   bool accumulate;
   filtra_tensor *dx = ft_grad_target(g, c->logits, &accumulate);
   if (!dx) return;
-  struct {
-    uint32_t count;
-    float smoothing;
-  } push = {(uint32_t)filtra_tensor_elements(dx), c->smoothing};
   ft_record_call(
-      g, &(ft_kernel_call){.label = "cross_entropy.backward",
-                           .kernel = "loss/cross_entropy_gradient",
-                           .args = {FT_READ(c->logits), FT_READ(c->labels), FT_READ(c->scale),
-                                    FT_READ(ft_grad(g, c->loss)), FT_TARGET(dx, accumulate)},
-                           FT_PUSH(push),
-                           FT_SPEC((uint32_t)ft_columns(dx), accumulate),
-                           FT_FLAT(g, push.count),
-                           .flops = 4.0 * push.count,
-                           .bytes = 8.0 * push.count});
+      g,
+      &(ft_kernel_call){
+          .label = "cross_entropy.backward",
+          .kernel = "loss/cross_entropy_gradient",
+          FT_ARGUMENTS(loss_cross_entropy_gradient, .logits = FT_READ(c->logits),
+                       .labels = FT_READ(c->labels), .scale = FT_READ(c->scale),
+                       .dloss = FT_READ(ft_grad(g, c->loss)), .dlogits = FT_TARGET(dx, accumulate),
+                       .count = (uint32_t)filtra_tensor_elements(dx), .smoothing = c->smoothing),
+          FT_CONSTANTS(loss_cross_entropy_gradient, .columns = (uint32_t)ft_columns(dx),
+                       .accumulate = accumulate),
+          FT_FLAT(g, (uint32_t)filtra_tensor_elements(dx)),
+          .flops = 4.0 * (uint32_t)filtra_tensor_elements(dx),
+          .bytes = 8.0 * (uint32_t)filtra_tensor_elements(dx)});
 }
 
 filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits, filtra_tensor *labels,
@@ -60,21 +61,19 @@ filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits, filt
   filtra_tensor *loss = ft_tensor_new(g, "cross_entropy", FILTRA_F32, 1, &rows);
   filtra_tensor *scale = ft_tensor_new(g, "softmax scale", FILTRA_F32, 2, (int64_t[]){rows, 2});
   if (!loss || !scale) return NULL;
-  struct {
-    uint32_t rows, columns;
-    float smoothing;
-  } push = {(uint32_t)rows, (uint32_t)logits->shape[1], smoothing};
   const filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, rows);
-  ft_record_call(g, &(ft_kernel_call){
-                        .label = "cross_entropy",
-                        .kernel = ft_kernel_name(dev, "loss/cross_entropy"),
-                        .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(loss), FT_WRITE(scale)},
-                        FT_PUSH(push),
-                        .workgroup = grid.workgroup,
-                        .groups = {grid.groups},
-                        .flops = 4.0 * (double)filtra_tensor_elements(logits),
-                        .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = "cross_entropy",
+             .kernel = ft_kernel_name(dev, "loss/cross_entropy"),
+             FT_ARGUMENTS(loss_cross_entropy, .logits = FT_READ(logits), .labels = FT_READ(labels),
+                          .loss = FT_WRITE(loss), .scale = FT_WRITE(scale), .rows = (uint32_t)rows,
+                          .columns = (uint32_t)logits->shape[1], .smoothing = smoothing),
+             .workgroup = grid.workgroup,
+             .groups = {grid.groups},
+             .flops = 4.0 * (double)filtra_tensor_elements(logits),
+             .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
   const struct cross_entropy call = {logits, labels, loss, scale, smoothing};
   return ft_record_op(g, "cross_entropy", cross_entropy_backward, &call, sizeof call, 1, &logits, 1,
                       &loss);
@@ -96,10 +95,11 @@ static void error_backward(filtra_graph *g, const void *context) {
   ft_record_call(g, &(ft_kernel_call){
                         .label = c->absolute ? "absolute_error.backward" : "squared_error.backward",
                         .kernel = "loss/error_gradient",
-                        .args = {FT_READ(c->x), FT_READ(c->y), FT_READ(ft_grad(g, c->loss)),
-                                 FT_TARGET(dx, accumulate)},
-                        FT_PUSH(count),
-                        FT_SPEC((uint32_t)ft_columns(dx), c->absolute, accumulate),
+                        FT_ARGUMENTS(loss_error_gradient, .x = FT_READ(c->x), .y = FT_READ(c->y),
+                                     .dloss = FT_READ(ft_grad(g, c->loss)),
+                                     .dx = FT_TARGET(dx, accumulate), .count = count),
+                        FT_CONSTANTS(loss_error_gradient, .columns = (uint32_t)ft_columns(dx),
+                                     .absolute = c->absolute, .accumulate = accumulate),
                         FT_FLAT(g, count),
                         .bytes = 12.0 * count});
 }
@@ -112,17 +112,18 @@ static filtra_tensor *error_of(filtra_graph *g, filtra_tensor *x, filtra_tensor 
                          x->name, ft_shape_text(x), y->name, ft_shape_text(y));
   filtra_tensor *loss = ft_tensor_new(g, op, FILTRA_F32, 1, &x->shape[0]);
   if (!loss) return NULL;
-  uint32_t push[] = {(uint32_t)x->shape[0], (uint32_t)x->shape[1]};
   const filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, x->shape[0]);
-  ft_record_call(g, &(ft_kernel_call){.label = op,
-                                      .kernel = ft_kernel_name(dev, "loss/error"),
-                                      .args = {FT_READ(x), FT_READ(y), FT_WRITE(loss)},
-                                      FT_PUSH(push),
-                                      .workgroup = grid.workgroup,
-                                      FT_SPEC(absolute),
-                                      .groups = {grid.groups},
-                                      .bytes = 4.0 * (double)filtra_tensor_elements(x)});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = op,
+                           .kernel = ft_kernel_name(dev, "loss/error"),
+                           FT_ARGUMENTS(loss_error, .x = FT_READ(x), .y = FT_READ(y),
+                                        .loss = FT_WRITE(loss), .rows = (uint32_t)x->shape[0],
+                                        .columns = (uint32_t)x->shape[1]),
+                           .workgroup = grid.workgroup,
+                           FT_CONSTANTS(loss_error, .absolute = absolute),
+                           .groups = {grid.groups},
+                           .bytes = 4.0 * (double)filtra_tensor_elements(x)});
   const struct error call = {x, y, loss, absolute};
   return ft_record_op(g, op, error_backward, &call, sizeof call, 1, &x, 1, &loss);
 }
@@ -151,13 +152,14 @@ static filtra_tensor *new_hits(filtra_graph *g, const filtra_tensor *logits,
 filtra_tensor *filtra_accuracy(filtra_graph *g, filtra_tensor *logits, filtra_tensor *labels) {
   filtra_tensor *hit = new_hits(g, logits, labels, "accuracy");
   if (!hit) return NULL;
-  uint32_t push[] = {(uint32_t)logits->shape[0], (uint32_t)logits->shape[1]};
   const filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, logits->shape[0]);
   ft_record_call(g, &(ft_kernel_call){.label = "accuracy",
                                       .kernel = ft_kernel_name(dev, "loss/accuracy"),
-                                      .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(hit)},
-                                      FT_PUSH(push),
+                                      FT_ARGUMENTS(loss_accuracy, .logits = FT_READ(logits),
+                                                   .labels = FT_READ(labels), .hit = FT_WRITE(hit),
+                                                   .rows = (uint32_t)logits->shape[0],
+                                                   .columns = (uint32_t)logits->shape[1]),
                                       .workgroup = grid.workgroup,
                                       .groups = {grid.groups},
                                       .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
@@ -173,16 +175,18 @@ filtra_tensor *filtra_top_k_accuracy(filtra_graph *g, filtra_tensor *logits, fil
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: k is %lld; %s %s takes 1 to %lld", op,
                          (long long)k, logits->name, ft_shape_text(logits),
                          (long long)logits->shape[1]);
-  uint32_t push[] = {(uint32_t)logits->shape[0], (uint32_t)logits->shape[1], (uint32_t)k};
   const filtra_device *dev = ft_graph_device(g);
   ft_team_grid grid = ft_teams(dev, logits->shape[0]);
-  ft_record_call(g, &(ft_kernel_call){.label = op,
-                                      .kernel = ft_kernel_name(dev, "loss/top_k_accuracy"),
-                                      .args = {FT_READ(logits), FT_READ(labels), FT_WRITE(hit)},
-                                      FT_PUSH(push),
-                                      .workgroup = grid.workgroup,
-                                      .groups = {grid.groups},
-                                      .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = op,
+                           .kernel = ft_kernel_name(dev, "loss/top_k_accuracy"),
+                           FT_ARGUMENTS(loss_top_k_accuracy, .logits = FT_READ(logits),
+                                        .labels = FT_READ(labels), .hit = FT_WRITE(hit),
+                                        .rows = (uint32_t)logits->shape[0],
+                                        .columns = (uint32_t)logits->shape[1], .k = (uint32_t)k),
+                           .workgroup = grid.workgroup,
+                           .groups = {grid.groups},
+                           .bytes = 4.0 * (double)filtra_tensor_elements(logits)});
   return ft_record_op(g, op, NULL, NULL, 0, 1, &logits, 1, &hit);
 }
 
@@ -198,13 +202,14 @@ static void weighted_mean_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   if (!dx) return;
   uint32_t count = (uint32_t)filtra_tensor_elements(dx);
-  ft_record_call(g, &(ft_kernel_call){.label = "weighted_mean.backward",
-                                      .kernel = "loss/weighted_mean_gradient",
-                                      .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->scale),
-                                               FT_READ(c->weights), FT_TARGET(dx, accumulate)},
-                                      FT_PUSH(count),
-                                      FT_SPEC(accumulate),
-                                      FT_FLAT(g, count)});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "weighted_mean.backward",
+                        .kernel = "loss/weighted_mean_gradient",
+                        FT_ARGUMENTS(loss_weighted_mean_gradient, .dy = FT_READ(ft_grad(g, c->y)),
+                                     .scale = FT_READ(c->scale), .weights = FT_READ(c->weights),
+                                     .dx = FT_TARGET(dx, accumulate), .count = count),
+                        FT_CONSTANTS(loss_weighted_mean_gradient, .accumulate = accumulate),
+                        FT_FLAT(g, count)});
 }
 
 static filtra_tensor *weighted(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights,
@@ -219,17 +224,17 @@ static filtra_tensor *weighted(filtra_graph *g, filtra_tensor *x, filtra_tensor 
   if (!scale) call.scale = ft_tensor_new(g, "weight scale", FILTRA_F32, 1, (int64_t[]){1});
   if (!call.y || !call.scale) return NULL;
   const filtra_device *dev = ft_graph_device(g);
-  uint32_t count = (uint32_t)x->shape[0];
   ft_access_mode mode = scale ? FT_ACCESS_READ : FT_ACCESS_WRITE;
-  ft_record_call(g,
-                 &(ft_kernel_call){
-                     .label = "weighted_mean",
-                     .kernel = ft_kernel_name(dev, "loss/weighted_mean"),
-                     .args = {FT_READ(x), FT_READ(weights), FT_WRITE(call.y), {call.scale, mode}},
-                     FT_PUSH(count),
-                     .workgroup = ft_caps_of(dev)->row_workgroup,
-                     .spec = {true},
-                     .spec_count = scale ? 1 : 0});
+  ft_kernel_call kernel = {.label = "weighted_mean",
+                           .kernel = ft_kernel_name(dev, "loss/weighted_mean"),
+                           FT_ARGUMENTS(loss_weighted_mean, .x = FT_READ(x),
+                                        .weights = FT_READ(weights), .y = FT_WRITE(call.y),
+                                        .scale = {call.scale, mode},
+                                        .count = (uint32_t)x->shape[0]),
+                           .workgroup = ft_caps_of(dev)->row_workgroup,
+                           FT_CONSTANTS(loss_weighted_mean, .given = true)};
+  if (!scale) kernel.constant_count = 0; /* it is made here */
+  ft_record_call(g, &kernel);
   return ft_record_op(g, "weighted_mean", weighted_mean_backward, &call, sizeof call, 1, &x, 1,
                       &call.y);
 }

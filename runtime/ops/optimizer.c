@@ -1,5 +1,6 @@
 /* Gradient norm, halt, and the Adam family's update. */
 #include "ops/optimizer.h"
+#include "optimizer/contract.h"
 
 #include "ops/support.h"
 
@@ -81,9 +82,10 @@ void ft_emit_accumulate(filtra_graph *g, filtra_tensor *x, filtra_tensor *scale,
   uint32_t count = (uint32_t)filtra_tensor_elements(x);
   ft_record_call(g, &(ft_kernel_call){.label = "accumulate",
                                       .kernel = "optimizer/accumulate",
-                                      .args = {FT_READ(x), FT_READ(scale), FT_TARGET(sum, more)},
-                                      FT_PUSH(count),
-                                      FT_SPEC(more),
+                                      FT_ARGUMENTS(optimizer_accumulate, .x = FT_READ(x),
+                                                   .scale = FT_READ(scale),
+                                                   .sum = FT_TARGET(sum, more), .count = count),
+                                      FT_CONSTANTS(optimizer_accumulate, .more = more),
                                       FT_FLAT(g, count),
                                       .flops = 2.0 * count,
                                       .bytes = 12.0 * count});
@@ -101,8 +103,8 @@ static void emit_square_sums(filtra_graph *g, filtra_tensor *x, const filtra_ten
   const filtra_device *dev = ft_graph_device(g);
   ft_record_call(g, &(ft_kernel_call){.label = "gradient_norm",
                                       .kernel = ft_kernel_name(dev, "optimizer/square_sums"),
-                                      .args = {FT_READ(x), FT_WRITE(sums)},
-                                      FT_PUSH(count),
+                                      FT_ARGUMENTS(optimizer_square_sums, .x = FT_READ(x),
+                                                   .sums = FT_WRITE(sums), .count = count),
                                       .workgroup = ft_caps_of(dev)->row_workgroup,
                                       .groups = {(uint32_t)filtra_tensor_elements(sums)},
                                       .flops = 2.0 * count,
@@ -144,9 +146,10 @@ filtra_tensor *ft_emit_gradient_norm(filtra_graph *g, size_t count, filtra_tenso
   ft_record_call(
       g, &(ft_kernel_call){.label = "gradient_norm",
                            .kernel = ft_kernel_name(dev, "optimizer/watch"),
-                           .args = {FT_READ(sums), FT_READ(loss), FT_READ(inputs), FT_UPDATE(state),
-                                    FT_WRITE(metrics), FT_UPDATE(scaling)},
-                           FT_PUSH(push),
+                           FT_ARGUMENTS(optimizer_watch, .sums = FT_READ(sums),
+                                        .loss = FT_READ(loss), .inputs = FT_READ(inputs),
+                                        .state = FT_UPDATE(state), .metrics = FT_WRITE(metrics),
+                                        .scaling = FT_UPDATE(scaling), .count = push),
                            .workgroup = ft_caps_of(dev)->row_workgroup});
   return metrics;
 }
@@ -166,14 +169,15 @@ void ft_emit_adam(filtra_graph *g, const ft_adam_tensors *t, int64_t decayed, fi
     return;
   }
   uint32_t count = (uint32_t)filtra_tensor_elements(t->values);
-  uint32_t push[] = {count, (uint32_t)decayed};
-  ft_record_call(g, &(ft_kernel_call){.label = "adam",
-                                      .kernel = "optimizer/adam",
-                                      .args = {FT_UPDATE(t->values), FT_READ(t->gradients),
-                                               FT_UPDATE(t->first), FT_UPDATE(t->second),
-                                               FT_READ(inputs), FT_READ(metrics)},
-                                      FT_PUSH(push),
-                                      FT_FLAT(g, count),
-                                      .flops = 15.0 * count,
-                                      .bytes = 28.0 * count});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "adam",
+                        .kernel = "optimizer/adam",
+                        FT_ARGUMENTS(optimizer_adam, .values = FT_UPDATE(t->values),
+                                     .gradients = FT_READ(t->gradients),
+                                     .first = FT_UPDATE(t->first), .second = FT_UPDATE(t->second),
+                                     .inputs = FT_READ(inputs), .metrics = FT_READ(metrics),
+                                     .count = count, .decayed = (uint32_t)decayed),
+                        FT_FLAT(g, count),
+                        .flops = 15.0 * count,
+                        .bytes = 28.0 * count});
 }

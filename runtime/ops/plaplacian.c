@@ -3,17 +3,11 @@
  * differences, tile by tile: from a Gram matrix they would lose what lies below 1e-7 |v|^2, which
  * negative powers of them make large. shaders/plaplacian has the kernels. */
 #include "ops/attention.h"
+#include "plaplacian/contract.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As in shaders/plaplacian/problem.glsl. */
-enum {
-  EULER = FT_ATTENTION_MORE_FLAGS,
-  DIAGONAL_ZERO = 2 * FT_ATTENTION_MORE_FLAGS,
-  DIAGONAL_ONE = 4 * FT_ATTENTION_MORE_FLAGS
-};
 
 static const double P_LOWEST = 1, P_HIGHEST = 10;
 static const double EPS_DEFAULT = 1e-3, EPS_LOWEST = 1e-12, EPS_HIGHEST = 1e6;
@@ -29,7 +23,7 @@ struct plaplacian {
 /* [2,B,H,Nq] with `euler`, else [1,B,H,Nq]: see shaders/plaplacian/delta.comp. */
 static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_tensor *dy) {
   const int64_t *rows = c->lse->shape;
-  const int64_t shape[4] = {c->flags & EULER ? 2 : 1, rows[0], rows[1], rows[2]};
+  const int64_t shape[4] = {c->flags & FT_PLAPLACIAN_EULER ? 2 : 1, rows[0], rows[1], rows[2]};
   filtra_tensor *delta = ft_tensor_new(g, "delta", FILTRA_F32, 4, shape);
   ft_attention_emit(
       g, c,
@@ -184,9 +178,9 @@ static bool narrow_norms(filtra_dtype type, const float *exponent, int64_t heads
 
 static uint32_t option_flags(const filtra_plaplacian_options *o) {
   static const uint32_t diagonal[] = {[FILTRA_DIAGONAL_EPS] = 0,
-                                      [FILTRA_DIAGONAL_ZERO] = DIAGONAL_ZERO,
-                                      [FILTRA_DIAGONAL_ONE] = DIAGONAL_ONE};
-  return diagonal[o->diagonal] | (o->euler ? EULER : 0);
+                                      [FILTRA_DIAGONAL_ZERO] = FT_PLAPLACIAN_DIAGONAL_ZERO,
+                                      [FILTRA_DIAGONAL_ONE] = FT_PLAPLACIAN_DIAGONAL_ONE};
+  return diagonal[o->diagonal] | (o->euler ? FT_PLAPLACIAN_EULER : 0);
 }
 
 filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,

@@ -1,5 +1,6 @@
 /* Masks of real tokens, pooling over tokens and over channels. */
 #include "ops/support.h"
+#include "pool/contract.h"
 
 #include <filtra/ops.h>
 
@@ -9,15 +10,14 @@ static filtra_tensor *emit_mask(filtra_graph *g, const char *label, filtra_tenso
                                 int64_t batch, int64_t n, bool by_length) {
   filtra_tensor *mask = ft_tensor_new(g, label, FILTRA_F32, 2, (int64_t[]){batch, n});
   if (!mask) return NULL;
-  uint32_t push[] = {(uint32_t)n, (uint32_t)batch};
-  ft_record_call(g,
-                 &(ft_kernel_call){.label = label,
-                                   .kernel = "pool/mask",
-                                   .args = {FT_READ(source), FT_WRITE(mask)},
-                                   FT_PUSH(push),
-                                   .workgroup = FT_FLAT_WORKGROUP,
-                                   FT_SPEC(by_length),
-                                   .groups = {ft_flat_groups(g, n), ft_batch_groups(g, n, batch)}});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = label,
+                        .kernel = "pool/mask",
+                        FT_ARGUMENTS(pool_mask, .source = FT_READ(source), .mask = FT_WRITE(mask),
+                                     .n = (uint32_t)n, .batch = (uint32_t)batch),
+                        .workgroup = FT_FLAT_WORKGROUP,
+                        FT_CONSTANTS(pool_mask, .by_length = by_length),
+                        .groups = {ft_flat_groups(g, n), ft_batch_groups(g, n, batch)}});
   return ft_record_op(g, label, NULL, NULL, 0, 1, &source, 1, &mask);
 }
 
@@ -46,17 +46,19 @@ static void pool_mean_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   if (!dx) return;
   int64_t batch = dx->shape[0], n = dx->shape[1], columns = dx->shape[2];
-  uint32_t push[] = {(uint32_t)n, (uint32_t)batch};
-  ft_record_call(g, &(ft_kernel_call){.label = "pool_mean.backward",
-                                      .kernel = "pool/mean_gradient",
-                                      .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->scale),
-                                               FT_READ(c->mask), FT_TARGET(dx, accumulate)},
-                                      FT_PUSH(push),
-                                      .workgroup = FT_FLAT_WORKGROUP,
-                                      FT_SPEC((uint32_t)columns, c->mask != NULL, accumulate),
-                                      .groups = {ft_flat_groups(g, n * columns),
-                                                 ft_batch_groups(g, n * columns, batch)},
-                                      .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = "pool_mean.backward",
+          .kernel = "pool/mean_gradient",
+          FT_ARGUMENTS(pool_mean_gradient, .dy = FT_READ(ft_grad(g, c->y)),
+                       .scale = FT_READ(c->scale), .mask = FT_READ(c->mask),
+                       .dx = FT_TARGET(dx, accumulate), .n = (uint32_t)n, .batch = (uint32_t)batch),
+          .workgroup = FT_FLAT_WORKGROUP,
+          FT_CONSTANTS(pool_mean_gradient, .columns = (uint32_t)columns, .masked = c->mask != NULL,
+                       .accumulate = accumulate),
+          .groups = {ft_flat_groups(g, n * columns), ft_batch_groups(g, n * columns, batch)},
+          .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
 }
 
 /* Two stages so that a long sequence is summed by many workgroups and in a fixed order. */
@@ -67,23 +69,27 @@ static void emit_mean(filtra_graph *g, const struct pool *c, bool over_all) {
   filtra_tensor *sums =
       ft_tensor_new(g, "pool sums", FILTRA_F32, 3, (int64_t[]){batch, ranges, columns + 1});
   if (!sums) return;
-  uint32_t parts[] = {(uint32_t)filtra_tensor_elements(sums), (uint32_t)n, (uint32_t)range,
-                      (uint32_t)ranges};
-  ft_record_call(g, &(ft_kernel_call){.label = "pool_mean",
-                                      .kernel = "pool/sums",
-                                      .args = {FT_READ(c->x), FT_READ(c->mask), FT_WRITE(sums)},
-                                      FT_PUSH(parts),
-                                      FT_SPEC((uint32_t)columns, c->mask != NULL),
-                                      FT_FLAT(g, parts[0]),
-                                      .flops = (double)filtra_tensor_elements(c->x),
-                                      .bytes = 4.0 * (double)filtra_tensor_elements(c->x)});
-  uint32_t whole[] = {(uint32_t)(batch * columns), (uint32_t)ranges, over_all ? (uint32_t)n : 0};
-  ft_record_call(g, &(ft_kernel_call){.label = "pool_mean",
-                                      .kernel = "pool/mean",
-                                      .args = {FT_READ(sums), FT_WRITE(c->y), FT_WRITE(c->scale)},
-                                      FT_PUSH(whole),
-                                      FT_SPEC((uint32_t)columns),
-                                      FT_FLAT(g, whole[0])});
+  const uint32_t count = (uint32_t)filtra_tensor_elements(sums);
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = "pool_mean",
+             .kernel = "pool/sums",
+             FT_ARGUMENTS(pool_sums, .x = FT_READ(c->x), .mask = FT_READ(c->mask),
+                          .sums = FT_WRITE(sums), .count = count, .n = (uint32_t)n,
+                          .range = (uint32_t)range, .ranges = (uint32_t)ranges),
+             FT_CONSTANTS(pool_sums, .columns = (uint32_t)columns, .masked = c->mask != NULL),
+             FT_FLAT(g, count),
+             .flops = (double)filtra_tensor_elements(c->x),
+             .bytes = 4.0 * (double)filtra_tensor_elements(c->x)});
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = "pool_mean",
+                     .kernel = "pool/mean",
+                     FT_ARGUMENTS(pool_mean, .sums = FT_READ(sums), .y = FT_WRITE(c->y),
+                                  .scale = FT_WRITE(c->scale), .count = (uint32_t)(batch * columns),
+                                  .ranges = (uint32_t)ranges, .all = over_all ? (uint32_t)n : 0),
+                     FT_CONSTANTS(pool_mean, .columns = (uint32_t)columns),
+                     FT_FLAT(g, (uint32_t)(batch * columns))});
 }
 
 static bool is_sequence(filtra_graph *g, const filtra_tensor *x, const char *op) {
@@ -126,9 +132,10 @@ static void emit_mask_tokens(filtra_graph *g, const char *label, const filtra_te
              .label = label,
              .kernel =
                  ft_kernel_typed(ft_graph_device(g), "pool/mask_tokens", filtra_tensor_dtype(to)),
-             .args = {FT_READ(from), FT_READ(mask), FT_TARGET(to, accumulate)},
-             FT_PUSH(count),
-             FT_SPEC((uint32_t)ft_columns(to), accumulate),
+             FT_ARGUMENTS(pool_mask_tokens, .x = FT_READ(from), .mask = FT_READ(mask),
+                          .y = FT_TARGET(to, accumulate), .count = count),
+             FT_CONSTANTS(pool_mask_tokens, .columns = (uint32_t)ft_columns(to),
+                          .accumulate = accumulate),
              FT_FLAT(g, count),
              .bytes = 2.0 * count * (double)filtra_dtype_bytes(filtra_tensor_dtype(to))});
 }
@@ -190,9 +197,10 @@ static void emit_channels(filtra_graph *g, const char *label, const char *kernel
   double elements = (double)ft_rows(to) * (channels + bins);
   ft_record_call(g, &(ft_kernel_call){.label = label,
                                       .kernel = kernel,
-                                      .args = {FT_READ(from), FT_TARGET(to, accumulate)},
-                                      FT_PUSH(count),
-                                      FT_SPEC(channels, bins, accumulate),
+                                      FT_ARGUMENTS(pool_bins, .from = FT_READ(from),
+                                                   .to = FT_TARGET(to, accumulate), .count = count),
+                                      FT_CONSTANTS(pool_bins, .channels = channels, .bins = bins,
+                                                   .accumulate = accumulate),
                                       FT_FLAT(g, count),
                                       .flops = elements,
                                       .bytes = 4 * elements});

@@ -1,6 +1,7 @@
 /* Sum, mean and largest element along an axis, in steps of 64 elements, so that long axes keep the
  * device busy and sums lose little to rounding. */
 #include "ops/reduce.h"
+#include "reduce/contract.h"
 
 #include <filtra/ops.h>
 #include <string.h>
@@ -38,20 +39,20 @@ bool ft_usable_axis(filtra_graph *g, const filtra_tensor *x, int axis, bool empt
 static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tensor *x,
                            const filtra_tensor *z, ft_axis axis, int64_t parts, float scale,
                            const filtra_tensor *y, bool accumulate) {
-  struct {
-    uint32_t count, n, parts, inner;
-    float scale;
-  } push = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
-            (uint32_t)axis.inner, scale};
   double count = (double)(axis.outer * axis.n * axis.inner);
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "reduce/axis",
-                                      .args = {FT_READ(x), FT_READ(z), FT_TARGET(y, accumulate)},
-                                      FT_PUSH(push),
-                                      FT_SPEC(z != NULL, accumulate),
-                                      FT_FLAT(g, push.count),
-                                      .flops = z ? 2.0 * count : count,
-                                      .bytes = 4.0 * (push.count + (z ? 2.0 * count : count))});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = label,
+          .kernel = "reduce/axis",
+          FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z), .y = FT_TARGET(y, accumulate),
+                       .count = (uint32_t)(axis.outer * parts * axis.inner), .n = (uint32_t)axis.n,
+                       .parts = (uint32_t)parts, .inner = (uint32_t)axis.inner, .scale = scale),
+          FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate),
+          FT_FLAT(g, (uint32_t)(axis.outer * parts * axis.inner)),
+          .flops = z ? 2.0 * count : count,
+          .bytes =
+              4.0 * ((uint32_t)(axis.outer * parts * axis.inner) + (z ? 2.0 * count : count))});
 }
 
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
@@ -100,16 +101,17 @@ void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, 
 static void emit_part_largest(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *x_index,
                               ft_axis axis, int64_t parts, const filtra_tensor *y,
                               const filtra_tensor *y_index) {
-  uint32_t push[] = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
-                     (uint32_t)axis.inner};
+  const uint32_t count = (uint32_t)(axis.outer * parts * axis.inner);
   ft_record_call(g, &(ft_kernel_call){
                         .label = "max",
                         .kernel = "reduce/largest",
-                        .args = {FT_READ(x), FT_READ(x_index), FT_WRITE(y), FT_WRITE(y_index)},
-                        FT_PUSH(push),
-                        FT_SPEC(x_index != NULL),
-                        FT_FLAT(g, push[0]),
-                        .bytes = 4.0 * (double)(axis.outer * axis.n * axis.inner) + 8.0 * push[0]});
+                        FT_ARGUMENTS(reduce_largest, .x = FT_READ(x), .x_index = FT_READ(x_index),
+                                     .y = FT_WRITE(y), .y_index = FT_WRITE(y_index), .count = count,
+                                     .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
+                                     .inner = (uint32_t)axis.inner),
+                        FT_CONSTANTS(reduce_largest, .indexed = x_index != NULL),
+                        FT_FLAT(g, count),
+                        .bytes = 4.0 * (double)(axis.outer * axis.n * axis.inner) + 8.0 * count});
 }
 
 static void emit_largest(filtra_graph *g, const filtra_tensor *x, ft_axis axis,
@@ -140,19 +142,17 @@ static void reduce_backward(filtra_graph *g, const void *context) {
   bool accumulate;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   if (!dx) return;
-  struct {
-    uint32_t count, n, inner;
-    float scale;
-  } push = {(uint32_t)filtra_tensor_elements(dx), (uint32_t)c->axis.n, (uint32_t)c->axis.inner,
-            c->scale};
-  ft_record_call(g, &(ft_kernel_call){.label = c->index ? "max.backward" : "sum.backward",
-                                      .kernel = "reduce/spread",
-                                      .args = {FT_READ(ft_grad(g, c->y)), FT_READ(c->index),
-                                               FT_TARGET(dx, accumulate)},
-                                      FT_PUSH(push),
-                                      FT_SPEC(c->index != NULL, accumulate),
-                                      FT_FLAT(g, push.count),
-                                      .bytes = 4.0 * push.count});
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = c->index ? "max.backward" : "sum.backward",
+             .kernel = "reduce/spread",
+             FT_ARGUMENTS(reduce_spread, .dy = FT_READ(ft_grad(g, c->y)),
+                          .index = FT_READ(c->index), .dx = FT_TARGET(dx, accumulate),
+                          .count = (uint32_t)filtra_tensor_elements(dx), .n = (uint32_t)c->axis.n,
+                          .inner = (uint32_t)c->axis.inner, .scale = c->scale),
+             FT_CONSTANTS(reduce_spread, .largest = c->index != NULL, .accumulate = accumulate),
+             FT_FLAT(g, (uint32_t)filtra_tensor_elements(dx)),
+             .bytes = 4.0 * (uint32_t)filtra_tensor_elements(dx)});
 }
 
 /* The result of reducing x along the axis: a new tensor without it, or with length 1. */

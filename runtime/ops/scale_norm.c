@@ -1,6 +1,7 @@
 /* ScaleNorm (Nguyen & Salazar 2019, equation 6), with a gain per feature and for complex features
  * too, as the Converter uses it; without a gain it is FixNorm (Nguyen & Chiang 2018). */
 #include "ops/support.h"
+#include "scale_norm/contract.h"
 
 #include <math.h>
 
@@ -10,19 +11,12 @@ struct scale_norm {
   uint32_t parts; /* numbers per feature: 2 for complex ones */
 };
 
-struct row_push {
-  uint32_t rows, columns;
-  float eps;
-};
-
-static int64_t columns_of(const struct scale_norm *c) {
-  return ft_columns(c->x) * (c->parts == 2 ? c->x->shape[c->x->ndim - 2] : 1);
+static uint32_t columns_of(const struct scale_norm *c) {
+  return (uint32_t)(ft_columns(c->x) * (c->parts == 2 ? c->x->shape[c->x->ndim - 2] : 1));
 }
 
-static struct row_push row_arguments(const struct scale_norm *c) {
-  int64_t columns = columns_of(c);
-  return (struct row_push){(uint32_t)(filtra_tensor_elements(c->x) / columns), (uint32_t)columns,
-                           c->eps};
+static uint32_t rows_of(const struct scale_norm *c) {
+  return (uint32_t)(filtra_tensor_elements(c->x) / columns_of(c));
 }
 
 /* The gain's gradient: sums over parts of the rows, which are then added up in order. */
@@ -34,48 +28,47 @@ static filtra_tensor *gain_sums(filtra_graph *g, const struct scale_norm *c, int
 static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, const ft_row_part *part,
                             filtra_tensor *dx, bool accumulate, filtra_tensor *sums) {
   filtra_device *dev = ft_graph_device(g);
-  const struct row_push push = row_arguments(c);
   double elements = (double)filtra_tensor_elements(c->x);
   ft_record_call(
-      g, &(ft_kernel_call){.label = "scale_norm.backward",
-                           .kernel = ft_row_kernel(dev, "scale_norm/backward", FILTRA_F32, part),
-                           .cheap = true,
-                           .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->gain),
-                                    FT_READ(c->norm), FT_TARGET(dx, accumulate), FT_WRITE(sums)},
-                           FT_PUSH(push),
-                           .workgroup = part->grid.workgroup,
-                           .subgroup = part->subgroup,
-                           .groups = {part->grid.groups},
-                           FT_SPEC(part->held, part->whole, c->parts, accumulate, sums != NULL),
-                           .flops = (sums ? 10 : 7) * elements,
-                           .bytes = 12 * elements});
+      g,
+      &(ft_kernel_call){
+          .label = "scale_norm.backward",
+          .kernel = ft_row_kernel(dev, "scale_norm/backward", FILTRA_F32, part),
+          .cheap = true,
+          FT_ARGUMENTS(scale_norm_backward, .x = FT_READ(c->x), .y_grad = FT_READ(ft_grad(g, c->y)),
+                       .gain = FT_READ(c->gain), .norm = FT_READ(c->norm),
+                       .x_grad = FT_TARGET(dx, accumulate), .gain_sums = FT_WRITE(sums),
+                       .rows = rows_of(c), .columns = columns_of(c), .eps = c->eps),
+          .workgroup = part->grid.workgroup,
+          .subgroup = part->subgroup,
+          .groups = {part->grid.groups},
+          FT_CONSTANTS(scale_norm_backward, .HELD = part->held, .WHOLE = part->whole,
+                       .parts = c->parts, .accumulate = accumulate, .summed = sums != NULL),
+          .flops = (sums ? 10 : 7) * elements,
+          .bytes = 12 * elements});
 }
 
 /* Sums over chunks of rows. */
 static filtra_tensor *emit_gain_sums(filtra_graph *g, const struct scale_norm *c) {
-  struct row_push row = row_arguments(c);
-  uint32_t features = row.columns / c->parts,
-           workgroup = ft_caps_of(ft_graph_device(g))->row_workgroup;
-  int64_t chunk = ft_chunk_rows(row.rows);
-  const int64_t chunks = (row.rows + chunk - 1) / chunk;
+  const uint32_t rows = rows_of(c), features = columns_of(c) / c->parts,
+                 workgroup = ft_caps_of(ft_graph_device(g))->row_workgroup;
+  int64_t chunk = ft_chunk_rows(rows);
+  const int64_t chunks = (rows + chunk - 1) / chunk;
   filtra_tensor *sums = gain_sums(g, c, chunks);
-  struct {
-    uint32_t rows, features, chunk;
-    float eps;
-  } push = {row.rows, features, (uint32_t)chunk, c->eps};
   double elements = (double)filtra_tensor_elements(c->x);
-  ft_record_call(
-      g, &(ft_kernel_call){
-             .label = "scale_norm.backward",
-             .kernel = "scale_norm/columns",
-             .cheap = true,
-             .args = {FT_READ(c->x), FT_READ(ft_grad(g, c->y)), FT_READ(c->norm), FT_WRITE(sums)},
-             FT_PUSH(push),
-             .workgroup = workgroup,
-             .groups = {(features + workgroup - 1) / workgroup, (uint32_t)chunks},
-             FT_SPEC(c->parts),
-             .flops = 3 * elements,
-             .bytes = 8 * elements});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "scale_norm.backward",
+                        .kernel = "scale_norm/columns",
+                        .cheap = true,
+                        FT_ARGUMENTS(scale_norm_columns, .x = FT_READ(c->x),
+                                     .y_grad = FT_READ(ft_grad(g, c->y)), .norm = FT_READ(c->norm),
+                                     .sums = FT_WRITE(sums), .rows = rows, .features = features,
+                                     .chunk = (uint32_t)chunk, .eps = c->eps),
+                        .workgroup = workgroup,
+                        .groups = {(features + workgroup - 1) / workgroup, (uint32_t)chunks},
+                        FT_CONSTANTS(scale_norm_columns, .parts = c->parts),
+                        .flops = 3 * elements,
+                        .bytes = 8 * elements});
   return sums;
 }
 
@@ -84,9 +77,8 @@ static void scale_norm_backward(filtra_graph *g, const void *context) {
   bool add_gain, add_x;
   filtra_tensor *gain = ft_grad_target(g, c->gain, &add_gain), *sums = NULL;
   filtra_tensor *dx = ft_grad_target(g, c->x, &add_x);
-  const struct row_push row = row_arguments(c);
   const bool in_pairs = ft_in_pairs(c->x) && ft_in_pairs(ft_grad(g, c->y)) && ft_in_pairs(dx);
-  const ft_row_part part = ft_row_parts(ft_graph_device(g), row.rows, row.columns, in_pairs);
+  const ft_row_part part = ft_row_parts(ft_graph_device(g), rows_of(c), columns_of(c), in_pairs);
   if (gain) sums = part.lanes && dx ? gain_sums(g, c, part.grid.groups) : emit_gain_sums(g, c);
   if (dx) emit_x_gradient(g, c, &part, dx, add_x, part.lanes ? sums : NULL);
   if (gain) ft_emit_sum_leading(g, "scale_norm.backward", sums, gain, add_gain);
@@ -125,28 +117,29 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
   if (!check_scale_norm(g, x, gain, eps, complex_features)) return NULL;
   struct scale_norm s = {
       .x = x, .gain = gain, .eps = eps == 0 ? default_eps : eps, .parts = complex_features ? 2 : 1};
-  struct row_push push = row_arguments(&s);
   s.y = ft_tensor_like(g, x, "scale_norm");
-  s.norm = ft_tensor_new(g, "norm", FILTRA_F32, 1, (int64_t[]){push.rows});
+  s.norm = ft_tensor_new(g, "norm", FILTRA_F32, 1, (int64_t[]){rows_of(&s)});
   if (!ft_record_op(g, "scale_norm", scale_norm_backward, &s, sizeof s, 2,
                     (filtra_tensor *[]){x, gain}, 1, &s.y) ||
       !s.norm)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
   const ft_row_part part =
-      ft_row_parts(dev, push.rows, push.columns, ft_in_pairs(x) && ft_in_pairs(s.y));
+      ft_row_parts(dev, rows_of(&s), columns_of(&s), ft_in_pairs(x) && ft_in_pairs(s.y));
   double elements = (double)filtra_tensor_elements(x);
-  ft_record_call(
-      g, &(ft_kernel_call){.label = "scale_norm",
-                           .kernel = ft_row_kernel(dev, "scale_norm/forward", FILTRA_F32, &part),
-                           .cheap = true,
-                           .args = {FT_READ(x), FT_READ(gain), FT_WRITE(s.y), FT_WRITE(s.norm)},
-                           FT_PUSH(push),
-                           .workgroup = part.grid.workgroup,
-                           .subgroup = part.subgroup,
-                           .groups = {part.grid.groups},
-                           FT_SPEC(part.held, part.whole, s.parts),
-                           .flops = 4 * elements,
-                           .bytes = 8 * elements});
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "scale_norm",
+                        .kernel = ft_row_kernel(dev, "scale_norm/forward", FILTRA_F32, &part),
+                        .cheap = true,
+                        FT_ARGUMENTS(scale_norm_forward, .x = FT_READ(x), .gain = FT_READ(gain),
+                                     .y = FT_WRITE(s.y), .norm = FT_WRITE(s.norm),
+                                     .rows = rows_of(&s), .columns = columns_of(&s), .eps = s.eps),
+                        .workgroup = part.grid.workgroup,
+                        .subgroup = part.subgroup,
+                        .groups = {part.grid.groups},
+                        FT_CONSTANTS(scale_norm_forward, .HELD = part.held, .WHOLE = part.whole,
+                                     .parts = s.parts),
+                        .flops = 4 * elements,
+                        .bytes = 8 * elements});
   return s.y;
 }

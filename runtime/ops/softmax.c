@@ -1,6 +1,7 @@
 /* Softmax along any axis: the largest and the sum of each row in steps, as sums are made, then a
  * pass over all elements. */
 #include "ops/reduce.h"
+#include "softmax/contract.h"
 
 #include <filtra/ops.h>
 
@@ -18,34 +19,38 @@ static struct stats emit_stats(filtra_graph *g, struct stats x, ft_axis axis, in
   const int64_t shape[] = {axis.outer, parts, axis.inner};
   struct stats y = {ft_tensor_new(g, "softmax largest", FILTRA_F32, 3, shape),
                     ft_tensor_new(g, "softmax sum", FILTRA_F32, 3, shape)};
-  uint32_t push[] = {(uint32_t)(axis.outer * parts * axis.inner), (uint32_t)axis.n, (uint32_t)parts,
-                     (uint32_t)axis.inner};
-  double count = (double)(axis.outer * axis.n * axis.inner);
-  ft_record_call(g, &(ft_kernel_call){.label = "softmax",
-                                      .kernel = "softmax/stats",
-                                      .args = {FT_READ(x.largest), FT_READ(x.sum),
-                                               FT_WRITE(y.largest), FT_WRITE(y.sum)},
-                                      FT_PUSH(push),
-                                      FT_SPEC(x.sum != NULL),
-                                      FT_FLAT(g, push[0]),
-                                      .flops = 2.0 * count,
-                                      .bytes = 4.0 * count + 8.0 * push[0]});
+  const uint32_t count = (uint32_t)(axis.outer * parts * axis.inner);
+  const double elements = (double)(axis.outer * axis.n * axis.inner);
+  ft_record_call(
+      g, &(ft_kernel_call){.label = "softmax",
+                           .kernel = "softmax/stats",
+                           FT_ARGUMENTS(softmax_stats, .x = FT_READ(x.largest),
+                                        .x_sum = FT_READ(x.sum), .m = FT_WRITE(y.largest),
+                                        .s = FT_WRITE(y.sum), .count = count, .n = (uint32_t)axis.n,
+                                        .parts = (uint32_t)parts, .inner = (uint32_t)axis.inner),
+                           FT_CONSTANTS(softmax_stats, .merge = x.sum != NULL),
+                           FT_FLAT(g, count),
+                           .flops = 2.0 * elements,
+                           .bytes = 4.0 * elements + 8.0 * count});
   return y;
 }
 
 /* dy NULL: forward, `row` the largest elements; else their gradient, `row` the sums of y dy. */
 static void emit_apply(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *dy,
                        struct stats row, ft_axis axis, const filtra_tensor *y, bool accumulate) {
-  uint32_t push[] = {(uint32_t)filtra_tensor_elements(y), (uint32_t)axis.n, (uint32_t)axis.inner};
-  ft_record_call(g, &(ft_kernel_call){.label = dy ? "softmax.backward" : "softmax",
-                                      .kernel = "softmax/apply",
-                                      .args = {FT_READ(x), FT_READ(dy), FT_READ(row.largest),
-                                               FT_READ(row.sum), FT_TARGET(y, accumulate)},
-                                      FT_PUSH(push),
-                                      FT_SPEC(dy != NULL, accumulate),
-                                      FT_FLAT(g, push[0]),
-                                      .flops = 3.0 * push[0],
-                                      .bytes = (dy ? 12.0 : 8.0) * push[0]});
+  const uint32_t count = (uint32_t)filtra_tensor_elements(y);
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = dy ? "softmax.backward" : "softmax",
+                     .kernel = "softmax/apply",
+                     FT_ARGUMENTS(softmax_apply, .x = FT_READ(x), .dy = FT_READ(dy),
+                                  .row = FT_READ(row.largest), .s = FT_READ(row.sum),
+                                  .y = FT_TARGET(y, accumulate), .count = count,
+                                  .n = (uint32_t)axis.n, .inner = (uint32_t)axis.inner),
+                     FT_CONSTANTS(softmax_apply, .gradient = dy != NULL, .accumulate = accumulate),
+                     FT_FLAT(g, count),
+                     .flops = 3.0 * count,
+                     .bytes = (dy ? 12.0 : 8.0) * count});
 }
 
 static void softmax_backward(filtra_graph *g, const void *context) {

@@ -3,25 +3,18 @@
 //@types f32 f16 bf16
 #include "common/types.glsl"
 #include "common/elements.glsl"
+#include "agf/contract.h"
 #include "agf/rho.glsl"
 
 // V = rho(v), padding rows zero. Softmax runs over the tokens of each column c = head * D + d: each
 // invocation puts the statistics of all chunks together, then writes its own chunk. A column
 // without a real token is all zero. Of 16 bits are the exponentials, which no length makes small,
 // and one over their sum, F32, stands apart.
-layout(constant_id = 1) const uint rho = rho_softmax;
+FT_CONSTANTS(agf_column)
 
 const float lowest_float = -3.402823466e38;
 
-layout(push_constant) uniform Push {
-  Elements v;      // view [B,H,N,D]
-  F32 mask;        // [B,N] or absent
-  F32 stats;       // [B,chunks,2,H*D]: largest, sum; softmax only
-  Elements factor; // V [B,N,H*D], or the exponentials
-  F32 inverse;     // [B,H*D]: one over the exponentials' sum; softmax of 16 bits only
-  uint tokens, columns, width, chunk;
-  uint stride[3]; // of v: batch, head, token
-} p;
+FT_ARGUMENTS(agf_column)
 
 void main() {
   const uint column = gl_GlobalInvocationID.x, batch = gl_WorkGroupID.z;

@@ -3,23 +3,14 @@
 //@types f32 f16 bf16
 #include "common/types.glsl"
 #include "common/elements.glsl"
+#include "agf/contract.h"
 #include "agf/rho.glsl"
 
 // Gradient of column.comp. Softmax: dv = V (dV - sum over tokens of V dV), zero at padding because
 // V is; the other functions: dv = rho'(v) dV at real tokens. Of 16 bits V is E / sum E, with E and
 // dE = dV / sum E given: dv = E (dE - sum over tokens of E dE / sum E).
-layout(constant_id = 1) const uint rho = rho_softmax;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  Elements factor, factor_grad; // V and its gradient, or E and its, [B,N,H*D]
-  F32 mask;                     // [B,N] or absent
-  F32 stats;                    // [B,chunks,H*D]: sum of factor factor_grad; softmax only
-  F32 inverse;                  // [B,H*D]: 1 / sum E; softmax of 16 bits only
-  Elements v_grad;              // view [B,H,N,D]
-  uint tokens, columns, width, chunk;
-  uint stride[3]; // of v_grad: batch, head, token
-} p;
+FT_CONSTANTS(agf_column_backward)
+FT_ARGUMENTS(agf_column_backward)
 
 void main() {
   const uint column = gl_GlobalInvocationID.x, batch = gl_WorkGroupID.z;

@@ -3,21 +3,16 @@
 //@types f32 f16 bf16
 #include "common/types.glsl"
 #include "common/elements.glsl"
+#include "agf/contract.h"
 
 // Over each chunk of tokens, per column c = head * D + d: forward, the largest v and the sum of
 // exp(v - largest), padding left out (softmax by online normalisation); backward, sum V dV.
-layout(constant_id = 1) const bool backward = false;
+FT_CONSTANTS(agf_column_stats)
 
 const uint block = 8; // loads in flight
 const float lowest_float = -3.402823466e38;
 
-layout(push_constant) uniform Push {
-  Elements v; // forward: view [B,H,N,D]; backward: V [B,N,H*D]
-  F32 other;  // forward: mask [B,N] or absent; backward: gradient of V [B,N,H*D], of V's type
-  F32 stats;  // [B,chunks,2,H*D] or [B,chunks,H*D]
-  uint tokens, columns, width, chunk;
-  uint stride[3]; // of v: batch, head, token
-} p;
+FT_ARGUMENTS(agf_column_stats)
 
 void sum_products(uint first, uint last, uint batch, uint column, uint out_row) {
   Elements grad = Elements(uvec2(p.other));

@@ -7,14 +7,7 @@
 
 // U = rho(u) over the features of each token and head, W = U * g(x), x = sigmoid(s), with
 // g(x) = sum_k theta_k P_k(x) by the three-term recurrence.
-layout(push_constant) uniform Push {
-  Elements u, s;      // views [B,H,N,D]
-  F32x4 table;        // [K+1]
-  Elements w, factor; // [B,N,H,D]; factor: U, if wanted apart from W
-  F32 mask;           // [B,N], or absent: tokens whose row of the factor is not 0
-  uint rows, heads, tokens, width;
-  uint u_stride[3], s_stride[3];
-} p;
+FT_ARGUMENTS(agf_filter)
 
 void main() {
   const uint lane = team_lane() * EACH, step = team_lanes() * EACH;

@@ -3,13 +3,10 @@
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
 #include "common/each.glsl"
+#include "agf/contract.h"
 #include "agf/rho.glsl"
 
-layout(constant_id = 1) const uint order = 1; // K
-layout(constant_id = 2) const uint rho = rho_softmax;
-layout(constant_id = 3) const bool filtered = true;   // false: all singular values 1
-layout(constant_id = 4) const bool symmetric = false; // basis argument 2 sigmoid(s) - 1
-layout(constant_id = 5) const bool masked = false;    // some tokens' rows of the factor are 0
+FT_CONSTANTS(agf_filter)
 
 // theta_k and the recurrence P_k = (A_k x + B_k) P_{k-1} - C_k P_{k-2}, as (theta, A, B, C)_k.
 vec4 table[order + 1];

@@ -9,20 +9,8 @@
 // computed again from u and s. Softmax: du = U (dU - r), r = sum_d U dU, where dU = g dW + factor's
 // gradient, so that r = sum_d W dW + sum_d U dfactor needs no polynomial. A W of 16 bits is rounded
 // too much for that: where U's gradients cancel over the tokens, as in a bias's, its error stays.
-layout(constant_id = 6) const bool accumulate_u = false;
-layout(constant_id = 7) const bool accumulate_s = false;
-
-layout(push_constant) uniform Push {
-  Elements u, s;                   // views [B,H,N,D]
-  F32x4 table;                     // [K+1]
-  F32 w;                           // [B,N,H,D]; absent in 16 bits
-  Elements w_grad, factor_grad;    // [B,N,H,D]; factor_grad may be absent
-  Elements u_grad, s_grad;         // strides of u and s; either may be absent
-  F32 theta_sums;                  // [workgroups, K+1], or absent
-  F32 mask;                        // as in filter.comp
-  uint rows, heads, tokens, width;
-  uint u_stride[3], s_stride[3];
-} p;
+FT_CONSTANTS(agf_filter_backward_own)
+FT_ARGUMENTS(agf_filter_backward)
 
 void main() {
   const uint lane = team_lane() * EACH, step = team_lanes() * EACH;

@@ -3,19 +3,13 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "agf/contract.h"
 
 // loss[b] = mean over heads and D*D entries of |G - I|, for U^T U and V^T V added; a workgroup per
 // sample. Backward: dG = loss_grad[b] sign(G - I) / (H D D). Where V's columns stand without their
 // scales, entry i, j of its G is that of their product times both scales.
-layout(constant_id = 1) const bool backward = false;
-
-layout(push_constant) uniform Push {
-  F32 u_gram, v_gram; // [B,H,D,D]
-  F32 v_scale;        // [B,H,D], or absent: 1
-  F32 loss;           // [B], or its gradient
-  F32 u_grad, v_grad; // [B,H,D,D]; backward, may be absent
-  uint width, entries; // D, H*D*D
-} p;
+FT_CONSTANTS(agf_ortho)
+FT_ARGUMENTS(agf_ortho)
 
 void main() {
   const uint start = gl_WorkGroupID.x * p.entries;

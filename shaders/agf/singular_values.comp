@@ -3,20 +3,14 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "agf/contract.h"
 
 // The ablation with a free vector of singular values: (U diag(sigma)) (V^T value) is
 // U (diag(sigma) V^T value), so the values scale the rows of the small product. A workgroup per
 // head and feature. Backward: dmatrix = sigma dscaled, dsigma = sum over samples and columns of
 // dscaled * matrix.
-layout(constant_id = 1) const bool backward = false;
-layout(constant_id = 2) const bool accumulate_sigma = false;
-layout(constant_id = 3) const bool accumulate_matrix = false;
-
-layout(push_constant) uniform Push {
-  F32 sigma, matrix, scaled;    // [H,D], [B,H,D,D]; backward: scaled's gradient
-  F32 sigma_grad, matrix_grad;  // backward; either may be absent
-  uint rows, width, batch;      // H*D, D, B
-} p;
+FT_CONSTANTS(agf_singular_values)
+FT_ARGUMENTS(agf_singular_values)
 
 void main() {
   const uint row = gl_WorkGroupID.x, count = p.batch * p.width;

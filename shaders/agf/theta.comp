@@ -1,17 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "agf/contract.h"
 #include "agf/rho.glsl"
 #include "agf/theta.glsl"
 
 // table[k] = (theta_k, A_k, B_k, C_k) for `count` orders from `first` on: the filter's coefficients
 // from the raw ones, next to the recurrence's, which the host computed in double precision.
-layout(push_constant) uniform Push {
-  F32 raw;     // [K+1]
-  F32x4 table; // [K+1]
-  uint first, count, mode;
-  float recurrence[24]; // A, B, C of each order
-} p;
+FT_ARGUMENTS(agf_theta)
 
 void main() {
   const uint i = gl_GlobalInvocationID.x;

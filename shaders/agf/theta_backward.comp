@@ -3,16 +3,12 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "agf/contract.h"
 #include "agf/theta.glsl"
 
 // The raw coefficients' gradient from the per-workgroup sums of filter_backward.comp; a workgroup
 // per coefficient.
-layout(push_constant) uniform Push {
-  F32 sums;     // [parts, K+1]
-  F32x4 table;  // [K+1]
-  F32 raw_grad; // [K+1]
-  uint parts, mode, accumulate;
-} p;
+FT_ARGUMENTS(agf_theta_backward)
 
 void main() {
   const uint k = gl_WorkGroupID.x, count = gl_NumWorkGroups.x;

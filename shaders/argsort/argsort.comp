@@ -1,19 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "argsort/contract.h"
 
 // The order of each row of x [rows, n], the largest first, equal ones by their place; those whose
 // mask is not above 0 last. Each element counts those in front of it.
-layout(constant_id = 1) const bool masked = false;
-layout(constant_id = 2) const bool back = false; // y: the place of each; else who has each place
-
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 mask; // absent unless masked
-  U32 y;
-  uint count; // of x
-  uint n;
-} p;
+FT_CONSTANTS(argsort_argsort)
+FT_ARGUMENTS(argsort_argsort)
 
 // Grows with x, and is the same function in all invocations: whatever x holds, NaN included, places
 // are a permutation.

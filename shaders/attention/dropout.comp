@@ -5,16 +5,11 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "common/philox.glsl"
+#include "attention/contract.h"
 #include "attention/weight_words.glsl"
 
-layout(constant_id = 1) const float RATE = 0;
-layout(constant_id = 2) const uint SEQUENCE = 0;  // as whole_element has it
-
-layout(push_constant) uniform Push {
-  U32 random, kept;  // ft_graph_random_state; [rows, ceil(keys / 32)]
-  uint rows, keys, op_id;
-}
-p;
+FT_CONSTANTS(attention_dropout)
+FT_ARGUMENTS(attention_dropout)
 
 void main() {
   const uvec4 state = uvec4(p.random.v[0], p.random.v[1], p.random.v[2], p.random.v[3]);

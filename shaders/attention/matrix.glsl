@@ -22,8 +22,7 @@
 #include "common/matrix.glsl"
 #include "attention/problem.glsl"
 
-layout(constant_id = 11) const uint UNITS = 0x10101020u;
-layout(constant_id = 12) const uint TILE_COLS = 32;  // 8, 16 or 32; multiple of MATRIX_N, _K
+FT_CONSTANTS(attention_matrix_own)
 
 const uint LANES = UNITS & 255, MATRIX_M = UNITS >> 8 & 255;
 const uint MATRIX_N = UNITS >> 16 & 255, MATRIX_K = UNITS >> 24;

@@ -4,34 +4,29 @@
 // have the kernel's.
 #include "common/elements.glsl"
 #include "common/philox.glsl"
+#include "attention/contract.h"
 #include "attention/weight_words.glsl"
+#ifdef FILTRA_HEADS
+#include "plaplacian/contract.h"
+#endif
 
-layout(constant_id = 1) const uint HEAD = 1;   // D, columns of q and k
-layout(constant_id = 2) const uint VALUE = 1;  // Dv, columns of v and y
-layout(constant_id = 3) const uint HEADS = 1;
-layout(constant_id = 4) const uint FLAGS = 0;
-layout(constant_id = 5) const uint OWN_ROWS = 1;  // rows of a tile per invocation
-layout(constant_id = 6) const uint Q_STRIDE = 1;  // from token to token, in elements
-layout(constant_id = 7) const uint K_STRIDE = 1;
-layout(constant_id = 8) const uint V_STRIDE = 1;
-layout(constant_id = 9) const float SCALE = 1;
-layout(constant_id = 10) const float RATE = 0;  // of dropout on the weights
+FT_CONSTANTS(attention)
 
-const bool CAUSAL = (FLAGS & 1) != 0;
-const bool MASKED = (FLAGS & 2) != 0;
-const bool BIASED = (FLAGS & 4) != 0;
-const bool BIAS_PER_HEAD = (FLAGS & 8) != 0;
-const bool BIAS_PER_BATCH = (FLAGS & 16) != 0;
-const bool ADD_0 = (FLAGS & 32) != 0;  // results are added to what is there
-const bool ADD_1 = (FLAGS & 64) != 0;
-const bool WANT_0 = (FLAGS & 128) != 0;
-const bool WANT_1 = (FLAGS & 256) != 0;
-const bool PAIRED = (FLAGS & 512) != 0;
-const bool KNOWN = (FLAGS & 1024) != 0;  // forward: the log-sum-exp is given
-const bool DRAWN = (FLAGS & 0x20000000u) != 0;  // args.random: words of attention/dropout
-const bool PART = (FLAGS & 0x40000000u) != 0;  // of a batch: see whole_element
-const bool WIDE = (FLAGS & 0x80000000u) != 0;  // rows of q, k, v and dy are whole fours
-const bool EIGHTS = (FLAGS & 0x10000000u) != 0;  // and whole eights
+const bool CAUSAL = (FLAGS & FT_ATTENTION_CAUSAL) != 0;
+const bool MASKED = (FLAGS & FT_ATTENTION_MASKED) != 0;
+const bool BIASED = (FLAGS & FT_ATTENTION_BIASED) != 0;
+const bool BIAS_PER_HEAD = (FLAGS & FT_ATTENTION_BIAS_PER_HEAD) != 0;
+const bool BIAS_PER_BATCH = (FLAGS & FT_ATTENTION_BIAS_PER_BATCH) != 0;
+const bool ADD_0 = (FLAGS & FT_ATTENTION_ADD_0) != 0;
+const bool ADD_1 = (FLAGS & FT_ATTENTION_ADD_1) != 0;
+const bool WANT_0 = (FLAGS & FT_ATTENTION_WANT_0) != 0;
+const bool WANT_1 = (FLAGS & FT_ATTENTION_WANT_1) != 0;
+const bool PAIRED = (FLAGS & FT_ATTENTION_PAIRED) != 0;
+const bool KNOWN = (FLAGS & FT_ATTENTION_KNOWN) != 0;
+const bool DRAWN = (FLAGS & FT_ATTENTION_DRAWN) != 0;
+const bool PART = (FLAGS & FT_ATTENTION_PART) != 0;
+const bool WIDE = (FLAGS & FT_ATTENTION_WIDE) != 0;
+const bool EIGHTS = (FLAGS & FT_ATTENTION_EIGHTS) != 0;
 
 #ifdef FILTRA_HEADS
 // Where q, k and v of a head begin, in elements, and the bits of a number of the op's.
@@ -44,24 +39,11 @@ layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly 
 #define FILTRA_RESULT Elements
 #endif
 
-layout(push_constant, std430) uniform Arguments {
-  Elements q, k, v;
-  F32 lse, mask, bias;
-  Elements dy;
-  F32 delta;
-  FILTRA_RESULT result_0, result_1;
-  U32 random;
 #ifdef FILTRA_HEADS
-  HeadTable heads;  // [HEADS]
-  uint batches, queries, keys;
-  uint q_batch, k_batch, v_batch;  // strides in elements
+FT_ARGUMENTS_AS(args, plaplacian)
 #else
-  uint batches, queries, keys;
-  uint q_batch, q_head, k_batch, k_head, v_batch, v_head;  // strides in elements
+FT_ARGUMENTS_AS(args, attention)
 #endif
-  uint op_id;
-}
-args;
 
 #ifdef FILTRA_HEADS
 uint q_origin(uint b, uint h) { return b * args.q_batch + args.heads.of[h].x; }

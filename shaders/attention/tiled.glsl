@@ -5,8 +5,7 @@
 //
 // GPUs hide latency with unrolled inner loops; the barriers make CPU drivers' compilers take
 // seconds over them, so loops stay loops and UNROLL says how many steps their bodies take.
-layout(constant_id = 11) const uint UNROLL = 1;  // 1, 2, 4 or 8
-layout(constant_id = 12) const uint ACROSS = 8;  // a power of two, at least 8
+FT_CONSTANTS(attention_tiled_own)
 const uint DOWN = gl_WorkGroupSize.x / ACROSS;
 const uint OWN_COLS = 4;
 const uint TILE_ROWS = DOWN * OWN_ROWS, TILE_COLS = ACROSS * OWN_COLS;

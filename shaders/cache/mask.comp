@@ -1,13 +1,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "cache/contract.h"
 
 // mask[b, n] = 1 for the rows before position[b] and the last one, 0 for others.
-layout(push_constant) uniform Push {
-  I32 position;
-  F32 mask;
-  uint count, rows;
-} p;
+FT_ARGUMENTS(cache_mask)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

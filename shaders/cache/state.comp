@@ -1,14 +1,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "cache/contract.h"
 
 // y = the state [B, width] that earlier runs left, zeros for sequences that had no token yet.
-layout(push_constant) uniform Push {
-  F32 state;
-  I32 position; // [B]
-  F32 y;
-  uint count, width;
-} p;
+FT_ARGUMENTS(cache_state)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -1,22 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "cache/contract.h"
 
 // Rows of a cache [B,H,M,D] from x [B,H,N,D]: rows 0 .. N-1 without a position; with one, where N
 // is 1, row position[b], unless the cache does not have it, and the last row.
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool placed = false;
-
-layout(push_constant) uniform Push {
-  F32 x;
-  I32 position;
-  F32 cache;
-  uint count;         // elements of x
-  uint heads, tokens; // of x
-  uint rows;          // of the cache, per head
-  uint x_stride[3];   // batch, head, token; columns are dense
-  uint cache_stride[3];
-} p;
+FT_CONSTANTS(cache_write)
+FT_ARGUMENTS(cache_write)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

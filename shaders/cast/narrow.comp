@@ -3,15 +3,13 @@
 //@types f16 bf16
 #include "common/types.glsl"
 #include "common/half.glsl"
+#include "cast/contract.h"
 
 // y = x rounded to 16 bits, or y += x, two elements an invocation.
-layout(constant_id = 1) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 x;
-  U32 y; // words of two elements
-  uint count;
-} p;
+FT_CONSTANTS(cast)
+#define CAST_FROM F32
+#define CAST_TO U32
+FT_ARGUMENTS(cast)
 
 void main() {
   uint word = gl_GlobalInvocationID.x;

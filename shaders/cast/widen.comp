@@ -3,15 +3,13 @@
 //@types f16 bf16
 #include "common/types.glsl"
 #include "common/half.glsl"
+#include "cast/contract.h"
 
 // y = x from 16 bits, exact, or y += x, two elements an invocation.
-layout(constant_id = 1) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  U32 x; // words of two elements
-  F32 y;
-  uint count;
-} p;
+FT_CONSTANTS(cast)
+#define CAST_FROM U32
+#define CAST_TO F32
+FT_ARGUMENTS(cast)
 
 void main() {
   uint word = gl_GlobalInvocationID.x;

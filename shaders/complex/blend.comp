@@ -1,18 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "complex/contract.h"
 
 // y = w re + (1 - w) im, w the weight clamped to [0, 1]; or its gradient dz = (w dy, (1 - w) dy),
 // added to what is there when accumulating.
-layout(constant_id = 1) const bool gradient = false;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 z;      // [count, 2], or dz
-  F32 weight; // [1]
-  F32 y;      // [count], or dy
-  uint count;
-} p;
+FT_CONSTANTS(complex_blend)
+FT_ARGUMENTS(complex_blend)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

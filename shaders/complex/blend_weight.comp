@@ -3,16 +3,11 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "complex/contract.h"
 
 // For the weight of a blend: each workgroup's sum of dy (re - im) over the elements it strides
 // over; nothing where the weight is clamped.
-layout(push_constant) uniform Push {
-  F32 z;      // [count, 2]
-  F32 weight; // [1]
-  F32 dy;     // [count]
-  F32 sums;   // [workgroups]
-  uint count;
-} p;
+FT_ARGUMENTS(complex_blend_weight)
 
 void main() {
   const float w = p.weight.v[0];

@@ -1,15 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "complex/contract.h"
 
 // z = (re, im); an absent part is zero; z += the same when accumulating.
-layout(constant_id = 1) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 re, im; // [count]
-  F32 z;      // [count, 2]
-  uint count;
-} p;
+FT_CONSTANTS(complex_join)
+FT_ARGUMENTS(complex_join)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -1,18 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "complex/contract.h"
 
 // y[r, c] = a[r] z[r, c], or conj(a[r]) z[r, c]; y += the same when accumulating.
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool conjugate = false;
-layout(constant_id = 3) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 a; // [rows, 2]
-  F32 z; // [rows, columns, 2]
-  F32 y; // [rows, columns, 2]
-  uint count; // rows * columns
-} p;
+FT_CONSTANTS(complex_multiply)
+FT_ARGUMENTS(complex_multiply)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

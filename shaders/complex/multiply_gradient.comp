@@ -3,15 +3,11 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "complex/contract.h"
 
 // da[r] = sum over c of dy[r, c] conj(z[r, c]); a team per row.
-layout(constant_id = 1) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 z, dy; // [rows, columns, 2]
-  F32 da;    // [rows, 2]
-  uint rows, columns;
-} p;
+FT_CONSTANTS(complex_multiply_gradient)
+FT_ARGUMENTS(complex_multiply_gradient)
 
 void main() {
   const uint lane = team_lane(), lanes = team_lanes();

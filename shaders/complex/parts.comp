@@ -1,16 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "complex/contract.h"
 
 // re, im = parts of z, either of which may be absent; added to what is there when accumulating.
-layout(constant_id = 1) const bool accumulate_re = false;
-layout(constant_id = 2) const bool accumulate_im = false;
-
-layout(push_constant) uniform Push {
-  F32 z;      // [count, 2]
-  F32 re, im; // [count]
-  uint count;
-} p;
+FT_CONSTANTS(complex_parts)
+FT_ARGUMENTS(complex_parts)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -2,15 +2,11 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "common/sine.glsl"
+#include "complex/contract.h"
 
 // y = exp(i x), or exp(2 pi i x) for x in turns.
-layout(constant_id = 1) const bool turns = false;
-
-layout(push_constant) uniform Push {
-  F32 x; // [count]
-  F32 y; // [count, 2]
-  uint count;
-} p;
+FT_CONSTANTS(complex_unit_phase)
+FT_ARGUMENTS(complex_unit_phase)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

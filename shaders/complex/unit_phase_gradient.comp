@@ -1,16 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "complex/contract.h"
 
 // dx = rate <dy, i y>, rate = 1 (radians) or 2 pi (turns).
-layout(constant_id = 1) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 y, dy; // [count, 2]
-  F32 dx;    // [count]
-  uint count;
-  float rate;
-} p;
+FT_CONSTANTS(complex_unit_phase_gradient)
+FT_ARGUMENTS(complex_unit_phase_gradient)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

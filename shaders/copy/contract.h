@@ -1,14 +1,17 @@
 /* y = x, y += x or y = value, for runtime/graph/copy.c. x and y may store one shape differently (a
- * piece of a wider tensor, heads stored token by token): up to four axes, each with its own stride. */
+ * piece of a wider tensor, heads stored token by token): up to four axes, each with a stride of its
+ * own. */
 #ifndef FT_COPY_CONTRACT_H
 #define FT_COPY_CONTRACT_H
 
 #include "common/contract.h"
 
 /* mode */
-#define COPY_MOVE 0
-#define COPY_ADD  1
-#define COPY_FILL 2
+#define copy_mode_VALUES(VALUE)                                                                    \
+  VALUE(COPY_MOVE, 0)                                                                              \
+  VALUE(COPY_ADD, 1)                                                                               \
+  VALUE(COPY_FILL, 2)
+FT_DECLARE_VALUES(copy_mode)
 
 /* COPIED: a buffer of what is moved at a time. */
 #define copy_TENSORS(TENSOR) TENSOR(COPIED, x) TENSOR(COPIED, y)

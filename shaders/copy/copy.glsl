@@ -1,7 +1,8 @@
-// The arguments of copies, and where in them an element lies. COPIED: a buffer of what is moved at a
-// time.
+// The arguments of copies, and where in them an element lies. COPIED: a buffer of what is moved at
+// a time.
 #include "copy/contract.h"
 
+FT_VALUES(copy_mode)
 FT_CONSTANTS(copy_axes)
 FT_ARGUMENTS(copy)
 

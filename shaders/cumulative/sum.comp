@@ -1,20 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "cumulative/contract.h"
 
 // Prefix sums along the middle axis of [outer, n, inner], cut into chunks. An invocation walks one
 // chunk: first to leave its sum, later, with the prefix sums over chunks, to write its elements.
-layout(constant_id = 1) const bool sums = false;
-layout(constant_id = 2) const bool reversed = false;
-layout(constant_id = 3) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 before; // [outer, chunks, inner]: prefix sums over chunks; absent where there is one chunk
-  F32 y;      // [outer, n, inner]; sums: [outer, chunks, inner]
-  uint count; // outer * chunks * inner
-  uint n, inner, chunk, chunks;
-} p;
+FT_CONSTANTS(cumulative_sum)
+FT_ARGUMENTS(cumulative_sum)
 
 void main() {
   uint c = gl_GlobalInvocationID.x;

@@ -12,7 +12,7 @@
 // that the gradient of that rotation's entries needs, and no state was kept from the forward walk.
 // If A is what the step multiplies by, q the pair of gradients before it and r = A p the pair of
 // states after it, the gradient of the undone rotation A^H is sum over features of q r^H.
-layout(constant_id = 9) const bool summed = false;
+FT_CONSTANTS(dhhp_chain_own)
 
 void store_one_by_one(float x[8], uint at, bool live) {
   [[unroll]] for (uint i = 0; i < 8; ++i) {

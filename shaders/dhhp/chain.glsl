@@ -13,40 +13,18 @@
 #include "common/types.glsl"
 #include "common/complex.glsl"
 #include "common/reduce.glsl"
+#include "dhhp/contract.h"
 #ifdef FILTRA_CPU
 #extension GL_KHR_shader_subgroup_ballot : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 
-const uint nowhere = 0, on_input = 1, on_output = 2;
+FT_VALUES(dhhp_side)
+FT_CONSTANTS(dhhp_walk)
 
-layout(constant_id = 1) const bool up = false;      // from the last token to the first
-layout(constant_id = 2) const bool adjoint = false; // conjugate transposes of the rotations
-layout(constant_id = 3) const bool affine = false;  // coefficients are the c_t alone
-layout(constant_id = 4) const uint vectors = 1;     // walked side by side: 1 or 2
-layout(constant_id = 5) const uint per_lane = 1;    // features of each
-layout(constant_id = 6) const uint ahead = 1;       // steps whose loads are in flight
-layout(constant_id = 7) const uint phased = nowhere;   // input rows times conj(phase), output times
-layout(constant_id = 8) const uint permuted = nowhere; // which side's rows are permuted
-
-struct Arguments {
-  F32 coefficients;     // [B,steps,4,2]: ii, ij, ji, jj; affine: [B,steps+1,2]
-  Complex phases;       // [B,steps+1]
-  Complex in0, in1;     // [B,steps+1,F]
-  Complex carries;      // [vectors,B,chunks-1,F]: chunks' summaries, then the carries into 1, 2, ..
-  Complex factors;      // [B,chunks-1]: product of a chunk's c
-  Complex out0, out1;   // [B,steps+1,F]; either may be absent
-  F32 sums;             // [blocks,B,steps,4,2]
-  uint batch, steps, features;
-  uint blocks;          // of per_lane * lanes features
-  uint chunks, chunk;   // their number, and the steps of each
-  uint stride;          // of the permutation
-  uint shift;           // affine: step k reads coefficient k + shift
-};
-layout(push_constant) uniform Push { Arguments given; };
 // A copy that main makes first of all: once control flow has diverged, CPU drivers load push
 // constants lane by lane.
-Arguments p;
+FT_ARGUMENTS_COPIED(dhhp_chain)
 
 // What one team works on: steps first .. last-1 for one block of features.
 struct Place {
@@ -145,16 +123,16 @@ struct Row {
 Row input_row(uint batch, uint q) {
   const uint t = row(q), first = batch * (p.steps + 1);
   Row r;
-  r.at = (first + (permuted == on_input ? source(t) : t)) * p.features;
-  r.phase = phased == on_input ? conjugate(read(p.phases, first + t)) : vec2(1, 0);
+  r.at = (first + (permuted == FT_CHAIN_INPUT ? source(t) : t)) * p.features;
+  r.phase = phased == FT_CHAIN_INPUT ? conjugate(read(p.phases, first + t)) : vec2(1, 0);
   return r;
 }
 
 Row output_row(uint batch, uint q) {
   const uint t = row(q), first = batch * (p.steps + 1);
   Row r;
-  r.at = (first + (permuted == on_output ? source(t) : t)) * p.features;
-  r.phase = phased == on_output ? read(p.phases, first + t) : vec2(1, 0);
+  r.at = (first + (permuted == FT_CHAIN_OUTPUT ? source(t) : t)) * p.features;
+  r.phase = phased == FT_CHAIN_OUTPUT ? read(p.phases, first + t) : vec2(1, 0);
   return r;
 }
 
@@ -162,11 +140,11 @@ Row output_row(uint batch, uint q) {
 vec2 load(uint vector, Row r, uint f) {
   const vec2 x = read(vector == 0 ? p.in0 : p.in1, r.at + min(f, p.features - 1));
   if (f >= p.features) return vec2(0);
-  return phased == on_input ? times(r.phase, x) : x;
+  return phased == FT_CHAIN_INPUT ? times(r.phase, x) : x;
 }
 
 void store(uint vector, Row r, uint f, vec2 x) {
   Complex to = vector == 0 ? p.out0 : p.out1;
   if (f < p.features && present(F32(uvec2(to))))
-    write(to, r.at + f, phased == on_output ? times(r.phase, x) : x);
+    write(to, r.at + f, phased == FT_CHAIN_OUTPUT ? times(r.phase, x) : x);
 }

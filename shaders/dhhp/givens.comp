@@ -3,20 +3,13 @@
 #include "common/types.glsl"
 #include "common/complex.glsl"
 #include "common/sine.glsl"
+#include "dhhp/contract.h"
 
 // The entries of a rotation, with A = pi (alpha + beta), B = pi (alpha - beta), C = pi gamma:
 //   ii = e^(-iA) cos C, ij = -e^(iB) sin C, ji = e^(-iB) sin C, jj = e^(iA) cos C,
 // or, given their gradients, those of the three angles.
-layout(constant_id = 1) const bool backward = false;
-
-layout(push_constant) uniform Push {
-  F32 alpha, beta, gamma;                // [count]
-  F32x4 rotations;                       // [count,4,2], or its gradient
-  F32 alpha_grad, beta_grad, gamma_grad; // each may be absent
-  F32 mask;                              // [.., steps + 1], or absent
-  uint count, steps;
-  uint accumulate; // bits 0, 1, 2: add to the gradient of alpha, beta, gamma
-} p;
+FT_CONSTANTS(dhhp_givens)
+FT_ARGUMENTS(dhhp_givens)
 
 // (cos, sin) of pi t
 vec2 half_turns(float t) { return unit_of_turns(0.5 * t); }

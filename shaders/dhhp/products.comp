@@ -5,21 +5,13 @@
 #include "common/types.glsl"
 #include "common/complex.glsl"
 #include "common/reduce.glsl"
+#include "dhhp/contract.h"
 
 // product[b,t] = phases[b,t] * sum over features of conj(x[b, t - shift]) y[b,t], or the conjugate
 // of that sum; 0 where there is no token t - shift. A team per token.
-layout(constant_id = 1) const bool conjugated = false;
-layout(constant_id = 2) const bool accumulate = false;
-
-struct Arguments {
-  Complex x, y;    // [B,N,F]
-  Complex phases;  // [B,N], or absent: 1
-  Complex product; // [B,N]
-  uint rows, tokens, features;
-  int shift;
-};
-layout(push_constant) uniform Push { Arguments given; };
-Arguments p; // a copy: see dhhp/chain.glsl
+FT_CONSTANTS(dhhp_products)
+// As in dhhp/chain.glsl.
+FT_ARGUMENTS_COPIED(dhhp_products)
 
 vec2 product(uint row) {
   const int from = int(row % p.tokens) - p.shift;

@@ -4,20 +4,13 @@
 #include "common/philox.glsl"
 #include "common/elements.glsl"
 #include "common/quads.glsl"
+#include "dropout/contract.h"
 
 // y = x where kept, scaled by 1/(1-rate), else 0; y += the same when accumulating. One draw of four
 // words serves four elements; each element's factor is that of dropout_scale.
-layout(constant_id = 1) const bool accumulate = false;
-layout(constant_id = 2) const bool WHOLE = false;
-layout(constant_id = 13) const uint sequence = 0; // as whole_element has it
-
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 y;
-  U32 state;
-  uint count, op_id;
-  float rate;
-} p;
+FT_CONSTANTS(dropout_dropout)
+FT_SEQUENCE_CONSTANT(sequence)
+FT_ARGUMENTS(dropout_dropout)
 
 void main() {
   uint quad = gl_GlobalInvocationID.x;

@@ -5,6 +5,7 @@
 
 // y = a op b; y += the same when accumulating. y is dense; a and b may be repeated along some of
 // its up to four axes, where their strides are 0.
+FT_VALUES(elementwise_operation)
 FT_CONSTANTS(elementwise_binary)
 
 FT_ARGUMENTS(elementwise_binary)

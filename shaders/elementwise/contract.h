@@ -29,11 +29,14 @@ FT_CONTRACT(elementwise_activate)
 FT_CONTRACT(elementwise_affine)
 
 /* operation */
-#define BINARY_ADD           0
-#define BINARY_MULTIPLY      1
-#define BINARY_SUBTRACT      2
-#define BINARY_DIVIDE        3
-#define BINARY_MINUS_PRODUCT 4
+#define elementwise_operation_VALUES(VALUE)                                                        \
+  VALUE(BINARY_ADD, 0)                                                                             \
+  VALUE(BINARY_MULTIPLY, 1)                                                                        \
+  VALUE(BINARY_SUBTRACT, 2)                                                                        \
+  VALUE(BINARY_DIVIDE, 3)                                                                          \
+  VALUE(BINARY_MINUS_PRODUCT, 4)
+FT_DECLARE_VALUES(elementwise_operation)
+
 #define elementwise_binary_TENSORS(TENSOR)                                                         \
   TENSOR(F32, a)                                                                                   \
   TENSOR(F32, b)                                                                                   \

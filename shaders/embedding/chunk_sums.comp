@@ -1,18 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "embedding/contract.h"
 
 // Second step of the embedding gradient: the row of each chunk's first occurrence of a token
 // becomes the sum, in order, of the gradients of all its occurrences in the chunk. Other rows stay
 // unwritten.
-layout(constant_id = 1) const uint columns = 1;
-
-layout(push_constant) uniform Push {
-  F32 dy;   // [tokens, columns]
-  U32 link; // [tokens]
-  F32 sums; // [tokens, columns]
-  uint count; // elements of dy
-} p;
+FT_CONSTANTS(embedding_chunk_sums)
+FT_ARGUMENTS(embedding_chunk_sums)
 
 const uint leader = 0x80000000u;
 

@@ -3,17 +3,11 @@
 //@types f32 f16 bf16
 #include "common/types.glsl"
 #include "common/elements.glsl"
+#include "embedding/contract.h"
 
 // y[t] = table[token[t]], zeros for tokens outside the vocabulary.
-layout(constant_id = 1) const uint columns = 1;
-
-layout(push_constant) uniform Push {
-  Elements table; // [vocabulary, columns]
-  I32 tokens;
-  F32 y; // [tokens, columns]
-  uint count; // elements of y
-  uint vocabulary;
-} p;
+FT_CONSTANTS(embedding_embedding)
+FT_ARGUMENTS(embedding_embedding)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -1,17 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "embedding/contract.h"
 
 // First step of the embedding gradient: within each chunk of consecutive tokens, links equal ones.
 //   link[t]  distance to the next equal token of the chunk, 0 at the last; the first has `leader`
 //   heads[v] the first chunk that has v, then for each chunk the leader's t; `none` where absent
 //            (filled with `none` before)
-layout(push_constant) uniform Push {
-  I32 tokens;
-  U32 link;  // [count]
-  U32 heads; // [vocabulary, 1 + chunks]
-  uint count, vocabulary, chunk, chunks;
-} p;
+FT_ARGUMENTS(embedding_link)
 
 const uint leader = 0x80000000u;
 

@@ -1,15 +1,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "embedding/contract.h"
 
 // y[b, n] = x[b, n] + table[n].
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 table;
-  F32 y;
-  uint period; // elements per sample
-  uint batch;
-} p;
+FT_ARGUMENTS(embedding_positions)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

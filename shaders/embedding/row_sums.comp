@@ -1,19 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "embedding/contract.h"
 
 // Third step of the embedding gradient: each table row's sum over the chunks, in order. A split
 // takes every chunk of its range; their partial results are added by elementwise/sum_leading.
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 sums;   // [tokens, columns]
-  U32 heads;  // [vocabulary, 1 + chunks]
-  F32 rows;   // [splits, vocabulary, columns]
-  uint count; // vocabulary * columns
-  uint chunks, per_split;
-} p;
+FT_CONSTANTS(embedding_row_sums)
+FT_ARGUMENTS(embedding_row_sums)
 
 const uint none = 0xffffffffu;
 

@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "embedding/contract.h"
 
 // y[b, n, c] = x[b, n, c] + sin or cos (n * base^(-2 floor(c/2) / C)), base 10000, sine for even c
 // (Vaswani et al. 2017, "Attention is all you need", section 3.5).
@@ -8,17 +9,8 @@
 // A 32-bit float cannot hold n times a frequency well enough for long sequences, and the range in
 // which sin() must be accurate is small. So phases are counted in turns as fractions of 2^64: the
 // product wraps around exactly, and what is left to a polynomial is an eighth of a turn each way.
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool shifted = false; // sequences start at first[b], not at 0
-
-layout(push_constant) uniform Push {
-  F32 x;
-  I32 first;
-  F32 y;
-  uint period; // elements per sample
-  uint batch;
-  uint power[22]; // base^(-2 2^j / C) as 64-bit fractions, low and high word, j = 0..10
-} p;
+FT_CONSTANTS(embedding_sinusoids)
+FT_ARGUMENTS(embedding_sinusoids)
 
 // High 64 bits (low, high) of a * b, too small by at most 2 units.
 uvec2 multiply_fractions(uvec2 a, uvec2 b) {
@@ -64,7 +56,7 @@ void main() {
     const uint n = i / columns;
     const uint column = i - n * columns;
     uvec2 frequency = uvec2(0x9391054au, 0x28be60dbu); // 1 / (2 pi)
-    [[unroll]] for (uint j = 0; j < 11; ++j)
+    [[unroll]] for (uint j = 0; j < EMBEDDING_FREQUENCY_BITS; ++j)
       if (((column >> (j + 1)) & 1u) != 0)
         frequency = multiply_fractions(frequency, uvec2(p.power[2 * j], p.power[2 * j + 1]));
     float position = shifted ? 0 : sinusoid(n, column, frequency);

@@ -2,14 +2,11 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "common/sine.glsl"
+#include "fourier/contract.h"
 #include "fourier/length.glsl"
 
 // table[b, j] = (cos, sin) of j parts in L_b of a turn, for j < L_b; the rest is not written.
-layout(push_constant) uniform Push {
-  F32 lengths;
-  F32 table; // [batch, n, 2]
-  uint count, n; // batch * n
-} p;
+FT_ARGUMENTS(fourier_table)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -1,24 +1,15 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "fourier/contract.h"
 #include "fourier/length.glsl"
 
 // y[k] = sum over n < L of cos(2 pi n k / L) a[n] + sin(2 pi n k / L) b[n], along the middle axis
 // of [batch, n, inner], L = lengths[batch]; zeros from k = L on. The angle of n k parts in L of a
 // turn is that of n k modulo L, kept as a whole number: exact for any length. An invocation makes
 // four neighbouring k of one column, which share what they read.
-layout(constant_id = 1) const bool has_a = true;
-layout(constant_id = 2) const bool has_b = true;
-layout(constant_id = 3) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 a, b;
-  F32 lengths;
-  F32 table; // [batch, n, 2]
-  F32 y;
-  uint count; // batch * quads * inner
-  uint n, quads, inner;
-} p;
+FT_CONSTANTS(fourier_transform)
+FT_ARGUMENTS(fourier_transform)
 
 vec4 pick(uint base, uvec4 phase, uint part) {
   const uvec4 at = 2 * (base + phase) + part;

@@ -1,15 +1,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "gather/contract.h"
 
 // y[o, k, i] = x[o, indices[k], i] of x [outer, n, inner]; zero for an index outside of [0, n).
-layout(push_constant) uniform Push {
-  F32 x;
-  U32 indices; // negative ones are beyond n
-  F32 y;       // [outer, taken, inner]
-  uint count;  // of y
-  uint n, taken, inner;
-} p;
+FT_ARGUMENTS(gather_gather)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

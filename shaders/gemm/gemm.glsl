@@ -3,54 +3,32 @@
 // C[b,m,n] (+)= residual + dropout(activation(scale * sum_k A[b,m,k] B[b,k,n] + bias[n]))
 //
 // One stride of A and of B is 1: element (m,k) of A lies at m*lda + k, or at k*lda + m when
-// TRANSPOSED_A; (k,n) of B at k*ldb + n, or at n*ldb + k when TRANSPOSED_B; (m,n) of C at
+// GEMM_TRANSPOSED_A; (k,n) of B at k*ldb + n, or at n*ldb + k when GEMM_TRANSPOSED_B; (m,n) of C at
 // m*ldc + n. A batch entry is a pair (outer, inner) with a stride each. K may be split in parts,
 // whose sums go to dense slices of C, [part, batch, m, n]. Indices fit in 31 bits (checked on the
 // host). A and B have the kernel's element type, C and z that or F32, all else is F32.
 #include "common/elements.glsl"
 #include "common/activation.glsl"
 #include "common/philox.glsl"
+#include "gemm/contract.h"
 
-// Bits of SHAPE and EPILOGUE, as in runtime/ops/gemm.c.
-const uint TRANSPOSED_A = 1, TRANSPOSED_B = 2;
-// Rows can be read in aligned groups of 2 (s64), 4 (tiled) or 8 (matrix) elements that end inside
-// the row; of C: columns, and in z and the residual as well.
-const uint WIDE_A = 4, WIDE_B = 8, WIDE_C = 16;
-const uint BATCHED = 32; // several batch entries or parts of K
-const uint K_TAIL = 64;  // some part of K is no multiple of the kernel's step
-// s64: the operand was copied into panels (pack.comp), as wide as a tile of C: element (k,i) of
-// panel j lies at (j*K + k)*width + i. It counts as TRANSPOSED_A, or as not TRANSPOSED_B.
-const uint PACKED_A = 128, PACKED_B = 256;
-const uint NARROW_C = 512; // C and z have A's 16-bit type
-const uint ACCUMULATE = 1, BIAS = 2, STORE_Z = 4, DROPOUT = 8, RESIDUAL = 16, ACTIVATION_SHIFT = 5;
+FT_VALUES(gemm_shape)
+FT_VALUES(gemm_epilogue)
+FT_CONSTANTS(gemm)
+FT_SEQUENCE_CONSTANT(SEQUENCE)
 
-layout(constant_id = 1) const uint SHAPE = 0;
-layout(constant_id = 2) const uint EPILOGUE = 0; // with the activation << ACTIVATION_SHIFT
-layout(constant_id = 3) const uint ROWS = 1;     // of C per invocation
-layout(constant_id = 13) const uint SEQUENCE = 0; // as whole_element has it
-
-const uint ACTIVATION = EPILOGUE >> ACTIVATION_SHIFT;
+const uint ACTIVATION = EPILOGUE >> GEMM_ACTIVATION_SHIFT;
 
 bool shape(uint bit) { return (SHAPE & bit) != 0; }
 bool epilogue(uint bit) { return (EPILOGUE & bit) != 0; }
 
 #if FT_F16 || FT_BF16
-const bool narrow_c = (SHAPE & NARROW_C) != 0;
+const bool narrow_c = (SHAPE & GEMM_NARROW_C) != 0;
 #else
 const bool narrow_c = false;
 #endif
 
-layout(push_constant, std430) uniform Arguments {
-  F32 a, b, c, bias, z, residual; // z: what the activation is applied to, kept for backward
-  U32 random;                     // ft_graph_random_state
-  uint m, n, k;
-  uint lda, ldb, ldc;
-  uint batches, inner; // all entries, and inner ones per outer one
-  uint a_outer, a_inner, b_outer, b_inner, c_outer, c_inner;
-  float scale, rate;
-  uint op_id;
-  uint chunk; // length of a part of K
-} p;
+FT_ARGUMENTS(gemm)
 
 struct Place {
   uint a, b, c;        // first element of the batch entry
@@ -68,7 +46,7 @@ uint quotient(uint x, uint y) { return uint((float(x) + 0.5) / float(y)); }
 // Workgroup z computes entry z % batches of part z / batches.
 Place place(uint z) {
   Place at = Place(0, 0, 0, 0, p.k, 0);
-  if (!shape(BATCHED)) return at;
+  if (!shape(GEMM_BATCHED)) return at;
   uint part = quotient(z, p.batches), entry = z - part * p.batches;
   uint outer = quotient(entry, p.inner), inner = entry - outer * p.inner;
   at.a = outer * p.a_outer + inner * p.a_inner;
@@ -81,7 +59,7 @@ Place place(uint z) {
 }
 
 uvec4 random_state() {
-  if (!epilogue(DROPOUT)) return uvec4(0);
+  if (!epilogue(GEMM_DROPOUT)) return uvec4(0);
   return uvec4(p.random.v[0], p.random.v[1], p.random.v[2], p.random.v[3]);
 }
 
@@ -91,7 +69,7 @@ uint dropout_element(Place at, uint m, uint n) {
   return whole_element(p.random, SEQUENCE, at.dense + m * p.n + n);
 }
 
-float bias(uint n) { return epilogue(BIAS) ? p.bias.v[n] : 0.0; }
+float bias(uint n) { return epilogue(GEMM_BIAS) ? p.bias.v[n] : 0.0; }
 
 // What the activation is applied to: z as it is read back, since the backward pass and linear/again
 // know no other.
@@ -106,13 +84,13 @@ float as_stored(float z) {
 void store(Place at, uvec4 random, uint m, uint n, float sum, float bias) {
   uint i = at.c + m * p.ldc + n;
   float x = as_stored(p.scale * sum + bias);
-  if (epilogue(STORE_Z)) store_one(narrow_c, p.z, i, x);
+  if (epilogue(GEMM_STORE_Z)) store_one(narrow_c, p.z, i, x);
   x = activate(ACTIVATION, x);
-  if (epilogue(DROPOUT)) {
+  if (epilogue(GEMM_DROPOUT)) {
     uint element = dropout_element(at, m, n);
     x *= dropout_factor(dropout_words(random, p.op_id, element / 4)[element % 4], p.rate);
   }
-  if (epilogue(RESIDUAL)) x += p.residual.v[i];
-  if (epilogue(ACCUMULATE)) x += load_one(narrow_c, p.c, i);
+  if (epilogue(GEMM_RESIDUAL)) x += p.residual.v[i];
+  if (epilogue(GEMM_ACCUMULATE)) x += load_one(narrow_c, p.c, i);
   store_one(narrow_c, p.c, i, x);
 }

@@ -15,14 +15,7 @@
 #include "gemm/gemm.glsl"
 #include "gemm/quad.glsl"
 
-// ROWS and COLUMNS count matrices of a subgroup.
-layout(constant_id = 4) const uint COLUMNS = 2;
-layout(constant_id = 5) const uint TILE_K = 32; // a multiple of 8 and of MATRIX_K
-layout(constant_id = 6) const uint ACROSS = 1;  // subgroups side by side along the columns
-layout(constant_id = 7) const uint LANES = 32;  // of a subgroup
-layout(constant_id = 8) const uint MATRIX_M = 16;
-layout(constant_id = 9) const uint MATRIX_N = 16;
-layout(constant_id = 10) const uint MATRIX_K = 16;
+FT_CONSTANTS(gemm_matrix_own)
 #include "common/units.glsl"
 
 const uint INVOCATIONS = gl_WorkGroupSize.x, SUBGROUPS = INVOCATIONS / LANES;
@@ -85,14 +78,15 @@ uint rest(uint count, uint used) { return count > used ? count - used : 0; }
 Block load_block(Operand o, uint i, uint k_base, uint k_end) {
   Block block;
   uint line, k;
-  if (!shape(K_TAIL)) k_base = min(k_base, k_end - TILE_K); // the last slice once more
+  if (!shape(GEMM_K_TAIL)) k_base = min(k_base, k_end - TILE_K); // the last slice once more
   if (o.along_k) {
     [[unroll]] for (uint h = 0; h < 2; h++) {
       locate_group(o, i, h, line, k);
       line = min(line + o.first, o.lines - 1);
       if (o.wide) {
         const uint at = o.base + line * o.stride;
-        const uvec4 eight = shape(K_TAIL) ? By8(o.from).v[(at + min(k_base + k, k_end - 8)) / 8]
+        const uvec4 eight = shape(GEMM_K_TAIL)
+                                ? By8(o.from).v[(at + min(k_base + k, k_end - 8)) / 8]
                                           : By8(o.from).v[(at + k) / 8 + k_base / 8];
         block.quad[2 * h] = eight.xy;
         block.quad[2 * h + 1] = eight.zw;
@@ -107,7 +101,7 @@ Block load_block(Operand o, uint i, uint k_base, uint k_end) {
     locate_square(o, i, line, k);
     line += o.first;
     [[unroll]] for (uint j = 0; j < 4; j++) {
-      if (o.wide && !shape(K_TAIL)) {
+      if (o.wide && !shape(GEMM_K_TAIL)) {
         const uint at = (o.base + k * o.stride + min(line, o.lines - 4)) / 4;
         block.quad[j] = By4(o.from).v[at + (k_base + j) * (o.stride / 4)];
       } else {
@@ -130,14 +124,14 @@ void keep_block(Operand o, uint i, Block block, uint k_base, uint k_end) {
     [[unroll]] for (uint h = 0; h < 2; h++) {
       locate_group(o, i, h, line, k);
       uvec4 eight = uvec4(block.quad[2 * h], block.quad[2 * h + 1]);
-      if (shape(K_TAIL) && k_base + k >= k_end) eight = uvec4(0);
+      if (shape(GEMM_K_TAIL) && k_base + k >= k_end) eight = uvec4(0);
       groups[o.start + line * PITCH + k / 8] = eight;
     }
     return;
   }
   locate_square(o, i, line, k);
   [[unroll]] for (uint j = 0; j < 4; j++)
-    if (shape(K_TAIL) && k_base + k + j >= k_end) block.quad[j] = uvec2(0);
+    if (shape(GEMM_K_TAIL) && k_base + k + j >= k_end) block.quad[j] = uvec2(0);
   const uvec2 lines[4] = turned(block.quad[0], block.quad[1], block.quad[2], block.quad[3]);
   const uint to = o.start + line * PITCH + k / 8;
   [[unroll]] for (uint j = 0; j < 4; j++) {
@@ -153,10 +147,10 @@ void main() {
   const uint m0 = gl_WorkGroupID.x * TILE_M, n0 = gl_WorkGroupID.y * TILE_N;
   const uint part_m = gl_SubgroupID / ACROSS * PART_M, part_n = gl_SubgroupID % ACROSS * PART_N;
   Place at = place(gl_WorkGroupID.z);
-  Operand a = Operand(uvec2(p.a), at.a, p.lda, m0, p.m, TILE_M, 0, !shape(TRANSPOSED_A),
-                      shape(WIDE_A));
-  Operand b = Operand(uvec2(p.b), at.b, p.ldb, n0, p.n, TILE_N, START_B, shape(TRANSPOSED_B),
-                      shape(WIDE_B));
+  Operand a = Operand(uvec2(p.a), at.a, p.lda, m0, p.m, TILE_M, 0, !shape(GEMM_TRANSPOSED_A),
+                      shape(GEMM_WIDE_A));
+  Operand b = Operand(uvec2(p.b), at.b, p.ldb, n0, p.n, TILE_N, START_B, shape(GEMM_TRANSPOSED_B),
+                      shape(GEMM_WIDE_B));
 
   Block next_a[LOADS_A], next_b[LOADS_B];
   uint k = at.k_first;
@@ -214,7 +208,7 @@ void main() {
       const vec4 x = uintBitsToFloat(groups[own + q]);
       vec4 bias_quad;
       [[unroll]] for (uint l = 0; l < 4; l++) bias_quad[l] = bias(min(n + l, p.n - 1));
-      if (shape(WIDE_C)) {
+      if (shape(GEMM_WIDE_C)) {
         store_quad(at, random, m, n, x, bias_quad);
       } else {
         [[unroll]] for (uint l = 0; l < 4; l++)

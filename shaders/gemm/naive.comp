@@ -10,9 +10,9 @@ void main() {
   uint n = gl_WorkGroupID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (n >= p.n) return;
   Place at = place(gl_WorkGroupID.z);
-  uint a_step = shape(TRANSPOSED_A) ? p.lda : 1, b_step = shape(TRANSPOSED_B) ? 1 : p.ldb;
-  uint a = at.a + (shape(TRANSPOSED_A) ? m : m * p.lda) + at.k_first * a_step;
-  uint b = at.b + (shape(TRANSPOSED_B) ? n * p.ldb : n) + at.k_first * b_step;
+  uint a_step = shape(GEMM_TRANSPOSED_A) ? p.lda : 1, b_step = shape(GEMM_TRANSPOSED_B) ? 1 : p.ldb;
+  uint a = at.a + (shape(GEMM_TRANSPOSED_A) ? m : m * p.lda) + at.k_first * a_step;
+  uint b = at.b + (shape(GEMM_TRANSPOSED_B) ? n * p.ldb : n) + at.k_first * b_step;
   float sum = 0;
   uint k = at.k_first;
   do {

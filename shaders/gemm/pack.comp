@@ -4,23 +4,13 @@
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/pairs.glsl"
+#include "gemm/contract.h"
 
 // Copies a matrix x of k lines and n columns, any strides, into F32 panels of WIDTH columns for
 // s64: element (k,i) of panel j lies at (j*K + k)*WIDTH + i. Columns beyond n become 0. Grid:
 // elements or pairs of a panel x panels.
-layout(constant_id = 1) const uint WIDTH = 2; // even
-// Whether x can be read in aligned pairs: neighbours in a line, or in a column.
-layout(constant_id = 2) const bool ALONG_LINE = false;
-layout(constant_id = 3) const bool ALONG_COLUMN = false;
-
-layout(push_constant) uniform Push {
-  Elements x;
-  F32 y;
-  uint count; // of elements or pairs in a panel
-  uint panels;
-  uint k, n;
-  uint line, column; // strides of x
-} p;
+FT_CONSTANTS(gemm_pack)
+FT_ARGUMENTS(gemm_pack)
 
 vec2 pair_at(uint i) { return load_two(NARROW_ELEMENTS, F32(uvec2(p.x)), i / 2); }
 

@@ -4,13 +4,13 @@
 void store_quad(Place at, uvec4 random, uint m, uint n, vec4 sum, vec4 bias) {
   uint i = at.c + m * p.ldc + n;
   vec4 x = p.scale * sum + bias;
-  if (epilogue(STORE_Z)) store_four(narrow_c, p.z, i / 4, x);
+  if (epilogue(GEMM_STORE_Z)) store_four(narrow_c, p.z, i / 4, x);
   [[unroll]] for (uint j = 0; j < 4; j++) x[j] = activate(ACTIVATION, as_stored(x[j]));
-  if (epilogue(DROPOUT)) {
+  if (epilogue(GEMM_DROPOUT)) {
     uvec4 words = dropout_words(random, p.op_id, dropout_element(at, m, n) / 4);
     [[unroll]] for (uint j = 0; j < 4; j++) x[j] *= dropout_factor(words[j], p.rate);
   }
-  if (epilogue(RESIDUAL)) x += by_fours(p.residual).v[i / 4];
-  if (epilogue(ACCUMULATE)) x += load_four(narrow_c, p.c, i / 4);
+  if (epilogue(GEMM_RESIDUAL)) x += by_fours(p.residual).v[i / 4];
+  if (epilogue(GEMM_ACCUMULATE)) x += load_four(narrow_c, p.c, i / 4);
   store_four(narrow_c, p.c, i / 4, x);
 }

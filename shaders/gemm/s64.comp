@@ -15,31 +15,27 @@
 #include "gemm/gemm.glsl"
 #include "common/pairs.glsl"
 
-layout(constant_id = 4) const uint PAIRS = 1;
-
-// More bits of SHAPE. Which tiles follow each other: those side by side, or those below each other.
-const uint ACROSS_FIRST = 1024;
-// Sums over k of A's rows, A transposed, go to `bias`, [parts, m], or are added to what is there.
-const uint ROW_SUMS = 2048, ADD_ROW_SUMS = 4096;
+FT_CONSTANTS(gemm_s64_own)
+FT_VALUES(gemm_s64)
 
 const uint WIDTH = gl_WorkGroupSize.x; // lanes
 const uint ACROSS = 2 * WIDTH;         // columns that a pair of each lane makes
-layout(constant_id = 5) const uint STEP = 8; // of K; even, and lanes are a multiple of half of it
 const uint LINE = STEP / 2;      // lanes that load a row of A
 const uint DOWN = WIDTH / LINE;  // rows of A that all lanes load at once
 const uint ACROSS_A = (ROWS + ACROSS - 1) / ACROSS; // loads for each k, A transposed
-const uint A_LOADS = (SHAPE & TRANSPOSED_A) != 0 ? ACROSS_A * STEP : (ROWS + DOWN - 1) / DOWN;
-const uint A_PLACES = (SHAPE & TRANSPOSED_A) != 0 ? ACROSS_A : A_LOADS;
+const uint A_LOADS = (SHAPE & GEMM_TRANSPOSED_A) != 0 ? ACROSS_A * STEP : (ROWS + DOWN - 1) / DOWN;
+const uint A_PLACES = (SHAPE & GEMM_TRANSPOSED_A) != 0 ? ACROSS_A : A_LOADS;
 // Rows whose sums a step adds to at a time, which are 16 registers.
 const uint GROUP = 4 / PAIRS;
-const bool wide_a = (SHAPE & WIDE_A) != 0, wide_b = (SHAPE & WIDE_B) != 0;
+const bool wide_a = (SHAPE & GEMM_WIDE_A) != 0, wide_b = (SHAPE & GEMM_WIDE_B) != 0;
 #if FT_F16 || FT_BF16
-const bool narrow_a = (SHAPE & PACKED_A) == 0, narrow_b = (SHAPE & PACKED_B) == 0; // panels are F32
+// Panels are F32.
+const bool narrow_a = (SHAPE & GEMM_PACKED_A) == 0, narrow_b = (SHAPE & GEMM_PACKED_B) == 0;
 #else
 const bool narrow_a = false, narrow_b = false;
 #endif
 // An activation and dropout are to be compiled once rather than for each sum: see store_rows.
-const uint LONG = DROPOUT | ~((1u << ACTIVATION_SHIFT) - 1u); // bits of EPILOGUE
+const uint LONG = GEMM_DROPOUT | ~((1u << GEMM_ACTIVATION_SHIFT) - 1u); // bits of EPILOGUE
 const uint KEPT = (EPILOGUE & LONG) != 0 ? ROWS * PAIRS * WIDTH : 1;
 shared vec2 kept[KEPT];
 
@@ -63,16 +59,16 @@ uint clamp_pair(bool wide, uint i, uint count, out uint next) {
 void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
   uint i = at.c + m * p.ldc + n;
   vec2 x = p.scale * sum + bias;
-  if (epilogue(STORE_Z)) store_two(narrow_c, p.z, i >> 1, x);
+  if (epilogue(GEMM_STORE_Z)) store_two(narrow_c, p.z, i >> 1, x);
   x = vec2(activate(ACTIVATION, as_stored(x.x)), activate(ACTIVATION, as_stored(x.y)));
-  if (epilogue(DROPOUT)) {
+  if (epilogue(GEMM_DROPOUT)) {
     uint element = dropout_element(at, m, n);
     uvec4 words = dropout_words(random, p.op_id, element / 4);
     uvec2 word = (element & 2) == 0 ? words.xy : words.zw;
     x *= vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));
   }
-  if (epilogue(RESIDUAL)) x += load_two(false, p.residual, i >> 1);
-  if (epilogue(ACCUMULATE)) x += load_two(narrow_c, p.c, i >> 1);
+  if (epilogue(GEMM_RESIDUAL)) x += load_two(false, p.residual, i >> 1);
+  if (epilogue(GEMM_ACCUMULATE)) x += load_two(narrow_c, p.c, i >> 1);
   store_two(narrow_c, p.c, i >> 1, x);
 }
 
@@ -91,7 +87,7 @@ uint column(uint n, uint j) { return n + j * ACROSS; }
 
 void begin(Place at, uint m, uint n, uint lane) {
   hidden = p.m >> 31;
-  if (!shape(TRANSPOSED_A)) {
+  if (!shape(GEMM_TRANSPOSED_A)) {
     [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
       uint row = at.a + min(m + i * DOWN + lane / LINE, p.m - 1) * p.lda;
       a_place[i] = unit(wide_a, row + at.k_first + 2 * (lane % LINE));
@@ -99,8 +95,8 @@ void begin(Place at, uint m, uint n, uint lane) {
     }
   } else {
     // A panel begins at its tile's row 0 and has all rows of a tile.
-    uint first = shape(PACKED_A) ? 0 : m, count = shape(PACKED_A) ? ROWS : p.m;
-    uint from = at.a + at.k_first * p.lda + (shape(PACKED_A) ? m * p.k : 0);
+    uint first = shape(GEMM_PACKED_A) ? 0 : m, count = shape(GEMM_PACKED_A) ? ROWS : p.m;
+    uint from = at.a + at.k_first * p.lda + (shape(GEMM_PACKED_A) ? m * p.k : 0);
     [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
       uint pair = clamp_pair(wide_a, first + i * ACROSS + 2 * lane, count, a_next[i]);
       a_place[i] = unit(wide_a, from + pair);
@@ -109,10 +105,10 @@ void begin(Place at, uint m, uint n, uint lane) {
   [[unroll]] for (uint j = 0; j < PAIRS; j++) {
     uint even = column(n, j);
     b_next[j] = 1;
-    if (shape(PACKED_B)) {
+    if (shape(GEMM_PACKED_B)) {
       uint first = at.b + (n - 2 * lane) * p.k + at.k_first * p.ldb;
       b_place[j] = unit(wide_b, first + column(2 * lane, j));
-    } else if (!shape(TRANSPOSED_B)) {
+    } else if (!shape(GEMM_TRANSPOSED_B)) {
       uint pair = clamp_pair(wide_b, even, p.n, b_next[j]);
       b_place[j] = unit(wide_b, at.b + at.k_first * p.ldb + pair);
     } else {
@@ -140,11 +136,11 @@ void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride,
     uint j = i % A_PLACES;
     a[i] = load_pair(narrow_a, a_from, wide_a, a_place[j] + a_along + i / A_PLACES * a_stride,
                      a_next[j]);
-    if (shape(ROW_SUMS)) row_sum[j] += a[i];
+    if (shape(GEMM_ROW_SUMS)) row_sum[j] += a[i];
   }
-  [[unroll]] for (uint kk = 0; kk < STEP; kk += shape(TRANSPOSED_B) ? 2 : 1) {
+  [[unroll]] for (uint kk = 0; kk < STEP; kk += shape(GEMM_TRANSPOSED_B) ? 2 : 1) {
     [[unroll]] for (uint j = 0; j < PAIRS; j++) {
-      if (!shape(TRANSPOSED_B)) {
+      if (!shape(GEMM_TRANSPOSED_B)) {
         b[kk][j] = load_pair(narrow_b, b_from, wide_b, b_place[j] + b_along + kk * b_stride,
                              b_next[j]);
       } else {
@@ -160,7 +156,7 @@ void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride,
     [[unroll]] for (uint kk = 0; kk < STEP; kk++) {
       [[unroll]] for (uint r = 0; r < GROUP; r++) {
         uint i = group + r;
-        float x = shape(TRANSPOSED_A)
+        float x = shape(GEMM_TRANSPOSED_A)
                       ? spread(a[kk * A_PLACES + i / ACROSS][i & 1], (i % ACROSS) >> 1)
                       : spread(a[i / DOWN][kk & 1], i % DOWN * LINE + (kk >> 1));
         add_row(i, x, b[kk]);
@@ -181,16 +177,17 @@ void add_rows_at(F32 a_from, uint from, uint first, uint last, uint lane) {
 // The terms from k on, fewer than STEP. For each a lane loads an element of every WIDTH-th row.
 void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint k) {
   const uint loads = (ROWS + WIDTH - 1) / WIDTH;
-  uint a_step = shape(TRANSPOSED_A) ? p.lda : 1, b_step = shape(TRANSPOSED_B) ? 1 : p.ldb;
-  uint row_step = shape(TRANSPOSED_A) ? 1 : p.lda, column_step = shape(TRANSPOSED_B) ? p.ldb : 1;
+  uint a_step = shape(GEMM_TRANSPOSED_A) ? p.lda : 1, b_step = shape(GEMM_TRANSPOSED_B) ? 1 : p.ldb;
+  uint row_step = shape(GEMM_TRANSPOSED_A) ? 1 : p.lda;
+  uint column_step = shape(GEMM_TRANSPOSED_B) ? p.ldb : 1;
   uint a0 = at.a, first = m, last = p.m - 1;
-  if (shape(PACKED_A)) {
+  if (shape(GEMM_PACKED_A)) {
     a0 += m * p.k;
     first = 0;
     last = ROWS - 1;
   }
   uint b0 = at.b, column0 = n, last_column = p.n - 1;
-  if (shape(PACKED_B)) {
+  if (shape(GEMM_PACKED_B)) {
     b0 += (n - 2 * lane) * p.k;
     column0 = 2 * lane;
     last_column = PAIRS * ACROSS - 1;
@@ -208,7 +205,7 @@ void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint 
       uint row = min(first + i * WIDTH + lane, last);
       a[i] = load_one(narrow_a, a_from, a0 + row * row_step + k * a_step);
     }
-    if (shape(ROW_SUMS)) add_rows_at(a_from, a0 + k * a_step, first, last, lane);
+    if (shape(GEMM_ROW_SUMS)) add_rows_at(a_from, a0 + k * a_step, first, last, lane);
     [[unroll]] for (uint i = 0; i < ROWS; i++) add_row(i, spread(a[i / WIDTH], i % WIDTH), b);
     k++;
   } while (k < at.k_end);
@@ -217,7 +214,7 @@ void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint 
 void store_row_sum(uint m, float x) {
   if (m >= p.m) return;
   uint i = gl_WorkGroupID.z * p.m + m;
-  if (shape(ADD_ROW_SUMS)) x += p.bias.v[i];
+  if (shape(GEMM_ADD_ROW_SUMS)) x += p.bias.v[i];
   p.bias.v[i] = x;
 }
 
@@ -233,7 +230,7 @@ void store_row_sums(uint m, uint lane) {
 // Columns n and n + 1 of row m.
 void store_columns(Place at, uvec4 random, uint m, uint n, vec2 x, vec2 bias) {
   if (m >= p.m || n >= p.n) return;
-  if (shape(WIDE_C)) {
+  if (shape(GEMM_WIDE_C)) {
     store_pair(at, random, m, n, x, bias);
   } else {
     store(at, random, m, n, x.x, bias.x);
@@ -267,7 +264,7 @@ void store_rows(Place at, uint m, uint n, uint lane) {
 
 void main() {
   uint lane = gl_SubgroupInvocationID;
-  uvec2 tile = shape(ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy;
+  uvec2 tile = shape(GEMM_ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy;
   uint m = tile.x * ROWS, n = tile.y * (PAIRS * ACROSS) + 2 * lane;
   Place at = place(gl_WorkGroupID.z);
   begin(at, m, n, lane);
@@ -275,8 +272,8 @@ void main() {
   // Kept out of the loop: a push constant costs a checked load.
   F32 a_from = p.a, b_from = p.b;
   uint a_stride = unit(wide_a, p.lda), b_stride = unit(wide_b, p.ldb);
-  uint a_step = shape(TRANSPOSED_A) ? STEP * a_stride : unit(wide_a, STEP);
-  uint b_step = shape(TRANSPOSED_B) ? unit(wide_b, STEP) : STEP * b_stride;
+  uint a_step = shape(GEMM_TRANSPOSED_A) ? STEP * a_stride : unit(wide_a, STEP);
+  uint b_step = shape(GEMM_TRANSPOSED_B) ? unit(wide_b, STEP) : STEP * b_stride;
   uint k = at.k_first, k_whole = k + (at.k_end - k) / STEP * STEP, a_along = 0, b_along = 0;
   if (k < k_whole) {
     do {
@@ -286,7 +283,7 @@ void main() {
       k += STEP;
     } while (k < k_whole);
   }
-  if (shape(K_TAIL) && k < at.k_end) add_tail(a_from, b_from, at, m, n, lane, k);
+  if (shape(GEMM_K_TAIL) && k < at.k_end) add_tail(a_from, b_from, at, m, n, lane, k);
   store_rows(at, m, n, lane);
-  if (shape(ROW_SUMS) && tile.y == 0) store_row_sums(m, lane);
+  if (shape(GEMM_ROW_SUMS) && tile.y == 0) store_row_sums(m, lane);
 }

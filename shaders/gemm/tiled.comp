@@ -8,9 +8,7 @@
 #include "gemm/gemm.glsl"
 #include "gemm/quad.glsl"
 
-layout(constant_id = 4) const uint COLUMNS = 4; // per invocation; as ROWS a multiple of 4
-layout(constant_id = 5) const uint TILE_K = 16; // a multiple of 4
-layout(constant_id = 6) const uint ACROSS = 16; // invocations side by side along the columns
+FT_CONSTANTS(gemm_tiled_own)
 
 const uint INVOCATIONS = gl_WorkGroupSize.x;
 const uint TILE_M = INVOCATIONS / ACROSS * ROWS, TILE_N = ACROSS * COLUMNS;
@@ -85,11 +83,11 @@ Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
   line += o.first;
   if (!exists(o, i)) return Quad(0);
   if (o.wide) {
-    if (shape(K_TAIL))
+    if (shape(GEMM_K_TAIL))
       k = min(k_base + k, k_end - (o.along_k ? 4 : 1));
     else
       k_base = min(k_base, k_end - TILE_K); // the last slice once more
-    const uint steps = shape(K_TAIL) ? 0 : k_base;
+    const uint steps = shape(GEMM_K_TAIL) ? 0 : k_base;
     Elements from = advance(Elements(uvec2(o.from)), o.along_k ? steps : steps * o.stride);
     return load_wide(from, (o.along_k ? o.base + min(line, o.lines - 1) * o.stride + k
                                       : o.base + k * o.stride + min(line, o.lines - 4)) / 4);
@@ -104,7 +102,7 @@ Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
 vec4 kept(Operand o, uint i, Quad x, uint k_base, uint k_end) {
   uint line, k;
   locate(o, i, line, k);
-  return shape(K_TAIL) && k_base + k >= k_end ? vec4(0) : floats(x);
+  return shape(GEMM_K_TAIL) && k_base + k >= k_end ? vec4(0) : floats(x);
 }
 
 void keep_a(Operand o, uint i, vec4 x) {
@@ -133,8 +131,10 @@ void main() {
   uint t = gl_LocalInvocationID.x, tx = t % ACROSS, ty = t / ACROSS, down = INVOCATIONS / ACROSS;
   uint m0 = gl_WorkGroupID.x * TILE_M, n0 = gl_WorkGroupID.y * TILE_N;
   Place at = place(gl_WorkGroupID.z);
-  Operand a = Operand(p.a, at.a, p.lda, m0, p.m, QUADS_M, !shape(TRANSPOSED_A), shape(WIDE_A));
-  Operand b = Operand(p.b, at.b, p.ldb, n0, p.n, QUADS_N, shape(TRANSPOSED_B), shape(WIDE_B));
+  Operand a = Operand(p.a, at.a, p.lda, m0, p.m, QUADS_M,
+                      !shape(GEMM_TRANSPOSED_A), shape(GEMM_WIDE_A));
+  Operand b = Operand(p.b, at.b, p.ldb, n0, p.n, QUADS_N,
+                      shape(GEMM_TRANSPOSED_B), shape(GEMM_WIDE_B));
 
   vec4 sum[ROWS][COLUMNS / 4];
   Quad next_a[LOADS_A], next_b[LOADS_B];
@@ -182,7 +182,7 @@ void main() {
     [[unroll]] for (uint i = 0; i < ROWS; i++) {
       uint m = m0 + (ty + i / 4 * down) * 4 + i % 4;
       if (m >= p.m) continue;
-      if (shape(WIDE_C)) {
+      if (shape(GEMM_WIDE_C)) {
         store_quad(at, random, m, n, sum[i][j], bias_quad);
       } else {
         [[unroll]] for (uint l = 0; l < 4; l++)

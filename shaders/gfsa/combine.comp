@@ -6,30 +6,23 @@
 #include "gfsa/filter.glsl"
 
 // y from v and from u = A v, au = A u.
-layout(push_constant, std430) uniform Arguments {
-  Elements v;         // [B,H,N,D], any view with a dense last axis
-  Elements u, au, y;  // [B,N,H,D]
-  F32 w0, w1, wK;     // [H]
-  uint order, count, tokens;
-  uint v_batch, v_head, v_token;  // strides in elements
-}
-args;
+FT_ARGUMENTS(gfsa_combine)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;
-  if (i >= args.count) return;
+  if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const uint token = i / (WIDTH * HEADS), h = i / WIDTH % HEADS;
-    const float w0 = args.w0.v[h];
-    const float w1 = args.w1.v[h];
-    const float wK = args.wK.v[h];
-    const float v = load_element(args.v, token / args.tokens * args.v_batch + h * args.v_head +
-                                             token % args.tokens * args.v_token + i % WIDTH);
-    const float u = load_element(args.u, i);
+    const float w0 = p.w0.v[h];
+    const float w1 = p.w1.v[h];
+    const float wK = p.wK.v[h];
+    const float v = load_element(p.v, token / p.tokens * p.v_batch + h * p.v_head +
+                                             token % p.tokens * p.v_token + i % WIDTH);
+    const float u = load_element(p.u, i);
     const float y = w0 * v + (w1 + wK) * u +
-                    float(args.order - 1) * wK * (load_element(args.au, i) - u);
-    store_element(args.y, i, y);
+                    float(p.order - 1) * wK * (load_element(p.au, i) - u);
+    store_element(p.y, i, y);
     i += step;
-  } while (i < args.count);
+  } while (i < p.count);
 }

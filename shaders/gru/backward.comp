@@ -8,16 +8,7 @@
 
 // Steps end-1 .. first of the recurrence's gradient. What a step has read is replaced by what the
 // gradients of the recurrent weights need: the gates by d(W_h h + b_h), `inner` by h_{t-1}.
-layout(push_constant) uniform Push {
-  F32 dh;      // [batch, n, hidden], from outside
-  F32 h;       // [batch, n, hidden]
-  F32 weights; // W_h [3 hidden, hidden]
-  F32 gates;   // [batch, n, 3 hidden]: r, z, n
-  F32 inner;   // [batch, n, hidden]: W_hn h + b_hn
-  F32 dinputs; // [batch, n, 3 hidden]: d(W_i x + b_i), or absent
-  F32 carry;   // [batch, hidden]: what later steps give h
-  uint batch, n, first, end;
-} p;
+FT_ARGUMENTS(gru_backward)
 
 shared float direct[CELLS]; // the part of the carry that does not pass through W_h
 

@@ -9,16 +9,8 @@
 
 // Steps first .. end-1 of h_t = (1 - z) n + z h_{t-1}, with gates from W_i x + b_i (given) and
 // W_h h_{t-1} + b_h: r, z = sigmoid of the sums, n = tanh(W_in x + b_in + r (W_hn h + b_hn)).
-layout(constant_id = 6) const bool keep = false;  // for backward
-
-layout(push_constant) uniform Push {
-  F32 gates;   // [batch, n, 3 hidden]: W_i x + b_i; replaced by r, z and n when kept
-  F32 weights; // W_h^T [hidden, 3 hidden]
-  F32 bias;    // b_h [3 hidden]
-  F32 h;       // [batch, n, hidden]
-  F32 inner;   // W_hn h + b_hn [batch, n, hidden], when kept
-  uint batch, n, first, end;
-} p;
+FT_CONSTANTS(gru_keep)
+FT_ARGUMENTS(gru_forward)
 
 vec3 load_inputs(Cell c, uint t) {
   const uint at = (c.entry * p.n + t) * 3 * hidden + c.unit;

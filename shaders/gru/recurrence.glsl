@@ -6,12 +6,10 @@
 // around; elsewhere it is read from shared memory, four numbers at a time. Weights that do not stay
 // in registers are loaded a block at a time, all before the first is used: too few invocations are
 // there to hide each other's latency.
-layout(constant_id = 1) const uint hidden = 1;
-layout(constant_id = 2) const uint rows = 1;
-layout(constant_id = 3) const uint units = 1;  // outputs side by side
-layout(constant_id = 4) const uint held = 1;   // outputs per invocation, `units` apart
-layout(constant_id = 5) const uint slices = 1; // parts of LENGTH, summed by different invocations
-layout(constant_id = 7) const bool resident = false;  // weights stay in registers, all at once
+#include "gru/contract.h"
+
+FT_CONSTANTS(gru_step)
+FT_CONSTANTS(gru_resident)
 
 const uint WIDTH = gl_WorkGroupSize.x;
 #ifdef LANES

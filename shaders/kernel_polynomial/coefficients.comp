@@ -3,16 +3,11 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "kernel_polynomial/contract.h"
 
 // For dw_k = g_k sum of dy T_k(x): each workgroup's sums over the elements it strides over.
-layout(constant_id = 1) const uint terms = 1; // K + 1
-
-layout(push_constant) uniform Push {
-  F32 x, dy; // [count]
-  F32 sums;  // [workgroups, terms]
-  uint count;
-  float damping[17]; // g
-} p;
+FT_CONSTANTS(kernel_polynomial_coefficients)
+FT_ARGUMENTS(kernel_polynomial_coefficients)
 
 void main() {
   float sum[terms];

@@ -1,18 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "kernel_polynomial/contract.h"
 
 // y = sum over k of pi k^2 w_k^2 for every sample, or dw_k = 2 pi k^2 w_k times the sum of dy. One
 // invocation, in order.
-layout(constant_id = 1) const bool gradient = false;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 coefficients; // [terms], w
-  F32 dy;           // [samples], for the gradient
-  F32 y;            // [samples], or dw [terms]
-  uint terms, samples;
-} p;
+FT_CONSTANTS(kernel_polynomial_loss)
+FT_ARGUMENTS(kernel_polynomial_loss)
 
 void main() {
   const float pi = 3.14159265;

@@ -1,21 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "kernel_polynomial/contract.h"
 
 // y = sum over k of g_k w_k T_k(x), or dx = dy sum over k of g_k w_k T'_k(x), by
 // T_{k+1} = 2 x T_k - T_{k-1} and its derivative; dx += the same when accumulating.
-layout(constant_id = 1) const uint terms = 1; // K + 1
-layout(constant_id = 2) const bool gradient = false;
-layout(constant_id = 3) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 x;            // [count]
-  F32 coefficients; // [terms], w
-  F32 dy;           // [count], for the gradient
-  F32 y;            // [count]
-  uint count;
-  float damping[17]; // g
-} p;
+FT_CONSTANTS(kernel_polynomial_polynomial)
+FT_ARGUMENTS(kernel_polynomial_polynomial)
 
 void main() {
   float a[terms];

@@ -8,22 +8,13 @@
 #include "common/reduce.glsl"
 #include "common/each.glsl"
 #include "common/row.glsl"
+#include "layer_norm/contract.h"
 
 // dx = rstd (a - mean(a) - z mean(a z)) per row, a = dy gain, z = (x - mean) rstd; a team per row.
 // Where a team holds a whole row it can also sum up what gain and bias get: dy z and dy, by column,
 // over its rows. A workgroup's teams then add theirs to shared memory in turn.
-layout(constant_id = 3) const bool accumulate = false;
-layout(constant_id = 4) const uint SPACE = 0; // columns that shared memory holds; 0: no sums
-
-layout(push_constant) uniform Push {
-  F32 x;          // [rows, columns]
-  F32 y_grad;     // [rows, columns], of the kernel's type
-  F32 gain;       // [columns]
-  F32 mean, rstd; // [rows]
-  F32 x_grad;     // [rows, columns], or absent
-  F32 gain_sums, bias_sums; // [workgroups, columns]; either may be absent
-  uint rows, columns;
-} p;
+FT_CONSTANTS(layer_norm_backward_own)
+FT_ARGUMENTS(layer_norm_backward)
 
 float gain[HELD], up[HELD], centred[HELD]; // up: dy, centred: x - mean
 float gain_sum[HELD], bias_sum[HELD];

@@ -3,20 +3,15 @@
 //@types f32 f16 bf16
 #include "common/types.glsl"
 #include "common/elements.glsl"
+#include "layer_norm/contract.h"
 
 // Sums over chunks of rows, per column: of dy z (for the gain) and of dy (for the bias),
 // z = (x - mean) rstd. Workgroup (x, y) = (columns, chunk of rows); a lane has `held` columns, one
 // workgroup width apart, so that a row's mean and rstd are loaded once for all of them.
-layout(constant_id = 1) const uint held = 1;
+FT_CONSTANTS(layer_norm_columns)
 const uint AHEAD = held == 1 ? 4 : 1;
 
-layout(push_constant) uniform Push {
-  F32 x;           // [rows, columns]
-  Elements y_grad; // [rows, columns]
-  F32 mean, rstd;  // [rows]
-  F32 gain_sums, bias_sums; // [chunks, columns]; either may be absent
-  uint rows, columns, chunk;
-} p;
+FT_ARGUMENTS(layer_norm_columns)
 
 void main() {
   const uint column = gl_WorkGroupID.x * gl_WorkGroupSize.x * held + gl_LocalInvocationID.x;

@@ -8,16 +8,10 @@
 #include "common/reduce.glsl"
 #include "common/each.glsl"
 #include "common/row.glsl"
+#include "layer_norm/contract.h"
 
 // y = (x - mean) rstd gain + bias per row, rstd = 1 / sqrt(variance + eps); a team per row.
-layout(push_constant) uniform Push {
-  F32 x;          // [rows, columns]
-  F32 gain, bias; // [columns]
-  F32 y; // of the kernel's type
-  F32 mean, rstd;
-  uint rows, columns;
-  float eps;
-} p;
+FT_ARGUMENTS(layer_norm_forward)
 
 float x[HELD], gain[HELD], bias[HELD];
 

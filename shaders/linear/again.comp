@@ -7,12 +7,7 @@
 #include "common/types.glsl"
 #include "linear/epilogue.glsl"
 
-layout(push_constant, std430) uniform Arguments {
-  F32 z, y;
-  U32 random; // ft_graph_random_state
-  uint count, op_id;
-  float rate;
-} p;
+FT_ARGUMENTS(linear_again)
 
 void main() {
   uint quads = (p.count + 3) / 4, quad = gl_GlobalInvocationID.x;

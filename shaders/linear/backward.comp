@@ -7,17 +7,12 @@
 #include "linear/epilogue.glsl"
 
 #if FT_F16 || FT_BF16
-layout(constant_id = 4) const bool NARROW = false; // dy and z
+FT_CONSTANTS(linear_backward_own)
 #else
 const bool NARROW = false;
 #endif
 
-layout(push_constant, std430) uniform Arguments {
-  F32 dy, z, dz;
-  U32 random; // ft_graph_random_state
-  uint count, op_id;
-  float rate;
-} p;
+FT_ARGUMENTS(linear_backward)
 
 void main() {
   uint quads = (p.count + 3) / 4, quad = gl_GlobalInvocationID.x;

@@ -3,11 +3,10 @@
 #include "common/activation.glsl"
 #include "common/philox.glsl"
 #include "common/quads.glsl"
+#include "linear/contract.h"
 
-layout(constant_id = 1) const uint ACTIVATION = 0;
-layout(constant_id = 2) const bool DROPOUT = false;
-layout(constant_id = 3) const bool WHOLE = false;
-layout(constant_id = 13) const uint SEQUENCE = 0; // as whole_element has it
+FT_CONSTANTS(linear_epilogue)
+FT_SEQUENCE_CONSTANT(SEQUENCE)
 
 // The step's random words; 0 without dropout.
 uvec4 random_words(U32 state) {

@@ -3,14 +3,10 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "loss/contract.h"
 
 // hit[r] = 1 where the first largest logit is the label's. A team a row.
-layout(push_constant) uniform Push {
-  F32 logits; // [rows, columns], at most 2^24 columns
-  I32 labels; // [rows]
-  F32 hit;    // [rows]
-  uint rows, columns;
-} p;
+FT_ARGUMENTS(loss_accuracy)
 
 void main() {
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {

@@ -3,17 +3,11 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "loss/contract.h"
 
 // loss[r] = -sum_k target_k log softmax(logits[r])_k with target = (1-s) one-hot(label) + s/K, all
 // relative to the row's largest logit so that nothing overflows or cancels. A team a row.
-layout(push_constant) uniform Push {
-  F32 logits; // [rows, columns]
-  I32 labels; // [rows]
-  F32 loss;   // [rows]
-  F32 scale;  // [rows, 2]: largest logit, 1 / sum of exp(logit - largest), for the gradient
-  uint rows, columns;
-  float smoothing;
-} p;
+FT_ARGUMENTS(loss_cross_entropy)
 
 void main() {
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {

@@ -1,20 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "loss/contract.h"
 
 // dlogits[r, k] = dloss[r] (softmax_k - target_k); 0 for rows whose label is out of range.
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 logits;  // [rows, columns]
-  I32 labels;  // [rows]
-  F32 scale;   // [rows, 2]
-  F32 dloss;   // [rows]
-  F32 dlogits; // [rows, columns]
-  uint count;
-  float smoothing;
-} p;
+FT_CONSTANTS(loss_cross_entropy_gradient)
+FT_ARGUMENTS(loss_cross_entropy_gradient)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -3,16 +3,11 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "loss/contract.h"
 
 // loss[r] = mean over k of (x - y)^2 or |x - y|. A team a row.
-layout(constant_id = 1) const bool absolute = false;
-
-layout(push_constant) uniform Push {
-  F32 x; // [rows, columns]
-  F32 y;
-  F32 loss; // [rows]
-  uint rows, columns;
-} p;
+FT_CONSTANTS(loss_error)
+FT_ARGUMENTS(loss_error)
 
 void main() {
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {

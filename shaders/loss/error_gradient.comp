@@ -1,19 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "loss/contract.h"
 
 // dx[r, k] = dloss[r] / K times 2 (x - y), or the sign of x - y (0 where they agree).
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool absolute = false;
-layout(constant_id = 3) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 x; // [rows, columns]
-  F32 y;
-  F32 dloss; // [rows]
-  F32 dx;
-  uint count;
-} p;
+FT_CONSTANTS(loss_error_gradient)
+FT_ARGUMENTS(loss_error_gradient)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -3,15 +3,11 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "loss/contract.h"
 
 // hit[r] = 1 where fewer than k logits stand before the label's: larger ones, and equal ones of
 // lower columns. A team a row.
-layout(push_constant) uniform Push {
-  F32 logits; // [rows, columns], at most 2^24 columns
-  I32 labels; // [rows]
-  F32 hit;    // [rows]
-  uint rows, columns, k;
-} p;
+FT_ARGUMENTS(loss_top_k_accuracy)
 
 void main() {
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {

@@ -3,18 +3,12 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "loss/contract.h"
 
 // y = sum w x / sum w, 0 when the weights sum to 0; or scale sum w x with a given scale. One
 // workgroup.
-layout(constant_id = 1) const bool given = false;
-
-layout(push_constant) uniform Push {
-  F32 x;       // [count]
-  F32 weights; // [count], or none: all ones
-  F32 y;       // [1]
-  F32 scale;   // [1]: 1 / sum w, for the gradient
-  uint count;
-} p;
+FT_CONSTANTS(loss_weighted_mean)
+FT_ARGUMENTS(loss_weighted_mean)
 
 void main() {
   float sum = 0, weight = 0;

@@ -1,17 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "loss/contract.h"
 
 // dx[r] = dy w_r / sum w.
-layout(constant_id = 1) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 dy;      // [1]
-  F32 scale;   // [1]
-  F32 weights; // [count], or none: all ones
-  F32 dx;      // [count]
-  uint count;
-} p;
+FT_CONSTANTS(loss_weighted_mean_gradient)
+FT_ARGUMENTS(loss_weighted_mean_gradient)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -1,16 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "optimizer/contract.h"
 
 // sum = scale x, or sum += scale x: gradients of several runs before one update.
-layout(constant_id = 1) const bool more = false;
-
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 scale; // [1]
-  F32 sum;
-  uint count;
-} p;
+FT_CONSTANTS(optimizer_accumulate)
+FT_ARGUMENTS(optimizer_accumulate)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -1,20 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "optimizer/contract.h"
 #include "optimizer/inputs.glsl"
 
 // One pass of Adam (Kingma & Ba 2015, algorithm 1), AdamW (Loshchilov & Hutter 2019, algorithm 2)
 // or RAdam (Liu et al. 2020, algorithm 2): they differ only in the scalars the host prepares.
-layout(push_constant) uniform Push {
-  F32 values;
-  F32 gradients;
-  F32 first;
-  F32 second;
-  Inputs inputs;
-  Metrics metrics;
-  uint count;
-  uint decayed; // the first elements, which decay
-} p;
+FT_ARGUMENTS(optimizer_adam)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

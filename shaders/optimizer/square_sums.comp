@@ -3,14 +3,11 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "optimizer/contract.h"
 
 // Sums of squares, one for each workgroup, with compensated addition (Kahan 1965): a norm over 10^8
 // gradients keeps its digits.
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 sums; // [workgroups]
-  uint count;
-} p;
+FT_ARGUMENTS(optimizer_square_sums)
 
 void main() {
   precise float sum = 0, lost = 0;

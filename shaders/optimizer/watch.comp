@@ -3,6 +3,7 @@
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 #include "common/types.glsl"
 #include "common/reduce.glsl"
+#include "optimizer/contract.h"
 #include "optimizer/inputs.glsl"
 
 // Gradient norm and clipping factor; the halt state is set once, by the first step whose loss or
@@ -15,15 +16,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Scaling {
   uint skipped, step_low, step_high; // so many steps; the last of them
 };
 
-layout(push_constant) uniform Push {
-  F32 sums; // of squares
-  F32 loss; // [1]
-  Inputs inputs;
-  U32 state; // {halt, step low, step high}
-  Metrics metrics;
-  Scaling scaling; // may be absent
-  uint count;
-} p;
+FT_ARGUMENTS(optimizer_watch)
 
 const uint LOSS = 1u, GRADIENT = 2u, SKIPPED = 4u;
 const float LEAST_SCALE = 6.103515625e-5, LARGEST_SCALE = 16777216.0;

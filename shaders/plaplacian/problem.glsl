@@ -1,10 +1,10 @@
 // What the p-Laplacian adds to attention's arguments; runtime/ops/plaplacian.c fills it in. Include
 // attention/problem.glsl or attention/tile.glsl first, with FILTRA_HEADS.
-layout(constant_id = 13) const float EPS = 1;
+FT_CONSTANTS(plaplacian_own)
 
-const bool EULER = (FLAGS & 2048) != 0;
-const bool DIAGONAL_ZERO = (FLAGS & 4096) != 0;
-const bool DIAGONAL_ONE = (FLAGS & 8192) != 0;
+const bool EULER = (FLAGS & FT_PLAPLACIAN_EULER) != 0;
+const bool DIAGONAL_ZERO = (FLAGS & FT_PLAPLACIAN_DIAGONAL_ZERO) != 0;
+const bool DIAGONAL_ONE = (FLAGS & FT_PLAPLACIAN_DIAGONAL_ONE) != 0;
 
 // (p - 2) / 2. At 0 every weight is 1 and the head is attention, bit for bit but on matrix units;
 // unless the diagonal is left out, which makes no difference to the sum over v_y - v_x.

@@ -4,11 +4,7 @@
 #include "pool/channels.glsl"
 
 // y[r, i] = mean of the channels of x[r] in bin i.
-layout(push_constant) uniform Push {
-  F32 x; // [rows, channels]
-  F32 y; // [rows, bins]
-  uint count; // elements of y
-} p;
+FT_ARGUMENTS(pool_bins)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;
@@ -20,12 +16,12 @@ void main() {
     float sum = 0;
     uint c = begin;
     do {
-      sum += p.x.v[row * channels + c];
+      sum += p.from.v[row * channels + c];
       ++c;
     } while (c < end);
     float y = sum / float(end - begin);
-    if (accumulate) y += p.y.v[i];
-    p.y.v[i] = y;
+    if (accumulate) y += p.to.v[i];
+    p.to.v[i] = y;
     i += step;
   } while (i < p.count);
 }

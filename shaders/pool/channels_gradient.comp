@@ -4,11 +4,7 @@
 #include "pool/channels.glsl"
 
 // dx[r, c] = sum of dy[r, i] / size of bin i over the bins i that hold channel c.
-layout(push_constant) uniform Push {
-  F32 dy; // [rows, bins]
-  F32 dx; // [rows, channels]
-  uint count; // elements of dx
-} p;
+FT_ARGUMENTS(pool_bins)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;
@@ -20,11 +16,11 @@ void main() {
     float sum = 0;
     uint bin = c * bins / channels;
     do {
-      sum += p.dy.v[row * bins + bin] / float(bin_end(bin) - bin_begin(bin));
+      sum += p.from.v[row * bins + bin] / float(bin_end(bin) - bin_begin(bin));
       ++bin;
     } while (bin < end);
-    if (accumulate) sum += p.dx.v[i];
-    p.dx.v[i] = sum;
+    if (accumulate) sum += p.to.v[i];
+    p.to.v[i] = sum;
     i += step;
   } while (i < p.count);
 }

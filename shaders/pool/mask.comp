@@ -1,15 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "pool/contract.h"
 
 // Which tokens are real: those that are not 0, or those before each sample's length.
-layout(constant_id = 1) const bool by_length = false;
-
-layout(push_constant) uniform Push {
-  I32 source; // tokens [batch, n] or lengths [batch]
-  F32 mask;   // [batch, n]
-  uint n, batch;
-} p;
+FT_CONSTANTS(pool_mask)
+FT_ARGUMENTS(pool_mask)
 
 void main() {
   uint t = gl_GlobalInvocationID.x;

@@ -3,17 +3,11 @@
 //@types f32 f16 bf16
 #include "common/types.glsl"
 #include "common/elements.glsl"
+#include "pool/contract.h"
 
 // y[t] = x[t] for kept tokens, else 0; y += the same when accumulating.
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  Elements x; // [tokens, columns]
-  F32 mask;   // [tokens]
-  Elements y; // [tokens, columns]
-  uint count;
-} p;
+FT_CONSTANTS(pool_mask_tokens)
+FT_ARGUMENTS(pool_mask_tokens)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

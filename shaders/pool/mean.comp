@@ -1,18 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "pool/contract.h"
 
 // Adds the ranges' sums in order and divides by the number of kept tokens, or by all n.
-layout(constant_id = 1) const uint columns = 1;
-
-layout(push_constant) uniform Push {
-  F32 sums;  // [batch, ranges, columns + 1]
-  F32 y;     // [batch, columns]
-  F32 scale; // [batch], for the gradient
-  uint count; // elements of y
-  uint ranges;
-  uint all; // 0: divide by the number kept
-} p;
+FT_CONSTANTS(pool_mean)
+FT_ARGUMENTS(pool_mean)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

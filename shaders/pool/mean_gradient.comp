@@ -1,19 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "pool/contract.h"
 
 // dx[b, n] = scale[b] dy[b] for kept tokens, else 0.
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool masked = false;
-layout(constant_id = 3) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 dy;    // [batch, columns]
-  F32 scale; // [batch]
-  F32 mask;  // [batch, n]
-  F32 dx;    // [batch, n, columns]
-  uint n, batch;
-} p;
+FT_CONSTANTS(pool_mean_gradient)
+FT_ARGUMENTS(pool_mean_gradient)
 
 void main() {
   const uint period = p.n * columns;

@@ -1,18 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "pool/contract.h"
 
 // Sums of kept tokens over ranges of `range` tokens; a last column counts them.
-layout(constant_id = 1) const uint columns = 1;
-layout(constant_id = 2) const bool masked = false;
-
-layout(push_constant) uniform Push {
-  F32 x;    // [batch, n, columns]
-  F32 mask; // [batch, n]
-  F32 sums; // [batch, ranges, columns + 1]
-  uint count; // elements of sums
-  uint n, range, ranges;
-} p;
+FT_CONSTANTS(pool_sums)
+FT_ARGUMENTS(pool_sums)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -2,17 +2,14 @@
 #extension GL_GOOGLE_include_directive : require
 //@variant scalar -DITEMS=F32
 #include "common/types.glsl"
+#include "probe/contract.h"
 
 // The most bytes a second that kernels move: y = x, neighbours by neighbouring invocations.
 #ifndef ITEMS
 #define ITEMS F32x4
 #endif
 
-layout(push_constant) uniform Push {
-  ITEMS x;
-  ITEMS y;
-  uint count; // of items
-} p;
+FT_ARGUMENTS(probe_copy)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 //@variant wide -DCHAINS=18
 #include "common/types.glsl"
+#include "probe/contract.h"
 
 // The most multiply-adds a second that the device does: sums in registers, enough to hide what a
 // link takes, each of which adds a times its neighbour, x_i += a x_(i+1).
@@ -18,11 +19,7 @@
 #endif
 const uint LINKS = 16; // of each chain between two looks at the counter
 
-layout(push_constant) uniform Push {
-  F32 sums; // one for each invocation, so that nothing can be left out
-  uint count, rounds;
-  float a; // of all links together some 1, so that sums grow e-fold
-} p;
+FT_ARGUMENTS(probe_fma)
 
 void main() {
   const uint id = gl_GlobalInvocationID.x, rounds = p.rounds;

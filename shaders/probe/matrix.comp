@@ -12,18 +12,11 @@
 #include "common/types.glsl"
 #include "common/matrix.glsl"
 
-layout(constant_id = 1) const uint ROWS = 2;
-layout(constant_id = 2) const uint COLUMNS = 2;
-layout(constant_id = 3) const uint LANES = 32; // of a subgroup
-layout(constant_id = 4) const uint MATRIX_M = 16;
-layout(constant_id = 5) const uint MATRIX_N = 16;
-layout(constant_id = 6) const uint MATRIX_K = 16;
+#include "probe/contract.h"
+FT_CONSTANTS(probe_matrix)
 #include "common/units.glsl"
 
-layout(push_constant) uniform Push {
-  F32 sums; // one for each invocation, so that nothing can be left out
-  uint count, rounds;
-} p;
+FT_ARGUMENTS(probe_matrix)
 
 const uint LINKS = 2; // of each chain between two looks at the counter
 

@@ -1,21 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "reduce/contract.h"
 
 // Sums along the middle axis of [outer, n, inner], of x or of x * z, cut into interleaved parts:
 // y[o, part, k] = scale * sum of x[o, i, k] over i = part, part + parts, .., in order. Neighbouring
 // invocations read neighbouring elements, whichever axis it is.
-layout(constant_id = 1) const bool product = false;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 z;
-  F32 y; // [outer, parts, inner]
-  uint count; // of y
-  uint n, parts, inner;
-  float scale;
-} p;
+FT_CONSTANTS(reduce_axis)
+FT_ARGUMENTS(reduce_axis)
 
 void main() {
   uint to = gl_GlobalInvocationID.x;

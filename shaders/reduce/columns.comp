@@ -6,13 +6,10 @@
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/columns.glsl"
+#include "reduce/contract.h"
 
-layout(constant_id = 1) const bool ACCUMULATE = false;
-
-layout(push_constant, std430) uniform Arguments {
-  F32 x, y;
-  uint rows, columns, chunk;
-} p;
+FT_CONSTANTS(reduce_columns)
+FT_ARGUMENTS(reduce_columns)
 
 void main() {
   uint c = gl_GlobalInvocationID.x, part = gl_WorkGroupID.y;

@@ -1,19 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "reduce/contract.h"
 
 // The largest element along the middle axis of [outer, n, inner], cut into parts as in axis.comp,
 // and its index: the first of several. A NaN is larger than any number.
-layout(constant_id = 1) const bool indexed = false; // x comes with indices, from a step before
-
-layout(push_constant) uniform Push {
-  F32 x;
-  U32 x_index;
-  F32 y; // [outer, parts, inner]
-  U32 y_index;
-  uint count; // of y
-  uint n, parts, inner;
-} p;
+FT_CONSTANTS(reduce_largest)
+FT_ARGUMENTS(reduce_largest)
 
 bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 

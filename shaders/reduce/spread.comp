@@ -1,20 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "reduce/contract.h"
 
 // Gradient of sums and of the largest along the middle axis of [outer, n, inner]:
 // dx[o, i, k] = scale * dy[o, k], or only where i is index[o, k]; dx += it when accumulating.
-layout(constant_id = 1) const bool largest = false;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 dy; // [outer, inner]
-  U32 index;
-  F32 dx;
-  uint count; // of dx
-  uint n, inner;
-  float scale;
-} p;
+FT_CONSTANTS(reduce_spread)
+FT_ARGUMENTS(reduce_spread)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -7,23 +7,13 @@
 #include "common/reduce.glsl"
 #include "common/each.glsl"
 #include "common/row.glsl"
+#include "scale_norm/contract.h"
 
 // dx = a r - x (a . x) r^2 / |x| per row, a = gain dy, r = 1 / (|x| + eps); a team per row. At
 // x = 0, where |x| has no derivative, the second term is left out. Lanes also sum up what the gain
 // gets, dy x r, by feature, over their rows.
-layout(constant_id = 3) const uint parts = 1; // numbers per feature: 2 for complex ones
-layout(constant_id = 4) const bool accumulate = false;
-layout(constant_id = 5) const bool summed = false; // lanes only
-
-layout(push_constant) uniform Push {
-  F32 x, y_grad; // [rows, columns], columns = features * parts
-  F32 gain;      // [features], or absent: 1
-  F32 norm;      // [rows], |x|
-  F32 x_grad;    // [rows, columns]
-  F32 gain_sums; // [workgroups, features], where summed
-  uint rows, columns;
-  float eps;
-} p;
+FT_CONSTANTS(scale_norm_backward_own)
+FT_ARGUMENTS(scale_norm_backward)
 
 float gain[HELD], a[HELD], x[HELD];
 float up[HELD], gain_sum[HELD];

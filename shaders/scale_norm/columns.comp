@@ -1,19 +1,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "scale_norm/contract.h"
 
 // For the gain: sums of dy x / (|x| + eps) over chunks of rows, per feature. Workgroup (x, y) =
 // (features, chunk of rows).
-layout(constant_id = 1) const uint parts = 1; // numbers per feature: 2 for complex ones
+FT_CONSTANTS(scale_norm_columns)
 const uint AHEAD = 4;
 
-layout(push_constant) uniform Push {
-  F32 x, y_grad; // [rows, features * parts]
-  F32 norm;      // [rows], |x|
-  F32 sums;      // [chunks, features]
-  uint rows, features, chunk;
-  float eps;
-} p;
+FT_ARGUMENTS(scale_norm_columns)
 
 void main() {
   const uint feature = gl_GlobalInvocationID.x, first = gl_WorkGroupID.y * p.chunk;

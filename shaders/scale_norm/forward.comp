@@ -7,18 +7,11 @@
 #include "common/reduce.glsl"
 #include "common/each.glsl"
 #include "common/row.glsl"
+#include "scale_norm/contract.h"
 
 // y = gain x / (|x| + eps) per row; a team per row.
-layout(constant_id = 3) const uint parts = 1; // numbers per feature: 2 for complex ones
-
-layout(push_constant) uniform Push {
-  F32 x;    // [rows, columns], columns = features * parts
-  F32 gain; // [features], or absent: 1
-  F32 y;
-  F32 norm; // [rows], |x|
-  uint rows, columns;
-  float eps;
-} p;
+FT_CONSTANTS(scale_norm_forward_own)
+FT_ARGUMENTS(scale_norm_forward)
 
 float x[HELD], gain[HELD];
 

@@ -1,21 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "softmax/contract.h"
 
 // y = exp(x - m) / s along the middle axis of [outer, n, inner], m and s from stats.comp; or its
 // gradient, dx = y (dy - dot) with dot the sum of y dy along the axis; dx += it when accumulating.
-layout(constant_id = 1) const bool gradient = false;
-layout(constant_id = 2) const bool accumulate = false;
-
-layout(push_constant) uniform Push {
-  F32 x;   // x, or y
-  F32 dy;  // of the gradient
-  F32 row; // [outer, inner]: m, or dot
-  F32 s;   // of y
-  F32 y;   // y, or dx
-  uint count; // of x
-  uint n, inner;
-} p;
+FT_CONSTANTS(softmax_apply)
+FT_ARGUMENTS(softmax_apply)
 
 void main() {
   uint i = gl_GlobalInvocationID.x;

@@ -1,20 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "softmax/contract.h"
 
 // The largest element m along the middle axis of [outer, n, inner] and the sum s of exp(x - m), in
 // one pass (Milakov & Gimelshein 2018), cut into interleaved parts as in reduce/axis.comp. Where x
 // are the m of a step before, their sums come along.
-layout(constant_id = 1) const bool merge = false;
-
-layout(push_constant) uniform Push {
-  F32 x;
-  F32 x_sum;
-  F32 m; // [outer, parts, inner]
-  F32 s;
-  uint count; // of m
-  uint n, parts, inner;
-} p;
+FT_CONSTANTS(softmax_stats)
+FT_ARGUMENTS(softmax_stats)
 
 const float lowest_float = -3.402823466e38;
 

@@ -1,5 +1,6 @@
 /* Pipelines: looking up, creating on several threads, running, and their cache on disk. */
 #include "base/file.h"
+#include "elementwise/contract.h"
 #include "gpu/internal.h"
 #include "support/harness.h"
 
@@ -14,16 +15,11 @@ static ft_kernel_key affine_key(uint32_t workgroup, uint32_t accumulate) {
                          .spec = {accumulate}};
 }
 
-struct affine_push {
-  VkDeviceAddress x, y;
-  uint32_t count;
-  float scale, offset;
-};
-
 /* y = 2 x + 1 by the given pipeline. */
 static void run_affine(filtra_device *dev, const ft_pipeline *pipeline, uint32_t workgroup,
                        const ft_buffer *x, const ft_buffer *y, uint32_t count) {
-  struct affine_push push = {x->address, y->address, count, 2, 1};
+  struct ft_elementwise_affine_block push = {
+      .x = x->address, .y = y->address, .count = count, .scale = 2, .offset = 1};
   VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                        .queueFamilyIndex = dev->caps.queue_family};
   VkCommandPool pool;

@@ -2,6 +2,7 @@
  * the planner and checker on half words, and the search for values that are not finite. */
 #include "support/harness.h"
 
+#include "copy/contract.h"
 #include "graph/parameters.h"
 
 #include <filtra/ops.h>
@@ -254,14 +255,13 @@ TEST(test_search) {
     assert_ok(filtra_graph_create(test_device(), &options, &g));
     filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 1, (int64_t[]){2});
     filtra_tensor *part = ft_tensor_new(g, "part", FILTRA_F32, 1, (int64_t[]){1024});
-    uint32_t push[13] = {1}; /* one word of x, of 1024 that are declared */
-    ft_record_call(g, &(ft_kernel_call){.label = "partial",
-                                        .kernel = "copy/copy",
-                                        .args = {FT_READ(x), FT_WRITE(part)},
-                                        .push = push,
-                                        .push_size = sizeof push,
-                                        .workgroup = 64,
-                                        .spec_count = 2});
+    ft_record_call(
+        g, &(ft_kernel_call){.label = "partial",
+                             .kernel = "copy/copy",
+                             /* one word, of 1024 that are declared */
+                             FT_ARGUMENTS(copy, .x = FT_READ(x), .y = FT_WRITE(part), .count = 1),
+                             FT_CONSTANTS(copy, .mode = COPY_MOVE),
+                             .workgroup = 64});
     filtra_tensor *half = filtra_cast(g, part, FILTRA_BF16);
     filtra_graph_output(g, half);
     assert_ok(filtra_graph_compile(g));

@@ -2,6 +2,7 @@
 #include "support/harness.h"
 
 #include "ops/support.h"
+#include "sentinel/contract.h"
 
 #include <float.h>
 #include <math.h>
@@ -186,14 +187,15 @@ TEST(test_large) {
 enum { SCAN_ROWS = 37, SCAN_COLUMNS = 21, SCAN_WIDTH = SCAN_COLUMNS / 3 };
 
 static void emit_scan(filtra_graph *g, filtra_tensor *x, filtra_tensor *flag, uint32_t index) {
-  uint32_t push[] = {SCAN_WIDTH, SCAN_WIDTH, SCAN_COLUMNS, SCAN_ROWS * SCAN_WIDTH, index};
-  ft_record_call(g, &(ft_kernel_call){.label = "scan",
-                                      .kernel = "sentinel/nonfinite",
-                                      .args = {FT_READ(x), FT_UPDATE(flag)},
-                                      .push = push,
-                                      .push_size = sizeof push,
-                                      .workgroup = FT_FLAT_WORKGROUP,
-                                      .groups = {ft_flat_groups(g, push[3])}});
+  const uint32_t count = SCAN_ROWS * SCAN_WIDTH;
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = "scan",
+                        .kernel = "sentinel/nonfinite",
+                        FT_ARGUMENTS(sentinel_nonfinite, .x = FT_READ(x), .flag = FT_UPDATE(flag),
+                                     .first = SCAN_WIDTH, .columns = SCAN_WIDTH,
+                                     .row_stride = SCAN_COLUMNS, .count = count, .index = index),
+                        .workgroup = FT_FLAT_WORKGROUP,
+                        .groups = {ft_flat_groups(g, count)}});
 }
 
 static int32_t scan(float value, int row, int column) {

@@ -7,6 +7,7 @@
 #include "gpu/matrix.h"
 #include "model/model.h"
 #include "ops/support.h"
+#include "probe/contract.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,9 +75,8 @@ static filtra_tensor *build_copy(bench_graph *g, const void *what) {
   uint32_t items = (uint32_t)(probe->words / probe->variant->words);
   ft_record_call(g->graph, &(ft_kernel_call){.label = "copy",
                                              .kernel = probe->variant->kernel,
-                                             .args = {FT_READ(x), FT_WRITE(y)},
-                                             .push = &items,
-                                             .push_size = sizeof items,
+                                             FT_ARGUMENTS(probe_copy, .x = FT_READ(x),
+                                                          .y = FT_WRITE(y), .count = items),
                                              .workgroup = FT_FLAT_WORKGROUP,
                                              .groups = {ft_flat_groups(g->graph, items)},
                                              .bytes = 8.0 * (double)probe->words});

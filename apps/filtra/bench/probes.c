@@ -1,6 +1,7 @@
 #include "probes.h"
 
 #include "ops/support.h"
+#include "probe/contract.h"
 
 /* Chains as in shaders/probe/fma.comp. RDNA 3's compiler pairs multiply-adds in subgroups of 32,
  * but takes 64 where nobody asks. */
@@ -29,22 +30,17 @@ static filtra_tensor *fma_chains(filtra_graph *g, const bench_chains *chains, ui
   const ft_caps *caps = ft_caps_of(ft_graph_device(g));
   const uint32_t count = WORKGROUP * groups, least = caps->subgroup_least;
   filtra_tensor *sums = ft_tensor_new(g, "sums", FILTRA_F32, 1, (int64_t[]){count});
-  const struct {
-    uint32_t count, rounds;
-    float a;
-  } push = {count, rounds, 1.0f / (BENCH_FMA_LINKS * (float)rounds)};
   ft_record_call(
-      g, &(ft_kernel_call){.label = "fma",
-                           .kernel = chains->kernel,
-                           .args = {FT_WRITE(sums)},
-                           .push = &push,
-                           .push_size = sizeof push,
-                           .workgroup = WORKGROUP,
-                           .subgroup =
-                               chains->smallest && ft_caps_runs(caps, least, WORKGROUP) ? least : 0,
-                           .groups = {groups},
-                           .flops = 2.0 * count * BENCH_FMA_LINKS * chain_count(chains) * rounds,
-                           .bytes = 4.0 * count});
+      g, &(ft_kernel_call){
+             .label = "fma",
+             .kernel = chains->kernel,
+             FT_ARGUMENTS(probe_fma, .sums = FT_WRITE(sums), .count = count, .rounds = rounds,
+                          .a = 1.0f / (BENCH_FMA_LINKS * (float)rounds)),
+             .workgroup = WORKGROUP,
+             .subgroup = chains->smallest && ft_caps_runs(caps, least, WORKGROUP) ? least : 0,
+             .groups = {groups},
+             .flops = 2.0 * count * BENCH_FMA_LINKS * chain_count(chains) * rounds,
+             .bytes = 4.0 * count});
   return sums;
 }
 
@@ -66,18 +62,18 @@ static filtra_tensor *matrix_chains(filtra_graph *g, const bench_chains *chains,
   const double link = 2.0 * s.m * s.n * s.k * chain_count(chains); /* of a subgroup */
   const double links = (double)subgroups * groups * BENCH_MATRIX_LINKS * rounds;
   filtra_tensor *sums = ft_tensor_new(g, "sums", FILTRA_F32, 1, (int64_t[]){count});
-  const uint32_t push[] = {count, rounds};
   ft_record_call(
-      g, &(ft_kernel_call){.label = "matrix",
-                           .kernel = ft_kernel_typed(ft_graph_device(g), chains->kernel, type),
-                           .args = {FT_WRITE(sums)},
-                           FT_PUSH(push),
-                           .workgroup = lanes * subgroups,
-                           .subgroup = lanes,
-                           FT_SPEC(chains->rows, chains->columns, lanes, s.m, s.n, s.k),
-                           .groups = {groups},
-                           .flops = link * links,
-                           .bytes = 4.0 * count});
+      g, &(ft_kernel_call){
+             .label = "matrix",
+             .kernel = ft_kernel_typed(ft_graph_device(g), chains->kernel, type),
+             FT_ARGUMENTS(probe_matrix, .sums = FT_WRITE(sums), .count = count, .rounds = rounds),
+             .workgroup = lanes * subgroups,
+             .subgroup = lanes,
+             FT_CONSTANTS(probe_matrix, .ROWS = chains->rows, .COLUMNS = chains->columns,
+                          .LANES = lanes, .MATRIX_M = s.m, .MATRIX_N = s.n, .MATRIX_K = s.k),
+             .groups = {groups},
+             .flops = link * links,
+             .bytes = 4.0 * count});
   return sums;
 }
 

@@ -1,0 +1,80 @@
+/* The graph filter of GFSA, for runtime/ops/gfsa.c. */
+#ifndef FT_GFSA_CONTRACT_H
+#define FT_GFSA_CONTRACT_H
+
+#include "common/contract.h"
+
+#define gfsa_heads_CONSTANTS(CONSTANT)                                                             \
+  CONSTANT(1, uint, HEADS, 1)                                                                      \
+  CONSTANT(2, uint, WIDTH, 1) /* columns of v and y */
+FT_DECLARE_CONSTANTS(gfsa_heads)
+
+#define gfsa_coefficient_TENSORS(TENSOR)                                                           \
+  TENSOR(F32, products) /* [tokens, heads, 3] */                                                   \
+  TENSOR(F32, dw)       /* [heads] */
+#define gfsa_coefficient_SCALARS(SCALAR)                                                           \
+  SCALAR(float, of_v)    /* its slope to the product with v */                                     \
+  SCALAR(float, of_u)    /* to that with u */                                                      \
+  SCALAR(float, of_more) /* to that with A u - u */                                                \
+  SCALAR(uint, tokens)
+#define gfsa_coefficient_CONSTANTS(CONSTANT) CONSTANT(1, bool, ADD, false)
+FT_CONTRACT(gfsa_coefficient)
+
+#define gfsa_combine_TENSORS(TENSOR)                                                               \
+  TENSOR(Elements, v)  /* [B,H,N,D], any view with a dense last axis */                            \
+  TENSOR(Elements, u)  /* [B,N,H,D] */                                                             \
+  TENSOR(Elements, au) /* [B,N,H,D] */                                                             \
+  TENSOR(Elements, y)  /* [B,N,H,D] */                                                             \
+  TENSOR(F32, w0)      /* [H] */                                                                   \
+  TENSOR(F32, w1)      /* [H] */                                                                   \
+  TENSOR(F32, wK)      /* [H] */
+#define gfsa_combine_SCALARS(SCALAR)                                                               \
+  SCALAR(uint, order)                                                                              \
+  SCALAR(uint, count)                                                                              \
+  SCALAR(uint, tokens)                                                                             \
+  SCALAR(uint, v_batch) /* strides of v, in elements */                                            \
+  SCALAR(uint, v_head)                                                                             \
+  SCALAR(uint, v_token)
+FT_DECLARE_ARGUMENTS(gfsa_combine)
+FT_KERNEL(gfsa_combine, gfsa_combine, gfsa_heads)
+
+#define gfsa_products_TENSORS(TENSOR)                                                              \
+  TENSOR(Elements, dy)  /* [B,N,H,D] */                                                            \
+  TENSOR(Elements, v)   /* [B,H,N,D], any view with a dense last axis */                           \
+  TENSOR(Elements, u)   /* [B,N,H,D] */                                                            \
+  TENSOR(Elements, au)  /* [B,N,H,D] */                                                            \
+  TENSOR(F32, products) /* [B,N,H,3] */
+#define gfsa_products_SCALARS(SCALAR)                                                              \
+  SCALAR(uint, rows)                                                                               \
+  SCALAR(uint, tokens)                                                                             \
+  SCALAR(uint, v_batch) /* strides of v, in elements */                                            \
+  SCALAR(uint, v_head)                                                                             \
+  SCALAR(uint, v_token)
+FT_DECLARE_ARGUMENTS(gfsa_products)
+FT_KERNEL(gfsa_products, gfsa_products, gfsa_heads)
+
+#define gfsa_upstream_TENSORS(TENSOR)                                                              \
+  TENSOR(Elements, dy)    /* [B,N,H,D]: the gradient of y */                                       \
+  TENSOR(Elements, ady)   /* [B,N,H,D]: A^T of that */                                             \
+  TENSOR(Elements, v)     /* [B,H,N,D], any view with a dense last axis */                         \
+  TENSOR(Elements, u)     /* [B,N,H,D] */                                                          \
+  TENSOR(Elements, au)    /* [B,N,H,D] */                                                          \
+  TENSOR(F32, w0)         /* [H] */                                                                \
+  TENSOR(F32, w1)         /* [H] */                                                                \
+  TENSOR(F32, wK)         /* [H] */                                                                \
+  TENSOR(Elements, pairs) /* [2,B,N,H,2D]: (du, d(A u)), then (v, u) */                            \
+  TENSOR(F32, delta)      /* [B,H,N]: <du, u> + <d(A u), A u> */                                   \
+  TENSOR(Elements, dv)    /* as v: w0 dy, written or added; or absent */
+#define gfsa_upstream_SCALARS(SCALAR)                                                              \
+  SCALAR(uint, order)                                                                              \
+  SCALAR(uint, rows)                                                                               \
+  SCALAR(uint, tokens)                                                                             \
+  SCALAR(uint, v_batch) /* strides of v, in elements */                                            \
+  SCALAR(uint, v_head)                                                                             \
+  SCALAR(uint, v_token)
+#define gfsa_upstream_own_CONSTANTS(CONSTANT) CONSTANT(3, bool, ADD, false)
+#define gfsa_upstream_CONSTANTS(CONSTANT)                                                          \
+  gfsa_heads_CONSTANTS(CONSTANT) gfsa_upstream_own_CONSTANTS(CONSTANT)
+FT_CONTRACT(gfsa_upstream)
+
+#endif

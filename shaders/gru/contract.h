@@ -1,0 +1,51 @@
+/* Gated recurrent units, for runtime/ops/gru.c. */
+#ifndef FT_GRU_CONTRACT_H
+#define FT_GRU_CONTRACT_H
+
+#include "common/contract.h"
+
+#define gru_step_CONSTANTS(CONSTANT)                                                               \
+  CONSTANT(1, uint, hidden, 1)                                                                     \
+  CONSTANT(2, uint, rows, 1)                                                                       \
+  CONSTANT(3, uint, units, 1)  /* outputs side by side */                                          \
+  CONSTANT(4, uint, held, 1)   /* outputs per invocation, `units` apart */                         \
+  CONSTANT(5, uint, slices, 1) /* parts of LENGTH, summed by different invocations */
+#define gru_keep_CONSTANTS(CONSTANT)                                                               \
+  CONSTANT(6, bool, keep, false) /* forward: for the backward pass */
+#define gru_resident_CONSTANTS(CONSTANT)                                                           \
+  CONSTANT(7, bool, resident, false) /* weights stay in registers, all at once */
+#define gru_CONSTANTS(CONSTANT)                                                                    \
+  gru_step_CONSTANTS(CONSTANT) gru_keep_CONSTANTS(CONSTANT) gru_resident_CONSTANTS(CONSTANT)
+FT_DECLARE_CONSTANTS(gru)
+
+#define gru_backward_TENSORS(TENSOR)                                                               \
+  TENSOR(F32, dh)      /* [batch, n, hidden], from outside */                                      \
+  TENSOR(F32, h)       /* [batch, n, hidden] */                                                    \
+  TENSOR(F32, weights) /* W_h [3 hidden, hidden] */                                                \
+  TENSOR(F32, gates)   /* [batch, n, 3 hidden]: r, z, n */                                         \
+  TENSOR(F32, inner)   /* [batch, n, hidden]: W_hn h + b_hn */                                     \
+  TENSOR(F32, dinputs) /* [batch, n, 3 hidden]: d(W_i x + b_i), or absent */                       \
+  TENSOR(F32, carry)   /* [batch, hidden]: what later steps give h */
+#define gru_backward_SCALARS(SCALAR)                                                               \
+  SCALAR(uint, batch)                                                                              \
+  SCALAR(uint, n)                                                                                  \
+  SCALAR(uint, first)                                                                              \
+  SCALAR(uint, end)
+FT_DECLARE_ARGUMENTS(gru_backward)
+FT_KERNEL(gru_backward, gru_backward, gru)
+
+#define gru_forward_TENSORS(TENSOR)                                                                \
+  TENSOR(F32, gates)   /* [batch, n, 3 hidden]: W_i x + b_i; replaced by r, z and n when kept */   \
+  TENSOR(F32, weights) /* W_h^T [hidden, 3 hidden] */                                              \
+  TENSOR(F32, bias)    /* b_h [3 hidden] */                                                        \
+  TENSOR(F32, h)       /* [batch, n, hidden] */                                                    \
+  TENSOR(F32, inner)   /* W_hn h + b_hn [batch, n, hidden], when kept */
+#define gru_forward_SCALARS(SCALAR)                                                                \
+  SCALAR(uint, batch)                                                                              \
+  SCALAR(uint, n)                                                                                  \
+  SCALAR(uint, first)                                                                              \
+  SCALAR(uint, end)
+FT_DECLARE_ARGUMENTS(gru_forward)
+FT_KERNEL(gru_forward, gru_forward, gru)
+
+#endif
