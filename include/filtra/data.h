@@ -205,7 +205,7 @@ typedef struct filtra_dataset_options {
   /** Which columns of a table are meant, by name or number from 1; NULL: those that the table calls
    * so (see "table" above). Other formats refuse them. */
   const char *text_column, *target_column;
-  /** Of the training samples, or text, becomes validation where there is none, below 1; 0: a tenth.
+  /** Of the training samples, or text, becomes validation where there is none, at most 0.9; 0: 0.1.
    * Of each class its part, to a sample; of text and CIFAR-10 the end. */
   float validation_share;
   /** Ids that "words" makes at most, 3 to 1,048,576, padding, `<unk>` and `<eos>` included; rarer

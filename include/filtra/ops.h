@@ -48,7 +48,10 @@ typedef enum filtra_activation {
   FILTRA_ACTIVATION_LOG,        /**< the natural logarithm */
   FILTRA_ACTIVATION_SQRT,       /**< its slope at 0 is infinite */
   FILTRA_ACTIVATION_RECIPROCAL, /**< 1 / x */
-  FILTRA_ACTIVATION_ELU         /**< x, or e^x - 1 where x < 0; finite everywhere */
+  FILTRA_ACTIVATION_ELU,        /**< x, or e^x - 1 where x < 0; finite everywhere */
+  /** Of a model's layers alone: x itself, where NONE means their default. Ops refuse it: they take
+   * NONE. */
+  FILTRA_ACTIVATION_IDENTITY
 } filtra_activation;
 
 typedef struct filtra_linear_options {

@@ -3,10 +3,10 @@
 #ifndef FT_NN_MIXER_H
 #define FT_NN_MIXER_H
 
-#include "base/json.h"
+#include "base/keys.h"
 #include "nn/layers.h"
 
-enum { FT_MIXER_OPTIONS = 1088, FT_MIXER_FIELDS = 24 }; /* at most; fields with the name */
+enum { FT_MIXER_OPTIONS = 1088, FT_MIXER_KEYS = 24 }; /* at most; keys with the name */
 
 /** Learned numbers that say what filter a mixer has become, for `filtra analyze`. */
 typedef struct ft_mixer_coefficients {
@@ -32,9 +32,8 @@ enum { FT_MIXER_COEFFICIENTS = 8 }; /* kinds, at most */
 /** What a registered mixer has (see filtra_mixer), and what only Filtra's own have. */
 typedef struct ft_mixer_class {
   const char *name, *description;
-  size_t options_size;         /* at most FT_MIXER_OPTIONS */
-  const ft_json_field *fields; /* the options in configuration files */
-  size_t field_count;          /* below FT_MIXER_FIELDS */
+  size_t options_size; /* at most FT_MIXER_OPTIONS */
+  ft_keys keys;        /* the options in configuration files, fewer than FT_MIXER_KEYS */
   /* Why the options leave that one without effect, as in "with \"variant\" uv"; NULL: it has one.
    * NULL: all have. */
   const char *(*idle)(const void *options, const char *name);

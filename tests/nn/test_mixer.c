@@ -285,7 +285,8 @@ static void trained_and_kept(void **state) {
   filtra_trainer *trainer = NULL;
   filtra_step_metrics metrics;
   assert_ok(filtra_trainer_create(
-      model, &(filtra_train_options){.learning_rate = 0.01f, .weight_decay = 0.1f}, &trainer));
+      model, &(filtra_train_options){.optimizer = {.learning_rate = 0.01f, .weight_decay = 0.1f}},
+      &trainer));
   for (int i = 0; i < 5; i++)
     assert_ok(filtra_trainer_step(trainer, &batch, &metrics));
   assert_ok(filtra_trainer_finish(trainer, &metrics));
@@ -341,7 +342,7 @@ static void long_names(void **state) {
 static void own_options_fit(void **state) {
   (void)state;
   for (size_t i = 0; i < filtra_mixer_count(); i++)
-    assert_true(ft_mixer_at(i)->field_count < FT_MIXER_FIELDS &&
+    assert_true(ft_mixer_at(i)->keys.count < FT_MIXER_KEYS &&
                 ft_mixer_at(i)->options_size <= FT_MIXER_OPTIONS);
 }
 

@@ -58,11 +58,11 @@ static void one_cycle(void **state) {
 static void warmup_in_epochs(void **state) {
   (void)state;
   ft_run_config c = {.warmup_epochs = 0.26f};
-  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 3);
+  assert_int_equal(ft_run_train_options(&c, 50, 10).optimizer.warmup_steps, 3);
   c.warmup_epochs = 1000.0f;
-  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 50);
-  c = (ft_run_config){.warmup_steps = 7};
-  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 7);
+  assert_int_equal(ft_run_train_options(&c, 50, 10).optimizer.warmup_steps, 50);
+  c = (ft_run_config){.train = {.optimizer = {.warmup_steps = 7}}};
+  assert_int_equal(ft_run_train_options(&c, 50, 10).optimizer.warmup_steps, 7);
 }
 
 int main(void) {
