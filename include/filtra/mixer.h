@@ -60,7 +60,7 @@ typedef struct filtra_mixer_option {
   double fallback;          /**< value where the key is absent */
   double low, high;         /**< numbers: accepted range, the ends included */
   const char *const *names; /**< ENUM: what is accepted, ends with NULL */
-  const char *help;         /**< what it does, for people; NULL: nothing is said */
+  const char *help;         /**< what it does, for `filtra train --help`; NULL: nothing is said */
   uint64_t reserved[3];     /**< zero; later versions' fields */
 } filtra_mixer_option;
 

@@ -76,7 +76,8 @@ typedef enum filtra_precision {
 FILTRA_API const char *filtra_precision_name(filtra_precision precision);
 
 /** What to build. Each field but `seed` is the key of that name in a configuration, with the same
- * range and default: docs/config.md explains it. Zero means the default. */
+ * range and default: docs/config.md and `filtra train --help KEY` explain it. Zero means the
+ * default. */
 typedef struct filtra_model_config {
   /** A mixer's name ("softmax", "agf", one that the application registered; docs/config.md lists
    * Filtra's) or a JSON object with its options: {"name": "agf", "K": 5}. NULL: "softmax". */

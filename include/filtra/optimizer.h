@@ -63,7 +63,7 @@ typedef struct filtra_parameter_group {
 
 /** Zero means the default given with each field. The fields up to `warmup_steps` are the keys of
  * these names in a run's configuration (`kind`: `optimizer`), with the same ranges; docs/config.md
- * explains them. */
+ * and `filtra train --help KEY` explain them. */
 typedef struct filtra_optimizer_options {
   filtra_optimizer_kind kind;
   filtra_schedule schedule;

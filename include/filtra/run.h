@@ -72,9 +72,12 @@ FILTRA_API filtra_status filtra_run_open_data(const filtra_run *run, const char 
 
 /* ---- configurations ----------------------------------------------------------------------- */
 
-/** The keys of a run's configuration and of each mixer in lines of text, with defaults and what is
- * accepted, for people. Caller frees it with filtra_memory_free; NULL when out of memory. */
-FILTRA_API char *filtra_run_describe_keys(void);
+/** The keys of a run's configuration in words, for people. NULL lists all keys and each mixer's
+ * options with defaults and accepted values. "drop_path" explains that key: what it does, range,
+ * default and paper; "mixer.K" that option of each mixer that has it; "agf" that mixer and all its
+ * options. Fails with INPUT, suggesting the nearest, for a name that does not exist. Caller frees
+ * *out with filtra_memory_free. Thread-safe. */
+FILTRA_API filtra_status filtra_run_describe_keys(const char *key, char **out);
 /** Checks a configuration (JSON text, complete or partial) as training would before it opens the
  * data, and gives it complete: *out, JSON text with every key of config.json, 0, "" or auto where
  * the value comes from the data. `name` is what errors call the configuration; NULL:

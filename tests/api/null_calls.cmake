@@ -13,7 +13,7 @@ set(optional
     filtra_predictor_create:options filtra_predictor_create_memory:options
     filtra_predictor_batch:logits
     filtra_predictor_batch:probabilities filtra_run_create_predictor:options
-    filtra_run_complete_config:name filtra_run_open_data:path filtra_sample_token:options
+    filtra_run_complete_config:name filtra_run_describe_keys:key filtra_run_open_data:path filtra_sample_token:options
     filtra_trainer_create:options
     filtra_trainer_finish:metrics filtra_trainer_step:metrics)
 
