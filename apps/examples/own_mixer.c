@@ -163,7 +163,8 @@ static void train(filtra_model *model, uint64_t steps) {
   filtra_trainer_metrics metrics;
   texts t;
   check(filtra_trainer_create(
-      model, &(filtra_train_options){.learning_rate = 3e-3f, .clip_norm = 1}, &trainer));
+      model, &(filtra_train_options){.optimizer = {.learning_rate = 3e-3f, .clip_norm = 1}},
+      &trainer));
   for (uint64_t i = 0; i < steps; i++) {
     write_texts(&t, i);
     check(filtra_trainer_step(trainer, &t.batch, &metrics));

@@ -69,13 +69,14 @@ static filtra_model *make_model(filtra_device *device, const filtra_dataset_info
 static void train(filtra_model *model, filtra_loader *loader, uint64_t steps) {
   filtra_trainer *trainer;
   filtra_trainer_metrics metrics;
-  check(filtra_trainer_create(model,
-                              &(filtra_train_options){.learning_rate = 2e-3f,
-                                                      .schedule = FILTRA_SCHEDULE_COSINE,
-                                                      .warmup_steps = steps / 10,
-                                                      .steps = steps,
-                                                      .clip_norm = 1.0f},
-                              &trainer));
+  check(filtra_trainer_create(
+      model,
+      &(filtra_train_options){.optimizer = {.learning_rate = 2e-3f,
+                                            .schedule = FILTRA_SCHEDULE_COSINE,
+                                            .warmup_steps = steps / 10,
+                                            .steps = steps,
+                                            .clip_norm = 1.0f}},
+      &trainer));
   for (uint64_t i = 0; i < steps; i++) {
     filtra_batch batch;
     check(filtra_loader_next(loader, &batch));

@@ -40,15 +40,16 @@ static void train(filtra_model *model, const filtra_dataset *data, uint64_t step
   filtra_trainer_metrics metrics;
   check(filtra_loader_create(
       data, &(filtra_loader_options){.batch_size = BATCH, .shuffle = true, .seed = 1}, &loader));
-  check(filtra_trainer_create(model,
-                              &(filtra_train_options){.learning_rate = 2e-3f,
-                                                      .weight_decay = 0.1f,
-                                                      .beta2 = 0.99f,
-                                                      .schedule = FILTRA_SCHEDULE_COSINE,
-                                                      .warmup_steps = steps / 10,
-                                                      .steps = steps,
-                                                      .clip_norm = 1.0f},
-                              &trainer));
+  check(filtra_trainer_create(
+      model,
+      &(filtra_train_options){.optimizer = {.learning_rate = 2e-3f,
+                                            .weight_decay = 0.1f,
+                                            .beta2 = 0.99f,
+                                            .schedule = FILTRA_SCHEDULE_COSINE,
+                                            .warmup_steps = steps / 10,
+                                            .steps = steps,
+                                            .clip_norm = 1.0f}},
+      &trainer));
   for (uint64_t i = 0; i < steps; i++) {
     filtra_batch batch;
     check(filtra_loader_next(loader, &batch));

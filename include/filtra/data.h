@@ -154,8 +154,8 @@ typedef struct filtra_dataset_options {
    * above. Other formats refuse them. */
   const char *text_column, *target_column;
   /** Fraction of the training samples or text that is held out for validation where there is no
-   * validation data, below 1; 0: a tenth. Held out from each class alike; from text and CIFAR-10
-   * the end. */
+   * validation data, at most 0.9; 0: 0.1. Held out from each class alike; from text and CIFAR-10 the
+   * end. */
   float validation_share;
   /** Most ids of the tokenizer "words", 3 to 1,048,576, including padding, `<unk>` and `<eos>`;
    * rarer words become `<unk>`. 0: 65,536. Refused with another tokenizer; ignored with `fitted`.

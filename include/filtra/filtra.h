@@ -29,7 +29,7 @@
  *   filtra_trainer_metrics metrics;
  *   filtra_loader_options batches = {.batch_size = 32, .shuffle = true};
  *   filtra_model_config config = {.mixer = "agf"};
- *   filtra_train_options how = {.learning_rate = 1e-3f};
+ *   filtra_train_options how = {.optimizer = {.learning_rate = 1e-3f}};
  *   filtra_status status = filtra_device_open(NULL, &dev);
  *   if (!status) status = filtra_dataset_open(folder, NULL, &data);
  *   if (!status) status = filtra_loader_create(data, &batches, &loader);

@@ -60,7 +60,8 @@ typedef struct filtra_mixer_option {
   double fallback;          /**< the default */
   double low, high;         /**< INT, FLOAT: accepted range, ends included */
   const char *const *names; /**< ENUM: accepted values, NULL-terminated */
-  uint64_t reserved[4];     /**< 0 */
+  const char *help;         /**< what it does, for `filtra train --help`; NULL: no text */
+  uint64_t reserved[3];     /**< 0 */
 } filtra_mixer_option;
 
 /** A kind of mixer. */

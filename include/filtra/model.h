@@ -21,12 +21,30 @@ extern "C" {
 typedef struct filtra_model filtra_model;
 
 typedef enum filtra_task {
-  FILTRA_TASK_CLASSIFICATION = 0,  /**< one of `classes` for a sequence */
+  FILTRA_TASK_AUTO = 0,            /**< what the data are for; without data classification */
+  FILTRA_TASK_CLASSIFICATION,      /**< one of `classes` for a sequence */
   FILTRA_TASK_PAIR_CLASSIFICATION, /**< one for two sequences, which share the encoder; the head is
                                         given [a, b, a b, a - b] (Tay et al. 2021) */
   FILTRA_TASK_REGRESSION,          /**< a number for a sequence */
   FILTRA_TASK_LANGUAGE_MODEL       /**< each token's successor; the mixer is causal */
 } filtra_task;
+
+typedef enum filtra_block {
+  FILTRA_BLOCK_TRANSFORMER = 0,
+  /** ScaleNorm, complex features, a gated feed-forward network; ScaleNorm after the embeddings and
+   * none before the head. The mixer is "synvolution" or "kernelution". */
+  FILTRA_BLOCK_CONVERTER
+} filtra_block;
+
+typedef enum filtra_norm {
+  FILTRA_NORM_PRE = 0, /**< LayerNorm before each layer */
+  FILTRA_NORM_POST     /**< after each residual sum; not in the Converter */
+} filtra_norm;
+
+typedef enum filtra_head {
+  FILTRA_HEAD_MLP = 0, /**< two linear layers with an activation between */
+  FILTRA_HEAD_LINEAR   /**< one linear layer */
+} filtra_head;
 
 typedef enum filtra_positions {
   FILTRA_POSITIONS_LEARNED = 0, /**< a table [max_length, width] */
@@ -57,19 +75,20 @@ typedef enum filtra_precision {
 /** "fp32" and so on; "unknown" for a number that is no precision. Thread-safe. */
 FILTRA_API const char *filtra_precision_name(filtra_precision precision);
 
-/** What to build. Zero means the default given with each field. */
+/** What to build. Each field but `seed` is the key of that name in a configuration, with the same
+ * range and default: docs/config.md and `filtra train --help KEY` explain it. Zero means the
+ * default. */
 typedef struct filtra_model_config {
-  /** A mixer's name ("softmax", "gfsa", "plaplacian", "agf", "synvolution", "kernelution",
-   * "linear", "cosformer", "fnet", "performer", "linformer", "nystrom", "flowformer", or one that
-   * the application registered, see mixer.h) or a JSON object with its options, for example
-   * {"name": "agf", "K": 5, "a": 2, "b": -1}; docs/config.md lists them. NULL: "softmax". */
+  /** A mixer's name ("softmax", "agf", one that the application registered; docs/config.md lists
+   * Filtra's) or a JSON object with its options: {"name": "agf", "K": 5}. NULL: "softmax". */
   const char *mixer;
   filtra_task task;
+  filtra_precision precision;
   int64_t vocabulary; /**< token ids are 0 .. vocabulary-1, 0 is padding. Required, >= 2, unless: */
   int64_t features;   /**< numbers per token, for sequences of vectors instead of ids; 0: ids */
   int64_t classes;    /**< of classification: required, >= 2 */
   int64_t max_length; /**< longest sequence in tokens, padding included; 0: 2048 */
-  /** Where patch > 0, the input is images, max_length = image_height * image_width vectors row by
+  /** With patch > 0 the input is images: max_length = image_height * image_width vectors row by
    * row, and tokens are patches of patch x patch pixels; patch divides both sides. */
   int64_t image_height, image_width, patch;
   int64_t layers;     /**< 0: 2 */
@@ -77,39 +96,28 @@ typedef struct filtra_model_config {
   int64_t width;      /**< model width C; 0: 64 */
   int64_t ffn_width;  /**< 0: 2 * width, in the Converter 4 * width */
   int64_t head_width; /**< hidden units of the head; 0: ffn_width, in the Converter width */
-  float dropout;      /**< rate in [0,1) on embeddings, mixer and feed-forward outputs */
-  /** The Converter's block instead of the Transformer's: ScaleNorm, complex features, a gated
-   * feed-forward network; ScaleNorm behind the embeddings and none before the head. The mixer is
-   * "synvolution" or "kernelution". */
-  bool converter;
-  bool post_norm;        /**< LayerNorm after the residual sum instead of before the layer */
-  bool mask_zero;        /**< token 0 anywhere is padding, not only behind a sequence's length */
-  bool linear_head;      /**< a single linear layer instead of two with an activation between */
-  bool scale_embeddings; /**< times sqrt(width) before positions are added */
-  bool tie_embeddings;   /**< a language model's head has the embedding's weights */
+  float dropout;      /**< rate on embeddings, mixer and feed-forward outputs; 0 to 0.999 */
+  float drop_path;    /**< stochastic depth: the last layer's rate; 0 to 0.999 */
+  filtra_block block;
+  filtra_norm norm;
+  filtra_head head;
   filtra_positions positions;
   filtra_pooling pooling;
-  /** Of the feed-forward layers, in the Converter of its gate's real part. NONE means GELU here, in
-   * the Converter softplus. */
+  /** Of the feed-forward layers, in the Converter of the gate's real part. NONE: the default, GELU,
+   * in the Converter softplus; IDENTITY: no activation. */
   filtra_activation activation;
-  filtra_activation head_activation; /**< NONE means ReLU here, in the Converter leaky ReLU */
+  filtra_activation head_activation; /**< NONE: the default, ReLU, in the Converter leaky ReLU */
   /** Initial standard deviation of embeddings and positions; 0: init_std where that is given, else
    * 0.02, in the Converter 1 / sqrt(max_length). */
   float embedding_init;
+  float init_std;     /**< of linear layers' weights, then normal; 0: U(-1/sqrt(in), 1/sqrt(in)) */
+  float norm_epsilon; /**< 0: 1e-5 */
+  bool scale_embeddings; /**< times sqrt(width) before positions are added */
+  bool tie_embeddings;   /**< a language model's head has the embedding's weights */
+  bool mask_zero;        /**< token 0 anywhere is padding, not only after a sequence's end */
   /** Regression: the head gives (value - target_mean) / target_scale; scale 0: 1. Else 0, 0. */
   float target_mean, target_scale;
-  uint64_t seed; /**< of the initial values */
-  filtra_precision precision;
-  /** Initial standard deviation of linear layers' weights, which are then normal, 10 at most, and
-   * their biases 0. 0: both U(-1/sqrt(in), 1/sqrt(in)). What has a start of its own keeps it:
-   * filter coefficients, recurrent positions, the layer that reads patches. Not in the Converter.
-   */
-  float init_std;
-  float norm_epsilon; /**< of LayerNorm and ScaleNorm, 1e-12 to 1; 0: 1e-5 */
-  /** Stochastic depth (Huang et al. 2016), in training: the rate at which the last layer drops the
-   * mixer's branch, or the feed-forward layers', of a sequence; it rises from 0 in the first layer
-   * in equal steps. Branches that are kept count 1 / (1 - rate). Not with `converter`. */
-  float drop_path;
+  uint64_t seed;         /**< of the initial values */
   uint64_t reserved[14]; /**< 0 */
 } filtra_model_config;
 

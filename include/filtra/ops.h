@@ -79,7 +79,9 @@ typedef enum filtra_activation {
   FILTRA_ACTIVATION_LOG,        /**< the natural logarithm */
   FILTRA_ACTIVATION_SQRT,       /**< the square root; infinite derivative at 0 */
   FILTRA_ACTIVATION_RECIPROCAL, /**< 1 / x */
-  FILTRA_ACTIVATION_ELU         /**< x, or e^x - 1 where x < 0 */
+  FILTRA_ACTIVATION_ELU,        /**< x, or e^x - 1 where x < 0 */
+  /** Only for layers of a model, whose default is NONE: x itself. Ops refuse it. */
+  FILTRA_ACTIVATION_IDENTITY
 } filtra_activation;
 
 typedef struct filtra_linear_options {

@@ -61,25 +61,26 @@ typedef struct filtra_parameter_group {
   uint64_t reserved[4]; /**< zero; later versions' fields */
 } filtra_parameter_group;
 
-/** Zero means the default given with each field. */
+/** Zero means the default given with each field. The fields up to `warmup_steps` are the keys of
+ * these names in a run's configuration (`kind`: `optimizer`), with the same ranges; docs/config.md
+ * and `filtra train --help KEY` explain them. */
 typedef struct filtra_optimizer_options {
   filtra_optimizer_kind kind;
   filtra_schedule schedule;
-  float learning_rate;                  /**< peak; 0: 1e-3 */
-  float weight_decay;                   /**< on parameters declared with `decay`, */
-  bool decay_all;                       /**< unless this is set */
-  float beta1, beta2;                   /**< 0: 0.9, 0.999 */
-  float epsilon;                        /**< 0: 1e-8 */
-  float clip_norm;                      /**< global gradient norm; 0: no clipping */
-  uint64_t steps;                       /**< of the schedule; required unless it is constant */
-  uint64_t warmup_steps;                /**< linear from 0 (one-cycle: from lr/25) */
-  const filtra_parameter_group *groups; /**< copied; NULL: none */
-  size_t group_count;
+  float learning_rate; /**< peak; 0: 1e-3 */
+  float weight_decay;  /**< on parameters declared with `decay`, */
+  bool decay_all;      /**< unless this is set */
+  float beta1, beta2;  /**< 0: 0.9, 0.999 */
+  float epsilon;       /**< 0: 1e-8 */
+  float clip_norm;     /**< global gradient norm; 0: no clipping */
   /** For graphs that compute in F16: what filtra_optimizer_loss_scale gives at first, a power of
-   * two up to 2^40. 0: gradients are not scaled. */
+   * two up to 2^40. 0: gradients are not scaled; by a trainer of an fp16 model by 65536. */
   float loss_scale;
-  /** Steps without an overflow after which it doubles, up to 2^24; 0: 2000. */
-  uint32_t loss_scale_window;
+  uint32_t loss_scale_window; /**< steps without an overflow after which it doubles; 0: 2000 */
+  uint64_t steps;             /**< of the schedule; required unless it is constant */
+  uint64_t warmup_steps;      /**< linear from 0 (one-cycle: from lr/25) */
+  const filtra_parameter_group *groups; /**< trained otherwise than the rest; copied; NULL: none */
+  size_t group_count;
   uint64_t reserved[7]; /**< zero; later versions' fields */
 } filtra_optimizer_options;
 

@@ -73,9 +73,12 @@ FILTRA_API filtra_status filtra_run_open_data(const filtra_run *run, const char 
 
 /* ---- configurations ----------------------------------------------------------------------- */
 
-/** Text that lists the keys of a run's configuration and of each mixer, with defaults and accepted
- * values. Caller frees with filtra_free; NULL when out of memory. */
-FILTRA_API char *filtra_config_describe(void);
+/** Text that explains keys of a run's configuration. NULL: a list of all keys and of each mixer's
+ * options, with defaults and accepted values. "drop_path": that key, what it does, its range,
+ * default and paper. "mixer.K": that option of each mixer that has it. "agf": that mixer and its
+ * options. Fails with INPUT, suggesting the nearest, for an unknown name. Caller frees *out with
+ * filtra_free. Thread-safe. */
+FILTRA_API filtra_status filtra_config_describe(const char *key, char **out);
 /** Checks a configuration (JSON text, complete or partial) as training does before it opens the
  * data. *out receives JSON text with every key of config.json; values that the data decide are 0,
  * "" or auto. Errors call the configuration `name`; NULL: "configuration". Caller frees with

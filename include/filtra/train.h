@@ -26,44 +26,32 @@ typedef enum filtra_recompute {
   FILTRA_RECOMPUTE_BLOCKS        /**< is made again, layer by layer: a second forward pass in all */
 } filtra_recompute;
 
-/** How to train. Zero means the default given with each field. */
+/** How to train. Zero means the default given with each field. Ranges are those of the keys of
+ * these names in a run's configuration. */
 typedef struct filtra_train_options {
-  filtra_optimizer_kind optimizer;
-  filtra_schedule schedule;
-  float learning_rate;   /**< peak; 0: 1e-3 */
-  float weight_decay;    /**< on matrices only, not on biases, norms and filter coefficients, */
-  bool decay_all;        /**< unless this is set */
-  float beta1, beta2;    /**< 0: 0.9, 0.999 */
-  float epsilon;         /**< 0: 1e-8 */
-  float clip_norm;       /**< global gradient norm; 0: no clipping */
-  float label_smoothing; /**< in [0,1); in regression 0 */
-  uint64_t steps;        /**< of the schedule; required unless it is constant */
-  uint64_t warmup_steps; /**< linear from 0 (one-cycle: from lr/25) */
-  uint64_t seed;         /**< of dropout */
-  const filtra_parameter_group *groups; /**< trained otherwise than the rest; copied; NULL: none */
-  size_t group_count;
+  /** Its weight_decay is on matrices, not on biases, norms and filter coefficients. */
+  filtra_optimizer_options optimizer;
+  float label_smoothing; /**< 0 to 0.999; in regression 0 */
   /** Parts that a batch is cut into, whose gradients are added up: less memory for activations, and
    * one more buffer of gradients. The sums are those of the whole batch but for rounding: losses,
    * clipping and dropout are the batch's. 0 and 1: whole. */
   uint64_t accumulate;
   filtra_recompute recompute;
-  /** Chunks that a language model's rows of logits are made and judged in, so that no tensor holds
-   * them all; backward makes each again. Another number gives other rounding. 0: one, or more where
-   * the logits of a batch would not fit a buffer of the device. */
+  /** Chunks in which a language model's logits are computed and judged, so that no tensor holds
+   * them all; the backward pass recomputes each. Another number gives other rounding. 0: one, or
+   * more where the logits of a batch would not fit a buffer of the device. */
   uint64_t loss_chunks;
+  uint64_t seed; /**< of dropout */
+  /** Batches have other_labels and label_fractions, as a loader's that mixes samples: the loss is the
+   * mean of the cross-entropies against both classes by their shares. */
+  bool mixed_labels;
   /** Several processes that train one model, each with this configuration and the same batches:
    * each takes its share of every batch, and holds its shard of the optimizer's state. Losses,
    * clipping and dropout are the whole batch's; weights are the same on all ranks, bit for bit.
    * Lives longer than the trainer. NULL, or of size 1: alone. */
   const filtra_transport *transport;
-  float share;    /**< of this rank, beside the others'; 0: 1; or FILTRA_SHARE_AUTO */
-  float deadline; /**< seconds that a rank waits for another; 0: 300 */
-  /** Of a model in fp16, as in filtra_optimizer_options; 0: 65536. */
-  float loss_scale;
-  uint32_t loss_scale_window; /**< 0: 2000 */
-  /** Batches have other_labels and label_fractions, as a loader's that mixes samples: the loss is the
-   * mean of the cross-entropies against both classes by their shares. */
-  bool mixed_labels;
+  float share;          /**< of this rank, beside the others'; 0: 1; or FILTRA_SHARE_AUTO */
+  float deadline;       /**< seconds that a rank waits for another; 0: 300 */
   uint64_t reserved[9]; /**< 0 */
 } filtra_train_options;
 

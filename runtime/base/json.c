@@ -96,7 +96,7 @@ const char *ft_json_string(const json_t *object, const char *key) {
   return text ? text : "";
 }
 
-/* ---- unknown keys ---- */
+/* ---- names and numbers ---- */
 
 size_t ft_name_distance(const char *a, const char *b) {
   size_t row[NAME_LIMIT + 1], n = strlen(b);
@@ -131,133 +131,6 @@ const char *ft_nearest_name(const char *name, const void *rows, size_t count, si
   return nearest;
 }
 
-static filtra_status unknown_key(const char *key, const ft_json_field *fields, size_t count,
-                                 const char *context) {
-  const char *nearest = ft_nearest_name(key, fields, count, sizeof *fields);
-  if (nearest)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: unknown key \"%.64s\" (did you mean \"%s\"?)", context,
-                   key, nearest);
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: unknown key \"%.64s\"", context, key);
-}
-
-static filtra_status check_keys(const json_t *object, const ft_json_field *fields, size_t count,
-                                const char *context) {
-  const char *key;
-  json_t *value;
-  json_object_foreach((json_t *)object, key, value) {
-    size_t i = 0;
-    while (i < count && strcmp(fields[i].name, key))
-      i++;
-    if (i == count) return unknown_key(key, fields, count, context);
-  }
-  return FILTRA_OK;
-}
-
-/* ---- reading ---- */
-
-static filtra_status wrong_type(const ft_json_field *f, const char *context, const char *wanted) {
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" must be %s", context, f->name, wanted);
-}
-
-static filtra_status read_number(const json_t *value, const ft_json_field *f, const char *context,
-                                 double *out) {
-  bool whole = f->type == FT_JSON_INT;
-  if (whole ? !json_is_integer(value) : !json_is_number(value))
-    return wrong_type(f, context, whole ? "a whole number" : "a number");
-  *out = json_number_value(value);
-  if (*out >= f->low && *out <= f->high) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is %.10g, accepted are %.10g to %.10g", context,
-                 f->name, *out, f->low, f->high);
-}
-
-static filtra_status read_enum(const json_t *value, const ft_json_field *f, const char *context,
-                               int *out) {
-  char list[256] = "";
-  for (int i = 0; f->names[i]; i++) {
-    if (json_is_string(value) && !strcmp(json_string_value(value), f->names[i])) {
-      *out = i;
-      return FILTRA_OK;
-    }
-    size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", f->names[i]);
-  }
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" must be one of %s", context, f->name, list);
-}
-
-static filtra_status read_string(const json_t *value, const ft_json_field *f, const char *context,
-                                 char *out) {
-  if (!json_is_string(value)) return wrong_type(f, context, "a string");
-  if (json_string_length(value) >= (size_t)f->high)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is longer than %.0f characters", context,
-                   f->name, f->high - 1.0);
-  memcpy(out, json_string_value(value), json_string_length(value) + 1);
-  return FILTRA_OK;
-}
-
-static filtra_status read_floats(const json_t *value, const ft_json_field *f, const char *context,
-                                 ft_json_floats *out) {
-  size_t count = json_is_array(value) ? json_array_size(value) : json_is_number(value);
-  if (!count || count > FT_JSON_MAX_FLOATS)
-    return wrong_type(f, context, "a number, or a list of 1 to 256 numbers");
-  for (size_t i = 0; i < count; i++) {
-    double number;
-    FT_TRY(
-        read_number(json_is_array(value) ? json_array_get(value, i) : value, f, context, &number));
-    out->values[i] = (float)number;
-  }
-  out->count = (int64_t)count;
-  return FILTRA_OK;
-}
-
-static void default_floats(const ft_json_field *f, ft_json_floats *out) {
-  for (out->count = 0; f->list[out->count] != 0; out->count++)
-    out->values[out->count] = f->list[out->count];
-}
-
-static filtra_status read_field(const json_t *value, const ft_json_field *f, const char *context,
-                                void *at) {
-  double number = f->fallback;
-  switch (f->type) {
-  case FT_JSON_ANY:
-    return FILTRA_OK;
-  case FT_JSON_INT:
-    if (value) FT_TRY(read_number(value, f, context, &number));
-    *(int64_t *)at = value ? (int64_t)json_integer_value(value) : (int64_t)number;
-    return FILTRA_OK;
-  case FT_JSON_FLOAT:
-    if (value) FT_TRY(read_number(value, f, context, &number));
-    *(float *)at = (float)number;
-    return FILTRA_OK;
-  case FT_JSON_BOOL:
-    if (value && !json_is_boolean(value)) return wrong_type(f, context, "true or false");
-    *(bool *)at = value ? json_is_true(value) : f->fallback != 0.0;
-    return FILTRA_OK;
-  case FT_JSON_ENUM:
-    *(int *)at = (int)f->fallback;
-    return value ? read_enum(value, f, context, at) : FILTRA_OK;
-  case FT_JSON_STRING:
-    *(char *)at = '\0';
-    return value ? read_string(value, f, context, at) : FILTRA_OK;
-  case FT_JSON_FLOATS:
-    default_floats(f, at);
-    return value ? read_floats(value, f, context, at) : FILTRA_OK;
-  }
-  return FILTRA_OK;
-}
-
-filtra_status ft_json_read_struct(const json_t *object, const ft_json_field *fields, size_t count,
-                                  void *out, const char *context) {
-  if (!json_is_object(object))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", context);
-  FT_TRY(check_keys(object, fields, count, context));
-  for (size_t i = 0; i < count; i++)
-    FT_TRY(read_field(json_object_get(object, fields[i].name), &fields[i], context,
-                      (char *)out + fields[i].offset));
-  return FILTRA_OK;
-}
-
-/* ---- writing ---- */
-
 double ft_shortest(float value) {
   char text[32];
   for (int digits = 6; digits < 10; digits++) {
@@ -265,46 +138,4 @@ double ft_shortest(float value) {
     if (strtof(text, NULL) == value) break;
   }
   return strtod(text, NULL);
-}
-
-/* One number stands for itself. */
-static json_t *write_floats(const ft_json_floats *list) {
-  if (list->count == 1) return json_real(ft_shortest(list->values[0]));
-  json_t *array = json_array();
-  for (int64_t i = 0; i < list->count; i++)
-    ft_json_append(&array, json_real(ft_shortest(list->values[i])));
-  return array;
-}
-
-static json_t *write_field(const ft_json_field *f, const void *at) {
-  switch (f->type) {
-  case FT_JSON_INT:
-    return json_integer(*(const int64_t *)at);
-  case FT_JSON_FLOAT:
-    return json_real(ft_shortest(*(const float *)at));
-  case FT_JSON_BOOL:
-    return json_boolean(*(const bool *)at);
-  case FT_JSON_ENUM:
-    return json_string(f->names[*(const int *)at]);
-  case FT_JSON_STRING:
-    return json_string(at);
-  case FT_JSON_FLOATS:
-    return write_floats(at);
-  case FT_JSON_ANY:
-    break;
-  }
-  return NULL;
-}
-
-json_t *ft_json_write_struct(const ft_json_field *fields, size_t count, const void *from) {
-  json_t *object = json_object();
-  for (size_t i = 0; i < count && object; i++) {
-    if (fields[i].type == FT_JSON_ANY) continue;
-    json_t *value = write_field(&fields[i], (const char *)from + fields[i].offset);
-    if (!json_object_set_new(object, fields[i].name, value)) continue;
-    json_decref(object);
-    object = NULL;
-  }
-  if (!object) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  return object;
 }

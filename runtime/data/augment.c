@@ -1,6 +1,7 @@
 #include "data/augment.h"
 
 #include "base/memory.h"
+#include "data/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,32 +11,14 @@ enum { TRIES = 10 }; /* for a box that fits, as torchvision and timm have it */
 
 /* ---- checks ---- */
 
-typedef struct range {
-  const char *name;
-  float value, low, high;
-} range;
-
 filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_dataset *ds) {
+  filtra_augmentation complete = *a; /* where 0 means none it stays 0 in the other */
   FT_TRY(FT_CHECK_RESERVED(filtra_augmentation, a));
-  const range ranges[] = {{"crop_scale", a->crop_scale, 0.01f, 1.0f},
-                          {"crop_ratio", a->crop_ratio, 1.0f, 10.0f},
-                          {"hflip", a->hflip, 0.0f, 1.0f},
-                          {"rand_augment_magnitude", a->rand_augment_magnitude, 0.0f, 10.0f},
-                          {"rand_augment_std", a->rand_augment_std, 0.0f, 10.0f},
-                          {"random_erasing", a->random_erasing, 0.0f, 1.0f},
-                          {"mixup", a->mixup, 0.01f, 100.0f},
-                          {"cutmix", a->cutmix, 0.01f, 100.0f},
-                          {"mixup_prob", a->mixup_prob, 0.0f, 1.0f}};
-  for (size_t i = 0; i < FT_COUNT(ranges); i++) {
-    const range *r = &ranges[i];
-    if (r->value != 0.0f && !(r->value >= r->low && r->value <= r->high))
-      return ft_fail(FILTRA_ERROR_ARGUMENT,
-                     "augmentation: %s is %g, accepted are 0 (none, or its default) and %g to %g",
-                     r->name, (double)r->value, (double)r->low, (double)r->high);
-  }
-  if (a->rand_augment > FT_IMAGE_OPERATIONS)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "augmentation: rand_augment is %u, accepted are 0 to %d",
-                   a->rand_augment, FT_IMAGE_OPERATIONS);
+  FT_TRY(ft_keys_complete(&ft_augmentation_keys, &complete, "augmentation"));
+  if ((a->mixup > 0.0f && a->mixup < 0.01f) || (a->cutmix > 0.0f && a->cutmix < 0.01f))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "augmentation: mixup is %g and cutmix %g, accepted are 0 and 0.01 to 100",
+                   (double)a->mixup, (double)a->cutmix);
   if (!ft_augments_samples(a) && !ft_augments_batches(a)) return FILTRA_OK;
   if (ds->info.height && ds->info.input == FILTRA_INPUT_FEATURES) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,

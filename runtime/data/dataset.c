@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
+#include "data/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,9 +203,6 @@ static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_da
 
 /* ---- public ---- */
 
-/* Their words lie in the metadata of model files, too, whose format has room for 100 MB of it. */
-enum { MOST_WORD_IDS = 1 << 20 };
-
 /* Options that a data set of this kind has no use for. */
 static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_options *o) {
   if (o->pixels != FILTRA_PIXELS_GREY && !ds->info.height)
@@ -256,35 +254,18 @@ static filtra_status read_dataset(const char *path, const filtra_dataset_options
   return status;
 }
 
-static filtra_status check_image_options(const filtra_dataset_options *o) {
-  enum { MOST = 1024 }; /* FT_IMAGE_PIXELS are a square of this side */
-  if (o->image_size > MOST)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "image_size is %u, accepted are 0 to %d", o->image_size,
-                   MOST);
-  if (o->crop_pct != 0.0f && !(o->crop_pct >= 0.05f && o->crop_pct <= 1.0f))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "crop_pct is %g, accepted are 0.05 to 1",
-                   (double)o->crop_pct);
-  if ((unsigned)o->normalize > FILTRA_NORMALIZE_IMAGENET)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "normalize is %d, not a filtra_normalization",
-                   o->normalize);
-  return FILTRA_OK;
-}
-
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out) {
   *out = NULL;
   FT_TRY(FT_CHECK_RESERVED(filtra_dataset_options, options));
   if ((unsigned)options->file_split >= FILTRA_SPLIT_COUNT)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "file_split is %d, not a split", options->file_split);
-  if ((unsigned)options->pixels > FILTRA_PIXELS_RGB)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is %d, not a filtra_pixels", options->pixels);
-  FT_TRY(ft_check_share(options->validation_share));
-  if (options->max_vocabulary > MOST_WORD_IDS ||
-      (options->max_vocabulary && options->max_vocabulary <= FT_WORD_END_OF_LINE))
+  filtra_dataset_options complete = *options; /* a 0 that is given stays one in the other */
+  FT_TRY(ft_keys_complete(&ft_dataset_keys, &complete, "data set"));
+  if (options->max_vocabulary && options->max_vocabulary <= FT_WORD_END_OF_LINE)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "max_vocabulary is %u, accepted are 0, for 65536, and %d to %d",
-                   options->max_vocabulary, FT_WORD_END_OF_LINE + 1, MOST_WORD_IDS);
-  FT_TRY(check_image_options(options));
+                   "data set: \"max_vocabulary\" is %u, accepted are 0, for 65536, and from %d on",
+                   options->max_vocabulary, FT_WORD_END_OF_LINE + 1);
   filtra_dataset *ds = ft_calloc(1, sizeof *ds);
   if (!ds) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = read_dataset(path, options, fit, ds);

@@ -8,8 +8,9 @@
 
 /* ---- checks ---- */
 
-static filtra_status check_arrays(const ft_model_options *o, const filtra_batch *b, bool labelled) {
-  bool value = o->task == FT_TASK_REGRESSION;
+static filtra_status check_arrays(const filtra_model_config *o, const filtra_batch *b,
+                                  bool labelled) {
+  bool value = o->task == FILTRA_TASK_REGRESSION;
   FT_TRY(FT_CHECK_RESERVED(filtra_batch, b));
   if (b->size < 1 || b->length < 1 || !(o->features ? (void *)b->features : (void *)b->tokens) ||
       !b->lengths)
@@ -21,7 +22,7 @@ static filtra_status check_arrays(const ft_model_options *o, const filtra_batch 
   if ((b->sequences ? b->sequences : 1) != ft_model_sequences(o))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "batch: holds %d a sample where task \"%s\" takes %lld (sequences)",
-                   b->sequences ? (int)b->sequences : 1, ft_task_name((ft_task)o->task),
+                   b->sequences ? (int)b->sequences : 1, ft_task_name(o->task),
                    (long long)ft_model_sequences(o));
   if (!b->other_labels != !b->label_fractions)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: other_labels and label_fractions go together");
@@ -32,7 +33,7 @@ static filtra_status check_arrays(const ft_model_options *o, const filtra_batch 
 }
 
 /* Of a sample that is a mixture of two. */
-static filtra_status check_mixture(const ft_model_options *o, const filtra_batch *b, int64_t i) {
+static filtra_status check_mixture(const filtra_model_config *o, const filtra_batch *b, int64_t i) {
   int32_t label = b->other_labels[i];
   float share = b->label_fractions[i];
   if (label < 0 || label >= o->classes)
@@ -46,7 +47,7 @@ static filtra_status check_mixture(const ft_model_options *o, const filtra_batch
 }
 
 /* All of them, also behind the sequence: whoever left a NaN there did not mean to. */
-static filtra_status check_features(const ft_model_options *o, const filtra_batch *b,
+static filtra_status check_features(const filtra_model_config *o, const filtra_batch *b,
                                     int64_t number, int32_t length) {
   const float *row = b->features + number * b->length * o->features;
   for (int64_t i = 0; i < b->length * o->features; i++) {
@@ -62,7 +63,7 @@ static filtra_status check_features(const ft_model_options *o, const filtra_batc
 }
 
 /* `number` counts the first sequences of all samples, then the second ones. */
-static filtra_status check_sequence(const ft_model_options *o, const filtra_batch *b,
+static filtra_status check_sequence(const filtra_model_config *o, const filtra_batch *b,
                                     int64_t number) {
   int64_t sample = number % b->size;
   int32_t length = b->lengths[number];
@@ -87,13 +88,13 @@ static filtra_status check_sequence(const ft_model_options *o, const filtra_batc
   return FILTRA_OK;
 }
 
-static filtra_status check_label(const ft_model_options *o, const filtra_batch *b, int64_t i) {
-  if (o->task == FT_TASK_REGRESSION) {
+static filtra_status check_label(const filtra_model_config *o, const filtra_batch *b, int64_t i) {
+  if (o->task == FILTRA_TASK_REGRESSION) {
     if (isfinite(b->values[i])) return FILTRA_OK;
     return ft_fail(FILTRA_ERROR_INPUT, "batch: sample %lld has the value %g", (long long)i,
                    (double)b->values[i]);
   }
-  bool next = o->task == FT_TASK_LANGUAGE_MODEL;
+  bool next = o->task == FILTRA_TASK_LANGUAGE_MODEL;
   int64_t count = next ? b->lengths[i] : 1, least = next ? -1 : 0, most = ft_model_outputs(o) - 1;
   const int32_t *labels = b->labels + (next ? i * b->length : i);
   for (int64_t n = 0; n < count; n++)
@@ -106,7 +107,7 @@ static filtra_status check_label(const ft_model_options *o, const filtra_batch *
 
 filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch *batch,
                                    bool labelled) {
-  const ft_model_options *o = &model->options;
+  const filtra_model_config *o = &model->options.config;
   FT_TRY(check_arrays(o, batch, labelled));
   int64_t sequences = batch->size * ft_model_sequences(o);
   for (int64_t i = 0; i < sequences; i++) {
@@ -119,7 +120,7 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
                      (long long)i, (double)weight);
     if (weight == 0.0f) continue;
     FT_TRY(check_label(o, batch, i));
-    if (batch->other_labels && o->task < FT_TASK_REGRESSION) FT_TRY(check_mixture(o, batch, i));
+    if (batch->other_labels && o->task < FILTRA_TASK_REGRESSION) FT_TRY(check_mixture(o, batch, i));
   }
   return FILTRA_OK;
 }
@@ -129,18 +130,18 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
 /* Into how many chunks rows of logits go: one where a buffer holds them all; else each takes an
  * eighth of a buffer, since there are gradients as well and other tensors. */
 static int64_t loss_chunks(const filtra_model *model, int64_t rows) {
-  const ft_model_options *o = &model->options;
+  const filtra_model_config *o = &model->options.config;
   double limit = (double)ft_buffer_limit(model->device), most = 2147483647.0 * sizeof(float);
   double bytes = (double)rows * (double)ft_model_outputs(o) * sizeof(float);
   int64_t chunks = model->loss_chunks;
-  if (o->task != FT_TASK_LANGUAGE_MODEL) return 1;
+  if (o->task != FILTRA_TASK_LANGUAGE_MODEL) return 1;
   if (limit > most) limit = most;
   if (!chunks) chunks = bytes > limit ? (int64_t)ceil(8.0 * bytes / limit) : 1;
   return chunks < rows ? chunks : rows;
 }
 
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary) {
-  const ft_model_options *o = &model->options;
+  const filtra_model_config *o = &model->options.config;
   filtra_graph *g = b->graph;
   ft_scope scope = ft_network_scope(g, model->params, o);
   scope.observer = b->observer;
@@ -155,15 +156,15 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
   ft_network_input in = {.tokens = b->tokens,
                          .features = b->features,
                          .mask = filtra_length_mask(g, b->lengths, b->length)};
-  b->rows = o->task == FT_TASK_LANGUAGE_MODEL ? b->size * b->length : b->size;
+  b->rows = o->task == FILTRA_TASK_LANGUAGE_MODEL ? b->size * b->length : b->size;
   b->chunks = b->judged ? loss_chunks(model, b->rows) : 1;
   in.headless = b->chunks > 1;
   filtra_tensor **result = in.headless ? &b->hidden : &b->logits;
-  *result = ft_network_build(&scope, o, &in, auxiliary);
+  *result = ft_network_build(&scope, &model->options, &in, auxiliary);
 }
 
 /* Both in units of the model's output; the absolute error's are the values' own. */
-static void judge_values(filtra_graph *g, const ft_model_options *o, ft_batch_graph *b,
+static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch_graph *b,
                          filtra_tensor **loss, filtra_tensor **score) {
   b->values = filtra_graph_input(g, "values", FILTRA_F32, 2, (int64_t[]){b->rows, 1});
   float scale = 1.0f / o->target_scale;
@@ -209,7 +210,7 @@ static filtra_tensor *join(filtra_graph *g, filtra_tensor **list, int64_t count)
 static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smoothing,
                          filtra_tensor **loss, filtra_tensor **score) {
   filtra_graph *g = b->graph;
-  const ft_scope scope = ft_network_scope(g, model->params, &model->options);
+  const ft_scope scope = ft_network_scope(g, model->params, &model->options.config);
   filtra_tensor **losses = ft_graph_alloc(g, 2 * (size_t)b->chunks * sizeof *losses);
   filtra_tensor **scores = losses ? losses + b->chunks : NULL;
   int64_t each = (b->rows + b->chunks - 1) / b->chunks, count = 0;
@@ -217,7 +218,7 @@ static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smo
     int64_t size = b->rows - first < each ? b->rows - first : each;
     ft_segment_begin(g, FT_RECOMPUTE_BLOCKS);
     filtra_tensor *logits =
-        ft_network_predict(&scope, &model->options, rows_of(g, b->hidden, first, size));
+        ft_network_predict(&scope, &model->options.config, rows_of(g, b->hidden, first, size));
     filtra_tensor *labels = rows_of(g, b->labels, first, size);
     losses[count] = filtra_cross_entropy(g, logits, labels, smoothing);
     scores[count] = filtra_accuracy(g, logits, labels);
@@ -236,14 +237,14 @@ static filtra_tensor *mean(ft_batch_graph *b, filtra_tensor *x, filtra_tensor *w
 
 filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
                                    filtra_tensor *auxiliary) {
-  const ft_model_options *o = &model->options;
+  const filtra_model_config *o = &model->options.config;
   filtra_graph *g = b->graph;
   filtra_tensor *loss, *score;
   b->weights = filtra_graph_input(g, "weights", FILTRA_F32, 1, &b->rows);
   b->sample_weights = b->rows == b->size ? b->weights : NULL;
   if (b->part) b->scale = filtra_graph_input(g, "weight scale", FILTRA_F32, 1, (int64_t[]){1});
   b->sample_scale = b->sample_weights ? b->scale : NULL;
-  if (o->task == FT_TASK_REGRESSION) {
+  if (o->task == FILTRA_TASK_REGRESSION) {
     judge_values(g, o, b, &loss, &score);
   } else {
     b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &b->rows);
@@ -264,7 +265,7 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
       b->sample_scale = filtra_graph_input(g, "sample scale", FILTRA_F32, 1, (int64_t[]){1});
     auxiliary = mean(b, auxiliary, b->sample_weights, b->sample_scale);
   }
-  b->loss = ft_total_loss(g, o, loss, auxiliary);
+  b->loss = ft_total_loss(g, &model->options, loss, auxiliary);
   int64_t columns = o->features > 1 ? o->features : 1;
   b->host =
       ft_calloc((size_t)(b->size * ft_model_sequences(o) * b->length * columns), sizeof(int32_t));
@@ -379,7 +380,7 @@ double ft_batch_weight(const filtra_model *model, const filtra_batch *batch) {
   double sum = 0.0;
   for (int64_t i = 0; i < batch->size; i++) {
     int64_t count = 1;
-    if (model->options.task == FT_TASK_LANGUAGE_MODEL) {
+    if (model->options.config.task == FILTRA_TASK_LANGUAGE_MODEL) {
       count = 0;
       for (int64_t n = 0; n < batch->lengths[i]; n++)
         count += predicted(batch, i, n);

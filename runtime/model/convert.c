@@ -29,7 +29,7 @@ static filtra_status rewrite_config(const ft_safetensors *file, const char *path
                                     filtra_dtype dtype, char **text) {
   ft_model_options options;
   FT_TRY(ft_model_file_options(file, path, &options));
-  options.precision = (int)precision_of(dtype);
+  options.config.precision = precision_of(dtype);
   *text = ft_json_text(ft_model_options_write(&options), JSON_COMPACT);
   return *text ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }

@@ -49,7 +49,7 @@ static filtra_status make_pass(filtra_generator *gen, int64_t tokens, int64_t se
     p->rows = filtra_graph_input(g, "last tokens", FILTRA_I32, 2, (int64_t[]){size, 1});
   }
   ft_past_use use = {.past = &gen->past, .position = p->position, .length = seen};
-  ft_scope scope = ft_network_scope(g, model->params, &model->options);
+  ft_scope scope = ft_network_scope(g, model->params, &model->options.config);
   scope.past = &use;
   ft_network_input in = {.tokens = p->ids,
                          .rows = p->rows,
@@ -118,7 +118,7 @@ static filtra_status read_text(filtra_generator *gen, int64_t done, int64_t leng
 
 static filtra_status check_tokens(const filtra_generator *gen, const int32_t *tokens,
                                   size_t count) {
-  int64_t vocabulary = gen->model->options.vocabulary, capacity = gen->past.capacity;
+  int64_t vocabulary = gen->model->options.config.vocabulary, capacity = gen->past.capacity;
   if (!tokens || !count)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "generator: needs at least one token");
   if (!gen->slide && count > (size_t)(capacity - gen->length))
@@ -193,17 +193,17 @@ filtra_status filtra_generator_create(filtra_model *model, const filtra_generato
   *out = NULL;
   FT_NEED(model);
   FT_TRY(FT_CHECK_RESERVED(filtra_generator_options, options));
-  if (model->options.task != FT_TASK_LANGUAGE_MODEL)
+  if (model->options.config.task != FILTRA_TASK_LANGUAGE_MODEL)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "generator: the model is for %s; only language models go on with a text",
-                   ft_task_name((ft_task)model->options.task));
+                   ft_task_name(model->options.config.task));
   filtra_generator *gen = ft_calloc(1, sizeof *gen);
   if (!gen) return FILTRA_ERROR_HOST_MEMORY;
   gen->model = model;
   gen->slide = options->slide;
   gen->past = (ft_past){.device = model->device,
                         .size = options->sequences ? options->sequences : 1,
-                        .capacity = model->options.max_length};
+                        .capacity = model->options.config.max_length};
   filtra_status status = open_generator(gen);
   if (status) filtra_generator_destroy(&gen);
   *out = gen;

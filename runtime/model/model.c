@@ -29,7 +29,7 @@ static filtra_status make_inference(filtra_model *model, int64_t size, int64_t l
  * have one size anyway. */
 static filtra_status inference_graph(filtra_model *model, int64_t size, int64_t longest,
                                      bool labelled, ft_batch_graph **out) {
-  int64_t length = ft_graph_length(longest, FT_SHORTEST_LENGTH, model->options.max_length);
+  int64_t length = ft_graph_length(longest, FT_SHORTEST_LENGTH, model->options.config.max_length);
   if (!labelled) size = ft_graph_length(size, 1, INT64_MAX);
   for (size_t i = 0; i < model->graph_count; i++) {
     *out = &model->graphs[i];
@@ -57,7 +57,7 @@ filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bo
                               ft_pending_batch *pending) {
   ft_batch_graph *b;
   FT_TRY(ft_model_check_batch(model, batch, labelled));
-  int64_t longest = 1, sequences = batch->size * ft_model_sequences(&model->options);
+  int64_t longest = 1, sequences = batch->size * ft_model_sequences(&model->options.config);
   for (int64_t i = 0; i < sequences; i++)
     if (batch->lengths[i] > longest) longest = batch->lengths[i];
   FT_TRY(inference_graph(model, batch->size, longest, labelled, &b));
@@ -81,10 +81,10 @@ filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pend
 }
 
 /* What the head gave for each sequence, in the caller's units. */
-static void take_results(const ft_model_options *o, const float *all, const filtra_batch *batch,
+static void take_results(const filtra_model_config *o, const float *all, const filtra_batch *batch,
                          float *results) {
   size_t count = (size_t)batch->size * (size_t)ft_model_outputs(o);
-  bool value = o->task == FT_TASK_REGRESSION;
+  bool value = o->task == FILTRA_TASK_REGRESSION;
   for (size_t i = 0; i < count; i++)
     results[i] = value ? all[i] * o->target_scale + o->target_mean : all[i];
 }
@@ -122,7 +122,7 @@ filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length
 filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending,
                             const int32_t *lengths, size_t count, float *results) {
   const ft_batch_graph *b = &model->graphs[pending->graph];
-  const ft_model_options *o = &model->options;
+  const filtra_model_config *o = &model->options.config;
   size_t outputs = (size_t)ft_model_outputs(o), row = (size_t)(b->rows / b->size) * outputs;
   FT_TRY(filtra_graph_wait(b->graph, pending->ticket));
   float *all = ft_calloc((size_t)b->size * row, sizeof *all);
@@ -132,7 +132,7 @@ filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending
     size_t last = row == outputs ? 0 : ((size_t)lengths[i] - 1) * outputs;
     memcpy(results + i * outputs, all + i * row + last, outputs * sizeof *all);
   }
-  if (!status && o->task == FT_TASK_REGRESSION)
+  if (!status && o->task == FILTRA_TASK_REGRESSION)
     for (size_t i = 0; i < count; i++)
       results[i] = results[i] * o->target_scale + o->target_mean;
   free(all);
@@ -143,7 +143,7 @@ filtra_status filtra_model_predict_batch(filtra_model *model, const filtra_batch
                                          float *results) {
   FT_NEED(model, batch, results);
   ft_pending_batch pending;
-  const ft_model_options *o = &model->options;
+  const filtra_model_config *o = &model->options.config;
   FT_TRY(ft_model_submit(model, batch, false, &pending));
   const ft_batch_graph *b = &model->graphs[pending.graph];
   FT_TRY(filtra_graph_wait(b->graph, pending.ticket));
@@ -154,13 +154,13 @@ filtra_status filtra_model_predict_batch(filtra_model *model, const filtra_batch
   if (!status)
     status =
         check_finite(b, &pending, all, (size_t)(batch->size * b->rows / b->size) * (size_t)outputs);
-  if (!status && o->task == FT_TASK_LANGUAGE_MODEL)
+  if (!status && o->task == FILTRA_TASK_LANGUAGE_MODEL)
     take_token_results(b, outputs, all, batch, results);
   else if (!status)
     take_results(o, all, batch, results);
   free(all);
   if (status) return status;
-  int64_t rows = o->task == FT_TASK_LANGUAGE_MODEL ? batch->size * batch->length : batch->size;
+  int64_t rows = o->task == FILTRA_TASK_LANGUAGE_MODEL ? batch->size * batch->length : batch->size;
   return check_finite(b, &pending, results, (size_t)(rows * outputs));
 }
 
@@ -177,7 +177,8 @@ filtra_status filtra_model_evaluate_batch(filtra_model *model, const filtra_batc
 
 /* Declares the parameters by building the model once on a graph that never runs. */
 static filtra_status declare_parameters(filtra_model *model) {
-  ft_batch_graph dry = {.size = 1, .length = model->options.patch ? model->options.max_length : 1};
+  ft_batch_graph dry = {
+      .size = 1, .length = model->options.config.patch ? model->options.config.max_length : 1};
   filtra_tensor *auxiliary;
   FT_TRY(filtra_graph_create(model->device, NULL, &dry.graph));
   ft_batch_graph_open(model, &dry, &auxiliary);
@@ -188,13 +189,14 @@ static filtra_status declare_parameters(filtra_model *model) {
 
 static filtra_status keep_mixer(filtra_model *model) {
   model->mixer = ft_json_text(ft_mixer_write(&model->options.mixer), JSON_COMPACT);
+  model->options.config.mixer = model->mixer;
   return model->mixer ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
 filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options, bool narrow,
                                filtra_model **out) {
   *out = NULL;
-  FT_TRY(ft_check_precision(device, ft_precision_dtype(options->precision)));
+  FT_TRY(ft_check_precision(device, ft_precision_dtype(options->config.precision)));
   filtra_model *model = ft_calloc(1, sizeof *model);
   if (!model) return FILTRA_ERROR_HOST_MEMORY;
   model->device = device;
@@ -238,7 +240,7 @@ filtra_status filtra_model_create(filtra_device *device, const filtra_model_conf
   FT_NEED(device, config);
   FT_TRY(FT_CHECK_RESERVED(filtra_model_config, config));
   ft_model_options options;
-  FT_TRY(ft_model_options_from_public(config, &options));
+  FT_TRY(ft_model_options_take(config, &options));
   return ft_model_new(device, &options, config->seed, out);
 }
 
@@ -272,11 +274,11 @@ filtra_status filtra_model_set_precision(filtra_model *model, filtra_precision p
   filtra_model *other;
   if ((unsigned)precision > FILTRA_PRECISION_FP16)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "model: there is no precision %d", (int)precision);
-  if (options.precision == (int)precision && !model->params->narrow) return FILTRA_OK;
+  if (options.config.precision == precision && !model->params->narrow) return FILTRA_OK;
   if (model->params->trainable)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "model: the precision of a model that a trainer has cannot change");
-  options.precision = (int)precision;
+  options.config.precision = precision;
   FT_TRY(ft_model_new(model->device, &options, 0, &other));
   filtra_status status = copy_values(model->params, other->params);
   if (!status) exchange(model, other);
@@ -285,16 +287,16 @@ filtra_status filtra_model_set_precision(filtra_model *model, filtra_precision p
 }
 
 filtra_task filtra_model_task(const filtra_model *model) {
-  return model ? ft_task_public(&model->options) : FILTRA_TASK_CLASSIFICATION;
+  return model ? model->options.config.task : FILTRA_TASK_CLASSIFICATION;
 }
 int64_t filtra_model_outputs(const filtra_model *model) {
-  return model ? ft_model_outputs(&model->options) : 0;
+  return model ? ft_model_outputs(&model->options.config) : 0;
 }
 int64_t filtra_model_classes(const filtra_model *model) {
-  return model ? model->options.classes : 0;
+  return model ? model->options.config.classes : 0;
 }
 int64_t filtra_model_max_length(const filtra_model *model) {
-  return model ? model->options.max_length : 0;
+  return model ? model->options.config.max_length : 0;
 }
 filtra_parameters *filtra_model_parameters(filtra_model *model) {
   return model ? model->params : NULL;
@@ -302,8 +304,7 @@ filtra_parameters *filtra_model_parameters(filtra_model *model) {
 
 filtra_status filtra_model_get_config(const filtra_model *model, filtra_model_config *config) {
   FT_NEED(model, config);
-  ft_model_options_to_public(&model->options, config);
-  config->mixer = model->mixer;
+  *config = model->options.config;
   return FILTRA_OK;
 }
 
@@ -340,12 +341,12 @@ filtra_status filtra_model_measure(filtra_device *device, const filtra_model_con
   ft_model_options options;
   *memory = (filtra_memory_use){0};
   FT_TRY(FT_CHECK_RESERVED(filtra_model_config, config));
-  FT_TRY(ft_model_options_from_public(config, &options));
-  if (size < 1 || size > UINT32_MAX || length < 1 || length > options.max_length)
+  FT_TRY(ft_model_options_take(config, &options));
+  if (size < 1 || size > UINT32_MAX || length < 1 || length > options.config.max_length)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "model: %lld samples of %lld tokens; accepted are at least 1 and at most %lld "
                    "tokens (max_length)",
-                   (long long)size, (long long)length, (long long)options.max_length);
+                   (long long)size, (long long)length, (long long)options.config.max_length);
   FT_TRY(ft_model_declare(device, &options, false, &model));
   ft_batch_graph b = {.size = size, .length = length, .judged = training};
   filtra_status status = ft_model_measure(model, &b, training, FT_RECOMPUTE_NONE, memory);

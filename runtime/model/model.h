@@ -8,47 +8,28 @@
 
 #include <filtra/model.h>
 
-/** filtra_task and "auto", which is what the data are for; classification without data. */
-typedef enum ft_task {
-  FT_TASK_AUTO = 0,
-  FT_TASK_CLASSIFICATION,
-  FT_TASK_PAIR_CLASSIFICATION,
-  FT_TASK_REGRESSION,
-  FT_TASK_LANGUAGE_MODEL
-} ft_task;
-
-enum { FT_HEAD_MLP = 0, FT_HEAD_LINEAR };
-enum { FT_BLOCK_TRANSFORMER = 0, FT_BLOCK_CONVERTER };
-
-/** Everything that decides a model's parameters and function; the model keys of a configuration. */
+/** Everything that decides a model's parameters and function. */
 typedef struct ft_model_options {
+  /* Complete, but for `seed`, which is 0. `mixer`: NULL, or in a model the text of the other. */
+  filtra_model_config config;
   ft_mixer mixer;
-  /* enums, see options.c */
-  int task, block, norm, positions, pooling, activation, head, head_activation, precision;
-  int64_t vocabulary, features, classes, max_length, image_height, image_width, patch;
-  int64_t layers, heads, width, ffn_width, head_width;
-  float dropout, drop_path, embedding_init, init_std, norm_epsilon, target_mean, target_scale;
-  bool mask_zero, scale_embeddings, tie_embeddings;
 } ft_model_options;
 
 /** Most tokens of a sequence inside the model, without a class token: patches, or max_length. */
-int64_t ft_model_tokens(const ft_model_options *options);
+int64_t ft_model_tokens(const filtra_model_config *config);
 /** Numbers that a prediction consists of. */
-int64_t ft_model_outputs(const ft_model_options *options);
+int64_t ft_model_outputs(const filtra_model_config *config);
 /** Sequences of a sample. */
-int64_t ft_model_sequences(const ft_model_options *options);
+int64_t ft_model_sequences(const filtra_model_config *config);
 /** Whether its classes are so many, more than five, that top-5 accuracy says something. */
-bool ft_model_ranks(const ft_model_options *options);
+bool ft_model_ranks(const filtra_model_config *config);
 /** The element type of a filtra_precision. */
-filtra_dtype ft_precision_dtype(int precision);
-/** "auto" is classification. */
-filtra_task ft_task_public(const ft_model_options *options);
+filtra_dtype ft_precision_dtype(filtra_precision precision);
 /** "classification" and so on. */
-const char *ft_task_name(ft_task task);
+const char *ft_task_name(filtra_task task);
 
-/** The model keys (model/options.c). `mixer` is listed as FT_JSON_ANY. */
-extern const ft_json_field ft_model_fields[];
-extern const size_t ft_model_field_count;
+/** The keys over filtra_model_config (model/options.c); `mixer` is an FT_KEY_OTHER. */
+extern const ft_keys ft_model_keys;
 
 /** From an object of model keys, complete and checked. `context` goes before field names in
  * errors. */
@@ -57,11 +38,8 @@ filtra_status ft_model_options_read(const json_t *object, const char *context,
 /** The part of it after fields and mixer were read: defaults that follow from other fields, and
  * checks across fields. */
 filtra_status ft_model_options_finish(const char *context, ft_model_options *options);
-/** From the public struct, by way of the same table. */
-filtra_status ft_model_options_from_public(const filtra_model_config *config,
-                                           ft_model_options *options);
-/** To the public struct, but for the mixer's text. */
-void ft_model_options_to_public(const ft_model_options *options, filtra_model_config *config);
+/** From a struct that a program filled in, by the same table. */
+filtra_status ft_model_options_take(const filtra_model_config *config, ft_model_options *options);
 /** The model keys of a configuration, complete. NULL when out of memory. */
 json_t *ft_model_options_write(const ft_model_options *options);
 
@@ -69,7 +47,7 @@ json_t *ft_model_options_write(const ft_model_options *options);
 
 /** Where the layers of a model with these options are built. */
 ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
-                          const ft_model_options *options);
+                          const filtra_model_config *config);
 
 typedef struct ft_network_input {
   filtra_tensor *tokens;   /* I32 [S B, N], S sequences a sample, all first ones first; or NULL */
@@ -87,7 +65,7 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
                                 const ft_network_input *in, filtra_tensor **auxiliary);
 
 /** Rows [R, width] that a headless network gave -> logits [R, vocabulary]. */
-filtra_tensor *ft_network_predict(const ft_scope *scope, const ft_model_options *options,
+filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_config *config,
                                   filtra_tensor *x);
 
 /** What training minimizes, from losses of one shape: their sum, where a mixer does not say that

@@ -8,7 +8,7 @@
 #include <math.h>
 
 ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
-                          const ft_model_options *o) {
+                          const filtra_model_config *o) {
   return (ft_scope){.graph = graph,
                     .params = params,
                     .precision = ft_precision_dtype(o->precision),
@@ -16,9 +16,14 @@ ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
                     .norm_epsilon = o->norm_epsilon};
 }
 
+/* As ops take it. */
+static filtra_activation layer_activation(filtra_activation activation) {
+  return activation == FILTRA_ACTIVATION_IDENTITY ? FILTRA_ACTIVATION_NONE : activation;
+}
+
 /* The table that tokens are looked up in: its F32 master where there is one. A tied head multiplies
  * by the copy. */
-static filtra_tensor *embedding_table(const ft_scope *scope, const ft_model_options *o) {
+static filtra_tensor *embedding_table(const ft_scope *scope, const filtra_model_config *o) {
   const char *const name = "embedding.weight";
   const bool narrow = scope->params->narrow;
   const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL,
@@ -35,7 +40,7 @@ static filtra_tensor *embedding_table(const ft_scope *scope, const ft_model_opti
 /* Pixels row by row [B, h w, F] -> patches row by row [B, h w / P^2, P P F]; a patch holds its
  * pixels row by row. Rows of patches are to their pixels' rows what batches are to tokens, and
  * patches of a row what heads are to channels. */
-static filtra_tensor *cut_patches(filtra_graph *g, const ft_model_options *o, filtra_tensor *x) {
+static filtra_tensor *cut_patches(filtra_graph *g, const filtra_model_config *o, filtra_tensor *x) {
   if (!ft_usable(g, x)) return NULL;
   int64_t p = o->patch, columns = o->image_width / p, rows = x->shape[0] * (o->image_height / p);
   int64_t band[] = {rows, p, o->image_width * o->features};
@@ -65,7 +70,7 @@ static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
 }
 
 /* What blocks get at most: a class token counts as well. */
-static int64_t most_tokens(const ft_model_options *o) {
+static int64_t most_tokens(const filtra_model_config *o) {
   return ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN);
 }
 
@@ -77,12 +82,12 @@ static filtra_tensor *add_position(filtra_graph *g, filtra_tensor *x, filtra_ten
   return filtra_add(g, x, filtra_embedding(g, table, position));
 }
 
-static filtra_tensor *add_positions(const ft_scope *scope, const ft_model_options *o,
+static filtra_tensor *add_positions(const ft_scope *scope, const filtra_model_config *o,
                                     filtra_tensor *x) {
   const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
   int64_t rows = most_tokens(o);
   filtra_tensor *table, *first = scope->past ? scope->past->position : NULL;
-  switch ((filtra_positions)o->positions) {
+  switch (o->positions) {
   case FILTRA_POSITIONS_LEARNED:
     table =
         filtra_scope_parameter(scope, "positions.weight", 2, (int64_t[]){rows, o->width}, &init);
@@ -101,7 +106,7 @@ static filtra_tensor *add_positions(const ft_scope *scope, const ft_model_option
   return x;
 }
 
-static filtra_tensor *embed(const ft_scope *scope, const ft_model_options *o,
+static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
                             const ft_network_input *in, filtra_tensor *table,
                             filtra_tensor **mask) {
   filtra_graph *g = scope->graph;
@@ -119,7 +124,7 @@ static filtra_tensor *embed(const ft_scope *scope, const ft_model_options *o,
   if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = add_class_token(scope, x, mask);
   ft_scope inner = ft_scope_enter(scope, "embedding");
   x = add_positions(scope, o, x);
-  if (o->block == FT_BLOCK_CONVERTER) x = ft_scale_norm_layer(&inner, "norm", x, false);
+  if (o->block == FILTRA_BLOCK_CONVERTER) x = ft_scale_norm_layer(&inner, "norm", x, false);
   x = filtra_dropout(g, x, o->dropout);
   ft_observe(&inner, "x", x);
   return x;
@@ -127,17 +132,18 @@ static filtra_tensor *embed(const ft_scope *scope, const ft_model_options *o,
 
 /* ---- blocks ---- */
 
-static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, filtra_tensor *x,
-                             filtra_tensor *mask, filtra_tensor **auxiliary) {
+static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *options,
+                             filtra_tensor *x, filtra_tensor *mask, filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
-  ft_encoder_options encoder = {.mixer = &o->mixer,
+  const filtra_model_config *o = &options->config;
+  ft_encoder_options encoder = {.mixer = &options->mixer,
                                 .heads = o->heads,
                                 .ffn_width = o->ffn_width,
-                                .activation = (filtra_activation)o->activation,
+                                .activation = layer_activation(o->activation),
                                 .dropout = o->dropout,
-                                .converter = o->block == FT_BLOCK_CONVERTER,
-                                .post_norm = o->norm != 0,
-                                .causal = o->task == FT_TASK_LANGUAGE_MODEL,
+                                .converter = o->block == FILTRA_BLOCK_CONVERTER,
+                                .post_norm = o->norm == FILTRA_NORM_POST,
+                                .causal = o->task == FILTRA_TASK_LANGUAGE_MODEL,
                                 .max_length = most_tokens(o)};
   for (int64_t i = 0; i < o->layers; i++) {
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
@@ -156,16 +162,16 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *o, f
 
 /* All tokens of a sequence side by side, padding as zeros, as Zerveas et al. 2021 end their model:
  * [B,N,C] -> [B, N C]. */
-static filtra_tensor *flatten(filtra_graph *g, const ft_model_options *o, filtra_tensor *x,
+static filtra_tensor *flatten(filtra_graph *g, const filtra_model_config *o, filtra_tensor *x,
                               filtra_tensor *mask) {
   int64_t batch = x->shape[0], n = x->shape[1], width = x->shape[2];
-  x = filtra_activate(g, x, (filtra_activation)o->activation);
+  x = filtra_activate(g, x, layer_activation(o->activation));
   x = filtra_dropout(g, x, o->dropout);
   x = filtra_mask_tokens(g, x, mask);
   return filtra_reshape(g, x, 2, (int64_t[]){batch, n * width});
 }
 
-static filtra_tensor *pool(filtra_graph *g, const ft_model_options *o, filtra_tensor *x,
+static filtra_tensor *pool(filtra_graph *g, const filtra_model_config *o, filtra_tensor *x,
                            filtra_tensor *mask) {
   if (!ft_usable(g, x)) return NULL;
   switch (o->pooling) {
@@ -195,13 +201,13 @@ static void declare_normal(const ft_scope *scope, const char *name, int64_t in, 
 
 /* x [B,..] has less than `inputs` columns where tokens lie side by side and a batch is padded less
  * far than the model's longest. */
-static filtra_tensor *apply_head(const ft_scope *scope, const ft_model_options *o, filtra_tensor *x,
-                                 int64_t inputs) {
+static filtra_tensor *apply_head(const ft_scope *scope, const filtra_model_config *o,
+                                 filtra_tensor *x, int64_t inputs) {
   int64_t out = ft_model_outputs(o);
-  if (o->head == FT_HEAD_LINEAR) return ft_linear_prefix(scope, "head", x, inputs, out, NULL);
+  if (o->head == FILTRA_HEAD_LINEAR) return ft_linear_prefix(scope, "head", x, inputs, out, NULL);
   ft_scope head = ft_scope_enter(scope, "head");
-  filtra_linear_options hidden = {.activation = (filtra_activation)o->head_activation};
-  if (o->block == FT_BLOCK_CONVERTER) { /* He et al. 2015; Glorot & Bengio 2010 */
+  filtra_linear_options hidden = {.activation = layer_activation(o->head_activation)};
+  if (o->block == FILTRA_BLOCK_CONVERTER) { /* He et al. 2015; Glorot & Bengio 2010 */
     declare_normal(&head, "1", inputs, o->head_width, sqrtf(2.0f / (float)inputs));
     declare_normal(&head, "2", o->head_width, out, sqrtf(2.0f / (float)(o->head_width + out)));
   }
@@ -230,7 +236,7 @@ static filtra_tensor *join_pair(filtra_graph *g, filtra_tensor *x, filtra_tensor
   return filtra_concat(g, 1, 4, (filtra_tensor *[]){a, b, filtra_multiply(g, a, b), difference});
 }
 
-filtra_tensor *ft_network_predict(const ft_scope *scope, const ft_model_options *o,
+filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_config *o,
                                   filtra_tensor *x) {
   if (!o->tie_embeddings) return filtra_scope_linear(scope, "head", x, o->vocabulary, NULL);
   filtra_tensor *table = embedding_table(scope, o);
@@ -241,7 +247,7 @@ filtra_tensor *ft_network_predict(const ft_scope *scope, const ft_model_options 
 }
 
 /* [B,N,C] -> [B N, vocabulary], or the rows wanted of them. */
-static filtra_tensor *predict_tokens(const ft_scope *scope, const ft_model_options *o,
+static filtra_tensor *predict_tokens(const ft_scope *scope, const filtra_model_config *o,
                                      const ft_network_input *in, filtra_tensor *x) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, x)) return NULL;
@@ -254,19 +260,20 @@ static filtra_tensor *predict_tokens(const ft_scope *scope, const ft_model_optio
   return in->headless ? x : ft_network_predict(scope, o, x);
 }
 
-filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o,
+filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *options,
                                 const ft_network_input *in, filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
+  const filtra_model_config *o = &options->config;
   filtra_tensor *mask = in->mask, *table = o->features ? NULL : embedding_table(scope, o);
   *auxiliary = NULL;
   if (!ft_usable(g, o->features ? in->features : in->tokens) || !ft_usable(g, mask)) return NULL;
   if (o->mask_zero && in->tokens && !scope->past) /* generators take no padding */
     mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
   filtra_tensor *x = embed(scope, o, in, table, &mask);
-  x = encode(scope, o, x, mask, auxiliary);
-  if (o->task == FT_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, in, x);
+  x = encode(scope, options, x, mask, auxiliary);
+  if (o->task == FILTRA_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, in, x);
   x = pool(g, o, x, mask);
-  if (o->task == FT_TASK_PAIR_CLASSIFICATION) x = join_pair(g, x, auxiliary);
+  if (o->task == FILTRA_TASK_PAIR_CLASSIFICATION) x = join_pair(g, x, auxiliary);
   if (!ft_usable(g, x)) return NULL;
   bool flat = o->pooling == FILTRA_POOLING_FLATTEN;
   return apply_head(scope, o, x, flat ? ft_model_tokens(o) * o->width : ft_columns(x));

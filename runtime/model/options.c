@@ -1,4 +1,5 @@
-/* The model keys of a configuration: one table for files, --set, the public struct and the dump. */
+/* The model keys of a configuration: one table over filtra_model_config for files, --set, programs,
+ * the dump and --help. */
 #include "model/model.h"
 
 #include "base/utf8.h"
@@ -6,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+/* By the enums of filtra/model.h. */
 static const char *const PRECISIONS[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const TASKS[] = {"auto",       "classification", "pair_classification",
                                     "regression", "language_model", NULL};
@@ -14,72 +16,172 @@ static const char *const NORMS[] = {"pre", "post", NULL};
 static const char *const BLOCKS[] = {"transformer", "converter", NULL};
 static const char *const POSITIONS[] = {"learned", "sinusoidal", "none", "recurrent", NULL};
 static const char *const POOLINGS[] = {"mean", "mean_all", "first", "class_token", "flatten", NULL};
-/* filtra_activation, and behind it what follows from the block. */
-static const char *const ACTIVATIONS[] = {"none",     "relu",      "gelu",       "sin",  "tanh",
-                                          "softplus", "softplus5", "leaky_relu", "auto", NULL};
-enum { ACTIVATION_AUTO = FILTRA_ACTIVATION_LEAKY_RELU + 1 };
+/* Of filtra_activation those that models take. */
+static const char *const ACTIVATIONS[] = {
+    "auto", "relu", "gelu", "sin", "tanh", "softplus", "softplus5", "leaky_relu",
+    "",     "",     "",     "",    "",     "",         "none",      NULL};
+_Static_assert(FT_COUNT(ACTIVATIONS) == FILTRA_ACTIVATION_IDENTITY + 2, "none is IDENTITY");
 
-#define INT(member, fallback, low, high)                                                           \
-  FT_JSON_INT_FIELD(ft_model_options, member, #member, fallback, low, high)
-#define FLOAT(member, fallback, low, high)                                                         \
-  FT_JSON_FLOAT_FIELD(ft_model_options, member, #member, fallback, low, high)
-#define ENUM(member, fallback, names)                                                              \
-  FT_JSON_ENUM_FIELD(ft_model_options, member, #member, fallback, names)
-#define BOOL(member) FT_JSON_BOOL_FIELD(ft_model_options, member, #member, false)
+#define INT(member, ...)   FT_INT_KEY(filtra_model_config, member, #member, __VA_ARGS__)
+#define FLOAT(member, ...) FT_FLOAT_KEY(filtra_model_config, member, #member, __VA_ARGS__)
+#define ENUM(member, ...)  FT_ENUM_KEY(filtra_model_config, member, #member, 0, __VA_ARGS__)
+#define BOOL(member, ...)  FT_BOOL_KEY(filtra_model_config, member, #member, false, __VA_ARGS__)
+#define DATA               .usual = "from the data"
 
-/* 0 stands for "follows from other fields" where the public header says so. */
-const ft_json_field ft_model_fields[] = {
-    ENUM(task, FT_TASK_AUTO, TASKS),
-    {.name = "mixer", .type = FT_JSON_ANY},
-    INT(vocabulary, 0, 0, 1 << 24),
-    INT(features, 0, 0, 65536),
-    INT(classes, 0, 0, 1 << 20),
-    INT(max_length, 0, 0, 1 << 20),
-    INT(image_height, 0, 0, 65536),
-    INT(image_width, 0, 0, 65536),
-    INT(patch, 0, 0, 1024),
-    ENUM(precision, 0, PRECISIONS),
-    INT(layers, 2, 1, 256),
-    INT(heads, 2, 1, 256),
-    INT(width, 64, 1, 16384),
-    INT(ffn_width, 0, 0, 65536),
-    FLOAT(dropout, 0.0, 0.0, 0.999),
-    FLOAT(drop_path, 0.0, 0.0, 0.999),
-    ENUM(block, FT_BLOCK_TRANSFORMER, BLOCKS),
-    ENUM(norm, 0, NORMS),
-    ENUM(activation, ACTIVATION_AUTO, ACTIVATIONS),
-    ENUM(positions, FILTRA_POSITIONS_LEARNED, POSITIONS),
-    FLOAT(embedding_init, 0.0, 0.0, 10.0),
-    FLOAT(init_std, 0.0, 0.0, 10.0),
-    FLOAT(norm_epsilon, 1e-5, 1e-12, 1.0),
-    BOOL(scale_embeddings),
-    BOOL(tie_embeddings),
-    BOOL(mask_zero),
-    ENUM(pooling, FILTRA_POOLING_MEAN, POOLINGS),
-    ENUM(head, FT_HEAD_MLP, HEADS),
-    INT(head_width, 0, 0, 65536),
-    ENUM(head_activation, ACTIVATION_AUTO, ACTIVATIONS),
-    FLOAT(target_mean, 0.0, -1e30, 1e30),
-    FLOAT(target_scale, 0.0, 0.0, 1e30),
+static const ft_key KEYS[] = {
+    ENUM(task, TASKS,
+         "What the model predicts. auto: what the data are for. classification: one of `classes` "
+         "for a sequence. pair_classification: one for two sequences a and b, whose vectors go to "
+         "the head as [a, b, a b, a - b]. regression: a number. language_model: each token's "
+         "successor, which takes a mixer that can be causal.",
+         .paper = "pairs: Tay et al. 2021"),
+    FT_OTHER_KEY("mixer", "What mixes tokens, and its options.", .usual = "softmax"),
+    INT(vocabulary, 0, 0, 1 << 24,
+        "Number of token ids, 0 to `vocabulary` - 1, of which 0 is padding. 0: the default.", DATA),
+    INT(features, 0, 0, 65536,
+        "Numbers per token, where sequences consist of vectors (time series, pixels) and not of "
+        "ids. 0: the default.",
+        DATA),
+    INT(classes, 0, 0, 1 << 20, "Number of labels. 0: the default.", DATA),
+    INT(max_length, 0, 0, 1 << 20,
+        "Longest sequence in tokens. 0, the default: the data's longest; of token ids the power "
+        "of two, 16 at least, that holds it; of a text for language models the window, 256.",
+        DATA),
+    INT(image_height, 0, 0, 65536, "Height of images, whose pixels come row by row.", DATA),
+    INT(image_width, 0, 0, 65536, "Width of images.", DATA),
+    INT(patch, 0, 0, 1024,
+        "Side of the square patches that images of `features` are cut into, one a token. It "
+        "divides both sides of the image. 0: each pixel is a token.",
+        .paper = "Dosovitskiy et al. 2021"),
+    ENUM(precision, PRECISIONS,
+         "Type of what products and attention multiply, and of what the forward pass keeps for "
+         "the backward pass; docs/precision.md says what is rounded where.",
+         .paper = "Micikevicius et al. 2018"),
+    INT(layers, 2, 1, 256, "Number of encoder blocks."),
+    INT(heads, 2, 1, 256, "Number of heads. It divides `width` into at most 128 channels each."),
+    INT(width, 64, 1, 16384, "Channels of a token."),
+    INT(ffn_width, 0, 0, 65536,
+        "Hidden units of the feed-forward layers. 0: the default, 4 `width` with `block` "
+        "converter.",
+        .usual = "2 `width`"),
+    FLOAT(dropout, 0.0, 0.0, 0.999,
+          "Dropout rate on embeddings, mixer outputs and feed-forward layers.",
+          .paper = "Srivastava et al. 2014"),
+    FLOAT(drop_path, 0.0, 0.0, 0.999,
+          "Stochastic depth: the rate at which training drops the last layer's mixer branch, or "
+          "its feed-forward branch, of a whole sequence. The rate rises from 0 in the first layer "
+          "in equal steps; branches that are kept count 1 / (1 - rate). Not with `block` "
+          "converter.",
+          .paper = "Huang et al. 2016"),
+    ENUM(block, BLOCKS,
+         "What stands around the mixer. transformer: norms, residual sums and feed-forward "
+         "layers. converter: the Converter's block, for synvolution and kernelution.",
+         .paper = "Vaswani et al. 2017; the Converter 2025"),
+    ENUM(norm, NORMS,
+         "LayerNorm before each layer (pre) or after each residual sum (post). The Converter's "
+         "block has ScaleNorms of its own.",
+         .paper = "Xiong et al. 2020"),
+    ENUM(activation, ACTIVATIONS,
+         "Activation of the feed-forward layers, with `block` converter of the gate's real part. "
+         "auto: gelu, which is the exact one, or softplus in the Converter. softplus5 is linear "
+         "above 5.",
+         .usual = "gelu"),
+    ENUM(positions, POSITIONS,
+         "What is added to the token embeddings: a learned table, sines, nothing, or the output "
+         "of two GRU layers over them (recurrent: not in a language model; `width` at most 512).",
+         .paper = "sines: Vaswani et al. 2017, section 3.5"),
+    FLOAT(embedding_init, 0.0, 0.0, 10.0,
+          "Initial standard deviation of the tables of tokens and positions. 0: the default, "
+          "`init_std` where that is given, 1 / sqrt(`max_length`) with `block` converter.",
+          .usual = "0.02"),
+    FLOAT(init_std, 0.0, 0.0, 10.0,
+          "Initial standard deviation of linear layers' weights, whose biases are then 0, and of a "
+          "class token. 0: weights and biases U(-1/sqrt(in), 1/sqrt(in)), a class token N(0, "
+          "0.02^2). These keep their own initial values: norms, filter coefficients, random "
+          "directions, SIRENs and values of synvolution and kernelution, recurrent positions, and "
+          "the layer that reads patches. Not with `block` converter."),
+    FLOAT(norm_epsilon, 1e-5, 1e-12, 1.0,
+          "Added to the variance in a LayerNorm, and to the length in a ScaleNorm."),
+    BOOL(scale_embeddings, "Multiply embeddings by sqrt(`width`) before positions are added.",
+         .paper = "Vaswani et al. 2017, section 3.4"),
+    BOOL(tie_embeddings, "A language model's head has the embedding's weights.",
+         .paper = "Press & Wolf 2017"),
+    BOOL(mask_zero, "Token 0 is padding wherever it stands, not only after a sequence's end."),
+    ENUM(pooling, POOLINGS,
+         "How tokens become one vector. mean: over real tokens. mean_all: their sum divided by "
+         "`max_length`, as the AGF authors do. first: the first token. class_token: a learned "
+         "token put in front. flatten: activation, dropout, then all tokens side by side, padding "
+         "as zeros. A language model has none.",
+         .paper = "class_token: Dosovitskiy et al. 2021; flatten: Zerveas et al. 2021"),
+    ENUM(head, HEADS,
+         "Two linear layers with an activation between (mlp), or one (linear). A language model "
+         "has one."),
+    INT(head_width, 0, 0, 65536,
+        "Hidden units of the head. 0: the default, `width` with `block` converter.",
+        .usual = "as `ffn_width`"),
+    ENUM(head_activation, ACTIVATIONS,
+         "Activation of the head. auto: relu, or leaky_relu with `block` converter.",
+         .usual = "relu"),
+    FLOAT(target_mean, 0.0, -1e30, 1e30,
+          "Regression: the head gives (value - `target_mean`) / `target_scale`, and the loss is "
+          "the mean square of its error.",
+          DATA),
+    FLOAT(target_scale, 0.0, 0.0, 1e30,
+          "Regression: see `target_mean`. 0, the default: both are the mean and standard deviation "
+          "of the training values.",
+          DATA),
 };
-const size_t ft_model_field_count = FT_COUNT(ft_model_fields);
+const ft_keys ft_model_keys = FT_KEYS(KEYS);
+
+/* ---- reading and writing ---- */
 
 filtra_status ft_model_options_read(const json_t *object, const char *context,
                                     ft_model_options *o) {
-  FT_TRY(ft_json_read_struct(object, ft_model_fields, ft_model_field_count, o, context));
+  o->config = (filtra_model_config){0};
+  FT_TRY(ft_keys_read(object, &ft_model_keys, &o->config, context));
   FT_TRY(ft_mixer_read(json_object_get(object, "mixer"), context, &o->mixer));
   return ft_model_options_finish(context, o);
 }
 
-filtra_task ft_task_public(const ft_model_options *o) {
-  return o->task ? (filtra_task)(o->task - FT_TASK_CLASSIFICATION) : FILTRA_TASK_CLASSIFICATION;
+/* A name, or JSON text. */
+static filtra_status take_mixer(const char *text, const char *context, ft_mixer *out) {
+  json_t *mixer = NULL;
+  if (text && text[0] == '{')
+    FT_TRY(ft_json_parse(text, strlen(text), "mixer", &mixer));
+  else if (text && !ft_utf8_valid(text, strlen(text)))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: \"mixer\" is not UTF-8 text", context);
+  else if (!(mixer = json_string(text ? text : "softmax")))
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  filtra_status status = ft_mixer_read(mixer, context, out);
+  json_decref(mixer);
+  return status;
 }
 
-const char *ft_task_name(ft_task task) {
+filtra_status ft_model_options_take(const filtra_model_config *config, ft_model_options *o) {
+  static const char CONTEXT[] = "model configuration";
+  o->config = *config;
+  o->config.mixer = NULL;
+  o->config.seed = 0;
+  if (ft_keys_complete(&ft_model_keys, &o->config, CONTEXT))
+    return FILTRA_ERROR_INPUT; /* as what is wrong across keys */
+  FT_TRY(take_mixer(config->mixer, CONTEXT, &o->mixer));
+  return ft_model_options_finish(CONTEXT, o);
+}
+
+json_t *ft_model_options_write(const ft_model_options *o) {
+  json_t *mixer = json_pack("{so}", "mixer", ft_mixer_write(&o->mixer));
+  json_t *object = ft_json_join(ft_keys_write(&ft_model_keys, &o->config), mixer);
+  if (!object) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  return object;
+}
+
+/* ---- what follows from the options ---- */
+
+const char *ft_task_name(filtra_task task) {
   return TASKS[task];
 }
 
-filtra_dtype ft_precision_dtype(int precision) {
+filtra_dtype ft_precision_dtype(filtra_precision precision) {
   static const filtra_dtype dtypes[] = {[FILTRA_PRECISION_FP32] = FILTRA_F32,
                                         [FILTRA_PRECISION_BF16] = FILTRA_BF16,
                                         [FILTRA_PRECISION_FP16] = FILTRA_F16};
@@ -90,32 +192,32 @@ const char *filtra_precision_name(filtra_precision precision) {
   return (unsigned)precision <= FILTRA_PRECISION_FP16 ? PRECISIONS[precision] : "unknown";
 }
 
-int64_t ft_model_tokens(const ft_model_options *o) {
+int64_t ft_model_tokens(const filtra_model_config *o) {
   return o->patch ? o->image_height / o->patch * (o->image_width / o->patch) : o->max_length;
 }
 
-int64_t ft_model_outputs(const ft_model_options *o) {
-  switch ((ft_task)o->task) {
-  case FT_TASK_REGRESSION:
+int64_t ft_model_outputs(const filtra_model_config *o) {
+  switch (o->task) {
+  case FILTRA_TASK_REGRESSION:
     return 1;
-  case FT_TASK_LANGUAGE_MODEL:
+  case FILTRA_TASK_LANGUAGE_MODEL:
     return o->vocabulary;
   default:
     return o->classes;
   }
 }
 
-int64_t ft_model_sequences(const ft_model_options *o) {
-  return o->task == FT_TASK_PAIR_CLASSIFICATION ? 2 : 1;
+int64_t ft_model_sequences(const filtra_model_config *o) {
+  return o->task == FILTRA_TASK_PAIR_CLASSIFICATION ? 2 : 1;
 }
 
-bool ft_model_ranks(const ft_model_options *o) {
-  return o->task < FT_TASK_REGRESSION && o->classes > 5;
+bool ft_model_ranks(const filtra_model_config *o) {
+  return o->task < FILTRA_TASK_REGRESSION && o->classes > 5;
 }
 
 /* What the input consists of, and what comes out. */
-static filtra_status check_sizes(const char *context, const ft_model_options *o) {
-  bool classes = o->task < FT_TASK_REGRESSION;
+static filtra_status check_sizes(const char *context, const filtra_model_config *o) {
+  bool classes = o->task < FILTRA_TASK_REGRESSION;
   if (o->features && o->vocabulary)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: give \"vocabulary\", for token ids, or \"features\", for vectors, not both",
@@ -133,7 +235,7 @@ static filtra_status check_sizes(const char *context, const ft_model_options *o)
   return FILTRA_OK;
 }
 
-static filtra_status check_image(const char *context, const ft_model_options *o) {
+static filtra_status check_image(const char *context, const filtra_model_config *o) {
   if (!o->patch) return FILTRA_OK;
   if (!o->features)
     return ft_fail(FILTRA_ERROR_INPUT,
@@ -154,23 +256,23 @@ static filtra_status check_image(const char *context, const ft_model_options *o)
 }
 
 /* Of the Converter, whose parts fit only one another, and of recurrent positions. */
-static filtra_status check_block(const char *context, const ft_model_options *o) {
-  const ft_mixer_class *mixer = o->mixer.kind;
+static filtra_status check_block(const char *context, const filtra_model_config *o,
+                                 const ft_mixer_class *mixer) {
   bool recurrent = o->positions == FILTRA_POSITIONS_RECURRENT;
   if (recurrent && o->width > 512)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"width\" is %lld, accepted are at most 512 with \"positions\" recurrent",
                    context, (long long)o->width);
-  if (recurrent && o->task == FT_TASK_LANGUAGE_MODEL)
+  if (recurrent && o->task == FILTRA_TASK_LANGUAGE_MODEL)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: task \"language_model\" cannot have \"positions\" recurrent: text is "
                    "generated token by token, and their state is not kept",
                    context);
-  if (o->drop_path > 0.0f && (o->block == FT_BLOCK_CONVERTER || o->layers < 2))
+  if (o->drop_path > 0.0f && (o->block == FILTRA_BLOCK_CONVERTER || o->layers < 2))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"drop_path\" %s; leave it out, or at 0", context,
                    o->layers < 2 ? "rises from 0 in the first layer, and \"layers\" is 1"
                                  : "is for \"block\" transformer");
-  if (o->block != FT_BLOCK_CONVERTER) return FILTRA_OK;
+  if (o->block != FILTRA_BLOCK_CONVERTER) return FILTRA_OK;
   if (!mixer->build_complex)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"block\" converter needs a mixer with complex features, synvolution or "
@@ -191,14 +293,16 @@ static filtra_status check_block(const char *context, const ft_model_options *o)
 }
 
 /* Combinations without a meaning. */
-static filtra_status check_task(const char *context, const ft_model_options *o) {
+static filtra_status check_task(const char *context, const filtra_model_config *o,
+                                const ft_mixer_class *mixer) {
   const char *task = TASKS[o->task], *pooling = POOLINGS[o->pooling];
-  bool language = o->task == FT_TASK_LANGUAGE_MODEL, pair = o->task == FT_TASK_PAIR_CLASSIFICATION;
-  if (language && o->mixer.kind->not_causal)
+  bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL,
+       pair = o->task == FILTRA_TASK_PAIR_CLASSIFICATION;
+  if (language && mixer->not_causal)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: mixer \"%s\" cannot be used for task \"%s\", where no token may see those "
                    "behind it: %s",
-                   context, o->mixer.kind->name, task, o->mixer.kind->not_causal);
+                   context, mixer->name, task, mixer->not_causal);
   if (o->features && (language || pair))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: task \"%s\" is for token ids, not for \"features\"",
                    context, task);
@@ -219,8 +323,8 @@ static filtra_status check_task(const char *context, const ft_model_options *o) 
   return FILTRA_OK;
 }
 
-static filtra_status check_target(const char *context, const ft_model_options *o) {
-  if (o->task == FT_TASK_REGRESSION || (o->target_mean == 0.0f && o->target_scale == 1.0f))
+static filtra_status check_target(const char *context, const filtra_model_config *o) {
+  if (o->task == FILTRA_TASK_REGRESSION || (o->target_mean == 0.0f && o->target_scale == 1.0f))
     return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: \"target_mean\" and \"target_scale\" are for task \"regression\", not \"%s\"",
@@ -233,33 +337,34 @@ static filtra_status refuse_head(const char *context, const char *key, const cha
 }
 
 /* Keys of a head that is not there must have their defaults, as files with all keys have. */
-static filtra_status check_head(const char *context, const ft_model_options *o,
-                                const ft_model_options *usual) {
-  bool language = o->task == FT_TASK_LANGUAGE_MODEL;
+static filtra_status check_head(const char *context, const filtra_model_config *o,
+                                const filtra_model_config *usual) {
+  bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL;
   const char *why = language ? "in task \"language_model\", which predicts at every token by one "
                                "linear layer"
                              : "with \"head\" linear";
   if (language && o->pooling != FILTRA_POOLING_MEAN) return refuse_head(context, "pooling", why);
-  if (language && o->head != FT_HEAD_MLP) return refuse_head(context, "head", why);
-  if (!language && o->head == FT_HEAD_MLP) return FILTRA_OK;
+  if (language && o->head != FILTRA_HEAD_MLP) return refuse_head(context, "head", why);
+  if (!language && o->head == FILTRA_HEAD_MLP) return FILTRA_OK;
   if (o->head_width != usual->head_width) return refuse_head(context, "head_width", why);
   if (o->head_activation != usual->head_activation)
     return refuse_head(context, "head_activation", why);
   return FILTRA_OK;
 }
 
-filtra_status ft_model_options_finish(const char *context, ft_model_options *o) {
-  if (o->task == FT_TASK_AUTO) o->task = FT_TASK_CLASSIFICATION;
+filtra_status ft_model_options_finish(const char *context, ft_model_options *options) {
+  filtra_model_config *o = &options->config;
+  bool converter = o->block == FILTRA_BLOCK_CONVERTER;
+  if (!o->task) o->task = FILTRA_TASK_CLASSIFICATION;
   if (!o->max_length) o->max_length = o->patch ? o->image_height * o->image_width : 2048;
-  bool converter = o->block == FT_BLOCK_CONVERTER;
   if (!o->ffn_width) o->ffn_width = (converter ? 4 : 2) * o->width;
-  const ft_model_options usual = {.head_width = converter ? o->width : o->ffn_width,
-                                  .head_activation = converter ? FILTRA_ACTIVATION_LEAKY_RELU
-                                                               : FILTRA_ACTIVATION_RELU};
+  const filtra_model_config usual = {.head_width = converter ? o->width : o->ffn_width,
+                                     .head_activation = converter ? FILTRA_ACTIVATION_LEAKY_RELU
+                                                                  : FILTRA_ACTIVATION_RELU};
   if (!o->head_width) o->head_width = usual.head_width;
-  if (o->activation == ACTIVATION_AUTO)
+  if (!o->activation)
     o->activation = converter ? FILTRA_ACTIVATION_SOFTPLUS : FILTRA_ACTIVATION_GELU;
-  if (o->head_activation == ACTIVATION_AUTO) o->head_activation = usual.head_activation;
+  if (!o->head_activation) o->head_activation = usual.head_activation;
   if (o->embedding_init == 0.0f)
     o->embedding_init = converter            ? 1.0f / sqrtf((float)o->max_length)
                         : o->init_std > 0.0f ? o->init_std
@@ -267,131 +372,8 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *o) 
   if (o->target_scale == 0.0f) o->target_scale = 1.0f;
   FT_TRY(check_sizes(context, o));
   FT_TRY(check_image(context, o));
-  FT_TRY(check_block(context, o));
+  FT_TRY(check_block(context, o, options->mixer.kind));
   FT_TRY(check_target(context, o));
-  FT_TRY(check_task(context, o));
+  FT_TRY(check_task(context, o, options->mixer.kind));
   return check_head(context, o, &usual);
-}
-
-json_t *ft_model_options_write(const ft_model_options *o) {
-  json_t *object = ft_json_write_struct(ft_model_fields, ft_model_field_count, o);
-  if (object && json_object_set_new(object, "mixer", ft_mixer_write(&o->mixer))) {
-    json_decref(object);
-    ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-    return NULL;
-  }
-  return object;
-}
-
-/* The public struct as an object of keys: zeros are left out, what is read fills them in. */
-static bool set_int(json_t *object, const char *key, int64_t value) {
-  return !value || !json_object_set_new(object, key, json_integer(value));
-}
-
-/* NaN and infinities have no JSON; they become text that the table refuses. */
-static bool set_float(json_t *object, const char *key, float value) {
-  if (value == 0.0f) return true;
-  return !json_object_set_new(
-      object, key, isfinite(value) ? json_real(ft_shortest(value)) : json_string("not finite"));
-}
-
-static bool set_bool(json_t *object, const char *key, bool value) {
-  return !json_object_set_new(object, key, json_boolean(value));
-}
-
-static bool set_name(json_t *object, const char *key, const char *const *names, int value,
-                     int count) {
-  /* A number outside the enum becomes a name that the table refuses, with the accepted ones. */
-  return !json_object_set_new(object, key,
-                              json_string(value >= 0 && value < count ? names[value] : "?"));
-}
-
-static bool set_activation(json_t *object, const char *key, filtra_activation value) {
-  return !value || set_name(object, key, ACTIVATIONS, (int)value, ACTIVATION_AUTO);
-}
-
-static bool set_numbers(json_t *object, const filtra_model_config *c) {
-  return set_int(object, "vocabulary", c->vocabulary) && set_int(object, "features", c->features) &&
-         set_int(object, "classes", c->classes) && set_int(object, "max_length", c->max_length) &&
-         set_int(object, "image_height", c->image_height) &&
-         set_int(object, "image_width", c->image_width) && set_int(object, "patch", c->patch) &&
-         set_int(object, "layers", c->layers) && set_int(object, "heads", c->heads) &&
-         set_int(object, "width", c->width) && set_int(object, "ffn_width", c->ffn_width) &&
-         set_int(object, "head_width", c->head_width) && set_float(object, "dropout", c->dropout) &&
-         set_float(object, "drop_path", c->drop_path) &&
-         set_float(object, "embedding_init", c->embedding_init) &&
-         set_float(object, "init_std", c->init_std) &&
-         set_float(object, "norm_epsilon", c->norm_epsilon) &&
-         set_float(object, "target_mean", c->target_mean) &&
-         set_float(object, "target_scale", c->target_scale);
-}
-
-static bool set_choices(json_t *object, const filtra_model_config *c) {
-  return set_name(object, "task", TASKS + FT_TASK_CLASSIFICATION, (int)c->task,
-                  FT_COUNT(TASKS) - 2) &&
-         set_name(object, "block", BLOCKS, c->converter, 2) &&
-         set_name(object, "norm", NORMS, c->post_norm, 2) &&
-         set_name(object, "positions", POSITIONS, (int)c->positions, FT_COUNT(POSITIONS) - 1) &&
-         set_name(object, "pooling", POOLINGS, (int)c->pooling, FT_COUNT(POOLINGS) - 1) &&
-         set_name(object, "precision", PRECISIONS, (int)c->precision, FT_COUNT(PRECISIONS) - 1) &&
-         set_name(object, "head", HEADS, c->linear_head, 2) &&
-         set_activation(object, "activation", c->activation) &&
-         set_activation(object, "head_activation", c->head_activation) &&
-         set_bool(object, "mask_zero", c->mask_zero) &&
-         set_bool(object, "scale_embeddings", c->scale_embeddings) &&
-         set_bool(object, "tie_embeddings", c->tie_embeddings);
-}
-
-filtra_status ft_model_options_from_public(const filtra_model_config *c, ft_model_options *o) {
-  static const char CONTEXT[] = "model configuration";
-  json_t *mixer = NULL, *object = json_object();
-  if (!object) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  filtra_status status = FILTRA_OK;
-  const char *name = c->mixer ? c->mixer : "softmax";
-  if (name[0] == '{')
-    status = ft_json_parse(name, strlen(name), "mixer", &mixer);
-  else if (ft_utf8_valid(name, strlen(name)))
-    mixer = json_string(name);
-  else
-    status = ft_fail(FILTRA_ERROR_ARGUMENT, "%s: \"mixer\" is not UTF-8 text", CONTEXT);
-  bool done = !status && !json_object_set_new(object, "mixer", mixer) && set_numbers(object, c) &&
-              set_choices(object, c);
-  if (!status && !done) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  if (!status) status = ft_model_options_read(object, CONTEXT, o);
-  json_decref(object);
-  return status;
-}
-
-void ft_model_options_to_public(const ft_model_options *o, filtra_model_config *c) {
-  *c = (filtra_model_config){.task = ft_task_public(o),
-                             .vocabulary = o->vocabulary,
-                             .features = o->features,
-                             .classes = o->classes,
-                             .max_length = o->max_length,
-                             .image_height = o->image_height,
-                             .image_width = o->image_width,
-                             .patch = o->patch,
-                             .layers = o->layers,
-                             .heads = o->heads,
-                             .width = o->width,
-                             .ffn_width = o->ffn_width,
-                             .head_width = o->head_width,
-                             .dropout = o->dropout,
-                             .drop_path = o->drop_path,
-                             .converter = o->block == FT_BLOCK_CONVERTER,
-                             .post_norm = o->norm,
-                             .mask_zero = o->mask_zero,
-                             .linear_head = o->head == FT_HEAD_LINEAR,
-                             .scale_embeddings = o->scale_embeddings,
-                             .tie_embeddings = o->tie_embeddings,
-                             .positions = (filtra_positions)o->positions,
-                             .pooling = (filtra_pooling)o->pooling,
-                             .activation = (filtra_activation)o->activation,
-                             .head_activation = (filtra_activation)o->head_activation,
-                             .precision = (filtra_precision)o->precision,
-                             .embedding_init = o->embedding_init,
-                             .init_std = o->init_std,
-                             .norm_epsilon = o->norm_epsilon,
-                             .target_mean = o->target_mean,
-                             .target_scale = o->target_scale};
 }

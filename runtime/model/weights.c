@@ -65,7 +65,7 @@ static bool is_narrow(const filtra_parameters *params, const ft_safetensors *fil
 
 static filtra_status declare(filtra_device *device, const ft_model_options *options,
                              const ft_safetensors *file, filtra_model **out) {
-  bool narrow = ft_precision_dtype(options->precision) != FILTRA_F32;
+  bool narrow = ft_precision_dtype(options->config.precision) != FILTRA_F32;
   FT_TRY(ft_model_declare(device, options, narrow, out));
   if (!narrow || is_narrow((*out)->params, file)) return FILTRA_OK;
   filtra_model_destroy(out);

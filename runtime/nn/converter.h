@@ -55,14 +55,32 @@ typedef struct ft_transform_options {
   float sort_temperature;
 } ft_transform_options;
 /** Rows of a mixer's table for these options, which its struct `type` has as `transform`. */
-#define FT_TRANSFORM_FIELDS(type)                                                                  \
-  FT_JSON_INT_FIELD(type, transform.heads, "heads", 1, 1, 256),                                    \
-      FT_JSON_INT_FIELD(type, transform.order, "order", 1, 1, FT_MOST_FACTORS),                    \
-      FT_JSON_INT_FIELD(type, transform.permutation, "permutation", 0, 0, 1 << 20),                \
-      FT_JSON_ENUM_FIELD(type, transform.layout, "layout", 0, ft_transform_layouts),               \
-      FT_JSON_BOOL_FIELD(type, transform.triangular, "triangular", false),                         \
-      FT_JSON_BOOL_FIELD(type, transform.sorted, "sort_tokens", false),                            \
-      FT_JSON_FLOAT_FIELD(type, transform.sort_temperature, "sort_temperature", 0.1, 1e-3, 1e3)
+#define FT_TRANSFORM_KEYS(type)                                                                    \
+  FT_INT_KEY(type, transform.heads, "heads", 1, 1, 256,                                            \
+             "Number of the mixer's own heads, each with a Phi and phases of its own. It divides " \
+             "`width`."),                                                                          \
+      FT_INT_KEY(type, transform.order, "order", 1, 1, FT_MOST_FACTORS,                            \
+                 "Phi is a product of so many transforms with parameters of their own (L-DHHP)."), \
+      FT_INT_KEY(type, transform.permutation, "permutation", 0, 0, 1 << 20,                        \
+                 "Stride m of a permutation before each transform: tokens 0, m, 2m, .., then 1, "  \
+                 "m + 1, .. and so on. 0: none."),                                                 \
+      FT_ENUM_KEY(type, transform.layout, "layout", 0, ft_transform_layouts,                       \
+                  "Where a token's angles come from. token: that token. flat: the seven numbers "  \
+                  "of all tokens in one run, cut into seven parts, as in the authors' code."),     \
+      FT_BOOL_KEY(                                                                                 \
+          type, transform.triangular, "triangular", false,                                         \
+          "With `order` above 1: factor m, from 0, leaves the first m tokens alone. These "        \
+          "are the triangles of QR factorization by Givens rotations; N - 1 of them can "          \
+          "be any unitary matrix.",                                                                \
+          .paper = "Reck et al. 1994"),                                                            \
+      FT_BOOL_KEY(type, transform.sorted, "sort_tokens", false,                                    \
+                  "A learned permutation: Phi acts on the tokens by falling score w . x - "        \
+                  "(t + 1) / 10, t a token's place from 0, padding last, and Phi^-1 gives them "   \
+                  "their places back. w is 0 at first, when the order is the sequence's own."),    \
+      FT_FLOAT_KEY(type, transform.sort_temperature, "sort_temperature", 0.1, 1e-3, 1e3,           \
+                   "tau of the score's gradient, which is that of SoftSort: tokens whose scores "  \
+                   "are within about sqrt(tau) compete for a place.",                              \
+                   .paper = "Prillo & Eisenschlos 2020")
 extern const char *const ft_transform_layouts[];
 /** ft_mixer_class.idle for these options. */
 const char *ft_transform_idle(const ft_transform_options *options, const char *name);

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The field list of a mixer with "name" in front, so that it is not taken for an unknown key. */
-static size_t all_fields(const ft_mixer_class *kind, ft_json_field *fields) {
-  fields[0] = (ft_json_field){.name = "name", .type = FT_JSON_ANY};
-  memcpy(fields + 1, kind->fields, kind->field_count * sizeof *fields);
-  return kind->field_count + 1;
+/* The keys of a mixer with "name" in front, so that it is not taken for an unknown key. */
+static ft_keys all_keys(const ft_mixer_class *kind, ft_key list[FT_MIXER_KEYS]) {
+  list[0] = (ft_key)FT_OTHER_KEY("name", NULL);
+  memcpy(list + 1, kind->keys.list, kind->keys.count * sizeof *list);
+  return (ft_keys){list, kind->keys.count + 1};
 }
 
 static filtra_status fail_unknown(const char *name, const char *context) {
@@ -25,13 +25,13 @@ static filtra_status fail_unknown(const char *name, const char *context) {
 }
 
 static filtra_status read_options(const json_t *object, const char *context, ft_mixer *mixer) {
-  ft_json_field fields[FT_MIXER_FIELDS];
-  size_t count = all_fields(mixer->kind, fields);
+  ft_key list[FT_MIXER_KEYS];
+  const ft_keys keys = all_keys(mixer->kind, list);
   json_t *empty = json_object();
   char *place = ft_format("%s: mixer \"%s\"", context, mixer->kind->name);
-  filtra_status status = empty && place ? ft_json_read_struct(object ? object : empty, fields,
-                                                              count, mixer->options, place)
-                                        : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  filtra_status status = empty && place
+                             ? ft_keys_read(object ? object : empty, &keys, mixer->options, place)
+                             : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   free(place);
   json_decref(empty);
   return status;
@@ -40,22 +40,15 @@ static filtra_status read_options(const json_t *object, const char *context, ft_
 /* An option that has no effect must have its default, which files with all options give, too. */
 static filtra_status refuse_idle(const ft_mixer *mixer, const char *context) {
   const ft_mixer_class *kind = mixer->kind;
-  filtra_status status = FILTRA_OK;
-  if (!kind->idle) return FILTRA_OK;
-  ft_mixer fallback = {.kind = kind};
-  FT_TRY(read_options(NULL, context, &fallback));
-  json_t *given = ft_mixer_write(mixer), *usual = ft_mixer_write(&fallback);
-  if (!given || !usual) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  for (size_t i = 0; i < kind->field_count && !status; i++) {
-    const char *name = kind->fields[i].name, *reason = kind->idle(mixer->options, name);
-    if (reason && !json_equal(json_object_get(given, name), json_object_get(usual, name)))
-      status = ft_fail(FILTRA_ERROR_INPUT,
-                       "%s: mixer \"%s\": \"%s\" has no effect %s; leave it out, or at its default",
-                       context, kind->name, name, reason);
+  for (size_t i = 0; i < kind->keys.count && kind->idle; i++) {
+    const ft_key *k = &kind->keys.list[i];
+    const char *reason = kind->idle(mixer->options, k->name);
+    if (reason && !ft_key_is_default(k, mixer->options))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: mixer \"%s\": \"%s\" has no effect %s; leave it out, or at its default",
+                     context, kind->name, k->name, reason);
   }
-  json_decref(given);
-  json_decref(usual);
-  return status;
+  return FILTRA_OK;
 }
 
 filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *out) {
@@ -72,7 +65,6 @@ filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *o
 }
 
 json_t *ft_mixer_write(const ft_mixer *mixer) {
-  json_t *options =
-      ft_json_write_struct(mixer->kind->fields, mixer->kind->field_count, mixer->options);
+  json_t *options = ft_keys_write(&mixer->kind->keys, mixer->options);
   return ft_json_join(options, json_pack("{ss}", "name", mixer->kind->name));
 }

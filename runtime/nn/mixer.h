@@ -3,11 +3,11 @@
 #ifndef FT_NN_MIXER_H
 #define FT_NN_MIXER_H
 
-#include "base/json.h"
+#include "base/keys.h"
 #include "nn/layers.h"
 
 /* Most bytes of an option struct; most keys, "name" included. */
-enum { FT_MIXER_OPTIONS = 1088, FT_MIXER_FIELDS = 24 };
+enum { FT_MIXER_OPTIONS = 1088, FT_MIXER_KEYS = 24 };
 
 /** Learned coefficients of a mixer's filter, for `filtra analyze`. */
 typedef struct ft_mixer_coefficients {
@@ -33,9 +33,8 @@ enum { FT_MIXER_COEFFICIENTS = 8 }; /* kinds, at most */
 /** A kind of mixer: the fields of filtra_mixer, and some that only Filtra's own mixers have. */
 typedef struct ft_mixer_class {
   const char *name, *description;
-  size_t options_size;         /* at most FT_MIXER_OPTIONS */
-  const ft_json_field *fields; /* the options in configuration files */
-  size_t field_count;          /* below FT_MIXER_FIELDS */
+  size_t options_size; /* at most FT_MIXER_OPTIONS */
+  ft_keys keys;        /* the options in configuration files, fewer than FT_MIXER_KEYS */
   /* Why an option has no effect beside the others, as a clause: "with \"variant\" uv"; NULL: it has
    * one. NULL function: every option always has an effect. */
   const char *(*idle)(const void *options, const char *name);

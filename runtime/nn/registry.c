@@ -118,9 +118,9 @@ static filtra_status check(const filtra_mixer *m) {
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "mixer \"%s\": %zu bytes of options, accepted are at most %d", m->name,
                    m->options_size, FT_MIXER_OPTIONS);
-  if (m->option_count >= FT_MIXER_FIELDS || (m->option_count && !m->options))
+  if (m->option_count >= FT_MIXER_KEYS || (m->option_count && !m->options))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": %zu options, accepted are 0 to %d",
-                   m->name, m->option_count, FT_MIXER_FIELDS - 1);
+                   m->name, m->option_count, FT_MIXER_KEYS - 1);
   for (size_t i = 0; i < m->option_count; i++)
     FT_TRY(check_option(m, i));
   return ft_check_reserved("filtra_mixer", m->reserved, FT_COUNT(m->reserved));
@@ -128,32 +128,33 @@ static filtra_status check(const filtra_mixer *m) {
 
 /* ---- registration ---- */
 
-static ft_json_field field_of(const filtra_mixer_option *o) {
-  static const ft_json_type TYPES[] = {[FILTRA_OPTION_INT] = FT_JSON_INT,
-                                       [FILTRA_OPTION_FLOAT] = FT_JSON_FLOAT,
-                                       [FILTRA_OPTION_BOOL] = FT_JSON_BOOL,
-                                       [FILTRA_OPTION_ENUM] = FT_JSON_ENUM};
-  return (ft_json_field){.name = o->name,
-                         .type = TYPES[o->type],
-                         .offset = o->offset,
-                         .fallback = o->fallback,
-                         .low = o->low,
-                         .high = o->high,
-                         .names = o->names};
+static ft_key field_of(const filtra_mixer_option *o) {
+  static const ft_key_type TYPES[] = {[FILTRA_OPTION_INT] = FT_KEY_INT,
+                                      [FILTRA_OPTION_FLOAT] = FT_KEY_FLOAT,
+                                      [FILTRA_OPTION_BOOL] = FT_KEY_BOOL,
+                                      [FILTRA_OPTION_ENUM] = FT_KEY_ENUM};
+  return (ft_key){.name = o->name,
+                  .type = TYPES[o->type],
+                  .offset = o->offset,
+                  .size = field_size(o->type),
+                  .fallback = o->fallback,
+                  .low = o->low,
+                  .high = o->high,
+                  .names = o->names,
+                  .help = o->help};
 }
 
 /* Both in one block. */
 static ft_mixer_class *class_of(const filtra_mixer *m) {
-  ft_mixer_class *kind = ft_calloc(1, sizeof *kind + m->option_count * sizeof *kind->fields);
+  ft_mixer_class *kind = ft_calloc(1, sizeof *kind + m->option_count * sizeof(ft_key));
   if (!kind) return NULL;
-  ft_json_field *fields = (ft_json_field *)(kind + 1);
+  ft_key *keys = (ft_key *)(kind + 1);
   for (size_t i = 0; i < m->option_count; i++)
-    fields[i] = field_of(&m->options[i]);
+    keys[i] = field_of(&m->options[i]);
   *kind = (ft_mixer_class){.name = m->name,
                            .description = m->description,
                            .options_size = m->options_size,
-                           .fields = fields,
-                           .field_count = m->option_count,
+                           .keys = {keys, m->option_count},
                            .not_causal = m->not_causal,
                            .not_decoded = m->not_decoded,
                            .context = m->context,

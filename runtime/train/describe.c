@@ -1,4 +1,5 @@
-/* The keys of a run's configuration, from the tables that read them. */
+/* The keys of a run's configuration in words, from the tables that read them: the lists of
+ * `filtra train --help`, and what --help KEY says of one. */
 #include "train/config.h"
 
 #include <filtra/run.h>
@@ -7,78 +8,149 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_names(FILE *to, const char *const *names) {
-  for (int i = 0; names[i]; i++)
-    fprintf(to, "%s%s", i ? ", " : "", names[i]);
-}
+enum { COLUMNS = 80, INDENT = 2 };
 
-static void print_list(FILE *to, const float *list) {
-  char text[64] = "";
-  for (int i = 0; list[i] != 0; i++) {
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%s%g", i ? ", " : "[", ft_shortest(list[i]));
+/* ---- lists ---- */
+
+static void list_keys(FILE *to, const char *prefix, const ft_keys *keys) {
+  char name[64], usual[FT_KEY_TEXT], accepted[FT_KEY_TEXT];
+  for (size_t i = 0; i < keys->count; i++) {
+    const ft_key *k = &keys->list[i];
+    snprintf(name, sizeof name, "%s%s", prefix, k->name);
+    ft_key_default(k, usual);
+    ft_key_accepted(k, accepted);
+    fprintf(to, "  %-30s %-14s %s\n", name, usual, accepted);
   }
-  fprintf(to, "%-14s ", strcat(text, "]"));
 }
 
-static void print_field(FILE *to, const ft_json_field *f, const char *prefix) {
-  char key[64];
-  snprintf(key, sizeof key, "%s%s", prefix, f->name);
-  fprintf(to, "  %-24s ", key);
-  switch (f->type) {
-  case FT_JSON_INT:
-  case FT_JSON_FLOAT:
-    fprintf(to, "%-14.10g %.10g to %.10g", f->fallback, f->low, f->high);
-    break;
-  case FT_JSON_BOOL:
-    fprintf(to, "%-14s false, true", f->fallback != 0.0 ? "true" : "false");
-    break;
-  case FT_JSON_ENUM:
-    fprintf(to, "%-14s ", f->names[(int)f->fallback]);
-    print_names(to, f->names);
-    break;
-  case FT_JSON_STRING:
-    fprintf(to, "%-14s text", "");
-    break;
-  case FT_JSON_FLOATS:
-    print_list(to, f->list);
-    fprintf(to, "numbers, %.10g to %.10g", f->low, f->high);
-    break;
-  case FT_JSON_ANY: /* the mixer */
-    fprintf(to, "%-14s name, or {\"name\": NAME, OPTION...} with the options below", "softmax");
-    break;
+static void name_mixer(FILE *to, const ft_mixer_class *mixer) {
+  const char *description = mixer->description;
+  fprintf(to, "mixer %s%s%s\n", mixer->name, description ? ": " : "",
+          description ? description : "");
+}
+
+static void list_all(FILE *to) {
+  const char *name = "";
+  fputs("\nKeys of the configuration, with default and accepted values; --help KEY explains one.\n",
+        to);
+  for (size_t t = 0; t < FT_RUN_KEY_TABLES; t++) {
+    const ft_key_table *table = &ft_run_key_tables[t];
+    if (strcmp(name, table->name)) fprintf(to, "\n  %s\n", table->name);
+    name = table->name;
+    list_keys(to, "", table->keys);
   }
-  fputc('\n', to);
-}
-
-static void print_keys(FILE *to) {
-  ft_json_field fields[FT_RUN_MAX_FIELDS];
-  size_t count = ft_run_config_fields(fields);
-  fprintf(to,
-          "\nKeys of the configuration, with default and what is accepted. 0 or nothing as default "
-          "means:\nvocabulary, classes, max_length, tokenizer from the data; ffn_width 2 width, "
-          "head_width as\nffn_width, embedding_init 0.02 or init_std, activation gelu, "
-          "head_activation relu (with block\nconverter 4 width, width, 1 / sqrt(max_length), "
-          "softplus, leaky_relu); max_vocabulary 65536;\nsteps and epochs 10 epochs; eval_every "
-          "once an epoch; checkpoint_every as eval_every.\n\n");
-  for (size_t i = 0; i < count; i++)
-    print_field(to, &fields[i], "");
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
-    const ft_mixer_class *mixer = ft_mixer_at(i);
-    fprintf(to, "\n  mixer %s%s%s\n", mixer->name, mixer->description ? ": " : "",
-            mixer->description ? mixer->description : "");
-    for (size_t k = 0; k < mixer->field_count; k++)
-      print_field(to, &mixer->fields[k], "mixer.");
+    fputs("\n  ", to);
+    name_mixer(to, ft_mixer_at(i));
+    list_keys(to, "mixer.", &ft_mixer_at(i)->keys);
   }
 }
 
-char *filtra_config_describe(void) {
+/* ---- one key ---- */
+
+/* Words in lines of COLUMNS at most. */
+static void wrap(FILE *to, const char *text) {
+  int column = 0;
+  while (*text) {
+    int length = (int)strcspn(text, " ");
+    bool begins = column == 0 || column + 1 + length > COLUMNS - INDENT;
+    if (begins)
+      fprintf(to, "%s%*s%.*s", column ? "\n" : "", INDENT, "", length, text);
+    else
+      fprintf(to, " %.*s", length, text);
+    column = begins ? length : column + 1 + length;
+    text += length + (text[length] == ' ');
+  }
+  if (column) fputc('\n', to);
+}
+
+static void explain_key(FILE *to, const ft_key *k) {
+  char usual[FT_KEY_TEXT], accepted[FT_KEY_TEXT];
+  ft_key_default(k, usual);
+  ft_key_accepted(k, accepted);
+  if (k->help) wrap(to, k->help);
+  fprintf(to, "%*saccepted: %s\n%*sdefault: %s\n", INDENT, "", accepted, INDENT, "",
+          *usual ? usual : "none");
+  if (k->paper) fprintf(to, "%*spaper: %s\n", INDENT, "", k->paper);
+}
+
+/* What is asked for, and the nearest of what there is. */
+typedef struct topic {
+  FILE *to;
+  const char *name, *near;
+  const ft_mixer_class *near_mixer; /* that `near` is an option of */
+  size_t found, best;
+} topic;
+
+/* Whether that is it; then its explanation follows. */
+static bool asks_for(topic *t, const char *name, const ft_mixer_class *mixer) {
+  size_t distance = ft_name_distance(name, t->name);
+  if (distance < t->best) {
+    t->best = distance;
+    t->near = name;
+    t->near_mixer = mixer;
+  }
+  if (distance == 0 && t->found++) fputc('\n', t->to);
+  return distance == 0;
+}
+
+static void explain_option(topic *t, const ft_mixer_class *mixer, const ft_key *k) {
+  if (!asks_for(t, k->name, mixer)) return;
+  fprintf(t->to, "mixer.%s, ", k->name);
+  name_mixer(t->to, mixer);
+  explain_key(t->to, k);
+}
+
+static void explain_mixer(topic *t, const ft_mixer_class *mixer) {
+  if (!asks_for(t, mixer->name, NULL)) return;
+  name_mixer(t->to, mixer);
+  for (size_t i = 0; i < mixer->keys.count; i++) {
+    fprintf(t->to, "\nmixer.%s\n", mixer->keys.list[i].name);
+    explain_key(t->to, &mixer->keys.list[i]);
+  }
+}
+
+/* A key, a mixer, or a mixer's option, which "mixer." in front tells from a key of its name. */
+static filtra_status explain(FILE *to, const char *name) {
+  static const char MIXER[] = "mixer.";
+  const bool option = !strncmp(name, MIXER, sizeof MIXER - 1);
+  topic t = {.to = to, .name = option ? name + sizeof MIXER - 1 : name};
+  ft_key list[FT_RUN_MOST_KEYS];
+  const ft_keys keys = ft_run_config_keys(list);
+  t.best = strlen(t.name) / 2 + 1;
+  for (size_t i = 0; i < keys.count && !option; i++)
+    if (asks_for(&t, list[i].name, NULL)) {
+      fprintf(to, "%s\n", name);
+      explain_key(to, &list[i]);
+    }
+  for (size_t m = 0; m < filtra_mixer_count(); m++) {
+    const ft_mixer_class *mixer = ft_mixer_at(m);
+    if (!option) explain_mixer(&t, mixer);
+    for (size_t i = 0; i < mixer->keys.count; i++)
+      explain_option(&t, mixer, &mixer->keys.list[i]);
+  }
+  if (t.found) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "there is no key \"%.64s\"%s%s%s%s; `filtra train --help` lists all", name,
+                 t.near ? " (did you mean \"" : "", t.near_mixer ? MIXER : "", t.near ? t.near : "",
+                 t.near ? "\"?)" : "");
+}
+
+filtra_status filtra_config_describe(const char *key, char **out) {
+  FT_NEED(out);
   char *text = NULL;
   size_t size;
+  filtra_status status = FILTRA_OK;
+  *out = NULL;
   FILE *to = open_memstream(&text, &size);
-  if (to) print_keys(to);
-  if (to && !fclose(to)) return text;
-  free(text);
-  ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  return NULL;
+  if (to && key)
+    status = explain(to, key);
+  else if (to)
+    list_all(to);
+  if (!to || fclose(to)) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  if (status)
+    free(text);
+  else
+    *out = text;
+  return status;
 }

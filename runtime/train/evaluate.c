@@ -118,9 +118,10 @@ static filtra_status walk(sums *s, filtra_loader *loader) {
 
 static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_split split,
                               filtra_evaluation *e) {
-  const ft_model_options *o = &s->model->options;
+  const filtra_model_config *o = &s->model->options.config;
   double loss = s->loss / s->weight, score = s->score / s->weight;
-  bool regression = o->task == FT_TASK_REGRESSION, language = o->task == FT_TASK_LANGUAGE_MODEL;
+  bool regression = o->task == FILTRA_TASK_REGRESSION,
+       language = o->task == FILTRA_TASK_LANGUAGE_MODEL;
   *e = (filtra_evaluation){.task = filtra_model_task(s->model),
                            .samples = filtra_dataset_get_info(data)->count[split],
                            .predictions = (uint64_t)s->weight,

@@ -199,7 +199,7 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
   if (ft_tokenizer_is_made(c->tokenizer)) FT_TRY(load_tokenizer(c, &same, &tokenizer));
   options->fitted = tokenizer;
   filtra_status status = load_fit(c->folder, &fit);
-  if (!status && c->model.features && !fit.data.features)
+  if (!status && c->model.config.features && !fit.data.features)
     status =
         ft_fail(FILTRA_ERROR_INPUT,
                 "%s/" FILTRA_RUN_DATA " is missing or has no \"feature_mean\": without it features "
@@ -218,20 +218,15 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
 
 filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_split file_split,
                                filtra_dataset **out) {
-  filtra_dataset_options options = {.format = c->format[0] ? c->format : NULL,
-                                    .max_length = (uint32_t)c->model.max_length,
-                                    .tokenizer = c->tokenizer[0] ? c->tokenizer : NULL,
-                                    .max_vocabulary = (uint32_t)c->max_vocabulary,
-                                    .truncate = c->truncate,
-                                    .pixels = (filtra_pixels)c->pixels,
-                                    .text_column = c->text_column[0] ? c->text_column : NULL,
-                                    .target_column = c->target_column[0] ? c->target_column : NULL,
-                                    .file_split = file_split,
-                                    .validation_share = c->validation_share,
-                                    .image_size = (uint32_t)c->image_size,
-                                    .crop_pct = c->image_size ? c->crop_pct : 0.0f,
-                                    .normalize = (filtra_normalization)c->normalize,
-                                    .seed = (uint64_t)c->seed};
+  filtra_dataset_options options = c->dataset;
+  options.format = c->format[0] ? c->format : NULL;
+  options.tokenizer = c->tokenizer[0] ? c->tokenizer : NULL;
+  options.text_column = c->text_column[0] ? c->text_column : NULL;
+  options.target_column = c->target_column[0] ? c->target_column : NULL;
+  options.max_length = (uint32_t)c->model.config.max_length;
+  options.file_split = file_split;
+  options.seed = c->train.seed;
+  if (!options.image_size) options.crop_pct = 0.0f;
   *out = NULL;
   if (!path) path = c->data;
   return c->folder ? open_fitted(c, path, &options, out) : filtra_dataset_open(path, &options, out);
@@ -264,7 +259,7 @@ static filtra_status read_run(filtra_run *run) {
                             .config = run->text,
                             .data = run->config.data,
                             .mixer = run->config.model.mixer.kind->name,
-                            .task = ft_task_public(&run->config.model),
+                            .task = run->config.model.config.task,
                             .batch_size = (uint32_t)run->config.batch_size};
   if (!run->config.tokenizer[0]) return FILTRA_OK;
   return load_tokenizer(&run->config, &info->tokenizer, &run->tokenizer);

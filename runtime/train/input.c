@@ -17,7 +17,7 @@ filtra_status ft_input_describe(const char *folder, const ft_run_config *config,
   if (!object) object = json_object();
   if (!tokenizer) tokenizer = config->tokenizer[0] ? json_string(config->tokenizer) : json_null();
   bool done = !json_object_set_new(object, "tokenizer", tokenizer) &&
-              !json_object_set_new(object, "truncate", json_boolean(config->truncate));
+              !json_object_set_new(object, "truncate", json_boolean(config->dataset.truncate));
   if (!status && done) *text = ft_json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
   json_decref(object);
   if (!status && !*text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");

@@ -20,59 +20,6 @@ enum {
   STATE_WORDS
 };
 
-/* ---- options ---- */
-
-static void default_float(float *value, float fallback) {
-  if (*value == 0.0f) *value = fallback;
-}
-
-static filtra_status fail_range(const char *name, double value, const char *accepted) {
-  return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: %s is %g, accepted are %s", name, value,
-                 accepted);
-}
-
-/* [low, high], or [low, high) where `high` itself is too much. */
-static filtra_status check_range(const char *name, double value, double high, bool open) {
-  char text[64];
-  if (value >= 0 && (open ? value < high : value <= high)) return FILTRA_OK;
-  snprintf(text, sizeof text, open ? "0 to below %g" : "0 to %g", high);
-  return fail_range(name, value, text);
-}
-
-static filtra_status check_loss_scale(filtra_optimizer_options *o) {
-  int exponent;
-  if (!o->loss_scale_window) o->loss_scale_window = 2000;
-  if (o->loss_scale == 0.0f || (o->loss_scale >= 1.0f && o->loss_scale <= 0x1p40f &&
-                                frexpf(o->loss_scale, &exponent) == 0.5f))
-    return FILTRA_OK;
-  return fail_range("loss_scale", (double)o->loss_scale, "0 and powers of two from 1 to 2^40");
-}
-
-static filtra_status complete(const filtra_optimizer_options *given, filtra_optimizer_options *o) {
-  static const filtra_optimizer_options defaults;
-  *o = given ? *given : defaults;
-  FT_TRY(FT_CHECK_RESERVED(filtra_optimizer_options, o));
-  default_float(&o->learning_rate, 1e-3f);
-  default_float(&o->beta1, 0.9f);
-  default_float(&o->beta2, 0.999f);
-  default_float(&o->epsilon, 1e-8f);
-  FT_TRY(check_range("kind", o->kind, FILTRA_OPTIMIZER_RADAM, false));
-  FT_TRY(check_range("schedule", o->schedule, FILTRA_SCHEDULE_ONE_CYCLE, false));
-  FT_TRY(check_range("learning_rate", (double)o->learning_rate, 1e3, false));
-  FT_TRY(check_range("weight_decay", (double)o->weight_decay, 1e3, false));
-  FT_TRY(check_range("beta1", (double)o->beta1, 1, true));
-  FT_TRY(check_range("beta2", (double)o->beta2, 1, true));
-  FT_TRY(check_range("epsilon", (double)o->epsilon, 1, false));
-  FT_TRY(check_range("clip_norm", (double)o->clip_norm, 1e30, false));
-  FT_TRY(check_loss_scale(o));
-  if (o->schedule != FILTRA_SCHEDULE_CONSTANT && (!o->steps || o->warmup_steps > o->steps))
-    return ft_fail(
-        FILTRA_ERROR_ARGUMENT,
-        "optimizer: a schedule that is not constant needs steps, and at least as many as "
-        "warmup_steps");
-  return FILTRA_OK;
-}
-
 /* ---- groups ---- */
 
 /* "*" stands for any characters. */
@@ -88,9 +35,14 @@ static bool names(const filtra_parameter_group *group, const ft_parameter *p) {
 static filtra_status check_group(const filtra_parameters *params, const filtra_parameter_group *g) {
   FT_TRY(FT_CHECK_RESERVED(filtra_parameter_group, g));
   if (!g->names) return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: a group has no names");
-  FT_TRY(check_range("a group's rate_scale", (double)g->rate_scale, 1e6, false));
+  if (!(g->rate_scale >= 0.0f && g->rate_scale <= 1e6f))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "optimizer: a group's rate_scale is %g, accepted are 0 to 1e6",
+                   (double)g->rate_scale);
   if (!(g->weight_decay <= 1e3f))
-    return fail_range("a group's weight_decay", (double)g->weight_decay, "at most 1000");
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "optimizer: a group's weight_decay is %g, accepted are at most 1000",
+                   (double)g->weight_decay);
   for (size_t i = 0; i < params->count; i++)
     if (!params->list[i].options.buffer && names(g, &params->list[i])) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: the group \"%s\" names no trained parameter",
@@ -107,7 +59,7 @@ static filtra_status take_groups(filtra_optimizer *o) {
     FT_TRY(check_group(o->params, &o->options.groups[i]));
     filtra_parameter_group *g = &o->groups[o->group_count];
     *g = o->options.groups[i];
-    default_float(&g->rate_scale, 1);
+    if (g->rate_scale == 0.0f) g->rate_scale = 1.0f;
     g->names = ft_strdup(g->names);
     if (!g->names) return FILTRA_ERROR_HOST_MEMORY;
     o->group_count++;
@@ -354,7 +306,8 @@ filtra_status ft_optimizer_create(filtra_parameters *params,
   o->params = params;
   filtra_device *dev = params->device;
   uint64_t bytes = params->trained_bytes;
-  filtra_status status = complete(options, &o->options);
+  if (options) o->options = *options;
+  filtra_status status = ft_optimizer_options_complete(&o->options);
   if (!status) status = take_groups(o);
   if (!status) status = make_ranges(o);
   if (!status && !trains_any(o))
@@ -399,7 +352,9 @@ uint64_t filtra_optimizer_step_count(const filtra_optimizer *optimizer) {
 
 filtra_status filtra_optimizer_set_learning_rate(filtra_optimizer *optimizer, float learning_rate) {
   FT_NEED(optimizer);
-  FT_TRY(check_range("learning_rate", (double)learning_rate, 1e3, false));
+  if (!(learning_rate >= 0.0f && learning_rate <= 10.0f))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: learning_rate is %g, accepted are 0 to 10",
+                   (double)learning_rate);
   optimizer->options.learning_rate = learning_rate;
   return FILTRA_OK;
 }

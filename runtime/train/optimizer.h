@@ -2,6 +2,7 @@
 #ifndef FT_TRAIN_OPTIMIZER_H
 #define FT_TRAIN_OPTIMIZER_H
 
+#include "base/keys.h"
 #include "graph/parameters_file.h"
 #include "ops/optimizer.h"
 #include "train/ranks.h"
@@ -57,6 +58,11 @@ struct filtra_optimizer {
   filtra_optimizer_metrics last;
   float last_score; /* of the same step, where gradients were summed */
 };
+
+/** The keys over filtra_optimizer_options (train/options.c). */
+extern const ft_keys ft_optimizer_keys;
+/** Checks what a program filled in, and fills in defaults. */
+filtra_status ft_optimizer_options_complete(filtra_optimizer_options *options);
 
 /** filtra_optimizer_create over several ranks; `ranks` NULL: alone. */
 filtra_status ft_optimizer_create(filtra_parameters *params,

@@ -4,6 +4,7 @@
 #include "graph/parameters.h"
 #include "train/preset.h"
 #include "train/run.h"
+#include "train/trainer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,15 +33,15 @@ static filtra_status add_graph(filtra_model *model, ft_batch_graph *b, bool trai
 static filtra_status add_graphs(const planning *p, filtra_model *model,
                                 filtra_run_memory_use *plan) {
   const ft_run_config *c = &p->config;
-  int64_t part = (c->batch_size + c->accumulate - 1) / c->accumulate;
-  model->loss_chunks = c->loss_chunks;
+  const int64_t parts = (int64_t)c->train.accumulate;
+  model->loss_chunks = (int64_t)c->train.loss_chunks;
   for (size_t i = p->count; i-- > 0;) {
-    ft_batch_graph b = {.size = part,
+    ft_batch_graph b = {.size = (c->batch_size + parts - 1) / parts,
                         .length = p->lengths[i],
                         .judged = true,
-                        .part = c->accumulate > 1,
+                        .part = parts > 1,
                         .mixed = ft_run_train_options(c, 0, 0).mixed_labels};
-    FT_TRY(add_graph(model, &b, true, (ft_recompute)c->recompute, plan));
+    FT_TRY(add_graph(model, &b, true, (ft_recompute)c->train.recompute, plan));
   }
   if (!p->validates) return FILTRA_OK;
   ft_batch_graph b = {.size = c->batch_size, .length = p->lengths[p->count - 1], .judged = true};
@@ -57,7 +58,7 @@ static filtra_status plan_once(const planning *p, filtra_run_memory_use *plan) {
   ft_parameters_lay_out(model->params);
   uint64_t trained = ft_buffer_extent(model->params->trained_bytes);
   plan->parameters = ft_parameters_extent(model->params);
-  plan->gradients = p->config.accumulate > 1 ? 2 * trained : trained;
+  plan->gradients = p->config.train.accumulate > 1 ? 2 * trained : trained;
   plan->moments = 2 * trained;
   plan->fits = model->params->bytes <= ft_buffer_limit(p->device);
   filtra_status status = add_graphs(p, model, plan);
@@ -77,28 +78,30 @@ static bool takes_less(planning *p, filtra_status *status) {
   return !*status && other.fits;
 }
 
-static void name_change(const planning *p, const ft_run_config *was, filtra_run_memory_use *plan) {
-  const ft_run_config *c = &p->config;
+static void name_change(const planning *p, const filtra_train_options *was,
+                        filtra_run_memory_use *plan) {
+  const filtra_train_options *c = &p->config.train;
   char *to = plan->advice;
   size_t size = sizeof plan->advice;
   int used = 0;
   if (c->loss_chunks != was->loss_chunks)
-    used += snprintf(to, size, "loss_chunks=%lld", (long long)c->loss_chunks);
+    used += snprintf(to, size, "loss_chunks=%llu", (unsigned long long)c->loss_chunks);
   if (c->recompute != was->recompute)
     used += snprintf(to + used, size - (size_t)used, "%srecompute=%s", used ? " " : "",
                      ft_recompute_names[c->recompute]);
   if (c->accumulate != was->accumulate)
-    snprintf(to + used, size - (size_t)used, "%saccumulate=%lld", used ? " " : "",
-             (long long)c->accumulate);
+    snprintf(to + used, size - (size_t)used, "%saccumulate=%llu", used ? " " : "",
+             (unsigned long long)c->accumulate);
 }
 
 /* Cheapest first: smaller tensors of logits; passes over memory; a second forward pass; smaller and
  * smaller parts, which leave a device less to do at a time. */
 static filtra_status advise(planning *p, filtra_run_memory_use *plan) {
-  const ft_run_config was = p->config;
-  ft_run_config *c = &p->config;
+  const filtra_train_options was = p->config.train;
+  filtra_train_options *c = &p->config.train;
+  const uint64_t batch = (uint64_t)p->config.batch_size;
   filtra_status status = FILTRA_OK;
-  bool found = false, text = c->model.task == FT_TASK_LANGUAGE_MODEL;
+  bool found = false, text = p->config.model.config.task == FILTRA_TASK_LANGUAGE_MODEL;
   if (text && c->loss_chunks < 16) {
     c->loss_chunks = 16;
     found = takes_less(p, &status);
@@ -107,17 +110,17 @@ static filtra_status advise(planning *p, filtra_run_memory_use *plan) {
     c->recompute++;
     found = takes_less(p, &status);
   }
-  while (!found && !status && c->accumulate < c->batch_size) {
-    c->accumulate = 2 * c->accumulate < c->batch_size ? 2 * c->accumulate : c->batch_size;
+  while (!found && !status && c->accumulate < batch) {
+    c->accumulate = 2 * c->accumulate < batch ? 2 * c->accumulate : batch;
     found = takes_less(p, &status);
   }
   if (found && c->loss_chunks != was.loss_chunks) { /* which need not have been needed */
-    int64_t chunks = c->loss_chunks;
+    uint64_t chunks = c->loss_chunks;
     c->loss_chunks = was.loss_chunks;
     if (!takes_less(p, &status)) c->loss_chunks = chunks;
   }
   if (found) name_change(p, &was, plan);
-  p->config = was;
+  p->config.train = was;
   return status;
 }
 

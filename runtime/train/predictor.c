@@ -310,7 +310,7 @@ static filtra_prediction prediction_of(const filtra_predictor *p, const float *l
 /* ---- the handle ---- */
 
 static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_options *o) {
-  const ft_model_options *m = &p->model->options;
+  const filtra_model_config *m = &p->model->options.config;
   if (o->batch_size > MOST_BATCH)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: batch_size is %u, accepted are 0 to %d",
                    o->batch_size, MOST_BATCH);

@@ -274,13 +274,13 @@ static filtra_status make_loader(run *r) {
                                          .batch_size = (uint32_t)c->batch_size,
                                          .shuffle = true,
                                          .drop_last = c->drop_last,
-                                         .seed = (uint64_t)c->seed,
+                                         .seed = c->train.seed,
                                          .augmentation = &augmentation};
   filtra_status status = filtra_loader_create(r->data, &options, &r->loader);
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
   uint64_t batches = filtra_loader_batch_count(r->loader);
-  r->total = c->steps ? (uint64_t)c->steps : (uint64_t)c->epochs * batches;
+  r->total = c->train.optimizer.steps ? c->train.optimizer.steps : (uint64_t)c->epochs * batches;
   r->eval_every = c->eval_every ? (uint64_t)c->eval_every : batches;
   r->checkpoint_every = c->checkpoint_every ? (uint64_t)c->checkpoint_every : r->eval_every;
   return FILTRA_OK;
@@ -307,7 +307,7 @@ static filtra_status make_trainer(run *r) {
   options.transport = r->options->transport;
   options.share = share_of(r);
   options.deadline = r->options->deadline;
-  FT_TRY(ft_model_new(r->device, &r->config.model, (uint64_t)r->config.seed, &r->model));
+  FT_TRY(ft_model_new(r->device, &r->config.model, r->config.train.seed, &r->model));
   FT_TRY(filtra_trainer_create(r->model, &options, &r->trainer));
   r->trainer->finished = step_finished;
   r->trainer->user = r;

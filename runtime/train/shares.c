@@ -76,7 +76,7 @@ filtra_status ft_shares_join(filtra_trainer *t, float share) {
 /* ---- measuring ---- */
 
 /* Any batch will do: what it holds decides no kernel. */
-static filtra_status make_batch(const ft_model_options *o, int64_t size, int64_t length,
+static filtra_status make_batch(const filtra_model_config *o, int64_t size, int64_t length,
                                 filtra_batch *batch, void **memory) {
   size_t sequences = (size_t)ft_model_sequences(o) * (size_t)size;
   size_t words = (size_t)length * sequences;
@@ -108,7 +108,7 @@ static filtra_status make_batch(const ft_model_options *o, int64_t size, int64_t
 static filtra_status time_graph(filtra_trainer *t, ft_batch_graph *b, double *seconds) {
   filtra_batch batch;
   void *memory;
-  filtra_status status = make_batch(&t->model->options, b->size, b->length, &batch, &memory);
+  filtra_status status = make_batch(&t->model->options.config, b->size, b->length, &batch, &memory);
   *seconds = INFINITY;
   for (int i = 0; i < RUNS && !status; i++) {
     status = ft_batch_graph_set_part(b, &batch, 0, b->size, ft_batch_weight(t->model, &batch));

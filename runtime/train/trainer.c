@@ -8,52 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- options ---- */
-
-/* Where fp16 begins: what is too large is halved within a few steps. */
-static const float FIRST_LOSS_SCALE = 65536.0f;
-
-static filtra_optimizer_options optimizer_options(const filtra_model *model,
-                                                  const filtra_train_options *o) {
-  const bool scaled = model->options.precision == FILTRA_PRECISION_FP16;
-  return (filtra_optimizer_options){.kind = o->optimizer,
-                                    .schedule = o->schedule,
-                                    .learning_rate = o->learning_rate,
-                                    .weight_decay = o->weight_decay,
-                                    .decay_all = o->decay_all,
-                                    .beta1 = o->beta1,
-                                    .beta2 = o->beta2,
-                                    .epsilon = o->epsilon,
-                                    .clip_norm = o->clip_norm,
-                                    .steps = o->steps,
-                                    .warmup_steps = o->warmup_steps,
-                                    .groups = o->groups,
-                                    .group_count = o->group_count,
-                                    .loss_scale = scaled && o->loss_scale == 0.0f ? FIRST_LOSS_SCALE
-                                                                                  : o->loss_scale,
-                                    .loss_scale_window = o->loss_scale_window};
-}
-
-static filtra_status check_loss_scale(const filtra_model *model, const filtra_train_options *o) {
-  if (model->options.precision == FILTRA_PRECISION_FP16 ||
-      (o->loss_scale == 0.0f && !o->loss_scale_window))
-    return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_ARGUMENT,
-                 "trainer: loss_scale and loss_scale_window are for precision fp16; the model's is "
-                 "%s",
-                 filtra_precision_name((filtra_precision)model->options.precision));
-}
-
-static filtra_status check_smoothing(const filtra_model *model, float smoothing) {
-  if (!(smoothing >= 0.0f && smoothing < 1.0f))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "trainer: label_smoothing is %g, accepted are 0 to below 1", (double)smoothing);
-  if (smoothing == 0.0f || model->options.task != FT_TASK_REGRESSION) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_ARGUMENT,
-                 "trainer: label_smoothing is %g; task \"regression\" has values and no labels",
-                 (double)smoothing);
-}
-
 /* ---- graphs ---- */
 
 static filtra_status record_graph(filtra_trainer *t, ft_batch_graph *b) {
@@ -63,9 +17,9 @@ static filtra_status record_graph(filtra_trainer *t, ft_batch_graph *b) {
                                                      .slots = FT_IN_FLIGHT + 1,
                                                      .training = true},
                              &b->graph));
-  ft_graph_set_recompute(b->graph, (ft_recompute)t->recompute);
+  ft_graph_set_recompute(b->graph, (ft_recompute)t->options.recompute);
   ft_batch_graph_open(t->model, b, &auxiliary);
-  FT_TRY(ft_batch_graph_judge(t->model, b, t->label_smoothing, auxiliary));
+  FT_TRY(ft_batch_graph_judge(t->model, b, t->options.label_smoothing, auxiliary));
   filtra_tensor *scale = filtra_optimizer_loss_scale(t->optimizer, b->graph);
   FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, &scale));
   if (b->part) FT_TRY(ft_optimizer_watch_score(t->optimizer, b->graph, b->score));
@@ -86,7 +40,7 @@ filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t len
                         .length = length,
                         .judged = true,
                         .part = in_parts(t),
-                        .mixed = t->mixed_labels};
+                        .mixed = t->options.mixed_labels};
   ft_tuning *before = ft_tuning_use(t->model->device, t->tuning);
   filtra_status status = record_graph(t, b);
   ft_tuning_use(t->model->device, before);
@@ -108,7 +62,7 @@ static int64_t part_size(const filtra_trainer *t, int64_t size) {
 /* The graph for batches of that shape, or for their parts. */
 static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
                                ft_batch_graph **out) {
-  int64_t longest = t->model->options.max_length;
+  int64_t longest = t->model->options.config.max_length;
   if (size < 1 || length < 1 || length > longest)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "trainer: a batch of %lld sequences of %lld tokens; accepted are at least 1 and "
@@ -157,56 +111,33 @@ filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t le
 /* ---- life ---- */
 
 /* Every rank says how much of a batch it takes. */
-static filtra_status join_ranks(filtra_trainer *t, const filtra_train_options *options) {
-  const filtra_transport *transport = options->transport;
-  if (!(options->share >= 0.0f && options->share <= 1e6f) && options->share != FILTRA_SHARE_AUTO)
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "trainer: share is %g, accepted are 0 to 1000000 and FILTRA_SHARE_AUTO",
-                   (double)options->share);
-  if (!(options->deadline >= 0.0f && options->deadline <= 1e9f))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: deadline is %g, accepted are 0 to 1e9 seconds",
-                   (double)options->deadline);
+static filtra_status join_ranks(filtra_trainer *t) {
+  const filtra_transport *transport = t->options.transport;
   if (!transport || transport->size < 2) return FILTRA_OK;
-  t->ranks = (ft_ranks){transport, options->deadline > 0.0f ? (double)options->deadline : 300.0};
-  return ft_shares_join(t, options->share);
+  t->ranks = (ft_ranks){transport, (double)t->options.deadline};
+  return ft_shares_join(t, t->options.share);
 }
 
 filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_options *options,
                                     filtra_trainer **out) {
-  static const filtra_train_options defaults;
   FT_NEED(out);
   *out = NULL;
   FT_NEED(model);
-  if (!options) options = &defaults;
-  FT_TRY(FT_CHECK_RESERVED(filtra_train_options, options));
-  FT_TRY(check_smoothing(model, options->label_smoothing));
-  FT_TRY(check_loss_scale(model, options));
-  if (options->mixed_labels && model->options.task >= FT_TASK_REGRESSION)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: mixed_labels is for classification, not \"%s\"",
-                   ft_task_name((ft_task)model->options.task));
-  if (options->accumulate > FT_MOST_PARTS)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: accumulate is %llu, accepted are 0 to %d",
-                   (unsigned long long)options->accumulate, FT_MOST_PARTS);
-  if (options->loss_chunks > FT_MOST_CHUNKS)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: loss_chunks is %llu, accepted are 0 to %d",
-                   (unsigned long long)options->loss_chunks, FT_MOST_CHUNKS);
-  if ((unsigned)options->recompute > FILTRA_RECOMPUTE_BLOCKS)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: recompute is %d, accepted are 0 to %d",
-                   (int)options->recompute, FILTRA_RECOMPUTE_BLOCKS);
+  filtra_train_options complete = {0};
+  if (options) complete = *options;
+  FT_TRY(ft_train_options_complete(&complete, &model->options.config));
   filtra_trainer *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
-  t->label_smoothing = options->label_smoothing;
-  t->mixed_labels = options->mixed_labels;
-  t->seed = options->seed;
-  t->recompute = options->recompute;
-  model->loss_chunks = (int64_t)options->loss_chunks;
-  t->accumulate = options->accumulate > 1 ? (int64_t)options->accumulate : 1;
+  t->options = complete;
+  t->accumulate = (int64_t)complete.accumulate;
+  model->loss_chunks = (int64_t)complete.loss_chunks;
   t->tuning = ft_tuning_hold(ft_tuning_of(model->device));
-  const filtra_optimizer_options o = optimizer_options(model, options);
-  filtra_status status = join_ranks(t, options);
+  filtra_status status = join_ranks(t);
   const ft_ranks *ranks = t->ranks.transport ? &t->ranks : NULL;
-  if (!status) status = ft_optimizer_create(model->params, &o, ranks, &t->optimizer);
+  if (!status)
+    status = ft_optimizer_create(model->params, &complete.optimizer, ranks, &t->optimizer);
+  t->options.optimizer = (filtra_optimizer_options){0}; /* whose groups are the caller's */
   if (status) filtra_trainer_destroy(&t);
   *out = t;
   return status;
@@ -259,7 +190,7 @@ static filtra_status fail_nonfinite(filtra_trainer *t, uint32_t halt) {
 
 static void take_result(filtra_trainer *t, float score) {
   const filtra_optimizer_metrics *r = &t->optimizer->last;
-  bool regression = t->model->options.task == FT_TASK_REGRESSION;
+  bool regression = t->model->options.config.task == FILTRA_TASK_REGRESSION;
   t->last = (filtra_trainer_metrics){.step = r->step,
                                      .loss = r->loss,
                                      .accuracy = regression ? 0.0f : score,
@@ -319,7 +250,7 @@ static filtra_status take_shared_step(filtra_trainer *t, ft_batch_graph *b,
                                .batch = batch_number(batch),
                                .stop = t->wants_stop};
   double exchange, hidden;
-  filtra_graph_set_step(b->graph, t->seed, t->optimizer->steps);
+  filtra_graph_set_step(b->graph, t->options.seed, t->optimizer->steps);
   FT_TRY(submit_parts(t, b, batch));
   FT_TRY(ft_shards_step(t->optimizer, &step, &t->stopped));
   take_result(t, t->optimizer->last_score);
@@ -332,7 +263,7 @@ static filtra_status take_shared_step(filtra_trainer *t, ft_batch_graph *b,
 static filtra_status submit_step(filtra_trainer *t, ft_batch_graph *b, const filtra_batch *batch) {
   filtra_optimizer *o = t->optimizer;
   ft_pending_step p = {.graph = b};
-  filtra_graph_set_step(b->graph, t->seed, o->steps);
+  filtra_graph_set_step(b->graph, t->options.seed, o->steps);
   if (b->part) {
     FT_TRY(submit_parts(t, b, batch));
   } else {
@@ -350,10 +281,10 @@ filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *b
   filtra_trainer *t = trainer;
   ft_batch_graph *graph = NULL;
   FT_TRY(ft_model_check_batch(t->model, batch, true));
-  if (t->mixed_labels != (batch->label_fractions != NULL))
+  if (t->options.mixed_labels != (batch->label_fractions != NULL))
     return ft_fail(
         FILTRA_ERROR_ARGUMENT, "trainer: a batch %s label_fractions where mixed_labels is %s",
-        batch->label_fractions ? "with" : "without", t->mixed_labels ? "set" : "not set");
+        batch->label_fractions ? "with" : "without", t->options.mixed_labels ? "set" : "not set");
   FT_TRY(graph_for(t, batch->size, batch->length, &graph));
   FT_TRY(ft_optimizer_prepare_update(t->optimizer, t->accumulate > 1));
   if (t->optimizer->pending_count == FT_IN_FLIGHT) FT_TRY(finish_oldest(t));

@@ -16,17 +16,22 @@ typedef struct ft_pending_step {
   uint64_t ticket;
 } ft_pending_step;
 
+/** The keys over filtra_train_options (train/options.c); its optimizer has its own. */
+extern const ft_keys ft_train_keys;
+/** Of filtra_recompute, by number; ends with NULL. */
+extern const char *const ft_recompute_names[];
+/** Checks what a program filled in for this model, and fills in defaults. */
+filtra_status ft_train_options_complete(filtra_train_options *options,
+                                        const filtra_model_config *model);
+
 struct filtra_trainer {
   filtra_model *model;
-  float label_smoothing;
-  bool mixed_labels;
-  uint64_t seed; /* of dropout */
-  filtra_recompute recompute;
-  ft_ranks ranks;           /* transport NULL: alone */
-  double *shares;           /* [size + 1]: where each rank's share of a batch begins, 0 to 1 */
-  bool measures;            /* shares are equal till the first graph is wanted */
-  bool wants_stop, stopped; /* this rank, for the next step; any rank, at the last one */
-  int64_t accumulate;       /* parts of a batch, one run each; 1: batches are whole */
+  filtra_train_options options; /* complete; `optimizer` is 0: it has its own */
+  int64_t accumulate;           /* its parts of a batch, one run each */
+  ft_ranks ranks;               /* transport NULL: alone */
+  double *shares;               /* [size + 1]: where each rank's share of a batch begins, 0 to 1 */
+  bool measures;                /* shares are equal till the first graph is wanted */
+  bool wants_stop, stopped;     /* this rank, for the next step; any rank, at the last one */
   filtra_optimizer *optimizer;
   ft_batch_graph *
       *graphs; /* forward, loss, backward; each on its own: pending steps point at them */

@@ -16,24 +16,24 @@ static const char *const MIXERS[] = {"softmax",     "gfsa",        "plaplacian",
 static filtra_trainer *make_trainer(const char *mixer, filtra_model **model) {
   const bool converter = !strcmp(mixer, CONVERTER);
   filtra_trainer *trainer;
-  assert_ok(
-      filtra_model_create(test_device(),
-                          &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
-                                                 .converter = converter,
-                                                 .positions = converter ? FILTRA_POSITIONS_RECURRENT
-                                                                        : FILTRA_POSITIONS_LEARNED,
-                                                 .vocabulary = VOCABULARY,
-                                                 .classes = CLASSES,
-                                                 .max_length = LENGTH,
-                                                 .width = 12,
-                                                 .dropout = 0.1f,
-                                                 .seed = 5},
-                          model));
+  assert_ok(filtra_model_create(
+      test_device(),
+      &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
+                             .block = converter ? FILTRA_BLOCK_CONVERTER : FILTRA_BLOCK_TRANSFORMER,
+                             .positions =
+                                 converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED,
+                             .vocabulary = VOCABULARY,
+                             .classes = CLASSES,
+                             .max_length = LENGTH,
+                             .width = 12,
+                             .dropout = 0.1f,
+                             .seed = 5},
+      model));
   assert_ok(filtra_trainer_create(*model,
-                                  &(filtra_train_options){.learning_rate = 1e-3f,
-                                                          .weight_decay = 0.01f,
-                                                          .clip_norm = 1.0f,
-                                                          .steps = STEPS,
+                                  &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f,
+                                                                        .weight_decay = 0.01f,
+                                                                        .clip_norm = 1.0f,
+                                                                        .steps = STEPS},
                                                           .seed = 11},
                                   &trainer));
   return trainer;

@@ -117,6 +117,10 @@ TEST(test_wrong_options) {
   assert_printed("filtra train --help");
   assert_code(run("", "--help"), 0);
   assert_printed("learning_rate");
+  assert_code(run("", "--help drop_path"), 0);
+  assert_printed("Stochastic depth: ");
+  assert_code(run("", "--help droppath 2>&1"), 2);
+  assert_printed("(did you mean \"drop_path\"?)");
 }
 
 static const char *config_in; /* folder of the next two functions */

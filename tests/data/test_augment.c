@@ -360,13 +360,13 @@ TEST(test_refused) {
     filtra_augmentation a;
     const char *part;
   } cases[] = {
-      {{.crop_scale = 1.5f}, "crop_scale is 1.5"},
-      {{.crop_ratio = 0.5f}, "crop_ratio is 0.5"},
-      {{.hflip = -0.1f}, "hflip is -0.1, accepted are 0 (none, or its default) and 0 to 1"},
-      {{.rand_augment = 16}, "rand_augment is 16, accepted are 0 to 15"},
-      {{.random_erasing = 2.0f}, "random_erasing is 2"},
-      {{.mixup = 0.001f}, "mixup is 0.001, accepted are 0 (none, or its default) and 0.01 to 100"},
-      {{.cutmix = NAN}, "cutmix is nan"},
+      {{.crop_scale = 1.5f}, "\"crop_scale\" is 1.5"},
+      {{.crop_ratio = 0.5f}, "\"crop_ratio\" is 0.5"},
+      {{.hflip = -0.1f}, "\"hflip\" is -0.1, accepted are 0 to 1"},
+      {{.rand_augment = 16}, "\"rand_augment\" is 16, accepted are 0 to 15"},
+      {{.random_erasing = 2.0f}, "\"random_erasing\" is 2"},
+      {{.mixup = 0.001f}, "mixup is 0.001 and cutmix 0, accepted are 0 and 0.01 to 100"},
+      {{.cutmix = NAN}, "\"cutmix\" is nan"},
       {{.reserved = {1}}, "reserved"},
       {{.hflip = 0.5f}, "are for images whose pixels are numbers"},
   };

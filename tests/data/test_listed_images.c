@@ -216,8 +216,8 @@ static void test_options_out_of_range(void **state) {
     filtra_dataset_options options;
     const char *part;
   } cases[] = {
-      {{.image_size = 1025}, "image_size is 1025, accepted are 0 to 1024"},
-      {{.image_size = 5, .crop_pct = 1.5f}, "crop_pct is 1.5, accepted are 0.05 to 1"},
+      {{.image_size = 1025}, "\"image_size\" is 1025, accepted are 0 to 1024"},
+      {{.image_size = 5, .crop_pct = 1.5f}, "\"crop_pct\" is 1.5, accepted are 0.05 to 1"},
       {{.normalize = FILTRA_NORMALIZE_IMAGENET},
        "normalize imagenet is for images with pixels rgb"},
   };

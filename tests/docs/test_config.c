@@ -1,166 +1,179 @@
-/* docs/config.md against the code: every key has its row with the accepted values and the default
- * that reading a configuration really has, and no row speaks of a key that does not exist. */
+/* The tables of docs/config.md are written from those that read configurations: each stands after
+ * a line <!-- keys: NAME -->. This test compares them, line by line; with FILTRA_WRITE_DOCS set, as
+ * the build target docs-config has it, it writes them. */
 #include "support/harness.h"
 
 #include "base/file.h"
 #include "train/config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 160, MAX_TEXT = 256 };
-
-/* | `key` | accepted | default | meaning |, in the part of the page on `mixer`, "" outside. */
-typedef struct row {
-  char mixer[32], key[64], accepted[MAX_TEXT], fallback[MAX_TEXT];
-  bool seen;
-} row;
-
-typedef struct page {
-  row rows[MAX_ROWS];
-  size_t count;
-} page;
+static const char PAGE[] = TEST_SOURCE_DIR "/../docs/config.md", MARK[] = "<!-- keys: ";
 
 /* ---- the page ---- */
 
-/* The next cell of a table's line, without backquotes or blanks around it. */
-static char *take_cell(char *line, char *out, bool keep_quotes) {
-  size_t length = 0;
-  for (; *line && *line != '|' && *line != '\n'; line++)
-    if ((*line != '`' || keep_quotes) && (*line != ' ' || length) && length < MAX_TEXT - 1)
-      out[length++] = *line;
-  while (length && out[length - 1] == ' ')
-    length--;
-  out[length] = '\0';
-  return *line == '|' ? line + 1 : line;
-}
-
-static void read_page(page *p) {
-  char *text, mixer[32] = "";
-  size_t size;
-  assert_ok(ft_file_read(TEST_SOURCE_DIR "/../docs/config.md", 1 << 20, &text, &size));
-  *p = (page){0};
-  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-    if (!strncmp(line, "## ", 3)) *mixer = '\0';
-    if (!strncmp(line, "### `", 5)) sscanf(line, "### `%31[^`]`", mixer);
-    if (strncmp(line, "| `", 3)) continue;
-    char key[MAX_TEXT];
-    assert_true(p->count < MAX_ROWS);
-    row *r = &p->rows[p->count++];
-    char *rest = take_cell(line + 2, key, false);
-    rest = take_cell(rest, r->accepted, false);
-    take_cell(rest, r->fallback, true);
-    snprintf(r->key, sizeof r->key, "%.63s", key);
-    snprintf(r->mixer, sizeof r->mixer, "%s", mixer);
+static void write_rows(FILE *to, const ft_keys *keys) {
+  char accepted[FT_KEY_TEXT], usual[FT_KEY_TEXT];
+  for (size_t i = 0; i < keys->count; i++) {
+    const ft_key *k = &keys->list[i];
+    if (!k->help) fail_msg("\"%s\" has no help", k->name);
+    ft_key_accepted(k, accepted);
+    ft_key_default(k, usual);
+    const char *quote = k->usual || !*usual ? "" : "`";
+    fprintf(to, "| `%s` | %s | %s%s%s | %s", k->name, accepted, quote, *usual ? usual : "none",
+            quote, k->help);
+    fprintf(to, k->paper ? " (%s) |\n" : " |\n", k->paper);
   }
-  free(text);
-  assert_true(p->count > 0);
 }
 
-static row *find_row(page *p, const char *mixer, const char *key) {
-  for (size_t i = 0; i < p->count; i++)
-    if (!strcmp(p->rows[i].mixer, mixer) && !strcmp(p->rows[i].key, key)) return &p->rows[i];
-  fail_msg("docs/config.md has no row for \"%s\"%s%s", key, *mixer ? " of mixer " : "", mixer);
-  return NULL;
+/* All tables of that name as one. */
+static void write_tables(FILE *to, const char *name) {
+  const ft_mixer_class *mixer = ft_mixer_find(name);
+  size_t found = mixer != NULL;
+  fprintf(to, "\n| %s | accepted | default | meaning |\n|---|---|---|---|\n",
+          mixer ? "option" : "key");
+  if (mixer) write_rows(to, &mixer->keys);
+  for (size_t t = 0; t < FT_RUN_KEY_TABLES; t++) {
+    const ft_key_table *table = &ft_run_key_tables[t];
+    if (strcmp(table->name, name)) continue;
+    write_rows(to, table->keys);
+    found++;
+  }
+  if (!found) fail_msg("docs/config.md has a table \"%s\", of which there are no keys", name);
 }
 
-/* ---- the code ---- */
+/* The page with its tables as they should be; caller frees. */
+static char *rewrite(const char *page) {
+  char *text = NULL, name[32];
+  size_t size;
+  bool table = false;
+  FILE *to = open_memstream(&text, &size);
+  assert_non_null(to);
+  for (const char *line = page, *next; *line; line = next) {
+    next = line + strcspn(line, "\n");
+    next += *next == '\n';
+    if (table && (*line == '|' || *line == '\n')) continue;
+    if (table) fputc('\n', to);
+    table = sscanf(line, "<!-- keys: %31[a-z_] -->", name) == 1;
+    fwrite(line, 1, (size_t)(next - line), to);
+    if (table) write_tables(to, name);
+  }
+  assert_int_equal(fclose(to), 0);
+  return text;
+}
 
-/* Reads a configuration of a run (mixer "") or a mixer that has one key set; NULL: none set. What
- * was read is written to *complete, all defaults resolved. */
-static filtra_status read_with(const char *mixer, const char *key, json_t *value,
-                               json_t **complete) {
-  json_t *object = *mixer ? json_pack("{ss}", "name", mixer) : json_pack("{ss}", "data", "folder");
+static void compare(const char *is, const char *should) {
+  int number = 1;
+  for (; *is || *should; number++) {
+    size_t a = strcspn(is, "\n"), b = strcspn(should, "\n");
+    if (a != b || strncmp(is, should, a))
+      fail_msg("docs/config.md:%d is\n%.*s\nand should be\n%.*s\nThe text is that of the tables in "
+               "the code; the build target docs-config writes it here",
+               number, (int)a, is, (int)b, should);
+    is += a + (is[a] == '\n');
+    should += b + (should[b] == '\n');
+  }
+}
+
+TEST(test_page) {
+  char *page;
+  size_t size;
+  assert_ok(ft_file_read(PAGE, 1 << 20, &page, &size));
+  char *should = rewrite(page);
+  if (getenv("FILTRA_WRITE_DOCS"))
+    assert_ok(ft_file_write(PAGE, should, strlen(should)));
+  else
+    compare(page, should);
+  free(should);
+  free(page);
+}
+
+static size_t count_marks(const char *page, const char *name) {
+  char mark[64];
+  size_t count = 0;
+  snprintf(mark, sizeof mark, "%s%s -->", MARK, name);
+  for (const char *at = page; (at = strstr(at, mark)); at++)
+    count++;
+  return count;
+}
+
+TEST(test_every_table_is_there_once) {
+  char *page;
+  size_t size;
+  assert_ok(ft_file_read(PAGE, 1 << 20, &page, &size));
+  for (size_t t = 0; t < FT_RUN_KEY_TABLES; t++)
+    assert_int_equal(count_marks(page, ft_run_key_tables[t].name), 1);
+  for (size_t i = 0; i < filtra_mixer_count(); i++)
+    assert_int_equal(count_marks(page, filtra_mixer_name(i)), 1);
+  free(page);
+}
+
+/* ---- what reading does ---- */
+
+/* Reads a configuration of a run (mixer NULL) or a mixer with one key set; NULL: none. */
+static filtra_status read_with(const char *mixer, const char *key, json_t *value, json_t **all) {
+  json_t *object = mixer ? json_pack("{ss}", "name", mixer) : json_pack("{ss}", "data", "folder");
   if (key) json_object_set_new(object, key, value);
   ft_run_config config;
   ft_mixer read;
   filtra_status status =
-      *mixer ? ft_mixer_read(object, "test", &read) : ft_run_config_read(object, "test", &config);
-  if (!status && complete)
-    *complete = *mixer ? ft_mixer_write(&read) : ft_run_config_write(&config);
+      mixer ? ft_mixer_read(object, "test", &read) : ft_run_config_read(object, "test", &config);
+  if (!status && all) *all = mixer ? ft_mixer_write(&read) : ft_run_config_write(&config);
   json_decref(object);
   return status;
 }
 
-/* What comes behind `mark` in the message that refuses the value. */
-static bool refusal(const char *mixer, const char *key, json_t *value, const char *mark,
-                    char out[MAX_TEXT]) {
-  assert_int_not_equal(read_with(mixer, key, value, NULL), FILTRA_OK);
-  const char *at = strstr(filtra_error_message(), mark);
-  size_t length = 0;
-  for (const char *c = at ? at + strlen(mark) : ""; *c && length < MAX_TEXT - 1; c++)
-    if (*c != '+') out[length++] = *c; /* 1e+12 is written 1e12 */
-  out[length] = '\0';
-  return at != NULL;
+static void assert_refused(const char *mixer, const ft_key *k, json_t *value) {
+  char name[80];
+  snprintf(name, sizeof name, "\"%s\"", k->name);
+  assert_fails(read_with(mixer, k->name, value, NULL), FILTRA_ERROR_INPUT, name);
 }
 
-/* The values a key accepts, in the words of its own errors. */
-static void accepted_values(const char *mixer, const char *key, char out[MAX_TEXT]) {
-  char range[MAX_TEXT], rest[MAX_TEXT];
-  if (refusal(mixer, key, json_real(1e300), "accepted are ", range))
-    snprintf(out, MAX_TEXT, "number%s, %.200s",
-             refusal(mixer, key, json_null(), "or a list", rest) ? " or list of numbers" : "",
-             range);
-  else if (refusal(mixer, key, json_real(0.5), "must be a whole number", range) &&
-           refusal(mixer, key, json_integer(INT64_MIN), "accepted are ", range))
-    snprintf(out, MAX_TEXT, "whole number, %.200s", range);
-  else if (!refusal(mixer, key, json_real(1e300), "must be one of ", out))
-    assert_true(refusal(mixer, key, json_real(1e300), "must be ", out));
-}
-
-static bool same_value(const json_t *a, const json_t *b) {
-  if (json_is_number(a) && json_is_number(b)) return json_number_value(a) == json_number_value(b);
-  return json_equal(a, b);
-}
-
-static void check_key(page *p, const char *mixer, const char *key, const json_t *fallback) {
-  if (*mixer && !strcmp(key, "name")) return;
-  row *r = find_row(p, mixer, key);
-  r->seen = true;
-  if (!*mixer && !strcmp(key, "mixer")) return; /* a part of the page for each */
-  char accepted[MAX_TEXT];
-  accepted_values(mixer, key, accepted);
-  if (strcmp(r->accepted, accepted))
-    fail_msg("\"%s\": documented \"%s\", accepted \"%s\"", key, r->accepted, accepted);
-  if (*r->fallback != '`') return; /* follows from other keys or from the data */
-  char text[MAX_TEXT];
-  take_cell(r->fallback, text, false);
+/* Numbers beyond the documented range are refused, and documented defaults are real. */
+static void check_key(const char *mixer, const ft_key *k, const json_t *defaults) {
+  char text[FT_KEY_TEXT], real[FT_KEY_TEXT];
+  if (k->type == FT_KEY_INT) {
+    assert_refused(mixer, k, json_integer((json_int_t)k->high + 1));
+    assert_refused(mixer, k, json_integer((json_int_t)k->low - 1));
+  } else if (k->type == FT_KEY_FLOAT || k->type == FT_KEY_FLOATS) {
+    assert_refused(mixer, k, json_real(1.001 * k->high));
+    assert_refused(mixer, k, json_real(k->low - 0.001 * (k->low != 0.0 ? fabs(k->low) : 1.0)));
+  } else if (k->type != FT_KEY_OTHER) {
+    assert_refused(mixer, k, json_integer(2));
+  }
+  if (k->usual || k->type == FT_KEY_OTHER || k->type == FT_KEY_STRING) return;
+  ft_key_default(k, text);
   json_t *documented = json_loads(text, JSON_DECODE_ANY, NULL);
-  if (!documented || !same_value(documented, fallback))
-    fail_msg("\"%s\": documented default %s, real %s", key, text,
-             json_dumps(fallback, JSON_ENCODE_ANY));
+  const json_t *value = json_object_get(defaults, k->name);
+  bool same = json_is_number(documented)
+                  ? (float)json_number_value(documented) == (float)json_number_value(value)
+              : json_is_string(value) ? !strcmp(text, json_string_value(value))
+                                      : json_equal(documented, value);
+  snprintf(real, sizeof real, "%s", json_is_string(value) ? json_string_value(value) : "another");
+  if (!same) fail_msg("\"%s\": documented default %s, real %s", k->name, text, real);
   json_decref(documented);
 }
 
-static void check_keys(page *p, const char *mixer) {
-  json_t *complete = NULL, *value;
-  const char *key;
-  assert_ok(read_with(mixer, NULL, NULL, &complete));
-  json_object_foreach(complete, key, value) check_key(p, mixer, key, value);
-  json_decref(complete);
-}
-
-TEST(test_run_keys) {
-  page p;
-  read_page(&p);
-  check_keys(&p, "");
-  for (size_t i = 0; i < p.count; i++)
-    if (!*p.rows[i].mixer && !p.rows[i].seen)
-      fail_msg("docs/config.md explains \"%s\", which is no key", p.rows[i].key);
-}
-
-TEST(test_mixer_keys) {
-  page p;
-  read_page(&p);
-  char known[MAX_TEXT];
-  assert_true(refusal("?", NULL, NULL, "known are ", known));
-  for (char *name = strtok(known, ", "); name; name = strtok(NULL, ", "))
-    check_keys(&p, name);
-  for (size_t i = 0; i < p.count; i++)
-    if (*p.rows[i].mixer && !p.rows[i].seen)
-      fail_msg("docs/config.md explains \"%s\", which is no option of mixer %s", p.rows[i].key,
-               p.rows[i].mixer);
+TEST(test_reading) {
+  ft_key list[FT_RUN_MOST_KEYS];
+  const size_t count = ft_run_config_keys(list).count;
+  json_t *defaults = NULL;
+  assert_true(count < FT_RUN_MOST_KEYS); /* none was left out */
+  assert_ok(read_with(NULL, NULL, NULL, &defaults));
+  assert_int_equal(json_object_size(defaults), count);
+  for (size_t i = 0; i < count; i++)
+    check_key(NULL, &list[i], defaults);
+  json_decref(defaults);
+  for (size_t m = 0; m < filtra_mixer_count(); m++) {
+    const ft_mixer_class *mixer = ft_mixer_at(m);
+    assert_ok(read_with(mixer->name, NULL, NULL, &defaults));
+    for (size_t i = 0; i < mixer->keys.count; i++)
+      check_key(mixer->name, &mixer->keys.list[i], defaults);
+    json_decref(defaults);
+  }
 }
 
 TEST_MAIN(NULL, NULL)

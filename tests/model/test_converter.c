@@ -11,8 +11,9 @@
 enum { SIZE = 8, LENGTH = 16, VOCABULARY = 6, CLASSES = 2, LAYERS = 1 };
 
 #define CONVERTER                                                                                  \
-  .mixer = "kernelution", .converter = true, .positions = FILTRA_POSITIONS_RECURRENT,              \
-  .vocabulary = VOCABULARY, .classes = CLASSES, .layers = LAYERS, .width = 12, .seed = 2
+  .mixer = "kernelution", .block = FILTRA_BLOCK_CONVERTER,                                         \
+  .positions = FILTRA_POSITIONS_RECURRENT, .vocabulary = VOCABULARY, .classes = CLASSES,           \
+  .layers = LAYERS, .width = 12, .seed = 2
 
 static filtra_model *make(const filtra_model_config *config) {
   filtra_model *model;
@@ -22,7 +23,7 @@ static filtra_model *make(const filtra_model_config *config) {
 
 TEST(test_defaults) {
   filtra_model *model = make(&(filtra_model_config){CONVERTER, .max_length = 64});
-  const ft_model_options *o = &model->options;
+  const filtra_model_config *o = &model->options.config;
   assert_int_equal(o->ffn_width, 4 * o->width);
   assert_int_equal(o->head_width, o->width);
   assert_int_equal(o->activation, FILTRA_ACTIVATION_SOFTPLUS);
@@ -31,9 +32,9 @@ TEST(test_defaults) {
   filtra_model_destroy(&model);
   model = make(&(filtra_model_config){CONVERTER, .activation = FILTRA_ACTIVATION_SOFTPLUS5,
                                       .head_width = 3, .ffn_width = 5});
-  assert_int_equal(model->options.activation, FILTRA_ACTIVATION_SOFTPLUS5);
-  assert_int_equal(model->options.head_width, 3);
-  assert_int_equal(model->options.ffn_width, 5);
+  assert_int_equal(model->options.config.activation, FILTRA_ACTIVATION_SOFTPLUS5);
+  assert_int_equal(model->options.config.head_width, 3);
+  assert_int_equal(model->options.config.ffn_width, 5);
   filtra_model_destroy(&model);
 }
 
@@ -83,7 +84,8 @@ static double train(const filtra_model_config *config, int sequences, int steps)
   filtra_trainer *trainer;
   assert_ok(filtra_trainer_create(
       model,
-      &(filtra_train_options){.learning_rate = 1e-2f, .decay_all = true, .weight_decay = 1e-3f},
+      &(filtra_train_options){
+          .optimizer = {.learning_rate = 1e-2f, .decay_all = true, .weight_decay = 1e-3f}},
       &trainer));
   int32_t tokens[2 * SIZE * LENGTH], lengths[2 * SIZE], labels[SIZE];
   float weights[SIZE] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -133,9 +135,9 @@ TEST(test_refused) {
     filtra_model_config config;
     const char *message;
   } cases[] = {
-      {{.converter = true, .vocabulary = 5, .classes = 2},
+      {{.block = FILTRA_BLOCK_CONVERTER, .vocabulary = 5, .classes = 2},
        "needs a mixer with complex features, synvolution or kernelution, not \"softmax\""},
-      {{CONVERTER, .post_norm = true}, "ScaleNorms of its own"},
+      {{CONVERTER, .norm = FILTRA_NORM_POST}, "ScaleNorms of its own"},
       {{.mixer = "synvolution", .task = FILTRA_TASK_LANGUAGE_MODEL, .vocabulary = 5},
        "rotations carry every token to both ends"},
       {{.positions = FILTRA_POSITIONS_RECURRENT,

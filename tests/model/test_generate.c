@@ -112,8 +112,9 @@ TEST(steps_agree_with_predictions) {
 }
 
 TEST(variants_agree_too) {
-  check(&(filtra_model_config){.mixer = "softmax", .post_norm = true, .tie_embeddings = true}, 2,
-        3);
+  check(
+      &(filtra_model_config){.mixer = "softmax", .norm = FILTRA_NORM_POST, .tie_embeddings = true},
+      2, 3);
   check(&(filtra_model_config){.mixer = "softmax", .mask_zero = true, .scale_embeddings = true}, 1,
         17);
   check(&(filtra_model_config){.mixer = "{\"name\": \"plaplacian\", \"p\": [1.2, 2],"

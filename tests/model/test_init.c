@@ -128,7 +128,7 @@ TEST(images_start_as_in_deit) {
                                 .layers = 1,
                                 .width = WIDTH,
                                 .pooling = FILTRA_POOLING_CLASS_TOKEN,
-                                .linear_head = true,
+                                .head = FILTRA_HEAD_LINEAR,
                                 .init_std = 0.05f};
   assert_ok(filtra_model_create(test_device(), &config, &model));
   size_t count = filtra_parameters_count(filtra_model_parameters(model)), found = 0;
@@ -148,7 +148,7 @@ TEST(images_start_as_in_deit) {
 TEST(refused) {
   filtra_model *model;
   filtra_model_config config = config_of("kernelution");
-  config.converter = true;
+  config.block = FILTRA_BLOCK_CONVERTER;
   config.init_std = 0.02f;
   assert_fails(filtra_model_create(test_device(), &config, &model), FILTRA_ERROR_INPUT,
                "\"init_std\" has no effect with \"block\" converter");

@@ -173,7 +173,8 @@ TEST(test_refused) {
   } cases[] = {
       {{.drop_path = 1.0f}, "\"drop_path\" is 1"},
       {{.drop_path = 0.1f, .layers = 1}, "\"layers\" is 1"},
-      {{.drop_path = 0.1f, .converter = true, .mixer = "kernelution"}, "\"block\" transformer"},
+      {{.drop_path = 0.1f, .block = FILTRA_BLOCK_CONVERTER, .mixer = "kernelution"},
+       "\"block\" transformer"},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_model *model;

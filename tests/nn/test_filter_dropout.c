@@ -78,7 +78,8 @@ TEST(training_alone_drops) {
     assert_same_predictions(plain, model);
     assert_ok(filtra_trainer_create(
         model,
-        &(filtra_train_options){.learning_rate = 1e-3f, .steps = 3, .accumulate = i == 3 ? 3 : 1},
+        &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f, .steps = 3},
+                                .accumulate = i == 3 ? 3 : 1},
         &trainer));
     toy_train(trainer, 0, 3, losses[i]);
     filtra_trainer_destroy(&trainer);

@@ -280,7 +280,8 @@ TEST(trained_and_kept) {
   filtra_trainer *trainer = NULL;
   filtra_trainer_metrics metrics;
   assert_ok(filtra_trainer_create(
-      model, &(filtra_train_options){.learning_rate = 0.01f, .weight_decay = 0.1f}, &trainer));
+      model, &(filtra_train_options){.optimizer = {.learning_rate = 0.01f, .weight_decay = 0.1f}},
+      &trainer));
   for (int i = 0; i < 5; i++)
     assert_ok(filtra_trainer_step(trainer, &batch, &metrics));
   assert_ok(filtra_trainer_finish(trainer, &metrics));
@@ -333,7 +334,7 @@ TEST(long_names) {
 /* Every list of options that Filtra brings along fits where it is read. */
 TEST(own_options_fit) {
   for (size_t i = 0; i < filtra_mixer_count(); i++)
-    assert_true(ft_mixer_at(i)->field_count < FT_MIXER_FIELDS &&
+    assert_true(ft_mixer_at(i)->keys.count < FT_MIXER_KEYS &&
                 ft_mixer_at(i)->options_size <= FT_MIXER_OPTIONS);
 }
 

@@ -32,31 +32,33 @@ filtra_model *toy_model(const char *mixer, filtra_precision precision) {
   filtra_model *model;
   bool converter = !strcmp(mixer, TOY_CONVERTER);
   filtra_positions positions = converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED;
-  assert_ok(filtra_model_create(test_device(),
-                                &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
-                                                       .converter = converter,
-                                                       .positions = positions,
-                                                       .vocabulary = TOY_VOCABULARY,
-                                                       .classes = TOY_CLASSES,
-                                                       .max_length = TOY_LENGTH,
-                                                       .width = 20,
-                                                       .dropout = 0.1f,
-                                                       .precision = precision,
-                                                       .seed = 5},
-                                &model));
+  assert_ok(filtra_model_create(
+      test_device(),
+      &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
+                             .block = converter ? FILTRA_BLOCK_CONVERTER : FILTRA_BLOCK_TRANSFORMER,
+                             .positions = positions,
+                             .vocabulary = TOY_VOCABULARY,
+                             .classes = TOY_CLASSES,
+                             .max_length = TOY_LENGTH,
+                             .width = 20,
+                             .dropout = 0.1f,
+                             .precision = precision,
+                             .seed = 5},
+      &model));
   return model;
 }
 
 filtra_trainer *toy_trainer(filtra_model *model) {
   filtra_trainer *trainer;
-  assert_ok(filtra_trainer_create(model,
-                                  &(filtra_train_options){.learning_rate = 3e-3f,
-                                                          .weight_decay = 0.01f,
-                                                          .clip_norm = 1.0f,
-                                                          .schedule = FILTRA_SCHEDULE_COSINE,
-                                                          .steps = 40,
-                                                          .seed = 11},
-                                  &trainer));
+  assert_ok(filtra_trainer_create(
+      model,
+      &(filtra_train_options){.optimizer = {.learning_rate = 3e-3f,
+                                            .weight_decay = 0.01f,
+                                            .clip_norm = 1.0f,
+                                            .schedule = FILTRA_SCHEDULE_COSINE,
+                                            .steps = 40},
+                              .seed = 11},
+      &trainer));
   return trainer;
 }
 

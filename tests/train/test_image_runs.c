@@ -26,7 +26,7 @@ static filtra_trainer *make_trainer(bool mixed, uint64_t parts, filtra_model **m
                                       .seed = 5};
   assert_ok(filtra_model_create(test_device(), &config, model));
   assert_ok(filtra_trainer_create(*model,
-                                  &(filtra_train_options){.learning_rate = 1e-2f,
+                                  &(filtra_train_options){.optimizer = {.learning_rate = 1e-2f},
                                                           .label_smoothing = 0.1f,
                                                           .accumulate = parts,
                                                           .mixed_labels = mixed},

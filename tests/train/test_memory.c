@@ -86,19 +86,19 @@ static void make_batch(const toy *t, uint64_t seed, toy_batch *b) {
 
 static filtra_model_config config_of(const toy *t) {
   bool next = t->task == FILTRA_TASK_LANGUAGE_MODEL;
-  return (filtra_model_config){.mixer = t->mixer,
-                               .task = t->task,
-                               .converter = t->converter,
-                               .positions = t->converter ? FILTRA_POSITIONS_RECURRENT
-                                                         : FILTRA_POSITIONS_LEARNED,
-                               .vocabulary = VOCABULARY,
-                               .classes = next || t->task == FILTRA_TASK_REGRESSION ? 0 : CLASSES,
-                               .max_length = LENGTH,
-                               .width = 20,
-                               .dropout = 0.1f,
-                               .drop_path = t->converter ? 0.0f : 0.4f,
-                               .precision = t->precision,
-                               .seed = 5};
+  return (filtra_model_config){
+      .mixer = t->mixer,
+      .task = t->task,
+      .block = t->converter ? FILTRA_BLOCK_CONVERTER : FILTRA_BLOCK_TRANSFORMER,
+      .positions = t->converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED,
+      .vocabulary = VOCABULARY,
+      .classes = next || t->task == FILTRA_TASK_REGRESSION ? 0 : CLASSES,
+      .max_length = LENGTH,
+      .width = 20,
+      .dropout = 0.1f,
+      .drop_path = t->converter ? 0.0f : 0.4f,
+      .precision = t->precision,
+      .seed = 5};
 }
 
 static filtra_model *make_model(const toy *t) {
@@ -110,7 +110,7 @@ static filtra_model *make_model(const toy *t) {
 
 static filtra_train_options options_of(void) {
   return (filtra_train_options){
-      .learning_rate = 3e-3f, .weight_decay = 0.01f, .clip_norm = 1.0f, .seed = 11};
+      .optimizer = {.learning_rate = 3e-3f, .weight_decay = 0.01f, .clip_norm = 1.0f}, .seed = 11};
 }
 
 /* Every step's metrics. */
@@ -196,7 +196,7 @@ static uint64_t plan_step(filtra_device *device, const filtra_model_config *conf
   ft_model_options options;
   filtra_model *model;
   filtra_memory_use memory;
-  assert_ok(ft_model_options_from_public(config, &options));
+  assert_ok(ft_model_options_take(config, &options));
   assert_ok(ft_model_declare(device, &options, false, &model));
   ft_parameters_lay_out(model->params);
   ft_batch_graph b = {.size = 32, .length = length, .judged = true};
@@ -284,7 +284,7 @@ TEST(chunks_of_logits_add_up) {
     if (t->task != FILTRA_TASK_LANGUAGE_MODEL || !trains(t)) continue;
     filtra_trainer_metrics whole[STEPS], chunks[STEPS];
     filtra_train_options options = options_of();
-    if (t->precision) options.learning_rate = 1e-20f;
+    if (t->precision) options.optimizer.learning_rate = 1e-12f;
     train(t, &options, whole);
     for (uint64_t count = 2; count <= 11; count += 3) {
       options.loss_chunks = count;
@@ -340,7 +340,7 @@ TEST(bad_step_in_parts_is_recoverable) {
   filtra_trainer_destroy(&trainer);
   options.accumulate = 65536;
   assert_fails(filtra_trainer_create(model, &options, &trainer), FILTRA_ERROR_ARGUMENT,
-               "accumulate is 65536, accepted are 0 to 65535");
+               "\"accumulate\" is 65536, accepted are 1 to 65535");
   filtra_model_destroy(&model);
 }
 

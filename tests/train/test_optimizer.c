@@ -329,10 +329,10 @@ TEST(test_refused) {
       {{.group_count = 1}, "groups is NULL"},
       {{.groups = &all, .group_count = 1}, "all are frozen"},
       {{.groups = &heavy, .group_count = 1}, "weight_decay is 1001, accepted are at most 1000"},
-      {{.beta1 = 1}, "beta1 is 1, accepted are 0 to below 1"},
-      {{.learning_rate = -1}, "learning_rate is -1, accepted are 0 to 1000"},
+      {{.beta1 = 1}, "\"beta1\" is 1, accepted are 1e-06 to 0.99999"},
+      {{.learning_rate = -1}, "\"learning_rate\" is -1, accepted are 1e-12 to 10"},
       {{.schedule = FILTRA_SCHEDULE_COSINE}, "needs steps"},
-      {{.kind = (filtra_optimizer_kind)7}, "kind is 7"},
+      {{.kind = (filtra_optimizer_kind)7}, "\"optimizer\" must be one of adamw, adam, radam"},
   };
   filtra_optimizer *opt;
   for (size_t i = 0; i < FT_COUNT(cases); i++)

@@ -76,7 +76,8 @@ TEST(test_overflow) {
     toy_batch b;
     model[i] = toy_model("agf", FILTRA_PRECISION_FP16);
     assert_ok(filtra_trainer_create(
-        model[i], &(filtra_train_options){.learning_rate = 3e-3f, .loss_scale = 0x1p30f},
+        model[i],
+        &(filtra_train_options){.optimizer = {.learning_rate = 3e-3f, .loss_scale = 0x1p30f}},
         &trainer));
     size_t count;
     float *before = toy_weights(model[i], &count);

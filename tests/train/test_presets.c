@@ -49,9 +49,9 @@ static const char *mixer_text(const json_t *config, const char *key) {
 static void assert_builds(const char *name, const json_t *config) {
   ft_run_config c;
   assert_ok(ft_run_config_read(config, name, &c));
-  ft_model_options *m = &c.model;
-  bool images = c.pixels || m->patch, series = !strncmp(name, "uea-", 4);
-  bool language = m->task == FT_TASK_LANGUAGE_MODEL;
+  filtra_model_config *m = &c.model.config;
+  bool images = c.dataset.pixels || m->patch, series = !strncmp(name, "uea-", 4);
+  bool language = m->task == FILTRA_TASK_LANGUAGE_MODEL;
   if (!m->max_length && !m->patch) m->max_length = 1024;
   if (images && !m->image_height) m->image_height = m->image_width = 224;
   if (images || series)
@@ -59,10 +59,11 @@ static void assert_builds(const char *name, const json_t *config) {
   else
     m->vocabulary = 1000;
   if (!language && !m->classes) m->classes = 10;
-  assert_ok(ft_model_options_finish(name, m));
+  assert_ok(ft_model_options_finish(name, &c.model));
   /* one of the two that say how long it is, and no more warmup than that */
-  assert_true((c.steps > 0) != (c.epochs > 0));
-  assert_true(!c.steps || c.warmup_steps <= c.steps);
+  assert_true((c.train.optimizer.steps > 0) != (c.epochs > 0));
+  assert_true(!c.train.optimizer.steps ||
+              c.train.optimizer.warmup_steps <= c.train.optimizer.steps);
 }
 
 TEST(test_every_preset_is_a_configuration) {

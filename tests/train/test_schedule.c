@@ -54,11 +54,11 @@ TEST(one_cycle) {
 /* In epochs, rounded to steps, and no longer than the run. */
 TEST(warmup_in_epochs) {
   ft_run_config c = {.warmup_epochs = 0.26f};
-  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 3);
+  assert_int_equal(ft_run_train_options(&c, 50, 10).optimizer.warmup_steps, 3);
   c.warmup_epochs = 1000.0f;
-  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 50);
-  c = (ft_run_config){.warmup_steps = 7};
-  assert_int_equal(ft_run_train_options(&c, 50, 10).warmup_steps, 7);
+  assert_int_equal(ft_run_train_options(&c, 50, 10).optimizer.warmup_steps, 50);
+  c = (ft_run_config){.train = {.optimizer = {.warmup_steps = 7}}};
+  assert_int_equal(ft_run_train_options(&c, 50, 10).optimizer.warmup_steps, 7);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -235,11 +235,13 @@ TEST(bad_options_are_refused) {
     filtra_train_options options;
     const char *part;
   } CASES[] = {
-      {{.label_smoothing = 1.0f}, "label_smoothing is 1, accepted are 0 to below 1"},
-      {{.loss_scale = 2.0f}, "loss_scale and loss_scale_window are for precision fp16"},
-      {{.accumulate = 1u << 30}, "accumulate is 1073741824, accepted are 0 to"},
-      {{.loss_chunks = 1u << 30}, "loss_chunks is 1073741824, accepted are 0 to"},
-      {{.recompute = (filtra_recompute)9}, "recompute is 9, accepted are 0 to 3"},
+      {{.label_smoothing = 1.0f}, "\"label_smoothing\" is 1, accepted are 0 to 0.999"},
+      {{.optimizer = {.loss_scale = 2.0f}},
+       "loss_scale and loss_scale_window are for precision fp16"},
+      {{.accumulate = 1u << 30}, "\"accumulate\" is 1073741824, accepted are 1 to"},
+      {{.loss_chunks = 1u << 30}, "\"loss_chunks\" is 1073741824, accepted are 0 to"},
+      {{.recompute = (filtra_recompute)9},
+       "\"recompute\" must be one of none, cheap, feed_forward, blocks"},
       {{.share = -3.0f}, "share is -3, accepted are 0 to 1000000"},
       {{.deadline = -1.0f}, "deadline is -1, accepted are 0 to 1e9 seconds"},
       {{.reserved = {1}}, "reserved"},

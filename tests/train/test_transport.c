@@ -126,12 +126,12 @@ static filtra_status run(node *n, filtra_model **model, filtra_trainer **trainer
                                       .dropout = 0.1f,
                                       .precision = n->precision,
                                       .seed = 3};
-  const filtra_train_options options = {.learning_rate = 1e-2f,
-                                        .weight_decay = 0.01f,
-                                        .clip_norm = 0.5f,
+  const filtra_train_options options = {.optimizer = {.learning_rate = 1e-2f,
+                                                      .weight_decay = 0.01f,
+                                                      .clip_norm = 0.5f,
+                                                      .loss_scale = n->loss_scale},
                                         .seed = 9,
                                         .accumulate = n->parts,
-                                        .loss_scale = n->loss_scale,
                                         .transport = &n->transport,
                                         .share = n->share,
                                         .deadline = 20.0f};

@@ -172,8 +172,8 @@ static void make(ft_tuning *tuning, filtra_model **model, filtra_trainer **train
                                                        .ffn_width = 16,
                                                        .seed = 1},
                                 model));
-  assert_ok(
-      filtra_trainer_create(*model, &(filtra_train_options){.learning_rate = 0.01f}, trainer));
+  assert_ok(filtra_trainer_create(
+      *model, &(filtra_train_options){.optimizer = {.learning_rate = 0.01f}}, trainer));
   ft_tuning_use(test_device(), before);
 }
 

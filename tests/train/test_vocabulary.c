@@ -68,7 +68,8 @@ static void train_high(filtra_model *model, uint64_t steps) {
   filtra_batch batch = high_batch(tokens, labels);
   filtra_trainer *trainer;
   assert_ok(filtra_trainer_create(
-      model, &(filtra_train_options){.learning_rate = 0.05f, .steps = steps}, &trainer));
+      model, &(filtra_train_options){.optimizer = {.learning_rate = 0.05f, .steps = steps}},
+      &trainer));
   for (uint64_t i = 0; i < steps; i++)
     assert_ok(filtra_trainer_step(trainer, &batch, NULL));
   assert_ok(filtra_trainer_finish(trainer, NULL));
@@ -185,7 +186,7 @@ TEST(refused_by_name) {
   const char *data = write_words();
   assert_fails(test_train(config_text(data, ", \"max_vocabulary\": 2"), test_new_run(), 100),
                FILTRA_ERROR_ARGUMENT,
-               "max_vocabulary is 2, accepted are 0, for 65536, and 3 to 1048576");
+               "\"max_vocabulary\" is 2, accepted are 0, for 65536, and from 3 on");
   assert_fails(test_train(config_text(data, ", \"max_vocabulary\": 1048577"), test_new_run(), 100),
                FILTRA_ERROR_INPUT, "\"max_vocabulary\"");
   assert_fails(

@@ -234,7 +234,7 @@ static size_t index_of(const filtra_device *dev, const ft_pipeline *pipeline) {
 
 static filtra_status compile_step(gate *gt, const ft_model_options *options, const struct shape *s,
                                   filtra_model **model, filtra_trainer **trainer) {
-  const filtra_train_options training = {.clip_norm = 1.0f};
+  const filtra_train_options training = {.optimizer = {.clip_norm = 1.0f}};
   FT_TRY(ft_model_new(gt->device, options, 1, model));
   FT_TRY(filtra_trainer_create(*model, &training, trainer));
   return filtra_trainer_prepare(*trainer, s->batch, s->length);

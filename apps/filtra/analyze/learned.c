@@ -65,7 +65,7 @@ static void gather(const analysis *r, const char *layer, const float *values[]) 
 static void evaluate_filter(const analysis *r, analysis_filter *filter) {
   const float *values[FT_MIXER_COEFFICIENTS] = {0};
   const ft_mixer *mixer = &r->model->mixer;
-  int64_t heads = mixer->kind->filter->per_head ? r->model->heads : 1;
+  int64_t heads = mixer->kind->filter->per_head ? r->model->config.heads : 1;
   gather(r, filter->layer, values);
   for (size_t i = 0; i < ANALYSIS_POINTS; i++) {
     double x = analyze_argument(r, i);
@@ -120,9 +120,9 @@ static const char *find_diagonal(const json_t *options) {
 
 matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
   const char *name = a->model->mixer.kind->name;
-  matrix_rule rule = {.causal = a->model->task == FT_TASK_LANGUAGE_MODEL, .w1 = 1.0};
+  matrix_rule rule = {.causal = a->model->config.task == FILTRA_TASK_LANGUAGE_MODEL, .w1 = 1.0};
   bool gfsa = !strcmp(name, "gfsa"), plaplacian = !strcmp(name, "plaplacian");
-  rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->mask_zero;
+  rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->config.mask_zero;
   json_t *options = rule.formed ? ft_mixer_write(&a->model->mixer) : NULL;
   if (gfsa) {
     rule.w0 = head_coefficient(a, layer, options, "w0", head);
@@ -131,7 +131,7 @@ matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
     rule.order = option(options, "K");
   } else if (plaplacian) {
     rule.distances = true;
-    rule.p = head_p(json_object_get(options, "p"), a->model->heads, head);
+    rule.p = head_p(json_object_get(options, "p"), a->model->config.heads, head);
     rule.eps = option(options, "eps");
     rule.diagonal = find_diagonal(options);
     rule.euler = json_is_true(json_object_get(options, "euler"));

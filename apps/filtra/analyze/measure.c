@@ -166,9 +166,9 @@ static filtra_status measure_matrices(analyzer *a, const filtra_batch *batch, ui
   FT_TRY(filtra_graph_get(a->graph.graph, k, a->keys));
   FT_TRY(filtra_graph_get(a->graph.graph, v, a->features));
   size_t rows = (size_t)v->shape[1], width = (size_t)ft_columns(v);
-  size_t columns = width / (size_t)r->model->heads;
+  size_t columns = width / (size_t)r->model->config.heads;
   for (uint32_t b = 0; b < count; b++)
-    for (int64_t h = 0; h < r->model->heads; h++) {
+    for (int64_t h = 0; h < r->model->config.heads; h++) {
       size_t at = b * rows * width + (size_t)h * columns, tokens = count_tokens(batch, b, rows);
       const matrix_rule rule = analyze_rule(r, mixer->name, h);
       const matrix_head head = {a->queries + at, a->keys + at, a->features + at,

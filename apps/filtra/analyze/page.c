@@ -256,14 +256,14 @@ static void write_runs(FILE *to, const analysis *runs, size_t count) {
         "</th></tr></thead>\n<tbody>\n",
         to);
   for (size_t i = 0; i < count; i++) {
-    const ft_model_options *m = runs[i].model;
+    const filtra_model_config *m = &runs[i].model->config;
     fputs("<tr><td class=\"text\">", to);
     page_text(to, runs[i].run);
     fprintf(to,
             "</td><td class=\"text\">%s</td><td>%lld</td><td>%lld</td><td>%lld</td><td>%zu of %s"
             "</td><td class=\"text\">",
-            m->mixer.kind->name, (long long)m->layers, (long long)m->width, (long long)m->heads,
-            runs[i].samples, runs[i].split);
+            runs[i].model->mixer.kind->name, (long long)m->layers, (long long)m->width,
+            (long long)m->heads, runs[i].samples, runs[i].split);
     page_text(to, runs[i].data);
     fputs("</td></tr>\n", to);
   }

@@ -28,7 +28,7 @@ static const filtra_model_config MODEL = {.vocabulary = VOCABULARY,
                                           .dropout = 0.1f,
                                           .seed = SEED};
 static const filtra_train_options TRAINING = {
-    .learning_rate = 1e-3f, .weight_decay = 0.01f, .clip_norm = 1.0f, .seed = SEED};
+    .optimizer = {.learning_rate = 1e-3f, .weight_decay = 0.01f, .clip_norm = 1.0f}, .seed = SEED};
 
 typedef struct samples {
   int32_t tokens[BATCH * LENGTH], lengths[BATCH], labels[BATCH];
@@ -73,10 +73,11 @@ static filtra_status train(filtra_trainer *trainer, json_t *values) {
 /* All that the losses depend on, besides the seed. */
 static json_t *describe(const filtra_model *model) {
   json_t *config = ft_model_options_write(&model->options);
-  json_object_update_new(config, json_pack("{si sf sf sf}", "batch_size", BATCH, "learning_rate",
-                                           ft_shortest(TRAINING.learning_rate), "weight_decay",
-                                           ft_shortest(TRAINING.weight_decay), "clip_norm",
-                                           ft_shortest(TRAINING.clip_norm)));
+  json_object_update_new(config,
+                         json_pack("{si sf sf sf}", "batch_size", BATCH, "learning_rate",
+                                   ft_shortest(TRAINING.optimizer.learning_rate), "weight_decay",
+                                   ft_shortest(TRAINING.optimizer.weight_decay), "clip_norm",
+                                   ft_shortest(TRAINING.optimizer.clip_norm)));
   return config;
 }
 

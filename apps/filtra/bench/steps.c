@@ -64,8 +64,8 @@ static filtra_status run_step(bench *b, const bench_task *task) {
   filtra_model *model;
   uint64_t before = filtra_device_memory_used(b->device);
   FT_TRY(filtra_model_create(b->device, &config, &model));
-  filtra_status status =
-      filtra_trainer_create(model, &(filtra_train_options){.learning_rate = 1e-3f}, &s.trainer);
+  filtra_status status = filtra_trainer_create(
+      model, &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f}}, &s.trainer);
   if (!status) status = time_step(b, &s, before, task->entry);
   filtra_trainer_destroy(&s.trainer);
   filtra_model_destroy(&model);

@@ -200,26 +200,26 @@ static void bind_classifier(golden *c) {
 }
 
 static filtra_status build_classifier(golden *c) {
-  ft_model_options o = {.task = FT_TASK_CLASSIFICATION,
-                        .block = FT_BLOCK_CONVERTER,
-                        .positions = FILTRA_POSITIONS_RECURRENT,
-                        .pooling = FILTRA_POOLING_MEAN_ALL,
-                        .head_activation = FILTRA_ACTIVATION_LEAKY_RELU,
-                        .vocabulary = golden_dim(c, "param.tok", 0),
-                        .classes = golden_dim(c, "param.wh2", 0),
-                        .max_length = golden_dim(c, "fixed.tokens", 1), /* mean over all of them */
-                        .layers = 1,
-                        .heads = 1,
-                        .width = golden_dim(c, "param.tok", 1),
-                        .ffn_width = golden_dim(c, "param.f.w_re", 0),
-                        .head_width = golden_dim(c, "param.wh1", 0)};
-  filtra_activation gate;
-  FT_TRY(golden_softplus(c, &gate));
+  filtra_model_config config = {.task = FILTRA_TASK_CLASSIFICATION,
+                                .block = FILTRA_BLOCK_CONVERTER,
+                                .positions = FILTRA_POSITIONS_RECURRENT,
+                                .pooling = FILTRA_POOLING_MEAN_ALL,
+                                .head_activation = FILTRA_ACTIVATION_LEAKY_RELU,
+                                .vocabulary = golden_dim(c, "param.tok", 0),
+                                .classes = golden_dim(c, "param.wh2", 0),
+                                .max_length =
+                                    golden_dim(c, "fixed.tokens", 1), /* mean over all of them */
+                                .layers = 1,
+                                .heads = 1,
+                                .width = golden_dim(c, "param.tok", 1),
+                                .ffn_width = golden_dim(c, "param.f.w_re", 0),
+                                .head_width = golden_dim(c, "param.wh1", 0)};
+  FT_TRY(golden_softplus(c, &config.activation));
+  ft_model_options o = {.config = config};
   FT_TRY(read_mixer(c, "k.", golden_number(c, "eta", 0.0), &o.mixer));
-  o.activation = (int)gate;
   ft_scope scope = golden_scope(c);
-  filtra_tensor *tokens = golden_ids(c, "fixed.tokens", o.vocabulary), *auxiliary;
-  filtra_tensor *label = golden_ids(c, "fixed.label", o.classes), *mask = NULL;
+  filtra_tensor *tokens = golden_ids(c, "fixed.tokens", config.vocabulary), *auxiliary;
+  filtra_tensor *label = golden_ids(c, "fixed.label", config.classes), *mask = NULL;
   if (tokens) { /* nothing is padding */
     mask = ft_tensor_new(c->graph, "mask", FILTRA_F32, 2, tokens->shape);
     ft_emit_fill(c->graph, mask, 1.0f);

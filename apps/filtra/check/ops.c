@@ -177,28 +177,30 @@ static void bind_classifier(golden *c, int variant, int64_t layers) {
 
 static filtra_status build_agf_classifier(golden *c) {
   int variant;
-  ft_model_options o = {.vocabulary = golden_dim(c, "param.tok", 0),
-                        .classes = golden_dim(c, "param.wh2", 0),
-                        .max_length = golden_dim(c, "fixed.tokens", 1), /* mean over all of them */
-                        .layers = golden_count(c, "layers", 1),
-                        .heads = golden_count(c, "heads", 1),
-                        .width = golden_dim(c, "param.tok", 1),
-                        .ffn_width = golden_dim(c, "param.l0.w1", 0),
-                        .head_width = golden_dim(c, "param.wh1", 0),
-                        .pooling = FILTRA_POOLING_MEAN_ALL,
-                        .activation = FILTRA_ACTIVATION_GELU,
-                        .head_activation = FILTRA_ACTIVATION_RELU};
+  const filtra_model_config config = {
+      .vocabulary = golden_dim(c, "param.tok", 0),
+      .classes = golden_dim(c, "param.wh2", 0),
+      .max_length = golden_dim(c, "fixed.tokens", 1), /* mean over all of them */
+      .layers = golden_count(c, "layers", 1),
+      .heads = golden_count(c, "heads", 1),
+      .width = golden_dim(c, "param.tok", 1),
+      .ffn_width = golden_dim(c, "param.l0.w1", 0),
+      .head_width = golden_dim(c, "param.wh1", 0),
+      .pooling = FILTRA_POOLING_MEAN_ALL,
+      .activation = FILTRA_ACTIVATION_GELU,
+      .head_activation = FILTRA_ACTIVATION_RELU};
+  ft_model_options o = {.config = config};
   double gamma = golden_number(c, "gamma", 0.0);
   FT_TRY(read_agf_mixer(c, "param.l0.", gamma, &o.mixer, &variant));
   ft_scope scope = golden_scope(c);
-  filtra_tensor *tokens = golden_ids(c, "fixed.tokens", o.vocabulary), *auxiliary;
+  filtra_tensor *tokens = golden_ids(c, "fixed.tokens", config.vocabulary), *auxiliary;
   ft_network_input in = {.tokens = tokens, .mask = golden_input(c, "fixed.mask")};
-  filtra_tensor *label = golden_ids(c, "fixed.label", o.classes);
+  filtra_tensor *label = golden_ids(c, "fixed.label", config.classes);
   filtra_tensor *logits = ft_network_build(&scope, &o, &in, &auxiliary);
   filtra_tensor *loss = filtra_cross_entropy(c->graph, logits, label, 0.0f);
   golden_output(c, "logits", logits);
   golden_output(c, "loss", ft_total_loss(c->graph, &o, loss, auxiliary));
-  bind_classifier(c, variant, o.layers);
+  bind_classifier(c, variant, config.layers);
   return FILTRA_OK;
 }
 

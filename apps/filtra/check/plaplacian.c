@@ -24,16 +24,16 @@ static filtra_status read_settings(const golden *c, int64_t heads, settings *s) 
   while (numbers < count && json_is_number(json_array_get(s->p, numbers)))
     numbers++;
   bool list = count && numbers == count && (int64_t)count == heads;
-  if (heads <= FT_JSON_MAX_FLOATS && (list || json_is_number(s->p))) return FILTRA_OK;
+  if (heads <= FT_MOST_FLOATS && (list || json_is_number(s->p))) return FILTRA_OK;
   json_decref(s->p);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: p is \"%.64s\"; a number for each of %lld heads is expected, at most %d",
-                 c->path, text, (long long)heads, FT_JSON_MAX_FLOATS);
+                 c->path, text, (long long)heads, FT_MOST_FLOATS);
 }
 
 static filtra_status build_plat(golden *c) {
   settings s;
-  float p[FT_JSON_MAX_FLOATS];
+  float p[FT_MOST_FLOATS];
   FT_TRY(read_settings(c, golden_dim(c, "in.v", 1), &s));
   for (int64_t h = 0; h < s.heads; h++)
     p[h] = (float)json_number_value(json_is_array(s.p) ? json_array_get(s.p, (size_t)h) : s.p);

@@ -69,6 +69,7 @@ int command_take(int argc, char **argv, const command_line *line, void *argument
   }
   for (int code; (code = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
     if (code == 'h') {
+      if (line->print_topic && optind < argc) return line->print_topic(argv[optind]);
       line->print_help();
       return COMMAND_DONE;
     }

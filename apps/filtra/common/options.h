@@ -52,6 +52,7 @@ typedef struct command_line {
   const command_option *options;
   size_t count;
   void (*print_help)(void);
+  int (*print_topic)(const char *topic); /* of --help TOPIC; NULL: there are none */
   bool opens_device; /* the arguments begin with filtra_device_options, and its options are taken */
   bool words;        /* what is no option is left from argv[optind] on, not refused */
   size_t run; /* where a run folder goes that is given without --run; one is needed. 0: none is */

@@ -91,13 +91,13 @@ static filtra_status compile_model(survey *s, const ft_model_options *options, s
   filtra_model *model = NULL;
   filtra_trainer *trainer = NULL;
   filtra_generator *generator = NULL;
-  const filtra_train_options training = {.optimizer = (filtra_optimizer_kind)(number % 3),
-                                         .clip_norm = 1.0f};
+  const filtra_train_options training = {
+      .optimizer = {.kind = (filtra_optimizer_kind)(number % 3), .clip_norm = 1.0f}};
   FT_TRY(ft_model_new(s->device, options, 1, &model));
   filtra_status status = filtra_trainer_create(model, &training, &trainer);
   if (!status)
     status = filtra_trainer_prepare(trainer, MODELS[number].batch, MODELS[number].length);
-  if (!status && options->task == FT_TASK_LANGUAGE_MODEL)
+  if (!status && options->config.task == FILTRA_TASK_LANGUAGE_MODEL)
     status = filtra_generator_create(model, NULL, &generator);
   filtra_generator_destroy(&generator);
   filtra_trainer_destroy(&trainer);

@@ -1,6 +1,6 @@
 /* Reading a sweep's file: everything is checked before anything runs. */
 #include "base/file.h"
-#include "base/json.h"
+#include "base/keys.h"
 #include "base/memory.h"
 #include "sweep.h"
 
@@ -13,9 +13,6 @@
 
 enum { MOST_CELLS = 10000, MOST_NAME = 200 };
 
-#define ANY(key)                                                                                   \
-  { key, FT_JSON_ANY, 0, 0, 0, 0, 0, 0 }
-
 static const char *const SPLITS[] = {"train", "val", "test", NULL};
 enum { SPLIT_TEST = 2 };
 
@@ -24,15 +21,15 @@ typedef struct file_keys {
   int evaluate;
 } file_keys;
 
-static const ft_json_field FILE_FIELDS[] = {
-    FT_JSON_STRING_FIELD(file_keys, title, "title"),
-    FT_JSON_STRING_FIELD(file_keys, out, "out"),
-    FT_JSON_ENUM_FIELD(file_keys, evaluate, "evaluate", SPLIT_TEST, SPLITS),
-    ANY("config"),
-    ANY("datasets"),
-    ANY("mixers"),
-    ANY("options"),
-    ANY("seeds"),
+static const ft_key FILE_KEYS[] = {
+    FT_STRING_KEY(file_keys, title, "title", NULL),
+    FT_STRING_KEY(file_keys, out, "out", NULL),
+    FT_ENUM_KEY(file_keys, evaluate, "evaluate", SPLIT_TEST, SPLITS, NULL),
+    FT_OTHER_KEY("config", NULL),
+    FT_OTHER_KEY("datasets", NULL),
+    FT_OTHER_KEY("mixers", NULL),
+    FT_OTHER_KEY("options", NULL),
+    FT_OTHER_KEY("seeds", NULL),
 };
 
 typedef struct data_keys {
@@ -100,14 +97,14 @@ static const char *mixer_name(const json_t *mixer) {
 
 /* ---- data sets ---- */
 
-static const ft_json_field DATA_FIELDS[] = {
-    FT_JSON_STRING_FIELD(data_keys, data, "data"),
-    FT_JSON_ENUM_FIELD(data_keys, evaluate, "evaluate", SPLIT_TEST, SPLITS),
-    ANY("generate"),
-    ANY("config"),
-    ANY("mixers"),
-    ANY("published"),
-    FT_JSON_STRING_FIELD(data_keys, note, "note"),
+static const ft_key DATA_KEYS[] = {
+    FT_STRING_KEY(data_keys, data, "data", NULL),
+    FT_ENUM_KEY(data_keys, evaluate, "evaluate", SPLIT_TEST, SPLITS, NULL),
+    FT_OTHER_KEY("generate", NULL),
+    FT_OTHER_KEY("config", NULL),
+    FT_OTHER_KEY("mixers", NULL),
+    FT_OTHER_KEY("published", NULL),
+    FT_STRING_KEY(data_keys, note, "note", NULL),
 };
 
 static filtra_status check_generation(const json_t *generate, const char *context) {
@@ -162,7 +159,7 @@ static filtra_status read_data(sweep *s, const sweep_choice *choice, const char 
                                const json_t *entry, int evaluate, sweep_data *d) {
   data_keys keys;
   json_t *config, *generate, *published;
-  FT_TRY(ft_json_read_struct(entry, DATA_FIELDS, FT_COUNT(DATA_FIELDS), &keys, context));
+  FT_TRY(ft_keys_read(entry, &(ft_keys)FT_KEYS(DATA_KEYS), &keys, context));
   FT_TRY(get_object(entry, context, "config", &config));
   FT_TRY(get_object(entry, context, "generate", &generate));
   FT_TRY(get_object(entry, context, "published", &published));
@@ -450,7 +447,7 @@ filtra_status sweep_read(const sweep_choice *choice, sweep *s) {
   *s = (sweep){.file = choice->file, .out = choice->out};
   FT_TRY(ft_file_read(s->file, 16 << 20, &s->text, &size));
   FT_TRY(ft_json_parse(s->text, size, s->file, &s->root));
-  FT_TRY(ft_json_read_struct(s->root, FILE_FIELDS, FT_COUNT(FILE_FIELDS), &keys, s->file));
+  FT_TRY(ft_keys_read(s->root, &(ft_keys)FT_KEYS(FILE_KEYS), &keys, s->file));
   snprintf(s->title, sizeof s->title, "%s", keys.title);
   if (!s->out) s->out = json_string_value(json_object_get(s->root, "out"));
   if (!s->out || !*s->out)

@@ -447,12 +447,23 @@ static int train_ranks(train_arguments *a) {
 
 /* ---- the command line ---- */
 
+/* All keys, or what there is to say of one. */
+static int print_keys(const char *key) {
+  char *text;
+  filtra_status status = filtra_config_describe(key, &text);
+  if (status) return command_fail("filtra train", status);
+  fputs(text, stdout);
+  filtra_free(text);
+  return COMMAND_DONE;
+}
+
 static void print_help(void) {
   printf(
       "Usage: filtra train --data PATH [OPTION]...\n"
       "       filtra train --preset NAME --data PATH [OPTION]...\n"
       "       filtra train --config FILE [OPTION]...\n"
       "       filtra train --resume DIR\n"
+      "       filtra train --help KEY\n"
       "Trains a model and keeps configuration, metrics, best model and checkpoints in a run "
       "folder.\n\n"
       "  --preset NAME      a recipe of 'filtra presets' (key preset), under the other options\n"
@@ -474,9 +485,7 @@ static void print_help(void) {
       "  --plan             print what it would take of the device's memory, and train nothing\n"
       "  --json             print one JSON object at the end\n%s",
       device_options_help);
-  char *keys = filtra_config_describe();
-  if (keys) fputs(keys, stdout);
-  filtra_free(keys);
+  print_keys(NULL);
 }
 
 static void add_set(train_arguments *a, const char *key, const char *value) {
@@ -527,7 +536,8 @@ static const command_option OPTIONS[] = {
 };
 
 int run_train(int argc, char **argv) {
-  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
+  static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help,
+                                    .print_topic = print_keys, .opens_device = true};
   train_arguments a = {.sets = json_array()};
   int result = command_take(argc, argv, &line, &a);
   if (result < 0 && a.resume && (a.config || a.out || json_array_size(a.sets)))

@@ -64,7 +64,8 @@ static filtra_status ask_lengths(ft_tuning *asked, filtra_device *device, const 
                               &loader));
   const uint64_t batches = filtra_loader_batch_count(loader);
   const filtra_train_options training = ft_run_train_options(
-      c, c->steps ? (uint64_t)c->steps : (uint64_t)c->epochs * batches, batches);
+      c, c->train.optimizer.steps ? c->train.optimizer.steps : (uint64_t)c->epochs * batches,
+      batches);
   const uint32_t *lengths = filtra_loader_buckets(loader, &count);
   filtra_status status = FILTRA_OK;
   while (count-- > 0 && !status)

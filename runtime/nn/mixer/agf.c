@@ -20,17 +20,34 @@ static const char *const RHOS[] = {"softmax", "sigmoid", "tanh", "none", NULL};
 static const char *const THETAS[] = {"fixed0", "learned0", "raw", NULL};
 static const char *const VARIANTS[] = {"filter", "uv", "svd", NULL};
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_INT_FIELD(struct agf_options, order, "K", 5, 0, 32),
-    FT_JSON_FLOAT_FIELD(struct agf_options, a, "a", 1.0, -10.0, 10.0),
-    FT_JSON_FLOAT_FIELD(struct agf_options, b, "b", 1.0, -10.0, 10.0),
-    FT_JSON_ENUM_FIELD(struct agf_options, basis, "basis", FILTRA_BASIS_JACOBI, BASES),
-    FT_JSON_ENUM_FIELD(struct agf_options, rho, "rho", FILTRA_RHO_SOFTMAX, RHOS),
-    FT_JSON_ENUM_FIELD(struct agf_options, theta, "theta", FILTRA_THETA_TANH_FIX0, THETAS),
-    FT_JSON_ENUM_FIELD(struct agf_options, variant, "variant", FILTRA_AGF_FILTER, VARIANTS),
-    FT_JSON_BOOL_FIELD(struct agf_options, symmetric, "symmetric_domain", false),
-    FT_JSON_FLOAT_FIELD(struct agf_options, ortho, "ortho_weight", 0.01, 0.0, 1e3),
-    FT_JSON_BOOL_FIELD(struct agf_options, ortho_padding, "ortho_padding", false),
+static const ft_key KEYS[] = {
+    FT_INT_KEY(struct agf_options, order, "K", 5, 0, 32,
+               "Order of the polynomial g = sum_k theta_k P_k."),
+    FT_FLOAT_KEY(struct agf_options, a, "a", 1.0, -10.0, 10.0,
+                 "First Jacobi parameter. Refused where the recurrence divides by zero: a + b = -2 "
+                 "with K >= 2, -3 or -4 with K >= 3, and so on."),
+    FT_FLOAT_KEY(struct agf_options, b, "b", 1.0, -10.0, 10.0, "Second Jacobi parameter."),
+    FT_ENUM_KEY(struct agf_options, basis, "basis", FILTRA_BASIS_JACOBI, BASES,
+                "The polynomials P_k. chebyshev is Jacobi(-1/2, -1/2) as the authors scale it; "
+                "chebyshev_t has T_k(1) = 1."),
+    FT_ENUM_KEY(struct agf_options, rho, "rho", FILTRA_RHO_SOFTMAX, RHOS,
+                "Activation of U (softmax: over channels) and V (softmax: over tokens)."),
+    FT_ENUM_KEY(
+        struct agf_options, theta, "theta", FILTRA_THETA_TANH_FIX0, THETAS,
+        "fixed0: theta_0 is 1 and the others are tanh of what is learned. learned0: all are "
+        "tanh of it. raw: all are as learned."),
+    FT_ENUM_KEY(
+        struct agf_options, variant, "variant", FILTRA_AGF_FILTER, VARIANTS,
+        "The filter, or the paper's ablations: all singular values 1 (uv), or a free vector "
+        "in place of g(Sigma) (svd)."),
+    FT_BOOL_KEY(struct agf_options, symmetric, "symmetric_domain", false,
+                "The argument of g is 2 sigmoid(s) - 1 instead of sigmoid(s)."),
+    FT_FLOAT_KEY(struct agf_options, ortho, "ortho_weight", 0.01, 0.0, 1e3,
+                 "Weight of the orthogonality loss of U and V, averaged over layers. 0: none."),
+    FT_BOOL_KEY(
+        struct agf_options, ortho_padding, "ortho_padding", false,
+        "Rows of U at padding count in that loss, as in the authors' code, where it depends "
+        "on how far a batch is padded."),
 };
 
 /* The ablations have no polynomial, and only Jacobi's have parameters. */
@@ -118,8 +135,7 @@ const ft_mixer_class ft_mixer_agf = {
     .name = "agf",
     .description = "an attentive graph filter, linear in the length (Wi et al. 2025)",
     .options_size = sizeof(struct agf_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .coefficients = COEFFICIENTS,
     .coefficient_count = FT_COUNT(COEFFICIENTS),
     .filter = &FILTER,

@@ -8,8 +8,9 @@ struct cosformer_options {
   float eps;
 };
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_FLOAT_FIELD(struct cosformer_options, eps, "eps", 1e-6, 1e-12, 1.0),
+static const ft_key KEYS[] = {
+    FT_FLOAT_KEY(struct cosformer_options, eps, "eps", 1e-6, 1e-12, 1.0,
+                 "Added to the sum of the weights; the authors take the larger of the two."),
 };
 
 static const float QUARTER_TURN = 1.57079632679f;
@@ -53,7 +54,6 @@ const ft_mixer_class ft_mixer_cosformer = {
     .name = "cosformer",
     .description = "linear attention weighed by a cosine of distances (Qin et al. 2022)",
     .options_size = sizeof(struct cosformer_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .narrow = true,
     .build = build};

@@ -7,8 +7,9 @@ struct flowformer_options {
   float eps;
 };
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_FLOAT_FIELD(struct flowformer_options, eps, "eps", 1e-6, 1e-8, 1.0),
+static const ft_key KEYS[] = {
+    FT_FLOAT_KEY(struct flowformer_options, eps, "eps", 1e-6, 1e-8, 1.0,
+                 "Added to features and to their sums in the flows."),
 };
 
 /* A token's flow: its features times the sum of all those of the other side, [B,H,N,1]. */
@@ -72,8 +73,7 @@ const ft_mixer_class ft_mixer_flowformer = {
     .name = "flowformer",
     .description = "linear attention with competition and allocation (Wu et al. 2022)",
     .options_size = sizeof(struct flowformer_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .not_causal = "its values compete over all tokens of a sequence",
     .narrow = true,
     .build = build};

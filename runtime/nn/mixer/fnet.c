@@ -7,8 +7,11 @@ struct fnet_options {
   bool orthonormal;
 };
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_BOOL_FIELD(struct fnet_options, orthonormal, "orthonormal", true),
+static const ft_key KEYS[] = {
+    FT_BOOL_KEY(
+        struct fnet_options, orthonormal, "orthonormal", true,
+        "Divide the transform by sqrt(N width), so that it is as large as X. The authors do "
+        "not, and then only `norm` post makes sense."),
 };
 
 /* Where each sequence ends, [B]: the place of its last real token, counted from 1. */
@@ -59,7 +62,6 @@ const ft_mixer_class ft_mixer_fnet = {
     .name = "fnet",
     .description = "the Fourier transform of tokens and channels (Lee-Thorp et al. 2021)",
     .options_size = sizeof(struct fnet_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .not_causal = "its frequencies are of whole sequences",
     .build = build};

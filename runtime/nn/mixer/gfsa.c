@@ -13,16 +13,28 @@ struct gfsa_options {
 };
 
 /* As the authors start: the filter is softmax attention at first. */
-static const ft_json_field FIELDS[] = {
-    FT_JSON_INT_FIELD(struct gfsa_options, order, "K", 3, 1, 32),
-    FT_JSON_FLOAT_FIELD(struct gfsa_options, w0, "w0", 0.0, -100.0, 100.0),
-    FT_JSON_FLOAT_FIELD(struct gfsa_options, w1, "w1", 1.0, -100.0, 100.0),
-    FT_JSON_FLOAT_FIELD(struct gfsa_options, wK, "wK", 0.0, -100.0, 100.0),
-    FT_JSON_BOOL_FIELD(struct gfsa_options, learn_w0, "learn_w0", true),
-    FT_JSON_BOOL_FIELD(struct gfsa_options, learn_w1, "learn_w1", true),
-    FT_JSON_BOOL_FIELD(struct gfsa_options, learn_wK, "learn_wK", true),
-    FT_JSON_FLOAT_FIELD(struct gfsa_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
-    FT_JSON_FLOAT_FIELD(struct gfsa_options, filter_dropout, "filter_dropout", 0.0, 0.0, 0.999),
+static const ft_key KEYS[] = {
+    FT_INT_KEY(struct gfsa_options, order, "K", 3, 1, 32,
+               "The power of A that A + (K-1)(A^2 - A) approximates."),
+    FT_FLOAT_KEY(struct gfsa_options, w0, "w0", 0.0, -100.0, 100.0,
+                 "Weight of the token itself: its initial value, or what it is."),
+    FT_FLOAT_KEY(struct gfsa_options, w1, "w1", 1.0, -100.0, 100.0, "Weight of A, likewise."),
+    FT_FLOAT_KEY(struct gfsa_options, wK, "wK", 0.0, -100.0, 100.0,
+                 "Weight of the approximated power, likewise."),
+    FT_BOOL_KEY(struct gfsa_options, learn_w0, "learn_w0", true,
+                "`w0` is a parameter, without weight decay."),
+    FT_BOOL_KEY(struct gfsa_options, learn_w1, "learn_w1", true,
+                "`w1` is a parameter, without weight decay."),
+    FT_BOOL_KEY(struct gfsa_options, learn_wK, "learn_wK", true,
+                "`wK` is a parameter, without weight decay."),
+    FT_FLOAT_KEY(struct gfsa_options, dropout, "attention_dropout", 0.0, 0.0, 0.999,
+                 "Dropout rate on A, the same weights in both uses of it, as the authors do with "
+                 "text."),
+    FT_FLOAT_KEY(struct gfsa_options, filter_dropout, "filter_dropout", 0.0, 0.0, 0.999,
+                 "Dropout rate on the elements of H, as the authors do with images and speech. An "
+                 "element of A^2 sums over all tokens: training then forms H and A^2, in fp32, in "
+                 "O(N^3) time and O(N^2) memory for each head. Evaluation and prediction drop "
+                 "nothing and do not form them."),
 };
 
 /* Without weight decay, which would pull the filter to zero. */
@@ -91,8 +103,7 @@ const ft_mixer_class ft_mixer_gfsa = {
     .name = "gfsa",
     .description = "a learned polynomial of the attention matrix (Choi et al. 2024)",
     .options_size = sizeof(struct gfsa_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .coefficients = COEFFICIENTS,
     .coefficient_count = FT_COUNT(COEFFICIENTS),
     .filter = &FILTER,

@@ -15,17 +15,27 @@ struct kernelution_options {
 static const char *const KERNELS[] = {"dirichlet", "fejer", "jackson", "lanczos",
                                       "lorentz",   "vekic", "wang",    NULL};
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_INT_FIELD(struct kernelution_options, order, "K", 2, 0, FILTRA_CHEBYSHEV_MAX_ORDER),
-    FT_JSON_ENUM_FIELD(struct kernelution_options, kernel, "kernel", FILTRA_GIBBS_DIRICHLET,
-                       KERNELS),
-    FT_JSON_FLOAT_FIELD(struct kernelution_options, lanczos_m, "lanczos_m", 3.0, 0.01, 100.0),
-    FT_JSON_FLOAT_FIELD(struct kernelution_options, lorentz_xi, "lorentz_xi", 4.0, 0.01, 100.0),
-    FT_JSON_FLOAT_FIELD(struct kernelution_options, wang_a, "wang_a", 2.0, 0.01, 100.0),
-    FT_JSON_FLOAT_FIELD(struct kernelution_options, wang_b, "wang_b", 2.0, 0.01, 100.0),
-    FT_JSON_FLOAT_FIELD(struct kernelution_options, loss_weight, "kernel_polynomial_weight", 0.001,
-                        0.0, 0.999),
-    FT_TRANSFORM_FIELDS(struct kernelution_options)};
+static const ft_key KEYS[] = {
+    FT_INT_KEY(struct kernelution_options, order, "K", 2, 0, FILTRA_CHEBYSHEV_MAX_ORDER,
+               "Order of the polynomial."),
+    FT_ENUM_KEY(struct kernelution_options, kernel, "kernel", FILTRA_GIBBS_DIRICHLET, KERNELS,
+                "The factors g_k that damp Gibbs oscillations. dirichlet: no damping.",
+                .paper = "Weisse et al. 2006, table 1"),
+    FT_FLOAT_KEY(struct kernelution_options, lanczos_m, "lanczos_m", 3.0, 0.01, 100.0,
+                 "m of `kernel` lanczos: (sin(pi r) / (pi r))^m, r = k / (K + 1)."),
+    FT_FLOAT_KEY(struct kernelution_options, lorentz_xi, "lorentz_xi", 4.0, 0.01, 100.0,
+                 "xi of `kernel` lorentz: sinh(xi (1 - r)) / sinh(xi)."),
+    FT_FLOAT_KEY(struct kernelution_options, wang_a, "wang_a", 2.0, 0.01, 100.0,
+                 "a of `kernel` wang: exp(-(a r)^b)."),
+    FT_FLOAT_KEY(struct kernelution_options, wang_b, "wang_b", 2.0, 0.01, 100.0,
+                 "b of `kernel` wang."),
+    FT_FLOAT_KEY(struct kernelution_options, loss_weight, "kernel_polynomial_weight", 0.001, 0.0,
+                 0.999,
+                 "eta of the kernel polynomial loss: training minimizes (1 - eta) times the task's "
+                 "loss + eta sum_k pi k^2 w_k^2, averaged over layers. The authors have it with "
+                 "dirichlet only."),
+    FT_TRANSFORM_KEYS(struct kernelution_options),
+};
 
 /* Numbers of one damping among the seven, and those of the transform. */
 static const char *idle(const void *options, const char *name) {
@@ -115,8 +125,7 @@ const ft_mixer_class ft_mixer_kernelution = {
     .name = "kernelution",
     .description = "Synvolution with a learned polynomial of the phases (the Converter)",
     .options_size = sizeof(struct kernelution_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .idle = idle,
     .coefficients = COEFFICIENTS,
     .coefficient_count = FT_COUNT(COEFFICIENTS),

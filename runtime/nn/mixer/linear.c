@@ -7,8 +7,9 @@ struct linear_options {
   float eps;
 };
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_FLOAT_FIELD(struct linear_options, eps, "eps", 1e-6, 1e-12, 1.0),
+static const ft_key KEYS[] = {
+    FT_FLOAT_KEY(struct linear_options, eps, "eps", 1e-6, 1e-12, 1.0,
+                 "Added to the sum of the weights."),
 };
 
 static filtra_tensor *features(filtra_graph *g, filtra_tensor *heads) {
@@ -33,7 +34,6 @@ const ft_mixer_class ft_mixer_linear = {
     .description =
         "attention by features elu + 1, linear in the length (Katharopoulos et al. 2020)",
     .options_size = sizeof(struct linear_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .narrow = true,
     .build = build};

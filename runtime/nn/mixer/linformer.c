@@ -8,10 +8,13 @@ struct linformer_options {
   float dropout;
 };
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_INT_FIELD(struct linformer_options, rows, "k", 128, 1, 65536),
-    FT_JSON_BOOL_FIELD(struct linformer_options, shared, "shared", false),
-    FT_JSON_FLOAT_FIELD(struct linformer_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
+static const ft_key KEYS[] = {
+    FT_INT_KEY(struct linformer_options, rows, "k", 128, 1, 65536,
+               "Number of mixtures of keys and values."),
+    FT_BOOL_KEY(struct linformer_options, shared, "shared", false,
+                "Keys and values have the same projection: F = E."),
+    FT_FLOAT_KEY(struct linformer_options, dropout, "attention_dropout", 0.0, 0.0, 0.999,
+                 "Dropout rate on the attention weights."),
 };
 
 static filtra_tensor *projection(const ft_scope *scope, const char *name, int64_t rows,
@@ -56,8 +59,7 @@ const ft_mixer_class ft_mixer_linformer = {
     .name = "linformer",
     .description = "attention to k learned mixtures of keys and values (Wang et al. 2020)",
     .options_size = sizeof(struct linformer_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .not_causal = "its keys and values are mixtures of all tokens of a sequence",
     .narrow = true,
     .build = build};

@@ -10,9 +10,11 @@ struct nystrom_options {
   int64_t landmarks, iterations;
 };
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_INT_FIELD(struct nystrom_options, landmarks, "landmarks", 64, 1, 1024),
-    FT_JSON_INT_FIELD(struct nystrom_options, iterations, "iterations", 6, 1, 32),
+static const ft_key KEYS[] = {
+    FT_INT_KEY(struct nystrom_options, landmarks, "landmarks", 64, 1, 1024,
+               "Number of landmarks m."),
+    FT_INT_KEY(struct nystrom_options, iterations, "iterations", 6, 1, 32,
+               "Iterations of the pseudoinverse.", .paper = "Razavi et al. 2014; equation 11"),
 };
 
 static filtra_tensor *relu(filtra_graph *g, filtra_tensor *x, float offset) {
@@ -92,8 +94,7 @@ const ft_mixer_class ft_mixer_nystrom = {
     .name = "nystrom",
     .description = "attention by way of landmarks (Xiong et al. 2021)",
     .options_size = sizeof(struct nystrom_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .not_causal = "its landmarks are means over all tokens of a sequence",
     .narrow = true,
     .build = build};

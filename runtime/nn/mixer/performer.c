@@ -11,9 +11,10 @@ struct performer_options {
   float eps;
 };
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_INT_FIELD(struct performer_options, features, "random_features", 0, 0, 4096),
-    FT_JSON_FLOAT_FIELD(struct performer_options, eps, "eps", 1e-4, 1e-12, 1.0),
+static const ft_key KEYS[] = {
+    FT_INT_KEY(struct performer_options, features, "random_features", 0, 0, 4096,
+               "Number of random features m. 0: d ln d, rounded up.", .usual = "d ln d"),
+    FT_FLOAT_KEY(struct performer_options, eps, "eps", 1e-4, 1e-12, 1.0, "Added to each feature."),
 };
 
 /* Of the order of d ln d estimate a head's attention well, whatever the length. */
@@ -63,7 +64,6 @@ const ft_mixer_class ft_mixer_performer = {
     .name = "performer",
     .description = "softmax attention by random features, FAVOR+ (Choromanski et al. 2021)",
     .options_size = sizeof(struct performer_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .narrow = true,
     .build = build};

@@ -4,7 +4,7 @@
 #include "nn/past.h"
 
 struct plaplacian_options {
-  ft_json_floats p;
+  ft_floats p;
   float eps;
   int diagonal;
   bool euler, symmetric;
@@ -15,25 +15,37 @@ struct plaplacian_options {
 static const float DEFAULT_P[] = {1.5f, 2.5f, 0};
 static const char *const DIAGONALS[] = {"eps", "zero", "one", NULL};
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_FLOATS_FIELD(struct plaplacian_options, p, "p", DEFAULT_P, 1.0, 10.0),
-    FT_JSON_FLOAT_FIELD(struct plaplacian_options, eps, "eps", 1e-3, 1e-12, 1e6),
-    FT_JSON_ENUM_FIELD(struct plaplacian_options, diagonal, "diagonal", FILTRA_DIAGONAL_EPS,
-                       DIAGONALS),
-    FT_JSON_BOOL_FIELD(struct plaplacian_options, euler, "euler", false),
-    FT_JSON_BOOL_FIELD(struct plaplacian_options, symmetric, "symmetric", false),
-    FT_JSON_FLOAT_FIELD(struct plaplacian_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
+static const ft_key KEYS[] = {
+    FT_FLOATS_KEY(struct plaplacian_options, p, "p", DEFAULT_P, 1.0, 10.0,
+                  "The p of the heads: one number for all; two, for the first half (the larger one "
+                  "where heads are odd) and the second; or one for each head."),
+    FT_FLOAT_KEY(struct plaplacian_options, eps, "eps", 1e-3, 1e-12, 1e6,
+                 "Added to squared distances. With p < 2 it limits the weight of equal values, a "
+                 "token's own included, to eps^((p-2)/2)."),
+    FT_ENUM_KEY(struct plaplacian_options, diagonal, "diagonal", FILTRA_DIAGONAL_EPS, DIAGONALS,
+                "Weight of a token's own value: as any equal value (eps), none, with p = 2 too "
+                "(zero), or as in softmax attention (one)."),
+    FT_BOOL_KEY(
+        struct plaplacian_options, euler, "euler", false,
+        "y_x = v_x + sum_y A_xy P_xy (v_y - v_x), the consistent step of the flow, in place "
+        "of the paper's equation, which drops (1 - sum_y A_xy P_xy) v_x.",
+        .paper = "in place of equation 12"),
+    FT_BOOL_KEY(
+        struct plaplacian_options, symmetric, "symmetric", false,
+        "W_Q = W_K: the scores are symmetric, as in the paper's functional. width^2 + width "
+        "parameters fewer per layer."),
+    FT_FLOAT_KEY(struct plaplacian_options, dropout, "attention_dropout", 0.0, 0.0, 0.999,
+                 "Dropout rate on the attention weights."),
 };
 
 /* p of each head from a list of one number, of two for the halves, or of one for each head. */
-static bool spread(filtra_graph *g, const ft_json_floats *list, int64_t heads,
-                   float p[FT_JSON_MAX_FLOATS]) {
-  if (heads > FT_JSON_MAX_FLOATS || (list->count > 2 && list->count != heads)) {
+static bool spread(filtra_graph *g, const ft_floats *list, int64_t heads, float p[FT_MOST_FLOATS]) {
+  if (heads > FT_MOST_FLOATS || (list->count > 2 && list->count != heads)) {
     ft_graph_fail(
         g, FILTRA_ERROR_INPUT,
         "mixer \"plaplacian\": \"p\" has %lld numbers for %lld heads; accepted are one, two "
         "for the halves, or one for each of at most %d heads",
-        (long long)list->count, (long long)heads, FT_JSON_MAX_FLOATS);
+        (long long)list->count, (long long)heads, FT_MOST_FLOATS);
     return false;
   }
   for (int64_t h = 0; h < heads; h++)
@@ -61,7 +73,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   (void)auxiliary;
   const struct plaplacian_options *o = options;
   filtra_graph *g = scope->graph;
-  float p[FT_JSON_MAX_FLOATS];
+  float p[FT_MOST_FLOATS];
   if (!ft_usable(g, in->x) || !spread(g, &o->p, in->heads, p)) return NULL;
   filtra_tensor *qkv[3];
   (o->symmetric ? project_shared : ft_mixer_qkv)(scope, in, ft_mixer_precision(scope), qkv);
@@ -80,7 +92,6 @@ const ft_mixer_class ft_mixer_plaplacian = {
     .name = "plaplacian",
     .description = "attention whose weights depend on the distance of values (Nguyen et al. 2023)",
     .options_size = sizeof(struct plaplacian_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .narrow = true,
     .build = build};

@@ -6,8 +6,9 @@ struct softmax_options {
   float dropout;
 };
 
-static const ft_json_field FIELDS[] = {
-    FT_JSON_FLOAT_FIELD(struct softmax_options, dropout, "attention_dropout", 0.0, 0.0, 0.999),
+static const ft_key KEYS[] = {
+    FT_FLOAT_KEY(struct softmax_options, dropout, "attention_dropout", 0.0, 0.0, 0.999,
+                 "Dropout rate on the attention weights."),
 };
 
 static filtra_tensor *build(const ft_scope *scope, const void *options,
@@ -28,7 +29,6 @@ const ft_mixer_class ft_mixer_softmax = {
     .name = "softmax",
     .description = "attention: every token weighs all others (Vaswani et al. 2017)",
     .options_size = sizeof(struct softmax_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .narrow = true,
     .build = build};

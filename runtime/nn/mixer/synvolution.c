@@ -6,7 +6,7 @@ struct synvolution_options {
   ft_transform_options transform;
 };
 
-static const ft_json_field FIELDS[] = {FT_TRANSFORM_FIELDS(struct synvolution_options)};
+static const ft_key KEYS[] = {FT_TRANSFORM_KEYS(struct synvolution_options)};
 
 static const char *idle(const void *options, const char *name) {
   return ft_transform_idle(&((const struct synvolution_options *)options)->transform, name);
@@ -36,8 +36,7 @@ const ft_mixer_class ft_mixer_synvolution = {
     .name = "synvolution",
     .description = "learned phases in a unitary basis of tokens (the Converter)",
     .options_size = sizeof(struct synvolution_options),
-    .fields = FIELDS,
-    .field_count = FT_COUNT(FIELDS),
+    .keys = FT_KEYS(KEYS),
     .idle = idle,
     .not_causal = "its rotations carry every token to both ends of a sequence",
     .build = build,

@@ -211,7 +211,8 @@ static void own_mixer(filtra_device *dev, const filtra_dataset *data) {
   check(!filtra_loader_create(data, &(filtra_loader_options){.batch_size = BATCH}, &loader),
         "loader");
   check(!filtra_model_create(dev, &config, &model), "model");
-  check(!filtra_trainer_create(model, &(filtra_train_options){.learning_rate = 0.01f}, &trainer),
+  check(!filtra_trainer_create(
+            model, &(filtra_train_options){.optimizer = {.learning_rate = 0.01f}}, &trainer),
         "trainer");
   for (int i = 0; i < 60; i++)
     check(!filtra_loader_next(loader, &batch) && !filtra_trainer_step(trainer, &batch, NULL),

@@ -1,0 +1,326 @@
+/* Option structs by their tables of keys: from JSON, to JSON, filled in by a program, and in words.
+ * Configurations (train/config.c), models, mixers and data sets are read here. */
+#include "base/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Who gave a value, for what is said of a bad one. */
+typedef struct source {
+  const char *context;  /* before the key's name */
+  filtra_status status; /* that a bad value comes to */
+} source;
+
+/* ---- names ---- */
+
+static filtra_status unknown_key(const char *name, const ft_keys *keys, const char *context) {
+  const char *nearest = ft_nearest_name(name, keys->list, keys->count, sizeof *keys->list);
+  if (nearest)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: unknown key \"%.64s\" (did you mean \"%s\"?)", context,
+                   name, nearest);
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: unknown key \"%.64s\"", context, name);
+}
+
+static filtra_status check_names(const json_t *object, const ft_keys *keys, const char *context) {
+  const char *name;
+  json_t *value;
+  json_object_foreach((json_t *)object, name, value) {
+    size_t i = 0;
+    while (i < keys->count && strcmp(keys->list[i].name, name))
+      i++;
+    if (i == keys->count) return unknown_key(name, keys, context);
+  }
+  return FILTRA_OK;
+}
+
+/* ---- values ---- */
+
+static filtra_status check_range(const ft_key *k, double value, source from) {
+  if (value >= k->low && value <= k->high) return FILTRA_OK;
+  return ft_fail(from.status, "%s: \"%s\" is %.10g, accepted are %.10g to %.10g", from.context,
+                 k->name, value, k->low, k->high);
+}
+
+static void list_names(const ft_key *k, char text[FT_KEY_TEXT]) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; k->names[i] && used < FT_KEY_TEXT; i++)
+    if (*k->names[i])
+      used +=
+          (size_t)snprintf(text + used, FT_KEY_TEXT - used, "%s%s", used ? ", " : "", k->names[i]);
+}
+
+static filtra_status refuse_name(const ft_key *k, source from) {
+  char list[FT_KEY_TEXT];
+  list_names(k, list);
+  return ft_fail(from.status, "%s: \"%s\" must be one of %s", from.context, k->name, list);
+}
+
+/* -1: there is no such name. */
+static int find_name(const ft_key *k, const char *name) {
+  for (int i = 0; name && *name && k->names[i]; i++)
+    if (!strcmp(name, k->names[i])) return i;
+  return -1;
+}
+
+static bool has_name(const ft_key *k, int value) {
+  int count = 0;
+  while (k->names[count])
+    count++;
+  return value >= 0 && value < count && *k->names[value];
+}
+
+static int64_t get_int(const ft_key *k, const void *at) {
+  return k->size == sizeof(uint32_t) ? (int64_t) * (const uint32_t *)at : *(const int64_t *)at;
+}
+
+static void set_int(const ft_key *k, void *at, int64_t value) {
+  if (k->size == sizeof(uint32_t))
+    *(uint32_t *)at = (uint32_t)value;
+  else
+    *(int64_t *)at = value;
+}
+
+/* Of the types whose value is one number. */
+static double get_number(const ft_key *k, const void *at) {
+  return k->type == FT_KEY_INT     ? (double)get_int(k, at)
+         : k->type == FT_KEY_FLOAT ? ft_shortest(*(const float *)at)
+         : k->type == FT_KEY_BOOL  ? *(const bool *)at
+                                   : *(const int *)at;
+}
+
+static void set_number(const ft_key *k, void *at, double value) {
+  if (k->type == FT_KEY_INT)
+    set_int(k, at, (int64_t)value);
+  else if (k->type == FT_KEY_FLOAT)
+    *(float *)at = (float)value;
+  else if (k->type == FT_KEY_BOOL)
+    *(bool *)at = value != 0.0;
+  else
+    *(int *)at = (int)value;
+}
+
+static void set_default(const ft_key *k, void *at) {
+  ft_floats *list = at;
+  if (k->type == FT_KEY_STRING)
+    *(char *)at = '\0';
+  else if (k->type == FT_KEY_FLOATS)
+    for (list->count = 0; k->list[list->count] != 0; list->count++)
+      list->values[list->count] = k->list[list->count];
+  else if (k->type != FT_KEY_OTHER)
+    set_number(k, at, k->fallback);
+}
+
+bool ft_key_is_default(const ft_key *k, const void *options) {
+  const void *at = (const char *)options + k->offset;
+  const ft_floats *list = at;
+  int64_t i = 0;
+  switch (k->type) {
+  case FT_KEY_OTHER:
+    return true;
+  case FT_KEY_STRING:
+    return !*(const char *)at;
+  case FT_KEY_FLOATS:
+    while (i < list->count && k->list[i] != 0 && k->list[i] == list->values[i])
+      i++;
+    return i == list->count && k->list[i] == 0;
+  case FT_KEY_FLOAT:
+    return *(const float *)at == (float)k->fallback;
+  default:
+    return get_number(k, at) == k->fallback;
+  }
+}
+
+/* ---- from JSON ---- */
+
+static filtra_status wrong_type(const ft_key *k, source from, const char *wanted) {
+  return ft_fail(from.status, "%s: \"%s\" must be %s", from.context, k->name, wanted);
+}
+
+static filtra_status read_number(const json_t *value, const ft_key *k, source from, double *out) {
+  bool whole = k->type == FT_KEY_INT;
+  if (whole ? !json_is_integer(value) : !json_is_number(value))
+    return wrong_type(k, from, whole ? "a whole number" : "a number");
+  *out = json_number_value(value);
+  return check_range(k, *out, from);
+}
+
+static filtra_status read_string(const json_t *value, const ft_key *k, source from, char *out) {
+  if (!json_is_string(value)) return wrong_type(k, from, "a string");
+  if (json_string_length(value) >= k->size)
+    return ft_fail(from.status, "%s: \"%s\" is longer than %zu characters", from.context, k->name,
+                   k->size - 1);
+  memcpy(out, json_string_value(value), json_string_length(value) + 1);
+  return FILTRA_OK;
+}
+
+static filtra_status read_floats(const json_t *value, const ft_key *k, source from,
+                                 ft_floats *out) {
+  size_t count = json_is_array(value) ? json_array_size(value) : json_is_number(value);
+  if (!count || count > FT_MOST_FLOATS)
+    return wrong_type(k, from, "a number, or a list of 1 to 256 numbers");
+  for (size_t i = 0; i < count; i++) {
+    double number;
+    FT_TRY(read_number(json_is_array(value) ? json_array_get(value, i) : value, k, from, &number));
+    out->values[i] = (float)number;
+  }
+  out->count = (int64_t)count;
+  return FILTRA_OK;
+}
+
+static filtra_status read_value(const json_t *value, const ft_key *k, source from, void *at) {
+  double number = 0.0;
+  switch (k->type) {
+  case FT_KEY_OTHER:
+    return FILTRA_OK;
+  case FT_KEY_STRING:
+    return read_string(value, k, from, at);
+  case FT_KEY_FLOATS:
+    return read_floats(value, k, from, at);
+  case FT_KEY_INT:
+    FT_TRY(read_number(value, k, from, &number));
+    set_int(k, at, (int64_t)json_integer_value(value));
+    return FILTRA_OK;
+  case FT_KEY_FLOAT:
+    FT_TRY(read_number(value, k, from, &number));
+    break;
+  case FT_KEY_BOOL:
+    if (!json_is_boolean(value)) return wrong_type(k, from, "true or false");
+    number = json_is_true(value);
+    break;
+  case FT_KEY_ENUM:
+    number = find_name(k, json_string_value(value));
+    if (number < 0.0) return refuse_name(k, from);
+    break;
+  }
+  set_number(k, at, number);
+  return FILTRA_OK;
+}
+
+filtra_status ft_keys_read(const json_t *object, const ft_keys *keys, void *out,
+                           const char *context) {
+  const source from = {context, FILTRA_ERROR_INPUT};
+  if (!json_is_object(object)) return ft_fail(from.status, "%s: must be a JSON object", context);
+  FT_TRY(check_names(object, keys, context));
+  for (size_t i = 0; i < keys->count; i++) {
+    const ft_key *k = &keys->list[i];
+    const json_t *value = json_object_get(object, k->name);
+    if (value)
+      FT_TRY(read_value(value, k, from, (char *)out + k->offset));
+    else
+      set_default(k, (char *)out + k->offset);
+  }
+  return FILTRA_OK;
+}
+
+/* ---- from a program ---- */
+
+filtra_status ft_keys_complete(const ft_keys *keys, void *options, const char *context) {
+  const source from = {context, FILTRA_ERROR_ARGUMENT};
+  for (size_t i = 0; i < keys->count; i++) {
+    const ft_key *k = &keys->list[i];
+    void *at = (char *)options + k->offset;
+    bool number = k->type == FT_KEY_INT || k->type == FT_KEY_FLOAT;
+    if (!number && k->type != FT_KEY_ENUM) continue;
+    if (get_number(k, at) == 0.0)
+      set_default(k, at);
+    else if (number)
+      FT_TRY(check_range(k, get_number(k, at), from));
+    else if (!has_name(k, *(const int *)at))
+      return refuse_name(k, from);
+  }
+  return FILTRA_OK;
+}
+
+/* ---- to JSON ---- */
+
+/* One number stands for itself. */
+static json_t *write_floats(const ft_floats *list) {
+  if (list->count == 1) return json_real(ft_shortest(list->values[0]));
+  json_t *array = json_array();
+  for (int64_t i = 0; i < list->count; i++)
+    ft_json_append(&array, json_real(ft_shortest(list->values[i])));
+  return array;
+}
+
+static json_t *write_value(const ft_key *k, const void *at) {
+  switch (k->type) {
+  case FT_KEY_INT:
+    return json_integer(get_int(k, at));
+  case FT_KEY_FLOAT:
+    return json_real(get_number(k, at));
+  case FT_KEY_BOOL:
+    return json_boolean(*(const bool *)at);
+  case FT_KEY_ENUM:
+    return json_string(k->names[*(const int *)at]);
+  case FT_KEY_STRING:
+    return json_string(at);
+  case FT_KEY_FLOATS:
+    return write_floats(at);
+  case FT_KEY_OTHER:
+    break;
+  }
+  return NULL;
+}
+
+json_t *ft_keys_write(const ft_keys *keys, const void *from) {
+  json_t *object = json_object();
+  for (size_t i = 0; i < keys->count && object; i++) {
+    const ft_key *k = &keys->list[i];
+    if (k->type == FT_KEY_OTHER) continue;
+    json_t *value = write_value(k, (const char *)from + k->offset);
+    if (!json_object_set_new(object, k->name, value)) continue;
+    json_decref(object);
+    object = NULL;
+  }
+  if (!object) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  return object;
+}
+
+/* ---- in words ---- */
+
+/* As JSON has it, without the plus and the leading zero that C writes into an exponent. */
+static void print_number(char *text, size_t size, double value) {
+  snprintf(text, size, "%.10g", value);
+  char *exponent = strchr(text, 'e');
+  if (!exponent) return;
+  char *digits = exponent + 1 + (exponent[1] == '-'), *from = exponent + 2;
+  from += *from == '0';
+  memmove(digits, from, strlen(from) + 1);
+}
+
+void ft_key_accepted(const ft_key *k, char text[FT_KEY_TEXT]) {
+  static const char *const KINDS[] = {[FT_KEY_INT] = "whole number",
+                                      [FT_KEY_FLOAT] = "number",
+                                      [FT_KEY_FLOATS] = "number or list of numbers",
+                                      [FT_KEY_BOOL] = "true or false",
+                                      [FT_KEY_STRING] = "text",
+                                      [FT_KEY_OTHER] = "a name, or an object with options"};
+  char low[32], high[32];
+  if (k->type == FT_KEY_ENUM) {
+    list_names(k, text);
+  } else if (k->type == FT_KEY_INT || k->type == FT_KEY_FLOAT || k->type == FT_KEY_FLOATS) {
+    print_number(low, sizeof low, k->low);
+    print_number(high, sizeof high, k->high);
+    snprintf(text, FT_KEY_TEXT, "%s, %s to %s", KINDS[k->type], low, high);
+  } else {
+    snprintf(text, FT_KEY_TEXT, "%s", KINDS[k->type]);
+  }
+}
+
+void ft_key_default(const ft_key *k, char text[FT_KEY_TEXT]) {
+  text[0] = '\0';
+  if (k->usual)
+    snprintf(text, FT_KEY_TEXT, "%s", k->usual);
+  else if (k->type == FT_KEY_ENUM)
+    snprintf(text, FT_KEY_TEXT, "%s", k->names[(int)k->fallback]);
+  else if (k->type == FT_KEY_BOOL)
+    snprintf(text, FT_KEY_TEXT, "%s", k->fallback != 0.0 ? "true" : "false");
+  else if (k->type == FT_KEY_INT || k->type == FT_KEY_FLOAT)
+    print_number(text, FT_KEY_TEXT, k->fallback);
+  for (int i = 0; k->type == FT_KEY_FLOATS && k->list[i] != 0; i++) {
+    size_t used = strlen(text);
+    snprintf(text + used, FT_KEY_TEXT - used, "%s%g%s", i ? ", " : "[", ft_shortest(k->list[i]),
+             k->list[i + 1] != 0 ? "" : "]");
+  }
+}
