@@ -121,7 +121,8 @@ broken_by() {
   done
 }
 
-# Sets `passes` to the names of those that are to run. With --since it says why; the suite always is.
+# Sets `passes` to the names of those that are to run. With --since it says why; the suite always
+# is among them.
 choose_passes() {
   resumes=1
   if [ "$all" = 1 ]; then

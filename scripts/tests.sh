@@ -12,8 +12,8 @@ page_tests='^apps/(analyze|browser|compare|report|summary)$'
 # those that start processes to `ranks`.
 left_out='profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all|thorough'
 
-# build/passed lists the passes of --all and --since that have passed, so that these go on there when
-# they are started again. Its first line says for which programs and which choice of device.
+# build/passed lists the passes of --all and --since that have passed, so that these go on there
+# when they are started again. Its first line says for which programs and which choice of device.
 begin_passes() {
   failures=0
   deadline=
@@ -103,7 +103,7 @@ keep_compiled() {
 
 skip_pass() { printf '%-8s %s: %s\n' skipped "$1" "$2" | tee -a "$scratch/summary"; }
 
-# suite TITLE: op tests run for narrow vectors and of types F32. lavapipe optimizes no kernels. What a
+# suite TITLE: op tests run for narrow vectors and in F32. lavapipe optimizes no kernels. What a
 # chosen pass repeats is left to it.
 suite() {
   export FILTRA_TEST_QUICK=1 FILTRA_TEST_F32=1 GALLIVM_PERF=nopt
