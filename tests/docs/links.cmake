@@ -1,5 +1,5 @@
 # Every relative link in the Markdown pages below ROOT leads to a file, and to a heading where it
-# names one. Headings are named as GitHub does: lower case, hyphens for spaces, no other punctuation.
+# names one. Headings are named as on GitHub: lower case, hyphens for spaces, no punctuation.
 file(GLOB pages RELATIVE ${ROOT} ${ROOT}/*.md ${ROOT}/docs/*.md)
 set(links 0)
 set(bad "")
