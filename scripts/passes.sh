@@ -36,6 +36,8 @@ LICENSE                  -
 .clang*                  -
 .git*                    -
 presets/*                -
+cmake/*nstall.cmake      -
+cmake/*.in               -
 scripts/demo.sh          -
 scripts/scaling.sh       -
 scripts/keep-shaders.sh  kernels

@@ -13,7 +13,7 @@ page_tests='^apps/(analyze|browser|compare|report|summary)$'
 left_out='profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all|thorough'
 
 # build/passed lists the passes of --all and --since that have passed, so that these go on there
-# when they are started again. Its first line says for which programs and which choice of device.
+# when they are started again. Its first line says for which programs, sources and choice of device.
 begin_passes() {
   failures=0
   deadline=
@@ -21,7 +21,8 @@ begin_passes() {
   : >"$scratch/summary"
   programs=$(find build -name CMakeFiles -prune -o -type f \( -path build/filtra -o \
     -name 'libfiltra.so*' -o -path 'build/tests/*test_*' \) -print | sort | xargs cat | cksum)
-  here="$programs ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
+  sources=$({ git rev-parse HEAD && git diff HEAD && git status --porcelain; } 2>/dev/null | cksum)
+  here="$programs $sources ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
   if [ "$resumes" = 1 ] && [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ]; then return; fi
   printf '%s\n' "$here" >build/passed
   rm -rf build/seen
