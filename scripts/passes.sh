@@ -6,7 +6,8 @@
 passes_table() {
   cat <<'END'
 suite       what ./run test runs: on the GPU if there is one, else on the newest lavapipe
-thorough    benchmarks, tuning, precision, memory, failing kernels: tests labelled thorough
+thorough    precision, memory, interrupted runs, two ranks and more: tests labelled thorough
+measuring   the commands bench, compare and tune, and matrix units that fail
 kernels     op tests with every kernel, also those that the device would not choose
 vendors     the compilers of AMD, Intel, NVIDIA, Apple and Qualcomm: spills, costs of hot loops
 sanitizers  the tests under AddressSanitizer and UBSan
@@ -42,14 +43,18 @@ scripts/demo.sh          -
 scripts/scaling.sh       -
 scripts/keep-shaders.sh  kernels
 profiles/*               thorough vendors profiles
-shaders/*                thorough $ops
-runtime/ops/*            thorough sanitized faults $ops
-runtime/nn/*             thorough sanitizers vendors faults ranks
+shaders/*                thorough measuring $ops
+runtime/ops/*            thorough measuring sanitized faults $ops
+runtime/nn/*             thorough measuring sanitizers vendors faults ranks
 runtime/model/*          thorough sanitizers vendors faults ranks fuzzing
-runtime/train/ranks*     sanitizers faults ranks
-runtime/train/sha*       sanitizers faults ranks
-runtime/train/transport* sanitizers faults ranks
-runtime/train/*          thorough sanitizers threads faults ranks fuzzing
+runtime/train/ranks*     thorough sanitizers faults ranks
+runtime/train/sha*       thorough sanitizers faults ranks
+runtime/train/transport* thorough sanitizers faults ranks
+runtime/train/config*    thorough sanitizers faults fuzzing
+runtime/train/identity*  thorough sanitizers faults fuzzing
+runtime/train/input*     thorough sanitizers faults fuzzing
+runtime/train/preset*    thorough sanitizers faults fuzzing
+runtime/train/*          thorough sanitizers threads faults
 runtime/data/*           sanitizers threads faults fuzzing
 runtime/base/json*       sanitizers faults fuzzing
 runtime/base/lines*      sanitizers faults fuzzing
@@ -61,20 +66,21 @@ runtime/base/*           sanitizers threads faults fuzzing ranks
 plugins/*                faults ranks
 include/*                sanitizers faults
 apps/examples/*          sanitizers
-apps/filtra/bench/*      thorough sanitizers faults pages
-apps/filtra/tune/*       thorough sanitizers faults
+apps/filtra/bench/*      measuring sanitizers faults
+apps/filtra/compare/*    measuring sanitizers faults fuzzing pages
+apps/filtra/tune/*       measuring sanitizers faults
 apps/filtra/check/*      thorough sanitizers older
-apps/filtra/devices/*    thorough sanitizers faults
+apps/filtra/devices/*    measuring sanitizers faults
 apps/filtra/kernels/*    sanitizers vendors
 apps/*                   sanitizers faults fuzzing pages
 tests/adversary/*        adversary
 tests/api/*              sanitizers
-tests/apps/*             thorough sanitizers pages
+tests/apps/*             thorough measuring sanitizers pages
 tests/base/*             sanitizers
 tests/data/*             sanitizers threads
 tests/docs/*             -
 tests/drivers/*          sanitizers older swiftshader
-tests/faults/*           thorough faults
+tests/faults/*           faults
 tests/floors/*           -
 tests/fuzz/*             sanitizers fuzzing
 tests/golden/*           older
@@ -82,13 +88,13 @@ tests/gpu/*              sanitizers widths older swiftshader
 tests/graph/*            sanitizers widths older swiftshader
 tests/model/*            sanitizers
 tests/nn/*               sanitizers
-tests/ops/*              thorough sanitized $ops
+tests/ops/*              sanitized $ops
 tests/profiles/*         profiles
 tests/proofs/*           -
 tests/ranks/*            ranks
 tests/reference/*        sanitized $ops
 tests/train/*            thorough sanitizers threads
-tests/vendors/*          thorough vendors
+tests/vendors/*          kernels vendors
 END
 }
 

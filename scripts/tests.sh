@@ -8,8 +8,8 @@ swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan|tuning)|graph/(eleme
 swiftshader_ops='agf|broadcast|cache|dropout|elementwise|fourier|kernel|kernel_polynomial|linear'
 swiftshader_ops="^ops/($swiftshader_ops|scale_norm|slice)\$"
 page_tests='^apps/(analyze|browser|compare|report|summary)$'
-# Labels that only passes run. Thorough tests that are about ops are left to the pass `kernels`,
-# those that start processes to `ranks`.
+measuring_tests='^(apps/(bench|compare|tune)|faults/matrices)$'
+# Labels that only passes run. What is thorough has passes by subject, too: see thorough_passes.
 left_out='profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all|thorough'
 
 # build/passed lists the passes of --all and --since that have passed, so that these go on there
@@ -130,7 +130,9 @@ sanitizer_passes() {
     compile build/sanitize
   fi
   export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=1 FILTRA_TEST_QUICK=1
-  ! chosen sanitizers || pass "sanitizers" build/sanitize -LE "^(${left_out%|thorough}|ops)\$"
+  set -- -LE "^(${left_out%|thorough}|ops)\$"
+  chosen measuring || set -- "$@" -E "$measuring_tests"
+  ! chosen sanitizers || pass "sanitizers" build/sanitize "$@"
   ! chosen sanitized || narrow_pass "sanitized, op tests" build/sanitize -L '^ops$'
   unset FILTRA_TEST_QUICK
 }
@@ -183,19 +185,26 @@ run_tests() {
   fi
 }
 
+# `ranks` has ranks/ranks and more.
+thorough_passes() {
+  others="ops|faults|shaders"
+  ! chosen ranks || others="$others|ranks"
+  pass "thorough" build -L '^thorough$' -LE "^($others)\$" -E "$measuring_tests"
+  pass "thorough, optimized kernels" build -R '^((nn|model)/|apps/golden_(first|second)$)' \
+    -LE '^thorough$'
+}
+
 # On any driver, what finds most first.
 any_driver_passes() {
-  ! chosen thorough || threadless pass "thorough" build -L '^thorough$' \
-    -LE "^(${left_out%|thorough}|ops|ranks|shaders)\$"
-  ! chosen thorough || threadless pass "thorough, optimized kernels" build \
-    -R '^((nn|model)/|apps/golden_(first|second)$)' -LE '^thorough$'
+  ! chosen thorough || threadless thorough_passes
+  ! chosen measuring || threadless pass "measuring" build -R "$measuring_tests"
   ! chosen kernels || remembering threadless narrow_pass "kernels" build -L '^(ops|shaders)$'
   threadless sanitizer_passes
   ! chosen threads || threads_pass
   ! chosen adversary || pass "adversary" build -C all -L '^adversary-all$'
   ! chosen profiles || remembering narrow_pass "profiles" build -L '^profiles$'
   ! chosen fuzzing || pass "fuzzing" build -L '^fuzzing$'
-  ! chosen faults || pass "faults" build -C all -L '^faults-all$'
+  ! chosen faults || pass "faults" build -C all -L '^faults(-all)?$' -E "$measuring_tests"
   ! chosen ranks || pass "ranks" build -C all -L '^ranks-all$'
   ! chosen pages || pass "pages" build -R "$page_tests"
 }
@@ -207,7 +216,7 @@ lavapipe_passes() {
   }
   find_newer_driver
   use_driver "${newer_driver:-$system_driver}"
-  if chosen thorough kernels vendors; then
+  if chosen measuring kernels vendors; then
     find_shims
     [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
   fi

@@ -53,12 +53,12 @@ echo two >docs/a.md
 expect "a page, not committed"
 commit page
 echo two >runtime/train/a.c
-expect "the trainer" thorough sanitizers threads fuzzing faults ranks
+expect "the trainer" thorough sanitizers threads faults
 git checkout -q .
 git mv runtime/train/a.c shaders/agf/b.comp
 # shellcheck disable=SC2086 # a list of names
 expect "a file that moved" \
-  thorough kernels vendors sanitizers threads adversary profiles fuzzing faults ranks widths older \
+  thorough measuring kernels vendors sanitizers threads adversary profiles faults widths older \
   swiftshader
 grep -q '^profiles  *run: because shaders/agf/b.comp$' "$scratch/said" || fail "no reason is given"
 git reset -q --hard
