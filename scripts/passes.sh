@@ -25,10 +25,12 @@ swiftshader a CPU driver by others
 END
 }
 
+# Passes of op tests.
+ops="kernels vendors adversary profiles widths older swiftshader"
+
 # A pattern, then the passes that a file whose path matches it can break besides the suite: the
 # first that matches counts. A path that matches none can break everything. `*` also stands for /.
 changes_table() {
-  ops="kernels vendors adversary profiles widths older swiftshader"
   cat <<END
 .ci/*                    -
 docs/*                   -
@@ -129,10 +131,31 @@ broken_by() {
   done
 }
 
+# Sets `families` to the folders of shaders/ whose kernels differ, if nothing else that can break a
+# pass of op tests does: these passes then check calls of those alone. Else to nothing.
+choose_families() {
+  families=
+  # shellcheck disable=SC2086 # a list of words
+  for name in $ops; do sed -n "s/^$name //p" "$scratch/broken"; done | sort -u >"$scratch/paths"
+  if [ ! -s "$scratch/paths" ] || grep -qvE '^shaders/[a-z_]+/' "$scratch/paths" ||
+    grep -qE '^shaders/(common|kept)/' "$scratch/paths"; then
+    return
+  fi
+  found=$(cut -d / -f 2 "$scratch/paths" | sort -u | tr '\n' ' ')
+  while [ "$found" != "$families" ]; do # and those that include their files
+    families=$found
+    found=$(for family in $families; do
+      printf '%s\n' "$family"
+      grep -l "^#include \"$family/" shaders/*/* | cut -d / -f 2
+    done | sort -u | tr '\n' ' ')
+  done
+  printf 'Op tests outside the suite: checks that run kernels of %s\n' "$families"
+}
+
 # Sets `passes` to the names of those that are to run. With --since it says why; the suite always
 # is among them.
 choose_passes() {
-  resumes=1
+  resumes=1 families=
   if [ "$all" = 1 ]; then
     passes=$(pass_names | tr '\n' ' ')
   elif [ -n "$since" ]; then
@@ -154,6 +177,7 @@ choose_passes() {
         printf '%-12s left: nothing of it changed since %s\n' "$name" "$since"
       fi
     done
+    [ -n "$reason" ] || choose_families
   else
     resumes=0
     passes=${only:-suite}

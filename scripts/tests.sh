@@ -22,7 +22,7 @@ begin_passes() {
   programs=$(find build -name CMakeFiles -prune -o -type f \( -path build/filtra -o \
     -name 'libfiltra.so*' -o -path 'build/tests/*test_*' \) -print | sort | xargs cat | cksum)
   sources=$({ git rev-parse HEAD && git diff HEAD && git status --porcelain; } 2>/dev/null | cksum)
-  here="$programs $sources ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
+  here="$programs $sources $families ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
   if [ "$resumes" = 1 ] && [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ]; then return; fi
   printf '%s\n' "$here" >build/passed
   rm -rf build/seen
@@ -196,6 +196,7 @@ thorough_passes() {
 
 # On any driver, what finds most first.
 any_driver_passes() {
+  export FILTRA_TEST_FAMILIES="$families"
   ! chosen thorough || threadless thorough_passes
   ! chosen measuring || threadless pass "measuring" build -R "$measuring_tests"
   ! chosen kernels || remembering threadless narrow_pass "kernels" build -L '^(ops|shaders)$'

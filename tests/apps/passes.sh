@@ -42,7 +42,7 @@ expect() {
   shift
   choose_passes >"$scratch/said"
   [ "$passes" = "suite${*:+ $*}" ] || fail "$what: chose '$passes' and not 'suite $*'"
-  [ "$(wc -l <"$scratch/said")" -eq "$(($(pass_names | wc -l) - 1))" ] ||
+  [ "$(grep -cE ' (run|left): ' "$scratch/said")" -eq "$(($(pass_names | wc -l) - 1))" ] ||
     fail "$what: not each pass is told of"
 }
 rest=$(pass_names | grep -vx suite | tr '\n' ' ')
@@ -62,6 +62,24 @@ expect "a file that moved" \
   swiftshader
 grep -q '^profiles  *run: because shaders/agf/b.comp$' "$scratch/said" || fail "no reason is given"
 git reset -q --hard
+printf '#include "agf/a.comp"\n' >shaders/gemm.glsl
+mkdir shaders/other
+mv shaders/gemm.glsl shaders/other
+commit "a family that includes another"
+since=$(git rev-parse HEAD)
+echo three >shaders/agf/a.comp
+choose_passes >"$scratch/said"
+[ "$families" = "agf other " ] || fail "a shader: families are '$families'"
+echo three >include/filtra/new.h
+choose_passes >"$scratch/said"
+[ "$families" = "agf other " ] || fail "a shader and a header: families are '$families'"
+mkdir -p runtime/ops && echo three >runtime/ops/b.c
+choose_passes >"$scratch/said"
+[ -z "$families" ] || fail "an op: families are '$families'"
+rm -r include/filtra/new.h runtime/ops
+git reset -q --hard
+since=$first
+git reset -q --hard "$first"
 echo one >unheard-of
 # shellcheck disable=SC2086
 expect "a path in no row" $rest
