@@ -1,8 +1,8 @@
-# What `cmake --install` puts where: the libraries, the public headers, the command, licence and
-# documentation, a CMake package (find_package(filtra), targets filtra::filtra and, where it was
-# built, filtra::filtra_static) and a pkg-config file. Both packages find their prefix from where
-# they lie, so an installed tree can be moved. `cmake --build build --target uninstall` removes what
-# the last install wrote.
+# What `cmake --install` puts where: the libraries, the public headers, the command, licence,
+# documentation and examples, a CMake package (find_package(filtra), targets filtra::filtra and,
+# where it was built, filtra::filtra_static) and a pkg-config file. Both packages find their prefix
+# from where they lie, so an installed tree can be moved. `cmake --build build --target uninstall`
+# removes what the last install wrote.
 include(CMakePackageConfigHelpers)
 
 set(FILTRA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/filtra)
@@ -11,6 +11,7 @@ install(TARGETS ${libraries} EXPORT filtraTargets LIBRARY DESTINATION ${CMAKE_IN
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY apps/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.c")
 install(DIRECTORY include/filtra DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 if(TARGET filtra_command)

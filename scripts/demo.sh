@@ -4,6 +4,7 @@
 
 # ListOps (Nangia & Bowman 2018): nested MIN, MAX, MED and sum-modulo-10 of digits, ten classes.
 demo() {
+  built=filtra_command
   build driver
   require_device
   if [ "$(device_class)" = cpu ]; then
@@ -14,7 +15,7 @@ demo() {
       use_driver "$newer_driver"
     fi
   fi
-  if [ "$quick" = 1 ]; then steps=300; else steps=3000; fi
+  if [ "$quick" = 1 ]; then steps=300; else steps=1000; fi
   rm -rf build/demo
 
   step "Data: 20,000 short ListOps expressions to learn from, 1,000 others to be tested on"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Part of ./run: the passes of the test suite.
+# Part of ./run: runs the suite, and the passes that passes.sh names.
 # shellcheck disable=SC2034,SC2154 # variables are shared with ./run
 
 device_tests='^(gpu|graph|ops)$'
@@ -7,12 +7,13 @@ device_tests='^(gpu|graph|ops)$'
 swiftshader_tests='^(drivers/faults|gpu/(device|memory|plan)|graph/(elements|graph))$'
 swiftshader_ops='agf|broadcast|cache|dropout|elementwise|fourier|kernel|kernel_polynomial|linear'
 swiftshader_ops="^ops/($swiftshader_ops|scale_norm|slice|tuning_file)\$"
-# Labels of what the suite leaves to passes of ./run test --all. What is thorough is in the suite
-# there, and left out by ./run test. What is in ranks, ranks-all has, too, which --all runs.
-left_out='profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all'
+page_tests='^apps/(analyze|browser|compare|report|summary)$'
+measuring_tests='^(apps/(bench|compare|tune)|faults/matrices)$'
+# Labels that only passes run. What is thorough has passes by subject, too: see thorough_passes.
+left_out='profiles|vendors|adversary-all|fuzzing|faults-all|ranks-all|thorough'
 
-# What ./run test --all has passed is kept in build/passed, so that it goes on there when it is
-# started again. The first line says for which programs and which choice of device that holds.
+# build/passed lists the passes of --all and --since that have passed, so that these go on there
+# when they are started again. Its first line says for which programs, sources and choice of device.
 begin_passes() {
   failures=0
   deadline=
@@ -20,8 +21,9 @@ begin_passes() {
   : >"$scratch/summary"
   programs=$(find build -name CMakeFiles -prune -o -type f \( -path build/filtra -o \
     -name 'libfiltra.so*' -o -path 'build/tests/*test_*' \) -print | sort | xargs cat | cksum)
-  here="$programs ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
-  [ "$(head -n 1 build/passed 2>/dev/null)" != "$here" ] || return 0
+  sources=$({ git rev-parse HEAD && git diff HEAD && git status --porcelain; } 2>/dev/null | cksum)
+  here="$programs $sources $families ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
+  if [ "$resumes" = 1 ] && [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ]; then return; fi
   printf '%s\n' "$here" >build/passed
   rm -rf build/seen
 }
@@ -30,7 +32,7 @@ over() { [ -n "$deadline" ] && [ "$(now)" -ge "$deadline" ]; }
 
 # due TITLE: whether a pass is to be run now; the summary says why not.
 due() {
-  if [ "$all" = 1 ] && grep -qxF "$1" build/passed; then
+  if [ "$resumes" = 1 ] && grep -qxF "$1" build/passed; then
     printf '%-8s %s\n' earlier "$1" >>"$scratch/summary"
     return 1
   fi
@@ -53,7 +55,7 @@ pass() {
   outcome=$(cat "$scratch/outcome")
   if [ "$outcome" != passed ]; then
     failures=$((failures + 1))
-  elif [ "$all" = 1 ]; then # else it was not the whole of it
+  else
     printf '%s\n' "$title" >>build/passed
   fi
   count=$(sed -n 's/.* tests failed out of \([0-9]*\).*/\1 tests/p' "$scratch/ctest.log")
@@ -75,27 +77,17 @@ narrow_pass() {
   export MESA_SHADER_CACHE_DIR="$compiled"
 }
 
-# remembering COMMAND...: checks of ops that have passed are not made again with the same calls, be
-# it under another profile (tests/support/seen.h).
+# remembering COMMAND...: checks of ops that have passed are not repeated with the same calls, not
+# even under another profile (tests/support/seen.h).
 remembering() {
-  [ "$all" = 0 ] || export FILTRA_TEST_SEEN="$PWD/build/seen"
+  export FILTRA_TEST_SEEN="$PWD/build/seen"
   "$@"
   unset FILTRA_TEST_SEEN
 }
 
-# suite TITLE FOLDER: what ./run test runs; where --all does, ops for narrow vectors.
-suite() {
-  if [ "$all" = 0 ]; then
-    pass "$1" "$2" -LE "^($left_out)\$"
-    return
-  fi
-  pass "$1" "$2" -LE "^($left_out|ops)\$"
-  narrow_pass "$1, ops" "$2" -L '^ops$' -LE "^($left_out)\$"
-}
-
-# threadless COMMAND...: lavapipe works in the thread that submits. Two tests run side by side;
-# where the driver has threads of its own, even one, a quarter of the time goes into waking them.
-# Most of what --all adds gives workgroups their threads.
+# threadless COMMAND...: lavapipe works in the thread that submits. Two tests run side by side; with
+# threads of the driver's own, even one, a quarter of the time goes into waking them. Most passes
+# besides the suite do give workgroups their threads.
 threadless() {
   LP_NUM_THREADS=0
   export LP_NUM_THREADS
@@ -112,80 +104,110 @@ keep_compiled() {
 
 skip_pass() { printf '%-8s %s: %s\n' skipped "$1" "$2" | tee -a "$scratch/summary"; }
 
+# suite TITLE: op tests run for narrow vectors and in F32. lavapipe optimizes no kernels. What a
+# chosen pass repeats is left to it.
+suite() {
+  export FILTRA_TEST_QUICK=1 FILTRA_TEST_F32=1 GALLIVM_PERF=nopt
+  set -- "$1" -LE "^($left_out|ops)\$"
+  ! chosen pages || set -- "$@" -E "$page_tests"
+  title=$1
+  shift
+  pass "suite, $title" build "$@"
+  chosen kernels || narrow_pass "suite, op tests" build -L '^ops$' -LE "^($left_out)\$"
+  unset FILTRA_TEST_QUICK FILTRA_TEST_F32 GALLIVM_PERF
+}
+
 # Freed memory is held back for 1 MB only: with the usual 256 a driver's compiler of a hundred
 # kernels takes up to 24 GB, and even with 8 pages that come and go take half of the time. Drivers
-# and kernels are not sanitized, so of kernels only those run that the device would choose; what
+# and kernels are not sanitized, so only those kernels run that the device would choose; what
 # chooses others is in train/memory.
-sanitized_pass() {
+sanitizer_passes() {
+  chosen sanitizers sanitized || return 0
   if ! over; then
     step "Building with AddressSanitizer and UBSan"
     configure build/sanitize -DBUILD_TESTING=ON -DFILTRA_SANITIZE=ON "-DFILTRA_KERNELS=$PWD/build" \
       -DCMAKE_C_FLAGS_RELEASE="-O1 -g" ${FILTRA_WERROR:+"-DFILTRA_WERROR=$FILTRA_WERROR"}
     compile build/sanitize
   fi
-  export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=1
-  FILTRA_TEST_QUICK=1
-  export FILTRA_TEST_QUICK
-  threadless suite "AddressSanitizer and UBSan" build/sanitize
+  export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=1 FILTRA_TEST_QUICK=1
+  set -- -LE "^(${left_out%|thorough}|ops)\$"
+  chosen measuring || set -- "$@" -E "$measuring_tests"
+  ! chosen sanitizers || pass "sanitizers" build/sanitize "$@"
+  ! chosen sanitized || narrow_pass "sanitized, op tests" build/sanitize -L '^ops$'
   unset FILTRA_TEST_QUICK
 }
 
 # The driver's own threads are not built with it, and no business of ours.
 threads_pass() {
-  threads="threads under ThreadSanitizer"
-  due "$threads" || return 0
+  due "threads" || return 0
   step "Building with ThreadSanitizer"
   configure build/threads -DBUILD_TESTING=ON "-DFILTRA_KERNELS=$PWD/build" \
     -DCMAKE_C_FLAGS=-fsanitize=thread -DCMAKE_C_FLAGS_RELEASE="-O1 -g"
   cmake --build build/threads --parallel "$jobs" --target test_data_loader test_train_threads \
     test_train_predictor || die "compiling failed, see above"
-  TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.txt"
-  export TSAN_OPTIONS
-  pass "$threads" build/threads -R '^(data/loader|train/(threads|predictor))$'
+  export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.txt"
+  pass "threads" build/threads -R '^(data/loader|train/(threads|predictor))$'
   unset TSAN_OPTIONS
 }
 
 run_tests() {
+  choose_passes
   set -- cmocka libdrm c++ spirv spirv-h openmpi mpich layer driver
-  [ "$all" = 0 ] || set -- "$@" fuzzer browser
+  ! chosen fuzzing || set -- "$@" fuzzer
+  ! chosen pages || set -- "$@" browser
   build "$@"
   require_device
   begin_passes
-  if [ "$all" = 1 ]; then
-    left_out="$left_out|ranks"
-  else
-    left_out="$left_out|thorough"
-    FILTRA_TEST_QUICK=1
-    export FILTRA_TEST_QUICK
-  fi
   keep_compiled usual
   system_driver=$(manifests 'icd.d/lvp_icd*.json' | head -n 1)
   if [ -n "${FILTRA_DEVICE:-}${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; then
-    suite "the chosen device or driver" build
-    [ "$all" = 0 ] || more_passes
+    ! chosen suite || suite "the chosen device or driver"
+    any_driver_passes
+    for name in vendors widths older swiftshader; do
+      ! chosen $name || skip_pass "$name" "it is for lavapipe, and another driver was chosen"
+    done
   elif [ "$(device_class)" != cpu ]; then
-    FILTRA_DEVICE=0
-    export FILTRA_DEVICE
-    pass "the best device" build -LE "^($left_out)\$"
+    export FILTRA_DEVICE=0
+    ! chosen suite || pass "suite, the best device" build -LE "^($left_out)\$"
     unset FILTRA_DEVICE
-    [ "$all" = 0 ] || lavapipe_passes
+    [ "$passes" = suite ] || lavapipe_passes
   else
     lavapipe_passes
   fi
   step "Summary"
   cat "$scratch/summary"
   [ "$failures" = 0 ] || die "$failures of the passes above failed"
-  [ "$all" = 0 ] || grep -q '^left ' "$scratch/summary" || rm -f build/passed
+  [ "$resumes" = 1 ] || return 0
+  if ! grep -q '^left ' "$scratch/summary"; then
+    rm -f build/passed
+    grep -q '^skipped ' "$scratch/summary" || [ -n "$(git status --porcelain)" ] ||
+      say "All passed. The next change can be compared with this: git rev-parse HEAD >.ci/passed"
+  fi
 }
 
-# What --all adds on any driver, what finds most first.
-more_passes() {
-  sanitized_pass
-  threads_pass
-  pass "the adversary, every kernel" build -C all -L '^adversary-all$'
-  remembering narrow_pass "under each device's profile" build -L '^profiles$'
-  pass "readers under libFuzzer, failing calls, ranks" build -C all \
-    -L '^(fuzzing|faults-all|ranks-all)$'
+# `ranks` has ranks/ranks and more.
+thorough_passes() {
+  others="ops|faults|shaders"
+  ! chosen ranks || others="$others|ranks"
+  pass "thorough" build -L '^thorough$' -LE "^($others)\$" -E "$measuring_tests"
+  pass "thorough, optimized kernels" build -R '^((nn|model)/|apps/golden_(first|second)$)' \
+    -LE '^thorough$'
+}
+
+# On any driver, what finds most first.
+any_driver_passes() {
+  export FILTRA_TEST_FAMILIES="$families"
+  ! chosen thorough || threadless thorough_passes
+  ! chosen measuring || threadless pass "measuring" build -R "$measuring_tests"
+  ! chosen kernels || remembering threadless narrow_pass "kernels" build -L '^(ops|shaders)$'
+  threadless sanitizer_passes
+  ! chosen threads || threads_pass
+  ! chosen adversary || pass "adversary" build -C all -L '^adversary-all$'
+  ! chosen profiles || remembering narrow_pass "profiles" build -L '^profiles$'
+  ! chosen fuzzing || pass "fuzzing" build -L '^fuzzing$'
+  ! chosen faults || pass "faults" build -C all -L '^faults(-all)?$' -E "$measuring_tests"
+  ! chosen ranks || pass "ranks" build -C all -L '^ranks-all$'
+  ! chosen pages || pass "pages" build -R "$page_tests"
 }
 
 lavapipe_passes() {
@@ -195,53 +217,59 @@ lavapipe_passes() {
   }
   find_newer_driver
   use_driver "${newer_driver:-$system_driver}"
-  find_shims
-  [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
-  remembering threadless suite "lavapipe" build
-  [ "$all" = 1 ] || return 0
-  [ -z "$newer_driver" ] || export FILTRA_ICD_DIR="${newer_driver%/*}"
-  pass "vendors' compilers" build -L '^vendors$'
-  more_passes
-  width_passes
-  if [ -n "$newer_driver" ]; then
-    use_driver "$system_driver"
-    narrow_pass "the system's older lavapipe, golden files" build -R '^(apps/golden|drivers/faults)'
-    # Of kernels those that it would choose; its successor above had all, and here are more of them.
-    FILTRA_TEST_QUICK=1
-    export FILTRA_TEST_QUICK
-    narrow_pass "the system's older lavapipe, device tests" build -L "$device_tests"
-    unset FILTRA_TEST_QUICK
-    narrow_pass "the older lavapipe, the smallest device" build -R '^profiles/minimum/'
-  else
-    skip_pass "second lavapipe" "$no_newer_driver"
+  if chosen measuring kernels vendors; then
+    find_shims
+    [ -z "$shims" ] || export FILTRA_SHIMS="$shims"
   fi
+  ! chosen suite || threadless suite "lavapipe"
+  [ -z "$newer_driver" ] || export FILTRA_ICD_DIR="${newer_driver%/*}"
+  ! chosen vendors || pass "vendors" build -L '^vendors$'
+  any_driver_passes
+  ! chosen widths || width_passes
+  ! chosen older || older_passes
+  ! chosen swiftshader || swiftshader_pass
+}
+
+older_passes() {
+  [ -n "$newer_driver" ] || {
+    skip_pass "older" "$no_newer_driver"
+    return
+  }
+  use_driver "$system_driver"
+  narrow_pass "older, golden files" build -R '^(apps/golden|drivers/faults)'
+  # Of kernels those that it would choose; its successor above had all, and here are more of them.
+  export FILTRA_TEST_QUICK=1
+  narrow_pass "older, device tests" build -L "$device_tests"
+  unset FILTRA_TEST_QUICK
+  narrow_pass "older, the smallest device" build -R '^profiles/minimum/'
+}
+
+swiftshader_pass() {
   find_swiftshader
   if [ -n "$swiftshader" ]; then
     use_driver "$swiftshader"
-    pass "SwiftShader, kernels that it can run" build -R "$swiftshader_tests|$swiftshader_ops"
+    pass "swiftshader, kernels that it can run" build -R "$swiftshader_tests|$swiftshader_ops"
   else
-    skip_pass "SwiftShader" "only Debian's chromium-common brings it"
+    skip_pass "swiftshader" "only Debian's chromium-common brings it"
   fi
 }
 
 width_passes() {
   # Kernels that a device with such subgroups chooses: of others only chains and those for matrix
   # units have subgroup operations, and these run under their profiles.
-  FILTRA_TEST_QUICK=1
-  export FILTRA_TEST_QUICK
-  pass "lavapipe, subgroups of 8, op tests" build -L '^ops$' -E '^newest/'
+  export FILTRA_TEST_QUICK=1
+  pass "widths, subgroups of 8, op tests" build -L '^ops$' -E '^newest/'
   # With few registers chains have lanes of 16, which run there.
   if grep -qsw avx512f /proc/cpuinfo; then
     export LP_NATIVE_VECTOR_WIDTH=512
     keep_compiled 512
-    pass "lavapipe, subgroups of 16, device tests" build -L "$device_tests" \
-      -E '^newest/'
+    pass "widths, subgroups of 16, device tests" build -L "$device_tests" -E '^newest/'
     export FILTRA_CAPS=@intel-gen12
-    pass "lavapipe, subgroups of 16, Intel's chains" build -R '^ops/dhhp$'
+    pass "widths, subgroups of 16, Intel's chains" build -R '^ops/dhhp$'
     unset FILTRA_CAPS LP_NATIVE_VECTOR_WIDTH
     keep_compiled usual
   else
-    skip_pass "lavapipe, subgroups of 16" "this processor has no AVX-512"
+    skip_pass "widths, subgroups of 16" "this processor has no AVX-512"
   fi
   unset FILTRA_TEST_QUICK
 }

@@ -337,18 +337,11 @@ static void prepare(void) {
 static void write_table(const char *how, const counts c[FT_COUNT(tasks)][FT_COUNT(kinds)]) {
   FILE *stream = chosen.table ? fopen(chosen.table, "w") : stdout;
   need(!stream, "writing the table");
-  fprintf(
-      stream,
-      "# Faults\n\nMade by `build/tests/faults_sweep%s --table docs/faults.md`:\nwhole runs of the "
-      "command, in each of which one call failed, or all from that one on. A place is\na call with "
-      "the five that led to it; it counts for the first command below that comes by. Either\nthe "
-      "first call from there fails or the last. As documented: the exit code is the README's, one\n"
-      "sentence says why, no memory is leaked; 0 where the result is right all the same (a cache "
-      "that\ncould not be written). Lost: what was done again without the fault, or resumed, did "
-      "not give the\nbits of a run in which nothing failed.\n\n"
-      "| what fails | in | calls | places | injected | as documented | lost |\n"
-      "|---|---|---:|---:|---:|---:|---:|\n",
-      how);
+  fprintf(stream,
+          "Made by `build/tests/faults_sweep%s`; docs/faults.md says what the columns are.\n\n"
+          "| what fails | in | calls | places | injected | as documented | lost |\n"
+          "|---|---|---:|---:|---:|---:|---:|\n",
+          how);
   for (size_t k = 0; k < FT_COUNT(kinds); k++)
     for (size_t t = 0; t < FT_COUNT(tasks); t++)
       if (c[t][k].calls || c[t][k].injected)

@@ -27,7 +27,7 @@ for program; do
     failed="$failed ${program##*/}"
   }
   echo "${program##*/}"
-  printf '%s\n' "$log" | grep -E 'checks, of which|not tested|is not here' | sort -u |
+  printf '%s\n' "$log" | grep -E 'checks(, of which| not made)|not tested|is not here' | sort -u |
     sed 's/^/    /'
 done
 [ -z "$failed" ] || {

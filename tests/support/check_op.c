@@ -448,7 +448,18 @@ static void release(check *c) {
   }
 }
 
+/* FILTRA_TEST_F32 is set in the suite: 16-bit types are left to other passes of ./run test. */
+static bool is_left_out(const test_op *op) {
+  bool narrow = false;
+  for (int i = 0; i < op->inputs; i++)
+    narrow |= has_16_bits(op->in[i].dtype);
+  if (!narrow || !getenv("FILTRA_TEST_F32")) return false;
+  print_message("%s: 16-bit types not tested, FILTRA_TEST_F32 is set\n", op->name);
+  return true;
+}
+
 void test_check_op(filtra_device *device, const test_op *op) {
+  if (is_left_out(op)) return;
   const char *base = getenv("FILTRA_TEST_SEED");
   check c = {.op = op};
   c.seed = ft_hash_text(op->name) + (base ? strtoull(base, NULL, 10) : 0);

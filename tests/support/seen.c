@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned checks, repeated;
+static unsigned checks, repeated, unconcerned;
 
 /* FNV-1a */
 static void mix(uint64_t *hash, const void *data, size_t size) {
@@ -83,9 +83,27 @@ static void mix_inputs(uint64_t *hash, const filtra_graph *g, const test_op *op)
     mix_tensor(hash, g->tape.outputs[i].tensor);
 }
 
+/* Whether the graph runs a kernel of one of the families in FILTRA_TEST_FAMILIES, folders of
+ * shaders/ with spaces between. Without the variable every graph counts. */
+static bool is_concerned(const filtra_graph *g) {
+  const char *families = getenv("FILTRA_TEST_FAMILIES");
+  if (!families || !*families) return true;
+  for (size_t i = 0; i < g->tape.call_count; i++) {
+    const char *kernel = g->tape.calls[i].key.kernel;
+    size_t length = strcspn(kernel, "/");
+    for (const char *at = families; *at; at += strcspn(at, " "), at += strspn(at, " "))
+      if (strcspn(at, " ") == length && !strncmp(at, kernel, length)) return true;
+  }
+  return false;
+}
+
 bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char path[TEST_SEEN_PATH]) {
   const char *folder = getenv("FILTRA_TEST_SEEN");
   path[0] = '\0';
+  if (!is_concerned(g)) {
+    unconcerned++;
+    return true;
+  }
   if (!folder || !*folder) return false;
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   mix_text(&hash, program_invocation_short_name);
@@ -124,6 +142,9 @@ void test_seen_add(const char *path) {
 void test_seen_report(void) {
   if (checks)
     print_message("%u checks, of which %u have the same calls as one that passed under another "
-                  "profile and were not made again\n",
+                  "profile and were not repeated\n",
                   checks, repeated);
+  if (unconcerned)
+    print_message("%u checks not made: they run no kernel of %s\n", unconcerned,
+                  getenv("FILTRA_TEST_FAMILIES"));
 }

@@ -8,8 +8,10 @@
 
 enum { TEST_SEEN_PATH = 512 };
 
-/** Whether the same calls on the same inputs have passed before. `path` is for test_seen_add, ""
- * where nothing is kept. The graph holds all its calls and is not compiled yet. */
+/** Whether the same calls on the same inputs have passed before, or no call runs a kernel of the
+ * families in FILTRA_TEST_FAMILIES, which ./run test --since sets where shaders alone have changed.
+ * `path` is for test_seen_add, "" where nothing is kept. The graph holds all its calls and is not
+ * compiled yet. */
 bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char path[TEST_SEEN_PATH]);
 void test_seen_add(const char *path);
 /** Whether a program leaves out the checks of this graph: false, but tests/adversary/wrap.c has its

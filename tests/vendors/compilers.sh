@@ -5,7 +5,7 @@
 # knows nothing. Fails when a kernel spills registers or needs scratch memory on Mesa 24 or newer. A
 # driver that is not installed, or too old for a family, is skipped, and says so.
 #
-#   compilers.sh FILTRA [INTEL_STUB.so] [--vendors PATTERN] [RECORD.md | --write RECORD.md]
+#   compilers.sh FILTRA [INTEL_STUB.so] [--vendors PATTERN] [RECORD.tsv | --write RECORD.tsv]
 #
 # What a record says of the very same kernels, constants and driver, by their fingerprint (filtra
 # kernels --fingerprint), is not asked again. So kernels that change are recorded anew.
@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --write) write=$2; shift ;;
     --vendors) vendors=$2; shift ;;
-    *.md) record=$1 ;;
+    *.tsv) record=$1 ;;
     *) stub=$1 ;;
   esac
   shift
@@ -44,10 +44,26 @@ recorded() {
   shift
   [ -n "$record" ] || return 1
   fingerprint=$("$@" kernels --fingerprint 2>/dev/null) || return 1
-  awk -v section="## $name" -v end=" of which 0 spill. Fingerprint $fingerprint." '
-    /^## / { here = $0 == section }
-    here && substr($0, length($0) - length(end) + 1) == end { found = 1 }
+  awk -F '\t' -v name="$name" -v fingerprint="$fingerprint" '
+    $1 == "chip" && $2 == name && $6 == 0 && $7 == fingerprint { found = 1 }
     END { exit !found }' "$record"
+}
+
+# as_rows NAME: what `filtra kernels --markdown` prints, as rows of the record.
+as_rows() {
+  awk -v name="$1" '
+    BEGIN { OFS = "\t" }
+    /^## / { device = substr($0, 4); sub(/ *$/, "", device) }
+    match($0, /\. [0-9]+ variants, of which /) {
+      split(substr($0, RSTART + 2), word, " ")
+      sub(/\.$/, "", word[8])
+      print "chip", name, device, substr($0, 1, RSTART - 1), word[1], word[5], word[8]
+    }
+    /^\| / && !/^\| kernel / {
+      gsub(/^\| *| *\|$/, "")
+      gsub(/ *\| */, OFS)
+      print "kernel", name, $0
+    }'
 }
 
 # survey NAME COMMAND...: one family; its table goes to standard output.
@@ -83,7 +99,7 @@ survey() {
   fi
   grep -E 'of which [0-9]+ spill' "$table"
   if [ -n "$write" ]; then
-    { printf '## %s\n\n' "$name"; sed '1s/^## //; s/ *$//' "$table"; echo; } >>"$scratch/document"
+    as_rows "$name" <"$table" >>"$scratch/document"
   else
     sed 's/^/    /' "$table"
   fi
@@ -102,19 +118,11 @@ done
 
 if [ -n "$write" ] && [ "$tested" -gt 0 ]; then
   {
-    cat <<'END'
-# What the vendors' compilers make of the kernels
-
-Written by `tests/vendors/compilers.sh build/filtra STUB --write docs/compilers.md`, which asks each
-driver's compiler on a null or stub device; nothing ran. Of each kernel the worst of its variants:
-registers a lane, spills and scratch memory (both must be 0), shared memory in bytes, and how many
-subgroups fit, where the driver tells. Attention's kernels on matrix units are among them where the
-driver has such units, those of products in [kernels.md](kernels.md); in 16 bits with and without
-dropout on the weights. `filtra kernels` prints the
-same for the machine it is on. The tests ask a compiler again where kernels, constants or driver
-have another fingerprint than here.
-
-END
+    printf '# %s (docs/compilers.md).\n' \
+      'Written by tests/vendors/compilers.sh FILTRA STUB --write tests/vendors/compilers.tsv'
+    printf '%s\t' chip name device driver variants spilling && echo fingerprint
+    printf '%s\t' kernel chip kernel variants subgroup registers spills scratch shared
+    echo occupancy
     cat "$scratch/document"
   } >"$write"
 fi

@@ -1,6 +1,6 @@
 /* What the vendors' compilers make of the loops that a train step's time goes into.
  *
- *   vendor_loops NAME [RECORD.md]
+ *   vendor_loops NAME [RECORD.tsv]
  *
  * Builds train steps on a device that only compiles, of every mixer at two shapes in fp32 and of
  * some in fp16, on matrix units where it has them, and prints two tables for each shape: the steps,
@@ -267,28 +267,24 @@ static filtra_status add_step(gate *gt, const struct shape *s, const char *name,
 
 /* ---- tables ---- */
 
-/* The recorded value, NAN where there is none. */
+/* The recorded value, NAN where there is none. A table's rows begin with what it lists, chip and
+ * shape; the first names the columns. */
 static double recorded(const gate *gt, const char *section, const char *what, const char *name,
                        const char *title) {
-  char line[160];
-  snprintf(line, sizeof line, "\n%s\n", section);
-  const char *at = gt->record ? strstr(gt->record, line) : NULL;
-  const char *end = at ? strstr(at + 1, "\n### ") : NULL;
-  if (!at) return NAN;
-  snprintf(line, sizeof line, "\n| %s |", what);
-  const char *head = strstr(at, line);
-  snprintf(line, sizeof line, " %s |", title);
-  head = head ? strstr(head, line) : NULL;
-  if (!head || (end && head > end)) return NAN;
-  int cell = 0;
-  for (const char *c = head; *c != '\n'; c--)
-    cell += *c == '|';
-  snprintf(line, sizeof line, "\n| %s |", name);
-  const char *found = strstr(head, line);
-  if (!found || (end && found > end)) return NAN;
-  for (found++; cell; found++)
-    cell -= *found == '|';
-  return strtod(found, NULL);
+  char line[200];
+  snprintf(line, sizeof line, "\n%s\t%s\tname\t", what, section);
+  const char *head = gt->record ? strstr(gt->record, line) : NULL;
+  snprintf(line, sizeof line, "\n%s\t%s\t%s\t", what, section, name);
+  const char *found = head ? strstr(head, line) : NULL;
+  if (!found) return NAN;
+  do {
+    size_t length = strcspn(++head, "\t\n");
+    found++;
+    if (length == strlen(title) && !strncmp(head, title, length)) return strtod(found, NULL);
+    head += length;
+    found += strcspn(found, "\t\n");
+  } while (*head == '\t' && *found == '\t');
+  return NAN;
 }
 
 /* One in the last digit shown is no change. */
@@ -318,24 +314,21 @@ static void print_table(gate *gt, const char *section, const char *what, table *
   for (size_t i = 0; i < t->count; i++)
     all += t->rows[i].work;
   qsort(t->rows, t->count, sizeof *t->rows, by_work);
-  printf("| %s | work %% |", what);
+  printf("%s\t%s\tname\twork %%", what, section);
   for (int k = 0; k < count; k++)
-    printf(" %s |", columns[k].title);
-  printf("\n|---|---:|");
-  for (int k = 0; k < count; k++)
-    printf("---:|");
+    printf("\t%s", columns[k].title);
   for (size_t i = 0; i < t->count; i++) {
     const row *r = &t->rows[i];
-    printf("\n| %s | %.1f |", r->name, 100 * r->work / all);
+    printf("\n%s\t%s\t%s\t%.1f", what, section, r->name, 100 * r->work / all);
     for (int k = 0; k < count; k++) {
       if (r->value[k] < 0)
-        printf(" - |");
+        printf("\t-");
       else
-        printf(" %.*f |", columns[k].digits, r->value[k]);
+        printf("\t%.*f", columns[k].digits, r->value[k]);
       compare(gt, section, what, r, &columns[k], r->value[k]);
     }
   }
-  printf("\n\n");
+  printf("\n");
 }
 
 /* Matrix units are used without a self-test, since nothing runs. */
@@ -367,8 +360,7 @@ static filtra_status judge_shape(gate *gt, const char *name, const struct shape 
                       work, &steps);
   if (!status) status = judge_pipelines(gt, work, &kernels);
   if (!status) {
-    snprintf(section, sizeof section, "### %s, %s", name, s->name);
-    printf("%s\n\n", section);
+    snprintf(section, sizeof section, "%s\t%s", name, s->name);
     print_table(gt, section, "step", &steps, STEP, STEP_COLUMNS);
     print_table(gt, section, "kernel", &kernels, KERNEL, KERNEL_COLUMNS);
   }
@@ -397,7 +389,7 @@ int main(int argc, char **argv) {
     return NO_DRIVER;
   }
   const char *driver = filtra_device_get_info(gt.device)->driver;
-  snprintf(heading, sizeof heading, "## %s\n\n%s\n", argv[1], driver);
+  snprintf(heading, sizeof heading, "\nchip\t%s\t%s\n", argv[1], driver);
   if (argc > 2) {
     gt.record = read_record(argv[2]);
     if (!gt.record) {
@@ -409,7 +401,7 @@ int main(int argc, char **argv) {
       return NO_DRIVER;
     }
   }
-  printf("%s\n", heading);
+  printf("%s", heading + 1);
   for (size_t i = 0; i < FT_COUNT(SHAPES); i++)
     if (judge_shape(&gt, argv[1], &SHAPES[i])) return refuse(SHAPES[i].name);
   free(gt.record);

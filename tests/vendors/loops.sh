@@ -3,8 +3,8 @@
 # train steps spend their time in (loops.c), compared with what is recorded. A value more than 5 %
 # worse fails and is named. What another version of the driver recorded is not judged.
 #
-#   loops.sh PROGRAM [INTEL_STUB.so] RECORD.md           one chip of each compiler
-#   loops.sh PROGRAM [INTEL_STUB.so] --write RECORD.md   all chips, recorded anew
+#   loops.sh PROGRAM [INTEL_STUB.so] RECORD.tsv           one chip of each compiler
+#   loops.sh PROGRAM [INTEL_STUB.so] --write RECORD.tsv   all chips, recorded anew
 # shellcheck disable=SC2034,SC2317 # for devices.sh, which calls what it is given
 set -uo pipefail
 
@@ -16,7 +16,7 @@ record=
 while [ $# -gt 0 ]; do
   case $1 in
     --write) write=$2; shift ;;
-    *.md) record=$1 ;;
+    *.tsv) record=$1 ;;
     *) stub=$1 ;;
   esac
   shift
@@ -61,49 +61,10 @@ done
 
 if [ -n "$write" ] && [ "$failed" = 0 ] && [ "$tested" = "${#devices[@]}" ]; then
   {
-    cat <<'END'
-# What the kernels' loops consist of
-
-Written by `tests/vendors/loops.sh build/tests/vendor_loops STUB --write docs/kernels.md`, which
-asks the vendors' compilers on null and stub devices; nothing ran. The test `vendors/loops`
-compares one chip of each compiler with this file and fails where a value is more than 5 % worse:
-after a change that is meant, write it again. Numbers of another driver version are not compared.
-
-Of each mixer a train step with dropout 0.1 is built, batch 32, at two shapes. **large**: 1024
-tokens, width 512, 8 heads, feed-forward width 2048, 6 layers. **LRA**: 2048 tokens, width 64, 2
-heads, feed-forward width 128, 2 layers. **large, fp16**: the first in 16 bits, of the mixers that
-multiply 16-bit numbers, on matrix units where the compiler knows them. *recurrent* is Kernelution
-in the Converter's block behind GRU positions.
-
-*work* is a call's bytes + FLOPs / 20, in per cent of all steps of that shape, an estimate that
-ranks.
-
-Steps: *calls* and *barriers* between them; *alone and small* are calls between two barriers of
-their own with fewer than 64 workgroups; *executed / useful* are the products' FLOPs with those of
-the tiles' parts that stand over.
-
-Kernels: of one iteration of the hot loop, which is the outermost loop with the most multiply-adds
-(without any: the one with the most instructions; without loops the whole program). A loop inside
-counts as often as it runs where that is a constant and once otherwise, and both sides of a branch
-count. *multiply-adds %* of the instructions, without scheduling hints, two for each dual issue, a
-matrix operation as many as its unit keeps others waiting; *matrix %*: those of matrix units alone,
-where there are any, of the slots to issue all in, of which a dual issue takes one; *half rate %*:
-the same where the unit takes twice the time, since NVK's devices stand for GeForce cards, too,
-whose units add to F32 sums at half the rate of workstation cards of the same chip (`assembly.c` has
-both from the peak rates; *matrix %* is of the latter); *shared* and *global* loads, however wide,
-for 100 multiply-adds; *in flight*: the most global loads under way at once; *drains %*: waits
-behind which no load is under way, for 100 loads; *barriers* of the workgroup in an iteration. These
-are means of the kernel's variants by work. Registers of a lane, spills and occupancy are the worst.
-
-p-Laplacian attention's kernels cannot be bound by matrix units, because distances, and sums of
-differences, are made in F32 by ordinary ones: for a pair of tokens the forward kernel makes 2 D
-multiply-adds on matrix units, 128 a slot, and D subtractions and D multiply-adds on ordinary ones,
-32 a slot, so that at most 20 % of its slots can be matrix units'; backwards these are 3 D by query
-and 4 D by key to 4 D each, at most 16 and 20 %.
-
-END
+    printf '# %s (docs/compilers.md).\n' \
+      'Written by tests/vendors/loops.sh VENDOR_LOOPS STUB --write tests/vendors/loops.tsv'
     cat "$scratch/document"
-  } | cat -s | sed '$ { /^$/d }' >"$write"
+  } >"$write"
 elif [ -n "$write" ]; then
   printf 'not written: that takes all of these devices\n'
   exit 1

@@ -465,7 +465,7 @@ static int print(const kernels_arguments *a, const survey *s) {
 }
 
 /* Attention's kernels on matrix units, of a second handle of the device, which trusts them, as
- * nothing runs. Those of products are in docs/kernels.md. */
+ * nothing runs. Those of products are in docs/compilers.md. */
 static filtra_status add_matrices(survey *s, const kernels_arguments *a) {
   survey trusting = *s;
   filtra_device_options options = a->device;
