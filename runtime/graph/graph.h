@@ -87,8 +87,8 @@ typedef struct ft_kernel_call {
   const char *label;       /* for the profiler: op and direction, "layer_norm.backward" */
   const char *kernel;      /* "folder/file" */
   const ft_module *module; /* an application's kernel; NULL: the build's of that name */
-  /* FT_ARGUMENTS: `tensor_count` ft_arg, and after them bytes of scalars. The kernel gets an address
-   * of 8 bytes for each tensor, then the scalars, together at most FT_PUSH_BYTES. */
+  /* FT_ARGUMENTS: `tensor_count` ft_arg, and after them bytes of scalars. The kernel gets an
+   * address of 8 bytes for each tensor, then the scalars, together at most FT_PUSH_BYTES. */
   const void *given;
   uint32_t tensor_count, scalar_size;
   /* FT_CONSTANTS: so many words, specialization constants from 1 on; at most FT_MAX_SPEC. */

@@ -14,10 +14,6 @@ uint32_t ft_attention_blocks(int64_t count, uint32_t size) {
   return (uint32_t)((count + size - 1) / size);
 }
 
-uint32_t ft_attention_heads(const ft_attention *c) {
-  return (uint32_t)(c->q->shape[0] * c->q->shape[1]);
-}
-
 static uint32_t bits(float x) {
   uint32_t word;
   memcpy(&word, &x, sizeof word);

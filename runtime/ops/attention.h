@@ -118,6 +118,8 @@ void ft_attention_emit_transposed(filtra_graph *g, const ft_attention *c, filtra
 
 /** Tiles that `count` rows take, and heads of all samples. */
 uint32_t ft_attention_blocks(int64_t count, uint32_t size);
-uint32_t ft_attention_heads(const ft_attention *c);
+static inline uint32_t ft_attention_heads(const ft_attention *c) {
+  return (uint32_t)(c->q->shape[0] * c->q->shape[1]);
+}
 
 #endif

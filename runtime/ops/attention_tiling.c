@@ -1,7 +1,7 @@
 /* Of how many rows and columns attention's tiles of scores are: what the op takes by itself, and
  * what the tuner asks. The configurations are in ops/tuning_table.c. */
 #include "ops/attention.h"
-#include "ops/tuner.h"
+#include "ops/attention_problem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,25 +49,17 @@ static ft_tiling lanes(const filtra_device *dev, const ft_configuration *c) {
 /* ---- what the tuner asks ---- */
 
 static const char *const OPS[] = {"attention", "gfsa", "plaplacian"};
-enum { ATTENTION, GFSA, PLAPLACIAN };
-
-/* A question's numbers. */
-typedef struct attention_problem {
-  int64_t op, batches, heads, queries, keys, columns, value_columns, causal, masked, biased;
-  int64_t dropout; /* millionths */
-  int64_t type;    /* of q, k and v */
-} attention_problem;
 
 /* More rows share what is gathered, and take longer to compile: 12 nearly three times as long as 4.
  * Wide heads' rows no longer fit into the first cache. */
-static uint32_t lane_rows(const attention_problem *p) {
+static uint32_t lane_rows(const ft_attention_problem *p) {
   enum { FEW_SCORES = 1 << 18, MANY_SCORES = 1 << 22, WIDE_HEADS = 64 };
   const int64_t scores = p->batches * p->heads * p->queries * p->keys;
   if (scores < FEW_SCORES) return 4;
   return scores < MANY_SCORES || p->columns > WIDE_HEADS || p->value_columns > WIDE_HEADS ? 8 : 12;
 }
 
-static ft_configuration standard(const filtra_device *dev, const attention_problem *p) {
+static ft_configuration standard(const filtra_device *dev, const ft_attention_problem *p) {
   const ft_caps *caps = ft_caps_of(dev);
   if (caps->attention_style == FT_STYLE_SUBGROUP) return (ft_configuration){{lane_rows(p)}};
   /* Two tiles of scores and the row sums of up to two matrices have to stay in registers. */
@@ -76,7 +68,8 @@ static ft_configuration standard(const filtra_device *dev, const attention_probl
   const bool wide = columns > 64, large = caps->info.max_workgroup_invocations >= 256;
   /* Dropout on the weights of 16-bit heads takes what few registers there are left. */
   const bool dropped = p->dropout > 0 && p->type != FILTRA_F32;
-  if (caps->few_registers && p->op == PLAPLACIAN) { /* more invocations stage less each */
+  if (caps->few_registers &&
+      p->op == FT_PROBLEM_PLAPLACIAN) { /* more invocations stage less each */
     if (dropped && wide && large) return (ft_configuration){{256, 1, 1, 1, 16, 1}};
     const bool many = large && (wide || (dropped && columns > 32));
     return (ft_configuration){{many ? 256 : 128, 2, 1, 1, across, 1}};
@@ -91,22 +84,16 @@ static ft_configuration standard(const filtra_device *dev, const attention_probl
   return (ft_configuration){{128, 4, 4, 4, across, 8}};
 }
 
-static attention_problem problem_of(const ft_tuning_question *q) {
-  attention_problem p;
-  memcpy(&p, q->number, sizeof p);
-  return p;
-}
-
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
                    const ft_configuration *c) {
   if (q->family == FT_TUNE_ATTENTION_LANES) return true;
   if (q->family == FT_TUNE_ATTENTION_MATRIX) {
-    const attention_problem p = problem_of(q);
+    const ft_attention_problem p = ft_attention_problem_of(q);
     const ft_attention_widths widths = {p.columns,
                                         p.value_columns,
-                                        p.value_columns * (p.op == GFSA ? 2 : 1),
+                                        p.value_columns * (p.op == FT_PROBLEM_GFSA ? 2 : 1),
                                         (filtra_dtype)p.type,
-                                        p.op == PLAPLACIAN,
+                                        p.op == FT_PROBLEM_PLAPLACIAN,
                                         p.dropout > 0};
     return ft_attention_matrix_usable(dev, &widths, c);
   }
@@ -116,64 +103,9 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
          shared_bytes(&t) <= info->shared_memory_bytes;
 }
 
-static filtra_tensor *heads_input(ft_trial *t, const char *name, const attention_problem *p,
-                                  int64_t tokens, int64_t columns) {
-  filtra_tensor *x = ft_trial_input(t, name, (filtra_dtype)p->type, 3,
-                                    (int64_t[]){p->batches, tokens, p->heads * columns});
-  if (!x) return NULL;
-  filtra_graph_require_gradient(t->graph, x);
-  return x;
-}
-
-/* As the reference's results are compared. */
-static filtra_tensor *as_floats(filtra_graph *g, filtra_tensor *x) {
-  return filtra_tensor_dtype(x) == FILTRA_F32 ? x : filtra_cast(g, x, FILTRA_F32);
-}
-
-/* Forward and backward, for that is what a tiling is chosen for. */
-static void build_trial(ft_trial *t, const ft_tuning_question *question, bool odd) {
-  attention_problem p = problem_of(question);
-  if (odd) {
-    const bool same = p.queries == p.keys;
-    p.batches = 1;
-    p.heads = p.heads < 2 ? p.heads : 2;
-    p.queries = p.queries < 77 ? p.queries : 77;
-    p.keys = same ? p.queries : p.keys < 93 ? p.keys : 93;
-    if (p.keys < p.queries) p.queries = p.keys;
-  }
-  /* Sums in another order may be rounded the other way, in y and in what is made of it. */
-  const int bits = p.type == FILTRA_F16 ? 11 : p.type == FILTRA_BF16 ? 8 : 0;
-  t->rounding = bits ? ldexp(8, -bits) : 0;
-  filtra_graph *g = t->graph;
-  filtra_tensor *q = heads_input(t, "q", &p, p.queries, p.columns);
-  filtra_tensor *k = heads_input(t, "k", &p, p.keys, p.columns);
-  filtra_tensor *v = heads_input(t, "v", &p, p.keys, p.value_columns);
-  filtra_attention_options o = {.causal = p.causal, .dropout = (float)p.dropout * 1e-6f};
-  if (p.masked) o.mask = ft_trial_input(t, "mask", FILTRA_F32, 2, (int64_t[]){p.batches, p.keys});
-  if (p.biased) o.bias = ft_trial_input(t, "bias", FILTRA_F32, 2, (int64_t[]){p.queries, p.keys});
-  const filtra_gfsa_options filter = {.attention = o, .w0 = 0.5f, .wK = 0.5f};
-  const filtra_plaplacian_options norms = {.attention = o};
-  filtra_tensor *heads[] = {filtra_split_heads(g, q, p.heads), filtra_split_heads(g, k, p.heads),
-                            filtra_split_heads(g, v, p.heads)};
-  filtra_tensor *y =
-      p.op == GFSA         ? filtra_gfsa(g, heads[0], heads[1], heads[2], NULL, NULL, NULL, &filter)
-      : p.op == PLAPLACIAN ? filtra_plaplacian(g, heads[0], heads[1], heads[2], &norms)
-                           : filtra_attention(g, heads[0], heads[1], heads[2], &o);
-  y = as_floats(g, filtra_merge_heads(g, y));
-  filtra_tensor *dy = ft_trial_input(t, "dy", FILTRA_F32, 3,
-                                     (int64_t[]){p.batches, p.queries, p.heads * p.value_columns});
-  if (!y || !dy || filtra_graph_backward(g, 1, &y, &dy)) return;
-  ft_trial_output(t, y);
-  filtra_tensor *const wanted[] = {q, k, v};
-  for (size_t i = 0; i < FT_COUNT(wanted); i++)
-    ft_trial_output(t, as_floats(g, filtra_graph_gradient(g, wanted[i])));
-}
-
-static const ft_tunable tunable = {usable, build_trial};
-
-static ft_tuning_question question(const filtra_device *dev, const attention_problem *p,
+static ft_tuning_question question(const filtra_device *dev, const ft_attention_problem *p,
                                    ft_tuning_family family) {
-  ft_tuning_question q = {.family = family, .op = &tunable};
+  ft_tuning_question q = {.family = family, .usable = usable};
   memcpy(q.number, p, sizeof *p);
   const char *type = p->type == FILTRA_F16 ? " f16" : p->type == FILTRA_BF16 ? " bf16" : "";
   snprintf(q.key, sizeof q.key, "%s w%u %s d%lld v%lld q%lld k%lld b%lld%s%s%s%s",
@@ -185,20 +117,20 @@ static ft_tuning_question question(const filtra_device *dev, const attention_pro
   return q;
 }
 
-static attention_problem describe(const char *op, const filtra_tensor *q, const filtra_tensor *k,
-                                  const filtra_tensor *v, const filtra_attention_options *o) {
-  attention_problem p = {.batches = q->shape[0],
-                         .heads = q->shape[1],
-                         .queries = q->shape[2],
-                         .keys = k->shape[2],
-                         .columns = q->shape[3],
-                         .value_columns = v->shape[3],
-                         .causal = o->causal,
-                         .masked = o->mask != NULL,
-                         .biased = o->bias != NULL,
-                         .dropout = (int64_t)(o->dropout * 1e6f),
-                         .type = filtra_tensor_dtype(q)};
-  while (p.op < PLAPLACIAN && strcmp(op, OPS[p.op]))
+static ft_attention_problem describe(const char *op, const filtra_tensor *q, const filtra_tensor *k,
+                                     const filtra_tensor *v, const filtra_attention_options *o) {
+  ft_attention_problem p = {.batches = q->shape[0],
+                            .heads = q->shape[1],
+                            .queries = q->shape[2],
+                            .keys = k->shape[2],
+                            .columns = q->shape[3],
+                            .value_columns = v->shape[3],
+                            .causal = o->causal,
+                            .masked = o->mask != NULL,
+                            .biased = o->bias != NULL,
+                            .dropout = (int64_t)(o->dropout * 1e6f),
+                            .type = filtra_tensor_dtype(q)};
+  while (p.op < FT_PROBLEM_PLAPLACIAN && strcmp(op, OPS[p.op]))
     p.op++;
   return p;
 }
@@ -206,7 +138,7 @@ static attention_problem describe(const char *op, const filtra_tensor *q, const 
 ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const filtra_tensor *q,
                               const filtra_tensor *k, const filtra_tensor *v,
                               const filtra_attention_options *o) {
-  const attention_problem p = describe(op, q, k, v, o);
+  const ft_attention_problem p = describe(op, q, k, v, o);
   const bool by_lanes = ft_caps_of(dev)->attention_style == FT_STYLE_SUBGROUP;
   if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1, 1, 8, 1}});
   ft_tuning_question asked =
@@ -221,7 +153,7 @@ ft_configuration ft_attention_matrix_choice(const filtra_device *dev, const char
                                             const filtra_tensor *q, const filtra_tensor *k,
                                             const filtra_tensor *v,
                                             const filtra_attention_options *o) {
-  const attention_problem p = describe(op, q, k, v, o);
+  const ft_attention_problem p = describe(op, q, k, v, o);
   const bool force = ft_caps_of(dev)->matrix_use == FT_MATRIX_FORCE;
   if (ft_tuning_reference(dev) || !ft_attention_matrix_there(dev, filtra_tensor_dtype(q)))
     return (ft_configuration){{0}};

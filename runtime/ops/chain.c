@@ -1,6 +1,6 @@
 #include "ops/chain.h"
 #include "dhhp/contract.h"
-#include "ops/tuner.h"
+#include "ops/trial.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
 }
 
 /* One walk with everything that the problem has. */
-static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
+void ft_chain_build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   chain_problem p = problem_of(q);
   if (odd) {
     p.batch = p.batch < 2 ? p.batch : 2;
@@ -130,8 +130,6 @@ static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   ft_emit_chain(t->graph, &c);
 }
 
-static const ft_tunable tunable = {usable, build_trial};
-
 static ft_tuning_question question(const filtra_device *dev, const ft_chain *c,
                                    const struct plan *p) {
   const bool summed = c->gradient && p->steps;
@@ -149,7 +147,7 @@ static ft_tuning_question question(const filtra_device *dev, const ft_chain *c,
                                  .vectors = c->vectors,
                                  .summed = summed};
   ft_tuning_question q = {
-      .family = FT_TUNE_CHAIN, .standard = standard(ft_caps_of(dev), p), .op = &tunable};
+      .family = FT_TUNE_CHAIN, .standard = standard(ft_caps_of(dev), p), .usable = usable};
   memcpy(q.number, &numbers, sizeof numbers);
   snprintf(q.key, sizeof q.key, "%s w%u%s %s%s x%d n%lld f%lld b%lld",
            ft_configurations(q.family)->name, p->lanes,

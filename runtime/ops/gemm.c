@@ -1,7 +1,7 @@
 /* Matrix products: which kernel, which tiles, and the arguments. */
 #include "ops/gemm_matrix.h"
 #include "ops/support.h"
-#include "ops/tuner.h"
+#include "ops/trial.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,28 +11,12 @@ static int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-filtra_dtype ft_gemm_type(const ft_gemm *p) {
-  return filtra_tensor_dtype(p->a.tensor);
-}
-
 static int64_t bytes_of(const filtra_tensor *t) {
   return (int64_t)filtra_dtype_bytes(filtra_tensor_dtype(t));
 }
 
 static int64_t batches(const ft_gemm *p) {
   return p->outer * p->inner;
-}
-
-int64_t ft_gemm_tiles(const ft_gemm *p, const ft_gemm_plan *plan) {
-  return ceil_div(p->m, plan->tile_m) * ceil_div(p->n, plan->tile_n) * batches(p);
-}
-
-bool ft_gemm_splittable(const ft_gemm *p) {
-  const ft_matrix *c = &p->c;
-  return !p->bias && !p->z && !p->residual && !p->activation && p->dropout == 0 &&
-         ft_dense(c->tensor) && filtra_tensor_elements(c->tensor) == batches(p) * p->m * p->n &&
-         c->column == 1 && c->row == p->n && (p->inner == 1 || c->inner == p->m * p->n) &&
-         (p->outer == 1 || c->outer == p->inner * p->m * p->n);
 }
 
 /* A matrix as the kernels see it: dense along columns, or along rows when transposed. */
@@ -57,27 +41,6 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
   o.wide = length % wide == 0 && o.stride % wide == 0 && o.outer % wide == 0 &&
            o.inner % wide == 0 && aligned(x->tensor, wide);
   return o;
-}
-
-/* Parts of K short enough that a processor's cache keeps what all tiles read of one. Tiles that go
- * down long operands line by line would fetch each line from memory again. A part's sums are
- * written and read once: at most half of what it reads. */
-static int64_t cached_parts(const ft_constants *constants, const ft_gemm *p) {
-  if (!constants->product_cache || p->a.column == 1 || p->b.column != 1) return 1;
-  const int64_t cached = constants->product_cache / ((p->m + p->n) * bytes_of(p->a.tensor));
-  const int64_t least = 4 * p->m * p->n / (p->m + p->n);
-  return p->k / (cached > least ? cached : least);
-}
-
-int64_t ft_gemm_parts(const filtra_device *dev, const ft_gemm *p, const ft_gemm_plan *plan) {
-  const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
-  const int64_t tiles = ft_gemm_tiles(p, plan);
-  int64_t parts = ceil_div(constants->product_groups, tiles);
-  int64_t most = p->k / constants->product_chunk;
-  if (parts > most) parts = most;
-  const int64_t cached = tiles > batches(p) ? cached_parts(constants, p) : 1;
-  if (parts < cached) parts = cached;
-  return parts < 2 || !ft_gemm_splittable(p) ? 1 : parts;
 }
 
 /* Of K per part; k: not split. */
@@ -293,7 +256,7 @@ static int64_t at_most(int64_t a, int64_t b) {
 
 /* The product alone, its operands where they would lie; of the epilogue what costs most. C is F32,
  * which shows the sums as they are. */
-static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
+void ft_gemm_build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   gemm_problem p = problem_of(q);
   if (odd) {
     p.m = at_most(p.m, 37);
@@ -324,8 +287,6 @@ static void build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
                                     .activation = (filtra_activation)p.activation});
   ft_trial_output(t, c);
 }
-
-static const ft_tunable tunable = {usable, build_trial};
 
 static const char *type_suffix(filtra_dtype type) {
   return type == FILTRA_F16 ? " f16" : type == FILTRA_BF16 ? " bf16" : "";
@@ -358,7 +319,7 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p,
                                 ft_gemm_splittable(p),
                                 (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0),
                                 (int64_t)ft_gemm_type(p)};
-  ft_tuning_question q = {.family = family, .standard = standard(dev, p, family), .op = &tunable};
+  ft_tuning_question q = {.family = family, .standard = standard(dev, p, family), .usable = usable};
   memcpy(q.number, &numbers, sizeof numbers);
   const int64_t wide = family == FT_TUNE_GEMM_S64 ? 2 : family == FT_TUNE_GEMM_TILED ? 4 : 8;
   const bool wide_a = describe(p, &p->a, p->m, p->k, wide).wide;

@@ -1,5 +1,7 @@
 #include "ops/tuner.h"
 
+#include "ops/trial.h"
+
 #include "base/file.h"
 #include "base/rng.h"
 
@@ -34,17 +36,6 @@ typedef struct tuner {
 
 /* ---- trials ---- */
 
-filtra_tensor *ft_trial_input(ft_trial *t, const char *name, filtra_dtype dtype, int ndim,
-                              const int64_t *shape) {
-  filtra_tensor *x = filtra_graph_input(t->graph, name, dtype, ndim, shape);
-  if (x) t->in[t->inputs++] = x;
-  return x;
-}
-
-void ft_trial_output(ft_trial *t, filtra_tensor *x) {
-  if (x) t->out[t->outputs++] = filtra_graph_output(t->graph, x);
-}
-
 static filtra_status fill_input(ft_trial *t, int i) {
   const filtra_dtype dtype = filtra_tensor_dtype(t->in[i]);
   size_t count = (size_t)filtra_tensor_elements(t->in[i]);
@@ -65,7 +56,7 @@ static filtra_status build(tuner *u, ft_tuning *tuning, bool odd, ft_trial *t) {
       u->device, &(filtra_graph_options){.arena = u->arena, .slots = 1, .training = true},
       &t->graph));
   ft_tuning *before = ft_tuning_use(u->device, tuning);
-  u->question->op->build(t, u->question, odd);
+  ft_trial_build(t, u->question, odd);
   ft_tuning_use(u->device, before);
   FT_TRY(filtra_graph_compile(t->graph));
   for (int i = 0; i < t->inputs; i++)
@@ -272,7 +263,7 @@ static filtra_status list_candidates(tuner *u) {
   for (size_t i = 0; i < ft_configuration_count(q->family); i++) {
     ft_configuration c = ft_configuration_at(q->family, i);
     if (ft_configuration_same(&c, &q->standard) || ft_tuning_refused(u->entry, &c) ||
-        !near(q, &c) || !q->op->usable(u->device, q, &c))
+        !near(q, &c) || !q->usable(u->device, q, &c))
       continue;
     FT_TRY(add_candidate(u, &c));
   }

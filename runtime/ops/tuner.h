@@ -6,22 +6,6 @@
 #include "graph/graph.h"
 #include "ops/tuning.h"
 
-enum { FT_TRIAL_TENSORS = 8 };
-
-/** A problem on a graph of its own, as ft_tunable.build makes it. */
-typedef struct ft_trial {
-  filtra_graph *graph;
-  filtra_tensor *in[FT_TRIAL_TENSORS], *out[FT_TRIAL_TENSORS];
-  int inputs, outputs;
-  double rounding; /* how far outputs of 16 bits may lie apart, of their largest value; 0: F32 */
-} ft_trial;
-
-/** Of floats, uniform in [-1,1). NULL after an error. */
-filtra_tensor *ft_trial_input(ft_trial *trial, const char *name, filtra_dtype dtype, int ndim,
-                              const int64_t *shape);
-/** What is compared with the reference. */
-void ft_trial_output(ft_trial *trial, filtra_tensor *x);
-
 /** How to tune; zero means the default given with each field. */
 typedef struct ft_tuner_options {
   int rounds;             /* times that each candidate is timed; 0: 9 */

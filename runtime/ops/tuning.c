@@ -169,7 +169,7 @@ ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_ques
   else if (entry && entry->chosen && entry->family == q->family)
     c = &entry->choice;
   /* Problems of one key differ by up to a factor of two: what fits one may not fit another. */
-  return c && q->op->usable(dev, q, c) ? *c : q->standard;
+  return c && q->usable(dev, q, c) ? *c : q->standard;
 }
 
 bool ft_tuning_reference(const filtra_device *dev) {

@@ -63,23 +63,15 @@ const char *ft_configuration_text(ft_tuning_family family, const ft_configuratio
 
 /* ---- questions ---- */
 
-struct ft_trial;
 typedef struct ft_tuning_question ft_tuning_question;
-
-/** What the tuner needs of an op. */
-typedef struct ft_tunable {
-  /** Whether device and problem can do with a row of the table. */
-  bool (*usable)(const filtra_device *dev, const ft_tuning_question *q, const ft_configuration *c);
-  /** Builds the problem alone (ops/tuner.h); `odd`: a small one beside it that no tile divides. */
-  void (*build)(struct ft_trial *trial, const ft_tuning_question *q, bool odd);
-} ft_tunable;
 
 struct ft_tuning_question {
   ft_tuning_family family;
   char key[FT_TUNING_KEY];
-  ft_configuration standard;         /* what the op takes by itself; need not be in the table */
-  int64_t number[FT_TUNING_NUMBERS]; /* the problem, as usable and build read it */
-  const ft_tunable *op;
+  ft_configuration standard;         /* the op's own choice; need not be in the table */
+  int64_t number[FT_TUNING_NUMBERS]; /* the problem, as `usable` and ft_trial_build read it */
+  /** Whether device and problem can use a row of the table. */
+  bool (*usable)(const filtra_device *dev, const ft_tuning_question *q, const ft_configuration *c);
 };
 
 /** A size as keys have it: exact up to 64, then rounded up to a power of two. */

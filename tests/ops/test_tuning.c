@@ -139,7 +139,7 @@ static ft_tuning *ask(filtra_device *dev, const test_op *op) {
 
 static bool used(filtra_device *dev, const ft_tuning *asked, const ft_configuration *c) {
   for (size_t i = 0; i < asked->question_count; i++)
-    if (asked->questions[i].op->usable(dev, &asked->questions[i], c)) return true;
+    if (asked->questions[i].usable(dev, &asked->questions[i], c)) return true;
   return false;
 }
 

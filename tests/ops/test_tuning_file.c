@@ -48,8 +48,6 @@ static bool usable_below_8(const filtra_device *dev, const ft_tuning_question *q
   return c->value[0] < 8;
 }
 
-static const ft_tunable picky = {.usable = usable_below_8};
-
 static ft_tuning *one_choice(const char *key, uint32_t rows) {
   ft_tuning *t = ft_tuning_new();
   ft_tuning_entry *e = ft_tuning_add(t, key, FT_TUNE_ATTENTION_LANES);
@@ -64,7 +62,7 @@ TEST(test_answers) {
   ft_tuning_question q = {.family = FT_TUNE_ATTENTION_LANES,
                           .key = "attention.lanes a",
                           .standard = {{7}},
-                          .op = &picky};
+                          .usable = usable_below_8};
   assert_int_equal(ft_tuning_choose(dev, &q).value[0], 7);
   ft_tuning *t = one_choice("attention.lanes a", 4), *before = ft_tuning_use(dev, t);
   assert_int_equal(ft_tuning_choose(dev, &q).value[0], 4);

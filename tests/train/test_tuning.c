@@ -48,7 +48,7 @@ static ft_tuning *choose_others(const ft_tuning *asked, size_t rank) {
     size_t left = rank;
     for (size_t k = ft_configuration_count(q->family); k-- > 0;) {
       ft_configuration c = ft_configuration_at(q->family, k);
-      if (ft_configuration_same(&c, &q->standard) || !q->op->usable(test_device(), q, &c) || left--)
+      if (ft_configuration_same(&c, &q->standard) || !q->usable(test_device(), q, &c) || left--)
         continue;
       ft_tuning_entry *e = ft_tuning_add(t, q->key, q->family);
       e->chosen = true;

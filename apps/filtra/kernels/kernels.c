@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "ops/attention.h"
 #include "ops/device.h"
-#include "ops/tuner.h"
+#include "ops/trial.h"
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
@@ -277,7 +277,7 @@ static filtra_status compile_trial(survey *s, const ft_tuning_question *q) {
   ft_trial trial = {0};
   FT_TRY(filtra_graph_create(s->device, &(filtra_graph_options){.slots = 1, .training = true},
                              &trial.graph));
-  q->op->build(&trial, q, false);
+  ft_trial_build(&trial, q, false);
   filtra_status status = filtra_graph_compile(trial.graph);
   filtra_graph_destroy(&trial.graph);
   return status;
