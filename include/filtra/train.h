@@ -52,8 +52,8 @@ typedef struct filtra_train_options {
    * state. Losses, clipping and dropout are those of the whole batch; weights are the same on all
    * ranks, bit for bit. The transport must outlive the trainer. NULL, or size 1: one process. */
   const filtra_transport *transport;
-  /** This rank's share, relative to the others': with 3 and 1, the first takes 3 of 4 samples. 0: 1;
-   * or FILTRA_SHARE_AUTO. */
+  /** This rank's share, relative to the others': with 3 and 1, the first takes 3 of 4 samples. 0:
+   * 1; or FILTRA_SHARE_AUTO. */
   float share;
   float deadline;       /**< seconds to wait for another rank; 0: 300 */
   uint64_t reserved[9]; /**< 0 */
