@@ -1,7 +1,8 @@
-/* Optimizers: what changes the parameters of any graph by their gradients.
+/* Optimizers: they update a set of parameters by their gradients.
  *
- * A graph that was differentiated leaves gradients beside its parameters each time it runs; nothing
- * else. An optimizer over the same parameters then takes a step, or adds several runs up first:
+ * Each execution of a differentiated graph leaves gradients in its parameters, and changes nothing
+ * else. An optimizer over the same parameters then takes a step. Before the step it can add up the
+ * gradients of several executions:
  *
  *   filtra_optimizer *opt;
  *   filtra_optimizer_create(params, &(filtra_optimizer_options){.learning_rate = 1e-3f}, &opt);
@@ -18,12 +19,12 @@
  *   }
  *   filtra_optimizer_finish(opt, &result);
  *
- * Without filtra_optimizer_accumulate a step takes the gradients of the last run as they are.
- * Between run and step they can be read and written (filtra_parameters_get_gradient and
- * _set_gradient in graph.h), to add up those of several devices, say.
+ * Without filtra_optimizer_accumulate, a step takes the gradients of the last execution as they
+ * are. Between execution and step an application can read and write them
+ * (filtra_parameters_get_gradient and filtra_parameters_set_gradient in graph.h), for example to
+ * add up those of several devices.
  *
- * One thread at a time per device. Since 0.1.
- */
+ * One thread at a time per device. Since 0.1. */
 #ifndef FILTRA_OPTIMIZER_H
 #define FILTRA_OPTIMIZER_H
 
@@ -33,7 +34,7 @@
 extern "C" {
 #endif
 
-/** Moments and step count beside a set of parameters. Destroy before them. */
+/** Moments and step count of a set of parameters. Destroy it before the parameters. */
 typedef struct filtra_optimizer filtra_optimizer;
 
 typedef enum filtra_optimizer_kind {
@@ -44,104 +45,111 @@ typedef enum filtra_optimizer_kind {
 
 typedef enum filtra_schedule {
   FILTRA_SCHEDULE_CONSTANT = 0,
-  FILTRA_SCHEDULE_LINEAR,   /**< down to 0 at `steps` */
-  FILTRA_SCHEDULE_COSINE,   /**< down to 0 at `steps` */
-  FILTRA_SCHEDULE_ONE_CYCLE /**< lr/25 up to lr over the warmup, down to lr/250000; beta1 cycles
-                                 0.95, 0.85, 0.95 (Smith & Topin 2018, linear form) */
+  FILTRA_SCHEDULE_LINEAR, /**< falls to 0 at `steps` */
+  FILTRA_SCHEDULE_COSINE, /**< falls to 0 at `steps` along half a cosine */
+  /** The learning rate rises from lr/25 to lr during the warmup, then falls to lr/250000, while
+   * beta1 goes from 0.95 to 0.85 and back (Smith & Topin 2018, linear form). */
+  FILTRA_SCHEDULE_ONE_CYCLE
 } filtra_schedule;
 
-/** Parameters that are trained otherwise than the rest. */
+/** Settings for some of the parameters. */
 typedef struct filtra_parameter_group {
-  /** Names, "*" for any number of characters: "layers.0.*". A parameter belongs to the last group
-   * that names it; a group that names none is an error. */
+  /** Pattern of parameter names; "*" stands for any characters: "layers.0.*". A parameter belongs
+   * to the last group that matches it. A group that matches none is an error. */
   const char *names;
-  bool frozen;        /**< no update; its gradients count neither for clipping nor as not finite */
-  float rate_scale;   /**< times the learning rate; 0: 1 */
-  float weight_decay; /**< 0: as the optimizer's; negative: none */
-  uint64_t reserved[4]; /**< zero; later versions' fields */
+  /** No update. The gradients count neither for clipping nor for the check for NaN and infinity. */
+  bool frozen;
+  float rate_scale;     /**< factor on the learning rate; 0: 1 */
+  float weight_decay;   /**< 0: the optimizer's; negative: none */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_parameter_group;
 
-/** Zero means the default given with each field. The fields up to `warmup_steps` are the keys of
- * these names in a run's configuration (`kind`: `optimizer`), with the same ranges; docs/config.md
- * and `filtra train --help KEY` explain them. */
+/** Start from zeros: 0 means the default given with each field. The fields up to `warmup_steps` are
+ * keys of a run's configuration, with the same names and ranges (`kind` is the key `optimizer`);
+ * docs/config.md and `filtra train --help KEY` explain them. */
 typedef struct filtra_optimizer_options {
   filtra_optimizer_kind kind;
   filtra_schedule schedule;
-  float learning_rate; /**< peak; 0: 1e-3 */
-  float weight_decay;  /**< on parameters declared with `decay`, */
-  bool decay_all;      /**< unless this is set */
+  float learning_rate; /**< the schedule's peak; 0: 1e-3 */
+  float weight_decay;  /**< of parameters declared with `decay` */
+  bool decay_all;      /**< weight_decay applies to all parameters */
   float beta1, beta2;  /**< 0: 0.9, 0.999 */
   float epsilon;       /**< 0: 1e-8 */
-  float clip_norm;     /**< global gradient norm; 0: no clipping */
-  /** For graphs that compute in F16: what filtra_optimizer_loss_scale gives at first, a power of
-   * two up to 2^40. 0: gradients are not scaled; by a trainer of an fp16 model by 65536. */
+  float clip_norm;     /**< largest global gradient norm; 0: no clipping */
+  /** Initial loss scale (filtra_optimizer_loss_scale), for graphs that compute in F16: a power of
+   * two up to 2^40. 0: gradients are not scaled, except that a trainer of an fp16 model starts at
+   * 65536. */
   float loss_scale;
-  uint32_t loss_scale_window; /**< steps without an overflow after which it doubles; 0: 2000 */
-  uint64_t steps;             /**< of the schedule; required unless it is constant */
-  uint64_t warmup_steps;      /**< linear from 0 (one-cycle: from lr/25) */
-  const filtra_parameter_group *groups; /**< trained otherwise than the rest; copied; NULL: none */
+  /** the scale doubles after so many steps without overflow; 0: 2000 */
+  uint32_t loss_scale_window;
+  uint64_t steps;        /**< length of the schedule; required unless it is constant */
+  uint64_t warmup_steps; /**< the rate rises linearly from 0 (one-cycle: lr/25) */
+  /** parameters with settings of their own; copied; NULL: none */
+  const filtra_parameter_group *groups;
   size_t group_count;
-  uint64_t reserved[7]; /**< zero; later versions' fields */
+  uint64_t reserved[7]; /**< 0 */
 } filtra_optimizer_options;
 
-/** What a step came to. */
+/** Results of a step. */
 typedef struct filtra_optimizer_metrics {
-  uint64_t step;       /**< counts from 1; 0: none is finished yet */
-  float loss;          /**< of the watched graphs, scaled and added as their gradients were */
-  float gradient_norm; /**< before clipping; 0 in a step that was skipped */
-  float learning_rate; /**< without groups' scales */
-  float loss_scale;    /**< of the step; 0 without one */
-  uint64_t skipped, skipped_step; /**< steps that overflowed so far, and the last of them */
+  uint64_t step;       /**< counts from 1; 0: no step has finished */
+  float loss;          /**< of the watched graphs, scaled and summed as their gradients */
+  float gradient_norm; /**< before clipping; 0 if the step was skipped */
+  float learning_rate; /**< without the groups' factors */
+  float loss_scale;    /**< in this step; 0 without loss scaling */
+  /** number of steps that overflowed so far, and the last of them */
+  uint64_t skipped, skipped_step;
   uint64_t reserved[1];
 } filtra_optimizer_metrics;
 
-/** An optimizer over committed parameters; makes them trainable if they are not yet. Fails with
- * ARGUMENT naming the field and its accepted range. */
+/** Creates an optimizer for committed parameters, and makes them trainable if they are not. Fails
+ * with ARGUMENT, naming the field and its accepted range. */
 FILTRA_API filtra_status filtra_optimizer_create(filtra_parameters *params,
                                                  const filtra_optimizer_options *options,
                                                  filtra_optimizer **out);
 /** Waits for steps in flight; frees everything; sets *optimizer to NULL. */
 FILTRA_API void filtra_optimizer_destroy(filtra_optimizer **optimizer);
 
-/** Before the graph is compiled: each of its runs hands its loss, one F32 element, to the
- * optimizer.
- */
+/** Records that each execution of the graph passes its loss, one F32 element, to the optimizer.
+ * Call it before the graph is compiled. */
 FILTRA_API filtra_status filtra_optimizer_watch_loss(filtra_optimizer *optimizer, filtra_graph *g,
                                                      filtra_tensor *loss);
 
-/** The present loss scale [1], to be handed to filtra_graph_backward as the loss's upstream: so all
- * gradients are that many times larger, and small ones do not vanish in F16. An update divides by
- * it. Where gradients overflow, that step is skipped and the scale is halved; below 2^-14 it fails
- * with NONFINITE. NULL without a loss scale. */
+/** The current loss scale [1]. Pass it to filtra_graph_backward as the loss's upstream gradient:
+ * all gradients are then multiplied by the scale, and small ones do not vanish in F16. A step
+ * divides by it again. If gradients overflow, the step is skipped and the scale is halved; below
+ * 2^-14 the step fails with NONFINITE. NULL without loss scaling. */
 FILTRA_API filtra_tensor *filtra_optimizer_loss_scale(filtra_optimizer *optimizer, filtra_graph *g);
 
-/** Submits: adds `scale` times the gradients (and loss) of the last run to what the next step
- * takes. Takes memory for the sums on first use. Returns while the device works. */
+/** Adds `scale` times the gradients and loss of the last execution to the sums that the next step
+ * takes. Returns while the device works. The first call allocates memory for the sums. */
 FILTRA_API filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer, float scale);
-/** Submits one update by the accumulated gradients or, where there are none, by those of the last
- * run, and returns while the device works on it; two may be in flight. Where an earlier step met a
- * loss or a gradient norm that is not finite, it and all behind it were held back on the device:
- * this call submits nothing and fails with NONFINITE; parameters, moments, step count and schedule
- * are those before that step, what was accumulated since is forgotten, and training can go on. */
+/** Submits one update by the accumulated gradients or, if there are none, by those of the last
+ * execution. Returns while the device works; two updates may be in flight. If an earlier step had a
+ * loss or gradient norm that is not finite, the device has skipped it and all later steps: this
+ * call then submits nothing and fails with NONFINITE. Parameters, moments, step count and schedule
+ * are those before that step, accumulated gradients are discarded, and training can go on. */
 FILTRA_API filtra_status filtra_optimizer_step(filtra_optimizer *optimizer);
-/** Forgets what was accumulated: the next step starts anew. */
+/** Discards the accumulated gradients. */
 FILTRA_API void filtra_optimizer_discard(filtra_optimizer *optimizer);
-/** Waits for all steps; *result (may be NULL) receives the last finished one's. Fails with
- * NONFINITE as filtra_optimizer_step. */
+/** Waits for all steps; *result (may be NULL) receives the metrics of the last finished one. Fails
+ * with NONFINITE as filtra_optimizer_step does. */
 FILTRA_API filtra_status filtra_optimizer_finish(filtra_optimizer *optimizer,
                                                  filtra_optimizer_metrics *result);
 
-/** The schedule's peak from the next step on. */
+/** Sets the schedule's peak, from the next step on. */
 FILTRA_API filtra_status filtra_optimizer_set_learning_rate(filtra_optimizer *optimizer,
                                                             float learning_rate);
-/** Steps submitted so far, but for those that were held back. */
+/** Number of steps submitted so far, without those that the device skipped after a NONFINITE step.
+ */
 FILTRA_API uint64_t filtra_optimizer_step_count(const filtra_optimizer *optimizer);
 
 /** Writes parameters, moments and step to one safetensors file, atomically, after all steps in
- * flight. Restored, training goes on with the same bits on the same device. */
+ * flight. After filtra_optimizer_restore, training continues with the same bits on the same device.
+ */
 FILTRA_API filtra_status filtra_optimizer_save(filtra_optimizer *optimizer, const char *path);
-/** Reads it; names and shapes must be the parameters'. On failure nothing has changed but for steps
- * in flight, which are finished. */
+/** Reads a file of filtra_optimizer_save; names and shapes must be those of the parameters. Waits
+ * for the steps in flight. On failure nothing else has changed. */
 FILTRA_API filtra_status filtra_optimizer_restore(filtra_optimizer *optimizer, const char *path);
 
 #ifdef __cplusplus

@@ -10,69 +10,74 @@
 extern "C" {
 #endif
 
-/** Optimizer state, step count and the training graphs of one model. One thread at a time per
- * device. Destroy before the model. */
+/** Trains one model: optimizer state, step count and training graphs. One thread at a time per
+ * device. Destroy it before the model. */
 typedef struct filtra_trainer filtra_trainer;
 
-/** What a layer's forward pass gives that its backward pass reads. Results are the same, bit for
- * bit, but that in CHEAP and FEED_FORWARD a device may round an activation that is made again from
- * what it was applied to otherwise than behind a product; kernels of an application's own must not
- * add to what was there before their layer. */
+/** What the backward pass recomputes of a layer's forward pass, instead of keeping it in memory.
+ * The results are the same, bit for bit, with one exception: in CHEAP and FEED_FORWARD a device's
+ * compiler may round a recomputed activation differently from a fused one. Kernels of an
+ * application (kernel.h) must not update tensors that were computed before their layer. */
 typedef enum filtra_recompute {
-  FILTRA_RECOMPUTE_NONE = 0, /**< is kept */
-  /** is made again where that takes no product: norms, dropout, sums, activations */
+  FILTRA_RECOMPUTE_NONE = 0, /**< nothing */
+  /** everything except matrix products: norms, dropout, sums, activations */
   FILTRA_RECOMPUTE_CHEAP,
-  FILTRA_RECOMPUTE_FEED_FORWARD, /**< the same, and all of the feed-forward layer is made again */
-  FILTRA_RECOMPUTE_BLOCKS        /**< is made again, layer by layer: a second forward pass in all */
+  FILTRA_RECOMPUTE_FEED_FORWARD, /**< as CHEAP, and the whole feed-forward layer */
+  FILTRA_RECOMPUTE_BLOCKS        /**< everything, layer by layer: a second forward pass in all */
 } filtra_recompute;
 
-/** How to train. Zero means the default given with each field. Ranges are those of the keys of
- * these names in a run's configuration. */
+/** How to train. Start from zeros: 0 means the default given with each field. Ranges are those of
+ * the keys with these names in a run's configuration (docs/config.md). */
 typedef struct filtra_train_options {
-  /** Its weight_decay is on matrices, not on biases, norms and filter coefficients. */
+  /** weight_decay applies to matrices; not to biases, norms and filter coefficients, unless
+   * decay_all is set. */
   filtra_optimizer_options optimizer;
-  float label_smoothing; /**< 0 to 0.999; in regression 0 */
-  /** Parts that a batch is cut into, whose gradients are added up: less memory for activations, and
-   * one more buffer of gradients. The sums are those of the whole batch but for rounding: losses,
-   * clipping and dropout are the batch's. 0 and 1: whole. */
+  float label_smoothing; /**< 0 to 0.999; must be 0 in regression */
+  /** Number of parts of a batch. Parts are computed one after the other and their gradients added
+   * up, which needs less memory for activations and one more buffer of gradients. Losses, clipping
+   * and dropout are those of the whole batch; results differ by rounding only. 0 and 1: not
+   * divided. */
   uint64_t accumulate;
   filtra_recompute recompute;
-  /** Chunks in which a language model's logits are computed and judged, so that no tensor holds
-   * them all; the backward pass recomputes each. Another number gives other rounding. 0: one, or
-   * more where the logits of a batch would not fit a buffer of the device. */
+  /** Number of chunks in which a language model's logits and loss are computed, so that no tensor
+   * holds all logits; the backward pass recomputes each chunk. Another number rounds differently.
+   * 0: one, or more if the logits of a batch would not fit into a buffer of the device. */
   uint64_t loss_chunks;
   uint64_t seed; /**< of dropout */
-  /** Batches have other_labels and label_fractions, as a loader's that mixes samples: the loss is the
-   * mean of the cross-entropies against both classes by their shares. */
+  /** Batches have other_labels and label_fractions, as those of a loader that mixes samples. The
+   * loss is the mean of the cross-entropies against both classes, weighted by their fractions. */
   bool mixed_labels;
-  /** Several processes that train one model, each with this configuration and the same batches:
-   * each takes its share of every batch, and holds its shard of the optimizer's state. Losses,
-   * clipping and dropout are the whole batch's; weights are the same on all ranks, bit for bit.
-   * Lives longer than the trainer. NULL, or of size 1: alone. */
+  /** Connects several processes (ranks) that train one model, each with the same configuration and
+   * batches. Each rank takes its share of every batch, and holds its shard of the optimizer's
+   * state. Losses, clipping and dropout are those of the whole batch; weights are the same on all
+   * ranks, bit for bit. The transport must outlive the trainer. NULL, or size 1: one process. */
   const filtra_transport *transport;
-  float share;          /**< of this rank, beside the others'; 0: 1; or FILTRA_SHARE_AUTO */
-  float deadline;       /**< seconds that a rank waits for another; 0: 300 */
+  /** This rank's share, relative to the others': with 3 and 1, the first takes 3 of 4 samples. 0:
+   * 1; or FILTRA_SHARE_AUTO. */
+  float share;
+  float deadline;       /**< seconds to wait for another rank; 0: 300 */
   uint64_t reserved[9]; /**< 0 */
 } filtra_train_options;
 
-/** As a rank's share: before the first step all ranks measure a forward and backward pass of their
- * devices, and share batches by speed. It is enough that one of them asks for it. */
+/** As `share`: before the first step all ranks time a forward and backward pass on their devices,
+ * and divide batches by speed. All ranks do so if one of them asks for it. */
 #define FILTRA_SHARE_AUTO (-1.0f)
 
-/** What one step came to. */
+/** Results of one step. */
 typedef struct filtra_trainer_metrics {
-  uint64_t step;  /**< counts from 1 */
-  float loss;     /**< as filtra_model_evaluate_batch's, but smoothed and with auxiliary losses */
-  float accuracy; /**< fraction of samples (of mixtures by the larger part's class), or of predicted
-                       tokens; 0 in regression */
-  float absolute_error; /**< mean, in regression, in the values' own units; else 0 */
-  float gradient_norm;  /**< before clipping; 0 in a step that was skipped */
+  uint64_t step; /**< counts from 1 */
+  float loss; /**< as filtra_model_evaluate_batch, but with label smoothing and auxiliary losses */
+  /** Fraction of correct samples (of a mixed sample, the class with the larger fraction counts) or
+   * of correct next tokens; 0 in regression. */
+  float accuracy;
+  float absolute_error; /**< in regression the mean, in the units of the values; else 0 */
+  float gradient_norm;  /**< before clipping; 0 if the step was skipped */
   float learning_rate;
-  /** Of several ranks: what this one spent in messages, waiting for others included, and how much
-   * of that while its device was still at the backward pass. Alone 0. */
+  /** With several ranks: seconds that this rank spent in messages, including waiting for others,
+   * and the seconds of these in which its device was still computing the backward pass. Else 0. */
   float exchange_seconds, hidden_seconds;
-  /** In fp16: what the step's gradients were scaled by, how many steps have overflowed and so were
-   * skipped since training began, and the last of them. Else 0. */
+  /** In fp16: the loss scale of the step, the number of steps that overflowed since training began
+   * and were skipped, and the last of them. Else 0. */
   float loss_scale;
   uint64_t skipped, skipped_step;
   uint64_t reserved[4]; /**< 0 */
@@ -89,128 +94,136 @@ FILTRA_API void filtra_trainer_destroy(filtra_trainer **trainer);
 FILTRA_API filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t size,
                                                 int64_t length);
 
-/** Submits one optimizer step and returns while the device still works on it. *metrics (may be
- * NULL) receives the newest finished step; its `step` is 0 while there is none. Fails with
- * NONFINITE, naming the first tensor with a NaN or an infinity and the step, when a step of before
- * turns out to have met one: it and those behind it were held back, `batch` is not used, and
- * weights, moments, step count and schedule are those before that step. Training can go on from
- * there. */
+/** Submits one optimizer step and returns while the device works on it. *metrics (may be NULL)
+ * receives the results of the newest finished step; their `step` is 0 before the first. Fails with
+ * NONFINITE if an earlier step produced a NaN or an infinity; the message names the step and the
+ * first such tensor. The device has then skipped that step and all later ones, and `batch` was not
+ * used: weights, moments, step count and schedule are those before that step, and training can go
+ * on. */
 FILTRA_API filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
                                              filtra_trainer_metrics *metrics);
-/** Waits for all steps; *metrics (may be NULL) receives the last one's. */
+/** Waits for all steps; *metrics (may be NULL) receives the results of the last. */
 FILTRA_API filtra_status filtra_trainer_finish(filtra_trainer *trainer,
                                                filtra_trainer_metrics *metrics);
-/** Steps submitted so far. */
+/** Number of steps submitted so far. */
 FILTRA_API uint64_t filtra_trainer_step_count(const filtra_trainer *trainer);
-/** The schedule's peak from the next step on. */
+/** Sets the schedule's peak, from the next step on. */
 FILTRA_API filtra_status filtra_trainer_set_learning_rate(filtra_trainer *trainer,
                                                           float learning_rate);
 
-/** Writes parameters, optimizer state and step to one safetensors file, atomically. Waits for the
- * steps in flight. A run that is restored continues with the same bits on the same device: with
- * the configurations of kernels that it began with, too, whatever the device was tuned to since. */
+/** Writes parameters, optimizer state and step to one safetensors file, atomically, after all steps
+ * in flight. After filtra_trainer_restore, training continues with the same bits on the same
+ * device: the file also keeps the tuned choices of kernels with which training began. */
 FILTRA_API filtra_status filtra_trainer_save(filtra_trainer *trainer, const char *path);
-/** Restores what filtra_trainer_save wrote; the model must have the same parameters. */
+/** Reads a file of filtra_trainer_save. The model must have the same parameters. */
 FILTRA_API filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path);
 
 /* ---- whole runs: one thread at a time per device, one process per folder ------------------ */
 
-/** Progress of filtra_run_train, passed to its callback about every step. */
+/** Progress of filtra_run_train; passed to the callback before the first step and after each. */
 typedef struct filtra_run_progress {
   filtra_trainer_metrics last;
-  uint64_t step, steps;     /**< done and in all */
+  uint64_t step, steps;     /**< finished steps, and steps of the run */
   double epoch;             /**< passes over the training data so far */
-  double tokens_per_second; /**< real tokens, lately */
-  double milliseconds;      /**< per step, lately */
-  double seconds_left;      /**< estimate; < 0 while unknown */
+  double tokens_per_second; /**< without padding, over the last steps */
+  double milliseconds;      /**< per step, over the last steps */
+  double seconds_left;      /**< an estimate; < 0: unknown */
   filtra_task task;
   double validation_loss; /**< of the last evaluation; < 0: none yet */
-  double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation, */
-  double validation_top5_accuracy;                       /**< and this; < 0: none, or none yet */
-  bool evaluated;                                        /**< this call follows an evaluation */
+  double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation */
+  /** as in filtra_evaluation; < 0: not available, or no evaluation yet */
+  double validation_top5_accuracy;
+  bool evaluated; /**< an evaluation precedes this call */
   uint64_t device_memory_bytes;
-  const char *shares;   /**< measured ones, or the configuration's; NULL: none of these */
+  /** the ranks' shares, measured or from the configuration, as in "3:1"; NULL: neither */
+  const char *shares;
   uint64_t reserved[6]; /**< 0 */
 } filtra_run_progress;
 
 typedef struct filtra_run_options {
-  /** The configuration: JSON text, complete or partial (docs/config.md). NULL resumes `folder`. */
+  /** The configuration as JSON text, complete or partial (docs/config.md). NULL resumes the run in
+   * `folder`. */
   const char *config;
-  const char *config_name; /**< what errors call the configuration; NULL: "configuration" */
-  /** The run folder: config.json, tuning.json (what the device was tuned to when the run began),
-   * metrics.jsonl, model.safetensors, checkpoint/. Must not exist or be empty unless resuming. */
+  /** name of the configuration in error messages; NULL: "configuration" */
+  const char *config_name;
+  /** The run folder: config.json, tuning.json (the device's tuning when the run began),
+   * metrics.jsonl, model.safetensors, checkpoint/. A new run needs an empty folder, or creates one.
+   */
   const char *folder;
-  /** Called when all is set up and after each step; returning false stops after a checkpoint:
-   * status CANCELLED. */
+  /** Called before the first step and after each. If it returns false, the run writes a checkpoint
+   * and stops with status CANCELLED. */
   bool (*progress)(void *user, const filtra_run_progress *progress);
   void *user;
-  /** Resume although settings or data are not those that the checkpoint was trained with; without
-   * this the call fails with INPUT and names what differs. */
+  /** Resume even if settings or data differ from those of the checkpoint. Otherwise the call fails
+   * with INPUT and names what differs. */
   bool allow_changes;
-  /** As in filtra_train_options: all ranks call with the same configuration and folder, which all
-   * must reach, as they must the data; only rank 0 writes. A run goes on with other ranks than it
-   * began with, too: then the same but for rounding. */
+  /** As in filtra_train_options. All ranks pass the same configuration and folder, and can read
+   * folder and data; only rank 0 writes. A run may be resumed with another number of ranks; results
+   * then differ by rounding. */
   const filtra_transport *transport;
-  float share; /**< 0: as the configuration's key `shares` says */
+  float share; /**< as in filtra_train_options; 0: by the configuration's key `shares` */
   float deadline;
   uint64_t reserved[6]; /**< 0 */
 } filtra_run_options;
 
-/** Trains a whole run: data, schedule, evaluation, metrics, checkpoints, best model. A run that is
- * stopped at any moment, even killed, and resumed ends in the same files, bit for bit, but for the
- * times in metrics.jsonl. Resuming a complete run changes nothing. Whatever is wrong with
- * configuration, data or model is found before the folder is made. One process at a time has a
- * folder: of several that start together the others fail and change nothing. */
+/** Trains a whole run: data, schedule, evaluation, metrics, checkpoints, best model. A run may be
+ * stopped or killed at any moment; once resumed, it ends with the same files, bit for bit, except
+ * for the times in metrics.jsonl. Resuming a finished run changes nothing. Errors in configuration,
+ * data and model are reported before the folder is created. Only one process can train in a folder:
+ * if several start together, the others fail and change nothing. */
 FILTRA_API filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *options);
 
-/** What a run would take of the device, in bytes, with the slack behind each buffer. */
+/** Device memory of a run in bytes, including 64 KiB of slack after each buffer. */
 typedef struct filtra_run_memory_use {
-  uint64_t parameters;  /**< the values */
-  uint64_t gradients;   /**< with `accumulate` their sums as well */
-  uint64_t moments;     /**< the optimizer's two */
-  uint64_t activations; /**< of the longest batch, or the validation's, which share the memory */
-  uint64_t transfers;   /**< inputs and outputs of the batches under way, for all batch shapes */
+  uint64_t parameters; /**< the values */
+  uint64_t gradients;  /**< with `accumulate`, also their sums */
+  uint64_t moments;    /**< both moments of the optimizer */
+  /** of the longest batch in training or validation, which share the memory */
+  uint64_t activations;
+  uint64_t transfers; /**< inputs and outputs of the batches in flight, for all batch shapes */
   uint64_t total;
-  uint64_t available; /**< what the device has, or what --caps leaves of it */
+  uint64_t available; /**< memory of the device, or what --caps leaves of it */
   bool fits;
-  /** Where it does not fit: the settings that would make it, as --set takes them, one behind the
-   * other; "" where none does. */
+  /** If the run does not fit: settings with which it would, as arguments of --set with spaces
+   * between; "" if there are none. */
   char advice[128];
   uint64_t reserved[8]; /**< 0 */
 } filtra_run_memory_use;
 
-/** Plans a run's memory before anything is made or written: of a configuration, or (config NULL) of
- * the run in `folder`. Reads the data and builds the graphs, allocates nothing on the device. A
- * plan that does not fit is a result, not a failure. */
+/** Computes the memory of a run before anything is created or written: of options->config or, if
+ * that is NULL, of the run in options->folder. Reads the data and builds the graphs; allocates
+ * nothing on the device. A run that does not fit is a result, not a failure. */
 FILTRA_API filtra_status filtra_run_measure(filtra_device *device,
                                             const filtra_run_options *options,
                                             filtra_run_memory_use *plan);
 
-/** What a model comes to on a split. */
+/** Results of a model on a split. */
 typedef struct filtra_evaluation {
   filtra_task task;
   uint64_t samples;
-  uint64_t predictions; /**< samples; predicted tokens of a language model */
-  double loss;       /**< mean cross-entropy; in regression mean squared error / target_scale^2 */
-  double accuracy;   /**< fraction of predictions; 0 in regression, as the next two */
-  double chance;     /**< accuracy of guessing: 1 / classes, or 1 / vocabulary */
-  double majority;   /**< accuracy of always answering what the split has most often */
-  double perplexity; /**< of a language model: exp(loss); else 0 */
-  /** Regression, else 0: in the values' own units, and 1 - squared error / variance. */
+  uint64_t predictions; /**< samples; of a language model, predicted tokens */
+  double loss;     /**< mean cross-entropy; in regression mean squared error / target_scale^2 */
+  double accuracy; /**< fraction of correct predictions; 0 in regression, as chance and majority */
+  double chance;   /**< accuracy of guessing: 1 / classes, or 1 / vocabulary */
+  double majority; /**< accuracy of always predicting the split's most frequent label */
+  double perplexity; /**< exp(loss) of a language model; else 0 */
+  /** In regression: both errors in the units of the values, and r_squared = 1 - squared error /
+   * variance. Else 0. */
   double absolute_error, root_mean_square_error, r_squared;
-  /** Fraction of samples whose class is among the five that the model finds likeliest; < 0 in other
-   * tasks than classification, and where there are at most five classes. */
+  /** Fraction of samples whose class is among the five most probable. < 0 in other tasks than
+   * classification, and with five classes or fewer. */
   double top5_accuracy;
   uint64_t reserved[7]; /**< 0 */
 } filtra_evaluation;
 
-/** Walks a split in batches of `batch_size`. Fails with NONFINITE where the loss is not finite. */
+/** Evaluates a model on a split, in batches of `batch_size`. Fails with NONFINITE if the loss is
+ * not finite. */
 FILTRA_API filtra_status filtra_model_evaluate_split(filtra_model *model,
                                                      const filtra_dataset *data, filtra_split split,
                                                      uint32_t batch_size,
                                                      filtra_evaluation *result);
-/** Evaluates a run's best model on a split ("train", "val" or "test") of its data, or of the data
- * at `data` when not NULL; computes in `precision`, or where that is NULL in the model's. */
+/** Evaluates a run's best model on a split ("train", "val" or "test") of its data or, unless `data`
+ * is NULL, of the data at that path. Computes in *precision; NULL: in the model's precision. */
 FILTRA_API filtra_status filtra_run_evaluate(filtra_device *device, const char *folder,
                                              const char *split, const char *data,
                                              const filtra_precision *precision,

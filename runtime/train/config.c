@@ -1,3 +1,5 @@
+/* A run's configuration: its own keys, reading and writing all keys, and what the data decide.
+ * Called by train/run.c and train/plan.c; filtra_config_complete is for programs. */
 #include "train/config.h"
 
 #include "base/memory.h"
@@ -95,7 +97,8 @@ ft_keys ft_run_config_keys(ft_key list[FT_RUN_MOST_KEYS]) {
   return all;
 }
 
-/* A key that others leave without effect must have its default, which files with all keys give. */
+/* A key that other keys leave without effect must have its default: files that list all keys have
+ * it. */
 static filtra_status refuse_idle(const char *context, const ft_run_config *c, const ft_keys *keys) {
   const filtra_augmentation *a = &c->augmentation;
   const bool cycle = c->train.optimizer.schedule == FILTRA_SCHEDULE_ONE_CYCLE;
@@ -152,7 +155,7 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
                  "%s: \"data\" is missing, the path of a file or folder (--data)", context);
 }
 
-/* What the data are for. */
+/* The task for which the data are made. */
 static filtra_task task_of(const filtra_dataset_info *info) {
   switch (info->target) {
   case FILTRA_TARGET_VALUE:
@@ -174,8 +177,8 @@ static filtra_status fit_task(filtra_model_config *model, const char *context,
                  ft_task_name(model->task), ft_task_name(task));
 }
 
-/* Only classes are right or wrong; a predicted number is neither, and of predicted tokens it is the
- * loss that perplexity is made of. */
+/* Accuracy is for classification only. In regression no prediction is right or wrong, and language
+ * models are compared by perplexity, which is exp(loss). */
 static filtra_status fit_selection(ft_run_config *config, const char *context) {
   bool classes = config->model.config.task < FILTRA_TASK_REGRESSION;
   if (config->select_by == FT_SELECT_AUTO)
@@ -251,11 +254,12 @@ static filtra_status fit_target(filtra_model_config *model, const char *context,
     squares += (sample.value - mean) * (sample.value - mean);
   }
   model->target_mean = (float)mean;
-  model->target_scale = (float)sqrt(squares / (double)count); /* 0, all the same: becomes 1 */
+  /* 0 if all values are equal: becomes 1 */
+  model->target_scale = (float)sqrt(squares / (double)count);
   return FILTRA_OK;
 }
 
-/* What the data say about the model, short of the values' scale. */
+/* Fills in and checks what the data decide, except the scale of values. */
 static filtra_status fit_model(ft_run_config *config, const char *context,
                                const filtra_dataset *data) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
@@ -294,8 +298,8 @@ json_t *ft_run_config_write(const ft_run_config *config) {
   return object;
 }
 
-/* The checks across the model's keys, with sizes that pass where the data decide them. Without a
- * task the data decide what is allowed. */
+/* Checks the model's keys before the data are read. Sizes that the data decide get values that
+ * pass; without a task nothing is checked. */
 static filtra_status check_before_data(const char *context, const ft_run_config *config) {
   ft_run_config copy = *config;
   filtra_model_config *o = &copy.model.config;
@@ -334,7 +338,7 @@ filtra_status filtra_config_complete(const char *config, const char *name, char 
   return status;
 }
 
-/* A warmup in epochs is no longer than the run. */
+/* The warmup in steps; one given in epochs is cut at the run's length. */
 static uint64_t warmup_steps(const ft_run_config *c, uint64_t steps, uint64_t batches) {
   double warmup = (double)c->warmup_epochs * (double)batches;
   if (c->warmup_epochs == 0.0f) return c->train.optimizer.warmup_steps;

@@ -1,5 +1,5 @@
-/* The keys of a run's configuration in words, from the tables that read them: the lists of
- * `filtra train --help`, and what --help KEY says of one. */
+/* Help for the keys of a run's configuration: the lists of `filtra train --help` and the
+ * explanations of --help KEY, from the tables that also read the keys. Called by the command. */
 #include "train/config.h"
 
 #include <filtra/run.h>
@@ -48,7 +48,7 @@ static void list_all(FILE *to) {
 
 /* ---- one key ---- */
 
-/* Words in lines of COLUMNS at most. */
+/* Writes text in lines of at most COLUMNS characters. */
 static void wrap(FILE *to, const char *text) {
   int column = 0;
   while (*text) {
@@ -74,15 +74,15 @@ static void explain_key(FILE *to, const ft_key *k) {
   if (k->paper) fprintf(to, "%*spaper: %s\n", INDENT, "", k->paper);
 }
 
-/* What is asked for, and the nearest of what there is. */
+/* The name that is asked for, and the most similar known name. */
 typedef struct topic {
   FILE *to;
   const char *name, *near;
-  const ft_mixer_class *near_mixer; /* that `near` is an option of */
+  const ft_mixer_class *near_mixer; /* the mixer whose option `near` is */
   size_t found, best;
 } topic;
 
-/* Whether that is it; then its explanation follows. */
+/* Whether `name` is what is asked for; the caller then explains it. */
 static bool asks_for(topic *t, const char *name, const ft_mixer_class *mixer) {
   size_t distance = ft_name_distance(name, t->name);
   if (distance < t->best) {
@@ -110,7 +110,8 @@ static void explain_mixer(topic *t, const ft_mixer_class *mixer) {
   }
 }
 
-/* A key, a mixer, or a mixer's option, which "mixer." in front tells from a key of its name. */
+/* Explains a key, a mixer, or a mixer's option. "mixer." before an option's name tells it from a
+ * key of the same name. */
 static filtra_status explain(FILE *to, const char *name) {
   static const char MIXER[] = "mixer.";
   const bool option = !strncmp(name, MIXER, sizeof MIXER - 1);

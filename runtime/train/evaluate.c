@@ -1,4 +1,5 @@
-/* What a model comes to on a split of a data set, and what guessing would. */
+/* Evaluation of a model on a split: loss, accuracy and errors, and what guessing would reach.
+ * Called by train/run.c during training, and by programs and the command. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/model.h"
@@ -9,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the data alone say ---- */
+/* ---- statistics of the data alone ---- */
 
-/* Counts a sample's labels, or the successors of its tokens. */
+/* Counts the label of a sample, or the next tokens of a text. */
 static void count_labels(const filtra_sample *s, bool tokens, uint64_t *count) {
   if (!tokens) count[s->label]++;
   for (uint32_t n = 1; tokens && n <= s->length; n++)
     count[s->tokens[n]]++;
 }
 
-/* Accuracy of always giving the most frequent answer. */
+/* Accuracy of always predicting the most frequent label. */
 static filtra_status majority_share(const filtra_dataset *data, filtra_split split, bool tokens,
                                     double *share) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
@@ -38,7 +39,7 @@ static filtra_status majority_share(const filtra_dataset *data, filtra_split spl
   return FILTRA_OK;
 }
 
-/* Variance of the split's values: the squared error of always giving their mean. */
+/* Variance of the split's values: the squared error of always predicting their mean. */
 static double variance(const filtra_dataset *data, filtra_split split) {
   uint64_t count = filtra_dataset_get_info(data)->count[split];
   double mean = 0.0, sum = 0.0;
@@ -50,15 +51,15 @@ static double variance(const filtra_dataset *data, filtra_split split) {
   return sum / (double)count;
 }
 
-/* ---- the walk ---- */
+/* ---- sums over batches ---- */
 
 /* Sums over predictions; the device works on one batch while the host prepares the next. */
 typedef struct sums {
   filtra_model *model;
   double loss, score, top5, weight;
   ft_pending_batch pending;
-  double pending_weight; /* < 0: none */
-  const ft_ranks *ranks; /* that share the batches; NULL: alone */
+  double pending_weight; /* < 0: no batch is pending */
+  const ft_ranks *ranks; /* they divide the batches among them; NULL: one process */
 } sums;
 
 static filtra_status collect(sums *s) {
@@ -73,12 +74,12 @@ static filtra_status collect(sums *s) {
   return FILTRA_OK;
 }
 
-/* Batches go round. */
+/* Ranks take batches in turn. */
 static bool is_mine(const ft_ranks *ranks, uint64_t batch) {
   return !ranks || batch % (uint64_t)ranks->transport->size == (uint64_t)ranks->transport->rank;
 }
 
-/* The sums of all ranks, added in their order. */
+/* Adds up the sums of all ranks, in order of ranks. */
 static filtra_status join(sums *s) {
   if (!s->ranks) return FILTRA_OK;
   size_t size = (size_t)s->ranks->transport->size;

@@ -1,5 +1,6 @@
-/* What a run folder holds besides model, metrics and checkpoint: the configuration, and what other
- * data must be read by to mean what the training data meant. */
+/* The run folder except model, metrics and checkpoint: configuration, tokenizer, classes and
+ * standardisation, tuning. Called by train/run.c; filtra_run_open and the calls after it are for
+ * programs. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"
@@ -20,7 +21,8 @@ filtra_status ft_run_has(const char *folder, const char *name, bool *has) {
   return FILTRA_OK;
 }
 
-/* Whoever made the folder could have what is elsewhere overwritten through them. */
+/* Fails for a symbolic link. Whoever created the folder could make a run overwrite files elsewhere.
+ */
 static filtra_status refuse_link(void *user, const char *path, const char *name) {
   (void)user, (void)name;
   if (!ft_is_link(path)) return FILTRA_OK;
@@ -45,7 +47,7 @@ filtra_status ft_run_load_part(const char *folder, const char *name, char **path
   return ft_file_exists(*path) ? ft_json_load(*path, object) : FILTRA_OK;
 }
 
-/* Takes the object over; NULL says that memory ran out. */
+/* Writes and releases the object; NULL: it could not be allocated. */
 static filtra_status write_json(const char *folder, const char *name, json_t *object,
                                 size_t flags) {
   char *path = ft_path_join(folder, name), *text = ft_json_line(object, flags);
@@ -58,7 +60,7 @@ static filtra_status write_json(const char *folder, const char *name, json_t *ob
 
 /* ---- tokenizer ---- */
 
-/* One that was made from the training data: other text is read by it, too. */
+/* Writes the tokenizer if it was made from the training data; other data are read with it. */
 static filtra_status write_tokenizer(const char *folder, const filtra_dataset *data) {
   const filtra_tokenizer *tokenizer = filtra_dataset_get_info(data)->tokenizer;
   if (!tokenizer || !filtra_tokenizer_is_fitted(tokenizer)) return FILTRA_OK;
@@ -68,8 +70,8 @@ static filtra_status write_tokenizer(const char *folder, const filtra_dataset *d
   return status;
 }
 
-/* What turns a run's text into tokens. Where it was made from the training data, it comes from the
- * run folder and *owned, too, which the caller destroys; else *owned is NULL. */
+/* The tokenizer of a run. If it was made from the training data, it is read from the run folder,
+ * and *owned is the same pointer, which the caller destroys; otherwise *owned is NULL. */
 static filtra_status load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
                                     filtra_tokenizer **owned) {
   *owned = NULL;
@@ -190,7 +192,7 @@ void ft_run_free_fit(ft_run_fit *fit) {
 
 /* ---- data ---- */
 
-/* By a run's own tokenizer, classes and standardisation. */
+/* Opens data with the run's tokenizer, classes and standardisation. */
 static filtra_status open_fitted(const ft_run_config *c, const char *path,
                                  filtra_dataset_options *options, filtra_dataset **out) {
   filtra_tokenizer *tokenizer = NULL;
@@ -210,7 +212,7 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
   if (status)
     filtra_tokenizer_destroy(&tokenizer);
   else if (tokenizer)
-    (*out)->owned_tokenizer = tokenizer; /* what reads it may not go before it does */
+    (*out)->owned_tokenizer = tokenizer; /* so that it lives as long as the data set */
   if (!status) status = ft_run_config_check(c, path, *out);
   if (status) filtra_dataset_close(out);
   return status;
@@ -232,13 +234,13 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   return c->folder ? open_fitted(c, path, &options, out) : filtra_dataset_open(path, &options, out);
 }
 
-/* ---- runs that are read ---- */
+/* ---- filtra_run: a run folder opened for reading ---- */
 
 struct filtra_run {
   filtra_run_info info;
   ft_run_config config;
   char *folder, *text;
-  filtra_tokenizer *tokenizer; /* where the run made its own */
+  filtra_tokenizer *tokenizer; /* if it was made from the training data; else NULL */
 };
 
 static filtra_status read_run(filtra_run *run) {
@@ -344,11 +346,11 @@ filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device
 
 static void remove_from(const char *folder, const char *name) {
   char *path = ft_path_join(folder, name);
-  if (path) remove(path); /* of folders only the empty ones */
+  if (path) remove(path); /* removes a folder only if it is empty */
   free(path);
 }
 
-/* Passes what a run left that began here and was killed before it had a configuration. */
+/* Fails unless the file was left by a run that was killed before it wrote its configuration. */
 static filtra_status check_entry(void *folder, const char *path, const char *name) {
   if ((!strcmp(name, FILTRA_RUN_METRICS) && ft_file_size(path) == 0) ||
       ft_is_temporary(name, FILTRA_RUN_CONFIG))
@@ -371,8 +373,8 @@ filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool
   *made = !ft_file_exists(folder);
   FT_TRY(ft_make_directories(folder));
   filtra_status status = ft_metrics_open(folder, metrics);
-  if (!status) return ft_run_check_vacant(folder); /* another may have been here in between */
-  if (*made) remove(folder);                       /* where it is empty */
+  if (!status) return ft_run_check_vacant(folder); /* another process may have come first */
+  if (*made) remove(folder);                       /* only if it is empty */
   return status;
 }
 

@@ -1,3 +1,5 @@
+/* Identity of a run: a hash of settings and data, and the comparison when a run is resumed. Called
+ * by train/run.c. */
 #include "train/identity.h"
 
 #include "base/rng.h"
@@ -8,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the data lie and when files are written changes no number; how ranks share batches changes
- * none but for rounding, as their number does. */
+/* Keys that may change between start and resumption. `data` (a path), `log_every` and
+ * `checkpoint_every` change no result. `shares`, like the number of ranks, changes only rounding.
+ */
 static const char *const FREE_KEYS[] = {"data", "log_every", "checkpoint_every", "shares"};
 
 /* NULL when out of memory. */
@@ -78,7 +81,8 @@ filtra_status ft_run_identity_read(const char *path, json_t **out) {
 
 /* ---- resuming ---- */
 
-/* Lists the settings that differ; a key that the older one lacks did not exist yet. */
+/* Lists the settings that differ. A key that the older file lacks did not exist in that version,
+ * and is passed over. */
 static filtra_status list_changes(const json_t *then, const json_t *now, const char *outer,
                                   char *list, size_t size) {
   const char *key;

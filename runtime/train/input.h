@@ -1,5 +1,5 @@
-/* How samples become what a run's model reads, and what its classes are called: kept as JSON in the
- * metadata of the model file (FT_INPUT_KEY), so that the file alone can be used. */
+/* How a run's model reads samples, and the names of its classes. The model file keeps this as JSON
+ * in its metadata (FT_INPUT_KEY), so that prediction needs no other file. */
 #ifndef FT_TRAIN_INPUT_H
 #define FT_TRAIN_INPUT_H
 
@@ -7,14 +7,15 @@
 
 typedef struct ft_input {
   ft_run_fit fit;                    /* names of classes, standardisation */
-  const filtra_tokenizer *tokenizer; /* NULL: none is known */
-  filtra_tokenizer *owned;           /* the same, where it was made from data */
+  const filtra_tokenizer *tokenizer; /* NULL: unknown */
+  filtra_tokenizer *owned; /* the same pointer if it was read from the text, to be destroyed */
   bool truncate;
 } ft_input;
 
-/** The text for a run's model, from what its folder holds; caller frees. */
+/** Writes the JSON text from the files of a run folder; caller frees. */
 filtra_status ft_input_describe(const char *folder, const ft_run_config *config, char **text);
-/** What a model file's text says; `text` NULL: nothing. Caller frees with ft_input_free. */
+/** Reads the JSON text of a model file; `text` NULL: *out is all 0. Caller frees with
+ * ft_input_free. */
 filtra_status ft_input_read(const char *text, const char *context, ft_input *out);
 void ft_input_free(ft_input *input);
 

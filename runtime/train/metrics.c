@@ -1,3 +1,5 @@
+/* metrics.jsonl: lines for steps and evaluations, and the speed over the last steps. Called by
+ * train/run.c. */
 #include "train/metrics.h"
 
 #include "base/file.h"
@@ -10,16 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 64 }; /* steps that the speed is taken over */
+enum { WINDOW = 64 }; /* steps over which speed is measured */
 
 struct ft_metrics {
   char *path;
   FILE *file;
-  uint64_t steps, tokens; /* counted since opening */
+  uint64_t steps, tokens; /* since opening */
   double time[WINDOW];
   uint64_t tokens_then[WINDOW];
-  double exchange, hidden; /* seconds of messages since the last line, */
-  uint64_t exchanges;      /* in so many steps */
+  double exchange, hidden; /* seconds in messages since the last line */
+  uint64_t exchanges;      /* steps since the last line */
 };
 
 filtra_status ft_metrics_open(const char *folder, ft_metrics **out) {
@@ -45,9 +47,9 @@ filtra_status ft_metrics_sync(ft_metrics *m) {
   return ft_append_sync(m->file, m->path);
 }
 
-/* Bytes of the leading lines that are whole and of steps up to `step`. */
+/* Length in bytes of the leading lines that are complete and belong to steps up to `step`. */
 static uint64_t lines_until(const char *text, uint64_t step) {
-  static const char BEGINNING[] = "{\"step\":"; /* as write_line has it */
+  static const char BEGINNING[] = "{\"step\":"; /* as written by write_line */
   const char *line = text;
   for (const char *end; (end = strchr(line, '\n')); line = end + 1)
     if (strncmp(line, BEGINNING, sizeof BEGINNING - 1) ||
@@ -79,7 +81,7 @@ void ft_metrics_count(ft_metrics *m, const filtra_batch *batch) {
 
 void ft_metrics_speed(const ft_metrics *m, filtra_run_progress *p) {
   if (!m) return;
-  if (m->steps < 3) return; /* the first step still warms up */
+  if (m->steps < 3) return; /* the first step is still warming up */
   uint64_t newest = (m->steps - 1) % WINDOW;
   uint64_t oldest = m->steps > WINDOW ? m->steps % WINDOW : 1;
   uint64_t steps = m->steps > WINDOW ? WINDOW - 1 : m->steps - 2;
@@ -90,7 +92,7 @@ void ft_metrics_speed(const ft_metrics *m, filtra_run_progress *p) {
   p->seconds_left = seconds / (double)steps * (double)(p->steps - p->step);
 }
 
-/* Takes the object over; NULL: memory ran out while it was made. */
+/* Writes and releases the object; NULL: it could not be allocated. */
 static filtra_status write_line(ft_metrics *m, json_t *object) {
   char *line = ft_json_line(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
   if (!line) return FILTRA_ERROR_HOST_MEMORY;
@@ -103,7 +105,7 @@ static double rounded(double value) {
   return ft_shortest((float)value);
 }
 
-/* What the task is judged by, next to its loss; validation's keys have a prefix. */
+/* The measure of the task beside its loss; `prefix` is for the keys of validation. */
 static json_t *score(const char *prefix, filtra_task task, double loss, double accuracy,
                      double absolute_error) {
   char key[64], more[64];
@@ -115,7 +117,7 @@ static json_t *score(const char *prefix, filtra_task task, double loss, double a
   return json_pack("{sf sf}", key, value, more, rounded(ft_perplexity(loss)));
 }
 
-/* What a loss scale does; an empty object without one. */
+/* Loss scale and skipped steps; empty without loss scaling. */
 static json_t *scaling(const filtra_trainer_metrics *s) {
   if (s->loss_scale == 0.0f) return json_object();
   json_t *object =
@@ -124,7 +126,7 @@ static json_t *scaling(const filtra_trainer_metrics *s) {
   return ft_json_join(object, json_pack("{sI}", "skipped_step", (json_int_t)s->skipped_step));
 }
 
-/* What several ranks say besides; an empty object where there is one. */
+/* Times of messages, with several ranks; empty with one process. */
 static json_t *take_exchange(ft_metrics *m) {
   if (m->exchange <= 0.0) return json_object();
   json_t *object = json_pack("{sf sf}", "exchange_milliseconds",

@@ -1,6 +1,7 @@
-/* Optimizers over flat parameters: groups, accumulation, steps in flight, and what happens when a
- * step is not finite. The update is a graph of its own, which runs behind the graph that left the
- * gradients; between the two they can be summed, over runs here or over devices elsewhere. */
+/* Optimizers over flat parameters: groups, accumulation, steps in flight, and recovery when a step
+ * is not finite. The update is a separate graph, which runs after the graph that computes
+ * gradients; in between gradients can be summed over executions (here) or over ranks (shards.c).
+ * Called by programs through <filtra/optimizer.h> and by train/trainer.c. */
 #include "train/optimizer.h"
 
 #include "ops/support.h"
@@ -11,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the last run, and summed over runs; the score is the trainer's affair. */
+/* Words of the state buffer: loss and score of the last execution, and their sums over executions.
+ * Only trainers have a score. */
 enum {
   LOSS_WORD = FT_OPTIMIZER_STATE_WORDS,
   SCORE_WORD,
@@ -22,7 +24,7 @@ enum {
 
 /* ---- groups ---- */
 
-/* "*" stands for any characters. */
+/* "*" matches any characters. */
 static bool fits(const char *pattern, const char *name) {
   if (*pattern == '*') return fits(pattern + 1, name) || (*name && fits(pattern, name + 1));
   return *pattern == *name && (!*name || fits(pattern + 1, name + 1));
@@ -68,7 +70,7 @@ static filtra_status take_groups(filtra_optimizer *o) {
   return FILTRA_OK;
 }
 
-/* The last group that names it, counted from 1. */
+/* The last group that matches the parameter, counted from 1; 0: none. */
 static size_t group_of(const filtra_optimizer *o, const ft_parameter *p) {
   for (size_t i = o->group_count; i > 0; i--)
     if (names(&o->groups[i - 1], p)) return i;
@@ -95,7 +97,8 @@ static void add_range(filtra_optimizer *o, const ft_parameter *p, uint64_t end) 
     last->decayed = last->end - last->begin;
 }
 
-/* Neighbours of one group make one range: without groups all parameters do. */
+/* Makes one range of neighbouring parameters of the same group; without groups there is one range.
+ */
 static filtra_status make_ranges(filtra_optimizer *o) {
   const filtra_parameters *params = o->params;
   ft_parameter **order = ft_calloc(params->count, sizeof *order);
@@ -152,7 +155,7 @@ filtra_status ft_optimizer_watch_score(filtra_optimizer *o, filtra_graph *g, fil
   return ft_graph_status(g);
 }
 
-/* The working copies of what a range has changed. */
+/* Casts the parameters of a range to their 16-bit copies, after an update. */
 static void emit_copies(filtra_graph *g, const filtra_optimizer *o, const ft_parameter_range *r) {
   filtra_parameters *params = o->params;
   for (size_t i = 0; i < params->count; i++) {
@@ -186,13 +189,13 @@ static void emit_update(filtra_graph *g, const filtra_optimizer *o, const ft_buf
                         const ft_parameter_range *r, const ft_update *u) {
   if (!o->shards)
     emit_piece(g, o, gradients, r, (ft_piece){0, r->end, 0}, u);
-  else /* the copies follow when the other ranks' values are there */
+  else /* the 16-bit copies follow once the other ranks' values have arrived */
     for (size_t i = 0; i < ft_shards_pieces(o->shards); i++)
       emit_piece(g, o, gradients, r, ft_shards_piece(o->shards, i), u);
   if (!o->shards) emit_copies(g, o, r);
 }
 
-/* What the host has found by the records of all ranks. */
+/* The step's metrics, computed by the host from the records of all ranks. */
 static filtra_tensor *given_metrics(filtra_graph *g) {
   return filtra_graph_input(g, "metrics", FILTRA_I32, 1,
                             (int64_t[]){sizeof(ft_step_metrics) / sizeof(int32_t)});
@@ -273,7 +276,8 @@ filtra_status filtra_optimizer_create(filtra_parameters *params,
   return ft_optimizer_create(params, options, NULL, out);
 }
 
-/* Of this rank's shard; never empty, as buffers are not. */
+/* Creates the shards, and computes the size of this rank's; at least one word, as no buffer is
+ * empty. */
 static filtra_status make_shards(filtra_optimizer *o, const ft_ranks *ranks, uint64_t *bytes) {
   FT_TRY(ft_shards_create(o, ranks, &o->shards));
   uint64_t words = ft_shards_words(o->shards);
@@ -359,7 +363,7 @@ filtra_status filtra_optimizer_set_learning_rate(filtra_optimizer *optimizer, fl
   return FILTRA_OK;
 }
 
-/* ---- sums over runs ---- */
+/* ---- sums over executions ---- */
 
 static filtra_status record_summing(filtra_optimizer *o, bool more, struct ft_summing *s) {
   filtra_graph *g = s->graph;
@@ -445,7 +449,7 @@ filtra_status ft_optimizer_recover(filtra_optimizer *o) {
   return FILTRA_OK;
 }
 
-/* As ft_optimizer_finish_oldest, recovered from a halt. */
+/* ft_optimizer_finish_oldest, which recovers from a halt and reports it. */
 static filtra_status finish_oldest(filtra_optimizer *o) {
   uint32_t halt = 0;
   FT_TRY(ft_optimizer_finish_oldest(o, &halt));

@@ -1,4 +1,5 @@
-/* An optimizer's state on disk: parameters, both moments, the step count. */
+/* Files of optimizer state: parameters, both moments, step count and loss scale. Called by
+ * train/state.c for checkpoints, and by programs through filtra_optimizer_save and _restore. */
 #include "train/optimizer.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ enum { GROUPS = 3, MOST_META = 8, SCALE_TEXT = 96 };
 typedef struct group {
   const char *prefix;
   const ft_buffer *flat;
-  bool trained; /* has no buffers */
+  bool trained; /* only trained parameters have it */
 } group;
 
 static void list_groups(const filtra_optimizer *o, group groups[GROUPS]) {
@@ -23,7 +24,7 @@ static void list_groups(const filtra_optimizer *o, group groups[GROUPS]) {
   groups[2] = (group){"second_moment.", &o->second, true};
 }
 
-/* "SCALE STEADY SKIPPED STEP", as ft_loss_scale has them; "" without one. */
+/* "SCALE STEADY SKIPPED STEP", the fields of ft_loss_scale; "" without loss scaling. */
 static filtra_status describe_scaling(const filtra_optimizer *o, char text[SCALE_TEXT]) {
   ft_loss_scale s;
   *text = '\0';
@@ -82,7 +83,8 @@ static filtra_status read_step(const ft_safetensors *file, const char *path, uin
                  path, STEP_KEY);
 }
 
-/* Of a file without one, as a run in another precision leaves it: as at first. */
+/* Reads the loss scale. A file without one, written in another precision, gives the initial scale.
+ */
 static filtra_status read_scaling(const filtra_optimizer *o, const ft_safetensors *file,
                                   const char *path, ft_loss_scale *s) {
   const char *text = ft_safetensors_meta(file, SCALE_KEY);
@@ -101,7 +103,7 @@ static filtra_status read_scaling(const filtra_optimizer *o, const ft_safetensor
   return FILTRA_OK;
 }
 
-/* Of a moment over several ranks this one's shard. */
+/* Uploads a group; of a moment only this rank's shard. */
 static filtra_status upload_group(filtra_optimizer *o, const ft_safetensors *file, const group *g) {
   filtra_device *dev = o->params->device;
   ft_buffer whole = {0};

@@ -1,11 +1,12 @@
-/* The keys of training over the public structs that have them: filtra_optimizer_options, and
- * filtra_train_options around it. Configurations, optimizers and trainers check by these tables. */
+/* The keys of training as tables over the public structs with these fields:
+ * filtra_optimizer_options, and filtra_train_options around it. They read configurations
+ * (train/config.c) and check the options of optimizers and trainers. */
 #include "train/optimizer.h"
 #include "train/trainer.h"
 
 #include <math.h>
 
-/* By the enums of filtra/optimizer.h and filtra/train.h. */
+/* In the order of the enums in filtra/optimizer.h and filtra/train.h. */
 static const char *const OPTIMIZERS[] = {"adamw", "adam", "radam", NULL};
 static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cycle", NULL};
 const char *const ft_recompute_names[] = {"none", "cheap", "feed_forward", "blocks", NULL};
@@ -74,7 +75,7 @@ static const ft_key TRAIN_KEYS[] = {
 };
 const ft_keys ft_train_keys = FT_KEYS(TRAIN_KEYS);
 
-/* ---- options from programs ---- */
+/* ---- options from applications ---- */
 
 static filtra_status check_loss_scale(const filtra_optimizer_options *o) {
   int exponent;
@@ -98,7 +99,7 @@ filtra_status ft_optimizer_options_complete(filtra_optimizer_options *o) {
                  "warmup_steps");
 }
 
-/* Where fp16 begins: what is too large is halved within a few steps. */
+/* Initial loss scale of fp16; if it is too large, it is halved within a few steps. */
 static const float FIRST_LOSS_SCALE = 65536.0f;
 
 static filtra_status check_model(const filtra_model_config *model, const filtra_train_options *o) {

@@ -1,4 +1,5 @@
-/* What a run would take of the device's memory, and which settings would make it fit. */
+/* Device memory of a run, and settings with which the run would fit. Called by `filtra train
+ * --plan` through filtra_run_measure. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "graph/parameters.h"
@@ -18,7 +19,7 @@ typedef struct planning {
   bool validates;
 } planning;
 
-/* Adds a graph's transfers, and takes its activations where they are the most. */
+/* Adds a graph's transfers, and keeps the largest activations. */
 static filtra_status add_graph(filtra_model *model, ft_batch_graph *b, bool training,
                                ft_recompute how, filtra_run_memory_use *plan) {
   filtra_memory_use memory = {0};
@@ -48,7 +49,8 @@ static filtra_status add_graphs(const planning *p, filtra_model *model,
   return add_graph(model, &b, false, FT_RECOMPUTE_NONE, plan);
 }
 
-/* A tensor or buffer beyond the device's largest makes a plan that does not fit. */
+/* Computes the memory with the current settings. A tensor or buffer larger than the device allows
+ * means that the run does not fit; it is not an error. */
 static filtra_status plan_once(const planning *p, filtra_run_memory_use *plan) {
   const ft_caps *caps = ft_caps_of(p->device);
   filtra_model *model;
@@ -70,7 +72,7 @@ static filtra_status plan_once(const planning *p, filtra_run_memory_use *plan) {
   return status == FILTRA_ERROR_DEVICE_MEMORY ? FILTRA_OK : status;
 }
 
-/* ---- what would make it fit ---- */
+/* ---- settings that would fit ---- */
 
 static bool takes_less(planning *p, filtra_status *status) {
   filtra_run_memory_use other;
@@ -94,8 +96,8 @@ static void name_change(const planning *p, const filtra_train_options *was,
              (unsigned long long)c->accumulate);
 }
 
-/* Cheapest first: smaller tensors of logits; passes over memory; a second forward pass; smaller and
- * smaller parts, which leave a device less to do at a time. */
+/* Tries settings, the cheapest first: chunks of logits; recomputing cheap calls; recomputing
+ * everything; ever smaller parts, which use less of the device at a time. */
 static filtra_status advise(planning *p, filtra_run_memory_use *plan) {
   const filtra_train_options was = p->config.train;
   filtra_train_options *c = &p->config.train;
@@ -114,7 +116,7 @@ static filtra_status advise(planning *p, filtra_run_memory_use *plan) {
     c->accumulate = 2 * c->accumulate < batch ? 2 * c->accumulate : batch;
     found = takes_less(p, &status);
   }
-  if (found && c->loss_chunks != was.loss_chunks) { /* which need not have been needed */
+  if (found && c->loss_chunks != was.loss_chunks) { /* which may not be needed */
     uint64_t chunks = c->loss_chunks;
     c->loss_chunks = was.loss_chunks;
     if (!takes_less(p, &status)) c->loss_chunks = chunks;

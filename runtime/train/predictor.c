@@ -1,5 +1,6 @@
-/* Requests of several threads over one model: read outside the device's lock, computed in batches
- * of one padded length under it. At most two batches are under way, each a part of a submission. */
+/* Predictors: requests of several threads over one model. Requests are read outside the device's
+ * lock; under it they are computed in batches of one padded length. At most two batches are in
+ * flight, each with requests of one submission. Called by programs through <filtra/predictor.h>. */
 #include "base/memory.h"
 #include "data/image.h"
 #include "gpu/gpu.h"
@@ -11,27 +12,27 @@
 
 enum { DEFAULT_BATCH = 16, MOST_BATCH = 65535, UNDER_WAY = 2 };
 
-/* A request as the model reads it: 32-bit words, token ids or numbers. */
+/* A request as the model reads it: 32-bit words, which are token ids or floats. */
 typedef struct sample {
-  uint32_t *words[2]; /* the second of a pair */
+  uint32_t *words[2]; /* [1]: the second text of a pair */
   int32_t lengths[2]; /* in tokens */
-  int64_t padded;     /* the length of the graph that it goes through; 0: it has been there */
+  int64_t padded;     /* length of the graph that computes it; 0: submitted */
 } sample;
 
 /* A submission. */
 typedef struct job {
   struct job *next;
   uint64_t ticket;
-  size_t count, parts; /* requests; batches under way */
+  size_t count, parts; /* requests; batches in flight */
   float *results;      /* [count, outputs] */
   struct room {
     float *logits, *probabilities;
-  } * rooms; /* [count] where the caller wants them */
+  } * rooms; /* [count], where the caller wants them */
   filtra_status status;
-  char *message; /* of a failure that another thread met; NULL: out of memory */
+  char *message; /* of a failure on another thread; NULL: out of memory */
 } job;
 
-/* A batch under way. */
+/* A batch in flight. */
 typedef struct part {
   job *job;
   ft_pending_batch pending;
@@ -44,9 +45,9 @@ struct filtra_predictor {
   filtra_model *model;
   ft_input input;
   filtra_predictor_info info;
-  size_t batch_size, sequences, columns; /* columns: words of a token */
+  size_t batch_size, sequences, columns; /* columns: 32-bit words per token */
   /* Under the device's lock: */
-  part parts[UNDER_WAY]; /* the oldest first */
+  part parts[UNDER_WAY]; /* oldest first */
   size_t part_count;
   job *jobs;
   uint64_t tickets;
@@ -71,7 +72,8 @@ static filtra_status keep_words(const filtra_predictor *p, sample *s, int which,
 
 static filtra_status read_text(const filtra_predictor *p, sample *s, int which, const char *text,
                                size_t bytes) {
-  size_t count, room = bytes + 1; /* no tokenizer makes more of a text, a line's end included */
+  /* the most tokens a tokenizer makes: one per byte, and one for the line end */
+  size_t count, room = bytes + 1;
   if (p->columns > 1 || p->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");
   if (!p->info.tokenizer)
@@ -184,7 +186,7 @@ static void fail_job(job *j, filtra_status status) {
   j->message = ft_strdup(filtra_error_message());
 }
 
-/* Hands the results of the oldest batch under way to its submission. */
+/* Waits for the oldest batch and copies its results to its submission. */
 static void finish_oldest(filtra_predictor *p) {
   part done = p->parts[0];
   memmove(p->parts, p->parts + 1, --p->part_count * sizeof *p->parts);
@@ -203,7 +205,7 @@ static void finish_oldest(filtra_predictor *p) {
   free(done.lengths);
 }
 
-/* Zeros behind each sequence: some layouts of tokens see them. */
+/* Submits a batch. Words after each sequence are zero, as some layouts of tokens read them. */
 static filtra_status submit_batch(filtra_predictor *p, const part *t, const sample *samples,
                                   int64_t padded, ft_pending_batch *pending) {
   size_t row = (size_t)padded * p->columns;
@@ -230,7 +232,7 @@ static filtra_status submit_batch(filtra_predictor *p, const part *t, const samp
   return status;
 }
 
-/* The first request that waits, and the next ones of its padded length. */
+/* Submits the first waiting request, and the next ones of the same padded length. */
 static filtra_status submit_part(filtra_predictor *p, job *j, sample *samples, size_t first) {
   int64_t padded = samples[first].padded;
   part t = {.job = j,
@@ -336,7 +338,7 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
   return FILTRA_OK;
 }
 
-/* Around a model, which is taken over. */
+/* Creates a predictor that owns `model`; destroys the model on failure. */
 static filtra_status make_predictor(filtra_model *model, const filtra_predictor_options *options,
                                     filtra_predictor **out) {
   static const filtra_predictor_options defaults;
@@ -418,7 +420,7 @@ const filtra_predictor_info *filtra_predictor_get_info(const filtra_predictor *p
   return predictor ? &predictor->info : NULL;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static filtra_status new_job(const filtra_predictor *p, size_t count,
                              const filtra_request *requests, job **out) {
@@ -453,7 +455,7 @@ filtra_status filtra_predictor_submit(filtra_predictor *predictor, size_t count,
   return status;
 }
 
-/* Takes a submission out of the list, its batches done; NULL: there is none of that ticket. */
+/* Removes a submission from the list and waits for its batches; NULL if the ticket is unknown. */
 static job *take_job(filtra_predictor *p, uint64_t ticket) {
   ft_device_lock(p->model->device);
   job **at = &p->jobs;

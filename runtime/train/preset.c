@@ -1,3 +1,5 @@
+/* Presets: lookup by name, and a configuration's keys over a preset's. Called by train/run.c,
+ * train/plan.c and train/config.c, and by the command. */
 #include "train/preset.h"
 
 #include "nn/mixer.h"
@@ -30,13 +32,14 @@ static const char *mixer_name(const json_t *mixer) {
   return json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
 }
 
-/* Whether the Converter's block can stand around this mixer. */
+/* Whether the mixer works in the Converter's block. */
 static bool has_complex_features(const char *mixer) {
   const ft_mixer_class *kind = mixer ? ft_mixer_find(mixer) : NULL;
   return kind && kind->build_complex;
 }
 
-/* Options without a name, or of the same mixer, join those of the preset. */
+/* Replaces the preset's mixer. Options without a name, or with the same name, are added to the
+ * preset's. */
 static int merge_mixer(json_t *config, json_t *given) {
   json_t *own = json_object_get(config, "mixer");
   const char *name = mixer_name(given), *own_name = mixer_name(own);
@@ -52,8 +55,8 @@ static int merge_mixer(json_t *config, json_t *given) {
 static const char *const LENGTHS[2] = {"steps", "epochs"};
 static const char *const WARMUPS[2] = {"warmup_steps", "warmup_epochs"};
 
-/* Where the length of the run is given, in steps or epochs, that is the recipe's; its warmup is the
- * same part of the run as before, unless that is given, too. */
+/* Replaces the preset's length by steps or epochs of `given`. The warmup becomes the same fraction
+ * of the new length, unless `given` has one. */
 static int fit_length(json_t *config, const json_t *given) {
   int to = json_object_get(given, LENGTHS[0]) ? 0 : 1,
       from = json_object_get(config, "steps") ? 0 : 1;
@@ -78,14 +81,14 @@ static int fit_length(json_t *config, const json_t *given) {
 filtra_status ft_preset_expand(const json_t *given, json_t **out) {
   const char *name = json_string_value(json_object_get(given, "preset"));
   json_t *preset = NULL;
-  *out = json_is_object(given) ? NULL : json_deep_copy(given); /* refused by who reads it */
+  *out = json_is_object(given) ? NULL : json_deep_copy(given); /* refused by whoever reads it */
   if (*out) return FILTRA_OK;
-  if (name && !*name) name = NULL; /* as a run without one writes it */
+  if (name && !*name) name = NULL; /* a run without a preset writes "" */
   const char *text = name ? filtra_preset_json(name) : NULL;
   if (name && !text) return FILTRA_ERROR_INPUT;
   if (name) FT_TRY(ft_json_parse(text, strlen(text), name, &preset));
   json_t *config = name ? json_deep_copy(json_object_get(preset, "config")) : json_object();
-  json_t *over = json_deep_copy(given); /* json_copy does not look at whether there is memory */
+  json_t *over = json_deep_copy(given); /* json_copy does not check whether memory ran out */
   json_decref(preset);
   int failed = !config || !over || fit_length(config, over) ||
                merge_mixer(config, json_object_get(over, "mixer"));

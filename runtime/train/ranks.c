@@ -1,5 +1,6 @@
-/* Exchanges between ranks by point-to-point messages. In each round every rank has one partner, as
- * in a tournament, and the lower rank of a pair sends first: no order of blocking calls locks. */
+/* Exchanges between ranks by point-to-point messages, for train/shards.c, shares.c, evaluate.c and
+ * run.c. In each round every rank has one partner, as in a tournament, and the lower rank of a pair
+ * sends first: blocking calls cannot deadlock. */
 #include "train/ranks.h"
 
 static filtra_status fail(const ft_ranks *r, int peer, int result) {
@@ -26,8 +27,7 @@ filtra_status ft_ranks_receive(const ft_ranks *r, int from, void *data, size_t b
   return result ? fail(r, from, result) : FILTRA_OK;
 }
 
-/* This rank's partner of a round, or itself: the circle method, by which each pair meets once in
- * `rounds` rounds. */
+/* Rounds of the circle method, in which each pair of ranks meets once. */
 static int rounds(int size) {
   return size % 2 ? size : size - 1;
 }
@@ -92,7 +92,7 @@ filtra_status ft_ranks_barrier(const ft_ranks *ranks) {
 
 /* ---- sums ---- */
 
-/* ((g0 + g1) + g2) + ..: each addition is rounded to a float, and so the same on every machine. */
+/* ((g0 + g1) + g2) + ...: each addition rounds to a float, so every machine has the same sum. */
 static void add_in_order(int rank, int size, const float *own, float *room, size_t count) {
   float *sums = room + (size_t)rank * count;
   for (size_t i = 0; i < count; i++) {

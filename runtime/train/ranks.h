@@ -1,5 +1,5 @@
-/* What the ranks of a run do together, over a transport. All of it is collective: every rank makes
- * the same calls in the same order. */
+/* Exchanges between the ranks of a run, over a transport. All calls but send and receive are
+ * collective: every rank makes the same calls in the same order. */
 #ifndef FT_TRAIN_RANKS_H
 #define FT_TRAIN_RANKS_H
 
@@ -9,23 +9,24 @@
 
 typedef struct ft_ranks {
   const filtra_transport *transport;
-  double deadline; /* seconds that a rank waits for another */
+  double deadline; /* seconds to wait for another rank */
 } ft_ranks;
 
-/** `all` has room for `bytes` of every rank, in order of ranks; this rank's are there. */
+/** Gathers `bytes` of every rank in `all`, in order of ranks. This rank's are there before the
+ * call. */
 filtra_status ft_ranks_gather(const ft_ranks *ranks, void *all, size_t bytes);
-/** Rank r has floats begin[r] to begin[r + 1] of an array that all are to have: this one's are sent
- * from `own`, the others' put into `others`, both as long as the array. */
+/** Gathers an array of which rank r has floats begin[r] to begin[r + 1]: sends this rank's from
+ * `own`, and stores the others' in `others`. Both are as long as the array. */
 filtra_status ft_ranks_gather_parts(const ft_ranks *ranks, const float *own, float *others,
                                     const uint64_t *begin);
-/** Every rank has floats begin[0] to begin[size] of `all`. Rank r gets the sums over all ranks of
- * its part, begin[r] to begin[r + 1], added in order of ranks, whatever the transport. They lie in
- * `room`, which holds one such part of each rank, at *sums. */
+/** Sums arrays `all`, floats begin[0] to begin[size], over the ranks. Rank r gets the sums of its
+ * part, begin[r] to begin[r + 1], at *sums. They are added in order of ranks, with every transport.
+ * `room` holds one part of that length for each rank; *sums points into it. */
 filtra_status ft_ranks_sum_parts(const ft_ranks *ranks, const float *all, const uint64_t *begin,
                                  float *room, const float **sums);
 filtra_status ft_ranks_send(const ft_ranks *ranks, int to, const void *data, size_t bytes);
 filtra_status ft_ranks_receive(const ft_ranks *ranks, int from, void *data, size_t bytes);
-/** Waits for all. */
+/** Waits until all ranks have called it. */
 filtra_status ft_ranks_barrier(const ft_ranks *ranks);
 
 #endif

@@ -1,4 +1,5 @@
-/* Whole runs: data, the loop over steps, evaluation, metrics, checkpoints, the best model. */
+/* Whole runs: the loop over steps, evaluation, metrics, checkpoints, the best model, and resuming.
+ * Called by programs and `filtra train` through filtra_run_train. */
 #include "train/run.h"
 
 #include "base/file.h"
@@ -19,26 +20,26 @@ typedef struct run {
   filtra_device *device;
   const filtra_run_options *options;
   ft_run_config config;
-  const char *context; /* what errors call the configuration */
+  const char *context; /* name of the configuration in errors */
   char *config_path, *model_path, *checkpoint_path;
-  bool begins; /* at step 0: a new run, or one that was stopped before its first checkpoint */
-  json_t *checkpoint; /* what the last one says besides weights; NULL: the run begins */
+  bool begins;        /* at step 0: a new run, or one stopped before its first checkpoint */
+  json_t *checkpoint; /* the last checkpoint's metadata; NULL: the run begins */
   ft_run_identity identity;
   filtra_dataset *data;
   filtra_loader *loader;
   filtra_model *model;
   filtra_trainer *trainer;
   ft_metrics *metrics;
-  bool pinned;       /* the device has the run's tuning for now, */
-  ft_tuning *tuning; /* and this one outside */
+  bool pinned;       /* the device uses the run's tuning */
+  ft_tuning *tuning; /* the device's tuning before that, to be restored */
   uint64_t total, eval_every, checkpoint_every;
   filtra_run_progress progress;
-  double best_accuracy, best_loss; /* of the validation that chose the model; loss < 0: none */
-  double lowest_loss;              /* of the validation; < 0: none */
-  uint64_t waited;                 /* evaluations since then */
-  bool saved;                      /* the folder has this run's best model */
-  bool wants_stop, stop;           /* the caller asks for it; all ranks know */
-  bool writes;                     /* alone, or rank 0 */
+  double best_accuracy, best_loss; /* of the best model's evaluation; loss < 0: none */
+  double lowest_loss;              /* of all evaluations; < 0: none */
+  uint64_t waited;                 /* evaluations since the lowest loss */
+  bool saved;                      /* the folder holds a best model of this run */
+  bool wants_stop, stop;           /* the caller wants to stop; all ranks know it */
+  bool writes;                     /* this process writes files: the only one, or rank 0 */
 } run;
 
 static filtra_status name_files(run *r) {
@@ -49,15 +50,15 @@ static filtra_status name_files(run *r) {
                                                                : FILTRA_ERROR_HOST_MEMORY;
 }
 
-/* NULL: alone. */
+/* NULL: one process. */
 static const ft_ranks *ranks_of(const run *r) {
   return r->trainer->ranks.transport ? &r->trainer->ranks : NULL;
 }
 
 /* ---- evaluation ---- */
 
-/* Where accuracy is equal, as it often is on small validation splits, the loss says which model is
- * best. */
+/* Whether an evaluation is better than the best so far. The loss decides between equal accuracies,
+ * which are frequent on small validation splits. */
 static bool is_better(const run *r, const filtra_evaluation *e) {
   bool by_accuracy = r->config.select_by == FT_SELECT_ACCURACY;
   if (r->best_loss < 0.0) return true;
@@ -70,7 +71,7 @@ static filtra_status forget_evaluations(const run *r) {
     char *path =
         ft_format("%s/" FILTRA_RUN_EVALUATION, r->options->folder, filtra_split_name(split));
     if (!path) return FILTRA_ERROR_HOST_MEMORY;
-    remove(path); /* there seldom is one */
+    remove(path); /* it may not exist */
     free(path);
   }
   return FILTRA_OK;
@@ -96,8 +97,8 @@ static filtra_status save_model(run *r) {
   return status;
 }
 
-/* The best model on the validation split stays on disk; without a validation split the last one
- * does. */
+/* Evaluates, and saves the model if it is the best on the validation split. Without a validation
+ * split the last model is saved. */
 static filtra_status evaluate(run *r) {
   filtra_run_progress *p = &r->progress;
   bool better = true;
@@ -127,7 +128,7 @@ static filtra_status evaluate(run *r) {
 
 /* ---- checkpoints ---- */
 
-/* NULL when out of memory. */
+/* The checkpoint's metadata; NULL when out of memory. */
 static json_t *write_position(const run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
   json_t *more = json_pack(
@@ -142,7 +143,7 @@ static json_t *write_position(const run *r) {
 
 static filtra_status save_checkpoint(run *r) {
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
-  FT_TRY(ft_metrics_sync(r->metrics)); /* the lines of these steps are never written again */
+  FT_TRY(ft_metrics_sync(r->metrics)); /* a resumed run does not repeat these lines */
   char *text = ft_json_text(write_position(r), JSON_COMPACT);
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_trainer_save(r->trainer, r->checkpoint_path, FT_RUN_KEY, text);
@@ -172,14 +173,14 @@ static filtra_status take_position(run *r) {
     return ft_fail(FILTRA_ERROR_INPUT, "%s: is of step %llu; the run has %llu steps", path,
                    (unsigned long long)p->step, (unsigned long long)r->total);
   filtra_loader_position at = {.epoch = (uint64_t)epoch, .batch = (uint64_t)batch};
-  /* An epoch of other data may have fewer batches; then this one is over. */
+  /* With other data an epoch may have fewer batches; this one is then over. */
   if (r->options->allow_changes && at.batch >= filtra_loader_batch_count(r->loader))
     at = (filtra_loader_position){.epoch = at.epoch + 1};
   status = filtra_loader_set_position(r->loader, at);
   return status ? ft_fail_context(FILTRA_ERROR_INPUT, "%s", path) : FILTRA_OK;
 }
 
-/* The best model so far must be this run's. */
+/* Fails unless the saved best model belongs to this run. */
 static filtra_status check_model(run *r) {
   const char *path = r->model_path;
   json_t *model = NULL;
@@ -216,7 +217,7 @@ static filtra_status read_checkpoint(run *r) {
   return FILTRA_OK;
 }
 
-/* Who it is, and whether it still is who it was. */
+/* Computes the identity, and compares it with the checkpoint's. */
 static filtra_status identify(run *r) {
   FT_TRY(ft_run_identify(&r->config, r->data, &r->identity));
   if (r->begins) return FILTRA_OK;
@@ -233,7 +234,7 @@ static filtra_status read_config(run *r) {
   filtra_status status = o->config
                              ? ft_json_parse(o->config, strlen(o->config), r->context, &object)
                              : ft_json_load(r->config_path, &object);
-  /* A run's own configuration is complete; its preset may be of another version by now. */
+  /* A run's own configuration is complete, and its preset may have changed since. */
   if (!status && o->config) status = ft_preset_expand(object, &expanded);
   if (!status) status = ft_run_config_read(o->config ? expanded : object, r->context, &r->config);
   r->config.folder = r->begins ? NULL : o->folder;
@@ -242,7 +243,7 @@ static filtra_status read_config(run *r) {
   return status;
 }
 
-/* Graphs for every length that can come, the longest first, so that all share its memory. */
+/* Compiles graphs for every length of the data, the longest first, so that all share its memory. */
 static filtra_status prepare_graphs(run *r) {
   size_t count;
   const uint32_t *lengths = filtra_loader_buckets(r->loader, &count);
@@ -286,7 +287,7 @@ static filtra_status make_loader(run *r) {
   return FILTRA_OK;
 }
 
-/* What was said at this start goes before what the configuration says. */
+/* This rank's share: from the options or, if they have none, from the configuration. */
 static float share_of(const run *r) {
   const filtra_transport *t = r->options->transport;
   const char *shares = r->config.shares;
@@ -320,12 +321,12 @@ static filtra_status make_trainer(run *r) {
   return FILTRA_OK;
 }
 
-/* A resumed run is cut as it began, whatever was tuned since. */
+/* Lets a resumed run use the tuning with which it began, whatever the device was tuned to since. */
 static filtra_status pin_tuning(run *r) {
   ft_tuning *tuning;
   bool has;
   FT_TRY(ft_run_has(r->options->folder, FILTRA_RUN_TUNING, &has));
-  if (r->begins && !has) return FILTRA_OK; /* it was killed before it noted its own */
+  if (r->begins && !has) return FILTRA_OK; /* killed before it wrote its tuning */
   FT_TRY(ft_run_load_tuning(r->options->folder, r->device, &tuning));
   r->pinned = true;
   r->tuning = ft_tuning_use(r->device, tuning);
@@ -348,14 +349,14 @@ static filtra_status begin(run *r) {
   return status;
 }
 
-/* Nothing is read before no other process can be writing it. */
+/* Locks the folder before anything in it is read: another process might be writing it. */
 static filtra_status reopen_folder(run *r) {
   FT_TRY(ft_run_check_folder(r->options->folder));
   if (r->writes) FT_TRY(ft_metrics_open(r->options->folder, &r->metrics));
   return read_checkpoint(r);
 }
 
-/* Ranks that do not train the same run would end in a muddle. */
+/* Fails unless all ranks train the same run. */
 static filtra_status join_ranks(run *r) {
   typedef struct introduction {
     char id[sizeof r->identity.id], version[16];
@@ -399,9 +400,10 @@ static filtra_status open_run(run *r) {
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
   if (!r->begins) FT_TRY(restore_checkpoint(r));
-  if (ranks_of(r)) FT_TRY(join_ranks(r)); /* before anything is written, and after it was read */
+  /* before anything is written, after the checkpoint was read */
+  if (ranks_of(r)) FT_TRY(join_ranks(r));
   if (r->writes && r->begins) FT_TRY(begin(r));
-  if (ranks_of(r)) FT_TRY(ft_ranks_barrier(ranks_of(r))); /* the run has its folder */
+  if (ranks_of(r)) FT_TRY(ft_ranks_barrier(ranks_of(r))); /* rank 0 has created the folder */
   if (!r->writes) return FILTRA_OK;
   ft_run_clean_folder(o->folder);
   if (!r->begins) FT_TRY(ft_metrics_rewind(r->metrics, r->progress.step));
@@ -418,7 +420,7 @@ static void report(run *r) {
   p->evaluated = false;
 }
 
-/* A run that is complete without one would say that all is well. */
+/* Fails if a complete run has no model file. */
 static filtra_status has_model(const run *r) {
   if (r->saved) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,

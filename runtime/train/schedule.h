@@ -8,7 +8,8 @@ typedef struct ft_schedule_point {
   double learning_rate, beta1;
 } ft_schedule_point;
 
-/** The values of step `step` (from 0). Options are complete (no zero that stands for a default). */
+/** Learning rate and beta1 of step `step`, counted from 0. `options` have their defaults filled in.
+ */
 ft_schedule_point ft_schedule_at(const filtra_optimizer_options *options, uint64_t step);
 
 #endif

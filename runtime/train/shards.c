@@ -1,10 +1,10 @@
 /* A step over several ranks (Rajbhandari et al. 2020, "ZeRO", stage 1): each rank owns a shard of
- * the parameters with its moments. Gradients are cut into buckets in the order in which the
- * backward pass finishes them, and each bucket among all ranks. While the device still works, the
- * calling thread takes bucket after bucket as it reaches host memory (Li et al. 2020, "PyTorch
- * distributed", section 3.2.3), and each rank adds up its part. It then updates its shard, whose
- * new values go to all. Sums are added on the host in order of ranks, so that all ranks have the
- * same bits whatever their devices. */
+ * the parameters with their moments. The gradients are cut into buckets in the order in which the
+ * backward pass computes them, and each bucket is divided among the ranks. While the device still
+ * works, the calling thread exchanges each bucket as soon as it is in host memory (Li et al. 2020,
+ * "PyTorch distributed", section 3.2.3), and every rank sums its part. Then each rank updates its
+ * shard and sends the new values to all. The host adds sums in order of ranks, so that all ranks
+ * have the same bits on any device. Called by train/trainer.c and train/optimizer.c. */
 #include "base/file.h"
 #include "base/rng.h"
 #include "train/optimizer.h"
@@ -13,20 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parts begin on whole cache lines. Buckets: so many of a model, but of at most so many floats, and
- * of as many at least that a rank's part takes longer than a message's latency. */
+/* Parts begin on whole cache lines. A model is cut into BUCKETS buckets, of at most MOST_BUCKET
+ * floats, and large enough that a rank's part, LEAST_PART floats, takes longer than a message's
+ * latency. */
 enum { PART_ALIGN = 16, BUCKETS = 16, LEAST_PART = 1 << 13, MOST_BUCKET = 1 << 22 };
 
-/* What each rank tells all others about a step. */
+/* What each rank tells the others about a step. */
 typedef struct record {
-  double squares; /* of its shard of the summed gradients */
+  double squares; /* sum of squares of its shard of the summed gradients */
   float loss, score;
-  uint64_t step, batch; /* what it has taken the step with */
+  uint64_t step, batch; /* of this rank; must be the same on all */
   uint32_t stop;
 } record;
 
-/* Floats of the flat buffers; `at`: where this rank's part lies in its shard. `first`: the
- * parameter declared first, whose gradient is the bucket's last to be finished. */
+/* Floats begin to end of the flat buffers. `at`: offset of this rank's part in its shard. `first`:
+ * the parameter that was declared first, whose gradient is the last of the bucket to be computed.
+ */
 typedef struct bucket {
   uint64_t begin, end, at;
   size_t first;
@@ -38,23 +40,23 @@ struct ft_shards {
   bucket *buckets;
   size_t count;
   uint64_t words;  /* of this rank's shard */
-  uint64_t *cuts;  /* [size + 1]: the bucket at hand among the ranks */
-  ft_buffer down;  /* from the device: gradients, then this shard's values; then the state */
-  ft_buffer up;    /* to it: this shard's sums, then the others' values */
-  float *room;     /* a bucket's part of each rank */
+  uint64_t *cuts;  /* [size + 1]: where the ranks' parts of the current bucket begin */
+  ft_buffer down;  /* from the device: gradients, later this shard's values; then the state */
+  ft_buffer up;    /* to the device: this shard's sums, later the others' values */
+  float *room;     /* one part of a bucket for each rank */
   record *records; /* [size] */
-  bool waits;      /* for the end of the backward pass, which tests compare with */
-  double busy;     /* seconds in messages, of the last step, */
-  double hidden;   /* and of these before its backward pass had ended */
+  bool waits;      /* tests: wait for the end of the backward pass before exchanging */
+  double busy;     /* seconds of the last step in messages */
+  double hidden;   /* seconds of these before the backward pass had ended */
   ft_command_pool pool;
-  ft_commands copies[3]; /* enum below; NULL: not recorded yet */
+  ft_commands copies[3]; /* by the enum below; NULL: not recorded yet */
 };
 
 enum { PUT_SUMS, TAKE_VALUES, PUT_VALUES, COPIES };
 
 /* ---- layout ---- */
 
-/* Where the part of a rank begins. */
+/* First float of a rank's part. */
 static uint64_t cut(const bucket *b, int size, int rank) {
   uint64_t lines = (b->end - b->begin) / PART_ALIGN;
   return b->begin + lines * (uint64_t)rank / (uint64_t)size * PART_ALIGN;
@@ -109,7 +111,8 @@ static int later_first(const void *a, const void *b) {
   return (x->begin < y->begin) - (x->begin > y->begin);
 }
 
-/* A function of the parameters alone: all ranks have the same, whatever kernels theirs run. */
+/* Lays out the buckets. They depend on the parameters only, so all ranks have the same ones
+ * whatever kernels their devices run. */
 static filtra_status lay_out(struct ft_shards *s, const filtra_parameters *params) {
   const uint64_t ends[] = {params->decay_bytes / sizeof(float),
                            params->trained_bytes / sizeof(float)};
@@ -238,8 +241,8 @@ filtra_status ft_shards_watch(filtra_optimizer *o, filtra_graph *g) {
 
 /* ---- a step ---- */
 
-/* Of what is trained; frozen parameters count neither for clipping nor as not finite. `sums` are
- * those of the piece. */
+/* Sum of squares over a piece, for the gradient norm; frozen parameters count neither for clipping
+ * nor for the check for NaN and infinity. `sums` begin at the piece. */
 static double squares_of(const filtra_optimizer *o, ft_piece p, const float *sums) {
   double sum = 0.0;
   for (size_t i = 0; i < o->range_count; i++) {
@@ -251,7 +254,7 @@ static double squares_of(const filtra_optimizer *o, ft_piece p, const float *sum
   return sum;
 }
 
-/* All ranks take the same step with the same batch, or the run is not one. */
+/* Fails unless all ranks take the same step with the same batch. */
 static filtra_status check_records(const struct ft_shards *s) {
   const record *own = &s->records[s->ranks.transport->rank];
   for (int i = 0; i < s->ranks.transport->size; i++) {
@@ -267,7 +270,7 @@ static filtra_status check_records(const struct ft_shards *s) {
   return FILTRA_OK;
 }
 
-/* In order of ranks, so that all come to the same numbers. */
+/* Adds records in order of ranks, so that all get the same numbers. */
 static ft_step_metrics add_records(const filtra_optimizer *o, bool *stop) {
   struct ft_shards *s = o->shards;
   double squares = 0.0, loss = 0.0, score = 0.0;
@@ -288,7 +291,7 @@ static ft_step_metrics add_records(const filtra_optimizer *o, bool *stop) {
   return m;
 }
 
-/* The scale after this step, on all ranks the same, and what the step has to say of it. */
+/* Updates the loss scale after this step, on all ranks the same, and the metrics about it. */
 static filtra_status step_scale(filtra_optimizer *o, ft_step_metrics *m) {
   ft_loss_scale next = o->scale;
   if (!o->scaling.size) return FILTRA_OK;
@@ -303,7 +306,7 @@ static filtra_status step_scale(filtra_optimizer *o, ft_step_metrics *m) {
   return FILTRA_OK;
 }
 
-/* What is not read out while the graph runs is read behind it. */
+/* Reads gradients and state after the graph, if it does not read them out while it runs. */
 static filtra_status read_all(filtra_optimizer *o, const ft_buffer *gradients) {
   struct ft_shards *s = o->shards;
   char *down = s->down.mapped;
@@ -313,8 +316,8 @@ static filtra_status read_all(filtra_optimizer *o, const ft_buffer *gradients) {
                      FT_OPTIMIZER_SUMS_BYTES);
 }
 
-/* Its sums lie in `up` then. Messages count as hidden where the device had more to do when the last
- * of them had arrived. */
+/* Sums a bucket over the ranks; this rank's sums are then in `up`. Messages count as hidden if the
+ * device was still computing when the last of them had arrived. */
 static filtra_status sum_bucket(filtra_optimizer *o, size_t index, uint64_t end, double *squares) {
   struct ft_shards *s = o->shards;
   ft_piece p = ft_shards_piece(s, index);
@@ -363,7 +366,7 @@ static filtra_status exchange_records(filtra_optimizer *o, const ft_shared_step 
   return check_records(s);
 }
 
-/* New values of this rank's shard, and from the others theirs. */
+/* Sends the new values of this rank's shard, and receives those of the others. */
 static filtra_status exchange_values(struct ft_shards *s) {
   uint64_t ticket;
   FT_TRY(ft_submit(s->device, &s->copies[TAKE_VALUES], 1, &ticket));
@@ -429,7 +432,7 @@ filtra_status ft_shards_compare(filtra_optimizer *o) {
   return FILTRA_OK;
 }
 
-/* Between a rank's shard and where its pieces lie in flat buffers. */
+/* Copies a rank's shard to where its pieces lie in the flat buffers. */
 static void spread(const struct ft_shards *s, int rank, const float *shard, float *flat) {
   for (size_t i = 0; i < s->count; i++) {
     ft_piece p = piece_of(s, &s->buckets[i], rank);

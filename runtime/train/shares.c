@@ -1,4 +1,5 @@
-/* How ranks share a batch: equally, as they were told, or by how fast each of them is. */
+/* Shares of a batch: equal, given, or by the measured speed of each rank. Called by
+ * train/trainer.c, and by train/run.c for the configuration's key `shares`. */
 #include "train/shares.h"
 
 #include "base/file.h"
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first of these runs still compiles and warms up; the fastest of the others counts. */
+/* Executions per measurement. The first still compiles and warms up; the fastest of the others
+ * counts. */
 enum { RUNS = 4 };
 
 /* ---- as text ---- */
@@ -51,7 +53,7 @@ void ft_shares_samples(const filtra_trainer *t, int rank, int64_t batch, int64_t
   *end = (int64_t)(t->shares[rank + 1] * (double)batch + 0.5);
 }
 
-/* What lies at i + 1 becomes where the share of rank i ends, between 0 and 1. */
+/* Turns shares, of rank i at i + 1, into where the share of rank i ends, between 0 and 1. */
 static void line_up(double *shares, int size) {
   for (int i = 0; i < size; i++)
     shares[i + 1] += shares[i];
@@ -75,7 +77,7 @@ filtra_status ft_shares_join(filtra_trainer *t, float share) {
 
 /* ---- measuring ---- */
 
-/* Any batch will do: what it holds decides no kernel. */
+/* A batch of zeros and full lengths: its content does not decide which kernels run. */
 static filtra_status make_batch(const filtra_model_config *o, int64_t size, int64_t length,
                                 filtra_batch *batch, void **memory) {
   size_t sequences = (size_t)ft_model_sequences(o) * (size_t)size;
@@ -104,7 +106,7 @@ static filtra_status make_batch(const filtra_model_config *o, int64_t size, int6
   return FILTRA_OK;
 }
 
-/* Forward and backward pass of a part; nothing that a step reads is left behind. */
+/* Times forward and backward pass of a part. Leaves nothing that a step reads. */
 static filtra_status time_graph(filtra_trainer *t, ft_batch_graph *b, double *seconds) {
   filtra_batch batch;
   void *memory;
@@ -121,7 +123,8 @@ static filtra_status time_graph(filtra_trainer *t, ft_batch_graph *b, double *se
   return status;
 }
 
-/* Its own memory goes with it: the graphs of other shares may need less. */
+/* Times a part in an arena that is freed with its graph, as graphs of other shares may need less
+ * memory. */
 static filtra_status time_part(filtra_trainer *t, int64_t size, int64_t length, double *seconds) {
   ft_batch_graph graph;
   filtra_arena *arena = t->model->arena;
@@ -134,8 +137,8 @@ static filtra_status time_part(filtra_trainer *t, int64_t size, int64_t length, 
   return status;
 }
 
-/* The rank that would take the least time with `more` samples, 1, or, of those with more than one,
- * takes the most with its own, where it is -1. */
+/* For more = 1, the rank that would need the least time with one sample more. For more = -1, the
+ * rank with more than one sample that needs the most time now. */
 static int quickest(const double *speeds, const double *samples, int size, double more) {
   int best = 0;
   double least = INFINITY;
@@ -148,7 +151,8 @@ static int quickest(const double *speeds, const double *samples, int size, doubl
   return best;
 }
 
-/* Whole samples in proportion to speeds, at least one each; they go behind the speeds. */
+/* Gives each rank whole samples in proportion to its speed, at least one; writes them to
+ * speeds[size] and after. */
 static void share_out(double *speeds, int size, int64_t batch) {
   double all = 0.0, *samples = speeds + size;
   int64_t missing = batch;
@@ -169,7 +173,7 @@ filtra_status ft_shares_measure(filtra_trainer *t, int64_t batch, int64_t length
   int size = transport->size;
   int64_t first, end;
   double seconds = 0.0;
-  if (batch < size) return FILTRA_OK; /* which the caller refuses */
+  if (batch < size) return FILTRA_OK; /* the caller refuses it */
   ft_shares_samples(t, transport->rank, batch, &first, &end);
   int64_t part = (end - first + t->accumulate - 1) / t->accumulate;
   FT_TRY(time_part(t, part, length, &seconds));

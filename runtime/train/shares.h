@@ -1,24 +1,26 @@
-/* How ranks share a batch. Collective but for what only reads. */
+/* How ranks divide a batch. ft_shares_join and ft_shares_measure are collective. */
 #ifndef FT_TRAIN_SHARES_H
 #define FT_TRAIN_SHARES_H
 
 #include "train/trainer.h"
 
-/* In a configuration: measured, and replaced by what that led to. */
+/* In a configuration: measure the shares when the run begins; the measured ones replace it. */
 #define FT_SHARES_AUTO "auto"
 
-/** Numbers with colons between them, such as "9:7"; false where it is not. *size: how many there
- * are; *share: that of the rank, untouched where there are fewer. */
+/** Reads numbers with colons between, such as "9:7"; false if it is something else. *size: how
+ * many; *share: the rank's number, unchanged if there are too few. */
 bool ft_shares_read(const char *text, int rank, int *size, float *share);
-/** What ranks have of a batch, in samples. */
+/** Writes how many samples of a batch each rank takes, as in "18:14". */
 filtra_status ft_shares_write(const filtra_trainer *t, int64_t batch, char *text, size_t size);
 
-/** The samples of a batch that a rank takes, [*first, *end). */
+/** The samples of a batch that a rank takes: *first to *end - 1. */
 void ft_shares_samples(const filtra_trainer *t, int rank, int64_t batch, int64_t *first,
                        int64_t *end);
-/** Every rank says its share; where one says FILTRA_SHARE_AUTO, all will be measured. */
+/** Exchanges the ranks' shares. If one is FILTRA_SHARE_AUTO, all are equal until ft_shares_measure.
+ */
 filtra_status ft_shares_join(filtra_trainer *t, float share);
-/** Measures forward and backward passes of equal shares of a batch, and shares it by speed. */
+/** Times forward and backward passes on all ranks, with equal shares of a batch, and sets shares by
+ * speed. */
 filtra_status ft_shares_measure(filtra_trainer *t, int64_t batch, int64_t length);
 
 #endif

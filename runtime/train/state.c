@@ -1,5 +1,6 @@
-/* A trainer's state on disk: parameters, both moments, the step count, and the configurations of
- * kernels where any are other than the ops' own: they decide the order of sums. */
+/* Files of trainer state: those of the optimizer (optimizer_file.c), and the tuned choices of
+ * kernels if they differ from the defaults. Choices decide the order of sums, and so the bits of
+ * results. */
 #include "train/trainer.h"
 
 #include "base/memory.h"
@@ -27,7 +28,8 @@ filtra_status ft_trainer_save(filtra_trainer *t, const char *path, const char *k
   return status;
 }
 
-/* What the run was trained with; NULL: the ops' own choices, as in runs of another device. */
+/* The tuning that the run was trained with; NULL: the ops' defaults, also for another device's
+ * tuning. */
 static filtra_status read_tuning(const filtra_trainer *t, const ft_safetensors *file,
                                  const char *path, ft_tuning **tuning) {
   const char *text = ft_safetensors_meta(file, TUNING_KEY);

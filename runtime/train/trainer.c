@@ -1,3 +1,6 @@
+/* Trainers: graphs by batch shape, steps in flight, parts of a batch, and steps of several ranks.
+ * The optimizer (optimizer.c) updates. Called by programs through <filtra/train.h> and by
+ * train/run.c. */
 #include "train/trainer.h"
 
 #include "base/memory.h"
@@ -28,12 +31,12 @@ static filtra_status record_graph(filtra_trainer *t, ft_batch_graph *b) {
   return whole ? ft_shards_watch(t->optimizer, b->graph) : FILTRA_OK;
 }
 
-/* Whether a batch takes more than one run, here or on several ranks. */
+/* Whether a batch takes more than one execution, here or on several ranks. */
 static bool in_parts(const filtra_trainer *t) {
   return t->accumulate > 1 || t->ranks.transport;
 }
 
-/* All of a trainer's graphs are cut as those of its first step, or a checkpoint's. */
+/* Uses the trainer's tuning, that of its first step or of a checkpoint, for all graphs. */
 filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t length,
                                     ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size,
@@ -59,7 +62,7 @@ static int64_t part_size(const filtra_trainer *t, int64_t size) {
   return (end - first + t->accumulate - 1) / t->accumulate;
 }
 
-/* The graph for batches of that shape, or for their parts. */
+/* The graph for batches of this shape, or for their parts. */
 static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
                                ft_batch_graph **out) {
   int64_t longest = t->model->options.config.max_length;
@@ -110,7 +113,7 @@ filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t le
 
 /* ---- life ---- */
 
-/* Every rank says how much of a batch it takes. */
+/* Exchanges the ranks' shares of a batch. */
 static filtra_status join_ranks(filtra_trainer *t) {
   const filtra_transport *transport = t->options.transport;
   if (!transport || transport->size < 2) return FILTRA_OK;
@@ -137,7 +140,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   const ft_ranks *ranks = t->ranks.transport ? &t->ranks : NULL;
   if (!status)
     status = ft_optimizer_create(model->params, &complete.optimizer, ranks, &t->optimizer);
-  t->options.optimizer = (filtra_optimizer_options){0}; /* whose groups are the caller's */
+  t->options.optimizer = (filtra_optimizer_options){0}; /* its groups belong to the caller */
   if (status) filtra_trainer_destroy(&t);
   *out = t;
   return status;
@@ -174,8 +177,8 @@ filtra_status filtra_trainer_set_learning_rate(filtra_trainer *trainer, float le
 
 /* ---- steps ---- */
 
-/* The update was held back on the device, and all behind it. Running the step again shows where it
- * went wrong; then it is as if these steps had not been asked for. */
+/* Reports a step that the device skipped, with all later ones. Executes it again to find the first
+ * tensor that is not finite, and then discards these steps. */
 static filtra_status fail_nonfinite(filtra_trainer *t, uint32_t halt) {
   const ft_pending_step p = t->pending[0];
   uint64_t step = t->optimizer->pending[0].step;
@@ -219,10 +222,10 @@ static filtra_status finish_oldest(filtra_trainer *t) {
   return t->finished ? t->finished(t->user, &t->last) : FILTRA_OK;
 }
 
-/* A run for each part, whose gradients, losses and scores add up to the batch's. */
+/* Submits one execution for each part; their gradients, losses and scores are summed. */
 static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const filtra_batch *batch) {
   double weight = ft_batch_weight(t->model, batch);
-  filtra_optimizer_discard(t->optimizer); /* what a step that failed has left */
+  filtra_optimizer_discard(t->optimizer); /* sums that a failed step left */
   int64_t first, end;
   own_samples(t, batch->size, &first, &end);
   for (; first < end; first += b->size) {
@@ -234,14 +237,14 @@ static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const fi
   return FILTRA_OK;
 }
 
-/* A number that tells batches apart. */
+/* A hash of the batch. */
 static uint64_t batch_number(const filtra_batch *batch) {
   uint64_t hash = ft_hash_bytes(batch->size, batch->lengths, batch->size * sizeof(int32_t));
   return batch->indices ? ft_hash_bytes(hash, batch->indices, batch->size * sizeof *batch->indices)
                         : hash;
 }
 
-/* A step of all ranks. Its last copies to the device may be under way when this returns. */
+/* Takes a step of all ranks. Its last copies to the device may still be in flight on return. */
 static filtra_status take_shared_step(filtra_trainer *t, ft_batch_graph *b,
                                       const filtra_batch *batch) {
   const ft_shared_step step = {.graph = t->accumulate > 1 ? NULL : b->graph,

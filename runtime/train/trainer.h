@@ -1,4 +1,4 @@
-/* The step engine behind filtra_trainer, for runs and checkpoints. */
+/* Internals of filtra_trainer, for runs, shares and checkpoints. */
 #ifndef FT_TRAIN_TRAINER_H
 #define FT_TRAIN_TRAINER_H
 
@@ -7,54 +7,57 @@
 
 #include <filtra/train.h>
 
-/* As many samples as a batch may have. */
+/* FT_MOST_PARTS: the largest batch_size. */
 enum { FT_MOST_PARTS = 65535, FT_MOST_CHUNKS = 4096 };
 
-/** A step under way: the run of its graph, behind which the optimizer's update runs. */
+/** A step in flight: the execution of its graph, after which the optimizer's update runs. */
 typedef struct ft_pending_step {
   ft_batch_graph *graph;
   uint64_t ticket;
 } ft_pending_step;
 
-/** The keys over filtra_train_options (train/options.c); its optimizer has its own. */
+/** The keys of filtra_train_options, except those of its optimizer (train/options.c). */
 extern const ft_keys ft_train_keys;
-/** Of filtra_recompute, by number; ends with NULL. */
+/** Names of filtra_recompute; ends with NULL. */
 extern const char *const ft_recompute_names[];
-/** Checks what a program filled in for this model, and fills in defaults. */
+/** Checks an application's options against this model, and fills in defaults. */
 filtra_status ft_train_options_complete(filtra_train_options *options,
                                         const filtra_model_config *model);
 
 struct filtra_trainer {
   filtra_model *model;
-  filtra_train_options options; /* complete; `optimizer` is 0: it has its own */
-  int64_t accumulate;           /* its parts of a batch, one run each */
-  ft_ranks ranks;               /* transport NULL: alone */
-  double *shares;               /* [size + 1]: where each rank's share of a batch begins, 0 to 1 */
-  bool measures;                /* shares are equal till the first graph is wanted */
-  bool wants_stop, stopped;     /* this rank, for the next step; any rank, at the last one */
+  filtra_train_options options; /* defaults filled in; `optimizer` is 0, see there */
+  int64_t accumulate;           /* parts of a batch, one execution each */
+  ft_ranks ranks;               /* transport NULL: one process */
+  /* [size + 1]: where each rank's share of a batch begins and the last ends, 0 to 1 */
+  double *shares;
+  bool measures; /* shares are equal until the first graph, and then measured */
+  /* this rank wants to stop with the next step; some rank wanted to in the last */
+  bool wants_stop, stopped;
   filtra_optimizer *optimizer;
-  ft_batch_graph *
-      *graphs; /* forward, loss, backward; each on its own: pending steps point at them */
+  /* Forward, loss and backward, by batch shape; allocated singly: pending steps point to them. */
+  ft_batch_graph **graphs;
   size_t graph_count, graph_capacity;
-  ft_pending_step pending[FT_IN_FLIGHT]; /* the optimizer's pending updates' */
+  ft_pending_step pending[FT_IN_FLIGHT]; /* in the order of the optimizer's pending updates */
   filtra_trainer_metrics last;           /* of the newest finished step */
-  struct ft_tuning *tuning;              /* what the device had when training began; NULL: none */
+  struct ft_tuning *tuning;              /* of the device when training began; NULL: none */
   /* Called for every finished step, in order; may be NULL. */
   filtra_status (*finished)(void *user, const filtra_trainer_metrics *metrics);
   void *user;
 };
 
-/** Builds, but does not compile, the graph for parts of a batch; the caller closes it, also on
- * failure. */
+/** Builds, but does not compile, the graph of a part of a batch; caller closes it, also on failure.
+ */
 filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t length,
                                     ft_batch_graph *b);
-/** Builds a step's graph and lets go of it: what ops ask while one is built is all that counts. */
+/** Builds a step's graph and frees it: tuning wants only the choices that ops look up while
+ * recording. */
 filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length);
 
-/** Lets go of all graphs; no step may be under way. */
+/** Frees all graphs; no step may be in flight. */
 void ft_trainer_forget_graphs(filtra_trainer *trainer);
 
-/** As filtra_trainer_save, with a string of the caller's (NULL: none) in the metadata. */
+/** filtra_trainer_save with one more metadata string; `value` NULL: none. */
 filtra_status ft_trainer_save(filtra_trainer *trainer, const char *path, const char *key,
                               const char *value);
 

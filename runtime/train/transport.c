@@ -1,10 +1,10 @@
-/* Finding the transport of whoever started this process. */
+/* Finds the transport of the MPI that started this process. */
 #include "base/module.h"
 
 #include <filtra/transport.h>
 #include <stdlib.h>
 
-/* Each MPI's mpirun leaves its marks in the environment. */
+/* Environment variables that each MPI's mpirun sets. */
 static const struct {
   const char *variable, *module, *name;
 } MPIS[] = {{"OMPI_COMM_WORLD_SIZE", "filtra_openmpi.so", "Open MPI"},
