@@ -1,3 +1,5 @@
+/* Element types: names, sizes, and conversions from and to float, also of F16 and BF16. Called by
+ * base/safetensors.c, graph/ and ops/ for tensors and their files. */
 #include "base/element.h"
 
 #include "base/memory.h"
@@ -63,7 +65,7 @@ static float float_of(uint32_t bits) {
   return value;
 }
 
-/* Adds half of the last place that stays, less one where that place is even. */
+/* Shifts `dropped` bits out; rounds to nearest, ties to even. */
 static uint32_t round_off(uint32_t bits, uint32_t dropped) {
   uint32_t odd = bits >> dropped & 1;
   return (bits + (UINT32_C(1) << (dropped - 1)) - 1 + odd) >> dropped;
@@ -78,9 +80,9 @@ static uint16_t bf16_of(float value) {
 static uint16_t f16_of(float value) {
   uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
   if (size > 0x7f800000) return (uint16_t)(sign | 0x7e00);
-  if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* rounds beyond 65504 */
+  if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* rounds beyond 65504, the largest */
   if (size >= 0x38800000) return (uint16_t)(sign | round_off(size - 0x38000000, 13));
-  if (size < 0x33000000) return (uint16_t)sign; /* below half of the least, 2^-24 */
+  if (size < 0x33000000) return (uint16_t)sign; /* below half the smallest, 2^-24: rounds to 0 */
   uint32_t shift = 126 - (size >> 23);          /* subnormal: units of 2^-24 */
   return (uint16_t)(sign | round_off((size & 0x7fffff) | 0x800000, shift));
 }

@@ -1,4 +1,4 @@
-/* What of file.h is the same on every system. */
+/* The part of file.h that is the same on every system. */
 #include "base/file.h"
 
 #include "base/memory.h"
@@ -15,7 +15,7 @@ filtra_status ft_file_write(const char *path, const void *data, size_t size) {
   return ft_atomic_commit(&file);
 }
 
-/* A name that ft_atomic_open gives. */
+/* Matches names that ft_atomic_open makes. */
 bool ft_is_temporary(const char *entry, const char *name) {
   long process;
   unsigned serial;
@@ -27,14 +27,14 @@ bool ft_is_temporary(const char *entry, const char *name) {
 }
 
 static filtra_status remove_temporary(void *user, const char *path, const char *name) {
-  if (ft_is_temporary(name, user)) remove(path); /* what cannot be removed does no harm */
+  if (ft_is_temporary(name, user)) remove(path); /* ignore failures: a leftover does no harm */
   return FILTRA_OK;
 }
 
 void ft_atomic_clean(const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   char *folder = slash ? ft_format("%.*s", (int)(name - path), path) : ft_strdup(".");
-  if (folder) ft_each_entry(folder, remove_temporary, (void *)name); /* no folder: nothing there */
+  if (folder) ft_each_entry(folder, remove_temporary, (void *)name); /* no folder: nothing to do */
   free(folder);
 }
 
@@ -70,7 +70,7 @@ char *ft_path_join(const char *a, const char *b) {
 }
 
 char *ft_cache_directory(void) {
-  /* The XDG base directory specification has relative paths ignored. */
+  /* The XDG base directory specification says to ignore relative paths. */
   const char *cache = getenv("XDG_CACHE_HOME");
   if (cache && cache[0] == '/') return ft_path_join(cache, "filtra");
   const char *home = getenv("HOME");

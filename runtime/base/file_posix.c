@@ -1,4 +1,5 @@
-/* Files, folders and the machine by POSIX and Linux. */
+/* file.h for POSIX and Linux: files, folders, time, processes and processors. Called by everything
+ * above base/ that touches the file system. */
 #include "base/file.h"
 
 #include "base/memory.h"
@@ -18,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whether the path is at fault, and not the disk or the machine. */
+/* Whether the error lies with the path, not with the disk or the machine. */
 static bool is_about_path(int reason) {
   static const int REASONS[] = {ENOENT, ENOTDIR, EISDIR, EEXIST, ENOTEMPTY, EACCES,      EPERM,
                                 EROFS,  ELOOP,   EXDEV,  EBUSY,  EINVAL,    ENAMETOOLONG};
@@ -46,9 +47,9 @@ static filtra_status read_all(int fd, const char *path, char *data, size_t size,
   return FILTRA_OK;
 }
 
-/* Opens a regular file; *size is what it holds at this moment. */
+/* Opens a regular file; *size is its current size. */
 static filtra_status open_regular(const char *path, int *fd, uint64_t *size) {
-  /* Without O_NONBLOCK a pipe without a writer would hold us here. */
+  /* O_NONBLOCK: else open waits for a pipe's writer. */
   *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (*fd < 0) return fail_errno("open", path);
   struct stat info;
@@ -104,7 +105,7 @@ filtra_status ft_file_open(const char *path, FILE **stream) {
 
 filtra_status ft_stream_read(FILE *stream, const char *path, void *data, size_t size, size_t *got) {
   ssize_t count;
-  do /* not fread, which waits until all has come */
+  do /* not fread, which waits for all of it */
     count = read(fileno(stream), data, size);
   while (count < 0 && errno == EINTR);
   *got = count > 0 ? (size_t)count : 0;
@@ -113,8 +114,8 @@ filtra_status ft_stream_read(FILE *stream, const char *path, void *data, size_t 
 
 /* ---- atomic writing ---- */
 
-/* The name to rename onto: `path`, or what it points to, so that links stay links. Devices and
- * pipes are refused, a rename would replace them. */
+/* The path to rename onto: `path`, or what a symbolic link points to, so that the link remains.
+ * Refuses devices and pipes, which a rename would replace. */
 static filtra_status write_target(const char *path, char **target) {
   struct stat info;
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
@@ -134,7 +135,7 @@ static filtra_status write_target(const char *path, char **target) {
   return *target ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-/* Opens a new file beside the target, of a name no other thread or process uses. */
+/* Creates a file beside the target, under a name that no other thread or process uses. */
 static filtra_status open_temporary(ft_atomic_file *file) {
   static atomic_uint serial;
   for (;;) {
@@ -143,7 +144,7 @@ static filtra_status open_temporary(ft_atomic_file *file) {
         ft_format("%s.%ld-%u.tmp", file->path, (long)getpid(), atomic_fetch_add(&serial, 1));
     if (!file->temporary) return FILTRA_ERROR_HOST_MEMORY;
     int fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == EEXIST) continue; /* left by a process that was killed */
+    if (fd < 0 && errno == EEXIST) continue; /* left by a killed process */
     if (fd < 0) {
       filtra_status status = fail_errno("create", file->path);
       free(file->temporary);
@@ -176,7 +177,7 @@ void ft_atomic_abort(ft_atomic_file *file) {
   *file = (ft_atomic_file){0};
 }
 
-/* Without this the rename itself may be lost in a power failure. */
+/* Syncs the folder; else a power failure may undo the rename. */
 static filtra_status sync_directory_of(const char *path) {
   char *directory = ft_strdup(path);
   if (!directory) return FILTRA_ERROR_HOST_MEMORY;
@@ -184,7 +185,7 @@ static filtra_status sync_directory_of(const char *path) {
   if (slash) slash[slash == directory] = '\0';
   int fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   filtra_status status = FILTRA_OK;
-  /* EINVAL: a file system that has nothing to do here. */
+  /* EINVAL: the file system cannot sync folders. */
   if (fd < 0 || (fsync(fd) && errno != EINVAL)) status = fail_errno("sync the folder of", path);
   if (fd >= 0) close(fd);
   free(directory);
@@ -194,7 +195,7 @@ static filtra_status sync_directory_of(const char *path) {
 static filtra_status flush_and_rename(ft_atomic_file *file) {
   bool failed = ferror(file->stream);
   errno = 0;
-  /* The reason of an earlier failure is gone; one more byte meets it again. */
+  /* errno of an earlier failed write is lost; write one more byte to get it again. */
   if (failed) fputc(0, file->stream);
   if (fflush(file->stream)) failed = true;
   if (!failed) failed = fsync(fileno(file->stream)) != 0;
@@ -216,7 +217,7 @@ static filtra_status flush_and_rename(ft_atomic_file *file) {
 
 filtra_status ft_atomic_commit(ft_atomic_file *file) {
   filtra_status status = flush_and_rename(file);
-  ft_atomic_abort(file); /* removes the temporary unless it was renamed */
+  ft_atomic_abort(file); /* removes the temporary file unless it was renamed */
   return status;
 }
 
@@ -250,7 +251,7 @@ filtra_status ft_folder_commit(const char *temporary, const char *path) {
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
   (void)info, (void)kind, (void)place;
-  remove(path); /* what cannot be removed stays */
+  remove(path); /* leave what cannot be removed */
   return 0;
 }
 
@@ -260,8 +261,8 @@ void ft_remove_tree(const char *path) {
 
 /* ---- appending ---- */
 
-/* Whether what was opened is still what the path leads to: another process may have removed it
- * before it was locked here. */
+/* Fails unless the path still leads to the opened file: another process may have removed it before
+ * it was locked here. */
 static filtra_status check_still(int fd, const char *path) {
   struct stat opened, named;
   bool gone = false;
@@ -298,7 +299,7 @@ filtra_status ft_append_write(FILE *stream, const char *path, const void *data, 
   int fd = fileno(stream);
   if (fstat(fd, &before)) return fail_errno("examine", path);
   filtra_status status = write_all(fd, path, data, size);
-  if (status && ftruncate(fd, before.st_size)) return status; /* the first reason says it */
+  if (status && ftruncate(fd, before.st_size)) return status; /* report the first failure */
   return status;
 }
 
@@ -348,7 +349,7 @@ bool ft_is_private(const char *path) {
 
 static filtra_status make_directory(const char *path, mode_t mode) {
   if (mkdir(path, mode) == 0) return FILTRA_OK;
-  int reason = errno; /* for an existing folder it may also be EROFS or EACCES */
+  int reason = errno; /* may be EROFS or EACCES for an existing folder */
   if (ft_is_directory(path)) return FILTRA_OK;
   errno = reason == EEXIST ? ENOTDIR : reason;
   return fail_errno("make folder", path);
@@ -383,7 +384,8 @@ filtra_status ft_file_write_below(const char *path, const void *data, size_t siz
   struct stat info;
   if (!status) status = ft_atomic_open(path, &file);
   if (status) return status;
-  /* So that it is still trusted (ft_is_private) where the umask lets a group write. */
+  /* Removes write permission for group and others, which the umask may allow: ft_is_private would
+   * not trust the file. */
   const int fd = fileno(file.stream);
   if (!fstat(fd, &info)) fchmod(fd, info.st_mode & ~(mode_t)(S_IWGRP | S_IWOTH));
   fwrite(data, 1, size, file.stream);

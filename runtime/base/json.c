@@ -1,3 +1,5 @@
+/* JSON files, JSON text that notices when memory runs out, and nearest names for "did you mean".
+ * Called by readers and writers of configurations, metadata, run files and reports. */
 #include "base/json.h"
 
 #include "base/file.h"
@@ -37,10 +39,11 @@ typedef struct growing_text {
   bool failed;
 } growing_text;
 
-/* Jansson goes on after a piece that was refused, so that others would close the gap. */
+/* Jansson ignores a refused piece and writes the next: refuse those too, so that none is missing
+ * between others. */
 static int add_piece(const char *piece, size_t size, void *user) {
   growing_text *t = user;
-  while (!t->failed && t->capacity - t->size <= size) { /* room for the 0, too */
+  while (!t->failed && t->capacity - t->size <= size) { /* room for the NUL */
     size_t capacity = t->capacity ? 2 * t->capacity : 256;
     char *larger = ft_realloc(t->text, capacity, 1);
     t->failed = !larger;

@@ -1,7 +1,7 @@
-/* Reading JSON where memory may run out. Jansson 2.14 does not look at whether its buffer for a
- * string could grow: a byte is missing then, so that a name or a number is another one, or the
- * closing quotation mark is, and it writes behind the end. So while a text is read, allocations
- * that fail are made from a reserve, the text ends there, and what was read is thrown away. */
+/* Reads JSON safely when memory runs out. Jansson 2.14 does not check whether its string buffer
+ * could grow: it loses a byte, which changes a name or a number, or loses the closing quotation
+ * mark and then writes past the end. So while a text is read, failed allocations are served from a
+ * reserve, the text ends at that point, and the result is discarded. */
 #include "base/json.h"
 #include "base/thread.h"
 
@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One thread's reading. */
+/* State of the read in progress, per thread. */
 typedef struct reading {
   const char *text, *end;
-  char *reserve; /* NULL: nothing is being read */
+  char *reserve; /* NULL: no read in progress */
   char *free, *reserve_end;
   bool starved;
 } reading;
 
 static _Thread_local reading now;
 
-/* What allocated before, the application's own functions if it has set some. */
+/* The previous allocator: malloc, or what the application set. */
 static json_malloc_t allocate_below = malloc;
 static json_free_t free_below = free;
 static ft_mutex hooking = FT_MUTEX_INIT;
@@ -42,7 +42,7 @@ static void release(void *p) {
   free_below(p);
 }
 
-/* Again where somebody has set others since. */
+/* Installs our allocator; again if the application has set another since. */
 static void hook(void) {
   json_malloc_t allocates;
   json_free_t frees;
@@ -56,7 +56,7 @@ static void hook(void) {
   ft_unlock(&hooking);
 }
 
-/* Byte by byte, so that none follows one that there was no memory for. */
+/* Supplies one byte at a time, so that no byte follows one that there was no memory for. */
 static size_t next_byte(void *to, size_t room, void *user) {
   reading *r = user;
   if (!room || r->starved || r->text == r->end) return 0;
@@ -66,7 +66,7 @@ static size_t next_byte(void *to, size_t room, void *user) {
 
 json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t *error,
                        bool *starved) {
-  /* Of the token at hand, the last one: its buffer twice as large, its value and its entry. */
+  /* Enough for the last token: its doubled buffer, its value and its entry in the object. */
   const size_t bytes = 6 * size + 4096;
   char *reserve = malloc(bytes);
   *starved = !reserve;

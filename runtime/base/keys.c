@@ -1,14 +1,15 @@
-/* Option structs by their tables of keys: from JSON, to JSON, filled in by a program, and in words.
- * Configurations (train/config.c), models, mixers and data sets are read here. */
+/* Reads and writes option structs by their tables of keys: from JSON, to JSON, completed with
+ * defaults, and as text. Called by train/config.c for configurations, and by model/, nn/mixer.c and
+ * data/ for their options. */
 #include "base/keys.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Who gave a value, for what is said of a bad one. */
+/* Where a value comes from, for error messages. */
 typedef struct source {
-  const char *context;  /* before the key's name */
-  filtra_status status; /* that a bad value comes to */
+  const char *context;  /* printed before the key's name */
+  filtra_status status; /* status to fail with */
 } source;
 
 /* ---- names ---- */
@@ -56,7 +57,7 @@ static filtra_status refuse_name(const ft_key *k, source from) {
   return ft_fail(from.status, "%s: \"%s\" must be one of %s", from.context, k->name, list);
 }
 
-/* -1: there is no such name. */
+/* Index of the name; -1 if there is none. */
 static int find_name(const ft_key *k, const char *name) {
   for (int i = 0; name && *name && k->names[i]; i++)
     if (!strcmp(name, k->names[i])) return i;
@@ -81,7 +82,7 @@ static void set_int(const ft_key *k, void *at, int64_t value) {
     *(int64_t *)at = value;
 }
 
-/* Of the types whose value is one number. */
+/* Value of a key whose type is one number. */
 static double get_number(const ft_key *k, const void *at) {
   return k->type == FT_KEY_INT     ? (double)get_int(k, at)
          : k->type == FT_KEY_FLOAT ? ft_shortest(*(const float *)at)
@@ -234,7 +235,7 @@ filtra_status ft_keys_complete(const ft_keys *keys, void *options, const char *c
 
 /* ---- to JSON ---- */
 
-/* One number stands for itself. */
+/* A list of one number is written as that number. */
 static json_t *write_floats(const ft_floats *list) {
   if (list->count == 1) return json_real(ft_shortest(list->values[0]));
   json_t *array = json_array();
@@ -279,7 +280,7 @@ json_t *ft_keys_write(const ft_keys *keys, const void *from) {
 
 /* ---- in words ---- */
 
-/* As JSON has it, without the plus and the leading zero that C writes into an exponent. */
+/* Writes the exponent as JSON does, without C's plus sign and leading zero. */
 static void print_number(char *text, size_t size, double value) {
   snprintf(text, size, "%.10g", value);
   char *exponent = strchr(text, 'e');

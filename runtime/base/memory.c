@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_long countdown; /* allocations until the one that fails; not positive: none does */
+static atomic_long countdown; /* allocations until one fails, for tests; 0 or less: none fails */
 
 void ft_memory_fail_after(long n) {
   atomic_store(&countdown, n);
@@ -15,7 +15,7 @@ static bool injected_failure(void) {
   return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
 }
 
-/* The one place that allocates. Never asks for zero bytes, so that NULL always means failure. */
+/* All allocations go through here. Never asks for zero bytes, so NULL always means failure. */
 static void *allocate(void *old, size_t count, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX) {
@@ -66,7 +66,7 @@ filtra_status ft_grow(void *data, size_t count, size_t *capacity, size_t element
   size_t wanted = *capacity < 8 ? 8 : *capacity + *capacity / 2;
   if (wanted <= count) wanted = count + 1;
   void *block;
-  memcpy(&block, data, sizeof block); /* a pointer to another type must not be read as a void * */
+  memcpy(&block, data, sizeof block); /* not read as void *: the pointer has another type */
   block = ft_realloc(block, wanted, element_size);
   if (!block) return FILTRA_ERROR_HOST_MEMORY;
   memcpy(data, &block, sizeof block);

@@ -1,4 +1,4 @@
-/* Loading the parts of Filtra that lie beside it as modules. */
+/* Loads the parts of Filtra that are installed beside it as modules. */
 #include "base/module.h"
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where libfiltra's own code was loaded from, without the file's name; the caller frees it. */
+/* The folder from which libfiltra's code was loaded; the caller frees it. */
 static char *own_folder(void) {
   Dl_info info;
   if (!dladdr((void *)ft_module_load, &info) || !info.dli_fname) return NULL;

@@ -33,7 +33,7 @@ static uint64_t mix(uint64_t x) {
 }
 
 ft_rng ft_rng_make(uint64_t seed, uint64_t stream) {
-  uint64_t key = mix(mix(seed) + stream); /* streams of one seed never share a key */
+  uint64_t key = mix(mix(seed) + stream); /* no two streams of one seed share a key */
   return (ft_rng){.key = {(uint32_t)key, (uint32_t)(key >> 32)}};
 }
 
@@ -51,7 +51,7 @@ static uint64_t next_u64(ft_rng *rng) {
 }
 
 uint64_t ft_rng_below(ft_rng *rng, uint64_t bound) {
-  uint64_t excess = -bound % bound; /* 2^64 mod bound: draws below it would favour small results */
+  uint64_t excess = -bound % bound; /* 2^64 mod bound; draws below it favour small results */
   uint64_t draw;
   do
     draw = next_u64(rng);

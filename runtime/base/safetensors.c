@@ -1,3 +1,6 @@
+/* Reads and writes safetensors files, with a CRC-32 in the metadata. Called by
+ * graph/parameters_file.c, model/weights.c, model/convert.c and train/ for models, checkpoints and
+ * optimizer state. */
 #include "base/safetensors.h"
 
 #include "base/file.h"
@@ -12,28 +15,29 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used as it lies on disk");
 
-enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000 }; /* the reference implementation's limit */
+enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000 }; /* limit of the reference implementation */
 enum { FREE_HEADER_BYTES = 4 << 20 };
 
 static const char metadata_key[] = "__metadata__", sum_key[] = "filtra.crc32";
-/* What stands before the sum's digits in a header, and what they count as. */
+/* The text before the checksum's digits in the header, and the digits that stand in for them when
+ * the checksum is computed. */
 static const char sum_text[] = "\"filtra.crc32\":\"", sum_zeros[] = "00000000";
 enum { SUM_DIGITS = sizeof sum_zeros - 1 };
 
 typedef struct entry {
   ft_safetensor tensor;
-  uint64_t begin, end; /* bytes into the data */
-  void *copy;          /* the data again where it lies unaligned in the file; else NULL */
+  uint64_t begin, end; /* byte offsets into the data */
+  void *copy;          /* aligned copy if the data is unaligned in the file; else NULL */
 } entry;
 
 struct ft_safetensors {
   char *content;
-  json_t *header; /* owns the names and the metadata */
+  json_t *header; /* owns names and metadata */
   size_t count;
   entry *entries;
 };
 
-/* False when shape[0] * shape[1] * ... times the element's size cannot be counted. */
+/* Size in bytes, by shape and type; false if it overflows. */
 static bool tensor_bytes(const ft_safetensor *t, uint64_t *bytes) {
   *bytes = filtra_dtype_bytes(t->dtype);
   for (int i = 0; i < t->ndim; i++)
@@ -162,12 +166,12 @@ static filtra_status read_entries(ft_safetensors *file, uint64_t data_size) {
   return check_cover(file, data_size);
 }
 
-/* zlib's lengths are 32 bits. */
+/* crc32_z takes a size_t; zlib's crc32 takes 32 bits. */
 static uint32_t add_to_sum(uint32_t sum, const void *data, size_t size) {
   return (uint32_t)crc32_z(sum, data, size);
 }
 
-/* Whether the file is what was written; files of other programs have no sum. */
+/* Compares the file with its checksum; files of other programs have none. */
 static filtra_status check_sum(const ft_safetensors *file, size_t size) {
   const char *wanted = ft_safetensors_meta(file, sum_key);
   if (!wanted) return FILTRA_OK;
@@ -189,8 +193,8 @@ static filtra_status check_sum(const ft_safetensors *file, size_t size) {
                  sum_key);
 }
 
-/* Reading a header takes twenty times its bytes of memory, so one that is longer than the data it
- * speaks of is for a reason, or made to fill memory. */
+/* Parsing a header takes twenty times its size in memory. One longer than its data is rare, or made
+ * to fill memory. */
 static uint64_t header_limit(uint64_t data_size) {
   uint64_t limit = ft_limit("FILTRA_HEADER_BYTES", FREE_HEADER_BYTES + data_size);
   return limit < MAX_HEADER_BYTES ? limit : MAX_HEADER_BYTES;
@@ -228,7 +232,7 @@ static filtra_status read_content(ft_safetensors *file, size_t size) {
   return point_at_data(file, header + header_size);
 }
 
-/* Takes the content over. */
+/* Takes ownership of `content`. */
 static filtra_status read_file(const char *name, char *content, size_t size, ft_safetensors **out) {
   ft_safetensors *file = *out = ft_calloc(1, sizeof *file);
   if (!file) {
@@ -295,15 +299,15 @@ typedef struct writer {
   const ft_safetensor *tensors;
   size_t count;
   json_t *header;
-  uint64_t data_size, largest; /* bytes; `largest` of the tensors that are filled by a callback */
+  uint64_t data_size, largest; /* bytes; `largest` of the tensors that a callback fills */
   void *buffer;
   ft_atomic_file file;
-  uint32_t sum; /* of all that was written, the sum's own digits as zeros */
+  uint32_t sum; /* of all bytes written, with the checksum's own digits as zeros */
 } writer;
 
 static void put(writer *w, const void *data, size_t size) {
   w->sum = add_to_sum(w->sum, data, size);
-  fwrite(data, 1, size, w->file.stream); /* a failure is seen by ft_atomic_commit */
+  fwrite(data, 1, size, w->file.stream); /* ft_atomic_commit reports a failure */
 }
 
 static filtra_status add_to_header(writer *w, const ft_safetensor *t) {
@@ -360,13 +364,13 @@ static filtra_status write_header(writer *w, const char *text) {
   return FILTRA_OK;
 }
 
-/* Puts the digits in the place of the zeros, and goes back to the end: memory streams end there. */
+/* Overwrites the zeros with the digits, then seeks to the end, where a memory stream ends. */
 static filtra_status write_sum(writer *w, const char *header) {
   char digits[16];
   long end = ftell(w->file.stream);
   long at = LENGTH_BYTES + (long)(strstr(header, sum_text) + strlen(sum_text) - header);
   snprintf(digits, sizeof digits, "%08x", w->sum);
-  if (fseek(w->file.stream, at, SEEK_SET)) /* which writes what is still to be written */
+  if (fseek(w->file.stream, at, SEEK_SET)) /* flushes buffered writes first */
     return ft_fail(FILTRA_ERROR_IO, "cannot write it: %s", strerror(errno));
   fwrite(digits, 1, SUM_DIGITS, w->file.stream);
   if (fseek(w->file.stream, end, SEEK_SET))
@@ -388,7 +392,7 @@ static filtra_status write_tensor(writer *w, const ft_safetensor *t) {
   return FILTRA_OK;
 }
 
-/* Calls `step` on every tensor in the order of their data: the widest elements first. */
+/* Calls `step` on each tensor in the order of their data: widest elements first. */
 static filtra_status each_tensor(writer *w,
                                  filtra_status (*step)(writer *, const ft_safetensor *)) {
   for (size_t size = 8; size >= 1; size /= 2) {
@@ -402,7 +406,7 @@ static filtra_status each_tensor(writer *w,
   return FILTRA_OK;
 }
 
-/* To an open stream where `path` is NULL. */
+/* Writes to the open stream if `path` is NULL. */
 static filtra_status write_file(writer *w, const char *path, const ft_safetensors_meta_pair *meta,
                                 size_t meta_count) {
   w->header = json_object();

@@ -1,3 +1,5 @@
+/* Reads files that may be gzip-compressed (RFC 1952), with a limit on how much they expand. Called
+ * by base/lines.c and the readers of data/. */
 #include "base/source.h"
 
 #include "base/memory.h"
@@ -8,18 +10,18 @@
 
 enum { CHUNK_BYTES = 1 << 16 };
 
-/* What is packed may become this many times as long, and so many bytes more. Text shrinks to a
- * third to a tenth; only what was made to fill memory shrinks to a thousandth. */
+/* Accepted expansion: this many times the packed size, plus this many bytes. Text shrinks to a
+ * third to a tenth; only data made to fill memory shrinks to a thousandth. */
 enum { UNPACKED_TIMES = 20, UNPACKED_MORE = 64 << 20 };
 
 struct ft_source {
   FILE *stream;
   const char *path;
-  unsigned char *chunk; /* read from the file and not yet handed out */
+  unsigned char *chunk; /* read from the file, not yet returned */
   size_t at, end;
-  bool looked;           /* the first two bytes were seen */
-  bool packed, inside;   /* gzip, and within one of its members */
-  uint64_t taken, given; /* bytes, packed and unpacked */
+  bool looked;           /* the first two bytes were checked */
+  bool packed, inside;   /* the file is gzip; within a gzip member */
+  uint64_t taken, given; /* bytes in, packed; bytes out, unpacked */
   z_stream zlib;
 };
 
@@ -52,7 +54,7 @@ void ft_source_close(ft_source **source) {
   *source = NULL;
 }
 
-/* Appends what the file gives next, maybe nothing at its end. */
+/* Appends the next bytes of the file; none at its end. */
 static filtra_status refill(ft_source *s, size_t *got) {
   if (s->at == s->end) s->at = s->end = 0;
   FT_TRY(ft_stream_read(s->stream, s->path, s->chunk + s->end, CHUNK_BYTES - s->end, got));
@@ -60,7 +62,7 @@ static filtra_status refill(ft_source *s, size_t *got) {
   return FILTRA_OK;
 }
 
-/* The first two bytes tell whether it is gzip (RFC 1952). */
+/* Checks the first two bytes for gzip's magic (RFC 1952). */
 static filtra_status look(ft_source *s) {
   for (size_t got = 1; s->end < 2 && got > 0;)
     FT_TRY(refill(s, &got));
@@ -77,7 +79,7 @@ static filtra_status fail_unpacking(const ft_source *s) {
                  s->zlib.msg ? s->zlib.msg : "unknown reason");
 }
 
-/* Some unpacked bytes, or none although there are more. */
+/* Unpacks some bytes; *got may be 0 before the end. */
 static filtra_status unpack(ft_source *s, void *data, size_t size, size_t *got) {
   s->zlib.next_in = s->chunk + s->at;
   s->zlib.avail_in = (uInt)(s->end - s->at);
@@ -102,7 +104,7 @@ static filtra_status unpack(ft_source *s, void *data, size_t size, size_t *got) 
                                                                            : fail_unpacking(s);
 }
 
-/* Behind one member there may be another, but nothing else. */
+/* Starts the next gzip member, if more bytes follow the last one. */
 static filtra_status next_member(ft_source *s) {
   if (s->at == s->end || s->inside) return FILTRA_OK;
   s->inside = true;

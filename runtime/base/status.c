@@ -1,3 +1,5 @@
+/* Error messages per thread, names of statuses, and the log. Called by everything: ft_fail sets the
+ * message that filtra_error_message returns, ft_log writes to the application's sink. */
 #include "base/status.h"
 
 #include "base/thread.h"
@@ -6,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole, whatever its length; freed by the next one, or when the thread ends. */
+/* The full message, of any length; freed when replaced and when the thread ends. */
 static _Thread_local char *message;
 static _Thread_local bool failed;
 
@@ -55,8 +57,8 @@ char *ft_format_list(const char *format, va_list arguments) {
   return vasprintf(&text, format, arguments) < 0 ? NULL : text;
 }
 
-/* What comes from files and is said could tell a terminal what to do: control characters, those
- * that UTF-8 writes as two bytes, too. Sentences have none of their own. */
+/* Text from files may contain terminal escapes: replace control characters by '?', including those
+ * that UTF-8 encodes in two bytes. Our own messages contain none. */
 static void hide_controls(char *text) {
   for (unsigned char *c = (unsigned char *)text; c && *c; c++)
     if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) {
@@ -65,7 +67,7 @@ static void hide_controls(char *text) {
     }
 }
 
-/* The present message may be among what the new one was made of: it goes last. */
+/* `text` may have been made from the current message, so free that one only now. */
 static void set_message(char *text) {
   hide_controls(text);
   free(message);
@@ -114,8 +116,8 @@ filtra_status ft_need(const char *function, const char *names, const void *const
 static ft_mutex sink_mutex = FT_MUTEX_INIT;
 static filtra_log_fn sink;
 static void *sink_user;
-/* This thread is inside the sink and holds the mutex: what the sink itself causes to be logged is
- * dropped, and it may still exchange the sink. */
+/* Set while this thread is inside the sink and holds the mutex. Messages that the sink causes are
+ * discarded; the sink may replace itself. */
 static _Thread_local bool inside_sink;
 
 void filtra_log_set(filtra_log_fn fn, void *user) {

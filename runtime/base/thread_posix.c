@@ -63,5 +63,5 @@ static void make_key(void) {
 void ft_free_with_thread(void *pointer) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, make_key);
-  pthread_setspecific(freed, pointer); /* where this fails it is only not freed */
+  pthread_setspecific(freed, pointer); /* on failure it leaks */
 }

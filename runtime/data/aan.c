@@ -1,6 +1,6 @@
-/* Pairs of papers of the ACL Anthology Network, as Long Range Arena distributes its retrieval task:
- * label<TAB>id<TAB>id<TAB>text<TAB>text, label 1.0 where one cites the other (Radev et al. 2013;
- * Tay et al. 2021). */
+/* The format "aan-pairs", listed in dataset.c: pairs of papers of the ACL Anthology Network (Radev
+ * et al. 2013), as Long Range Arena (Tay et al. 2021) distributes its retrieval task. Each line is
+ * label<TAB>id<TAB>id<TAB>text<TAB>text; the label is 1.0 if one paper cites the other. */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS = 5, TASK_LENGTH = 4000 }; /* the task keeps so many bytes of a paper */
+enum { FIELDS = 5, TASK_LENGTH = 4000 }; /* bytes that the task keeps of a paper */
 
 static const char *const endings[] = {".tsv", NULL};
 static const char *const classes[2] = {"0", "1"};
@@ -112,7 +112,7 @@ static filtra_status open_pairs(const char *path, const filtra_dataset_options *
   return status;
 }
 
-/* A file: by its first label, and two identifiers behind it. */
+/* A file is recognised by its first label and two tabs after it. */
 static bool probe_pairs(const ft_dataset_probe *p) {
   if (p->directory) return ft_any_names_split(p->names, p->count, names_split, NULL);
   if (strncmp(p->head, "0.0\t", 4) && strncmp(p->head, "1.0\t", 4)) return false;

@@ -1,4 +1,4 @@
-/* Data sets from a caller's arrays, which are copied. */
+/* filtra_dataset_create: makes a dataset from an application's arrays, which are copied. */
 #include "base/memory.h"
 #include "data/dataset.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What all splits have in common. */
+/* Checks what does not depend on a split. */
 static filtra_status check_arrays(const filtra_dataset_arrays *a) {
   FT_TRY(FT_CHECK_RESERVED(filtra_dataset_arrays, a));
   bool classes = a->target == FILTRA_TARGET_CLASS;
@@ -78,7 +78,7 @@ static filtra_status take_target(const filtra_dataset_arrays *a, const filtra_sa
   return FILTRA_OK;
 }
 
-/* Where each sample of the caller's arrays begins, in tokens. */
+/* Offsets of the current sample's data in the caller's arrays, in tokens. */
 typedef struct place {
   uint64_t first, second;
 } place;

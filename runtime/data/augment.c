@@ -1,3 +1,5 @@
+/* Augments single images and checks the options of filtra_augmentation. Called by loader.c for each
+ * training sample; rand_augment.c and mix.c have the larger operations. */
 #include "data/augment.h"
 
 #include "base/memory.h"
@@ -7,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 10 }; /* for a box that fits, as torchvision and timm have it */
+enum { TRIES = 10 }; /* boxes drawn until one fits, as in torchvision and timm */
 
 /* ---- checks ---- */
 
 filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_dataset *ds) {
-  filtra_augmentation complete = *a; /* where 0 means none it stays 0 in the other */
+  filtra_augmentation complete = *a; /* only this copy gets defaults; 0 in *a means none */
   FT_TRY(FT_CHECK_RESERVED(filtra_augmentation, a));
   FT_TRY(ft_keys_complete(&ft_augmentation_keys, &complete, "augmentation"));
   if ((a->mixup > 0.0f && a->mixup < 0.01f) || (a->cutmix > 0.0f && a->cutmix < 0.01f))
@@ -46,7 +48,7 @@ static double uniform(ft_rng *rng, double low, double high) {
   return low + (high - low) * ft_rng_double(rng);
 }
 
-/* The largest box in the middle whose ratio is accepted. */
+/* The largest centred box whose aspect ratio is accepted. */
 static ft_box middle_box(uint32_t height, uint32_t width, double ratio) {
   double h = (double)height, w = (double)width;
   if (w > ratio * h) w = floor(ratio * h + 0.5);
@@ -101,7 +103,7 @@ void ft_erase(ft_rng *rng, float *features, uint32_t height, uint32_t width, uin
 
 /* ---- a sample ---- */
 
-/* Its pixels [height, width, features], cropped at random or as evaluation has them. */
+/* Reads the sample's pixels [height, width, features]: a random crop, or the crop of evaluation. */
 static filtra_status take_pixels(const filtra_dataset *ds, const ft_samples *samples,
                                  const ft_sample_row *row, const filtra_augmentation *a,
                                  ft_rng *rng, ft_image *image) {
@@ -116,7 +118,7 @@ static filtra_status take_pixels(const filtra_dataset *ds, const ft_samples *sam
   return status;
 }
 
-/* The mean pixel, which becomes 0. */
+/* The mean pixel, which standardising maps to 0. */
 static void mean_pixel(const filtra_dataset *ds, uint8_t fill[3]) {
   for (uint32_t k = 0; k < ds->info.features && k < 3; k++) {
     double mean = ds->feature_mean[k] + 0.5;

@@ -1,5 +1,5 @@
-/* CIFAR-10 in its binary version (Krizhevsky 2009): records of a label byte and 32 x 32 pixels, the
- * red plane, the green one, the blue one, each row by row. */
+/* The format "cifar10", listed in dataset.c: CIFAR-10's binary version (Krizhevsky 2009). A record
+ * is a label byte and 32 x 32 pixels: the red plane, then green, then blue, each row by row. */
 #include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
@@ -12,7 +12,7 @@ enum { SIDE = 32, PLANE = SIDE * SIDE, RECORD = 1 + 3 * PLANE, CLASSES = 10 };
 static const char *const names[CLASSES] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                            "dog",      "frog",       "horse", "ship", "truck"};
 
-/* The batches in their order, and the splits they belong to. */
+/* The batch files in order, and their splits. */
 static const struct {
   const char *name;
   filtra_split split;
@@ -65,7 +65,7 @@ static filtra_status read_file(const char *path, filtra_dataset *ds,
   return status;
 }
 
-/* Reads the batches of a folder of the splits up to `last`; *any: there are some. */
+/* Reads a folder's batch files of the splits up to `last`; *any: at least one exists. */
 static filtra_status read_batches(const char *folder, filtra_dataset *ds,
                                   const filtra_dataset_options *options, filtra_split last,
                                   bool *any) {
@@ -85,7 +85,8 @@ static filtra_status read_batches(const char *folder, filtra_dataset *ds,
   return FILTRA_OK;
 }
 
-/* A file that is not for training is standardised by the training images beside it. */
+/* Reads one file. If it is not training data, the training images beside it are read first, to
+ * standardise by their mean and deviation. */
 static filtra_status read_one(const char *path, filtra_dataset *ds,
                               const filtra_dataset_options *options) {
   if (options->file_split != FILTRA_SPLIT_TRAIN && options->pixels != FILTRA_PIXELS_GREY) {
@@ -118,7 +119,7 @@ static bool is_batch(const char *name) {
   return false;
 }
 
-/* Records have no mark to be known by, so names decide. */
+/* Records have no magic number, so file names decide. */
 static bool probe_cifar10(const ft_dataset_probe *p) {
   const char *slash = strrchr(p->path, '/');
   if (!p->directory) return is_batch(slash ? slash + 1 : p->path);

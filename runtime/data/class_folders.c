@@ -1,3 +1,5 @@
+/* Lists data sets that have one folder of files per class. Called by image_folder.c and
+ * text_folders.c to recognise and read such folders. */
 #include "data/class_folders.h"
 
 #include "base/file.h"
@@ -7,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBED = 8 }; /* folders looked into before a path is called something else */
+enum { PROBED = 8 }; /* subfolders that a probe looks into */
 
 static bool is_passed_over(const char *name) {
   return name[0] == '.' || !strcmp(name, "unsup");
@@ -15,8 +17,8 @@ static bool is_passed_over(const char *name) {
 
 /* ---- probing ---- */
 
-/* Whether a folder holds files of the kind `depth` levels below. One that nobody may read is none
- * of the data. */
+/* Whether a folder holds files with accepted names `depth` levels below it. An unreadable folder
+ * counts as empty. */
 static filtra_status holds_files(const char *path, bool (*named)(const char *name), int depth,
                                  bool *found) {
   char **names;
@@ -42,7 +44,8 @@ static filtra_status holds_files(const char *path, bool (*named)(const char *nam
   return status;
 }
 
-/* DIR/train and so on where it holds classes; NULL where there is none. Caller frees. */
+/* Finds DIR/train (or val, test, by `split`) if it holds classes; else *out is NULL. Caller
+ * frees. */
 static filtra_status split_folder(const char *path, bool (*named)(const char *name),
                                   filtra_split split, char **out) {
   *out = NULL;
@@ -123,11 +126,11 @@ static filtra_status list_class(ft_class_folders *f, const char *folder, filtra_
   return status;
 }
 
-/* The first split makes the classes. */
+/* Lists a class's files; the first split defines the classes. */
 static filtra_status list_folder(ft_class_folders *f, const char *folder, const char *name,
                                  filtra_split split, bool first, filtra_dataset *ds) {
   int32_t label = (int32_t)ds->info.classes;
-  if (!ft_is_directory(folder)) return FILTRA_OK; /* a README, lists of addresses */
+  if (!ft_is_directory(folder)) return FILTRA_OK; /* a README or a list of addresses */
   if (first) FT_TRY(add_class(f, ds, name));
   if (!first && !find_class(ds, name, &label))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: a class that the splits before do not have", folder);

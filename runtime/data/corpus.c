@@ -1,3 +1,5 @@
+/* Reads text into a dataset, with or without a first pass that fits the tokenizer. Called by the
+ * text formats: aan.c, fasta.c, hyperpartisan.c, table.c, text_folders.c and text_lm.c. */
 #include "data/corpus.h"
 
 #include "base/memory.h"
@@ -77,8 +79,8 @@ filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length) 
   return tokenizer->encode(tokenizer, text, length, tokens_of(corpus));
 }
 
-/* A piece that failed, once more line by line: the message then gives the column in the line, and
- * this adds the line. */
+/* Reads a failed piece again line by line: the message then counts columns within the line, and
+ * this adds the line's number. */
 static filtra_status fail_line(ft_corpus *corpus, const ft_text *text, filtra_status failed) {
   uint64_t line = text->line;
   const char *end = text->piece + text->length, *next;
@@ -91,8 +93,8 @@ static filtra_status fail_line(ft_corpus *corpus, const ft_text *text, filtra_st
   return ft_fail_context(failed, "%s", text->path);
 }
 
-/* Whether the sequence has all that will be kept of it, or more than is accepted: no matter then
- * what else comes. */
+/* Whether the rest of the file makes no difference: the sequence has all tokens that are kept, or
+ * already too many. */
 static bool is_full(ft_corpus *corpus) {
   size_t limit = corpus->options->max_length;
   if (corpus->ds->info.target == FILTRA_TARGET_NEXT || limit == 0) return false;

@@ -1,3 +1,6 @@
+/* Opens datasets: finds the format of a path, reads it, applies another data set's classes, makes
+ * the splits. Called by train/folder.c and by applications through filtra/data.h; a new format is
+ * listed here. */
 #include "data/dataset.h"
 
 #include "base/file.h"
@@ -55,7 +58,7 @@ static const ft_dataset_format *format_named(const char *name) {
   return NULL;
 }
 
-/* What holds a data set, but is none. */
+/* Kind of archive by the file's first bytes; for the message that says to unpack it. */
 static const char *archive_kind(const char *head, size_t count) {
   if (count >= 262 && !memcmp(head + 257, "ustar", 5)) return "tar";
   if (count >= 4 && !memcmp(head, "PK\3\4", 4)) return "zip";
@@ -83,7 +86,7 @@ static filtra_status read_head(const char *path, char *head, size_t size) {
   return FILTRA_OK;
 }
 
-/* The one file that a folder of no known kind consists of: then the file is what is meant. */
+/* The only file in a folder of unknown format, which is then opened instead; else *file is NULL. */
 static filtra_status only_file(const char *folder, char **file) {
   char **names;
   size_t count;
@@ -149,7 +152,8 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uin
 
 /* ---- classes and features of other data ---- */
 
-/* What each of the data's labels is among the fit's; -1: nothing. NULL when out of memory. */
+/* Maps the data's labels to those of `fit` by name; -1: `fit` has no such class. NULL when out of
+ * memory. */
 static int32_t *map_classes(const filtra_dataset *ds, const ft_data_fit *fit) {
   int32_t *map = ft_calloc(ds->info.classes, sizeof *map);
   for (uint32_t i = 0; map && i < ds->info.classes; i++) {
@@ -203,7 +207,7 @@ static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_da
 
 /* ---- public ---- */
 
-/* Options that a data set of this kind has no use for. */
+/* Fails for options that do not apply to data of this kind. */
 static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_options *o) {
   if (o->pixels != FILTRA_PIXELS_GREY && !ds->info.height)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels is for images; data of format %s holds none",
@@ -260,7 +264,7 @@ filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_opti
   FT_TRY(FT_CHECK_RESERVED(filtra_dataset_options, options));
   if ((unsigned)options->file_split >= FILTRA_SPLIT_COUNT)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "file_split is %d, not a split", options->file_split);
-  filtra_dataset_options complete = *options; /* a 0 that is given stays one in the other */
+  filtra_dataset_options complete = *options; /* 0 in *options keeps its meaning */
   FT_TRY(ft_keys_complete(&ft_dataset_keys, &complete, "data set"));
   if (options->max_vocabulary && options->max_vocabulary <= FT_WORD_END_OF_LINE)
     return ft_fail(FILTRA_ERROR_ARGUMENT,

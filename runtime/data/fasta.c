@@ -1,5 +1,5 @@
-/* FASTA (Pearson & Lipman 1988): records of a line that begins with > and lines of sequence. A
- * record's class is that of its file, or stands in its header. */
+/* The format "fasta", listed in dataset.c: records of a header line that begins with > and lines of
+ * sequence (Pearson & Lipman 1988). The class is named by the file or by the header. */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -17,17 +17,17 @@ static const char *const endings[] = {".fasta", ".fa", ".fas", ".fna", ".ffn", N
 typedef struct fasta_file {
   char *path;
   filtra_split split;
-  size_t class_at, class_length; /* of its class in the path; length 0: the headers say */
+  size_t class_at, class_length; /* of the class's name in the path; length 0: headers name it */
 } fasta_file;
 
 typedef struct fasta_files {
   fasta_file *file;
   size_t count, capacity;
-  size_t with_class; /* those whose name is a class */
+  size_t with_class; /* files whose name is a class */
   ft_labels labels;
 } fasta_files;
 
-/* CLASS_SPLIT.fasta, CLASS.fasta or SPLIT.fasta; names without a split are training data. */
+/* Adds CLASS_SPLIT.fasta, CLASS.fasta or SPLIT.fasta; a name without a split is training data. */
 static filtra_status add_file(fasta_files *files, const char *folder, const char *name) {
   size_t length = ft_stem_length(name, endings);
   fasta_file file = {.path = ft_path_join(folder, name)};
@@ -81,12 +81,13 @@ typedef struct fasta_reader {
   ft_lines lines;
   ft_corpus *corpus;
   ft_labels *labels;
-  bool in_headers; /* classes are, and wanted */
-  uint64_t header; /* the line of the present record's; 0: none yet */
-  int32_t label;   /* the present record's */
+  bool in_headers; /* headers name the classes, and this pass reads them */
+  uint64_t header; /* line number of the current record's header; 0: none yet */
+  int32_t label;   /* of the current record */
 } fasta_reader;
 
-/* The class behind the last |, or, where there is none, the last of two words or more. */
+/* Reads the class from a header: the text after the last |, or without one the last of two or more
+ * words. */
 static filtra_status read_class(fasta_reader *r) {
   const char *name = r->lines.line + 1;
   size_t length = r->lines.length - 1;
@@ -154,7 +155,7 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
   for (size_t i = 0; i < files->count; i++)
     if (files->file[i].split == corpus->split)
       FT_TRY(read_file(&files->file[i], &files->labels, corpus));
-  /* The first split has all classes that there are. */
+  /* The first split defines all classes. */
   if (corpus->vocabulary || files->labels.closed || !files->labels.count) return FILTRA_OK;
   return ft_labels_close(&files->labels, true, &corpus->ds->samples[corpus->split]);
 }

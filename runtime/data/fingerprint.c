@@ -1,10 +1,10 @@
-/* A number for what a data set teaches: samples, targets and their order, as training sees them. Of
- * images that stay in their files, the files' sizes and first 4 KiB stand for the pixels. */
+/* Hashes a data set's training and validation samples with their targets, in order. For images that
+ * stay in files, the files' sizes and first 4 KiB stand for the pixels. */
 #include "base/rng.h"
 #include "data/dataset.h"
 
-/* Ids as they were when they had 16 bits, so that data keep their fingerprints; then, where there
- * are larger ones, what was left out of them. */
+/* Hashes the lower 16 bits of all ids, so that data sets with small ids keep their fingerprint;
+ * then, if any id is larger, the upper bits of all. */
 static uint64_t add_tokens(uint64_t hash, const int32_t *ids, size_t count) {
   bool large = false;
   for (size_t i = 0; i < count; i++) {
@@ -28,7 +28,7 @@ static uint64_t add_input(uint64_t hash, const filtra_dataset *ds, const ft_samp
   }
   if (samples->files)
     return ft_hash_bytes(hash, &samples->files[row->first].mark, sizeof(uint64_t));
-  if (samples->bytes && ds->image_size) /* resized when they are read */
+  if (samples->bytes && ds->image_size) /* these pixels are resized when read */
     tokens = (size_t)ds->stored_height * ds->stored_width;
   if (samples->bytes) return ft_hash_bytes(hash, samples->bytes + row->first, tokens * width);
   return ft_hash_bytes(hash, samples->values + row->first, tokens * width * sizeof(float));
@@ -40,7 +40,7 @@ static uint64_t add_split(uint64_t hash, const filtra_dataset *ds, const ft_spli
     const ft_sample_row *row = &split->samples->rows[split->rows ? split->rows[i] : i];
     const uint32_t lengths[2] = {row->length, row->second_length};
     hash = ft_hash_bytes(hash, lengths, sizeof lengths);
-    hash = ft_hash_bytes(hash, &row->label, sizeof row->label); /* or the value's bits */
+    hash = ft_hash_bytes(hash, &row->label, sizeof row->label); /* the bits of the value or label */
     hash = add_input(hash, ds, split->samples, row);
   }
   return hash;

@@ -1,5 +1,5 @@
-/* Validation samples out of the training samples: of each class its share, so that a small set
- * misses none that it has room for. */
+/* Holds out validation samples from the training samples, the same fraction of each class. Called
+ * by dataset.c for data that has no validation split. */
 #include "data/dataset.h"
 
 #include "base/memory.h"
@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-/* What a draw knows of one class, or of all samples as one. */
+/* Counts for one class, or for all samples together if there are no classes. */
 typedef struct group {
-  size_t left;   /* samples not yet decided upon */
-  size_t wanted; /* of these */
+  size_t left;   /* samples not yet drawn or passed over */
+  size_t wanted; /* samples of `left` still to draw */
 } group;
 
 static uint32_t group_count(const filtra_dataset *ds) {
@@ -22,14 +22,13 @@ static group *group_of(group *groups, uint32_t count, const ft_sample_row *row) 
   return &groups[known ? row->label : 0];
 }
 
-/* The part of `wanted` that a group of so many of `count` samples has beyond a whole number, in
- * parts of `count`. */
+/* The fractional part of a group's quota of `wanted`, times `count`. */
 static uint64_t remainder_of(const group *g, size_t count, size_t wanted) {
   return (uint64_t)g->left * wanted % count;
 }
 
-/* Quotas by largest remainders: each group has its proportional part, rounded down or up, and
- * together they are what is wanted. Of equal remainders the first groups' count as larger. */
+/* Quotas by largest remainders: each group's proportional quota, rounded down or up, so that they
+ * add up to `wanted`. Of equal remainders, the first group's is rounded up first. */
 static void allot(group *groups, uint32_t group_count, size_t count, size_t wanted) {
   size_t given = 0;
   for (uint32_t i = 0; i < group_count; i++) {
@@ -51,8 +50,8 @@ static void allot(group *groups, uint32_t group_count, size_t count, size_t want
   }
 }
 
-/* Marks what each group wants, each choice equally likely (selection sampling, Knuth TAOCP 2,
- * 3.4.2, algorithm S), and lists marked and unmarked samples in their order. */
+/* Draws each group's quota, all choices equally likely (selection sampling, Knuth TAOCP 2, 3.4.2,
+ * algorithm S); lists drawn and other samples in order. */
 static void draw(const ft_samples *samples, group *groups, uint32_t group_count, uint64_t seed,
                  uint32_t *drawn, uint32_t *others) {
   ft_rng rng = ft_rng_make(seed, ft_hash_text("held-out validation"));
@@ -81,7 +80,7 @@ static filtra_status draw_rows(const filtra_dataset *ds, size_t samples_count, s
   return FILTRA_OK;
 }
 
-/* The last ones instead. */
+/* Takes the last rows instead of random ones. */
 static void cut_rows(size_t count, size_t wanted, uint32_t *last, uint32_t *others) {
   for (size_t i = 0; i < count; i++)
     *(i < count - wanted ? others++ : last++) = (uint32_t)i;

@@ -1,5 +1,6 @@
-/* News articles and whether they argue for one side only (Kiesel et al. 2019, SemEval-2019 task 4):
- * articles-NAME.xml, with labels in ground-truth-NAME.xml that are joined by id. */
+/* The format "hyperpartisan", listed in dataset.c: news articles and whether they argue for one
+ * side only (Kiesel et al. 2019, SemEval-2019 task 4). Articles are in articles-NAME.xml; their
+ * labels in ground-truth-NAME.xml, joined by id. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/corpus.h"
@@ -81,7 +82,7 @@ static filtra_status read_labels(const char *path, article_labels *labels) {
 typedef struct article_reader {
   ft_corpus *corpus;
   article_labels labels;
-  article_label *present; /* that of the article being read; NULL: outside */
+  article_label *present; /* of the article being read; NULL: outside of articles */
   char *text;
   size_t length, capacity;
 } article_reader;
@@ -101,9 +102,9 @@ static filtra_status begin_article(article_reader *r, const ft_xml *xml) {
   return FILTRA_OK;
 }
 
-/* A tag reads as a space. */
+/* Appends text; a space takes the place of the tag before it. */
 static filtra_status add_text(article_reader *r, const ft_xml *xml) {
-  if (xml->length >= FT_XML_LIMIT - r->length) /* with the space */
+  if (xml->length >= FT_XML_LIMIT - r->length) /* one more byte for the space */
     return ft_fail(FILTRA_ERROR_INPUT, "an article of more than %d MiB", FT_XML_LIMIT >> 20);
   size_t wanted = r->length + xml->length + 1;
   if (wanted > r->capacity) {
@@ -153,7 +154,7 @@ static filtra_status read_articles(article_reader *r, const char *path) {
 /* ---- files ---- */
 
 typedef struct article_files {
-  char *articles[FILTRA_SPLIT_COUNT], *labels[FILTRA_SPLIT_COUNT]; /* NULL where there are none */
+  char *articles[FILTRA_SPLIT_COUNT], *labels[FILTRA_SPLIT_COUNT]; /* NULL: no such file */
 } article_files;
 
 static filtra_status read_split(ft_corpus *corpus, void *user) {
@@ -167,7 +168,7 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
   return status;
 }
 
-/* Whether a name is that of a file of articles, and of which split: articles-training-... */
+/* Whether a name is that of an articles file, and of which split: articles-training-... */
 static bool names_articles(const char *name, filtra_split *split) {
   static const char *const words[FILTRA_SPLIT_COUNT] = {"training", "validation", "test"};
   const char *rest = name + strlen(articles_prefix);

@@ -1,5 +1,6 @@
-/* Images and labels as IDX files (LeCun, Cortes & Burges, MNIST): big-endian magic 0x00000803,
- * count, rows, columns, then bytes; 0x00000801, count, then bytes. */
+/* The format "idx", listed in dataset.c: images and labels as IDX files (LeCun, Cortes & Burges,
+ * MNIST), big-endian. Images: magic 0x00000803, count, rows, columns, then bytes. Labels: magic
+ * 0x00000801, count, then bytes. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/source.h"
@@ -10,7 +11,7 @@
 
 enum { MAGIC_LABELS = 0x801, MAGIC_IMAGES = 0x803 };
 
-/* A pair of files while it is read. */
+/* A pair of files being read. */
 typedef struct pair {
   ft_source *images, *labels;
   const char *images_path, *labels_path;
@@ -75,7 +76,8 @@ static filtra_status check_end(ft_source *source, const char *path, uint32_t cou
                  path, count);
 }
 
-/* Labels of the test split must be among those that training knows. */
+/* Reads a pair of files; if training data was read before, its labels are the only accepted
+ * ones. */
 static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset_options *options,
                                filtra_split split) {
   uint32_t known = ds->samples[FILTRA_SPLIT_TRAIN].count ? ds->info.classes : 0;
@@ -115,7 +117,7 @@ static const char *last_of(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* Whether this is how a file of images is called: ...images...idx3-ubyte, perhaps with .gz. */
+/* Whether a name is that of an image file: ...images...idx3-ubyte, perhaps with .gz. */
 static bool names_images(const char *name) {
   return strstr(name, "images") &&
          (ft_ends_with(name, "idx3-ubyte") || ft_ends_with(name, "idx3-ubyte.gz"));
@@ -126,14 +128,14 @@ static void overwrite(char *at, const char *by) {
     *at++ = *by++;
 }
 
-/* What `path` is called when it is packed, or unpacked where it is; caller frees. */
+/* The path with .gz removed if present, else added; caller frees. */
 static char *other_form(const char *path) {
   size_t length = strlen(path);
   return ft_ends_with(path, ".gz") ? ft_format("%.*s", (int)length - 3, path)
                                    : ft_format("%s.gz", path);
 }
 
-/* The path of the labels that belong to a file of images; caller frees. */
+/* The path of the labels file that belongs to an image file; caller frees. */
 static filtra_status labels_of(const char *images, char **out) {
   *out = ft_strdup(images);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
@@ -142,7 +144,7 @@ static filtra_status labels_of(const char *images, char **out) {
   overwrite(word, "labels");
   overwrite(strstr(name, "idx3"), "idx1");
   if (word && ft_file_exists(*out)) return FILTRA_OK;
-  char *other = other_form(*out); /* one of the two may be packed, the other not */
+  char *other = other_form(*out); /* perhaps only one of the two is compressed */
   free(*out);
   *out = other;
   if (!other) return FILTRA_ERROR_HOST_MEMORY;
@@ -170,7 +172,7 @@ static filtra_split split_of(const char *name, filtra_split otherwise) {
 
 /* ---- folders ---- */
 
-/* Finds each split's file of images. A packed one beside its unpacked form is passed over. */
+/* Finds each split's image file; ignores a compressed one if it exists uncompressed too. */
 static filtra_status find_images(const char *path, char **names, size_t count,
                                  filtra_split otherwise, const char *found[FILTRA_SPLIT_COUNT]) {
   for (size_t i = 0; i < count; i++) {
@@ -190,7 +192,7 @@ static filtra_status find_images(const char *path, char **names, size_t count,
   return ft_fail(FILTRA_ERROR_INPUT, "%s holds none of the files of idx", path);
 }
 
-/* Reads the pairs of a folder for the splits up to `last`. */
+/* Reads a folder's pairs of the splits up to `last`. */
 static filtra_status read_folder(const char *path, filtra_split last, filtra_dataset *ds,
                                  const filtra_dataset_options *options) {
   const char *found[FILTRA_SPLIT_COUNT] = {NULL};
@@ -208,7 +210,8 @@ static filtra_status read_folder(const char *path, filtra_split last, filtra_dat
   return status;
 }
 
-/* A pair that is not for training is standardised by the training images beside it. */
+/* Reads one pair. If it is not training data, the training images beside it are read first, to
+ * standardise by their mean and deviation. */
 static filtra_status read_one(const char *path, filtra_dataset *ds,
                               const filtra_dataset_options *options) {
   if (options->file_split != FILTRA_SPLIT_TRAIN && options->pixels != FILTRA_PIXELS_GREY &&
@@ -227,7 +230,7 @@ static filtra_status open_idx(const char *path, const filtra_dataset_options *op
                               filtra_dataset *ds) {
   filtra_status status = ft_is_directory(path) ? read_folder(path, FILTRA_SPLIT_TEST, ds, options)
                                                : read_one(path, ds, options);
-  ds->class_names = ft_tokenizer_pixels.symbols; /* "0" and so on */
+  ds->class_names = ft_tokenizer_pixels.symbols; /* "0", "1" and so on */
   return status;
 }
 

@@ -1,3 +1,6 @@
+/* Adds images to a dataset as tokens or features, and reads their pixels again later. Called by the
+ * image formats (cifar10.c, idx.c, image_folder.c, image_table.c, pathfinder.c), by augment.c and
+ * standardise.c. */
 #include "data/image.h"
 
 #include "base/memory.h"
@@ -27,7 +30,7 @@ static filtra_status reserve_bytes(ft_samples *samples, size_t extra) {
   return FILTRA_OK;
 }
 
-/* A copy in that many channels. */
+/* Copies an image, converted to that many channels. */
 static filtra_status convert(const ft_image *from, uint32_t channels, ft_image *to) {
   size_t count = (size_t)from->height * from->width;
   *to = (ft_image){from->height, from->width, channels, ft_calloc(count, channels)};
@@ -50,7 +53,7 @@ static filtra_status add_bytes(ft_samples *samples, const ft_image *image, uint3
 
 /* ---- adding ---- */
 
-/* What all samples have: the first image's size, or the one that all are resized to. */
+/* Sets the size of all samples: that of the first image, or the one that images are resized to. */
 static filtra_status take_size(filtra_dataset *ds, const filtra_dataset_options *options,
                                uint32_t height, uint32_t width) {
   ds->image_size = options->image_size;
@@ -81,7 +84,7 @@ static filtra_status take_size(filtra_dataset *ds, const filtra_dataset_options 
   return FILTRA_OK;
 }
 
-/* `any`: of whatever size, since it is resized. */
+/* Fails if the size differs from the first image's; `any`: every size is fine, it is resized. */
 static filtra_status check_size(filtra_dataset *ds, const filtra_dataset_options *options,
                                 const ft_image *image, bool any) {
   if (!ds->info.height) FT_TRY(take_size(ds, options, image->height, image->width));
@@ -102,7 +105,8 @@ static filtra_status add_row(filtra_dataset *ds, filtra_split split, uint64_t fi
   return FILTRA_OK;
 }
 
-/* Tokens are resized at once; features, of which training may cut parts, when they are read. */
+/* Tokens are resized here. Features are resized when they are read, as training may crop them
+ * first. */
 static filtra_status add_resized_tokens(const filtra_dataset *ds, ft_samples *samples,
                                         const ft_image *image) {
   ft_image grey, square = {.height = ds->image_size, .width = ds->image_size};
@@ -210,7 +214,7 @@ static const char *const values[256] = {
     TEN("16"), TEN("17"), TEN("18"), TEN("19"), TEN("20"), TEN("21"), TEN("22"), TEN("23"),
     TEN("24"), "250",     "251",     "252",     "253",     "254",     "255"};
 
-/* Whole numbers, separated by white space or commas. */
+/* Encodes whole numbers, separated by white space or commas. */
 static filtra_status encode_values(const filtra_tokenizer *tokenizer, const char *text,
                                    size_t length, ft_tokens *tokens) {
   for (size_t i = 0; i < length;) {

@@ -1,3 +1,5 @@
+/* Opens image files: decodes them, or reads only the size from the header. Called by image.c;
+ * image_png.c and image_jpeg.c decode. */
 #include "data/image_file.h"
 
 #include "base/file.h"
@@ -41,13 +43,13 @@ static uint32_t big_endian(const uint8_t *bytes, int count) {
   return x;
 }
 
-/* Height and width of a JPEG's frame, 0 where the bytes end before it. Segments are 0xff, a kind,
- * and their length in two bytes, these included. */
+/* Finds height and width in a JPEG's frame header; 0 if the bytes end before it. A segment is 0xff,
+ * its kind, and its length in two bytes, which includes these two. */
 static void find_frame(const uint8_t *data, size_t size, ft_image *image) {
   for (size_t at = 2; at + 9 <= size && data[at] == 0xff;) {
     uint8_t kind = data[at + 1];
     bool tables = kind == 0xc4 || kind == 0xc8 || kind == 0xcc;
-    if (kind == 0xff) { /* a filling byte */
+    if (kind == 0xff) { /* a fill byte */
       at++;
       continue;
     }
@@ -87,7 +89,8 @@ static filtra_status read_start(const char *path, uint8_t *bytes, size_t *size) 
   return status;
 }
 
-/* Cameras write kilobytes about themselves in front of the frame; then the file is read whole. */
+/* Reads the whole file if the frame header is not in its start: cameras write kilobytes of metadata
+ * before it. */
 static filtra_status look_further(const char *path, ft_image *image) {
   char *data;
   size_t size;

@@ -1,3 +1,4 @@
+/* Decodes JPEG files with libjpeg, or fails if the build has none. Called by image_file.c. */
 #include "base/status.h"
 #include "data/image_file.h"
 
@@ -9,19 +10,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <jpeglib.h> /* wants stdio.h first */
+#include <jpeglib.h> /* needs stdio.h before it */
 
 #include <jerror.h>
 
-enum { SCAN_LIMIT = 200 }; /* a progressive file of some bytes can ask for millions */
+enum { SCAN_LIMIT = 200 }; /* limit, as a small progressive file can ask for millions */
 
-/* What must outlive a jump out of libjpeg lies here and not in local variables. */
+/* State that must survive a longjmp out of libjpeg; local variables may not. */
 typedef struct decoder {
   struct jpeg_decompress_struct jpeg;
   struct jpeg_error_mgr errors;
   struct jpeg_progress_mgr progress;
   jmp_buf failed;
-  filtra_status status; /* of what it failed with */
+  filtra_status status; /* set before the jump */
   ft_image image;
 } decoder;
 
@@ -35,7 +36,7 @@ static void fail_jpeg(j_common_ptr jpeg) {
   longjmp(d->failed, 1);
 }
 
-/* Below 0 are warnings of damaged data, where libjpeg would go on with grey. */
+/* Level -1 warns of damaged data, which libjpeg would fill with grey: fail instead. */
 static void judge(j_common_ptr jpeg, int level) {
   if (level < 0) fail_jpeg(jpeg);
 }

@@ -1,3 +1,4 @@
+/* Decodes PNG files with libpng, or fails if the build has none. Called by image_file.c. */
 #include "base/status.h"
 #include "data/image_file.h"
 
@@ -9,21 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_LIMIT = 1 << 20 }; /* bytes that an unpacked text or profile may take */
+enum { CHUNK_LIMIT = 1 << 20 }; /* most bytes of an unpacked text or profile chunk */
 
-/* What must outlive a jump out of libpng lies here and not in local variables. */
+/* State that must survive a longjmp out of libpng; local variables may not. */
 typedef struct decoder {
   const uint8_t *data;
   size_t size, at;
   png_structp png;
   png_infop info;
-  uint32_t channels; /* as libpng gives them: with transparency where there is any */
+  uint32_t channels; /* of libpng's output, an alpha channel included */
   png_bytep *rows;
   bool starved;
   ft_image image;
 } decoder;
 
-/* libpng's own message does not tell want of memory from damage. */
+/* Notes that memory ran out, which libpng's message does not tell from damage. */
 static png_voidp allocate(png_structp png, png_alloc_size_t size) {
   decoder *d = png_get_mem_ptr(png);
   png_voidp block = malloc(size);
@@ -45,7 +46,7 @@ static void fail_png(png_structp png, png_const_charp message) {
   png_longjmp(png, 1);
 }
 
-/* Whatever still gives an image is none of our business. */
+/* Ignores warnings: the image was still decoded. */
 static void ignore(png_structp png, png_const_charp message) {
   (void)png;
   (void)message;
@@ -58,7 +59,7 @@ static void read_bytes(png_structp png, png_bytep to, size_t count) {
   d->at += count;
 }
 
-/* 8 bits a channel, no palette. */
+/* Asks libpng for 8 bits per channel, without a palette. */
 static void set_output(decoder *d) {
   png_byte type = png_get_color_type(d->png, d->info), bits = png_get_bit_depth(d->png, d->info);
   if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(d->png);
@@ -87,8 +88,9 @@ static uint32_t number_at(const uint8_t *bytes) {
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* A chunk's length is followed by its kind, so many bytes and a sum. libpng asks for memory by the
- * length alone: here it must be there first. The first chunk begins with width and height. */
+/* Checks that every chunk is complete, since libpng allocates by the length field alone. A chunk is
+ * its length, its kind, that many bytes and a checksum. The first one begins with width and
+ * height. */
 static filtra_status check_chunks(const decoder *d) {
   enum { SIGNATURE = 8, AROUND = 12, WIDTH = 16, HEIGHT = 20, SIZES_END = 24 };
   if (d->size >= SIZES_END)
@@ -119,7 +121,7 @@ static filtra_status read_image(decoder *d) {
   return FILTRA_OK;
 }
 
-/* Lays the image on black where it has transparency, in place. */
+/* Blends transparent pixels with black, in place. */
 static void flatten(decoder *d) {
   size_t count = (size_t)d->image.height * d->image.width;
   uint32_t colours = d->channels <= 2 ? 1 : 3;
@@ -143,7 +145,7 @@ filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *im
     ft_fail(status, "out of host memory");
   } else {
     png_set_read_fn(d.png, &d, read_bytes);
-    png_set_user_limits(d.png, 0x7fffffff, 0x7fffffff); /* check_chunks judges */
+    png_set_user_limits(d.png, 0x7fffffff, 0x7fffffff); /* check_chunks limits sizes */
     png_set_chunk_malloc_max(d.png, CHUNK_LIMIT);
     status = read_image(&d);
   }

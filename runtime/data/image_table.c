@@ -1,5 +1,6 @@
-/* Images whose labels lie in a table, as Kaggle hands out CIFAR-10: trainLabels.csv with the header
- * "id,label", and a folder whose name begins with "train" holding ID.png. */
+/* The format "image-table", listed in dataset.c: images with labels in a table, as Kaggle
+ * distributes CIFAR-10. trainLabels.csv has the header "id,label"; a folder whose name begins with
+ * "train" holds ID.png. */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -12,7 +13,7 @@ static const char TABLE[] = "trainLabels.csv";
 
 typedef struct entry {
   char *id;
-  char *name; /* of its class; within the same block as id */
+  char *name; /* of its class; in the same block as id */
 } entry;
 
 typedef struct table {
@@ -82,7 +83,7 @@ static void free_table(table *t) {
   free(t->entries);
 }
 
-/* The distinct labels in alphabetical order become the classes. */
+/* Makes classes of the distinct labels, in alphabetical order. */
 static filtra_status make_classes(const table *t, filtra_dataset *ds) {
   const char **all = ft_calloc(t->count, sizeof *all);
   char **names = ft_calloc(t->count, sizeof *names);
@@ -143,7 +144,7 @@ static filtra_status read_images(const char *folder, const table *t, filtra_data
   return ft_fail(FILTRA_ERROR_INPUT, "%s holds no images", folder);
 }
 
-/* The one folder that begins with "train"; caller frees, also on failure. */
+/* Finds the only folder that begins with "train"; caller frees, also on failure. */
 static filtra_status find_folder(const char *path, char **out) {
   char **names;
   size_t count, found = 0;

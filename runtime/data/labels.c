@@ -1,3 +1,5 @@
+/* Collects class names and their labels while a file is read. Called by the formats that name
+ * classes in the data: fasta.c, table.c, ts.c. */
 #include "data/labels.h"
 
 #include "base/file.h"

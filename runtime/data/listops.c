@@ -1,3 +1,5 @@
+/* The ListOps language: evaluating, tokenizing and parsing expressions. Called by listops_tsv.c,
+ * which reads files, and listops_generate.c, which writes them. */
 #include "data/listops.h"
 
 #include "base/memory.h"
@@ -26,7 +28,7 @@ static int highest(const ft_listops_frame *f) {
   return digit;
 }
 
-/* The argument at `rank`, from 0, in ascending order. */
+/* The argument at index `rank` in ascending order. */
 static int ranked(const ft_listops_frame *f, uint32_t rank) {
   int digit = 0;
   for (uint32_t below = f->histogram[0]; below <= rank; below += f->histogram[digit])
@@ -34,7 +36,7 @@ static int ranked(const ft_listops_frame *f, uint32_t rank) {
   return digit;
 }
 
-/* The median; for an even count the mean of the middle two, truncated. */
+/* The median; for an even count the mean of the two middle ones, truncated. */
 static int median(const ft_listops_frame *f) {
   return (ranked(f, (f->count - 1) / 2) + ranked(f, f->count / 2)) / 2;
 }
@@ -126,7 +128,7 @@ void ft_listops_free(ft_listops_evaluator *e) {
 
 /* ---- text ---- */
 
-/* Id of a symbol below `ids`, 0 when there is none. Most symbols are single characters. */
+/* Id of a symbol, if it is below `ids`; 0: no such symbol. Most symbols are single characters. */
 static int32_t find_symbol(uint32_t ids, const char *text, size_t length) {
   if (length == 1 && *text >= '0' && *text <= '9')
     return (int32_t)(FT_LISTOPS_DIGIT + (*text - '0'));
@@ -135,7 +137,7 @@ static int32_t find_symbol(uint32_t ids, const char *text, size_t length) {
   return 0;
 }
 
-/* The symbol is shown as far as it can be: at most 20 characters, '?' for unprintable ones. */
+/* Fails and shows the symbol: at most 20 characters, '?' for unprintable ones. */
 static filtra_status unknown_symbol(uint32_t ids, const char *text, size_t length, size_t column) {
   char shown[24] = "";
   for (size_t i = 0; i < length && i < 20; i++)
@@ -147,7 +149,7 @@ static filtra_status unknown_symbol(uint32_t ids, const char *text, size_t lengt
                  ids > FT_LISTOPS_FIRST ? " [FIRST [LAST" : "");
 }
 
-/* Counts the parentheses of the binary form. False: the symbol is not one. */
+/* Counts the parentheses of the binary form. False: the symbol is no parenthesis. */
 static bool parenthesis(const char *text, size_t length, size_t column, size_t *open,
                         filtra_status *status) {
   if (length != 1 || (*text != '(' && *text != ')')) return false;
@@ -163,7 +165,7 @@ static bool parenthesis(const char *text, size_t length, size_t column, size_t *
 
 filtra_status ft_listops_parse(ft_listops_evaluator *e, uint32_t ids, const char *text,
                                size_t length, ft_tokens *tokens, int *value) {
-  FT_TRY(ft_tokens_reserve(tokens, length / 2 + 1)); /* a symbol and a space each */
+  FT_TRY(ft_tokens_reserve(tokens, length / 2 + 1)); /* each symbol has a space after it */
   ft_listops_begin(e);
   size_t open = 0;
   for (size_t at = 0; at < length;) {

@@ -18,30 +18,30 @@ enum {
   FT_LISTOPS_IDS,
 };
 
-/** An open operator and the arguments it has so far. Arguments are always digits, so that their
- * histogram says all about them but the order, for which first and last are enough. */
+/** An open operator and its arguments so far. Arguments are digits, so their histogram, the first
+ * and the last are all that any operator needs. */
 typedef struct ft_listops_frame {
-  size_t column; /* of the operator in the text, from 1 */
+  size_t column; /* of the operator in the text, counted from 1 */
   uint32_t count, histogram[10];
   uint8_t symbol, first, last;
 } ft_listops_frame;
 
-/** Evaluates token by token; reusable, so that a file's worth of expressions costs one stack. */
+/** Evaluates token by token. Reusable, so that a file of expressions needs one stack. */
 typedef struct ft_listops_evaluator {
-  ft_listops_frame *frames; /* the operators that are open, outermost first */
+  ft_listops_frame *frames; /* the open operators, outermost first */
   size_t depth, capacity;
-  int value; /* of the complete expression, -1 while there is none */
+  int value; /* of the complete expression; -1: not complete */
 } ft_listops_evaluator;
 
 void ft_listops_begin(ft_listops_evaluator *e);
-/** Fails with INPUT where the token cannot stand, naming `column`. */
+/** Fails with INPUT, naming `column`, if the token is not allowed here. */
 filtra_status ft_listops_feed(ft_listops_evaluator *e, int32_t token, size_t column);
-/** Fails with INPUT when the expression is empty or incomplete; else *value is 0 to 9. */
+/** Fails with INPUT if the expression is empty or incomplete; else *value is 0 to 9. */
 filtra_status ft_listops_end(const ft_listops_evaluator *e, int *value);
 void ft_listops_free(ft_listops_evaluator *e);
 
-/** Appends the ids of an expression, with or without the binary form's parentheses, that uses
- * symbols below `ids` only, and evaluates it. */
+/** Parses and evaluates an expression, with or without the binary form's parentheses; appends its
+ * ids. Accepts symbols with ids below `ids` only. */
 filtra_status ft_listops_parse(ft_listops_evaluator *e, uint32_t ids, const char *text,
                                size_t length, ft_tokens *tokens, int *value);
 

@@ -1,10 +1,10 @@
-/* Generates ListOps as Long Range Arena does (Tay et al. 2021, "Long Range Arena: A benchmark for
- * efficient transformers"; generator after Nangia & Bowman 2018): trees are drawn until enough
- * distinct ones have a length within bounds, then split at random.
+/* filtra_listops_generate: generates ListOps as Long Range Arena does (Tay et al. 2021, "Long Range
+ * Arena: A benchmark for efficient transformers"; generator after Nangia & Bowman 2018). Draws
+ * trees until enough distinct ones have a length within bounds, then splits them at random.
  *
- * Candidate i is a function of (seed, i) alone. So candidates are drawn in parallel and accepted in
- * order of i, and a tree that was found is remembered as 16 bytes, its index and its hash, and
- * drawn again when it is written. */
+ * Candidate i depends only on (seed, i). So threads draw candidates in parallel, and they are
+ * accepted in order of i. An accepted tree is stored as 16 bytes, its index and its hash, and drawn
+ * again when it is written. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/thread.h"
@@ -20,9 +20,9 @@ enum {
   MAX_LENGTH = 1 << 20,
   MAX_ARGS = 1000,
   MAX_THREADS = 256,
-  BLOCK = 512,        /* candidates a thread takes at a time */
-  ROUND_BLOCKS = 128, /* blocks between two looks at what was found */
-  PATIENCE = 1 << 24, /* candidates without a new tree before giving up */
+  BLOCK = 512,        /* candidates that a thread takes at a time */
+  ROUND_BLOCKS = 128, /* blocks per round, between two checks of what was found */
+  PATIENCE = 1 << 24, /* candidates without a new tree before it gives up */
 };
 
 /* ---- drawing in parallel ---- */
@@ -36,18 +36,18 @@ typedef struct found_list {
   size_t count, capacity;
 } found_list;
 
-/* A round: ROUND_BLOCKS blocks of candidates from `first` on. */
+/* One round: ROUND_BLOCKS blocks of candidates, the first of index `first`. */
 typedef struct search {
   ft_listops_shape shape;
   uint64_t seed, first;
   uint32_t threads;
-  found_list blocks[ROUND_BLOCKS]; /* within bounds, in order of index */
+  found_list blocks[ROUND_BLOCKS]; /* trees within bounds, in order of index */
   atomic_uint next_block;
   atomic_bool failed;
 } search;
 
-/* FNV-1a over the ids. Equal trees have equal hashes; two different ones that collide cost us one
- * of them and nothing else. */
+/* FNV-1a over the ids. Equal trees have equal hashes. If two different trees collide, one is lost,
+ * nothing else. */
 static uint64_t hash_tree(const ft_listops_tree *t) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < t->length; i++)
@@ -78,7 +78,7 @@ static void *search_blocks(void *user) {
   return NULL;
 }
 
-/* The calling thread takes part; fewer threads than asked for only take longer. */
+/* Also works in the calling thread; with fewer threads than asked for it only takes longer. */
 static filtra_status search_round(search *s) {
   ft_thread threads[MAX_THREADS];
   atomic_store(&s->next_block, 0);
@@ -93,13 +93,13 @@ static filtra_status search_round(search *s) {
 /* ---- collecting distinct trees ---- */
 
 typedef struct collection {
-  uint64_t *indices; /* [wanted] of the trees found */
+  uint64_t *indices; /* [wanted] indices of the trees found */
   size_t count, wanted;
-  uint64_t *hashes; /* open addressing, 0 is free */
+  uint64_t *hashes; /* open addressing; 0: free */
   size_t mask;
 } collection;
 
-/* Whether the hash is new; if so it is kept. */
+/* Adds a hash; false: it is there already. */
 static bool insert_hash(collection *c, uint64_t hash) {
   if (hash == 0) hash = 1;
   size_t at = hash & c->mask;
@@ -170,8 +170,8 @@ static filtra_status collect(const filtra_listops_options *o, const ft_listops_s
   return status;
 }
 
-/* Trees that are drawn often are found early: without this the training file would hold the
- * common ones and the other files the rare. */
+/* Shuffles the trees. Frequent trees are found early: without this the training file would hold the
+ * common ones, the others the rare ones. */
 static void shuffle(collection *c, uint64_t seed) {
   ft_rng rng = ft_rng_make(seed, ft_hash_text("ListOps split"));
   for (size_t i = c->count; i > 1; i--) {
@@ -187,7 +187,7 @@ static void shuffle(collection *c, uint64_t seed) {
 typedef struct writer {
   const filtra_listops_options *options;
   const ft_listops_shape *shape;
-  const uint64_t *indices; /* of the trees still to be written */
+  const uint64_t *indices; /* of the trees not yet written */
   size_t total;
   ft_listops_tree tree;
   ft_listops_evaluator evaluator;
@@ -236,11 +236,11 @@ static filtra_status refuse_existing(const char *path, ft_atomic_file *file) {
 
 static filtra_status remove_file(const char *path, ft_atomic_file *file) {
   (void)file;
-  remove(path); /* there may be none */
+  remove(path); /* may not exist */
   return FILTRA_OK;
 }
 
-/* The large file is committed first, so that the three renames lie close together. */
+/* Commits the largest file first, so that the three renames follow each other closely. */
 static filtra_status write_files(writer *w, const char *directory, const size_t *counts) {
   ft_atomic_file files[FILTRA_SPLIT_COUNT] = {0};
   filtra_status status = each_file(directory, files, ft_atomic_open);
@@ -252,7 +252,7 @@ static filtra_status write_files(writer *w, const char *directory, const size_t 
     else
       ft_atomic_abort(&files[i]);
   }
-  if (status) each_file(directory, files, remove_file); /* all three, or none */
+  if (status) each_file(directory, files, remove_file); /* all three files, or none */
   return status;
 }
 

@@ -1,3 +1,5 @@
+/* Draws random ListOps trees, counts how many exist, and writes their text. Called by
+ * listops_generate.c. */
 #include "data/listops_tree.h"
 
 #include "base/memory.h"
@@ -19,9 +21,9 @@ void ft_listops_tree_free(ft_listops_tree *tree) {
 
 /* ---- drawing ---- */
 
-/* Appends a random node at `depth`, 1 being the root: above the deepest level an operator with
- * probability 1/4, else a digit; an operator has 2 to max_args arguments, each number as likely.
- * False: the tree has become too long. */
+/* Appends a random node at `depth`, the root being 1. Above the deepest level it is an operator
+ * with probability 1/4, with 2 to max_args arguments, all numbers equally likely; else a digit.
+ * False: the tree is too long. */
 static bool draw_node(const ft_listops_shape *s, ft_rng *rng, uint32_t depth, ft_listops_tree *t) {
   if (t->length + 1 >= s->max_length) return false;
   bool is_operator = depth < s->max_depth && ft_rng_below(rng, 4) == 0;
@@ -46,14 +48,15 @@ bool ft_listops_draw(const ft_listops_shape *shape, ft_rng rng, ft_listops_tree 
 
 /* ---- counting ---- */
 
-/* Longer trees need no counting: each has at least 22 digits, so there are more than 10^21. */
+/* Largest length whose trees are counted. A longer tree has at least 22 digits, so there are over
+ * 10^21. */
 enum { COUNTED = 64 };
 
-/* From the numbers of trees one level down, by length, to those of this level: 10 digits, and for
- * k arguments the 4 operators times the k-fold convolution, at 2 tokens more. */
+/* Counts trees by length at one level from those one level below: 10 digits; and for k arguments 4
+ * operators times the k-fold convolution, 2 tokens longer. */
 static void count_level(uint32_t max_args, const double below[COUNTED + 1],
                         double here[COUNTED + 1]) {
-  double power[COUNTED + 1] = {1}; /* below to the k-th, k = 0 */
+  double power[COUNTED + 1] = {1}; /* the k-th convolution power of `below`; first k = 0 */
   memset(here, 0, (COUNTED + 1) * sizeof *here);
   here[1] = 10;
   for (uint32_t k = 1; k <= max_args && k <= COUNTED - 2; k++) {
@@ -74,9 +77,9 @@ uint32_t ft_listops_longest(const ft_listops_shape *shape) {
   return longest < UINT32_MAX ? (uint32_t)longest : UINT32_MAX;
 }
 
-/* Whether a tree of this length, over COUNTED and at most the longest, exists. With m operators of
- * c_i arguments the length is 1 + sum (c_i + 1): a step of 3 from tree to tree when all c_i are 2,
- * and with 3 or more arguments the ranges of m and m + 1 overlap from length 7 on. */
+/* Whether a tree of this length exists, for lengths over COUNTED and up to the longest. With m
+ * operators of c_i arguments the length is 1 + sum (c_i + 1). If all c_i are 2, lengths are 3
+ * apart; with 3 or more arguments the ranges of m and m + 1 overlap from length 7 on. */
 static bool long_length_exists(const ft_listops_shape *shape, uint32_t length) {
   return shape->max_args > 2 || length % 3 == 1;
 }
@@ -84,7 +87,7 @@ static bool long_length_exists(const ft_listops_shape *shape, uint32_t length) {
 double ft_listops_distinct(const ft_listops_shape *shape) {
   double counts[2][COUNTED + 1] = {{0, 10}}, total = 0;
   int level = 0;
-  /* A tree of COUNTED tokens cannot be deeper than COUNTED. */
+  /* A tree of COUNTED tokens is at most COUNTED levels deep. */
   for (uint32_t depth = 1; depth < shape->max_depth && depth < COUNTED; depth++, level ^= 1)
     count_level(shape->max_args, counts[level], counts[level ^ 1]);
   uint32_t longest = ft_listops_longest(shape), length = shape->min_length + 1;
@@ -97,7 +100,7 @@ double ft_listops_distinct(const ft_listops_shape *shape) {
 
 /* ---- text ---- */
 
-/* arguments[i] becomes the number of arguments of the operator at i. */
+/* Sets arguments[i] to the number of arguments of the operator at i. */
 static void count_arguments(ft_listops_tree *t) {
   uint32_t open[FT_LISTOPS_MAX_DEPTH] = {0}, depth = 0;
   for (uint32_t i = 0; i < t->length; i++) {
@@ -111,7 +114,8 @@ static void count_arguments(ft_listops_tree *t) {
   }
 }
 
-/* An operator, its bracket and the parentheses of both take 15 bytes, a digit and its own 6. */
+/* At most 15 bytes for an operator, its bracket and the parentheses of both; 6 for a digit and its
+ * own. */
 size_t ft_listops_text(ft_listops_tree *t, char *text) {
   char *to = text;
   uint32_t depth = 0;
@@ -131,7 +135,7 @@ size_t ft_listops_text(ft_listops_tree *t, char *text) {
       to = stpcpy(to, " )");
       depth--;
     }
-    if (depth > 0) to = stpcpy(to, " )"); /* the argument that ends here */
+    if (depth > 0) to = stpcpy(to, " )"); /* closes the argument that ends here */
   }
   return (size_t)(to - text);
 }

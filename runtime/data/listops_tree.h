@@ -1,4 +1,4 @@
-/* Random ListOps trees: drawing one, how many there are, and their text. */
+/* Random ListOps trees: drawing, counting and their text. */
 #ifndef FT_DATA_LISTOPS_TREE_H
 #define FT_DATA_LISTOPS_TREE_H
 
@@ -7,7 +7,7 @@
 
 enum { FT_LISTOPS_MAX_DEPTH = 64 };
 
-/** The distribution, and which lengths are kept: min_length < length < max_length. */
+/** The distribution, and the lengths that are kept: min_length < length < max_length. */
 typedef struct ft_listops_shape {
   uint32_t min_length, max_length, max_depth, max_args;
 } ft_listops_shape;
@@ -22,15 +22,15 @@ typedef struct ft_listops_tree {
 filtra_status ft_listops_tree_make(const ft_listops_shape *shape, ft_listops_tree *tree);
 void ft_listops_tree_free(ft_listops_tree *tree);
 
-/** Draws a tree. False: its length is not within bounds. */
+/** Draws a tree. False: its length is out of bounds. */
 bool ft_listops_draw(const ft_listops_shape *shape, ft_rng rng, ft_listops_tree *tree);
 
-/** How many distinct trees are within bounds; exact below 2^53, some huge number above. */
+/** Number of distinct trees within bounds; exact below 2^53, else some larger number. */
 double ft_listops_distinct(const ft_listops_shape *shape);
-/** Length of the longest tree of any; UINT32_MAX when it is longer than that. */
+/** Length of the longest possible tree; UINT32_MAX if it is longer than that. */
 uint32_t ft_listops_longest(const ft_listops_shape *shape);
 
-enum { FT_LISTOPS_TEXT = 8 }; /* bytes of text per token, at most */
+enum { FT_LISTOPS_TEXT = 8 }; /* most bytes of text per token */
 /** Writes the fully left-nested binary form, [MAX 2 9 ] as ( ( ( [MAX 2 ) 9 ) ] ), and returns its
  * length. `text` needs FT_LISTOPS_TEXT * (length + 1) bytes. */
 size_t ft_listops_text(ft_listops_tree *tree, char *text);

@@ -1,5 +1,6 @@
-/* ListOps as tab-separated text, in the layout of Long Range Arena (Tay et al. 2021) and in the
- * original one (Nangia & Bowman 2018). */
+/* The formats "lra-listops" and "listops", listed in dataset.c: ListOps as tab-separated text, in
+ * the layout of Long Range Arena (Tay et al. 2021) and in the original one (Nangia & Bowman
+ * 2018). */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -12,7 +13,7 @@
 
 static const char *const digits[10] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
 
-/* How the two layouts differ. */
+/* The differences of the two layouts. */
 typedef struct tsv_layout {
   const char *header; /* NULL: none */
   bool label_first;
@@ -22,7 +23,7 @@ typedef struct tsv_layout {
 static const tsv_layout lra_layout = {"Source\tTarget", false, &ft_tokenizer_listops};
 static const tsv_layout original_layout = {NULL, true, &ft_tokenizer_listops_original};
 
-/* One file being read. */
+/* State of the file being read. */
 typedef struct tsv_reader {
   ft_lines lines;
   ft_listops_evaluator evaluator;
@@ -120,7 +121,7 @@ static bool starts_with(const char *text, const char *prefix) {
   return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* basic_train.tsv, or train*.tsv. `user`: the layout. */
+/* Recognises basic_train.tsv, or train*.tsv in the original layout; `user` is the layout. */
 static bool names_split(const void *user, const char *name, filtra_split *split) {
   const tsv_layout *layout = user;
   if (layout == &lra_layout) {
@@ -179,7 +180,8 @@ static filtra_status open_original(const char *path, const filtra_dataset_option
 
 /* ---- probing ---- */
 
-/* An expression in front is taken for a lost header, so that the message can say so. */
+/* Also accepts a file that begins with an expression, so that the error can say that its header is
+ * missing. */
 static bool probe_lra(const ft_dataset_probe *p) {
   if (p->directory) return ft_any_names_split(p->names, p->count, names_split, &lra_layout);
   return starts_with(p->head, "Source") || *p->head == '(' || *p->head == '[';
