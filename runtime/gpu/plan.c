@@ -87,9 +87,8 @@ const ft_cap_key ft_cap_keys[KEYS] = {
                        .meaning = "most that a submission should take; 0: no limit"},
     [GEMM] = NAMES("gemm", "kernel of matrix products", [FT_STYLE_NAIVE] = "naive",
                    [FT_STYLE_SHARED] = "tiled", [FT_STYLE_SUBGROUP] = "s64"),
-    [ATTENTION] =
-        NAMES("attention",
-              "kernels of attention", [FT_STYLE_SHARED] = "tiled", [FT_STYLE_SUBGROUP] = "lanes"),
+    /* Values count from FT_STYLE_SHARED: attention has no naive kernel. */
+    [ATTENTION] = NAMES("attention", "kernels of attention", "tiled", "lanes"),
     [MATRIX] = NAMES("matrix", "when 16-bit products take matrix units", [FT_MATRIX_OFF] = "off",
                      [FT_MATRIX_TUNED] = "tuned", [FT_MATRIX_FORCE] = "force"),
     [MATRIX_SHAPE] =

@@ -33,6 +33,11 @@ typedef struct ft_update {
   filtra_tensor *score;             /* only of the update by sums */
 } ft_update;
 
+/** Floats begin to end of the flat buffers, which are at `at` in the shard. */
+typedef struct ft_piece {
+  uint64_t begin, end, at;
+} ft_piece;
+
 struct filtra_optimizer {
   filtra_parameters *params;
   filtra_optimizer_options options; /* defaults filled in */
@@ -46,6 +51,8 @@ struct filtra_optimizer {
   ft_loss_scale scale;      /* host copy of `scaling`, kept with several ranks only */
   ft_buffer sums;           /* of gradients; created on first use */
   struct ft_shards *shards; /* several ranks; NULL: one process */
+  ft_piece *pieces;         /* of this rank's shard; NULL: alone */
+  size_t piece_count;
   ft_update by_gradients, by_sums;
   filtra_graph *copying; /* casts all parameters to their 16-bit copies; created on first use */
   struct ft_summing {
@@ -85,11 +92,6 @@ filtra_status ft_optimizer_copy_weights(filtra_optimizer *o);
 filtra_status ft_optimizer_set_scale(filtra_optimizer *o, const ft_loss_scale *scale);
 
 /* ---- several ranks (train/shards.c); all ranks make these calls in the same order ---- */
-
-/** Floats begin to end of the flat buffers, which are at `at` in the shard. */
-typedef struct ft_piece {
-  uint64_t begin, end, at;
-} ft_piece;
 
 /** A step of all ranks. */
 typedef struct ft_shared_step {

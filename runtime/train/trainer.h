@@ -46,6 +46,8 @@ struct filtra_trainer {
   void *user;
 };
 
+/** Whether a batch takes more than one execution, here or on several ranks. */
+bool ft_trainer_in_parts(const filtra_trainer *t);
 /** Builds, but does not compile, the graph of a part of a batch; caller closes it, also on failure.
  */
 filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t length,
