@@ -154,16 +154,17 @@ typedef struct filtra_dataset_options {
    * above. Other formats refuse them. */
   const char *text_column, *target_column;
   /** Fraction of the training samples or text that is held out for validation where there is no
-   * validation data, at most 0.9; 0: 0.1. Held out from each class alike; from text and CIFAR-10 the
-   * end. */
+   * validation data, at most 0.9; 0: 0.1. Held out from each class alike; from text and CIFAR-10
+   * the end. */
   float validation_share;
   /** Most ids of the tokenizer "words", 3 to 1,048,576, including padding, `<unk>` and `<eos>`;
    * rarer words become `<unk>`. 0: 65,536. Refused with another tokenizer; ignored with `fitted`.
    */
   uint32_t max_vocabulary;
-  /** Side of the squares that images are resized to, at most 1024: the central square, whose side
-   * is `crop_pct` of the image's shorter side, is resampled by bicubic interpolation (Keys 1981, a
-   * = -0.5) with antialiasing, as Pillow does. 0: images are not resized and must have one size. */
+  /** Side of the squares that images are resized to, at most 1024. The central square, whose side
+   * is `crop_pct` of the image's shorter side, is resampled by bicubic interpolation (Keys 1981,
+   * with the parameter -0.5) and antialiasing, as Pillow does. 0: images are not resized and must
+   * have one size. */
   uint32_t image_size;
   float crop_pct; /**< 0.05 to 1; 0: 0.875 */
   filtra_normalization normalize;

@@ -137,7 +137,8 @@ const ft_caps *ft_caps_of(const filtra_device *dev);
 filtra_status ft_check_precision(const filtra_device *dev, filtra_dtype dtype);
 /** The folder of cached files; NULL: there is none. */
 const char *ft_cache_folder_of(const filtra_device *dev);
-/** What ops keep with a device (ops/tuning.h): which configurations kernels take, NULL: ops choose. */
+/** What ops keep with a device (ops/tuning.h): which configurations kernels take, NULL: ops choose.
+ */
 struct ft_tuning *ft_tuning_of(const filtra_device *dev);
 /** Replaces it; returns the one before. The device never reads or frees it. */
 struct ft_tuning *ft_device_keep_tuning(filtra_device *dev, struct ft_tuning *tuning);

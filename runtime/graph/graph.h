@@ -291,8 +291,8 @@ typedef struct ft_work {
 /** The sum over all calls. */
 ft_work ft_graph_work(const filtra_graph *g);
 
-/** Executes again with the inputs of that execution and a check after every call. *name receives the
- * name of the first tensor with a NaN or an infinity; NULL if there is none. */
+/** Executes again with the inputs of that execution and a check after every call. *name receives
+ * the name of the first tensor with a NaN or an infinity; NULL if there is none. */
 filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const char **name);
 
 #endif

@@ -143,8 +143,8 @@ filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length
  * each: [count, outputs]; of a language model at the sample's last token. */
 filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending,
                             const int32_t *lengths, size_t count, float *results);
-/** Waits for it; loss and score as filtra_model_evaluate_batch gives them. *top5 (may be NULL): top-5
- * accuracy, < 0 where the model has none (ft_model_ranks). */
+/** Waits for it; loss and score as filtra_model_evaluate_batch gives them. *top5 (may be NULL):
+ * top-5 accuracy, < 0 where the model has none (ft_model_ranks). */
 filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pending, double *loss,
                                double *score, double *top5);
 

@@ -1,4 +1,5 @@
-/* The problem of attention, GFSA or p-Laplacian attention alone, forward and backward, for the tuner. */
+/* The problem of attention, GFSA or p-Laplacian attention alone, forward and backward, for the
+ * tuner. */
 #include "ops/attention_problem.h"
 #include "ops/trial.h"
 

@@ -1,5 +1,5 @@
-/* Recording the graph of a batch, or of a part of one. Called by trainer.c for steps, and by shares.c
- * to measure ranks. */
+/* Recording the graph of a batch, or of a part of one. Called by trainer.c for steps, and by
+ * shares.c to measure ranks. */
 #include "ops/tuning.h"
 #include "train/trainer.h"
 

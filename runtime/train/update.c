@@ -1,5 +1,5 @@
-/* Updates: the graphs that change parameters by gradients, or by their sums over executions, and sum
- * gradients up. Called by optimizer.c, and by shards.c for this rank's shard. */
+/* Updates: the graphs that change parameters by gradients, or by their sums over executions, and
+ * sum gradients up. Called by optimizer.c, and by shards.c for this rank's shard. */
 #include "train/update.h"
 
 #include "ops/support.h"

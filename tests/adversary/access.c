@@ -59,8 +59,8 @@ static conflict note_one(adv_word *w, access_kind how, adv_access by, uint32_t s
 
 /* Notes an access to 1, 2 or 4 bytes within a word. Two of different invocations conflict if one
  * writes, not both are atomic, and no barrier lies between; invocations of different workgroups
- * have none before the call's end. Calls without a barrier between them overlap. `other` gets who it was, *written
- * whether all had been written. */
+ * have none before the call's end. Calls without a barrier between them overlap. `other` gets who
+ * it was, *written whether all had been written. */
 static conflict note_word(adv_region *r, uint64_t offset, uint32_t size, access_kind how,
                           adv_access by, uint32_t since_barrier, adv_access *other, bool *written) {
   adv_word *w = &r->words[offset / 4];

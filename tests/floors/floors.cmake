@@ -92,7 +92,8 @@ foreach(floor IN LISTS floors)
   endwhile()
   if(rest)
     string(REGEX REPLACE "[^;]*/runtime/" "" rest "${rest}")
-    message(SEND_ERROR "${floor}/: these files use one another in a circle, or use one that does: ${rest}")
+    message(SEND_ERROR "${floor}/: these files use one another in a circle, or a file of one: "
+                       "${rest}")
   endif()
 endforeach()
 

@@ -1,5 +1,5 @@
-/* Test cases. A file of tests defines each by TEST(name) { ... } and ends with TEST_MAIN, which runs
- * them in the order of the file under cmocka. */
+/* Test cases. A file of tests defines each by TEST(name) { ... } and ends with TEST_MAIN, which
+ * runs them in the order of the file under cmocka. */
 #ifndef TEST_SUPPORT_CASE_H
 #define TEST_SUPPORT_CASE_H
 
