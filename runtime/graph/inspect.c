@@ -1,6 +1,6 @@
 /* Replays of an execution: one times every call, the other finds the first call whose result is not
- * finite. Both make one call at a time, with full barriers between them. Called by profiles, the
- * tuner, and train/trainer.c. */
+ * finite. Both make one call at a time, with full barriers between them. Called for profiles and
+ * benchmarks, by ops/tuner.c, and by models and trainers. */
 #include "graph/program.h"
 #include "sentinel/contract.h"
 
