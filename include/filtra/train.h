@@ -97,9 +97,9 @@ FILTRA_API filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t
 /** Submits one optimizer step and returns while the device works on it. *metrics (may be NULL)
  * receives the results of the newest finished step; their `step` is 0 before the first. Fails with
  * NONFINITE if an earlier step produced a NaN or an infinity; the message names the step and the
- * first such tensor. The device has then skipped that step and all later ones, and `batch` was not
- * used: weights, moments, step count and schedule are those before that step, and training can go
- * on. */
+ * first such tensor. The device has then held back that step and all later ones, and `batch` was
+ * not used: weights, moments, step count and schedule are those before that step, and training can
+ * go on. */
 FILTRA_API filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
                                              filtra_trainer_metrics *metrics);
 /** Waits for all steps; *metrics (may be NULL) receives the results of the last. */
