@@ -80,11 +80,11 @@ typedef struct filtra_optimizer_options {
    * two up to 2^40. 0: gradients are not scaled, except that a trainer of an fp16 model starts at
    * 65536. */
   float loss_scale;
-  /** the scale doubles after so many steps without overflow; 0: 2000 */
+  /** The scale doubles after so many steps without overflow; 0: 2000. */
   uint32_t loss_scale_window;
   uint64_t steps;        /**< length of the schedule; required unless it is constant */
   uint64_t warmup_steps; /**< the rate rises linearly from 0 (one-cycle: lr/25) */
-  /** parameters with settings of their own; copied; NULL: none */
+  /** Settings for some of the parameters; copied; NULL: none. */
   const filtra_parameter_group *groups;
   size_t group_count;
   uint64_t reserved[7]; /**< 0 */
@@ -97,7 +97,7 @@ typedef struct filtra_optimizer_metrics {
   float gradient_norm; /**< before clipping; 0 if the step was skipped */
   float learning_rate; /**< without the groups' factors */
   float loss_scale;    /**< in this step; 0 without loss scaling */
-  /** number of steps that overflowed so far, and the last of them */
+  /** Number of steps that overflowed so far, and the last of them. */
   uint64_t skipped, skipped_step;
   uint64_t reserved[1];
 } filtra_optimizer_metrics;

@@ -11,7 +11,7 @@
 typedef struct word_state {
   uint32_t content;             /* storage number + 1; 0: no data */
   uint32_t written_in, read_in; /* number of barriers before the access, from 1 on; 0: never */
-  /* latest position on the tape, from 1 on, that accessed this content */
+  /* Latest position on the tape, from 1 on, that accessed this content. */
   uint32_t written_by, read_by;
 } word_state;
 

@@ -63,7 +63,7 @@ filtra_status ft_graph_seconds(filtra_graph *g, double *seconds) {
 
 /* ---- the first value that is not finite ---- */
 
-/* the kernel strides over the remaining elements */
+/* The kernel strides over the remaining elements. */
 enum { NONFINITE_WORKGROUP = 64, NONFINITE_GROUPS = 1024 };
 
 typedef struct search {

@@ -283,7 +283,7 @@ typedef struct rows {
   int64_t count, width;
   int64_t first, end; /* the rows to copy */
   const int32_t
-      /* number of real tokens of each row, `columns` words each; NULL: the whole row is real */
+      /* Number of real tokens of each row, `columns` words each; NULL: the whole row is real. */
       *lengths;
   int64_t columns;
 } rows;

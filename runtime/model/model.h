@@ -86,7 +86,7 @@ typedef struct ft_batch_graph {
   int64_t size, length; /* samples; tokens per sequence */
   int64_t rows;         /* number of predictions: samples, or all their tokens */
   bool judged;          /* outputs are loss and score, not logits */
-  /* computes a part of a batch: loss and score are its contribution to the whole batch's */
+  /* Computes a part of a batch: loss and score are its contribution to the whole batch's. */
   bool part;
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
   bool mixed; /* samples are mixtures of two (filtra_batch.other_labels) */

@@ -87,7 +87,7 @@ static filtra_tensor *block(const ft_scope *scope, const ft_encoder_options *o, 
   const bool apart = drops_paths(scope, o);
   filtra_tensor *in = o->post_norm ? x : ft_norm_layer(scope, "norm1", x, mixed);
   x = join_branch(scope, o, x, mix(scope, o, in, apart ? NULL : x, mask, auxiliary));
-  /* the residual stream is F32 */
+  /* The residual stream is F32. */
   if (o->post_norm) x = ft_norm_layer(scope, "norm1", x, FILTRA_F32);
   begin_feed_forward(scope->graph);
   in = o->post_norm ? x : ft_norm_layer(scope, "norm2", x, narrow);

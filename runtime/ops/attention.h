@@ -15,7 +15,7 @@ typedef struct ft_tiling {
   bool lanes;
   uint32_t workgroup, subgroup, columns;
   uint32_t own_rows[FT_TILE_KINDS], rows[FT_TILE_KINDS]; /* of an invocation; of a tile */
-  /* tiled kernels: invocations side by side; unrolled steps of inner loops */
+  /* Tiled kernels: invocations side by side; unrolled steps of inner loops. */
   uint32_t across, unroll;
 } ft_tiling;
 

@@ -51,7 +51,7 @@ static void cast_backward(filtra_graph *g, const void *context) {
 filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_dtype dtype) {
   if (!ft_usable(g, x)) return NULL;
   filtra_dtype from = filtra_tensor_dtype(x);
-  /* between two 16-bit types cast twice, through F32 */
+  /* Between two 16-bit types cast twice, through F32. */
   bool pair = from == FILTRA_F32 || dtype == FILTRA_F32;
   if (!ft_dtype_is_float(from) || !ft_dtype_is_float(dtype) || !ft_dtype_on_device(dtype) ||
       from == dtype || !pair || !ft_dense(x))

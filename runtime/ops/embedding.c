@@ -24,7 +24,7 @@ struct chunks {
 /* Linking takes tokens * length comparisons; the sums of rows take at most vocabulary * columns *
  * tokens / length steps. A length near the root of vocabulary * columns balances them. */
 static struct chunks plan_chunks(int64_t tokens, int64_t vocabulary, int64_t columns) {
-  /* most words of the index of chunks */
+  /* most_words: limit of the index of chunks. */
   const int64_t shortest = 64, longest = 512, most_words = 1 << 23;
   const int64_t busy = 1 << 14, least_chunks = 8;
   int64_t length = shortest;

@@ -54,7 +54,7 @@ ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns
   const uint32_t most = ft_constants_of(caps)->row_numbers, size = caps->info.subgroup_size;
   const ft_team_grid grid = ft_teams(dev, rows);
   const bool known = ft_caps_runs(caps, size, grid.workgroup);
-  /* for rows that are too long, or teams of any size */
+  /* For rows that are too long, or teams of any size. */
   ft_row_part part = {.grid = grid, .held = 4};
   if (in_pairs && take_lanes(dev, rows, columns, &part)) return part;
   if (caps->few_registers || (caps->subgroup && !known)) return part;

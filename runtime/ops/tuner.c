@@ -341,7 +341,7 @@ static filtra_status recover_one(const filtra_device *dev, const char *journal, 
     for (size_t k = 0; k < from->refused_count && !status; k++) {
       const ft_tuning_refusal *r = &from->refused[k];
       status = ft_tuning_refuse(to, &r->configuration, r->why);
-      /* a refused configuration is no longer the choice */
+      /* A refused configuration is no longer the choice. */
       if (to->chosen && ft_configuration_same(&to->choice, &r->configuration)) to->chosen = false;
     }
   }

@@ -13,7 +13,7 @@ typedef struct ft_trial {
   filtra_graph *graph;
   filtra_tensor *in[FT_TRIAL_TENSORS], *out[FT_TRIAL_TENSORS];
   int inputs, outputs;
-  /* accepted difference of 16-bit outputs, relative to their largest value; 0: outputs are F32 */
+  /* Accepted difference of 16-bit outputs, relative to their largest value; 0: outputs are F32. */
   double rounding;
 } ft_trial;
 

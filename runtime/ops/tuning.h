@@ -102,7 +102,7 @@ typedef struct ft_tuning_entry {
   ft_tuning_family family;
   bool chosen; /* false: the op's own choice was not beaten */
   ft_configuration choice;
-  /* medians of the op's own choice and of the winner; 0: not measured */
+  /* Medians of the op's own choice and of the winner; 0: not measured. */
   double standard_seconds, seconds;
   uint32_t runs; /* number of times behind each median */
   ft_tuning_refusal *refused;
@@ -125,7 +125,7 @@ typedef struct ft_tuning {
   bool forced;    /* questions of forced_family get forced_configuration, if usable */
   ft_tuning_family forced_family;
   ft_configuration forced_configuration;
-  /* with `forced`, answers other questions; NULL: the ops' own choices */
+  /* With `forced`, answers other questions; NULL: the ops' own choices. */
   const struct ft_tuning *known;
 } ft_tuning;
 

@@ -93,7 +93,7 @@ typedef struct ft_piece {
 
 /** A step of all ranks. */
 typedef struct ft_shared_step {
-  /* watched; its newest execution left the gradients. NULL: they were summed */
+  /* Watched; its newest execution left the gradients. NULL: they were summed. */
   filtra_graph *graph;
   const ft_buffer
       *sums;      /* these gradients or sums, read here if the graph does not read them out */

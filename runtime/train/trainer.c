@@ -1,6 +1,6 @@
 /* Trainers: graphs by batch shape, steps in flight, parts of a batch, and steps of several ranks.
- * The optimizer (optimizer.c) updates. Called by programs through <filtra/train.h> and by
- * train/run.c. */
+ * The optimizer (optimizer.c) applies the updates. Called by programs through <filtra/train.h> and
+ * by train/run.c. */
 #include "train/trainer.h"
 
 #include "base/memory.h"
