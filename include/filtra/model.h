@@ -56,7 +56,7 @@ typedef enum filtra_positions {
 
 typedef enum filtra_pooling {
   FILTRA_POOLING_MEAN = 0, /**< mean over real tokens */
-  /** sum over real tokens, divided by max_length, as in the AGF authors' code */
+  /** Sum over real tokens, divided by max_length, as in the AGF authors' code. */
   FILTRA_POOLING_MEAN_ALL,
   FILTRA_POOLING_FIRST,       /**< the first token */
   FILTRA_POOLING_CLASS_TOKEN, /**< a learned token before the first (Dosovitskiy et al. 2021) */

@@ -1,4 +1,4 @@
-/* Optimizers: they update a set of parameters by their gradients.
+/* Optimizers update the parameters of any graph by their gradients.
  *
  * Each execution of a differentiated graph leaves gradients in its parameters, and changes nothing
  * else. An optimizer over the same parameters then takes a step. Before the step it can add up the
@@ -80,11 +80,11 @@ typedef struct filtra_optimizer_options {
    * two up to 2^40. 0: gradients are not scaled, except that a trainer of an fp16 model starts at
    * 65536. */
   float loss_scale;
-  /** the scale doubles after so many steps without overflow; 0: 2000 */
+  /** The scale doubles after so many steps without overflow; 0: 2000. */
   uint32_t loss_scale_window;
   uint64_t steps;        /**< length of the schedule; required unless it is constant */
   uint64_t warmup_steps; /**< the rate rises linearly from 0 (one-cycle: lr/25) */
-  /** parameters with settings of their own; copied; NULL: none */
+  /** Settings for some of the parameters; copied; NULL: none. */
   const filtra_parameter_group *groups;
   size_t group_count;
   uint64_t reserved[7]; /**< 0 */
@@ -97,7 +97,7 @@ typedef struct filtra_optimizer_metrics {
   float gradient_norm; /**< before clipping; 0 if the step was skipped */
   float learning_rate; /**< without the groups' factors */
   float loss_scale;    /**< in this step; 0 without loss scaling */
-  /** number of steps that overflowed so far, and the last of them */
+  /** Number of steps that overflowed so far, and the last of them. */
   uint64_t skipped, skipped_step;
   uint64_t reserved[1];
 } filtra_optimizer_metrics;
@@ -126,9 +126,10 @@ FILTRA_API filtra_tensor *filtra_optimizer_loss_scale(filtra_optimizer *optimize
 FILTRA_API filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer, float scale);
 /** Submits one update by the accumulated gradients or, if there are none, by those of the last
  * execution. Returns while the device works; two updates may be in flight. If an earlier step had a
- * loss or gradient norm that is not finite, the device has skipped it and all later steps: this
- * call then submits nothing and fails with NONFINITE. Parameters, moments, step count and schedule
- * are those before that step, accumulated gradients are discarded, and training can go on. */
+ * loss or gradient norm that is not finite, the device has held back that step and all later ones:
+ * this call then submits nothing and fails with NONFINITE. Parameters, moments, step count and
+ * schedule are those before that step, accumulated gradients are discarded, and training can go on.
+ */
 FILTRA_API filtra_status filtra_optimizer_step(filtra_optimizer *optimizer);
 /** Discards the accumulated gradients. */
 FILTRA_API void filtra_optimizer_discard(filtra_optimizer *optimizer);
@@ -140,8 +141,8 @@ FILTRA_API filtra_status filtra_optimizer_finish(filtra_optimizer *optimizer,
 /** Sets the schedule's peak, from the next step on. */
 FILTRA_API filtra_status filtra_optimizer_set_learning_rate(filtra_optimizer *optimizer,
                                                             float learning_rate);
-/** Number of steps submitted so far, without those that the device skipped after a NONFINITE step.
- */
+/** Number of steps submitted so far, without those that the device held back after a NONFINITE
+ * step. */
 FILTRA_API uint64_t filtra_optimizer_step_count(const filtra_optimizer *optimizer);
 
 /** Writes parameters, moments and step to one safetensors file, atomically, after all steps in

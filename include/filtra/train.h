@@ -20,7 +20,7 @@ typedef struct filtra_trainer filtra_trainer;
  * application (kernel.h) must not update tensors that were computed before their layer. */
 typedef enum filtra_recompute {
   FILTRA_RECOMPUTE_NONE = 0, /**< nothing */
-  /** everything except matrix products: norms, dropout, sums, activations */
+  /** Everything except matrix products: norms, dropout, sums, activations. */
   FILTRA_RECOMPUTE_CHEAP,
   FILTRA_RECOMPUTE_FEED_FORWARD, /**< as CHEAP, and the whole feed-forward layer */
   FILTRA_RECOMPUTE_BLOCKS        /**< everything, layer by layer: a second forward pass in all */
@@ -97,9 +97,9 @@ FILTRA_API filtra_status filtra_trainer_prepare(filtra_trainer *trainer, int64_t
 /** Submits one optimizer step and returns while the device works on it. *metrics (may be NULL)
  * receives the results of the newest finished step; their `step` is 0 before the first. Fails with
  * NONFINITE if an earlier step produced a NaN or an infinity; the message names the step and the
- * first such tensor. The device has then skipped that step and all later ones, and `batch` was not
- * used: weights, moments, step count and schedule are those before that step, and training can go
- * on. */
+ * first such tensor. The device has then held back that step and all later ones, and `batch` was
+ * not used: weights, moments, step count and schedule are those before that step, and training can
+ * go on. */
 FILTRA_API filtra_status filtra_trainer_step(filtra_trainer *trainer, const filtra_batch *batch,
                                              filtra_trainer_metrics *metrics);
 /** Waits for all steps; *metrics (may be NULL) receives the results of the last. */
@@ -131,11 +131,11 @@ typedef struct filtra_run_progress {
   filtra_task task;
   double validation_loss; /**< of the last evaluation; < 0: none yet */
   double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation */
-  /** as in filtra_evaluation; < 0: not available, or no evaluation yet */
+  /** As in filtra_evaluation; < 0: not available, or no evaluation yet. */
   double validation_top5_accuracy;
   bool evaluated; /**< an evaluation precedes this call */
   uint64_t device_memory_bytes;
-  /** the ranks' shares, measured or from the configuration, as in "3:1"; NULL: neither */
+  /** The ranks' shares, measured or from the configuration, as in "3:1"; NULL: neither. */
   const char *shares;
   uint64_t reserved[6]; /**< 0 */
 } filtra_run_progress;
@@ -144,7 +144,7 @@ typedef struct filtra_run_options {
   /** The configuration as JSON text, complete or partial (docs/config.md). NULL resumes the run in
    * `folder`. */
   const char *config;
-  /** name of the configuration in error messages; NULL: "configuration" */
+  /** Name of the configuration in error messages; NULL: "configuration". */
   const char *config_name;
   /** The run folder: config.json, tuning.json (the device's tuning when the run began),
    * metrics.jsonl, model.safetensors, checkpoint/. A new run needs an empty folder, or creates one.
@@ -178,7 +178,7 @@ typedef struct filtra_run_memory_use {
   uint64_t parameters; /**< the values */
   uint64_t gradients;  /**< with `accumulate`, also their sums */
   uint64_t moments;    /**< both moments of the optimizer */
-  /** of the longest batch in training or validation, which share the memory */
+  /** Of the longest batch in training or validation, which share the memory. */
   uint64_t activations;
   uint64_t transfers; /**< inputs and outputs of the batches in flight, for all batch shapes */
   uint64_t total;

@@ -1,5 +1,5 @@
-/* Which bytes calls access, and whether two accesses conflict: one of them writes, and they share
- * a byte. The schedule and the barriers both go by this. */
+/* The bytes that calls access, and whether two accesses conflict: they share a byte, and one of
+ * them writes. Used by the schedule and the barriers. */
 #include "graph/plan.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ bool ft_same_memory(const ft_place *a, const ft_place *b) {
 static bool share_bytes(const ft_span *a, const ft_span *b) {
   if (a->high <= b->low || b->high <= a->low) return false;
   if (!a->period || a->period != b->period) return true;
-  /* Windows of one period: pieces of a packed tensor lie side by side. */
+  /* Windows with the same period: chunks of a packed tensor lie side by side. */
   uint64_t from_a = (b->low % a->period + a->period - a->low % a->period) % a->period;
   return !(from_a >= a->window && from_a + b->window <= a->period);
 }

@@ -1,4 +1,4 @@
-/* Where a bound plan puts tensors on the device. */
+/* Device addresses of tensors in a program. */
 #include "graph/program.h"
 
 const ft_buffer *ft_program_buffer(const ft_program *p, const ft_place *place) {

@@ -1,4 +1,4 @@
-/* Arenas: blocks of device memory that graphs share which never run at the same time. */
+/* Arenas: blocks of device memory, shared by graphs that are never executed at the same time. */
 #include "graph/arena.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static filtra_status add_block(filtra_arena *a, uint64_t bytes) {
   return status;
 }
 
-/* The first block of at least `bytes` that is not taken, or a new one. */
+/* Takes the first free block of at least `bytes`, or creates one. */
 static filtra_status take_block(filtra_arena *a, uint64_t bytes, bool *taken,
                                 const ft_buffer **out) {
   size_t i = 0;

@@ -1,7 +1,8 @@
-/* Barriers: an interval waits for those before it if one of its calls accesses bytes that a call
- * since the last barrier wrote, or writes bytes that one read. Bytes are physical, so tensors that
- * share bytes through the memory plan are ordered as well; within an interval none do, since what
- * an interval accesses lives through all of it. The last step of ft_plan_make. */
+/* Barriers: an interval waits for earlier ones if one of its calls accesses bytes that a call since
+ * the last barrier has written, or writes bytes that one has read. Bytes are physical: tensors that
+ * the memory plan gives the same bytes are ordered as well. Within an interval no two tensors share
+ * bytes, since all storages that it accesses live through all of it. The last step of ft_plan_make.
+ */
 #include "graph/plan.h"
 
 #include <stdlib.h>

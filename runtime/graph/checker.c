@@ -1,16 +1,18 @@
-/* Proves a plan by simulating its calls word by word. It uses neither the planner's lives nor the
- * ranges of bytes by which schedule and barriers go. Every word remembers which tensor's data it
- * holds, between which barriers it was last read and written, and by which calls of the tape, whose
- * order must hold among those that access one tensor's word. Tests call it for every graph. */
+/* Proves a plan by simulating its calls word by word. Uses neither the planner's lives nor the byte
+ * ranges of schedule and barriers. For each word it records whose data it holds, between which
+ * barriers it was last read and written, and by which calls of the tape: calls that access the same
+ * word of a tensor must keep the tape's order. Called by tests for every graph, through
+ * ft_graph_check. */
 #include "graph/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct word_state {
-  uint32_t content;             /* storage number + 1; 0: nobody's */
-  uint32_t written_in, read_in; /* number of barriers before, from 1 on; 0: never */
-  uint32_t written_by, read_by; /* the latest tape position, from 1 on, since content is there */
+  uint32_t content;             /* storage number + 1; 0: no data */
+  uint32_t written_in, read_in; /* number of barriers before the access, from 1 on; 0: never */
+  /* Latest position on the tape, from 1 on, that accessed this content. */
+  uint32_t written_by, read_by;
 } word_state;
 
 /** The words of a buffer or of a block of the arena. */
@@ -23,8 +25,8 @@ typedef struct simulation {
   const ft_plan *plan;
   memory_map *maps;
   size_t map_count, map_capacity;
-  uint64_t word; /* bytes; 2 where tensors have 16-bit elements, which kernels write one by one */
-  uint32_t barriers, position; /* of the present call; position 0: a copy from or to the host */
+  uint64_t word; /* bytes; 2 if a tensor has 16-bit elements, which kernels write one by one */
+  uint32_t barriers, position; /* of the current call; position 0: a copy from or to the host */
 } simulation;
 
 static filtra_status words_of(simulation *sim, const ft_place *place, word_state **out) {
@@ -47,7 +49,7 @@ static filtra_status touch_word(const simulation *sim, word_state *w, uint32_t c
   if (w->written_in == sim->barriers || (write && w->read_in == sim->barriers))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "hazard: %s touches %s without a barrier after its %s",
                    label, name, w->written_in == sim->barriers ? "writer" : "reader");
-  /* Bytes of the arena pass from one tensor to another in any order. */
+  /* In the arena, bytes pass from one tensor to another in any order. */
   if ((!in_arena || w->content == content) && sim->position &&
       (sim->position < w->written_by || (write && sim->position < w->read_by)))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "hazard: %s touches %s out of the tape's order", label,
@@ -70,7 +72,7 @@ static void commit_word(const simulation *sim, word_state *w, uint32_t content, 
   w->content = content;
 }
 
-/* Visits every element; with `commit` false checks it, with true notes the access. */
+/* Visits every element: checks the access or, if `commit`, records it. */
 static filtra_status visit(simulation *sim, const filtra_tensor *t, int mode, const char *label,
                            bool commit) {
   word_state *words;

@@ -1,5 +1,5 @@
-/* Cutting the last axis into pieces. The pieces' gradients are written straight into the whole
- * tensor's, so that nothing is copied. */
+/* filtra_chunk: cuts the last axis into equal chunks. Gradients of chunks are written into the
+ * gradient of the whole tensor, without copies. */
 #include "graph/tape.h"
 
 #include <string.h>
@@ -9,7 +9,8 @@ struct chunk {
   filtra_tensor *part[];
 };
 
-/* Pieces write their gradients straight into the root's; here the root's becomes whole. */
+/* Sets the gradients of unused chunks to zero; the gradient of the whole tensor is then complete.
+ */
 static void chunk_backward(filtra_graph *g, const void *context) {
   const struct chunk *s = context;
   for (int i = 0; i < s->parts; i++) {

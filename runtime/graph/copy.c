@@ -1,4 +1,4 @@
-/* Copying and filling tensors, which differentiation needs. */
+/* Copying and filling of tensors. Called by graph/gradients.c, by ops, and by the optimizer. */
 #include "copy/contract.h"
 #include "graph/tape.h"
 
@@ -33,7 +33,7 @@ bool ft_axes_by_fours(uint32_t shape[FILTRA_MAX_DIMS - 1], uint32_t a_stride[FIL
   return true;
 }
 
-/* Whether the tensor's elements fill one run of bytes, in whatever order. */
+/* Whether the elements fill a contiguous range of bytes, in any order. */
 static bool packed(const filtra_tensor *t) {
   int64_t extent = 1;
   for (int i = 0; i < t->ndim; i++)
@@ -87,7 +87,7 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
     return;
   }
   filtra_dtype dtype = filtra_tensor_dtype(y);
-  /* Words are moved where they can be, which needs nothing of the device; else 16-bit elements. */
+  /* Copies whole words if possible, which any device can do; otherwise 16-bit elements. */
   bool words = filtra_dtype_bytes(dtype) == 4 || (!strided && in_words(y) && (!x || in_words(x)));
   if (!words && !ft_graph_accept(g, ft_check_precision(g->device, dtype))) return;
   const char *kernel =

@@ -1,5 +1,5 @@
-/* The graph's first error while recording, which compiling reports, and memory that lives as long
- * as the graph. */
+/* A graph's first recording error, which compiling reports, and host memory that is freed with the
+ * graph. */
 #include "graph/tape.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* Running a compiled graph: set inputs, submit, wait, get outputs. A run copies inputs from its
- * slot's staging buffer, makes the calls (graph/submissions.c) and copies outputs to the slot's
- * readback buffer; everything but the inputs' bytes is recorded already (graph/program.c). */
+/* Executing a compiled graph: set inputs, submit, wait, get outputs. An execution copies inputs
+ * from the slot's staging buffer, makes the calls (graph/submissions.c) and copies outputs to the
+ * slot's readback buffer. All commands were recorded before (graph/program.c); only the inputs'
+ * bytes change. Called by programs, models and trainers through <filtra/graph.h>. */
 #include "graph/program.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ void ft_graph_set_part(filtra_graph *g, int64_t first, int64_t count, int64_t al
   g->part[2] = (uint32_t)(all - count);
 }
 
-/* The slot of the next run, once the run that used it last is done. */
+/* The slot of the next execution, after the execution that last used it has finished. */
 static filtra_status free_slot(ft_program *p, ft_slot **out) {
   ft_slot *slot = &p->slots[p->next_slot];
   if (slot->ticket) FT_TRY(ft_wait(p->device, slot->ticket));
@@ -65,7 +66,7 @@ filtra_status filtra_graph_set(filtra_graph *g, filtra_tensor *input, const void
   return set_port(p, port, data);
 }
 
-/* Inputs that were not set for this run keep what they had. */
+/* Inputs that were not set for this execution keep their last values. */
 static filtra_status carry_over(ft_program *p, ft_slot *slot) {
   for (size_t i = 0; i < p->plan->tape->input_count; i++) {
     ft_port *port = &p->inputs[i];
@@ -84,7 +85,7 @@ static filtra_status carry_over(ft_program *p, ft_slot *slot) {
   return FILTRA_OK;
 }
 
-/* ---- runs ---- */
+/* ---- executions ---- */
 
 static filtra_status set_random_state(const filtra_graph *g, ft_program *p) {
   if (!g->tape.random_state) return FILTRA_OK;
@@ -143,7 +144,7 @@ uint64_t ft_graph_readout_ticket(const filtra_graph *g, size_t index) {
 
 /* ---- outputs ---- */
 
-/* The tensor's elements from its span to dense memory. */
+/* Copies the tensor's elements from its span to dense memory. */
 static void pack(const filtra_tensor *t, const char *from, char *to) {
   const size_t bytes = filtra_dtype_bytes(t->storage->dtype);
   int64_t shape[FILTRA_MAX_DIMS] = {1, 1, 1, 1}, stride[FILTRA_MAX_DIMS] = {0};

@@ -1,14 +1,16 @@
-/* Reverse-mode differentiation: walks the ops backwards and lets each one's rule record more calls.
+/* Reverse-mode differentiation: goes through the ops from the last to the first, and each op's rule
+ * records more calls. Called by filtra_graph_backward; rules get gradients by ft_grad and
+ * ft_grad_target.
  *
- * The gradient of a tensor is complete when its producer's rule runs, because every consumer lies
- * later on the tape. The first contribution writes, later ones accumulate in place. */
+ * A tensor's gradient is complete when the rule of its producer runs, because all consumers come
+ * later on the tape. The first contribution writes it, later ones accumulate in place. */
 #include "graph/parameters.h"
 #include "graph/tape.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* X's geometry over the gradient of X's owner. */
+/* The gradient of x's owner, viewed with x's shape, strides and offset. */
 static filtra_tensor *grad_view(filtra_graph *g, const filtra_tensor *x) {
   const filtra_tensor *o = x->owner;
   if (x == o) return o->grad;
@@ -53,7 +55,7 @@ filtra_tensor *ft_grad_target(filtra_graph *g, filtra_tensor *t, bool *accumulat
   if (o->grad_partial)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                          "%s was split and is used by another op as well; use its pieces", t->name);
-  /* A piece whose root already has a whole gradient adds to it. */
+  /* A chunk of a tensor that already has a complete gradient adds to it. */
   *accumulate = o->grad || (o->whole && o->whole->grad && !o->whole->grad_partial);
   if (!o->grad && !start_grad(g, o)) return NULL;
   return grad_view(g, t);
@@ -76,7 +78,7 @@ void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from) {
   if (target) ft_emit_copy(g, from, target, accumulate);
 }
 
-/* Sets the gradients of parameters that the outputs do not depend on to zero. */
+/* Sets gradients of parameters that do not affect the outputs to zero. */
 static void clear_unreached(filtra_graph *g) {
   struct ft_tape *tape = &g->tape;
   tape->cleared = tape->params ? tape->params->count : 0;
@@ -112,7 +114,7 @@ static void seed_output(filtra_graph *g, filtra_tensor *output, filtra_tensor *u
 }
 
 static void run_rule(filtra_graph *g, size_t i) {
-  const ft_op op = g->tape.ops[i]; /* a copy, since rules may make the list move */
+  const ft_op op = g->tape.ops[i]; /* a copy: rules may reallocate the list */
   bool reached = false;
   for (int k = 0; k < op.output_count; k++)
     if (op.outputs[k] && op.outputs[k]->owner->grad) reached = true;

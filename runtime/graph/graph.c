@@ -1,5 +1,5 @@
-/* A graph's life: created here, recorded (graph/record.c, ops/), compiled here into a plan and a
- * program, executed (graph/execute.c), destroyed here. */
+/* Graphs from creation to destruction: recorded by graph/record.c and ops/, compiled here into a
+ * plan and a program, executed by graph/execute.c. */
 #include "graph/arena.h"
 #include "graph/parameters.h"
 #include "graph/program.h"
@@ -66,7 +66,7 @@ static filtra_status make_program(filtra_graph *g) {
   return ft_program_create(g->device, g->plan, arena, g->slot_count, &g->program);
 }
 
-/* A failure leaves the graph as it was, and compiling can be tried again. */
+/* A failure leaves the graph unchanged, so that it can be compiled again. */
 filtra_status filtra_graph_compile(filtra_graph *g) {
   FT_NEED(g);
   if (g->program) return ft_fail(FILTRA_ERROR_ARGUMENT, "compile: the graph is compiled already");

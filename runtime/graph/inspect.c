@@ -1,5 +1,6 @@
-/* Replays that look inside a run: timing every call, and finding the first call whose result is not
- * finite. Both run the calls one at a time with full barriers between them. */
+/* Replays of an execution: one times every call, the other finds the first call whose result is not
+ * finite. Both make one call at a time, with full barriers between them. Called for profiles and
+ * benchmarks, by ops/tuner.c, and by models and trainers. */
 #include "graph/program.h"
 #include "sentinel/contract.h"
 
@@ -21,7 +22,7 @@ static filtra_status fill_entries(ft_program *p, ft_profile_entry *entries) {
   return status;
 }
 
-/* Whether the last run had the inputs that the next one would have. */
+/* Whether the last execution had the inputs that the next one would have. */
 static bool up_to_date(const ft_program *p) {
   for (size_t i = 0; i < p->plan->tape->input_count; i++)
     if (p->inputs[i].fresh) return false;
@@ -62,11 +63,12 @@ filtra_status ft_graph_seconds(filtra_graph *g, double *seconds) {
 
 /* ---- the first value that is not finite ---- */
 
-enum { NONFINITE_WORKGROUP = 64, NONFINITE_GROUPS = 1024 }; /* the kernel strides over the rest */
+/* The kernel strides over the remaining elements. */
+enum { NONFINITE_WORKGROUP = 64, NONFINITE_GROUPS = 1024 };
 
 typedef struct search {
   ft_pipeline *kernel[FILTRA_BF16 + 1]; /* by element type */
-  ft_buffer flag; /* number of the first write of a value that is not finite */
+  ft_buffer flag; /* number of the first write with a value that is not finite */
 } search;
 
 static filtra_status find_kernels(filtra_device *dev, search *s) {
@@ -100,8 +102,8 @@ static void record_search(const ft_program *p, ft_commands commands, const searc
                        (uint32_t[]){0, 0, 0}, (uint32_t[]){groups, 1, 1});
 }
 
-/* A kernel may leave rows unwritten that nobody reads, such as masked ones. Zeros there are finite,
- * whatever another tensor left in these bytes. */
+/* Fills storages with zeros when they begin to live. Kernels may leave rows unwritten that nobody
+ * reads, such as masked ones; there, old bytes of another tensor must not be found. */
 static void clear_unwritten(ft_program *p, ft_commands commands, uint32_t call, void *context) {
   (void)context;
   ft_commands_barrier(p->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);
@@ -114,7 +116,7 @@ static void clear_unwritten(ft_program *p, ft_commands commands, uint32_t call, 
   }
 }
 
-/* Searches everything that a call wrote. */
+/* Searches all tensors that a call has written. */
 static void search_written(ft_program *p, ft_commands commands, uint32_t call, void *context) {
   const ft_recorded_call *c = p->plan->calls[call].call;
   ft_commands_barrier(p->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);

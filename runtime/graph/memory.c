@@ -1,7 +1,7 @@
-/* Lives of storages, and where each lies in the arena: a storage gets bytes that no storage alive
- * at the same time has. Greedy by size (Pisarchyk & Lee 2020, "Efficient memory management for deep
- * neural net inference", section 5): the largest first, each at the lowest offset that is free for
- * its whole life. The second step of ft_plan_make, after the order of calls is known. */
+/* Lives of storages, and their places in the arena: two storages that live at the same time share
+ * no bytes. Greedy by size (Pisarchyk & Lee 2020, "Efficient memory management for deep neural net
+ * inference", section 5): the largest first, each at the lowest offset that is free during its
+ * whole life. The second step of ft_plan_make, after the order of calls is known. */
 #include "graph/plan.h"
 
 #include <stdlib.h>
@@ -81,14 +81,15 @@ static int larger_first(const void *a, const void *b) {
   return (x->storage->number > y->storage->number) - (x->storage->number < y->storage->number);
 }
 
-/** The storages that one block has got so far, sorted by offset. */
+/** The storages placed in one block so far, sorted by offset. */
 typedef struct block {
   candidate *placed;
   size_t count;
   uint64_t bytes;
 } block;
 
-/* Places c at the lowest offset between those that live when c does; false: the block is full. */
+/* Places c at the lowest offset that is free among storages that live at the same time; false: the
+ * block has no such offset. */
 static bool place(block *b, uint32_t index, const candidate *c, uint64_t limit) {
   const uint64_t bytes = c->storage->bytes;
   uint64_t at = 0;

@@ -1,5 +1,5 @@
 /* Named parameters as views into flat buffers: decayed ones first, then other trained ones, then
- * buffers. */
+ * buffers. Called by programs through <filtra/graph.h>, by models, optimizers and graphs. */
 #include "graph/parameters.h"
 
 #include "base/rng.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Views start on cache lines, so that vector loads are aligned whatever the shapes. */
+/* Views start on cache lines, so that vector loads are aligned for every shape. */
 static const uint64_t PARAMETER_ALIGN = 64;
 
 filtra_status filtra_parameters_create(filtra_device *device, filtra_parameters **out) {
@@ -91,7 +91,7 @@ static uint64_t place(filtra_parameters *params, int kind, uint64_t offset) {
   return offset;
 }
 
-/* Copies without masters, one behind the other. */
+/* Places the 16-bit copies of parameters without F32 values, one after the other. */
 static uint64_t place_narrow(filtra_parameters *params) {
   uint64_t offset = 0;
   for (size_t i = 0; i < params->count; i++) {
@@ -112,7 +112,7 @@ static double draw_row(ft_rng *rng, int64_t columns, double *row) {
   return sqrt(square);
 }
 
-/* Takes from the row what it has of `count` orthonormal ones and makes its length 1. */
+/* Makes the row orthogonal to `count` orthonormal rows, and of length 1. */
 static void orthonormalise(double *row, const double *others, int64_t count, int64_t columns) {
   double square = 0;
   for (int64_t k = 0; k < count; k++) {
@@ -128,7 +128,7 @@ static void orthonormalise(double *row, const double *others, int64_t count, int
     row[i] /= sqrt(square);
 }
 
-/* Blocks of orthogonal rows by Gram-Schmidt, each row of a random length (Yu et al. 2016). */
+/* Blocks of orthogonal rows by Gram-Schmidt, each row with a random length (Yu et al. 2016). */
 static filtra_status orthogonal_rows(const ft_parameter *p, ft_rng *rng, float *values) {
   int64_t columns = p->shape[p->ndim - 1], rows = p->elements / columns;
   double *block = ft_calloc((size_t)((columns + 1) * columns), sizeof *block);
@@ -244,7 +244,7 @@ uint64_t ft_parameters_extent(const filtra_parameters *params) {
          (has_copies(params) ? ft_buffer_extent(params->copies_bytes) : 0);
 }
 
-/* Initial values of all masters in one upload, then the copies. */
+/* Uploads the initial F32 values of all parameters at once, then the 16-bit copies. */
 static filtra_status begin_at_once(filtra_parameters *params, uint64_t seed) {
   float *flat = ft_calloc(params->bytes / sizeof(float), sizeof(float));
   if (!flat) return FILTRA_ERROR_HOST_MEMORY;
@@ -258,7 +258,7 @@ static filtra_status begin_at_once(filtra_parameters *params, uint64_t seed) {
   return status;
 }
 
-/* Where not all of them are to be in host memory in F32 together. */
+/* Uploads initial values one parameter at a time, so that not all are in host memory as F32. */
 static filtra_status begin_one_by_one(filtra_parameters *params, uint64_t seed) {
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < params->count && !status; i++) {
@@ -313,7 +313,7 @@ int filtra_parameters_shape(const filtra_parameters *params, size_t i,
   return params->list[i].ndim;
 }
 
-/* The parameter of that name with `count` elements in committed parameters, or a failure. */
+/* Finds a committed parameter with `count` elements. */
 static filtra_status look_up(filtra_parameters *params, const char *name, size_t count,
                              ft_parameter **out) {
   *out = ft_parameters_find(params, name);

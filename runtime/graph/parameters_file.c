@@ -1,4 +1,5 @@
-/* Parameters on disk: one safetensors file with a tensor for each by name. */
+/* Parameters in safetensors files, one tensor for each by name. Called by programs through
+ * filtra_parameters_save and _load, by model/weights.c and by train/optimizer_file.c. */
 #include "graph/parameters_file.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static bool all_finite(const ft_safetensor *t, const void *data) {
   return true;
 }
 
-/* What could not be read again is not written. */
+/* Fails for values that are not finite, as reading such a file would fail. */
 static filtra_status fill_from_device(void *user, const ft_safetensor *tensor, void *to) {
   const struct ft_weight_source *s = user;
   FT_TRY(ft_download(s->device, s->flat, s->offset, to, tensor->bytes));
@@ -67,7 +68,7 @@ filtra_status ft_weight_list_add(const filtra_parameters *params, const ft_buffe
   return FILTRA_OK;
 }
 
-/* Without an allocation, whose failure would look like a tensor that is missing. */
+/* Finds a tensor without allocating, since a failed allocation would look like a missing tensor. */
 static const ft_safetensor *find(const ft_safetensors *file, const char *prefix,
                                  const ft_parameter *p) {
   const size_t length = strlen(prefix);
@@ -104,7 +105,7 @@ filtra_status ft_weights_check(const filtra_parameters *params, const ft_safeten
                  prefix, wanted);
 }
 
-/* As F32, which they are in nearly all files. */
+/* Uploads a tensor of any float type as F32. */
 static filtra_status upload(filtra_parameters *params, const ft_parameter *p,
                             const ft_safetensor *t, const ft_buffer *flat) {
   size_t count = (size_t)p->elements;

@@ -1,5 +1,6 @@
-/* Makes a plan from a tape: resolves what lies outside the arena, orders the calls, places what
- * lies in the arena, sets barriers, and finds when each readout's bytes are final. */
+/* Makes a plan from a tape: resolves places outside the arena, orders the calls, places the arena's
+ * storages, sets barriers, and finds after which call each readout's bytes are final. Called by
+ * graph/graph.c to compile and to measure. */
 #include "graph/plan.h"
 
 #include "graph/parameters.h"
@@ -8,7 +9,7 @@
 
 /* ---- parameters ---- */
 
-/* Parameters of 16 bits alone have no F32 values that a call could access. */
+/* Fails if a call accesses F32 values of a parameter that exists in 16 bits only. */
 static filtra_status check_values(const struct ft_tape *tape) {
   for (size_t i = 0; i < tape->call_count; i++)
     for (uint32_t k = 0; k < tape->calls[i].arg_count; k++) {
@@ -24,7 +25,8 @@ static filtra_status check_values(const struct ft_tape *tape) {
   return FILTRA_OK;
 }
 
-/* Parameters are laid out when they are committed; a plan that only measures needs it earlier. */
+/* Checks the tape's parameters. They are laid out when they are committed; a plan that only
+ * measures lays them out earlier. */
 static filtra_status check_parameters(const struct ft_tape *tape) {
   filtra_parameters *params = tape->params;
   if (!params) return FILTRA_OK;
@@ -75,7 +77,8 @@ static bool writes_to(const ft_plan *plan, const ft_recorded_call *c, const ft_r
   return false;
 }
 
-/* A readout waits for those before it, too, so that they arrive in order. */
+/* Finds the call after which each readout is final; not before the readout listed before it, so
+ * that they arrive in order. */
 static void find_readouts(ft_plan *plan) {
   const struct ft_tape *tape = plan->tape;
   uint32_t last = 0;

@@ -1,4 +1,5 @@
-/* Making a program: blocks of the arena, pipelines, submissions, and slots for runs in flight. */
+/* Creating a program from a plan: blocks of the arena, pipelines, submissions, and slots for
+ * executions in flight. Called by graph/graph.c to compile. */
 #include "graph/program.h"
 
 #include "graph/arena.h"
@@ -22,7 +23,7 @@ static filtra_status create_pipelines(ft_program *p) {
 
 /* ---- slots ---- */
 
-/* The bytes of all transfers, one after the other; with `ports`, where each lies. */
+/* Total bytes of the transfers, one after the other; fills in `ports` unless it is NULL. */
 static uint64_t lay_out(const ft_transfer *transfers, size_t count, ft_port *ports) {
   uint64_t offset = 0;
   for (size_t i = 0; i < count; i++) {
@@ -53,7 +54,8 @@ static void copy_port(const ft_program *p, ft_commands commands, const ft_port *
     ft_commands_copy(p->device, commands, buffer, offset, host, port->offset, port->bytes);
 }
 
-/* The upload waits for all earlier work, which may still read its targets. */
+/* Records a slot's upload and download. The upload waits for all earlier work, which may still read
+ * its targets. */
 static filtra_status record_slot(ft_program *p, ft_slot *slot) {
   const struct ft_tape *tape = p->plan->tape;
   filtra_device *dev = p->device;
@@ -75,7 +77,8 @@ static filtra_status record_slot(ft_program *p, ft_slot *slot) {
   return ft_commands_end(dev, slot->download);
 }
 
-/* Constants go into slot 0; later runs carry them over like any input that is not set again. */
+/* Writes constants to slot 0; later executions carry them over like any input that is not set
+ * again. */
 static void set_constants(ft_program *p) {
   const struct ft_tape *tape = p->plan->tape;
   for (size_t i = 0; i < tape->input_count; i++) {

@@ -1,8 +1,9 @@
-/* Recomputation: what backward rules read of a segment of the forward pass is not kept until then,
- * but recomputed by copies of the calls that made it (Chen et al. 2016, "Training deep nets with
- * sublinear memory cost", section 4). The copies write to the same tensors, which thus live twice;
- * in between the plan gives their bytes to others. Rules know nothing of it. A call that would cost
- * much to run again may have a cheaper substitute. */
+/* Recomputation: results of a segment of the forward pass that backward rules read are not kept,
+ * but recomputed by copies of the calls that wrote them (Chen et al. 2016, "Training deep nets with
+ * sublinear memory cost", section 4). The copies write to the same tensors, which so have two
+ * lives; in between the plan gives their bytes to other tensors. Rules need not know. A call that
+ * is costly to repeat may have a cheaper substitute. Called by models (segments) and
+ * graph/gradients.c. */
 #include "graph/tape.h"
 
 #include <stdlib.h>
@@ -34,21 +35,21 @@ void ft_segment_end(filtra_graph *g) {
   s->call_end = g->tape.call_count;
 }
 
-/* ---- which calls ---- */
+/* ---- selecting calls ---- */
 
-/** What is known of each storage, by number. */
+/** Facts about each storage, by number. */
 typedef struct about {
-  bool inside; /* nothing but the segment and its rules accesses it */
-  bool asked;  /* the rules read it */
-  bool can;    /* it can be recomputed, */
-  bool want;   /* and will be */
+  bool inside; /* only the segment and its rules access it */
+  bool asked;  /* rules read it */
+  bool can;    /* it can be recomputed */
+  bool want;   /* it will be recomputed */
 } about;
 
 typedef struct selection {
   filtra_graph *g;
   const ft_segment *s;
   about *of;
-  bool *copied; /* by call of the segment */
+  bool *copied; /* [calls of the segment] */
 } selection;
 
 static about *about_of(const selection *p, const ft_arg *a) {
@@ -79,7 +80,8 @@ static void find_inside(const selection *p) {
     p->of[g->tape.inputs[i].tensor->storage->number].inside = false;
 }
 
-/* A cheap call is worth it where what it reads is there anyway. */
+/* Whether a call may be repeated: it is cheap, and everything that it reads is kept anyway or can
+ * be recomputed. */
 static bool is_able(const selection *p, const ft_recorded_call *c) {
   if (p->s->how == FT_RECOMPUTE_BLOCKS) return true;
   bool able = c->cheap;
@@ -90,7 +92,7 @@ static bool is_able(const selection *p, const ft_recorded_call *c) {
   return able;
 }
 
-/* A call's substitute, where what that reads is there anyway. */
+/* The substitute of a call, if everything that the substitute reads is kept anyway; else NULL. */
 static const ft_substitute *substitute_of(const selection *p, size_t call) {
   const ft_substitute *s = NULL;
   for (size_t i = 0; i < p->g->tape.substitute_count && p->s->how == FT_RECOMPUTE_CHEAP; i++)
@@ -115,7 +117,7 @@ static void find_able(const selection *p) {
   }
 }
 
-/* The call that recomputes what call `i` of the tape made. */
+/* The call that recomputes the results of call `i` of the tape: itself, or its substitute. */
 static const ft_recorded_call *recomputing_call(const selection *p, size_t i) {
   const ft_substitute *other = substitute_of(p, i);
   return other ? &other->how : &p->g->tape.calls[i];
@@ -127,7 +129,8 @@ static bool makes_wanted(const selection *p, const ft_recorded_call *c) {
   return false;
 }
 
-/* The last call that makes something wanted asks for what it reads in turn. */
+/* Selects the calls to repeat, from the last to the first: a call that writes a wanted storage
+ * makes the storages that it reads wanted in turn. */
 static size_t find_copied(const selection *p) {
   size_t count = 0;
   for (size_t n = 0; n < p->g->tape.storage_count; n++)
@@ -150,7 +153,7 @@ static size_t find_copied(const selection *p) {
   return count;
 }
 
-/* ---- copying them ---- */
+/* ---- copying calls ---- */
 
 static void insert(selection *p, size_t count) {
   filtra_graph *g = p->g;

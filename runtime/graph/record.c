@@ -1,5 +1,5 @@
-/* Recording: inputs, outputs, parameters, kernel calls and ops, in the order in which op files and
- * models name them. Gradients are recorded behind them by graph/gradients.c. */
+/* Recording: inputs, outputs, parameters, kernel calls and ops, in the order in which models and op
+ * files call for them. Called by ops and programs; graph/gradients.c appends the backward pass. */
 #include "graph/parameters.h"
 #include "graph/tape.h"
 
@@ -104,7 +104,7 @@ static filtra_tensor *parameter_tensor(filtra_graph *g, const char *name, filtra
                                 (size_t)(p - tape->params->list));
 }
 
-/* The parameter's entry in the tape's list; NULL without memory. */
+/* The parameter's entry in the tape's list; NULL when out of memory. */
 static filtra_tensor **entry_of(filtra_graph *g, size_t index) {
   struct ft_tape *tape = &g->tape;
   if (index >= tape->parameter_count) {
@@ -126,7 +126,7 @@ static bool take_set(filtra_graph *g, filtra_parameters *params, const char *nam
   return !g->status;
 }
 
-/* Finds the parameter, or declares it before the commit. */
+/* Finds a parameter, or declares it if the set is not committed. */
 static ft_parameter *declare(filtra_graph *g, filtra_parameters *params, const char *name, int ndim,
                              const int64_t *shape, const filtra_parameter_options *options) {
   static const filtra_parameter_options defaults;
@@ -187,7 +187,7 @@ filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *p
   filtra_tensor *t = parameter_tensor(g, name, p->options.copy, p, FT_HOME_COPIES);
   if (!t || narrow) return t;
   t->requires_grad = master->requires_grad;
-  t->owner = master; /* whose gradient it shares */
+  t->owner = master; /* so that both have one gradient */
   return t;
 }
 

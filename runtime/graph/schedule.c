@@ -1,30 +1,30 @@
-/* The order of calls, and the intervals between which barriers may stand. Between two barriers a
- * device overlaps what it is given, and a small call that is alone there leaves most of a GPU idle.
- * So an interval takes, of the next calls on the tape, all that need nothing of one another; a
- * small call that is alone even so gets company from the interval before. Calls that access the
- * same bytes, one of them writing, keep their order, so every result has the bits of the tape's
- * order. The first step of ft_plan_make. */
+/* The order of calls, and their intervals: barriers can only be between intervals. A device
+ * overlaps the calls between two barriers, and a small call alone there leaves most of a GPU idle.
+ * So each interval takes, among the next calls on the tape, all that are independent of one
+ * another; if a small call is still alone, a call from an earlier interval joins it. Calls that
+ * access the same bytes, one of them writing, keep their order, so results have the same bits as in
+ * the tape's order. The first step of ft_plan_make. */
 #include "graph/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  WINDOW = 16, /* calls that an interval looks at; more would lengthen tensors' lives */
-  FEW = 64     /* workgroups that leave most of a GPU idle */
+  WINDOW = 16, /* calls that an interval considers; more would lengthen tensors' lives */
+  FEW = 64     /* fewer workgroups than this leave most of a GPU idle */
 };
 
 static bool is_small(const ft_recorded_call *c) {
   return (uint64_t)c->groups[0] * c->groups[1] * c->groups[2] < FEW;
 }
 
-/* Fills intervals one after the other. An interval holds either recomputed calls or others, so that
- * nothing is recomputed earlier than it has to be. */
+/* Fills intervals one after the other. An interval holds either recomputed calls or other calls, so
+ * that nothing is recomputed earlier than needed. */
 static filtra_status fill_intervals(ft_plan *plan, bool *taken, ft_accesses *seen) {
   const struct ft_tape *tape = plan->tape;
   size_t first = 0, count = 0;
   for (uint32_t interval = 0; count < tape->call_count; interval++) {
-    seen->count = 0; /* accesses of the calls that this interval took or left */
+    seen->count = 0; /* accesses of the calls that this interval took or passed over */
     while (taken[first])
       first++;
     for (size_t i = first; i < tape->call_count && i < first + WINDOW; i++) {
@@ -46,10 +46,10 @@ static bool is_alone(const ft_planned_call *calls, size_t count, size_t i) {
          (i + 1 == count || calls[i + 1].interval != calls[i].interval);
 }
 
-/* Moves the nearest earlier call that can wait into the interval of calls[i]. */
+/* Moves the nearest earlier call that can be made later into the interval of calls[i]. */
 static filtra_status add_company(ft_plan *plan, size_t i, ft_accesses *between) {
   ft_planned_call *calls = plan->calls;
-  between->count = 0; /* accesses of calls[i] and of the calls that cannot wait */
+  between->count = 0; /* accesses of calls[i] and of the calls that cannot move */
   FT_TRY(ft_accesses_add(plan, between, calls[i].call));
   for (size_t k = i; k > 0 && k + WINDOW > i;) {
     ft_planned_call waits = calls[--k];
@@ -65,7 +65,7 @@ static filtra_status add_company(ft_plan *plan, size_t i, ft_accesses *between) 
   return FILTRA_OK;
 }
 
-/* From the last call to the first: a small call that gave its company away gets some in turn. */
+/* From the last call to the first, so that a small call left alone by a move is joined in turn. */
 static filtra_status join_small_calls(ft_plan *plan, ft_accesses *between) {
   for (size_t i = plan->tape->call_count; i-- > 0;)
     if (is_small(plan->calls[i].call) && is_alone(plan->calls, plan->tape->call_count, i))

@@ -1,11 +1,12 @@
-/* Cuts a run into submissions that no display driver's watchdog resets. Operating systems reset a
- * GPU whose one job takes seconds (2 s on Windows, about 10 s on Linux). So a long run goes out as
- * several jobs, and a dispatch that alone takes too long as several dispatches of some of its
- * workgroups each. Vulkan may run workgroups one after the other in any case: no kernel waits for
- * another workgroup.
+/* Cuts an execution into submissions that no display driver's watchdog resets. Operating systems
+ * reset a GPU whose one job takes seconds (2 s on Windows, about 10 s on Linux). So a long
+ * execution is submitted as several jobs, and a dispatch that takes too long by itself as several
+ * dispatches of some of its workgroups each. Vulkan may run workgroups one after the other in any
+ * case: no kernel waits for another workgroup. Called by graph/program.c and graph/execute.c.
  *
- * Costs are measured. A graph's first run goes out in pieces that are short on the slowest known
- * device, with a timestamp around each; from then on submissions have the length of the budget. */
+ * Costs are measured. The first execution of a graph is cut into pieces that are short on the
+ * slowest known device, with a timestamp around each; after that submissions have the length of the
+ * budget. */
 #include "graph/program.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 /** Some of a call's workgroups. */
 typedef struct ft_piece {
   uint32_t call, base[3], groups[3];
-  bool first, last; /* of its call: the call's barrier goes before the first */
+  bool first, last; /* of its call; the call's barrier precedes the first */
 } ft_piece;
 
 typedef struct ft_submission {
@@ -27,7 +28,7 @@ struct ft_submissions {
   size_t piece_count, piece_capacity;
   ft_submission *list;
   size_t count, capacity;
-  ft_commands *commands; /* one each, once costs are measured */
+  ft_commands *commands; /* one for each submission, after costs were measured */
   bool measured;
 };
 
@@ -37,7 +38,7 @@ static double estimate(const ft_constants *constants, const ft_recorded_call *c)
   return c->flops / constants->slowest_flops + c->bytes / constants->slowest_bytes;
 }
 
-/* Pieces that a call of so many seconds is cut into, along its longest axis. */
+/* Number of pieces for a call that takes `seconds`, cut along its longest axis. */
 static uint32_t pieces_of(const ft_program *p, size_t call, double seconds, double budget,
                           int *axis) {
   const ft_recorded_call *c = p->plan->calls[call].call;
@@ -72,7 +73,7 @@ static filtra_status add_piece(const ft_program *p, const ft_piece *piece, doubl
   return FILTRA_OK;
 }
 
-/* Cuts the calls, which take `seconds` each; NULL: estimates. */
+/* Cuts the calls into pieces and submissions, by the seconds of each call; NULL: by estimates. */
 static filtra_status cut(ft_program *p, const double *seconds) {
   struct ft_submissions *s = p->submissions;
   const ft_constants *constants = ft_constants_of(ft_caps_of(p->device));
@@ -141,7 +142,7 @@ static void free_commands(ft_program *p, ft_commands *commands) {
   free(commands);
 }
 
-/* The planned submissions, a command buffer each. */
+/* Records a command buffer for each submission. */
 static filtra_status record(ft_program *p, const ft_recording *how, ft_commands **out) {
   const struct ft_submissions *s = p->submissions;
   *out = NULL;
@@ -164,7 +165,7 @@ static filtra_status record(ft_program *p, const ft_recording *how, ft_commands 
 
 /* ---- readouts ---- */
 
-/* After a call, as `after` of ft_recording. */
+/* Records the readouts that follow a call; `after` of ft_recording. */
 static void record_readouts(ft_program *p, ft_commands commands, uint32_t call, void *context) {
   (void)context;
   if (!is_read_out(p, call)) return;
@@ -200,7 +201,7 @@ filtra_status ft_submissions_create(ft_program *p) {
 }
 
 void ft_submissions_destroy(ft_program *p) {
-  if (!p->submissions) return; /* its command buffers go with the pool */
+  if (!p->submissions) return; /* the pool frees its command buffers */
   free(p->submissions->pieces);
   free(p->submissions->list);
   free(p->submissions->commands);
@@ -212,9 +213,9 @@ size_t ft_submissions_count(const ft_program *p) {
   return p->submissions->count;
 }
 
-/* ---- running ---- */
+/* ---- executing ---- */
 
-/* The first goes out with the uploads before it, the last with the downloads after it. */
+/* Submits all. The first job includes the uploads before it, the last the downloads after it. */
 static filtra_status submit_all(ft_program *p, const ft_slot *slot, const ft_commands *recorded,
                                 uint64_t *ticket) {
   const struct ft_submissions *s = p->submissions;
@@ -238,7 +239,7 @@ filtra_status ft_replay(ft_program *p, const ft_slot *slot, const ft_recording *
   FT_TRY(record(p, how, &commands));
   filtra_status status = submit_all(p, slot, commands, ticket);
   if (!status) status = ft_wait(p->device, *ticket);
-  /* Some of it may be running whatever failed: nothing in use may be freed, here or by callers. */
+  /* Some jobs may be running after a failure: nothing in use may be freed, here or by callers. */
   if (status) ft_wait_whatever(p->device);
   free_commands(p, commands);
   return status;
@@ -267,7 +268,7 @@ filtra_status ft_replay_timed(ft_program *p, const ft_slot *slot, double *second
   return status;
 }
 
-/* A first run, waited for; then the submissions that its times lead to. */
+/* The first execution: waits for it, and cuts submissions anew by its times. */
 static filtra_status measure(ft_program *p, ft_slot *slot) {
   double *seconds = ft_calloc(p->plan->tape->call_count, sizeof *seconds);
   filtra_status status =

@@ -1,4 +1,5 @@
-/* Tensors and views. A tensor is a geometry over a storage; gradients are kept per owner. */
+/* Tensors and views. A tensor is a shape with strides over a storage; a gradient belongs to the
+ * owner of a tensor, which all its views share. Called by op files and graph/. */
 #include "graph/tape.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ static int64_t shape_elements(int ndim, const int64_t *shape) {
   return n;
 }
 
-/* Every index into a tensor is 32 bits on the device; the arena's limits are checked later. */
+/* Kernels index tensors with 32 bits; the arena's limits are checked when a plan is made. */
 static bool check_shape(filtra_graph *g, const char *name, int ndim, const int64_t *shape) {
   if (!shape) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: the shape is NULL", name);
@@ -22,7 +23,7 @@ static bool check_shape(filtra_graph *g, const char *name, int ndim, const int64
                   FILTRA_MAX_DIMS);
     return false;
   }
-  int64_t n = 1; /* without zeros, so that no stride overflows either */
+  int64_t n = 1; /* ignores zeros, so that no stride overflows either */
   for (int i = 0; i < ndim; i++) {
     if (shape[i] < 0 || (shape[i] > 0 && n > INT64_C(0x7fffffff) / shape[i])) {
       ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
@@ -118,7 +119,7 @@ filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, filtra_d
   return t;
 }
 
-/* Strides agree wherever a stride matters. */
+/* Whether strides are equal on all axes longer than 1. */
 static bool same_strides(const filtra_tensor *t, const int64_t *stride) {
   for (int i = 0; i < t->ndim; i++)
     if (t->shape[i] > 1 && t->stride[i] != stride[i]) return false;
@@ -133,7 +134,7 @@ static bool token_major(const filtra_tensor *t) {
 }
 
 bool ft_begins_at(const filtra_tensor *t, size_t bytes) {
-  const ft_storage *s = t->storage; /* where a plan puts it begins at a multiple of 32 bytes */
+  const ft_storage *s = t->storage; /* a plan's places are multiples of 32 bytes */
   return (uint64_t)t->offset * filtra_dtype_bytes(s->dtype) % bytes == 0 &&
          (s->home != FT_HOME_BUFFER || s->offset % bytes == 0);
 }
@@ -223,7 +224,7 @@ ft_span ft_tensor_span(const filtra_tensor *t) {
       order[j] = order[j - 1];
     order[j] = i;
   }
-  if (!filtra_tensor_elements(t)) extent = 1; /* what its storage has */
+  if (!filtra_tensor_elements(t)) extent = 1; /* an empty tensor has a storage of one element */
   uint64_t low = (uint64_t)t->offset * size;
   ft_span s = {low, low + (uint64_t)extent * size, (uint64_t)extent * size, 0, 1};
   int64_t window = 1;

@@ -1,4 +1,5 @@
-/* Batches: checked, padded to a graph's shape, and judged by the task's loss. */
+/* Batches: checks, the graph around the network with the task's loss, and the copy into the graph's
+ * inputs. Called by model/model.c for inference, and by train/trainer.c. */
 #include "model/model.h"
 #include "ops/support.h"
 
@@ -32,7 +33,7 @@ static filtra_status check_arrays(const filtra_model_config *o, const filtra_bat
   return FILTRA_OK;
 }
 
-/* Of a sample that is a mixture of two. */
+/* Checks a sample that is a mixture of two. */
 static filtra_status check_mixture(const filtra_model_config *o, const filtra_batch *b, int64_t i) {
   int32_t label = b->other_labels[i];
   float share = b->label_fractions[i];
@@ -46,7 +47,7 @@ static filtra_status check_mixture(const filtra_model_config *o, const filtra_ba
                  (long long)i, (double)share);
 }
 
-/* All of them, also behind the sequence: whoever left a NaN there did not mean to. */
+/* Checks all features, also those after a sequence's end: a NaN there is a mistake as well. */
 static filtra_status check_features(const filtra_model_config *o, const filtra_batch *b,
                                     int64_t number, int32_t length) {
   const float *row = b->features + number * b->length * o->features;
@@ -62,7 +63,7 @@ static filtra_status check_features(const filtra_model_config *o, const filtra_b
   return FILTRA_OK;
 }
 
-/* `number` counts the first sequences of all samples, then the second ones. */
+/* Checks a sequence. `number` counts the first sequences of all samples, then the second ones. */
 static filtra_status check_sequence(const filtra_model_config *o, const filtra_batch *b,
                                     int64_t number) {
   int64_t sample = number % b->size;
@@ -127,8 +128,8 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
 
 /* ---- the graph around the network ---- */
 
-/* Into how many chunks rows of logits go: one where a buffer holds them all; else each takes an
- * eighth of a buffer, since there are gradients as well and other tensors. */
+/* Number of chunks for the rows of logits: one if a buffer holds all of them. Otherwise a chunk
+ * takes an eighth of a buffer, as its gradients and other tensors need memory as well. */
 static int64_t loss_chunks(const filtra_model *model, int64_t rows) {
   const filtra_model_config *o = &model->options.config;
   double limit = (double)ft_buffer_limit(model->device), most = 2147483647.0 * sizeof(float);
@@ -163,7 +164,8 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
   *result = ft_network_build(&scope, &model->options, &in, auxiliary);
 }
 
-/* Both in units of the model's output; the absolute error's are the values' own. */
+/* Loss and score of regression. The squared error is in units of the model's output, the absolute
+ * error in units of the values. */
 static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch_graph *b,
                          filtra_tensor **loss, filtra_tensor **score) {
   b->values = filtra_graph_input(g, "values", FILTRA_F32, 2, (int64_t[]){b->rows, 1});
@@ -173,8 +175,9 @@ static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch
   *score = filtra_affine(g, filtra_absolute_error(g, b->logits, target), o->target_scale, 0.0f);
 }
 
-/* Of a sample that is a mixture the cross-entropy against both classes by their shares, which is
- * that against the mixture of both targets. Right is who names the class of `labels`. */
+/* Loss and score of classification. For mixed samples, the mean of the cross-entropies against both
+ * classes, weighted by their fractions; this equals the cross-entropy against the mixed target.
+ * Accuracy counts the class in `labels`. */
 static void judge_classes(filtra_graph *g, ft_batch_graph *b, float smoothing, filtra_tensor **loss,
                           filtra_tensor **score) {
   *loss = filtra_cross_entropy(g, b->logits, b->labels, smoothing);
@@ -194,7 +197,7 @@ static filtra_tensor *rows_of(filtra_graph *g, filtra_tensor *t, int64_t first, 
   return filtra_slice(g, t, start, box);
 }
 
-/* Pieces [.] as one. */
+/* Joins 1-D tensors into one. */
 static filtra_tensor *join(filtra_graph *g, filtra_tensor **list, int64_t count) {
   enum { MOST = 8 };
   while (count > 1) {
@@ -206,7 +209,7 @@ static filtra_tensor *join(filtra_graph *g, filtra_tensor **list, int64_t count)
   return list[0];
 }
 
-/* Logits for a few rows at a time, none of which is kept: backward makes them again. */
+/* Computes logits and losses for one chunk of rows at a time; backward recomputes the logits. */
 static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smoothing,
                          filtra_tensor **loss, filtra_tensor **score) {
   filtra_graph *g = b->graph;
@@ -228,7 +231,7 @@ static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smo
   *score = scores ? join(g, scores, count) : NULL;
 }
 
-/* The mean over the batch; of a part of one its share of that. */
+/* The weighted mean over the batch; of a part, its contribution to that mean. */
 static filtra_tensor *mean(ft_batch_graph *b, filtra_tensor *x, filtra_tensor *weights,
                            filtra_tensor *scale) {
   return b->part ? ft_weighted_sum(b->graph, x, weights, scale)
@@ -278,9 +281,10 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
 typedef struct rows {
   const void *data; /* NULL: all zeros */
   int64_t count, width;
-  int64_t first, end; /* the rows that are taken */
+  int64_t first, end; /* the rows to copy */
   const int32_t
-      *lengths; /* real tokens of each row, `columns` words each; NULL: all of it is real */
+      /* Number of real tokens of each row, `columns` words each; NULL: the whole row is real. */
+      *lengths;
   int64_t columns;
 } rows;
 
@@ -292,8 +296,9 @@ static void put_rows(int32_t *to, const rows *from, int64_t width) {
   }
 }
 
-/* Fills an input of rows of `width` words, each row's and the missing rows' rest with zeros. There
- * may be two such arrays, one behind the other: the first and second sequences of pairs. */
+/* Fills an input of rows of `width` words; fills up short rows and missing rows with zeros. With
+ * sequences = 2 there are two such arrays, one after the other: the first and second sequences of
+ * pairs. */
 static filtra_status set_input(ft_batch_graph *b, filtra_tensor *input, const rows *from,
                                int64_t sequences, int64_t width) {
   if (!input) return FILTRA_OK;
@@ -311,7 +316,7 @@ static bool predicted(const filtra_batch *batch, int64_t i, int64_t n) {
   return n < batch->lengths[i] && batch->labels[i * batch->length + n] >= 0;
 }
 
-/* Each token's weight is its sample's where it has a successor to predict. */
+/* Sets the weight of each token: its sample's, or 0 if the token has no successor to predict. */
 static filtra_status set_token_weights(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
                                        int64_t end, bool labelled) {
   float *to = b->host;

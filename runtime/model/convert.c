@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One tensor's bytes in the new type. What was finite must stay so. */
+/* Converts the bytes of a tensor. Fails if a finite number would become infinite. */
 static filtra_status convert(void *user, const ft_safetensor *to, void *bytes) {
   const ft_safetensor *from = user;
   size_t count = from->bytes / filtra_dtype_bytes(from->dtype);
@@ -24,7 +24,7 @@ static filtra_precision precision_of(filtra_dtype dtype) {
                                 : FILTRA_PRECISION_FP32;
 }
 
-/* The configuration with the precision that goes with the type; freed by the caller. */
+/* The model's options with the precision of the new type, as JSON text; caller frees. */
 static filtra_status rewrite_config(const ft_safetensors *file, const char *path,
                                     filtra_dtype dtype, char **text) {
   ft_model_options options;

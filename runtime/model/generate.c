@@ -1,4 +1,5 @@
-/* Generators: a language model's graphs for the first tokens and for one token more. */
+/* Generators: a language model's graphs, one for the first tokens of a text and one for each
+ * further token. Called by programs and `filtra generate` through <filtra/generate.h>. */
 #include "model/model.h"
 #include "nn/past.h"
 #include "ops/decoding.h"
@@ -7,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_ROWS = 64 }; /* that a pass reads */
+enum { FEWEST_ROWS = 64 }; /* of the past that a pass reads */
 
-/* A graph over `tokens` tokens of each sequence: the first ones, or one token that sees `seen`
- * rows of the past. */
+/* A graph over `tokens` tokens of each sequence: the first ones, or one token that sees `seen` rows
+ * of the past. */
 typedef struct pass {
   filtra_graph *graph;
-  int64_t tokens, seen;    /* seen is 0 for first tokens */
+  int64_t tokens, seen;    /* seen = 0: the first tokens */
   filtra_tensor *ids;      /* I32 [B, tokens] */
-  filtra_tensor *position; /* I32 [B], one token: where it stands */
-  filtra_tensor *lengths;  /* I32 [B], first tokens: how many of them are text */
-  filtra_tensor *rows;     /* I32 [B,1], first tokens: each sequence's last among [B tokens] */
+  filtra_tensor *position; /* I32 [B], of one token: its position */
+  filtra_tensor *lengths;  /* I32 [B], of first tokens: how many are text */
+  filtra_tensor *rows; /* I32 [B,1], of first tokens: the last of each sequence among [B tokens] */
   filtra_tensor *logits;
 } pass;
 
@@ -28,8 +29,8 @@ struct filtra_generator {
   size_t pass_count, pass_capacity;
   int64_t length;
   bool slide;
-  int32_t *text; /* [size, capacity]: tokens so far */
-  int32_t *host; /* [size, capacity]: an input on its way to the device */
+  int32_t *text; /* [size, capacity]: the text so far */
+  int32_t *host; /* [size, capacity]: an input before its upload */
 };
 
 /* ---- graphs ---- */
@@ -75,7 +76,7 @@ static filtra_status find_pass(filtra_generator *gen, int64_t tokens, int64_t se
   return status;
 }
 
-/* `value` for the first sequence, `step` more for each next one. */
+/* Sets `value` for the first sequence, and `step` more for each next one. */
 static filtra_status set_all(filtra_generator *gen, const pass *p, filtra_tensor *input,
                              int64_t value, int64_t step) {
   for (int64_t b = 0; b < gen->past.size; b++)
@@ -83,7 +84,8 @@ static filtra_status set_all(filtra_generator *gen, const pass *p, filtra_tensor
   return filtra_graph_set(p->graph, input, gen->host);
 }
 
-/* Tokens [first, first + count) of the text; `count` may be less than the pass takes. */
+/* Executes a pass over tokens [first, first + count) of the text; `count` may be less than the pass
+ * takes. */
 static filtra_status run_pass(filtra_generator *gen, const pass *p, int64_t first, int64_t count) {
   int64_t size = gen->past.size;
   memset(gen->host, 0, (size_t)(size * p->tokens) * sizeof *gen->host);
@@ -100,7 +102,8 @@ static filtra_status run_pass(filtra_generator *gen, const pass *p, int64_t firs
   return filtra_graph_execute(p->graph);
 }
 
-/* What follows tokens [done, length) of the text, those before being known. */
+/* Computes the logits after tokens [done, length) of the text; the past holds those before `done`.
+ */
 static filtra_status read_text(filtra_generator *gen, int64_t done, int64_t length, pass **last) {
   int64_t capacity = gen->past.capacity;
   if (!done && length > 1) {
@@ -137,8 +140,8 @@ static filtra_status check_tokens(const filtra_generator *gen, const int32_t *to
   return FILTRA_OK;
 }
 
-/* Appends to the text the tokens of which `count` belong to each sequence; where they do not fit,
- * its newest half remains. Returns the tokens from the front that are known to the past. */
+/* Appends `count` tokens to each sequence's text. If they do not fit, keeps the newest half of the
+ * text. Returns how many tokens the past still holds. */
 static int64_t append(filtra_generator *gen, const int32_t *tokens, size_t count) {
   size_t capacity = (size_t)gen->past.capacity, old = (size_t)gen->length;
   size_t length = old + count, keep = length <= capacity ? length : (capacity + 1) / 2;
@@ -175,7 +178,7 @@ int64_t filtra_generator_length(const filtra_generator *generator) {
 
 /* ---- life ---- */
 
-/* The graph that every text needs, and with it the rows of the past. */
+/* Builds the graph that every text needs, which also creates the rows of the past. */
 static filtra_status open_generator(filtra_generator *gen) {
   size_t tokens = (size_t)(gen->past.size * gen->past.capacity);
   pass *first;

@@ -1,4 +1,5 @@
-/* The model handle: parameters by a dry build, inference graphs by batch shape. */
+/* Models: parameters, inference graphs by batch shape, prediction and memory. Called by programs
+ * through <filtra/model.h>, by train/ and by the command. */
 #include "model/model.h"
 
 #include "base/safetensors.h"
@@ -10,8 +11,8 @@
 
 /* ---- inference ---- */
 
-/* Where labels are judged the logits stay on the device: those of a language model, a vocabulary
- * for each token, can take gigabytes of host memory. */
+/* Builds an inference graph. If labels are judged, logits stay on the device: those of a language
+ * model, a vocabulary for each token, can take gigabytes of host memory. */
 static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length, bool judged,
                                     ft_observer *observer, ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size, .length = length, .judged = judged, .observer = observer};
@@ -25,8 +26,8 @@ static filtra_status make_inference(filtra_model *model, int64_t size, int64_t l
   return filtra_graph_compile(b->graph);
 }
 
-/* The graph for at least this shape. Shapes are rounded up so that few graphs serve all; loaders
- * have one size anyway. */
+/* The graph for this shape or a larger one. Shapes are rounded up, so that few graphs serve all
+ * requests; batches with labels come from loaders and have one size. */
 static filtra_status inference_graph(filtra_model *model, int64_t size, int64_t longest,
                                      bool labelled, ft_batch_graph **out) {
   int64_t length = ft_graph_length(longest, FT_SHORTEST_LENGTH, model->options.config.max_length);
@@ -80,7 +81,7 @@ filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pend
   return FILTRA_OK;
 }
 
-/* What the head gave for each sequence, in the caller's units. */
+/* Copies the results of each sequence, in the caller's units. */
 static void take_results(const filtra_model_config *o, const float *all, const filtra_batch *batch,
                          float *results) {
   size_t count = (size_t)batch->size * (size_t)ft_model_outputs(o);
@@ -89,7 +90,7 @@ static void take_results(const filtra_model_config *o, const float *all, const f
     results[i] = value ? all[i] * o->target_scale + o->target_mean : all[i];
 }
 
-/* The same for each token; the graph may be padded otherwise than the batch. */
+/* Copies the results of each token; graph and batch may be padded to different lengths. */
 static void take_token_results(const ft_batch_graph *b, int64_t outputs, const float *all,
                                const filtra_batch *batch, float *results) {
   for (int64_t i = 0; i < batch->size; i++) {
@@ -100,7 +101,7 @@ static void take_token_results(const ft_batch_graph *b, int64_t outputs, const f
   }
 }
 
-/* Weights may be such that no result is a number. */
+/* Fails if a result is not finite, which unusable weights can cause. */
 static filtra_status check_finite(const ft_batch_graph *b, const ft_pending_batch *pending,
                                   const float *results, size_t count) {
   const char *name = NULL;
@@ -175,7 +176,7 @@ filtra_status filtra_model_evaluate_batch(filtra_model *model, const filtra_batc
 
 /* ---- the handle ---- */
 
-/* Declares the parameters by building the model once on a graph that never runs. */
+/* Declares the parameters by building the model once on a graph that is never executed. */
 static filtra_status declare_parameters(filtra_model *model) {
   ft_batch_graph dry = {
       .size = 1, .length = model->options.config.patch ? model->options.config.max_length : 1};
@@ -244,7 +245,7 @@ filtra_status filtra_model_create(filtra_device *device, const filtra_model_conf
   return ft_model_new(device, &options, config->seed, out);
 }
 
-/* The values of one set of parameters into another with the same names. */
+/* Copies the values of one set of parameters to another with the same names. */
 static filtra_status copy_values(filtra_parameters *from, filtra_parameters *to) {
   for (size_t i = 0; i < from->count; i++) {
     const ft_parameter *source = &from->list[i];
@@ -259,7 +260,7 @@ static filtra_status copy_values(filtra_parameters *from, filtra_parameters *to)
   return FILTRA_OK;
 }
 
-/* What was made for the other's precision and parameters goes with it. */
+/* Swaps two models, except `input`; graphs and parameters go with their precision. */
 static void exchange(filtra_model *a, filtra_model *b) {
   filtra_model kept = *a;
   *a = *b;
@@ -308,7 +309,7 @@ filtra_status filtra_model_get_config(const filtra_model *model, filtra_model_co
   return FILTRA_OK;
 }
 
-/* ---- memory, before anything is made ---- */
+/* ---- memory, computed before anything is allocated ---- */
 
 filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool training,
                                ft_recompute how, filtra_memory_use *memory) {

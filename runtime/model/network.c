@@ -1,4 +1,5 @@
-/* The network of every task: input, blocks around a mixer, norm, and what the task makes of it. */
+/* The network of every task: embedding, blocks around a mixer, norm, pooling and head. Called by
+ * model/batch.c and model/generate.c. */
 #include "graph/parameters.h"
 #include "model/model.h"
 #include "nn/converter.h"
@@ -16,13 +17,13 @@ ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
                     .norm_epsilon = o->norm_epsilon};
 }
 
-/* As ops take it. */
+/* The activation as ops take it. */
 static filtra_activation layer_activation(filtra_activation activation) {
   return activation == FILTRA_ACTIVATION_IDENTITY ? FILTRA_ACTIVATION_NONE : activation;
 }
 
-/* The table that tokens are looked up in: its F32 master where there is one. A tied head multiplies
- * by the copy. */
+/* The table in which tokens are looked up: F32 if it exists in F32. A tied head multiplies by the
+ * 16-bit copy. */
 static filtra_tensor *embedding_table(const ft_scope *scope, const filtra_model_config *o) {
   const char *const name = "embedding.weight";
   const bool narrow = scope->params->narrow;
@@ -37,9 +38,9 @@ static filtra_tensor *embedding_table(const ft_scope *scope, const filtra_model_
 
 /* ---- input: [B,N] ids or [B,N,F] numbers -> [B,N,width] ---- */
 
-/* Pixels row by row [B, h w, F] -> patches row by row [B, h w / P^2, P P F]; a patch holds its
- * pixels row by row. Rows of patches are to their pixels' rows what batches are to tokens, and
- * patches of a row what heads are to channels. */
+/* Cuts images into patches: pixels row by row [B, h w, F] -> patches row by row [B, h w / P^2, P P
+ * F], in which pixels are row by row. split_heads does it, with rows of patches as batches, rows of
+ * pixels as tokens, and the patches of a row as heads. */
 static filtra_tensor *cut_patches(filtra_graph *g, const filtra_model_config *o, filtra_tensor *x) {
   if (!ft_usable(g, x)) return NULL;
   int64_t p = o->patch, columns = o->image_width / p, rows = x->shape[0] * (o->image_height / p);
@@ -50,7 +51,7 @@ static filtra_tensor *cut_patches(filtra_graph *g, const filtra_model_config *o,
   return filtra_reshape(g, filtra_slice(g, view, start, box), 3, patches);
 }
 
-/* A learned token in front of each sequence of x, and its place in the mask. */
+/* Puts a learned token before each sequence of x, and a 1 before its mask. */
 static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
                                       filtra_tensor **mask) {
   filtra_graph *g = scope->graph;
@@ -69,7 +70,7 @@ static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
   return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
 }
 
-/* What blocks get at most: a class token counts as well. */
+/* The most tokens that blocks get, with the class token. */
 static int64_t most_tokens(const filtra_model_config *o) {
   return ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN);
 }
@@ -112,11 +113,12 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
   filtra_graph *g = scope->graph;
   filtra_tensor *x = in->features;
   ft_scope input = *scope;
-  if (o->patch) input.init_std = 0.0f; /* a convolution in DeiT, whose weights start uniform */
+  /* DeiT's patch embedding is a convolution with uniform initial weights */
+  if (o->patch) input.init_std = 0.0f;
   if (o->patch) {
     x = cut_patches(g, o, x);
     *mask = x ? ft_tensor_new(g, "patch mask", FILTRA_F32, 2, x->shape) : NULL;
-    ft_emit_fill(g, *mask, 1.0f); /* images are whole */
+    ft_emit_fill(g, *mask, 1.0f); /* images have no padding */
   }
   x = o->features ? filtra_scope_linear(&input, "embedding", x, o->width, NULL)
                   : filtra_embedding(g, table, in->tokens);
@@ -160,8 +162,8 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
 
 /* ---- output ---- */
 
-/* All tokens of a sequence side by side, padding as zeros, as Zerveas et al. 2021 end their model:
- * [B,N,C] -> [B, N C]. */
+/* Puts all tokens of a sequence side by side, padding as zeros: [B,N,C] -> [B, N C] (Zerveas et al.
+ * 2021). */
 static filtra_tensor *flatten(filtra_graph *g, const filtra_model_config *o, filtra_tensor *x,
                               filtra_tensor *mask) {
   int64_t batch = x->shape[0], n = x->shape[1], width = x->shape[2];
@@ -177,7 +179,7 @@ static filtra_tensor *pool(filtra_graph *g, const filtra_model_config *o, filtra
   switch (o->pooling) {
   case FILTRA_POOLING_MEAN:
     return filtra_pool_mean(g, x, mask, FILTRA_OVER_MASK);
-  case FILTRA_POOLING_MEAN_ALL: /* the divisor must not depend on how far a batch is padded */
+  case FILTRA_POOLING_MEAN_ALL: /* the divisor must not depend on the batch's padding */
     return filtra_affine(g, filtra_pool_mean(g, x, mask, FILTRA_OVER_ALL),
                          (float)x->shape[1] / (float)ft_model_tokens(o), 0.0f);
   case FILTRA_POOLING_FIRST:
@@ -189,7 +191,7 @@ static filtra_tensor *pool(filtra_graph *g, const filtra_model_config *o, filtra
   return NULL;
 }
 
-/* Declares a linear layer with normal weights before ft_linear_prefix would. */
+/* Declares a linear layer with normal weights; ft_linear_prefix then finds it declared. */
 static void declare_normal(const ft_scope *scope, const char *name, int64_t in, int64_t out,
                            float spread) {
   ft_scope inner = ft_scope_enter(scope, "%s", name);
@@ -199,8 +201,8 @@ static void declare_normal(const ft_scope *scope, const char *name, int64_t in, 
   filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
 }
 
-/* x [B,..] has less than `inputs` columns where tokens lie side by side and a batch is padded less
- * far than the model's longest. */
+/* Applies the head to x [B,..]. x has fewer than `inputs` columns if tokens lie side by side and
+ * the batch is padded to less than max_length. */
 static filtra_tensor *apply_head(const ft_scope *scope, const filtra_model_config *o,
                                  filtra_tensor *x, int64_t inputs) {
   int64_t out = ft_model_outputs(o);
@@ -222,8 +224,8 @@ static filtra_tensor *rows(filtra_graph *g, filtra_tensor *t, int64_t from, int6
   return filtra_slice(g, t, start, box);
 }
 
-/* Both sequences of a pair as [a, b, a b, a - b] (Tay et al. 2021): [2B,C] -> [B,4C]. An auxiliary
- * loss is the mean of theirs. */
+/* Joins both sequences of a pair: [2B,C] -> [B,4C] as [a, b, a b, a - b] (Tay et al. 2021). The
+ * auxiliary loss becomes the mean of both. */
 static filtra_tensor *join_pair(filtra_graph *g, filtra_tensor *x, filtra_tensor **auxiliary) {
   if (!ft_usable(g, x)) return NULL;
   int64_t batch = x->shape[0] / 2;
@@ -246,7 +248,7 @@ filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_conf
   return filtra_linear(scope->graph, x, table, bias, NULL);
 }
 
-/* [B,N,C] -> [B N, vocabulary], or the rows wanted of them. */
+/* Logits of all tokens, [B,N,C] -> [B N, vocabulary], or of in->rows only. */
 static filtra_tensor *predict_tokens(const ft_scope *scope, const filtra_model_config *o,
                                      const ft_network_input *in, filtra_tensor *x) {
   filtra_graph *g = scope->graph;
@@ -267,7 +269,7 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
   filtra_tensor *mask = in->mask, *table = o->features ? NULL : embedding_table(scope, o);
   *auxiliary = NULL;
   if (!ft_usable(g, o->features ? in->features : in->tokens) || !ft_usable(g, mask)) return NULL;
-  if (o->mask_zero && in->tokens && !scope->past) /* generators take no padding */
+  if (o->mask_zero && in->tokens && !scope->past) /* generators have no padding */
     mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
   filtra_tensor *x = embed(scope, o, in, table, &mask);
   x = encode(scope, options, x, mask, auxiliary);

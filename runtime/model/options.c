@@ -1,5 +1,6 @@
-/* The model keys of a configuration: one table over filtra_model_config for files, --set, programs,
- * the dump and --help. */
+/* The model keys of a configuration: one table over filtra_model_config, and the checks across
+ * keys. Called for configurations (train/config.c), model files (weights.c) and programs (model.c).
+ */
 #include "model/model.h"
 
 #include "base/utf8.h"
@@ -7,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* By the enums of filtra/model.h. */
+/* In the order of the enums in filtra/model.h. */
 static const char *const PRECISIONS[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const TASKS[] = {"auto",       "classification", "pair_classification",
                                     "regression", "language_model", NULL};
@@ -16,7 +17,7 @@ static const char *const NORMS[] = {"pre", "post", NULL};
 static const char *const BLOCKS[] = {"transformer", "converter", NULL};
 static const char *const POSITIONS[] = {"learned", "sinusoidal", "none", "recurrent", NULL};
 static const char *const POOLINGS[] = {"mean", "mean_all", "first", "class_token", "flatten", NULL};
-/* Of filtra_activation those that models take. */
+/* The values of filtra_activation that models take. */
 static const char *const ACTIVATIONS[] = {
     "auto", "relu", "gelu", "sin", "tanh", "softplus", "softplus5", "leaky_relu",
     "",     "",     "",     "",    "",     "",         "none",      NULL};
@@ -143,7 +144,7 @@ filtra_status ft_model_options_read(const json_t *object, const char *context,
   return ft_model_options_finish(context, o);
 }
 
-/* A name, or JSON text. */
+/* Reads a mixer from its name or from JSON text. */
 static filtra_status take_mixer(const char *text, const char *context, ft_mixer *out) {
   json_t *mixer = NULL;
   if (text && text[0] == '{')
@@ -163,7 +164,7 @@ filtra_status ft_model_options_take(const filtra_model_config *config, ft_model_
   o->config.mixer = NULL;
   o->config.seed = 0;
   if (ft_keys_complete(&ft_model_keys, &o->config, CONTEXT))
-    return FILTRA_ERROR_INPUT; /* as what is wrong across keys */
+    return FILTRA_ERROR_INPUT; /* the status of errors across keys */
   FT_TRY(take_mixer(config->mixer, CONTEXT, &o->mixer));
   return ft_model_options_finish(CONTEXT, o);
 }
@@ -175,7 +176,7 @@ json_t *ft_model_options_write(const ft_model_options *o) {
   return object;
 }
 
-/* ---- what follows from the options ---- */
+/* ---- derived values and checks ---- */
 
 const char *ft_task_name(filtra_task task) {
   return TASKS[task];
@@ -215,7 +216,7 @@ bool ft_model_ranks(const filtra_model_config *o) {
   return o->task < FILTRA_TASK_REGRESSION && o->classes > 5;
 }
 
-/* What the input consists of, and what comes out. */
+/* Checks the sizes of inputs, outputs and heads. */
 static filtra_status check_sizes(const char *context, const filtra_model_config *o) {
   bool classes = o->task < FILTRA_TASK_REGRESSION;
   if (o->features && o->vocabulary)
@@ -255,7 +256,7 @@ static filtra_status check_image(const char *context, const filtra_model_config 
   return FILTRA_OK;
 }
 
-/* Of the Converter, whose parts fit only one another, and of recurrent positions. */
+/* Checks the Converter, whose parts work only with one another, and recurrent positions. */
 static filtra_status check_block(const char *context, const filtra_model_config *o,
                                  const ft_mixer_class *mixer) {
   bool recurrent = o->positions == FILTRA_POSITIONS_RECURRENT;
@@ -292,7 +293,7 @@ static filtra_status check_block(const char *context, const filtra_model_config 
   return FILTRA_OK;
 }
 
-/* Combinations without a meaning. */
+/* Refuses combinations that have no meaning. */
 static filtra_status check_task(const char *context, const filtra_model_config *o,
                                 const ft_mixer_class *mixer) {
   const char *task = TASKS[o->task], *pooling = POOLINGS[o->pooling];
@@ -336,7 +337,8 @@ static filtra_status refuse_head(const char *context, const char *key, const cha
                  context, key, why);
 }
 
-/* Keys of a head that is not there must have their defaults, as files with all keys have. */
+/* Keys of a head that the model does not have must have their defaults: files that list all keys
+ * have them. */
 static filtra_status check_head(const char *context, const filtra_model_config *o,
                                 const filtra_model_config *usual) {
   bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL;

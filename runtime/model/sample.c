@@ -1,4 +1,5 @@
-/* The choice of a token: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al. 2020). */
+/* Choosing a token by its logits: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al.
+ * 2020). */
 #include "base/memory.h"
 #include "base/rng.h"
 
@@ -27,7 +28,7 @@ static filtra_status check(int64_t vocabulary, const filtra_sampling *o) {
   return FILTRA_OK;
 }
 
-/* The first of the most probable. */
+/* The most probable token; the first of equals. */
 static filtra_status most_probable(const float *logits, int64_t vocabulary, int32_t *token) {
   *token = 1;
   for (int64_t i = 1; i < vocabulary; i++) {
@@ -47,13 +48,13 @@ static int more_probable_first(const void *a, const void *b) {
   return (x->token > y->token) - (x->token < y->token);
 }
 
-/* Probability up to a factor; `top` is the largest logit. */
+/* Probability up to a common factor; `top` is the largest logit. */
 static double weight(const candidate *c, float top, float temperature) {
   return exp(((double)c->logit - (double)top) / (double)temperature);
 }
 
-/* How many of the candidates, the most probable first, together have the share p; *sum receives
- * their weights. */
+/* How many candidates, the most probable first, together have probability p; *sum receives the sum
+ * of their weights. */
 static size_t nucleus(const candidate *list, size_t count, float temperature, double p,
                       double *sum) {
   double all = 0.0;

@@ -1,12 +1,13 @@
-/* A model as one safetensors file: the parameters by name, and in its metadata the configuration
- * and how samples become what the model reads, so that the file alone is the model. */
+/* Model files: a safetensors file with the parameters by name; its metadata hold the configuration
+ * and how the model reads samples, so that no other file is needed. Called by programs, and by
+ * train/run.c for the best model. */
 #include "graph/parameters_file.h"
 #include "model/model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* To a file, or to memory where `path` is NULL. */
+/* Writes to a file or, if `path` is NULL, to memory. */
 static filtra_status write_model(filtra_model *model, const char *path, const char *key,
                                  const char *value, void **bytes, size_t *size) {
   ft_safetensors_meta_pair meta[3];
@@ -53,7 +54,8 @@ filtra_status ft_model_file_options(const ft_safetensors *file, const char *path
   return status;
 }
 
-/* Whether the file has what would be kept in 16 bits in just these, so that nothing is rounded. */
+/* Whether the file has the parameters that would be narrow in exactly their 16-bit type, so that
+ * nothing is rounded. */
 static bool is_narrow(const filtra_parameters *params, const ft_safetensors *file) {
   for (size_t i = 0; i < params->count; i++) {
     const ft_parameter *p = &params->list[i];
@@ -72,14 +74,14 @@ static filtra_status declare(filtra_device *device, const ft_model_options *opti
   return ft_model_declare(device, options, false, out);
 }
 
-/* The model that a file holds; closes it. */
+/* Creates the model of a file; closes the file. */
 static filtra_status take_file(filtra_device *device, ft_safetensors *file, const char *path,
                                filtra_model **out) {
   ft_model_options options;
   const char *input = ft_safetensors_meta(file, FT_INPUT_KEY);
   filtra_status status = ft_model_file_options(file, path, &options);
   if (!status) status = declare(device, &options, file, out);
-  /* Before memory is asked for: a damaged configuration may want any amount. */
+  /* Before memory is allocated: a damaged configuration may ask for any amount. */
   if (!status) status = ft_weights_check((*out)->params, file, path, "", false);
   if (!status) status = filtra_parameters_commit((*out)->params, 0, FILTRA_FIXED);
   if (!status) status = ft_weights_upload((*out)->params, file, "", NULL);

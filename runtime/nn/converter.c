@@ -1,3 +1,6 @@
+/* Layers of the Converter: ScaleNorm, SIREN, unitary factors, the spectral filter of synvolution
+ * and kernelution, recurrent positions, and the gated feed-forward network. Called by these mixers,
+ * by nn/encoder.c and by model/network.c. */
 #include "nn/converter.h"
 
 #include "ops/support.h"
@@ -18,7 +21,7 @@ filtra_tensor *ft_scale_norm_layer(const ft_scope *scope, const char *name, filt
                            complex_features ? FILTRA_COMPLEX : FILTRA_REAL);
 }
 
-/* "NAME.weight" [out, in], U(-bound, bound), and "NAME.bias" [out], zeros. */
+/* Linear layer: "NAME.weight" [out, in], U(-bound, bound), and "NAME.bias" [out], zeros. */
 static filtra_tensor *linear(const ft_scope *scope, const char *name, filtra_tensor *x, int64_t out,
                              float bound, const filtra_linear_options *options) {
   if (!ft_usable(scope->graph, x)) return NULL;
@@ -30,10 +33,10 @@ static filtra_tensor *linear(const ft_scope *scope, const char *name, filtra_ten
   return filtra_linear(scope->graph, x, w, b, options);
 }
 
-/* ---- SIREN (Sitzmann et al. 2020, without omega_0) and what the mixers make of it ---- */
+/* ---- SIREN (Sitzmann et al. 2020, without omega_0) and the angles from it ---- */
 
-/* Products in F32 whatever the precision: what they give are phases, where an error of 1 % of a
- * number above 2 pi is a large one. */
+/* Products are F32 in every precision: results are phases, and an error of 1 % in a number above 2
+ * pi is a large angle. */
 filtra_tensor *ft_siren(const ft_scope *scope, filtra_tensor *x, float dropout) {
   if (!ft_usable(scope->graph, x)) return NULL;
   ft_scope exact = *scope;
@@ -46,7 +49,7 @@ filtra_tensor *ft_siren(const ft_scope *scope, filtra_tensor *x, float dropout) 
   return linear(&exact, "2", filtra_dropout(scope->graph, h, dropout), width, bound, &sine);
 }
 
-/* Head h of x [B,N,H,..] as sequence b H + h of [B H,N,..]: the transforms know sequences alone. */
+/* Makes head h of x [B,N,H,..] sequence b H + h of [B H,N,..]: the transforms have no heads. */
 static filtra_tensor *heads_apart(filtra_graph *g, filtra_tensor *x) {
   if (!ft_usable(g, x)) return NULL;
   int64_t shape[FILTRA_MAX_DIMS] = {x->shape[0] * x->shape[2], x->shape[1]};
@@ -63,9 +66,9 @@ filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, int
   return heads_apart(g, filtra_pool_channels(g, ft_siren(scope, x, dropout), heads));
 }
 
-enum { ANGLES = 7, THETA = 6 }; /* per token: alpha, beta, gamma of either chain, theta */
+enum { ANGLES = 7, THETA = 6 }; /* per token: alpha, beta, gamma of both chains, and theta */
 
-/* Angle number `kind` of the tokens [first, first + count), dense [B, count]. */
+/* Angle number `kind` of tokens [first, first + count), dense [B, count]. */
 static filtra_tensor *angle(filtra_graph *g, filtra_tensor *pooled, bool flat, int kind,
                             int64_t first, int64_t count) {
   int64_t batch = pooled->shape[0];
@@ -101,12 +104,12 @@ ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, const ft_un
   return u;
 }
 
-/* ---- the mixers' core ---- */
+/* ---- spectral filter ---- */
 
 const char *const ft_transform_layouts[] = {"token", "flat", NULL};
 enum { LAYOUT_FLAT = 1 };
 
-/* The mask [B,N] once for each head, [B H,N]. */
+/* Repeats the mask [B,N] for each head: [B H,N]. */
 static filtra_tensor *mask_of_heads(filtra_graph *g, const filtra_mixer_input *in, int64_t heads) {
   if (!in->mask || heads == 1) return in->mask;
   const int64_t batch = in->x->shape[0], n = in->x->shape[1];
@@ -136,7 +139,7 @@ ft_transform_input ft_ordered_input(const ft_scope *scope, const ft_transform_op
   return input;
 }
 
-/* The mask of factor m, [rows,n], where the first m tokens are left alone. */
+/* The mask of factor m, [rows,n], which leaves the first m tokens unchanged. */
 static filtra_tensor *below(filtra_graph *g, filtra_tensor *mask, int64_t rows, int64_t n,
                             int64_t m) {
   const int64_t alone = m < n ? m : n;
@@ -148,9 +151,9 @@ static filtra_tensor *below(filtra_graph *g, filtra_tensor *mask, int64_t rows, 
   return mask ? filtra_multiply(g, mask, kept) : kept;
 }
 
-/* Parameters "vectors.M" and rotations of each factor. Behind the end of a sequence rotations are
- * the identity, so that padding has no part in the result. Not so with a permutation or the flat
- * layout, which depend on the padded length itself. */
+/* Builds the rotations of each factor from parameters "vectors.M". Rotations after the end of a
+ * sequence are the identity, so that padding does not affect the result. With a permutation or the
+ * flat layout this is not possible: they depend on the padded length. */
 static void factors(const ft_scope *scope, const ft_transform_options *o,
                     const filtra_mixer_input *in, ft_unitary *list) {
   ft_unitary_options options = {
@@ -166,7 +169,7 @@ static void factors(const ft_scope *scope, const ft_transform_options *o,
   }
 }
 
-/* [B H,N,C/H,2] of the value [B,N,C,2]. */
+/* The value [B,N,C,2] by heads: [B H,N,C/H,2]. */
 static filtra_tensor *value(const ft_scope *scope, const filtra_mixer_input *in, int64_t heads,
                             bool unit_rows) {
   int64_t batch = in->x->shape[0], n = in->x->shape[1], width = ft_columns(in->x);
@@ -193,8 +196,8 @@ static filtra_tensor *heads_joined(filtra_graph *g, filtra_tensor *z, int64_t he
   return filtra_reshape(g, z, 4, (int64_t[]){batch, n, heads * width, 2});
 }
 
-/* The diagonal of the last factor and the eigenvalues commute: its phases would cancel against
- * those of its inverse, and the eigenvalues stand in their place. */
+/* The last factor's diagonal and the eigenvalues commute, so its phases would cancel against those
+ * of its inverse; the eigenvalues take their place. */
 filtra_tensor *ft_spectral_filter(const ft_scope *scope, const ft_transform_options *o,
                                   const ft_transform_input *input, filtra_tensor *phase,
                                   bool unit_rows) {

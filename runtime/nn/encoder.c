@@ -1,3 +1,5 @@
+/* A block of the encoder: mixer and feed-forward network with norms and residual sums, or the
+ * Converter's block. Called by model/network.c for each layer. */
 #include "nn/encoder.h"
 
 #include "graph/graph.h"
@@ -36,7 +38,7 @@ static filtra_tensor *feed_forward(const ft_scope *scope, const ft_encoder_optio
                              &(filtra_linear_options){.dropout = o->dropout, .residual = residual});
 }
 
-/* What `recompute` makes again of the feed-forward layer alone is a stretch of its own. */
+/* With FEED_FORWARD, the feed-forward layer is a segment that is recomputed whole. */
 static void begin_feed_forward(filtra_graph *g) {
   if (ft_graph_recompute(g) != FT_RECOMPUTE_FEED_FORWARD) return;
   ft_segment_end(g);
@@ -63,9 +65,9 @@ static bool drops_paths(const ft_scope *scope, const ft_encoder_options *o) {
   return o->drop_path > 0.0f && ft_graph_training(scope->graph);
 }
 
-/* x + branch. Stochastic depth (Huang et al. 2016) drops the branches of whole sequences, each
- * layer and branch its own, and scales those that are kept by 1 / (1 - rate); without it the branch
- * has x in it already. */
+/* x + branch. Stochastic depth (Huang et al. 2016) drops the branch of whole sequences, drawn for
+ * each layer and branch, and scales kept branches by 1 / (1 - rate). Without stochastic depth the
+ * branch includes x already. */
 static filtra_tensor *join_branch(const ft_scope *scope, const ft_encoder_options *o,
                                   filtra_tensor *x, filtra_tensor *branch) {
   filtra_graph *g = scope->graph;
@@ -85,7 +87,8 @@ static filtra_tensor *block(const ft_scope *scope, const ft_encoder_options *o, 
   const bool apart = drops_paths(scope, o);
   filtra_tensor *in = o->post_norm ? x : ft_norm_layer(scope, "norm1", x, mixed);
   x = join_branch(scope, o, x, mix(scope, o, in, apart ? NULL : x, mask, auxiliary));
-  if (o->post_norm) x = ft_norm_layer(scope, "norm1", x, FILTRA_F32); /* the residual stream */
+  /* The residual stream is F32. */
+  if (o->post_norm) x = ft_norm_layer(scope, "norm1", x, FILTRA_F32);
   begin_feed_forward(scope->graph);
   in = o->post_norm ? x : ft_norm_layer(scope, "norm2", x, narrow);
   x = join_branch(scope, o, x, feed_forward(scope, o, in, apart ? NULL : x));

@@ -1,8 +1,10 @@
+/* Linear attention over any features, whole or causal, and its decoding state. Called by the mixers
+ * linear, cosformer and performer; others use the helpers. */
 #include "nn/feature_attention.h"
 
 #include "graph/graph.h"
 
-/* Tokens of a chunk: within one, weights are made one by one, before it, sums are used. */
+/* Tokens per chunk: weights within a chunk are computed singly; sums represent earlier chunks. */
 enum { CHUNK = 64 };
 
 filtra_tensor *ft_dense_heads(filtra_graph *g, filtra_tensor *heads) {
@@ -28,7 +30,7 @@ filtra_tensor *ft_counting(filtra_graph *g, int64_t count) {
   return filtra_cumulative_sum(g, filtra_constant(g, 1, &count, 1.0f), 0, FILTRA_FORWARD);
 }
 
-/* With d = row - column, a whole number, max(d + 1, 0) - max(d, 0). */
+/* max(d + 1, 0) - max(d, 0) with the integer d = row - column. */
 filtra_tensor *ft_lower_triangle(filtra_graph *g, int64_t n) {
   filtra_tensor *number = ft_counting(g, n);
   filtra_tensor *d = filtra_subtract(g, filtra_reshape(g, number, 2, (int64_t[]){n, 1}),
@@ -37,7 +39,7 @@ filtra_tensor *ft_lower_triangle(filtra_graph *g, int64_t n) {
   return filtra_subtract(g, next, filtra_activate(g, d, FILTRA_ACTIVATION_RELU));
 }
 
-/* v with a column of ones behind it: sums of k v^T then end with those of k. */
+/* Appends a column of ones to v: the last column of the sums of k v^T is then the sum of k. */
 static filtra_tensor *with_ones(filtra_graph *g, filtra_tensor *v) {
   if (!ft_usable(g, v)) return NULL;
   const int64_t column[] = {v->shape[0], v->shape[1], v->shape[2], 1};
@@ -48,7 +50,7 @@ static filtra_tensor *products(filtra_graph *g, filtra_tensor *k, filtra_tensor 
   return filtra_matmul(g, k, v, &(filtra_matmul_options){.transpose_a = true});
 }
 
-/* [B,H,N,F] -> [B H, chunks, tokens, F], zeros behind the last token. */
+/* [B,H,N,F] -> [B H, chunks, tokens, F], zeros after the last token. */
 static filtra_tensor *cut(filtra_graph *g, filtra_tensor *x, int64_t chunks, int64_t tokens) {
   if (!ft_usable(g, x)) return NULL;
   const int64_t heads = x->shape[0] * x->shape[1], n = x->shape[2], columns = x->shape[3];
@@ -59,8 +61,8 @@ static filtra_tensor *cut(filtra_graph *g, filtra_tensor *x, int64_t chunks, int
   return filtra_reshape(g, x, 4, (int64_t[]){heads, chunks, tokens, columns});
 }
 
-/* Sums of all chunks before each: zeros, then prefix sums of all but the last. Subtracting a
- * chunk's own from prefix sums would let it be seen in the rounding. */
+/* Sums of all chunks before each one: zeros, then prefix sums of all but the last. Subtracting a
+ * chunk's own sum from prefix sums would let its rounding affect earlier tokens. */
 static filtra_tensor *sums_before(filtra_graph *g, filtra_tensor *own) {
   if (!ft_usable(g, own)) return NULL;
   const int64_t *s = own->shape, origin[4] = {0};
@@ -90,7 +92,7 @@ static filtra_tensor *causal(filtra_graph *g, filtra_tensor *q, filtra_tensor *k
   return filtra_reshape(g, y, 4, heads);
 }
 
-/* The numerators and, in the last column, the denominators. */
+/* Numerators and, in the last column, denominators. */
 static filtra_tensor *weighed(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *q,
                               filtra_tensor *k, filtra_tensor *v) {
   filtra_graph *g = scope->graph;

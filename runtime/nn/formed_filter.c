@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Which scores count, zeros and ones that broadcast to [B,H,N,N]; NULL: all. */
+/* Zeros and ones that broadcast to [B,H,N,N]: which scores count; NULL: all. */
 static filtra_tensor *admissible(filtra_graph *g, const filtra_attention_options *o, int64_t n) {
   filtra_tensor *seen = NULL;
   if (o->mask) {
@@ -16,21 +16,21 @@ static filtra_tensor *admissible(filtra_graph *g, const filtra_attention_options
   return seen ? filtra_multiply(g, seen, earlier) : earlier;
 }
 
-/* A [B,H,N,N]: softmax over what is admissible, zeros for a query that sees nothing. */
+/* A [B,H,N,N]: softmax over the scores that count; zeros for a query without any. */
 static filtra_tensor *weights(filtra_graph *g, filtra_tensor *const qkv[3],
                               const filtra_attention_options *o) {
   const float scale = o->scale != 0 ? o->scale : 1.0f / sqrtf((float)qkv[0]->shape[3]);
   filtra_tensor *seen = admissible(g, o, qkv[1]->shape[2]);
   filtra_tensor *scores = filtra_matmul(
       g, qkv[0], qkv[1], &(filtra_matmul_options){.transpose_b = true, .scale = scale});
-  /* Far below any score, so that the exponential is 0; infinities would make NaN of nothing. */
+  /* Far below any score: the exponential is 0. An infinity would give NaN for empty rows. */
   if (seen) scores = filtra_add(g, scores, filtra_affine(g, seen, 1e30f, -1e30f));
   filtra_tensor *a = filtra_softmax(g, scores, 3);
   if (seen) a = filtra_multiply(g, a, seen);
   return filtra_dropout(g, a, o->dropout);
 }
 
-/* [1,1,n,n]: with d = row - column, a whole number, max(1 - d^2, 0). */
+/* The identity [1,1,n,n]: max(1 - d^2, 0) with the integer d = row - column. */
 static filtra_tensor *identity(filtra_graph *g, int64_t n) {
   filtra_tensor *number = ft_counting(g, n);
   filtra_tensor *d = filtra_subtract(g, filtra_reshape(g, number, 4, (int64_t[]){1, 1, n, 1}),
@@ -39,7 +39,7 @@ static filtra_tensor *identity(filtra_graph *g, int64_t n) {
                          FILTRA_ACTIVATION_RELU);
 }
 
-/* w x for each head. */
+/* w x, with one w for each head. */
 static filtra_tensor *times(filtra_graph *g, filtra_tensor *w, float fixed, int64_t heads,
                             filtra_tensor *x) {
   if (!w) return filtra_affine(g, x, fixed, 0.0f);

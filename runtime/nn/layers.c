@@ -1,3 +1,5 @@
+/* Layers: named scopes, parameters, linear layers and norms. Called by mixers, nn/encoder.c and
+ * model/network.c. */
 #include "nn/layers.h"
 
 #include "base/memory.h"
@@ -78,10 +80,10 @@ filtra_tensor *ft_scope_weight(const ft_scope *scope, const char *name, const in
   return filtra_graph_parameter_copy(scope->graph, scope->params, full);
 }
 
-/* The first columns of a weight [out, in] whose other inputs are not there. */
+/* The first columns of a weight [out, in], for an input with fewer columns. */
 static filtra_tensor *first_columns(const ft_scope *scope, filtra_tensor *w, int64_t columns) {
   filtra_graph *g = scope->graph;
-  const bool cast = scope->precision != FILTRA_F32; /* pieces are cut in F32 */
+  const bool cast = scope->precision != FILTRA_F32; /* slices are F32 */
   if (!ft_usable(g, w)) return NULL;
   const int64_t box[] = {w->shape[0], columns};
   w = filtra_slice(g, cast ? filtra_cast(g, w, FILTRA_F32) : w, (int64_t[]){0, 0}, box);

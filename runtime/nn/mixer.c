@@ -1,4 +1,4 @@
-/* A mixer and its options from JSON, and back. */
+/* Reading a mixer and its options from JSON, and writing them. */
 #include "nn/mixer.h"
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The keys of a mixer with "name" in front, so that it is not taken for an unknown key. */
+/* The keys of a mixer, after "name", which is thereby a known key. */
 static ft_keys all_keys(const ft_mixer_class *kind, ft_key list[FT_MIXER_KEYS]) {
   list[0] = (ft_key)FT_OTHER_KEY("name", NULL);
   memcpy(list + 1, kind->keys.list, kind->keys.count * sizeof *list);
@@ -37,7 +37,7 @@ static filtra_status read_options(const json_t *object, const char *context, ft_
   return status;
 }
 
-/* An option that has no effect must have its default, which files with all options give, too. */
+/* An option without effect must have its default: files that list all options have it. */
 static filtra_status refuse_idle(const ft_mixer *mixer, const char *context) {
   const ft_mixer_class *kind = mixer->kind;
   for (size_t i = 0; i < kind->keys.count && kind->idle; i++) {

@@ -1,3 +1,5 @@
+/* What a generator keeps of earlier tokens: rows of keys and values, and states. Called by mixers
+ * through filtra_scope_keep and filtra_scope_state; model/generate.c owns it. */
 #include "nn/past.h"
 
 #include "base/memory.h"
@@ -9,11 +11,11 @@
 
 struct ft_past_tensor {
   char name[FT_NAME_TEXT];
-  int64_t rows, width; /* of each sequence: capacity rows of H * D, or one, a state */
+  int64_t rows, width; /* per sequence: `capacity` rows of H * D numbers, or one row, a state */
   ft_buffer buffer;    /* [size, rows, width] */
 };
 
-/* Zeroed: rows not written yet get the weight 0, and 0 times garbage may be a NaN. */
+/* Adds a zeroed buffer: rows not written yet have weight 0, and 0 times garbage could be a NaN. */
 static filtra_status add_rows(ft_past *past, const char *name, int64_t rows, int64_t width,
                               ft_past_tensor **out) {
   FT_TRY(FT_GROW(past->tensors, past->count, past->room));
@@ -33,7 +35,7 @@ static filtra_status add_rows(ft_past *past, const char *name, int64_t rows, int
   return FILTRA_OK;
 }
 
-/* The tensor of that scope, kind and name; NULL after the graph's error. */
+/* The tensor with that scope, kind and name, created on first use; NULL after a graph error. */
 static ft_past_tensor *find(const ft_scope *scope, const char *kind, const char *name, int64_t rows,
                             int64_t width) {
   ft_past *past = scope->past->past;
@@ -54,7 +56,7 @@ static ft_past_tensor *find(const ft_scope *scope, const char *kind, const char 
 
 /* ---- rows ---- */
 
-/* Rows [0, length) of the tensor as [B,H,length,D], stored token by token. */
+/* Rows [0, length) of the tensor as [B,H,length,D] in token-major order. */
 static filtra_tensor *rows_view(filtra_graph *g, const ft_past *past, const ft_past_tensor *t,
                                 int64_t heads, int64_t length) {
   const int64_t whole[3] = {past->size, past->capacity, t->width}, d = t->width / heads;
@@ -96,7 +98,7 @@ filtra_pass filtra_scope_pass(const filtra_scope *scope) {
   return scope->past->position ? FILTRA_PASS_DECODE : FILTRA_PASS_PREFILL;
 }
 
-/* What is kept under that name, as a tensor of that shape; NULL after the graph's error. */
+/* The state with that name as a tensor of that shape; NULL after a graph error. */
 static filtra_tensor *state_view(const ft_scope *scope, const char *name, int ndim,
                                  const int64_t *shape) {
   filtra_graph *g = scope->graph;

@@ -1,5 +1,4 @@
-/* What mixers have in common: queries, keys and values from one product, and the projection of what
- * they give. */
+/* Common parts of mixers: queries, keys and values from one product, and the output projection. */
 #include "nn/mixer.h"
 
 filtra_dtype ft_mixer_precision(const ft_scope *scope) {

@@ -1,5 +1,6 @@
 /* Filtra's mixers and those that applications register. Entries are written under a lock before the
- * count says that they are there, and never change: reading takes no lock. */
+ * count includes them, and never change, so reading takes no lock. Called for configurations
+ * (nn/mixer.c), lists and applications. */
 #include "nn/mixer.h"
 
 #include "base/memory.h"
@@ -46,7 +47,7 @@ const char *filtra_mixer_description(size_t i) {
   return kind ? kind->description : NULL;
 }
 
-/* ---- what is accepted ---- */
+/* ---- checks ---- */
 
 static bool letter(char c) {
   return c >= 'a' && c <= 'z';
@@ -60,7 +61,7 @@ static bool proper_name(const char *name) {
   return true;
 }
 
-/* Bytes of an option's field, which is aligned to them; 0: no such type. */
+/* Size and alignment of an option's field; 0: no such type. */
 static size_t field_size(filtra_option_type type) {
   switch (type) {
   case FILTRA_OPTION_INT:
@@ -144,7 +145,7 @@ static ft_key field_of(const filtra_mixer_option *o) {
                   .help = o->help};
 }
 
-/* Both in one block. */
+/* Allocates the mixer and its keys as one block. */
 static ft_mixer_class *class_of(const filtra_mixer *m) {
   ft_mixer_class *kind = ft_calloc(1, sizeof *kind + m->option_count * sizeof(ft_key));
   if (!kind) return NULL;

@@ -2,7 +2,8 @@
 
 #include "ops/support.h"
 
-/* What a place costs in score. Without it all scores are equal at first, and have no gradient. */
+/* Score difference per position. Without it all scores would be equal at first, without a gradient.
+ */
 static const float SLOPE = 0.1f;
 
 ft_token_order ft_learn_order(const ft_scope *scope, const filtra_mixer_input *in,
@@ -32,7 +33,7 @@ filtra_tensor *ft_take_tokens(filtra_graph *g, filtra_tensor *x, filtra_tensor *
   return flat ? filtra_reshape(g, flat, 3, shape) : NULL;
 }
 
-/* [B,N] as a column and as a row of matrices. */
+/* [B,N] as a column, and as a row, for broadcasting. */
 static filtra_tensor *column(filtra_graph *g, filtra_tensor *t) {
   return filtra_reshape(g, t, 3, (int64_t[]){t->shape[0], t->shape[1], 1});
 }
@@ -41,8 +42,8 @@ static filtra_tensor *row(filtra_graph *g, filtra_tensor *t) {
   return filtra_reshape(g, t, 3, (int64_t[]){t->shape[0], 1, t->shape[1]});
 }
 
-/* SoftSort's matrix of apart[r,t] = s_(r) - s_t. Padding has no part in it: its columns get a
- * weight of 0, and its rows are 0. */
+/* SoftSort's matrix from apart[r,t] = s_(r) - s_t. Padding has no effect: its columns have weight
+ * 0, and its rows are 0. */
 static filtra_tensor *relaxed(filtra_graph *g, const ft_token_order *o, filtra_tensor *apart) {
   filtra_tensor *logits =
       filtra_affine(g, filtra_multiply(g, apart, apart), -1.0f / o->temperature, 0.0f);
@@ -52,8 +53,8 @@ static filtra_tensor *relaxed(filtra_graph *g, const ft_token_order *o, filtra_t
   return filtra_multiply(g, weights, ft_take_tokens(g, column(g, o->mask), o->there));
 }
 
-/* The gradient of the scores from that of the matrix P: through the softmax, the square, and the
- * two places where a score stands. */
+/* Gradient of the scores from the gradient of the matrix P: through the softmax, the square, and
+ * both occurrences of a score. */
 static filtra_tensor *score_gradient(filtra_graph *g, const ft_token_order *o, filtra_tensor *dp) {
   filtra_tensor *apart =
       filtra_subtract(g, ft_take_tokens(g, o->score, o->there), row(g, o->score));

@@ -1,4 +1,4 @@
-/* The gradients of what y = x W^T + b learns. */
+/* Gradients of w and b in y = x w^T + b. Called by linear.c and gru.c. */
 #include "ops/gemm.h"
 #include "ops/support.h"
 

@@ -1,4 +1,4 @@
-/* First-order recurrences over the tokens, with complex coefficients that all features share. */
+/* First-order recurrences over the tokens, with complex coefficients shared by all features. */
 #include "ops/chain.h"
 
 #include <filtra/ops.h>
@@ -8,8 +8,8 @@ struct affine_scan {
   bool reverse;
 };
 
-/* R_t = dh_t + conj(c_{t+1}) R_{t+1} is the gradient of d_t, and that of c_t is the sum over
- * features of conj(h_{t-1}) R_t; the other way round in reverse. */
+/* R_t = dh_t + conj(c_{t+1}) R_{t+1} is the gradient of d_t; the gradient of c_t is the sum over
+ * features of conj(h_{t-1}) R_t. With `reverse`, the other way round. */
 static void affine_scan_backward(filtra_graph *g, const void *context) {
   const struct affine_scan *s = context;
   const filtra_tensor *dh = ft_grad(g, s->h);

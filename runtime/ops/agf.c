@@ -1,14 +1,15 @@
 /* Attentive graph filter (Wi et al. 2025, "Learning advanced self-attention for linear transformers
- * in the singular value domain"). A token's row of U, weighted by the filter g of its own singular
- * values, meets the D x D product V^T value; nothing is N x N. In 16 bits are what has a row for
- * each token: u, s, v, value, U, V, W, y and their gradients; what is D x D is F32. */
+ * in the singular value domain"). A token's row of U, weighted by the filter g of its singular
+ * values, is multiplied by the D x D product V^T value; nothing is N x N. Tensors with a row for
+ * each token (u, s, v, value, U, V, W, y) and their gradients may have 16 bits; D x D tensors are
+ * F32. Called by nn/mixer/agf.c and programs through filtra_agf. */
 #include "ops/agf.h"
 #include "agf/contract.h"
 #include "ops/gemm.h"
 
 #include <string.h>
 
-/* K: what the kernels unroll. */
+/* K up to which the kernels unroll. */
 enum { MOST_ORDER = 32 };
 
 /* ---- Gram matrices ---- */
@@ -22,7 +23,7 @@ static ft_gemm gram_product(const struct gram *c) {
   return (ft_gemm){.n = shape[3], .outer = shape[0], .inner = shape[1]};
 }
 
-/* dX = X (dG + dG^T); what the loss makes of a symmetric G is symmetric. */
+/* dX = X (dG + dG^T); the loss's gradient of the symmetric G is symmetric. */
 static void gram_backward(filtra_graph *g, const void *context) {
   const struct gram *c = context;
   ft_gemm p = gram_product(c);
@@ -93,7 +94,7 @@ static void ortho_backward(filtra_graph *g, const void *context) {
   if (du || dv) emit_ortho(g, c, du, dv);
 }
 
-/* Per sample the mean absolute entry of U^T U - I, plus that of V^T V - I -> [B]; v_scale as of
+/* Mean absolute entry of U^T U - I, plus that of V^T V - I, per sample -> [B]. v_scale: see
  * ft_agf_columns. */
 static filtra_tensor *ortho_loss(filtra_graph *g, filtra_tensor *u, filtra_tensor *v,
                                  filtra_tensor *v_scale) {
@@ -142,7 +143,7 @@ static void singular_values_backward(filtra_graph *g, const void *context) {
   emit_singular_values(g, context, true);
 }
 
-/* diag(sigma) matrix per head. */
+/* diag(sigma) matrix, for each head. */
 static filtra_tensor *singular_values(filtra_graph *g, filtra_tensor *sigma,
                                       filtra_tensor *matrix) {
   filtra_tensor *scaled = ft_tensor_like(g, matrix, "agf scaled");
@@ -220,7 +221,8 @@ static bool check_options(filtra_graph *g, const filtra_agf_options *o) {
   return false;
 }
 
-/* V^T value with the scales of V's columns, and free singular values, on its rows: F32. */
+/* V^T value, F32. Its rows are multiplied by the scales of V's columns and by free singular values.
+ */
 static filtra_tensor *mixed_values(filtra_graph *g, filtra_tensor *v, filtra_tensor *v_scale,
                                    filtra_tensor *value, filtra_tensor *sigma) {
   filtra_tensor *matrix = filtra_matmul(g, v, value, &(filtra_matmul_options){.transpose_a = true});

@@ -1,5 +1,5 @@
 /* The factor V of the attentive graph filter: a softmax over the tokens of each feature, in two
- * passes over chunks of tokens. */
+ * passes over chunks of tokens. Called by ops/agf.c. */
 #include "agf/contract.h"
 #include "ops/agf.h"
 
@@ -10,17 +10,18 @@ struct columns {
   filtra_rho rho;
 };
 
-/* What all column kernels are told, and the grid they run on. */
+/* Common arguments and grid of the column kernels. */
 struct plan {
   uint32_t tokens, columns, width, chunk;
   uint32_t stride[3]; /* batch, head, token of the view */
   uint32_t workgroup;
   uint32_t groups[3];
-  double elements, bytes; /* bytes: of all elements */
+  double elements, bytes; /* bytes of all elements */
 };
 
 static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view) {
-  /* Every chunk's writer adds up the statistics of all chunks: keep their number small. */
+  /* The kernel that writes V adds up the statistics of all chunks in each chunk, so there must be
+   * few. */
   const int64_t shortest = 128, balance = 4;
   int64_t tokens = view->shape[2], columns = view->shape[1] * view->shape[3];
   int64_t chunk = balance * (int64_t)ceil(sqrt((double)tokens));
@@ -40,7 +41,7 @@ static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view
                (double)filtra_dtype_bytes(filtra_tensor_dtype(view))};
 }
 
-/* The scalars that all these kernels have. */
+/* Common scalars of these kernels. */
 #define GRID(plan)                                                                                 \
   .tokens = (plan)->tokens, .columns = (plan)->columns, .width = (plan)->width,                    \
   .chunk = (plan)->chunk, .stride = {(plan)->stride[0], (plan)->stride[1], (plan)->stride[2]}

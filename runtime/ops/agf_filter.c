@@ -1,4 +1,5 @@
-/* The factor U of the attentive graph filter and the polynomial that weights it. */
+/* The factor U of the attentive graph filter, and the polynomial that weights it. Called by
+ * ops/agf.c; ft_agf_response by nn/mixer/agf.c for plots. */
 #include "agf/contract.h"
 #include "ops/agf.h"
 
@@ -69,8 +70,8 @@ bool ft_agf_check_basis(filtra_graph *g, const filtra_agf_options *options, int6
   return true;
 }
 
-/* The table of filter.glsl: theta_k and the recurrence per order, written on the device in pieces
- * that fit the push constants. */
+/* The table of filter.glsl: theta_k and the recurrence for each order. Written on the device, so
+ * many orders per call as fit into the push constants. */
 static filtra_tensor *emit_table(filtra_graph *g, filtra_tensor *raw,
                                  const filtra_agf_options *options) {
   enum { PIECE = 8, WORKGROUP = 8 };
@@ -100,7 +101,7 @@ static filtra_tensor *emit_table(filtra_graph *g, filtra_tensor *raw,
 
 /* ---- filter ---- */
 
-/* Of batch, head and token; zeros for NULL. */
+/* Strides of batch, head and token; zeros for NULL. */
 static void strides(const filtra_tensor *t, uint32_t to[3]) {
   for (int i = 0; i < 3; i++)
     to[i] = t ? (uint32_t)t->stride[i] : 0;
@@ -110,10 +111,10 @@ static double bytes_of(const filtra_tensor *u) {
   return (double)filtra_tensor_elements(u) * (double)filtra_dtype_bytes(filtra_tensor_dtype(u));
 }
 
-/* Teams may have any size here, since none holds a whole row. On CPU drivers lanes were measured to
- * be 1.3 to 2.5 times as fast as teams. */
+/* Teams may have any size, as none holds a whole row. On CPU drivers lanes were measured to be 1.3
+ * to 2.5 times as fast as teams. */
 static ft_row_part filter_rows(const filtra_device *dev, const filtra_tensor *u, bool in_pairs) {
-  enum { MOST_GROUPS = 2048 }; /* each leaves a partial sum of theta's gradient */
+  enum { MOST_GROUPS = 2048 }; /* each writes a partial sum of theta's gradient */
   ft_row_part part = ft_row_parts(dev, ft_rows(u), ft_columns(u), in_pairs);
   if (part.grid.groups > MOST_GROUPS) part.grid.groups = MOST_GROUPS;
   if (!part.lanes) part.subgroup = 0;

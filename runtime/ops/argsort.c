@@ -1,10 +1,10 @@
-/* Rows' orders, as indices that filtra_gather takes. */
+/* The order of each row's elements, as indices for filtra_gather. */
 #include "argsort/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
 
-/* Beyond it the n^2 comparisons of a row could outlast a display driver's patience. */
+/* Longer rows need n^2 comparisons that could outlast a display driver's watchdog. */
 enum { LONGEST = 65536 };
 
 filtra_tensor *filtra_argsort(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,

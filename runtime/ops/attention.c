@@ -1,4 +1,6 @@
-/* Softmax attention by tiles of scores that are never stored; shaders/attention has the kernels. */
+/* Softmax attention by tiles of scores, which are never stored. Kernels are in shaders/attention.
+ * Called by mixers and programs through filtra_attention, and by ops/gfsa.c and ops/plaplacian.c.
+ */
 #include "ops/attention.h"
 #include "plaplacian/contract.h"
 
@@ -36,7 +38,8 @@ filtra_tensor *ft_attention_head_table(filtra_graph *g, const ft_attention *c,
   return t;
 }
 
-/* Whether a tensor of [B,H,N,D] begins each of its rows of tokens with a whole group. */
+/* Whether each row of a [B,H,N,D] tensor begins at a multiple of `group` elements and consists of
+ * whole groups. */
 static bool in_groups(const filtra_tensor *t, int64_t group) {
   bool whole = !t || ft_begins_at(t, (size_t)group * filtra_dtype_bytes(filtra_tensor_dtype(t)));
   for (int i = 0; t && i + 1 < t->ndim; i++)
@@ -44,12 +47,12 @@ static bool in_groups(const filtra_tensor *t, int64_t group) {
   return whole && (!t || t->shape[t->ndim - 1] % group == 0);
 }
 
-/* GPUs' kernels stage tiles by four elements where they can (shaders/attention/problem.glsl), those
- * of CPU drivers' lanes load pairs; those for matrix units stage by eight what they need not turn,
- * and store results by four. */
+/* Which kernels may load and store groups of elements. GPU kernels stage tiles by four if possible
+ * (shaders/attention/problem.glsl), those of CPU drivers' lanes load pairs; kernels for matrix
+ * units stage what they need not transpose by eight, and store results by four. */
 static uint32_t wide_flag(const ft_attention *c, const ft_attention_dispatch *d, bool results) {
   enum { FOUR = 4, EIGHT = 8 };
-  /* dy is dense, and so are its heads' rows where v's are of whole groups. */
+  /* dy is dense: its rows are whole groups if v's are. */
   const filtra_tensor *const staged[] = {c->q, c->k, c->v, d->dy};
   bool fours = true, eights = results;
   for (size_t i = 0; i < FT_COUNT(staged); i++) {
@@ -84,8 +87,8 @@ static ft_attention_plan plan_of(const filtra_graph *g, const ft_attention *c,
                              .across = t->across};
 }
 
-/* The constants of kernels by tiles and of those on matrix units, with the family's own or without:
- * all have these, one after the other, and end with two of their own and the family's. */
+/* Constants of tiled kernels and of kernels on matrix units, with the family's constant or without.
+ * All have these in this order, and end with two of their own and the family's. */
 typedef union constants {
   struct ft_plaplacian_tiled_constants tiled;
   struct ft_plaplacian_matrix_constants matrix;
@@ -112,7 +115,7 @@ static constants constants_of(const ft_attention *c, const ft_attention_plan *p,
   return k;
 }
 
-/* What the kernels read and write besides the family's own. */
+/* Arguments of the kernels without the family's own. */
 static struct ft_attention_arguments
 arguments_of(const ft_attention *c, const ft_attention_dispatch *d, const filtra_tensor *random) {
   const filtra_tensor *q = c->q, *k = c->k, *v = c->v;
@@ -139,7 +142,7 @@ arguments_of(const ft_attention *c, const ft_attention_dispatch *d, const filtra
                                          .op_id = c->op_id};
 }
 
-/* The same where a table says what differs from head to head. */
+/* The same for kernels that read what differs between heads from a table. */
 static struct ft_plaplacian_arguments by_table(const struct ft_attention_arguments *a,
                                                const filtra_tensor *heads) {
   return (struct ft_plaplacian_arguments){.q = a->q,
@@ -224,7 +227,7 @@ static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_
   return delta;
 }
 
-/* Columns of the products of dy with values. */
+/* Columns of dy where it is multiplied by values. */
 static int64_t upstream_columns(const ft_attention *c) {
   return c->v->shape[3] * (c->flags & FT_ATTENTION_PAIRED ? 2 : 1);
 }
@@ -277,7 +280,7 @@ static void emit_key_value(filtra_graph *g, const ft_attention *c, filtra_tensor
   bool add_dk, add_dv;
   filtra_tensor *dk = ft_grad_target(g, c->k, &add_dk);
   bool shared = dk && c->k->owner == c->v->owner;
-  if (shared) { /* keys and values are one tensor: its gradient is a sum, one dispatch each */
+  if (shared) { /* keys and values are one tensor: two dispatches add to its gradient */
     emit_key(g, c, dy, delta, dk, add_dk, NULL, false);
     dk = NULL;
     add_dk = false;
@@ -316,7 +319,7 @@ void ft_attention_emit_backward(filtra_graph *g, const ft_attention *c, filtra_t
   emit_bias(g, c, dy, delta);
 }
 
-/* The kernel is given some rows in delta's place: only dk needs it. */
+/* Passes lse as delta: only dk needs delta. */
 void ft_attention_emit_transposed(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                                   filtra_tensor *dv) {
   emit_key(g, c, dy, c->lse, NULL, false, dv, false);
@@ -394,7 +397,7 @@ static bool check_mask(filtra_graph *g, const char *op, const filtra_tensor *mas
   return false;
 }
 
-/* The last axes of [B,H,Nq,Nk]. */
+/* The bias must have the last axes of [B,H,Nq,Nk]. */
 static bool check_bias(filtra_graph *g, const char *op, const filtra_tensor *bias,
                        const filtra_tensor *q, const filtra_tensor *k) {
   if (!ft_usable_dense(g, bias, op, "bias")) return false;

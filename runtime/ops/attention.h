@@ -1,5 +1,5 @@
-/* What softmax attention and the mechanisms built on its tiles share: checks, tiles, one way to
- * record a kernel. shaders/attention has the kernels. */
+/* Common parts of softmax attention and the ops built on its tiles: checks, tilings, recording of a
+ * kernel. Kernels are in shaders/attention. */
 #ifndef FT_OPS_ATTENTION_H
 #define FT_OPS_ATTENTION_H
 
@@ -7,24 +7,25 @@
 #include "ops/support.h"
 #include "ops/tuning.h"
 
-/** Kernels that hold different sums in registers and so have tiles of different heights. */
+/** Kernels whose tiles have different heights, as they keep different sums in registers. */
 typedef enum ft_tile { FT_TILE_FORWARD, FT_TILE_KEY, FT_TILE_QUERY, FT_TILE_KINDS } ft_tile;
 
-/** How the device makes tiles of scores, and of how many rows and columns. */
+/** How a device computes tiles of scores, and their rows and columns. */
 typedef struct ft_tiling {
   bool lanes;
   uint32_t workgroup, subgroup, columns;
-  uint32_t own_rows[FT_TILE_KINDS], rows[FT_TILE_KINDS]; /* an invocation's and the tile's */
-  uint32_t across, unroll; /* of tiled kernels: invocations side by side, steps of inner loops */
+  uint32_t own_rows[FT_TILE_KINDS], rows[FT_TILE_KINDS]; /* of an invocation; of a tile */
+  /* Tiled kernels: invocations side by side; unrolled steps of inner loops. */
+  uint32_t across, unroll;
 } ft_tiling;
 
-/** The tiling for these arguments, which have been checked; `op` is "attention", "gfsa" or
+/** The tiling for these arguments, which have been checked. `op` is "attention", "gfsa" or
  * "plaplacian" (ops/attention_tiling.c). */
 ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const filtra_tensor *q,
                               const filtra_tensor *k, const filtra_tensor *v,
                               const filtra_attention_options *options);
 
-/** The largest tile on matrix units, of the same arguments; zeros: not on matrix units. */
+/** The largest tile on matrix units for the same arguments; zeros: do not use matrix units. */
 ft_configuration ft_attention_matrix_choice(const filtra_device *dev, const char *op,
                                             const filtra_tensor *q, const filtra_tensor *k,
                                             const filtra_tensor *v,
@@ -32,91 +33,91 @@ ft_configuration ft_attention_matrix_choice(const filtra_device *dev, const char
 
 typedef struct ft_attention {
   filtra_tensor *q, *k, *v, *mask, *bias;
-  filtra_tensor *y;   /* [B,H,Nq,Dv], token by token; of the type of q, k and v */
+  filtra_tensor *y;   /* [B,H,Nq,Dv], token-major; of the type of q, k and v */
   filtra_tensor *lse; /* F32 [B,H,Nq]: log-sum-exp of each query's scores */
   ft_tiling tiling;
   ft_configuration matrix; /* FT_TUNE_ATTENTION_MATRIX */
   uint32_t flags, op_id;
   float scale, dropout;
-  filtra_tensor *kept; /* from ft_attention_kept, while kernels are recorded; or NULL */
-  /* Of families whose kernels define FILTRA_HEADS; else NULL and 0. */
+  filtra_tensor *kept; /* from ft_attention_kept while calls are recorded; or NULL */
+  /* Only for families whose kernels define FILTRA_HEADS; else NULL and 0. */
   filtra_tensor *heads;  /* from ft_attention_head_table */
-  float family_constant; /* the specialization constant behind those that all have */
-  bool norms;            /* p-norm weights: on matrix units these have kernels of their own */
+  float family_constant; /* the family's specialization constant, after the common ones */
+  bool norms;            /* p-norm weights, which have their own kernels on matrix units */
 } ft_attention;
 
-/** Checks the arguments and makes y and lse, for the caller's kernel to fill. False after an error;
- * `op` names the op in it. */
+/** Checks the arguments and creates y and lse, which the caller's kernel fills. Returns false after
+ * an error, which names `op`. */
 bool ft_attention_init(filtra_graph *g, const char *op, filtra_tensor *q, filtra_tensor *k,
                        filtra_tensor *v, const filtra_attention_options *options,
                        ft_attention *out);
 
-/** What of a kernel depends on how its tiles are made. */
+/** The settings of a kernel that depend on its tiles. */
 typedef struct ft_attention_plan {
   const char *kernel;
-  uint32_t workgroup, subgroup, rows; /* of a tile */
+  uint32_t workgroup, subgroup, rows; /* rows of a tile */
   uint32_t own_rows;
-  uint32_t unroll, across; /* by tiles through shared memory */
+  uint32_t unroll, across; /* of tiled kernels */
   uint32_t units, columns; /* on matrix units: UNITS, and columns of a tile */
   bool matrix;
 } ft_attention_plan;
-/** That of matrix units; without a kernel where c->matrix has none, or no tile up to that one fits
- * (ops/attention_matrix.c). */
+/** The plan on matrix units (ops/attention_matrix.c). Its kernel is NULL if c->matrix is zero, or
+ * if no tile up to c->matrix fits. */
 ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_attention *c,
                                            ft_tile kind);
-/** Records what draws dropout for the kernels on matrix units that are recorded next, forward or
- * backward: I32 [B H Nq, ceil(Nk / 32)], a bit of each query's weights, 1 where they are kept
- * (shaders/attention/dropout.comp). They all need the same, and to draw takes as many instructions
- * as their own arithmetic. NULL where each draws by itself: without such kernels, for p-norm
- * weights, or where that would take more memory than q, k, v and y. */
+/** Records a call that draws dropout for the kernels on matrix units recorded next, forward or
+ * backward: I32 [B H Nq, ceil(Nk / 32)], one bit for each weight, 1 if it is kept
+ * (shaders/attention/dropout.comp). All these kernels need the same bits, and drawing takes as many
+ * instructions as their arithmetic. NULL if each kernel draws by itself: without such kernels, with
+ * p-norm weights, or if the bits would take more memory than q, k, v and y. */
 filtra_tensor *ft_attention_kept(filtra_graph *g, const ft_attention *c, bool backward);
-/** Whether there are matrix units that may be used for attention on this type. */
+/** Whether attention on this type may use matrix units. */
 bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type);
 
-/** What decides which tiles fit: columns of q, of v, and of the products of dy with values. */
+/** What decides which tiles fit: columns of q, of v, and of dy where it is multiplied by values. */
 typedef struct ft_attention_widths {
   int64_t head, value, upstream;
   filtra_dtype type;
   bool norms;   /* p-norm weights */
   bool dropped; /* dropout on the weights */
 } ft_attention_widths;
-/** Whether a kernel would take that tile of the table itself, or it is the row of zeros. */
+/** Whether some kernel can use this tile of the table, or the tile is the row of zeros. */
 bool ft_attention_matrix_usable(const filtra_device *dev, const ft_attention_widths *widths,
                                 const ft_configuration *c);
 
-/** What differs from kernel to kernel. */
+/** What differs between kernels. */
 typedef struct ft_attention_dispatch {
   const char *label;
-  const char *kernel; /* of the type of q; by tiles, with a variant for lanes, */
+  const char *kernel; /* of q's type; with tiles, and a variant for lanes */
   ft_tile tile;
-  bool matrix;        /* there is one for matrix units, too */
-  uint32_t flags;     /* besides the op's */
-  int64_t tokens;     /* of which a workgroup takes a tile's rows, for each head; 0: groups says */
+  bool matrix;        /* there is a kernel for matrix units, too */
+  uint32_t flags;     /* in addition to the op's */
+  int64_t tokens;     /* rows per head, which workgroups take by a tile's rows; 0: see `groups` */
   uint32_t groups[3]; /* the grid */
-  uint32_t workgroup; /* unless this is not 0, but the workgroup of a kernel without tiles */
+  uint32_t workgroup; /* of a kernel without tiles; 0: a kernel with tiles */
   const filtra_tensor *dy;
   ft_arg lse, delta, result[2];
-  int64_t columns; /* of the products of all queries with all keys */
+  int64_t columns; /* columns of the products for each pair of query and key */
 } ft_attention_dispatch;
 
-/** Fills in the kernel's arguments, constants and grid. */
+/** Records the kernel's call, with its arguments, constants and grid. */
 void ft_attention_emit(filtra_graph *g, const ft_attention *c, const ft_attention_dispatch *d);
 
-/** I32 [H,4]: where q, k and v of a head begin, in elements, and the bits of number[h]. */
+/** I32 [H,4]: where q, k and v of each head begin, in elements, and the bits of number[h]. */
 filtra_tensor *ft_attention_head_table(filtra_graph *g, const ft_attention *c, const float *number);
 
-/** Records what writes y and lse, or y alone where the op's flags say FT_ATTENTION_KNOWN. */
+/** Records the forward kernel: it writes y and lse, or y only under FT_ATTENTION_KNOWN. */
 void ft_attention_emit_forward(filtra_graph *g, const char *label, const ft_attention *c);
-/** Contributes to the gradients of q, k, v and bias, with dS = A * (dropout * (dy v^T) - delta) and
- * dv = (dropout * A)^T dy. Under FT_ATTENTION_PAIRED dy is [2,B,N,H,2,Dv]: dS sums over pairs of dy
- * (first plane) and of values (second plane); dv is that of the pair's first dy. */
+/** Adds to the gradients of q, k, v and bias: dS = A * (dropout * (dy v^T) - delta), dv = (dropout
+ * * A)^T dy. Under FT_ATTENTION_PAIRED dy is [2,B,N,H,2,Dv]: dS sums over pairs of dy (first plane)
+ * and of values (second plane), and dv uses the first dy of each pair. */
 void ft_attention_emit_backward(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                                 filtra_tensor *delta);
-/** dv = (dropout * A)^T dy alone, to be written or added. */
+/** Writes dv = (dropout * A)^T dy only. */
 void ft_attention_emit_transposed(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                                   filtra_tensor *dv);
 
-/** Tiles that `count` rows take, and heads of all samples. */
+/** Number of tiles for `count` rows; number of heads of all samples. */
 uint32_t ft_attention_blocks(int64_t count, uint32_t size);
 static inline uint32_t ft_attention_heads(const ft_attention *c) {
   return (uint32_t)(c->q->shape[0] * c->q->shape[1]);

@@ -1,13 +1,14 @@
-/* Attention on matrix units: which tiles. The kernels are shaders/attention/..._matrix.comp and
- * shaders/plaplacian/..._matrix.comp, and shared_groups says what matrix.glsl beside them does. */
+/* Tiles of attention on matrix units. Kernels are shaders/attention/..._matrix.comp and
+ * shaders/plaplacian/..._matrix.comp; shared_groups computes the shared memory of matrix.glsl
+ * there. Called by ops/attention.c and ops/attention_tiling.c. */
 #include "ops/attention.h"
 #include "ops/tuning.h"
 
 #include <string.h>
 
-enum { ROWS, COLUMNS, STRIPS }; /* of a row of the table */
+enum { ROWS, COLUMNS, STRIPS }; /* fields of a row of the table */
 
-/* Without and with p-norm weights. */
+/* Without p-norm weights, and with them. */
 static const char *const KERNELS[2][FT_TILE_KINDS] = {
     {[FT_TILE_FORWARD] = "attention/forward_matrix",
      [FT_TILE_KEY] = "attention/backward_key_matrix",
@@ -25,21 +26,21 @@ static uint32_t whole(int64_t width, uint32_t unit) {
   return ((uint32_t)width + unit - 1) / unit * unit;
 }
 
-/* Subgroups that share the rows of a tile: backward kernels make two products of each. */
+/* Subgroups that share the rows of a tile; backward kernels compute two products of each. */
 static uint32_t sides(ft_tile kind) {
   return kind == FT_TILE_FORWARD ? 1 : 2;
 }
 
-/* Columns of the rows that stay in registers, which are no more than these; those of p-norm weights
- * whose kernel sums differences besides rows of both sides, or draws dropout's random numbers. */
+/* Most columns of rows that stay in registers. With p-norm weights it is less for kernels that also
+ * sum differences of both sides' rows, or draw dropout's random numbers. */
 enum { MOST_DEPTH = 128, MOST_NORM_DEPTH = 64 };
-/* Of those and of sums, where a subgroup has two strips. */
+/* Most columns of these and of the sums, if a subgroup has two strips. */
 enum { MOST_STRIP_WIDTH = 64 };
 static int64_t depth_of(const ft_attention_widths *w, ft_tile kind) {
   return sides(kind) == 2 && w->upstream > w->head ? w->upstream : w->head;
 }
 
-/* Shared memory that p-norm weights take besides, by 16 bytes: FILTRA_MORE of their kernels. */
+/* Additional shared memory of p-norm weights, in 16 bytes: FILTRA_MORE of their kernels. */
 static uint32_t norm_groups(const ft_attention_widths *w, ft_tile kind, uint32_t rows,
                             uint32_t columns) {
   const uint32_t pitch = ((uint32_t)w->value + 7) / 8 | 1;
@@ -54,8 +55,8 @@ static uint32_t norm_groups(const ft_attention_widths *w, ft_tile kind, uint32_t
   }
 }
 
-/* Numbers of each row or column, forward as many as lanes share a row, and whether weights lie in
- * their scores' place: FILTRA_STATISTICS and FILTRA_IN_PLACE. */
+/* FILTRA_STATISTICS: numbers for each row or column; in forward kernels one for each lane that
+ * shares a row. FILTRA_IN_PLACE: whether weights overwrite their scores. */
 static uint32_t statistics(bool norms, ft_tile kind, uint32_t sharers) {
   return norms || kind == FT_TILE_KEY ? 2 : kind == FT_TILE_FORWARD ? sharers : 0;
 }
@@ -63,7 +64,7 @@ static bool in_place(bool norms, ft_tile kind) {
   return !norms && kind != FT_TILE_KEY;
 }
 
-/* All of it, by 16 bytes. */
+/* The whole shared memory, in 16 bytes. */
 static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_matrix_shape s,
                               uint32_t lanes, uint32_t rows, uint32_t columns) {
   const uint32_t n = sides(kind), unit = most(n * s.n, s.k);
@@ -82,7 +83,7 @@ static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_mat
   return most(all, n * rows * (depth / 8 + 1));
 }
 
-/* More leaves a processor too few subgroups, of which large workgroups have more. */
+/* More shared memory leaves a processor too few subgroups; large workgroups have more of them. */
 enum { MOST_SHARED = 32 << 10, MOST_SHARED_OF_LARGE = 48 << 10, LARGE_WORKGROUP = 256 };
 static uint32_t most_shared(const ft_attention_widths *w, uint32_t workgroup) {
   return workgroup >= LARGE_WORKGROUP && !w->norms ? MOST_SHARED_OF_LARGE : MOST_SHARED;
@@ -98,7 +99,7 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
       (w->norms || depth_of(w, kind) > MOST_STRIP_WIDTH || w->value > MOST_STRIP_WIDTH))
     return false;
   const uint32_t workgroup = rows / (strips * s.m) * sides(kind) * lanes;
-  /* A row's lanes share its quads. */
+  /* The lanes of a row share its groups of four. */
   if (kind == FT_TILE_FORWARD && lanes > s.m && lanes / s.m > columns / 4) return false;
   const bool crowded = w->norms && (kind == FT_TILE_KEY || (kind == FT_TILE_FORWARD && w->dropped));
   if (depth_of(w, kind) > (crowded ? MOST_NORM_DEPTH : MOST_DEPTH)) return false;
@@ -110,7 +111,7 @@ static bool fits(const ft_caps *caps, const ft_attention_widths *w, ft_tile kind
 
 /* ---- dropout ---- */
 
-/* Words of a row take no more memory than its q, k, v and y. */
+/* Whether a row's bits take no more memory than its q, k, v and y. */
 static bool kept_is_small(const ft_attention *c, int64_t rows, int64_t words) {
   const int64_t columns = 2 * (c->q->shape[3] + c->v->shape[3]);
   return words * (int64_t)sizeof(uint32_t) <=
@@ -146,7 +147,7 @@ filtra_tensor *ft_attention_kept(filtra_graph *g, const ft_attention *c, bool ba
 
 /* ---- tiles ---- */
 
-/* Few registers would spill. */
+/* Not with few registers: they would spill. */
 bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type) {
   const ft_caps *caps = ft_caps_of(dev);
   return ft_matrix_shape_of(caps, type).m != 0 && caps->subgroup && !caps->few_registers &&
@@ -161,7 +162,7 @@ bool ft_attention_matrix_usable(const filtra_device *dev, const ft_attention_wid
   return false;
 }
 
-/* From the chosen row of the table on. */
+/* The first tile that fits, from the chosen row of the table on. */
 ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_attention *c,
                                            ft_tile kind) {
   const ft_caps *caps = ft_caps_of(dev);

@@ -1,4 +1,4 @@
-/* What the tiles of attention's kernels depend on: the numbers of a tuning question. */
+/* The numbers of attention's tuning questions: what the choice of its tiles depends on. */
 #ifndef FT_OPS_ATTENTION_PROBLEM_H
 #define FT_OPS_ATTENTION_PROBLEM_H
 
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/** The ops that share these kernels, as `op` and in keys. */
+/** Values of `op`: the ops that share these kernels. */
 enum { FT_PROBLEM_ATTENTION, FT_PROBLEM_GFSA, FT_PROBLEM_PLAPLACIAN };
 
 typedef struct ft_attention_problem {

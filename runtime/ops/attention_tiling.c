@@ -1,5 +1,5 @@
-/* Of how many rows and columns attention's tiles of scores are: what the op takes by itself, and
- * what the tuner asks. The configurations are in ops/tuning_table.c. */
+/* Rows and columns of attention's tiles: the op's own choice, and the tuner's questions.
+ * Configurations are in ops/tuning_table.c. Called by ops/attention.c. */
 #include "ops/attention.h"
 #include "ops/attention_problem.h"
 
@@ -14,7 +14,7 @@ enum {
   TILED_ACROSS = TILED_OWN_ROWS + FT_TILE_KINDS,
   TILED_UNROLL
 };
-/* As in shaders/attention/tiled.glsl: an invocation's columns of a tile. */
+/* Columns of an invocation, as in shaders/attention/tiled.glsl. */
 enum { OWN_COLS = 4 };
 
 static ft_tiling tiled(const ft_configuration *c) {
@@ -30,7 +30,7 @@ static ft_tiling tiled(const ft_configuration *c) {
   return t;
 }
 
-/* `staged` of tiled.glsl, for the deepest slices. */
+/* Size of `staged` in tiled.glsl, for the deepest slices. */
 static uint32_t shared_bytes(const ft_tiling *t) {
   enum { DEPTH = 32, PAD = 4 };
   uint32_t rows = 0;
@@ -46,12 +46,12 @@ static ft_tiling lanes(const filtra_device *dev, const ft_configuration *c) {
       true, width, width, 2 * width, .own_rows = {rows, rows, rows}, .rows = {rows, rows, rows}};
 }
 
-/* ---- what the tuner asks ---- */
+/* ---- questions of the tuner ---- */
 
 static const char *const OPS[] = {"attention", "gfsa", "plaplacian"};
 
-/* More rows share what is gathered, and take longer to compile: 12 nearly three times as long as 4.
- * Wide heads' rows no longer fit into the first cache. */
+/* Rows of lanes. More rows share what is gathered, but take longer to compile: 12 nearly three
+ * times as long as 4. Rows of wide heads exceed the first cache. */
 static uint32_t lane_rows(const ft_attention_problem *p) {
   enum { FEW_SCORES = 1 << 18, MANY_SCORES = 1 << 22, WIDE_HEADS = 64 };
   const int64_t scores = p->batches * p->heads * p->queries * p->keys;
@@ -62,24 +62,25 @@ static uint32_t lane_rows(const ft_attention_problem *p) {
 static ft_configuration standard(const filtra_device *dev, const ft_attention_problem *p) {
   const ft_caps *caps = ft_caps_of(dev);
   if (caps->attention_style == FT_STYLE_SUBGROUP) return (ft_configuration){{lane_rows(p)}};
-  /* Two tiles of scores and the row sums of up to two matrices have to stay in registers. */
+  /* Two tiles of scores and the row sums of up to two matrices must stay in registers. */
   const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   uint32_t across = columns > 32 ? 16 : 8;
   const bool wide = columns > 64, large = caps->info.max_workgroup_invocations >= 256;
-  /* Dropout on the weights of 16-bit heads takes what few registers there are left. */
+  /* Dropout on the weights of 16-bit heads takes the registers that are left. */
   const bool dropped = p->dropout > 0 && p->type != FILTRA_F32;
-  if (caps->few_registers &&
-      p->op == FT_PROBLEM_PLAPLACIAN) { /* more invocations stage less each */
+  if (caps->few_registers && p->op == FT_PROBLEM_PLAPLACIAN) {
+    /* With more invocations, each stages less. */
     if (dropped && wide && large) return (ft_configuration){{256, 1, 1, 1, 16, 1}};
     const bool many = large && (wide || (dropped && columns > 32));
     return (ft_configuration){{many ? 256 : 128, 2, 1, 1, across, 1}};
   }
   if (caps->few_registers && dropped)
     return (ft_configuration){{wide && large ? 256 : 128, wide ? 2 : 4, 1, wide ? 1 : 2, 16, 1}};
-  /* 4 rows of wide causal heads spill on Intel. F32 keeps them: its tiles have been measured. */
+  /* 4 rows of wide causal heads spill on Intel. F32 keeps them, as its tiles have been measured. */
   const uint32_t rows = wide && p->type != FILTRA_F32 ? 2 : 4;
   if (caps->few_registers) return (ft_configuration){{128, rows, wide ? 1 : 2, 2, across, 1}};
-  /* CPU drivers compile taller tiles for seconds. Intel's profiles and the tuner's tests do. */
+  /* CPU drivers need seconds to compile taller tiles; Intel's profiles and the tuner's tests do it.
+   */
   if (caps->for_cpu) return (ft_configuration){{128, 2, 2, 2, across, 1}};
   return (ft_configuration){{128, 4, 4, 4, across, 8}};
 }
@@ -148,7 +149,7 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
   return by_lanes ? lanes(dev, &c) : tiled(&c);
 }
 
-/* By itself the op takes them only where it is told to, and then the largest tiles. */
+/* Without tuning the op uses matrix units only if told to, and then the largest tiles. */
 ft_configuration ft_attention_matrix_choice(const filtra_device *dev, const char *op,
                                             const filtra_tensor *q, const filtra_tensor *k,
                                             const filtra_tensor *v,

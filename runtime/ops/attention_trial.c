@@ -1,5 +1,5 @@
-/* The problem of attention, GFSA or p-Laplacian attention alone, forward and backward, for the
- * tuner. */
+/* Builds attention, GFSA or p-Laplacian attention alone, forward and backward, for the tuner.
+ * Called by ops/trials.c. */
 #include "ops/attention_problem.h"
 #include "ops/trial.h"
 
@@ -15,12 +15,12 @@ static filtra_tensor *heads_input(ft_trial *t, const char *name, const ft_attent
   return x;
 }
 
-/* As the reference's results are compared. */
+/* As F32, to compare with the reference. */
 static filtra_tensor *as_floats(filtra_graph *g, filtra_tensor *x) {
   return filtra_tensor_dtype(x) == FILTRA_F32 ? x : filtra_cast(g, x, FILTRA_F32);
 }
 
-/* Forward and backward, for that is what a tiling is chosen for. */
+/* Builds forward and backward pass: a tiling is chosen for both. */
 void ft_attention_build_trial(ft_trial *t, const ft_tuning_question *question, bool odd) {
   ft_attention_problem p = ft_attention_problem_of(question);
   if (odd) {
@@ -31,7 +31,7 @@ void ft_attention_build_trial(ft_trial *t, const ft_tuning_question *question, b
     p.keys = same ? p.queries : p.keys < 93 ? p.keys : 93;
     if (p.keys < p.queries) p.queries = p.keys;
   }
-  /* Sums in another order may be rounded the other way, in y and in what is made of it. */
+  /* Sums in another order may round differently, in y and in everything computed from it. */
   const int bits = p.type == FILTRA_F16 ? 11 : p.type == FILTRA_BF16 ? 8 : 0;
   t->rounding = bits ? ldexp(8, -bits) : 0;
   filtra_graph *g = t->graph;

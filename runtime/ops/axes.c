@@ -1,4 +1,4 @@
-/* Axes in another order, and slices taken by index. */
+/* Permutation of axes, and slices by index. Called by programs and mixers. */
 #include "gather/contract.h"
 #include "ops/reduce.h"
 
@@ -73,7 +73,7 @@ static filtra_tensor *axis_first(filtra_graph *g, filtra_tensor *t, ft_axis axis
                         (int64_t[]){axis.inner, n * axis.inner, 1});
 }
 
-/* What an embedding's gradient is with the axis in front: of each slice the sum over its uses. */
+/* As an embedding's gradient, with the axis first: for each slice the sum over its uses. */
 static void gather_backward(filtra_graph *g, const void *context) {
   const struct gather *c = context;
   const char *label = "gather.backward";

@@ -1,4 +1,5 @@
-/* Two tensors element by element, with broadcasting: add, subtract, multiply, divide. */
+/* Add, subtract, multiply and divide two tensors, element by element, with broadcasting. Called by
+ * programs, mixers and models. */
 #include "elementwise/contract.h"
 #include "ops/support.h"
 
@@ -13,7 +14,7 @@ struct binary {
   uint32_t operation;
 };
 
-/* Strides of t by y's axes, aligned at the last of four; 0 along those where t is repeated. */
+/* Strides of t for y's axes, aligned at the last of four; 0 for axes along which t is repeated. */
 static void strides(const filtra_tensor *t, const filtra_tensor *y, uint32_t to[FILTRA_MAX_DIMS]) {
   for (int i = 0; i < t->ndim; i++) {
     bool repeated = t->shape[i] != y->shape[y->ndim - t->ndim + i];
@@ -55,14 +56,14 @@ static void emit_binary(filtra_graph *g, const char *label, uint32_t operation,
                                                               filtra_tensor_elements(b) + count)});
 }
 
-/* Adds to the gradient of `to`, an input, what y's gives it: first op second, of y's shape. */
+/* Adds to the gradient of the input `to`: first op second, of y's shape. */
 static void contribute(filtra_graph *g, const struct binary *c, filtra_tensor *to, uint32_t op,
                        const filtra_tensor *first, const filtra_tensor *second) {
   const char *label = BACKWARD[c->operation];
   bool accumulate;
   filtra_tensor *target = ft_grad_target(g, to, &accumulate);
   if (!target) return;
-  if (!spread(to, c->y)) { /* but perhaps with fewer axes */
+  if (!spread(to, c->y)) { /* it may have fewer axes */
     target = filtra_reshape(g, target, c->y->ndim, c->y->shape);
     if (target) emit_binary(g, label, op, first, second, target, accumulate);
     return;
@@ -110,7 +111,7 @@ static void divide_backward(filtra_graph *g, const void *context) {
   contribute(g, c, c->b, BINARY_MINUS_PRODUCT, dy, slope);
 }
 
-/* The shape of both together; false if they have none. */
+/* The shape of both after broadcasting; false if they do not broadcast. */
 static bool common_shape(const filtra_tensor *a, const filtra_tensor *b, int ndim,
                          int64_t shape[FILTRA_MAX_DIMS]) {
   for (int i = 0; i < ndim; i++) {

@@ -1,4 +1,5 @@
-/* Rows that graphs leave for later runs: keys and values of tokens past. */
+/* Rows and states that an execution keeps for later ones: keys, values and sums of earlier tokens.
+ * Called by nn/past.c and model/generate.c. */
 #include "cache/contract.h"
 #include "ops/decoding.h"
 #include "ops/support.h"

@@ -6,7 +6,7 @@ struct cast {
   filtra_tensor *x, *y;
 };
 
-/* One of the two is F32, the other has 16 bits. */
+/* Records a cast; one of x and y is F32, the other has 16 bits. */
 static void emit_cast(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *y,
                       bool accumulate) {
   if (!ft_in_words(g, x, "cast") || !ft_in_words(g, y, "cast")) return;
@@ -51,7 +51,8 @@ static void cast_backward(filtra_graph *g, const void *context) {
 filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_dtype dtype) {
   if (!ft_usable(g, x)) return NULL;
   filtra_dtype from = filtra_tensor_dtype(x);
-  bool pair = from == FILTRA_F32 || dtype == FILTRA_F32; /* the third way goes through F32 */
+  /* Between two 16-bit types cast twice, through F32. */
+  bool pair = from == FILTRA_F32 || dtype == FILTRA_F32;
   if (!ft_dtype_is_float(from) || !ft_dtype_is_float(dtype) || !ft_dtype_on_device(dtype) ||
       from == dtype || !pair || !ft_dense(x))
     return ft_graph_fail(

@@ -1,3 +1,5 @@
+/* Walks along the tokens, cut into chunks that are walked at the same time, and their tuning.
+ * Called by ops/dhhp.c and ops/affine_scan.c. */
 #include "ops/chain.h"
 #include "dhhp/contract.h"
 #include "ops/trial.h"
@@ -6,23 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- how the work is cut ---- */
+/* ---- plan ---- */
 
 struct plan {
   uint32_t batch, steps, features;
   uint32_t lanes, per_lane, ahead, blocks;
-  uint32_t chunk, chunks; /* steps of each, and their number */
-  bool exact;             /* a team is a subgroup of `lanes`, else a workgroup */
-  bool wide;              /* the kernels' CPU variant */
+  uint32_t chunk, chunks; /* steps per chunk, and number of chunks */
+  bool exact;             /* a team is a subgroup of `lanes`; otherwise a workgroup */
+  bool wide;              /* use the kernels' CPU variant */
 };
 
 static uint32_t divide_up(uint64_t a, uint64_t b) {
   return (uint32_t)((a + b - 1) / b);
 }
 
-/* Chunks of steps. Cutting costs another pass over the input, so only as many as the device needs
- * to be busy; and few enough that stringing their carries together, one after the other, takes no
- * longer than walking through one. */
+/* Number of chunks. Chunks cost another pass over the input, so there are only as many as keep the
+ * device busy, and few enough that joining their carries, one after the other, takes no longer than
+ * walking through one chunk. */
 static uint32_t standard_chunks(const ft_constants *constants, uint64_t teams, uint32_t steps) {
   const uint64_t enough = constants->chain_teams;
   const double shortest = constants->chain_steps;
@@ -51,13 +53,13 @@ static void cut(struct plan *p, const ft_configuration *c) {
   p->chunks = p->chunk ? divide_up(p->steps, p->chunk) : 1;
 }
 
-/* What follows from the sizes alone. */
+/* The part of the plan that depends on sizes only. */
 static struct plan make_plan(const filtra_device *dev, const ft_chain *c) {
   const ft_caps *caps = ft_caps_of(dev);
   const int64_t *shape = c->in[0]->shape;
   struct plan p = {
       .batch = (uint32_t)shape[0], .steps = (uint32_t)shape[1] - 1, .features = (uint32_t)shape[2]};
-  /* Where lanes share few registers, narrow subgroups leave each of them more. */
+  /* If lanes share few registers, narrow subgroups leave each lane more. */
   const uint32_t workgroup = ft_teams(dev, 1).workgroup;
   p.lanes = caps->info.subgroup_size;
   if (caps->few_registers && p.lanes > 16 && ft_caps_runs(caps, 16, workgroup)) p.lanes = 16;
@@ -67,9 +69,9 @@ static struct plan make_plan(const filtra_device *dev, const ft_chain *c) {
   return p;
 }
 
-/* ---- what the tuner asks ---- */
+/* ---- questions of the tuner ---- */
 
-/* A question's numbers. */
+/* The numbers of a question. */
 typedef struct chain_problem {
   int64_t batch, tokens, features, lanes, affine, shift, up, adjoint, phased, permuted, permutation,
       vectors, summed;
@@ -86,12 +88,12 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
   enum { SHORTEST = 16 }; /* steps of a chunk */
   const chain_problem p = problem_of(q);
   (void)dev;
-  /* Not twice the lanes that the features take, and no chunk of nothing. */
+  /* Not twice as many lanes as the features need, and no chunk without steps. */
   return (c->value[PER_LANE] == 1 || c->value[PER_LANE] * p.lanes < 2 * p.features) &&
          (c->value[PARTS] == 1 || (p.tokens - 1) / c->value[PARTS] >= SHORTEST);
 }
 
-/* One walk with everything that the problem has. */
+/* Builds one walk with everything that the problem has. */
 void ft_chain_build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   chain_problem p = problem_of(q);
   if (odd) {
@@ -110,7 +112,8 @@ void ft_chain_build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
                 .permuted = (ft_chain_side)p.permuted,
                 .permutation = p.permutation,
                 .vectors = (int)p.vectors};
-  /* In [-1,1) a step would multiply the carry by up to sqrt(2): half of that keeps it small. */
+  /* With coefficients in [-1,1) a step could multiply the carry by sqrt(2); half of that keeps it
+   * small. */
   filtra_tensor *given =
       ft_trial_input(t, "coefficients", FILTRA_F32, p.affine ? 3 : 4, p.affine ? rows : rotations);
   if (!given) return;
@@ -175,7 +178,7 @@ static struct plan choose_plan(const filtra_device *dev, const ft_chain *c) {
 
 /* ---- the three kernels ---- */
 
-/* Teams that are subgroups, workgroups, and those of CPU drivers. */
+/* Kernels for teams that are subgroups, for workgroups, and for CPU drivers. */
 typedef struct names {
   const char *exact, *whole, *wide;
 } names;
@@ -188,7 +191,7 @@ static const char *variant(const struct plan *plan, names kernel) {
   return plan->wide ? kernel.wide : plan->exact ? kernel.exact : kernel.whole;
 }
 
-/* What all three kernels are given: everything is read, nothing written yet. */
+/* Common arguments of the three kernels: all are read, none written. */
 static struct ft_dhhp_chain_arguments common_arguments(const ft_chain *c, const struct plan *p) {
   const bool phased = c->phases && c->phased;
   return (struct ft_dhhp_chain_arguments){
@@ -228,7 +231,7 @@ static void emit_teams(filtra_graph *g, const struct plan *p, ft_kernel_call *ca
   ft_record_call(g, call);
 }
 
-/* The carry into every chunk but the first. */
+/* Computes the carry into each chunk but the first. */
 static filtra_tensor *emit_carries(filtra_graph *g, const ft_chain *c, const struct plan *p,
                                    struct ft_dhhp_chain_arguments given,
                                    const struct ft_dhhp_walk_constants *constants) {
@@ -254,7 +257,7 @@ static filtra_tensor *emit_carries(filtra_graph *g, const ft_chain *c, const str
   given.coefficients.tensor = NULL;
   call.kernel = variant(p, KERNEL("carry"));
   call.workgroup =
-      ft_caps_of(dev)->row_workgroup; /* one element each: the chunks come one by one */
+      ft_caps_of(dev)->row_workgroup; /* one element each: chunks come one after the other */
   const uint32_t groups = divide_up((uint64_t)c->vectors * p->batch * p->features, call.workgroup);
   call.groups[0] = groups < FT_MOST_GROUPS ? groups : FT_MOST_GROUPS;
   call.flops = call.bytes = 0;
@@ -269,7 +272,7 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
   const struct ft_dhhp_walk_constants walk = walk_constants(c, &p);
   if (p.chunks > 1) given.carries = (ft_arg)FT_READ(emit_carries(g, c, &p, given, &walk));
 
-  /* A sum over features that fits one team goes straight to its place. */
+  /* A sum over features that fits one team is written to its target directly. */
   const bool summed = c->gradient && p.steps;
   const bool direct = p.blocks == 1 && !c->accumulate;
   const filtra_tensor *sums = NULL;
@@ -281,7 +284,7 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
   if (c->vectors > 1) given.out1 = (ft_arg)FT_WRITE(c->out[1]);
   given.sums = (ft_arg)FT_WRITE(sums);
   struct ft_dhhp_chain_constants constants = {.summed = summed};
-  memcpy(&constants, &walk, sizeof walk); /* its first ones */
+  memcpy(&constants, &walk, sizeof walk); /* the walk's constants come first */
   ft_kernel_call call = {.label = c->label,
                          .kernel = variant(&p, KERNEL("chain")),
                          FT_ARGUMENTS_AT(dhhp_chain, &given),

@@ -1,8 +1,8 @@
-/* Sums over the rows of a matrix, for gradients of vectors that were added to every row. */
+/* Sums over the rows of a matrix, for gradients of vectors that were added to each row. */
 #include "ops/support.h"
 #include "reduce/contract.h"
 
-/* Rows per chunk: about as many as there are chunks, so that neither of the two passes is long. */
+/* Rows per chunk: about as many as there are chunks, so that neither pass is long. */
 static int64_t chunk_rows(int64_t rows) {
   int64_t chunk = 16;
   while (chunk * chunk < rows)

@@ -1,5 +1,6 @@
 /* Complex tensors: a trailing axis of two, (re, im). The gradient of a loss L is (dL/dre, dL/dim),
- * so that the gradient of a product is the upstream one times the other factor's conjugate. */
+ * so the gradient of a product is the upstream gradient times the other factor's conjugate. Called
+ * by nn/converter.c and programs. */
 #include "complex/contract.h"
 #include "ops/support.h"
 
@@ -46,7 +47,7 @@ static void join_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dz = ft_grad(g, c->z);
   bool accumulate_re, accumulate_im;
   filtra_tensor *re = ft_grad_target(g, c->re, &accumulate_re);
-  if (re && c->im && c->im->owner == c->re->owner) { /* one tensor as both: one after the other */
+  if (re && c->im && c->im->owner == c->re->owner) { /* one tensor as both parts: two dispatches */
     emit_parts(g, "complex.backward", dz, re, accumulate_re, NULL, false);
     re = NULL;
   }
@@ -208,7 +209,7 @@ static void product_backward(filtra_graph *g, const void *context) {
                            .bytes = 8 * elements});
 }
 
-/* Whether z is a with a feature axis before the last. */
+/* Whether z has the shape of a with a feature axis before the last. */
 static bool broadcasts(const filtra_tensor *a, const filtra_tensor *z) {
   if (z->ndim != a->ndim + 1) return false;
   for (int i = 0; i < a->ndim - 1; i++)

@@ -32,7 +32,7 @@ static void emit_walk(filtra_graph *g, const char *label, const filtra_tensor *x
                            .bytes = (sums ? 4.0 : 8.0) * count});
 }
 
-/* By itself over the chunks, whose number is a 64th. */
+/* Recursive: prefix sums over the chunks, a 64th as many. */
 static void emit_cumulative(filtra_graph *g, const char *label, const filtra_tensor *x,
                             ft_axis axis, bool reverse, const filtra_tensor *y, bool accumulate) {
   const filtra_tensor *before = NULL;
@@ -50,7 +50,7 @@ static void emit_cumulative(filtra_graph *g, const char *label, const filtra_ten
   emit_walk(g, label, x, before, axis, reverse, false, y, accumulate);
 }
 
-/* The gradient of a prefix sum is the sum of the gradients from there on. */
+/* The gradient of an element is the sum of the gradients of all prefix sums that include it. */
 static void cumulative_backward(filtra_graph *g, const void *context) {
   const struct cumulative *c = context;
   bool accumulate;

@@ -1,11 +1,12 @@
-/* Opening and closing devices, with the tuning of their kernels, which only ops understand. */
+/* Opening and closing devices with the tuning of their kernels, which only ops know. */
 #include "ops/device.h"
 
 #include "ops/tuning.h"
 
 #include <stdlib.h>
 
-/* A named file must be good; what is wrong with a cached one is only logged. */
+/* Loads the tuning. Errors in a named file are errors of the call; those in a cached file are
+ * logged. */
 static filtra_status open_tuning(filtra_device *dev, const filtra_device_options *options) {
   const char *file = options->tuning ? options->tuning : getenv("FILTRA_TUNING");
   if (file && *file) {

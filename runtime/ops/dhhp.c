@@ -1,10 +1,10 @@
 /* The Converter's unitary transform Phi = D H_l H_u P: two chains of Givens rotations, one walked
- * upwards and one downwards, a diagonal of phases and a fixed permutation. Phi^H undoes the four in
- * the opposite order, so that either transform is a walk up followed by a walk down:
+ * up and one walked down, a diagonal of phases, and a fixed permutation. Phi^H undoes the four in
+ * the opposite order, so both transforms are a walk up followed by a walk down:
  *   Phi   = D . down(lower) . up(upper) . P        Phi^H = P^T . down(upper^H) . up(lower^H) . D^H
- * The gradient of one is the other applied to the upstream gradient. The same two walks, applied to
- * the output as well, bring back every pair of rows that a rotation has mixed, which is what the
- * rotation's own gradient needs: no state of the forward walks is kept. */
+ * The gradient of one is the other, applied to the upstream gradient. The same two walks, applied
+ * also to the output, restore each pair of rows that a rotation has mixed, which the rotation's
+ * gradient needs: no state of the forward walks is kept. Called by nn/converter.c and programs. */
 #include "ops/chain.h"
 
 #include <filtra/ops.h>
@@ -17,7 +17,7 @@ struct dhhp {
 
 /* ---- the two walks ---- */
 
-/* The first or the second walk of Phi or Phi^H; the caller adds what is walked. */
+/* The first or second walk of Phi or Phi^H; the caller sets inputs and outputs. */
 static ft_chain make_walk(const struct dhhp *c, const char *label, bool inverse, bool second) {
   ft_chain walk = {.label = label,
                    .coefficients = inverse == second ? c->upper : c->lower,
@@ -48,8 +48,8 @@ static void transform(filtra_graph *g, const struct dhhp *c, const char *label, 
 
 /* ---- gradients ---- */
 
-/* Walks back with the gradient and, as long as a rotation's gradient is wanted, with the state,
- * both at once. `to` (may be NULL) receives the gradient of x. */
+/* Walks back with the gradient and, while a gradient of rotations is wanted, also with the state.
+ * `to` (may be NULL) receives the gradient of x. */
 static void walk_back(filtra_graph *g, const struct dhhp *c, const filtra_tensor *dy,
                       const filtra_tensor *to) {
   static const char label[] = "dhhp.backward";
@@ -83,8 +83,8 @@ static void walk_back(filtra_graph *g, const struct dhhp *c, const filtra_tensor
   if (to || target[1]) ft_emit_chain(g, &second);
 }
 
-/* With y = D w the gradient of D is the sum over features of conj(w) dy, and conj(w) = D conj(y).
- * With w = D^H x it is that of x conj(dw), and dw = D^H dx. */
+/* If y = D w, the gradient of D is the sum over features of conj(w) dy, and conj(w) = D conj(y). If
+ * w = D^H x, it is the sum of x conj(dw), and dw = D^H dx. */
 static void phases_backward(filtra_graph *g, const struct dhhp *c, const filtra_tensor *dy,
                             const filtra_tensor *dx) {
   bool accumulate;

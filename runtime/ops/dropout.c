@@ -1,4 +1,4 @@
-/* Dropout with masks that are drawn again in the backward pass instead of being kept. */
+/* Dropout. Masks are not kept: the backward pass draws them again. */
 #include "dropout/contract.h"
 #include "ops/support.h"
 

@@ -1,4 +1,5 @@
-/* Element by element: constants, affine, activation; sums over the first axis. */
+/* Constants, affine functions and activations, element by element, and sums over the first axis.
+ * Called by programs, mixers, models and many ops' gradients. */
 #include "elementwise/contract.h"
 #include "ops/support.h"
 
@@ -11,7 +12,7 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
                          const filtra_tensor *y, bool accumulate) {
   uint32_t slices = (uint32_t)x->shape[0], elements = (uint32_t)filtra_tensor_elements(x);
   const uint32_t count = (uint32_t)filtra_tensor_elements(y);
-  /* As much work as in a flat range, but for one element of y in an invocation at least. */
+  /* As many groups as for a flat range, but at least one element of y per invocation. */
   uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(count, FT_FLAT_WORKGROUP);
   ft_record_call(
       g, &(ft_kernel_call){.label = label,

@@ -1,4 +1,4 @@
-/* Token embeddings, learned positions, sinusoids. */
+/* Token embeddings, learned positions and sinusoids. Called by model/network.c and programs. */
 #include "embedding/contract.h"
 #include "ops/decoding.h"
 #include "ops/support.h"
@@ -12,19 +12,20 @@ struct embedding {
   filtra_tensor *table, *tokens, *y;
 };
 
-/* The table's gradient without atomics on floats and in a fixed order, with work that follows the
- * number of tokens: equal tokens are linked within chunks of the sequence, each chunk's gradients
- * are summed per token, then each table row adds up its chunks. */
+/* The gradient of a table, without atomics on floats and in a fixed order, in time proportional to
+ * the number of tokens: equal tokens are linked within chunks of the sequence, each chunk's
+ * gradients are summed per token, then each row of the table adds up its chunks. */
 struct chunks {
   uint32_t length, count; /* tokens per chunk, chunks */
-  uint32_t splits;        /* ranges of chunks summed side by side, for small tables */
+  uint32_t splits;        /* ranges of chunks that are summed side by side, for small tables */
   uint32_t per_split;
 };
 
-/* Linking takes tokens * length comparisons, the sums of rows vocabulary * columns * tokens /
- * length steps at most: a length about the root of vocabulary * columns balances them. */
+/* Linking takes tokens * length comparisons; the sums of rows take at most vocabulary * columns *
+ * tokens / length steps. A length near the root of vocabulary * columns balances them. */
 static struct chunks plan_chunks(int64_t tokens, int64_t vocabulary, int64_t columns) {
-  const int64_t shortest = 64, longest = 512, most_words = 1 << 23; /* of the index of chunks */
+  /* most_words: limit of the index of chunks. */
+  const int64_t shortest = 64, longest = 512, most_words = 1 << 23;
   const int64_t busy = 1 << 14, least_chunks = 8;
   int64_t length = shortest;
   while (length < longest && length * length < vocabulary * columns)

@@ -1,5 +1,5 @@
-/* The discrete Fourier transform along an axis, for sequences of any length: as sums, since each
- * sequence of a batch has a length of its own, which no factorization fits. */
+/* The discrete Fourier transform along an axis, for sequences of any length. Computed as sums: each
+ * sequence of a batch has its own length, for which there may be no factorization. */
 #include "fourier/contract.h"
 #include "ops/support.h"
 
@@ -36,13 +36,13 @@ static void emit_transform(filtra_graph *g, const char *label, const struct four
                                   .quads = (uint32_t)quads, .inner = (uint32_t)inner),
                      FT_CONSTANTS(fourier_transform, .has_a = cosine != NULL, .has_b = sine != NULL,
                                   .accumulate = accumulate),
-                     .workgroup = FT_FLAT_WORKGROUP, /* each takes n terms */
+                     .workgroup = FT_FLAT_WORKGROUP, /* each invocation takes n terms */
                      .groups = {ft_groups_for(count, FT_FLAT_WORKGROUP)},
                      .flops = 2.0 * terms * (double)n * elements,
                      .bytes = 4.0 * (terms + 1) * elements});
 }
 
-/* Both matrices are symmetric: each is its own gradient's. */
+/* Both matrices are symmetric, so the gradient applies the same matrix. */
 static void fourier_backward(filtra_graph *g, const void *context) {
   const struct fourier *c = context;
   const filtra_tensor *dy = ft_grad(g, c->y);

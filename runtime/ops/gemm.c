@@ -1,4 +1,5 @@
-/* Matrix products: which kernel, which tiles, and the arguments. */
+/* Matrix products: chooses the kernel and its tiles, and records the call. Called by linear.c,
+ * matmul.c, agf.c and gradients of ops; the tuner calls the trial. */
 #include "ops/gemm_matrix.h"
 #include "ops/support.h"
 #include "ops/trial.h"
@@ -19,7 +20,7 @@ static int64_t batches(const ft_gemm *p) {
   return p->outer * p->inner;
 }
 
-/* A matrix as the kernels see it: dense along columns, or along rows when transposed. */
+/* A matrix as the kernels see it: dense along its columns or, if transposed, along its rows. */
 typedef struct operand {
   bool transposed, wide;
   uint32_t stride, outer, inner;
@@ -43,13 +44,13 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
   return o;
 }
 
-/* Of K per part; k: not split. */
+/* Length of a part of K; k if there is one part. */
 static int64_t chunk_of(int64_t k, int64_t parts) {
   return parts < 2 ? k : ceil_div(ceil_div(k, parts), 64) * 64;
 }
 
-/* Whether an operand's lines, which a tile goes through along k, push each other out of the cache:
- * those a multiple of 1 KiB apart share few of its sets. */
+/* Whether the operand's lines, which a tile goes through along k, evict each other from the cache:
+ * lines a multiple of 1 KiB apart share few of its sets. */
 static bool aliases(const ft_gemm *p, int64_t stride) {
   return stride * bytes_of(p->a.tensor) % 1024 == 0 && p->k >= 64 && batches(p) == 1;
 }
@@ -79,7 +80,7 @@ enum { S64_ROWS, S64_PAIRS, S64_PACK, S64_PARTS };
 enum { PACK_A = 1, PACK_B = 2 };
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
-/* A step's code, which grows with it, has to fit into what a processor keeps of decoded code. */
+/* The code of a step grows with the step, and must fit into a processor's cache of decoded code. */
 static uint32_t s64_step(const uint32_t *value) {
   return value[S64_ROWS] * value[S64_PAIRS] > 64 ? 4 : 8;
 }
@@ -117,10 +118,10 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
                         .parts = v[TILED_PARTS]};
 }
 
-/* Takes the largest tile of s64 of which few elements lie outside, and which are enough for all
- * cores, if there is one. It takes the driver three times as long to compile as that of 16 rows of
- * a pair a lane, so it is for where there is much to do. GFLOP/s per core of 4096 x 64 with K 256,
- * lavapipe, Mesa 25.0: 32 rows of two pairs 39, of four 45. */
+/* Takes the largest tile of s64 that lies almost within C and of which there are enough for all
+ * cores, if there is one. The driver takes three times as long to compile it as for 16 rows of one
+ * pair per lane, so only large products take it. GFLOP/s per core of 4096 x 64 with K 256 on
+ * lavapipe, Mesa 25.0: 32 rows of two pairs 39, of four pairs 45. */
 static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
   enum { MUCH = 1 << 22, ENOUGH = 8 };                            /* multiply-adds, workgroups */
   static const uint32_t tiles[][2] = {{32, 4}, {64, 2}, {32, 2}}; /* rows, pairs */
@@ -140,9 +141,9 @@ static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_config
   }
 }
 
-/* 16 rows, unless half of the last tile would lie outside of few. A copy in panels pays where
- * elements are used often. A train step of width 512, lavapipe, Mesa 25.0: 0.98 CPU seconds, then
- * 0.85. */
+/* The op's own choice: 16 rows, unless half of the last tile of a few would lie outside C. Copies
+ * in panels pay off if elements are used often. A train step of width 512 on lavapipe, Mesa 25.0:
+ * 0.98 CPU seconds without, 0.85 with them. */
 static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p) {
   enum { REUSE = 128 };
   uint32_t rows = p->m <= 4 ? 4 : p->m <= 56 && (p->m - 1) % 16 < 8 ? 8 : 16;
@@ -163,10 +164,10 @@ static bool usable_tiled(const filtra_device *dev, const uint32_t *v) {
          shared <= ft_caps_of(dev)->info.shared_memory_bytes;
 }
 
-/* What a configuration costs, up to a factor: multiply-adds with those of tiles that stand over,
- * more where a lane has fewer of them for what it loads from shared memory and a workgroup for what
- * it loads from caches, and more where the lanes do not fill the device. The weights of the loads
- * are a guess from roofs: a multiply-add takes 1, a shared load of four 2, one from the cache 8. */
+/* Cost of a configuration up to a factor: multiply-adds of all tiles, also outside C; more if a
+ * lane has fewer of them per load from shared memory, and a workgroup fewer per load from caches;
+ * and more if lanes do not fill the device. The weights of loads are a guess from rooflines: a
+ * multiply-add costs 1, a shared load of four numbers 2, one from the cache 8. */
 static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_configuration *c) {
   enum { FULL_WORKGROUP = 256 };
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
@@ -182,7 +183,7 @@ static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_co
          (lanes < full ? full / lanes : 1);
 }
 
-/* Numbers that an invocation keeps: its sums, and what is on its way from memory. */
+/* Numbers that an invocation keeps in registers: its sums, and loads from memory in flight. */
 static int64_t tiled_numbers(const ft_configuration *c) {
   const ft_gemm_plan plan = plan_tiled(c);
   const int64_t lanes = 4 * plan.workgroup;
@@ -191,8 +192,8 @@ static int64_t tiled_numbers(const ft_configuration *c) {
 }
 
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
-  /* Where registers are scarce, and where subgroups of 64 lanes, with more numbers, would have a
-   * processor's unit to themselves (AMD's GCN). */
+  /* FEW: with few registers. FEWER: with subgroups of 64 lanes, which with more numbers would
+   * occupy a processor's unit alone (AMD's GCN). */
   enum { FEW = 44, FEWER = 80 };
   const ft_caps *caps = ft_caps_of(dev);
   const int64_t most = caps->few_registers ? FEW : caps->subgroup_least >= 64 ? FEWER : INT64_MAX;
@@ -212,13 +213,13 @@ static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *
   return best;
 }
 
-/* ---- what the tuner asks ---- */
+/* ---- questions of the tuner ---- */
 
-/* A question's numbers. */
+/* The numbers of a question. */
 typedef struct gemm_problem {
   int64_t m, n, k, outer, inner;
   int64_t a_row, a_column, a_outer, a_inner, b_row, b_column, b_outer, b_inner;
-  int64_t bias, activation, splittable, pack; /* pack: which operands' lines alias */
+  int64_t bias, activation, splittable, pack; /* pack: operands whose lines alias */
   int64_t type;                               /* of the operands */
 } gemm_problem;
 
@@ -254,8 +255,8 @@ static int64_t at_most(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* The product alone, its operands where they would lie; of the epilogue what costs most. C is F32,
- * which shows the sums as they are. */
+/* Builds the product alone, with its operands' strides and the costliest parts of the epilogue. C
+ * is F32, which shows the sums unrounded. */
 void ft_gemm_build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   gemm_problem p = problem_of(q);
   if (odd) {
@@ -340,7 +341,7 @@ static ft_configuration answer(const filtra_device *dev, const ft_gemm *p,
   return ft_tuning_choose(dev, &q);
 }
 
-/* The only place that chooses a kernel. */
+/* Chooses the kernel of a product; nothing else does. */
 static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
   if (ft_tuning_reference(dev)) return plan_naive(dev);
   if (ft_caps_of(dev)->product_style == FT_STYLE_NAIVE) {
@@ -372,7 +373,8 @@ ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose) {
       .tensor = t, .row = transpose ? 1 : columns, .column = transpose ? columns : 1};
 }
 
-/* The operand as F32 panels of `width` columns, each with its k lines one behind the other. */
+/* Copies the operand into F32 panels of `width` columns, each with its k lines one after the other.
+ */
 static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64_t line,
                       int64_t column, int64_t columns, int64_t width) {
   int64_t panels = ceil_div(columns, width);
@@ -469,7 +471,7 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
   if (row_sums) ft_emit_sum_leading(g, p->label, row_sums, p->row_sums, p->add_row_sums);
 }
 
-/* Ops are to have cast what does not fit. */
+/* Fails if no kernel has these types; ops must have cast operands before. */
 static bool types_fit(filtra_graph *g, const ft_gemm *p) {
   const filtra_dtype type = ft_gemm_type(p), b = filtra_tensor_dtype(p->b.tensor);
   const filtra_dtype c = filtra_tensor_dtype(p->c.tensor);

@@ -1,4 +1,4 @@
-/* The one matrix product of the library, batched and strided, with an epilogue. */
+/* The library's matrix product, batched and strided, with an epilogue. */
 #ifndef FT_OPS_GEMM_H
 #define FT_OPS_GEMM_H
 
@@ -6,15 +6,16 @@
 
 #include <filtra/ops.h>
 
-/** A matrix, or a batch of them, inside a tensor; strides in elements. One of `row` and `column` is
- * 1. A transposed matrix has them swapped. */
+/** A matrix, or a batch of matrices, in a tensor; strides in elements. `row` or `column` is 1. A
+ * transposed matrix has both swapped. */
 typedef struct ft_matrix {
   filtra_tensor *tensor;
   int64_t row, column;
-  int64_t outer, inner; /* from one batch entry to the next */
+  int64_t outer, inner; /* from one entry of the batch to the next */
 } ft_matrix;
 
-/** The last two axes of a 2 to 4-dimensional tensor, the others as batch; transposed if asked. */
+/** The last two axes of a tensor of 2 to 4 dimensions as a matrix, the others as batch; transposed
+ * if `transpose`. */
 ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose);
 /** A dense tensor as one matrix: the last axis as columns, all others as rows. */
 ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose);
@@ -30,16 +31,17 @@ typedef struct ft_gemm {
   int64_t outer, inner; /* 0: 1 */
   float scale;          /* 0: 1 */
   bool accumulate;      /* add to C */
-  /* For a bias's gradient beside a weight's, one batch entry: F32 [m], what the rows of A, a whole
-   * dense tensor transposed, add up to, in this kernel or in one of its own; or NULL. */
+  /* For the gradient of a bias beside that of a weight, without batch: F32 [m], receives the sums
+   * of A's rows, or is NULL. A must be a whole dense tensor, transposed. Summed by this kernel or
+   * by a separate one. */
   filtra_tensor *row_sums;
-  bool add_row_sums; /* to what is there */
-  /* Epilogue; with any of these C's columns must be dense. */
+  bool add_row_sums; /* add to row_sums */
+  /* Epilogue; if any of these is used, C's columns must be dense. */
   filtra_tensor *bias;     /* F32 [n] */
-  filtra_tensor *z;        /* as C: receives what the activation is applied to; or NULL */
-  filtra_tensor *residual; /* as C, which is F32; or NULL */
+  filtra_tensor *z;        /* as C: receives the activation's argument; or NULL */
+  filtra_tensor *residual; /* as C, which must be F32; or NULL */
   filtra_activation activation;
-  float dropout;      /* rate; element index: that of a dense [outer, inner, m, n] */
+  float dropout;      /* rate; elements are numbered as in a dense [outer, inner, m, n] */
   uint32_t random_id; /* ft_graph_random_id */
 } ft_gemm;
 

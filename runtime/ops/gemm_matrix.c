@@ -1,11 +1,12 @@
+/* Tiles of products on matrix units: which fit, and which to take. Called by ops/gemm.c. */
 #include "ops/gemm_matrix.h"
 
 #include "ops/support.h"
 
 #include <math.h>
 
-/* A row of the table: the rows and columns of C that a subgroup computes, steps of k of a slice,
- * subgroups of a workgroup and how many of them lie side by side along the columns. */
+/* Fields of a row of the table: rows and columns of C of a subgroup, step of k, subgroups of a
+ * workgroup, how many of them lie side by side along the columns, parts of K. */
 enum { ROWS, COLUMNS, STEP, SUBGROUPS, ACROSS, PARTS };
 
 static ft_matrix_shape shape_of(const filtra_device *dev, filtra_dtype type) {
@@ -20,8 +21,8 @@ bool ft_gemm_matrix_taken(const ft_configuration *c) {
   return c->value[SUBGROUPS] != 0;
 }
 
-/* As in matrix.comp: slices of A and B with 8 numbers of padding a line, or a row of matrices of
- * each subgroup as floats. */
+/* Shared memory, as in matrix.comp: slices of A and B with 8 numbers of padding per line, or a row
+ * of matrices of each subgroup as floats. */
 static uint32_t shared_bytes(const uint32_t *v, ft_matrix_shape s) {
   const uint32_t lines = v[SUBGROUPS] / v[ACROSS] * v[ROWS] + v[ACROSS] * v[COLUMNS];
   const uint32_t slices = lines * (v[STEP] / 8 + 1) * 16;
@@ -64,8 +65,8 @@ ft_gemm_plan ft_gemm_matrix_plan(const filtra_device *dev, filtra_dtype type,
                         .parts = v[PARTS]};
 }
 
-/* What a row costs, up to a factor: the tiles' area with what stands over, more where a subgroup
- * has fewer sums for the matrices it loads, and more where workgroups do not fill the device. */
+/* Cost of a row up to a factor: the area of all tiles, also outside C; more if a subgroup has fewer
+ * sums for the matrices that it loads; and more if workgroups do not fill the device. */
 static double cost(const filtra_device *dev, const ft_gemm *p, const ft_gemm_plan *plan,
                    const uint32_t *v) {
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));

@@ -4,15 +4,14 @@
 
 #include "ops/gemm_plan.h"
 
-/** Whether there are matrix units for operands of that type, which may be used. */
+/** Whether products of that type may use matrix units. */
 bool ft_gemm_matrix_there(const filtra_device *dev, filtra_dtype type);
-/** Whether they can work in these tiles; the row of zeros, which stands for the other kernels, is
+/** Whether matrix units can use these tiles. The row of zeros, which means the other kernels, is
  * always usable. */
 bool ft_gemm_matrix_usable(const filtra_device *dev, filtra_dtype type, const ft_configuration *c);
-/** The row to take without a measurement: where matrix units are only for who has measured them,
- * that of zeros. */
+/** The row to take without tuning; zeros if matrix units are used only after they were measured. */
 ft_configuration ft_gemm_matrix_standard(const filtra_device *dev, const ft_gemm *p);
-/** Whether the row takes matrix units. */
+/** Whether the row uses matrix units. */
 bool ft_gemm_matrix_taken(const ft_configuration *c);
 ft_gemm_plan ft_gemm_matrix_plan(const filtra_device *dev, filtra_dtype type,
                                  const ft_configuration *c);

@@ -1,7 +1,8 @@
-/* Graph-filter self-attention (Choi et al. 2024): attention applied twice in place of the square of
- * its matrix. Both uses share the kernels, log-sum-exp and dropout mask of softmax attention; the
- * second takes the first's log-sum-exp. Their gradients reach the scores in one pass over pairs.
- * u = A v, A u, A^T dy and the pairs have the type of v: passes of attention read or write them. */
+/* Graph-filter self-attention (Choi et al. 2024): attention applied twice, instead of the square of
+ * its matrix. Both applications share the kernels and the dropout mask of softmax attention; the
+ * second uses the first's log-sum-exp. Their gradients reach the scores in one pass over pairs. u =
+ * A v, A u, A^T dy and the pairs have v's type, as attention kernels read or write them. Called by
+ * nn/mixer/gfsa.c and programs through filtra_gfsa. */
 #include "gfsa/contract.h"
 #include "ops/attention.h"
 #include "ops/decoding.h"
@@ -25,7 +26,7 @@ static const char *kernel_of(filtra_graph *g, const struct gfsa *c, const char *
   return ft_kernel_typed(ft_graph_device(g), name, filtra_tensor_dtype(c->first.v));
 }
 
-/* Bytes that reading or writing so many of v's elements takes. */
+/* Bytes for reading or writing `elements` elements of v's type. */
 static double bytes_of(const struct gfsa *c, double elements) {
   return elements * (double)filtra_dtype_bytes(filtra_tensor_dtype(c->first.v));
 }
@@ -64,7 +65,7 @@ static filtra_tensor *make_pairs(filtra_graph *g, const filtra_tensor *v) {
   return ft_tensor_new(g, "pairs", filtra_tensor_dtype(v), 4, shape);
 }
 
-/* The gradients of q, k, bias and v. */
+/* Gradients of q, k, bias and v. */
 static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy) {
   const ft_attention *a = &c->first;
   filtra_tensor *ady = ft_tensor_like(g, a->y, "transposed"), *pairs = make_pairs(g, a->v);
@@ -159,7 +160,8 @@ static void gfsa_backward(filtra_graph *g, const void *context) {
 
 /* ---- the op ---- */
 
-/* Fills in what both ops below take; w as [w0, w1, wK], NULL for what the options fix. */
+/* Fills in the coefficients and the order. w: w0, w1, wK, each NULL if it is the options' constant.
+ */
 static bool take_filter(filtra_graph *g, filtra_tensor *const w[3], const filtra_gfsa_options *o,
                         int64_t heads, struct gfsa *out) {
   static const char *const NAMES[] = {"w0", "w1", "wK"};

@@ -12,7 +12,7 @@ struct givens {
   filtra_tensor *rotations;
 };
 
-/* Angles whose gradient is wanted; none for the forward pass. */
+/* Angles whose gradients are wanted; all NULL in the forward pass. */
 struct targets {
   filtra_tensor *angle[ANGLES];
   bool add[ANGLES];
@@ -44,7 +44,7 @@ static void givens_backward(filtra_graph *g, const void *context) {
   const struct givens *c = context;
   const ft_arg rotations = FT_READ(ft_grad(g, c->rotations));
   const filtra_tensor *a = c->angle[0]->owner, *b = c->angle[1]->owner, *d = c->angle[2]->owner;
-  const bool shared = a == b || b == d || a == d; /* one tensor as two angles: one at a time */
+  const bool shared = a == b || b == d || a == d; /* one tensor as two angles: one dispatch each */
   struct targets all = {0};
   for (int i = 0; i < ANGLES; i++) {
     struct targets one = {0};

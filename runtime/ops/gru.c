@@ -1,11 +1,12 @@
 /* Gated recurrent unit (Cho et al. 2014), in the form of Chung et al. 2014 with the reset gate
- * behind the recurrent product, as cuDNN and PyTorch have it:
+ * after the recurrent product, as in cuDNN and PyTorch:
  *
  *   r, z = sigmoid(W_i x + b_i + W_h h + b_h), n = tanh(W_in x + b_in + r (W_hn h + b_hn)),
  *   h_t = (1 - z) n + z h_{t-1}, h_{-1} = 0.
  *
- * What does not depend on h is one product over all tokens before the recurrence, and the weight
- * gradients are products over all tokens behind it. */
+ * The terms without h are one product over all tokens before the recurrence; the gradients of
+ * weights are products over all tokens after it. Called by nn/converter.c and programs through
+ * filtra_gru. */
 #include "gru/contract.h"
 #include "ops/support.h"
 
@@ -13,10 +14,10 @@ enum { MOST_HIDDEN = 512 };
 
 struct gru {
   filtra_tensor *gates, *w_hh, *b_hh, *y;
-  filtra_tensor *inner; /* W_hn h + b_hn, kept for backward; NULL without */
+  filtra_tensor *inner; /* W_hn h + b_hn, kept for the backward pass; NULL without one */
 };
 
-/* How a recurrence is laid out on workgroups, see shaders/gru/recurrence.glsl. */
+/* Layout of a recurrence on workgroups, see shaders/gru/recurrence.glsl. */
 typedef struct gru_plan {
   const char *kernel;
   uint32_t workgroup, subgroup, rows, units, held, slices;
@@ -27,16 +28,16 @@ static uint32_t divide_up(uint32_t a, uint32_t b) {
   return (a + b - 1) / b;
 }
 
-/* Bytes of shared memory per batch entry: the vector, the partial sums, and backward's carry. */
+/* Bytes of shared memory per batch entry: the vector, the partial sums, and the backward carry. */
 static uint32_t shared_bytes(const gru_plan *p, uint32_t hidden, uint32_t length, uint32_t outputs,
                              uint32_t block) {
   uint32_t vector = divide_up(length, p->slices * block) * p->slices * block;
   return (uint32_t)sizeof(float) * (vector + p->slices * outputs + hidden);
 }
 
-/* On CPU drivers a subgroup takes as many rows as make the loading of weights cheap. On GPUs a
- * workgroup has one invocation per hidden unit, several where there are few units, and more than
- * one row only where the weights no longer fit the nearest cache and there are rows enough. */
+/* On CPU drivers a subgroup takes as many rows as make loading weights cheap. On GPUs a workgroup
+ * has one invocation per hidden unit, or several if there are few units; it takes more than one row
+ * only if the weights exceed the nearest cache and there are enough rows. */
 static gru_plan make_plan(const filtra_device *dev, bool forward, int64_t batch, int64_t width) {
   enum { MOST_UNITS = 256, CPU_ROWS = 8, MOST_HELD = 3, LEAST_SLICE = 16, GPU_BLOCK = 8 };
   enum { MOST_RESIDENT = 64 }; /* numbers */
@@ -73,15 +74,15 @@ static gru_plan make_plan(const filtra_device *dev, bool forward, int64_t batch,
   return p;
 }
 
-/* Time steps per dispatch: a long sequence must not occupy a device for longer than its watchdog
- * allows, be it slow or the batch large. */
+/* Time steps per dispatch: a long sequence must not occupy a device longer than its watchdog
+ * allows, also on a slow device or with a large batch. */
 static uint32_t steps_per_dispatch(int64_t batch, int64_t width) {
   const int64_t most_products = INT64_C(1) << 30, least = 16, most = 256;
   int64_t steps = most_products / (3 * width * width * batch);
   return (uint32_t)(steps < least ? least : steps > most ? most : steps);
 }
 
-/* One dispatch, of which `call` has label and arguments, for steps of the whole batch. */
+/* Records one dispatch over `steps` steps of the whole batch; `call` has label and arguments. */
 static void emit_steps(filtra_graph *g, const struct gru *c, const gru_plan *plan,
                        ft_kernel_call call, uint32_t steps) {
   int64_t batch = c->y->shape[0], width = ft_columns(c->y);

@@ -1,4 +1,5 @@
-/* Kernels of applications: their dispatches on the tape, and their gradients. */
+/* Kernels of applications: checks, recording and gradients. Called by programs through
+ * <filtra/kernel.h>. */
 #include "graph/parameters.h"
 #include "ops/support.h"
 
@@ -16,13 +17,13 @@ filtra_tensor *filtra_kernel_output(filtra_graph *g, const char *name, filtra_dt
   return t;
 }
 
-/* ---- what is accepted ---- */
+/* ---- checks ---- */
 
 static bool writable(const filtra_tensor *t, filtra_access access) {
   const filtra_tensor *o = t->owner;
   if (o->params) {
     const filtra_parameter_options *options = &o->params->list[o->param_index].options;
-    return options->buffer && !options->copy; /* which nothing would bring up to date */
+    return options->buffer && !options->copy; /* a 16-bit copy would not follow */
   }
   return o->made_by_caller && !o->requires_grad && (access == FILTRA_ACCESS_UPDATE || o->unwritten);
 }
@@ -96,8 +97,7 @@ static filtra_status check_kernel(filtra_graph *g, const filtra_kernel *k) {
 /* ---- recording ---- */
 
 static void dispatch(filtra_graph *g, const filtra_kernel *k, const ft_module *module) {
-  ft_arg
-      given[FT_MAX_ARGS + FT_PUSH_BYTES / sizeof(ft_arg)]; /* the scalars come after the tensors */
+  ft_arg given[FT_MAX_ARGS + FT_PUSH_BYTES / sizeof(ft_arg)]; /* scalars come after the tensors */
   for (uint32_t i = 0; i < k->argument_count; i++)
     given[i] = (ft_arg){k->arguments[i].tensor, (ft_access_mode)k->arguments[i].access};
   if (k->push_size) memcpy(given + k->argument_count, k->push, k->push_size);
@@ -116,7 +116,7 @@ static void dispatch(filtra_graph *g, const filtra_kernel *k, const ft_module *m
                                       .bytes = k->bytes});
 }
 
-/* What it writes depends on what it reads. */
+/* Records an op whose outputs depend on its inputs. */
 static void differentiate(filtra_graph *g, const filtra_kernel *k, const char *label) {
   filtra_tensor *inputs[FT_MAX_ARGS], *outputs[FT_MAX_ARGS];
   int input_count = 0, output_count = 0;

@@ -1,6 +1,6 @@
-/* Kernel polynomial method of the Converter: a damped Chebyshev series in the eigenvalues' phases,
- * and the loss that keeps its coefficients smooth. The half of the classical mu_0 / 2 is part of
- * w_0, as in the paper's algorithm 3. */
+/* Kernel polynomial method of the Converter: a damped Chebyshev series of the eigenvalues' phases,
+ * and the loss that keeps its coefficients smooth. w_0 includes the half of the classical mu_0 / 2,
+ * as in the paper's algorithm 3. Called by nn/mixer/kernelution.c and programs. */
 #include "kernel_polynomial/contract.h"
 #include "ops/support.h"
 

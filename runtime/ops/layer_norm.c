@@ -1,4 +1,4 @@
-/* Layer normalisation (Ba et al. 2016). */
+/* Layer normalisation (Ba et al. 2016). Called by nn/layers.c and programs. */
 #include "layer_norm/contract.h"
 #include "ops/support.h"
 
@@ -9,7 +9,8 @@ struct layer_norm {
   filtra_tensor *x, *gain, *bias, *mean, *rstd, *y;
 };
 
-/* y: the result or its gradient; dx: NULL forward. What lanes gain in 16 bits was not measured. */
+/* How rows are divided. y: the result or its gradient; dx: NULL in the forward pass. Lanes take F32
+ * only: their gain with 16 bits was not measured. */
 static ft_row_part row_parts(const filtra_device *dev, const struct layer_norm *c,
                              const filtra_tensor *y, const filtra_tensor *dx) {
   const bool in_pairs = filtra_tensor_dtype(y) == FILTRA_F32 && ft_in_pairs(y) &&
@@ -20,7 +21,7 @@ static ft_row_part row_parts(const filtra_device *dev, const struct layer_norm *
 
 /* The gradient of gain or bias: sums over parts of the rows, which are then added up in order. */
 typedef struct parameter_gradient {
-  filtra_tensor *target, *sums; /* NULL: none wanted */
+  filtra_tensor *target, *sums; /* NULL: not wanted */
   bool accumulate;
 } parameter_gradient;
 
@@ -36,8 +37,8 @@ static void end(filtra_graph *g, const parameter_gradient *d) {
   if (d->sums) ft_emit_sum_leading(g, "layer_norm.backward", d->sums, d->target, d->accumulate);
 }
 
-/* Sums over chunks of rows, apart from dx: where a row is too long for a team's registers, and on
- * CPU drivers, where both in one take as long. */
+/* Sums over chunks of rows, separate from dx: for rows too long for a team's registers, and on CPU
+ * drivers, where one kernel for both is not faster. */
 static void emit_column_gradients(filtra_graph *g, const struct layer_norm *c, filtra_tensor *dy) {
   const ft_caps *caps = ft_caps_of(ft_graph_device(g));
   uint32_t held = ft_constants_of(caps)->column_sums;

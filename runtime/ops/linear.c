@@ -1,4 +1,5 @@
-/* Linear layer with activation, dropout and residual in the product's epilogue. */
+/* Linear layers, with activation, dropout and residual in the product's epilogue. Called by
+ * nn/layers.c, other layers and programs through filtra_linear. */
 #include "linear/contract.h"
 #include "ops/gemm.h"
 #include "ops/support.h"
@@ -6,7 +7,7 @@
 struct linear {
   filtra_tensor *x, *w, *b, *residual, *y;
   filtra_tensor *left, *right; /* x and w as the product reads them, both of one type */
-  filtra_tensor *z; /* as y: what tells the activation's derivative; NULL without activation */
+  filtra_tensor *z; /* as y; decides the activation's derivative; NULL without activation */
   filtra_activation activation;
   float dropout;
   uint32_t random_id;
@@ -16,7 +17,7 @@ static double bytes_of(const filtra_tensor *t) {
   return (double)filtra_dtype_bytes(filtra_tensor_dtype(t));
 }
 
-/* dz = dy * dropout factor * activation'(z) in the product's type; dy where both factors are 1. */
+/* dz = dy * dropout factor * activation'(z), in the product's type; dy if both factors are 1. */
 static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
                                         filtra_tensor *dy) {
   const filtra_dtype type = filtra_tensor_dtype(s->left);
@@ -71,7 +72,7 @@ static bool usable_operand(filtra_graph *g, const filtra_tensor *t, const char *
   return false;
 }
 
-/* The weight's type where that has 16 bits, else x's. */
+/* The weight's type if it has 16 bits, otherwise x's. */
 static filtra_dtype product_type(const struct linear *s) {
   const filtra_dtype w = filtra_tensor_dtype(s->w);
   return w != FILTRA_F32 ? w : filtra_tensor_dtype(s->x);
@@ -124,7 +125,8 @@ static bool check_linear(filtra_graph *g, const struct linear *s) {
   return true;
 }
 
-/* y = activation(z) * dropout factor: spares keeping y. */
+/* Records a substitute that recomputes y = activation(z) * dropout factor, so that y need not be
+ * kept. */
 static void offer_again(filtra_graph *g, const struct linear *s) {
   const filtra_dtype type = filtra_tensor_dtype(s->y);
   const uint32_t count = (uint32_t)filtra_tensor_elements(s->y);
@@ -192,7 +194,7 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
   bool piecewise =
       s.activation == FILTRA_ACTIVATION_RELU || s.activation == FILTRA_ACTIVATION_LEAKY_RELU;
   if (piecewise && s.dropout == 0 && !s.residual) {
-    s.z = s.y; /* y > 0 where z > 0, but for what F16 rounds to 0 */
+    s.z = s.y; /* y > 0 if z > 0, except for values that F16 rounds to 0 */
   } else if (s.activation && differentiable) {
     s.z = stored_z = ft_tensor_new(g, "linear.z", result, ndim, shape);
     if (!s.z) return NULL;

@@ -1,4 +1,4 @@
-/* Losses per row, accuracy, and their weighted mean. */
+/* Losses and accuracy per row, and weighted means. Called by model/batch.c and programs. */
 #include "loss/contract.h"
 #include "ops/support.h"
 
@@ -138,10 +138,10 @@ filtra_tensor *filtra_absolute_error(filtra_graph *g, filtra_tensor *x, filtra_t
 
 /* ---- accuracy ---- */
 
-/* Makes the result. */
+/* Checks the arguments and creates the result. */
 static filtra_tensor *new_hits(filtra_graph *g, const filtra_tensor *logits,
                                const filtra_tensor *labels, const char *op) {
-  const int64_t most_columns = 1 << 24; /* the kernels have column numbers as floats */
+  const int64_t most_columns = 1 << 24; /* kernels hold column numbers as floats */
   if (!usable_labels(g, logits, labels, op)) return NULL;
   if (logits->shape[1] > most_columns)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s %s has more than %lld columns", op,
@@ -233,7 +233,7 @@ static filtra_tensor *weighted(filtra_graph *g, filtra_tensor *x, filtra_tensor 
                                         .count = (uint32_t)x->shape[0]),
                            .workgroup = ft_caps_of(dev)->row_workgroup,
                            FT_CONSTANTS(loss_weighted_mean, .given = true)};
-  if (!scale) kernel.constant_count = 0; /* it is made here */
+  if (!scale) kernel.constant_count = 0; /* the kernel computes the scale */
   ft_record_call(g, &kernel);
   return ft_record_op(g, "weighted_mean", weighted_mean_backward, &call, sizeof call, 1, &x, 1,
                       &call.y);

@@ -1,4 +1,4 @@
-/* Batched matrix product of tensors. */
+/* Batched matrix products of tensors. Called by mixers, ops and programs through filtra_matmul. */
 #include "ops/gemm.h"
 #include "ops/support.h"
 
@@ -23,8 +23,8 @@ static filtra_tensor *upstream(filtra_graph *g, const struct matmul *s) {
   return narrow;
 }
 
-/* With op(A) = A or A^T: dop(A) = scale dC op(B)^T, dop(B) = scale op(A)^T dC; the target is
- * viewed through the operand's own transposition, so that what is written is dA and dB. */
+/* With op(A) = A or A^T: dop(A) = scale dC op(B)^T, dop(B) = scale op(A)^T dC. The target is viewed
+ * with the operand's transposition, so that dA and dB are written. */
 static void matmul_backward(filtra_graph *g, const void *context) {
   const struct matmul *s = context;
   const filtra_matmul_options *o = &s->options;
@@ -65,7 +65,7 @@ static bool usable(filtra_graph *g, const filtra_tensor *t, const char *argument
   return false;
 }
 
-/* What both operands are multiplied in. */
+/* The type of both operands in the product. */
 static filtra_dtype product_type(const struct matmul *s) {
   const filtra_dtype a = filtra_tensor_dtype(s->a);
   return a != FILTRA_F32 ? a : filtra_tensor_dtype(s->b);

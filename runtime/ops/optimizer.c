@@ -1,4 +1,5 @@
-/* Gradient norm, halt, and the Adam family's update. */
+/* Gradient norm, halt, loss scaling, and the update of the Adam family. Called by train/optimizer.c
+ * and train/shards.c. */
 #include "ops/optimizer.h"
 #include "optimizer/contract.h"
 
@@ -11,9 +12,9 @@ enum {
   METRIC_WORDS = sizeof(ft_step_metrics) / sizeof(float)
 };
 
-/* Liu et al. 2020, algorithm 2: the factor r_t that makes up for the second moment's variance in
- * early steps; 0 while that variance is unbounded. Their program asks for a length of 5 where the
- * paper says 4, and so do we. */
+/* Liu et al. 2020, algorithm 2: the factor r_t that corrects for the second moment's variance in
+ * early steps; 0 while that variance is unbounded. The paper's threshold for the length is 4, its
+ * authors' program has 5, and so do we. */
 static double rectification(double beta2, double decayed2, double step) {
   double longest = 2 / (1 - beta2) - 1;
   double length = longest - 2 * step * decayed2 / (1 - decayed2);
@@ -30,7 +31,7 @@ void ft_optimizer_prepare(const ft_optimizer_settings *s, uint64_t step,
     double r = rectification(s->beta2, decayed2, (double)step);
     second_scale = r > 0;
     if (r > 0)
-      rate *= r * root2; /* epsilon is added to the uncorrected root, as in their program */
+      rate *= r * root2; /* epsilon is added to the uncorrected root, as in the authors' program */
     else
       epsilon = 1; /* a step along the first moment */
   }
@@ -51,7 +52,7 @@ void ft_optimizer_prepare(const ft_optimizer_settings *s, uint64_t step,
   };
 }
 
-/* As rescale in shaders/optimizer/watch.comp. */
+/* The same as `rescale` in shaders/optimizer/watch.comp. */
 uint32_t ft_loss_scale_step(ft_loss_scale *s, uint32_t halt, uint64_t step) {
   const float least = 0x1p-14f, largest = 0x1p24f;
   if (halt == FT_HALT_GRADIENT && s->scale > least) {
@@ -91,7 +92,7 @@ void ft_emit_accumulate(filtra_graph *g, filtra_tensor *x, filtra_tensor *scale,
                                       .bytes = 12.0 * count});
 }
 
-/* Workgroups that add up one tensor's squares. */
+/* Workgroups that sum one tensor's squares. */
 static int64_t square_groups(const filtra_tensor *x) {
   const int64_t per_group = 4096, most_groups = 1024;
   int64_t groups = (filtra_tensor_elements(x) + per_group - 1) / per_group;
@@ -111,7 +112,7 @@ static void emit_square_sums(filtra_graph *g, filtra_tensor *x, const filtra_ten
                                       .bytes = 4.0 * count});
 }
 
-/* The sums of each tensor lie behind those of the one before. */
+/* Sums of squares of all tensors, one after the other in one tensor. */
 static filtra_tensor *emit_all_square_sums(filtra_graph *g, size_t count,
                                            filtra_tensor *const *gradients) {
   int64_t all = 0, at = 0;

@@ -1,7 +1,8 @@
 /* p-Laplacian attention (p-LaT): softmax attention whose weights are multiplied by p-norm weights
  * of pairs of values, P_xy = (|v_x - v_y|^2 + eps)^((p-2)/2). Squared distances are summed from
- * differences, tile by tile: from a Gram matrix they would lose what lies below 1e-7 |v|^2, which
- * negative powers of them make large. shaders/plaplacian has the kernels. */
+ * differences, tile by tile; a Gram matrix would lose what is below 1e-7 |v|^2, which negative
+ * powers magnify. Kernels are in shaders/plaplacian. Called by nn/mixer/plaplacian.c and programs
+ * through filtra_plaplacian. */
 #include "ops/attention.h"
 #include "plaplacian/contract.h"
 
@@ -12,10 +13,10 @@
 static const double P_LOWEST = 1, P_HIGHEST = 10;
 static const double EPS_DEFAULT = 1e-3, EPS_LOWEST = 1e-12, EPS_HIGHEST = 1e6;
 
-/* What is kept for the backward pass. */
+/* Context of the backward rule. */
 struct plaplacian {
   ft_attention attention;
-  bool narrow; /* P is of a size that 16 bits hold: the backward pass may take matrix units */
+  bool narrow; /* 16 bits can hold P: the backward pass may use matrix units */
 };
 
 /* ---- gradients ---- */
@@ -38,8 +39,8 @@ static filtra_tensor *emit_delta(filtra_graph *g, const ft_attention *c, filtra_
   return delta;
 }
 
-/* One of the two passes over all pairs, each of which makes a row's dq or dk, and the row's part in
- * dv; either target may be NULL. */
+/* One of two passes over all pairs. Each computes dq or dk of its rows, and the rows' contribution
+ * to dv; either target may be NULL. */
 typedef struct pass {
   const char *label;
   const char *kernel;
@@ -71,8 +72,8 @@ static void emit_pass(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                                .columns = (p->dx ? 2 : 1) * d + (p->dv ? 4 : 2) * dv});
 }
 
-/* dx of `x` and, through the same rows, dv. Where both are one tensor its gradient is a sum of two
- * dispatches. */
+/* Computes dx of `x` and, over the same rows, dv. If both are one tensor, two dispatches add to its
+ * gradient. */
 static void emit_rows(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                       filtra_tensor *delta, filtra_tensor *x, pass p) {
   p.dx = ft_grad_target(g, x, &p.add_dx);
@@ -107,8 +108,8 @@ static void emit_bias(filtra_graph *g, const ft_attention *c, filtra_tensor *dy,
                         .columns = c->q->shape[3] + 2 * c->v->shape[3]});
 }
 
-/* Keys first: in a head with p = 2 they alone make dv, in the bits of attention; what the queries
- * would add is skipped there. */
+/* Keys first: in a head with p = 2 they alone compute dv, with the bits of softmax attention; the
+ * queries' pass adds nothing there. */
 static void plaplacian_backward(filtra_graph *g, const void *context) {
   const struct plaplacian *p = context;
   const ft_attention *c = &p->attention;
@@ -155,7 +156,7 @@ static bool check_options(filtra_graph *g, const filtra_plaplacian_options *o,
   return true;
 }
 
-/* (p - 2) / 2 for each head; freed by the caller. */
+/* (p - 2) / 2 for each head; caller frees. */
 static float *exponents(const float *p, int64_t heads) {
   float *e = ft_calloc((size_t)heads, sizeof *e);
   for (int64_t h = 0; e && h < heads; h++)
@@ -163,10 +164,10 @@ static float *exponents(const float *p, int64_t heads) {
   return e;
 }
 
-/* Matrix units take A P and dS in 16 bits. Those of fp16 end at 65504 and lose digits below 6e-5;
- * A P must not reach these by P alone, which at equal values is eps^e and from there on grows or
- * falls with the distance. bf16 has the range of F32, and the forward pass counts from each row's
- * largest A P. */
+/* Whether matrix units can be used: they take A P and dS in 16 bits. fp16 ends at 65504 and loses
+ * digits below 6e-5; P alone must not bring A P there. At equal values P is eps^e, and it grows or
+ * falls with the distance from there. bf16 has the range of F32, and the forward pass is relative
+ * to each row's largest A P. */
 static bool narrow_norms(filtra_dtype type, const float *exponent, int64_t heads, double eps) {
   const double most = 256, most_exponent = 1;
   for (int64_t h = 0; type == FILTRA_F16 && h < heads; h++) {

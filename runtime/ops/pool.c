@@ -1,4 +1,5 @@
-/* Masks of real tokens, pooling over tokens and over channels. */
+/* Masks of real tokens, and pooling over tokens and channels. Called by model/network.c, mixers and
+ * programs. */
 #include "ops/support.h"
 #include "pool/contract.h"
 
@@ -61,7 +62,7 @@ static void pool_mean_backward(filtra_graph *g, const void *context) {
           .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
 }
 
-/* Two stages so that a long sequence is summed by many workgroups and in a fixed order. */
+/* Sums in two stages, so that many workgroups sum a long sequence, in a fixed order. */
 static void emit_mean(filtra_graph *g, const struct pool *c, bool over_all) {
   const int64_t range = 64;
   int64_t batch = c->x->shape[0], n = c->x->shape[1], columns = c->x->shape[2];
@@ -163,7 +164,7 @@ filtra_tensor *filtra_mask_tokens(filtra_graph *g, filtra_tensor *x, filtra_tens
 
 /* ---- first token ---- */
 
-/* [B,C] over the first token of each sample of t [B,N,C]. */
+/* A view [B,C] of the first token of each sample of t [B,N,C]. */
 static filtra_tensor *first_token(filtra_graph *g, filtra_tensor *t) {
   return ft_tensor_view(g, t, 2, (int64_t[]){t->shape[0], t->shape[2]},
                         (int64_t[]){t->stride[0], t->stride[2]});

@@ -1,12 +1,13 @@
-/* Sum, mean and largest element along an axis, in steps of 64 elements, so that long axes keep the
- * device busy and sums lose little to rounding. */
+/* Sum, mean and maximum along an axis, in steps of 64 elements, so that long axes keep the device
+ * busy and sums lose little to rounding. Called by programs, mixers, and gradients of broadcasting.
+ */
 #include "ops/reduce.h"
 #include "reduce/contract.h"
 
 #include <filtra/ops.h>
 #include <string.h>
 
-enum { MOST_TERMS = 64 }; /* that an invocation adds up */
+enum { MOST_TERMS = 64 }; /* terms that an invocation adds up */
 
 ft_axis ft_axis_of(const filtra_tensor *x, int axis) {
   ft_axis a = {1, x->shape[axis], 1};
@@ -68,7 +69,7 @@ void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x
   emit_part_sums(g, label, x, z, axis, 1, scale, y, accumulate);
 }
 
-/* Runs of neighbouring axes are summed together, from the innermost on: at most two. */
+/* Sums neighbouring axes together, from the innermost on: at most two groups. */
 void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, float scale,
                     const filtra_tensor *y, bool accumulate) {
   ft_axis runs[FILTRA_MAX_DIMS];
@@ -96,7 +97,7 @@ void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, 
   ft_emit_axis_sum(g, label, x, NULL, runs[count - 1], scale, y, accumulate);
 }
 
-/* ---- the largest ---- */
+/* ---- maximum ---- */
 
 static void emit_part_largest(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *x_index,
                               ft_axis axis, int64_t parts, const filtra_tensor *y,
@@ -132,7 +133,7 @@ static void emit_largest(filtra_graph *g, const filtra_tensor *x, ft_axis axis,
 /* ---- the ops ---- */
 
 struct reduce {
-  filtra_tensor *x, *y, *index; /* index: of the largest */
+  filtra_tensor *x, *y, *index; /* index: of the maximum */
   ft_axis axis;
   float scale;
 };
@@ -155,7 +156,7 @@ static void reduce_backward(filtra_graph *g, const void *context) {
              .bytes = 4.0 * (uint32_t)filtra_tensor_elements(dx)});
 }
 
-/* The result of reducing x along the axis: a new tensor without it, or with length 1. */
+/* Creates the result of reducing x along the axis: without the axis, or with length 1. */
 static filtra_tensor *reduced(filtra_graph *g, const filtra_tensor *x, int axis,
                               filtra_reduced_axis mode, filtra_dtype dtype, const char *name) {
   int64_t shape[FILTRA_MAX_DIMS];

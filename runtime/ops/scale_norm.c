@@ -1,5 +1,6 @@
-/* ScaleNorm (Nguyen & Salazar 2019, equation 6), with a gain per feature and for complex features
- * too, as the Converter uses it; without a gain it is FixNorm (Nguyen & Chiang 2018). */
+/* ScaleNorm (Nguyen & Salazar 2019, equation 6) with a gain for each feature, also for complex
+ * features, as the Converter has it; without gain it is FixNorm (Nguyen & Chiang 2018). Called by
+ * nn/converter.c and programs. */
 #include "ops/support.h"
 #include "scale_norm/contract.h"
 
@@ -8,7 +9,7 @@
 struct scale_norm {
   filtra_tensor *x, *gain, *norm, *y;
   float eps;
-  uint32_t parts; /* numbers per feature: 2 for complex ones */
+  uint32_t parts; /* numbers per feature: 2 if complex */
 };
 
 static uint32_t columns_of(const struct scale_norm *c) {
@@ -19,12 +20,12 @@ static uint32_t rows_of(const struct scale_norm *c) {
   return (uint32_t)(filtra_tensor_elements(c->x) / columns_of(c));
 }
 
-/* The gain's gradient: sums over parts of the rows, which are then added up in order. */
+/* For the gradient of the gain: sums over parts of the rows, which are then added up in order. */
 static filtra_tensor *gain_sums(filtra_graph *g, const struct scale_norm *c, int64_t parts) {
   return ft_tensor_new(g, "gain sums", FILTRA_F32, 2, (int64_t[]){parts, c->gain->shape[0]});
 }
 
-/* sums: the gain's, by lanes; or NULL. */
+/* Records dx. sums: receives those of the gain if lanes take rows; or NULL. */
 static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, const ft_row_part *part,
                             filtra_tensor *dx, bool accumulate, filtra_tensor *sums) {
   filtra_device *dev = ft_graph_device(g);
@@ -48,7 +49,7 @@ static void emit_x_gradient(filtra_graph *g, const struct scale_norm *c, const f
           .bytes = 12 * elements});
 }
 
-/* Sums over chunks of rows. */
+/* Sums for the gain over chunks of rows. */
 static filtra_tensor *emit_gain_sums(filtra_graph *g, const struct scale_norm *c) {
   const uint32_t rows = rows_of(c), features = columns_of(c) / c->parts,
                  workgroup = ft_caps_of(ft_graph_device(g))->row_workgroup;

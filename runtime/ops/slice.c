@@ -1,4 +1,4 @@
-/* Boxes cut out of tensors, and tensors put together. */
+/* Slices of tensors, and concatenation. Called by programs, mixers and models. */
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -11,7 +11,7 @@ struct slice {
   int64_t start[FILTRA_MAX_DIMS];
 };
 
-/* The slice's box within t, which has x's shape. */
+/* A view of the slice in t, which has x's shape. */
 static filtra_tensor *box(filtra_graph *g, filtra_tensor *t, const struct slice *s) {
   filtra_tensor *view = ft_tensor_view(g, t, t->ndim, s->y->shape, t->stride);
   if (!view || !filtra_tensor_elements(view)) return view;
@@ -56,7 +56,7 @@ struct concat {
   int axis, count;
 };
 
-/* Where part i, which begins at `at` along the axis, lies within t, which has y's shape. */
+/* A view of where part i is in t, which has y's shape; the part begins at `at` along the axis. */
 static filtra_tensor *place(filtra_graph *g, filtra_tensor *t, const struct concat *c, int i,
                             int64_t at) {
   filtra_tensor *view = ft_tensor_view(g, t, t->ndim, c->x[i]->shape, t->stride);

@@ -1,5 +1,5 @@
-/* Softmax along any axis: the largest and the sum of each row in steps, as sums are made, then a
- * pass over all elements. */
+/* Softmax along any axis: maximum and sum of each row in steps, as in ops/reduce.c, then a pass
+ * over all elements. */
 #include "ops/reduce.h"
 #include "softmax/contract.h"
 
@@ -10,7 +10,7 @@ struct softmax {
   ft_axis axis;
 };
 
-/* The largest element of each row, and the sum of exp(x - largest). */
+/* Maximum of each row, and sum of exp(x - maximum). */
 struct stats {
   const filtra_tensor *largest, *sum;
 };
@@ -35,7 +35,8 @@ static struct stats emit_stats(filtra_graph *g, struct stats x, ft_axis axis, in
   return y;
 }
 
-/* dy NULL: forward, `row` the largest elements; else their gradient, `row` the sums of y dy. */
+/* dy NULL: forward, `row` holds the maxima. Otherwise the gradient, `row` holds the sums of y dy.
+ */
 static void emit_apply(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *dy,
                        struct stats row, ft_axis axis, const filtra_tensor *y, bool accumulate) {
   const uint32_t count = (uint32_t)filtra_tensor_elements(y);

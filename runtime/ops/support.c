@@ -1,3 +1,4 @@
+/* Common parts of op files: grids, and checks of arguments. Called by most files of ops/. */
 #include "ops/support.h"
 
 #include <math.h>
@@ -15,7 +16,8 @@ uint32_t ft_sum_groups(const filtra_device *dev, int64_t count) {
   return groups > MOST_SUMS ? MOST_SUMS : groups;
 }
 
-/* A workgroup is one team where subgroups are not usable, or starting it costs as much as a row. */
+/* A workgroup is one team if subgroups are not usable, or if starting a workgroup costs as much as
+ * a row. */
 ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
   const ft_caps *caps = ft_caps_of(dev);
   const ft_constants *constants = ft_constants_of(caps);
@@ -28,8 +30,8 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
   return (ft_team_grid){workgroup, groups < constants->row_groups ? groups : constants->row_groups};
 }
 
-/* An invocation's own row has to fit into the nearest cache, beside what it makes of it; each
- * workgroup loads gains and biases once, for several rows. */
+/* Lets each invocation take a row, if it fits into the nearest cache with its results; workgroups
+ * load gains and biases once for several rows. */
 static bool take_lanes(const filtra_device *dev, int64_t rows, int64_t columns, ft_row_part *part) {
   enum { MOST_COLUMNS = 128, MOST_GROUPS = 64 };
   const ft_caps *caps = ft_caps_of(dev);
@@ -52,7 +54,7 @@ ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns
   const uint32_t most = ft_constants_of(caps)->row_numbers, size = caps->info.subgroup_size;
   const ft_team_grid grid = ft_teams(dev, rows);
   const bool known = ft_caps_runs(caps, size, grid.workgroup);
-  /* Of a row that is too long, or teams of any size. */
+  /* For rows that are too long, or teams of any size. */
   ft_row_part part = {.grid = grid, .held = 4};
   if (in_pairs && take_lanes(dev, rows, columns, &part)) return part;
   if (caps->few_registers || (caps->subgroup && !known)) return part;

@@ -1,3 +1,5 @@
+/* The tuner: checks and times the configurations of one question, and keeps a journal against
+ * crashes. Called by `filtra tune` through ft_tune. */
 #include "ops/tuner.h"
 
 #include "ops/trial.h"
@@ -12,8 +14,8 @@
 
 enum { ROUNDS = 9, MOST_ROUNDS = 64 };
 static const double TOLERANCE = 2e-4, MARGIN = 0.03;
-/* What is slower than the fastest by this much after two rounds is not timed again: one round may
- * be slow by accident. */
+/* A candidate slower than the fastest by this factor after two rounds is not timed again. One round
+ * alone may be slow by accident. */
 static const double HOPELESS = 1.5;
 enum { FAIR_ROUNDS = 2 };
 
@@ -26,11 +28,11 @@ typedef struct tuner {
   const ft_tuning_question *question;
   const ft_tuner_options *options;
   ft_tuning_entry *entry;
-  filtra_arena *arena;  /* one trial runs at a time */
-  results reference[2]; /* of the problem and of the odd one */
+  filtra_arena *arena;  /* shared by all trials: one executes at a time */
+  results reference[2]; /* of the problem, and of the odd one */
   ft_tuner_result *result;
-  size_t capacity;                /* of its candidates */
-  ft_trial *trials;               /* of the problem, by candidate; compiled, or without graph */
+  size_t capacity;                /* of result->candidates */
+  ft_trial *trials;               /* of the problem, by candidate; compiled, or without a graph */
   double (*seconds)[MOST_ROUNDS]; /* by candidate */
 } tuner;
 
@@ -49,7 +51,7 @@ static filtra_status fill_input(ft_trial *t, int i) {
   return status;
 }
 
-/* With answers from `tuning`. */
+/* Builds and compiles a trial; `tuning` answers the op's questions. */
 static filtra_status build(tuner *u, ft_tuning *tuning, bool odd, ft_trial *t) {
   *t = (ft_trial){0};
   FT_TRY(filtra_graph_create(
@@ -90,7 +92,7 @@ static filtra_status make_reference(tuner *u, bool odd) {
 
 /* ---- the check ---- */
 
-/* "": all is as it must be. */
+/* Writes why results differ from the reference; "" if they do not. */
 static void compare(const tuner *u, const ft_trial *t, const results *want, const results *got,
                     char why[FT_TUNING_REASON]) {
   const double given = u->options->tolerance;
@@ -113,7 +115,7 @@ static void compare(const tuner *u, const ft_trial *t, const results *want, cons
   }
 }
 
-/* A loss of the device ends all; anything else that fails is the candidate's fault. */
+/* A lost device ends the tuning; any other failure refuses the candidate. */
 static filtra_status refuse_failed(filtra_status status, ft_tuner_candidate *c) {
   if (!status || status == FILTRA_ERROR_DEVICE_LOST) return status;
   snprintf(c->why, sizeof c->why, "%s", filtra_error_message());
@@ -134,7 +136,7 @@ static filtra_status try_one(tuner *u, size_t index, bool odd, ft_trial *t) {
   return refuse_failed(status, c);
 }
 
-/* The journal is a tuning file that refuses the candidate: what is left of a process that died. */
+/* Writes the journal: a tuning file that refuses the candidate, which stays if the process dies. */
 static filtra_status write_journal(const tuner *u, const ft_configuration *c) {
   if (!u->options->journal) return FILTRA_OK;
   ft_tuning *t = ft_tuning_new();
@@ -149,7 +151,7 @@ static filtra_status write_journal(const tuner *u, const ft_configuration *c) {
 static filtra_status check_candidate(tuner *u, size_t index) {
   ft_tuner_candidate *c = &u->result->candidates[index];
   ft_trial small = {0};
-  /* The op's own choice need not be a row that the file knows; training runs it in any case. */
+  /* The op's own choice need not be a row of the table; training uses it in any case. */
   if (index) FT_TRY(write_journal(u, &c->configuration));
   filtra_status status = try_one(u, index, true, &small);
   filtra_graph_destroy(&small.graph);
@@ -193,7 +195,7 @@ static int rounds_of(const tuner *u) {
   return rounds < MOST_ROUNDS / 2 ? rounds : MOST_ROUNDS / 2;
 }
 
-/* In turns, so that whatever else the machine does slows all of them down alike. */
+/* Times candidates in turns, so that other load on the machine slows all of them alike. */
 static filtra_status time_all(tuner *u) {
   const ft_tuner_result *r = u->result;
   for (int round = 0; round < rounds_of(u); round++) {
@@ -214,7 +216,7 @@ static bool beats(const tuner *u, const ft_tuner_candidate *a, const ft_tuner_ca
   return a->median < margin * b->median && a->best < margin * b->best;
 }
 
-/* The fastest of many is partly the luckiest: it and the op's own choice are timed anew. */
+/* The fastest of many is partly lucky: it and the op's own choice are timed again. */
 static filtra_status choose_winner(tuner *u) {
   ft_tuner_result *r = u->result;
   ft_tuner_candidate *own = &r->candidates[0];
@@ -240,9 +242,9 @@ static filtra_status choose_winner(tuner *u) {
   return FILTRA_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- tuning ---- */
 
-/* Parts far from what the op would take are not worth the time. */
+/* Whether the number of parts is near the op's own choice; others are not worth the time. */
 static bool near(const ft_tuning_question *q, const ft_configuration *c) {
   const ft_configuration_table *t = ft_configurations(q->family);
   if (!t->most_parts) return true;
@@ -330,7 +332,7 @@ static filtra_status recover_one(const filtra_device *dev, const char *journal, 
     for (size_t k = 0; k < from->refused_count && !status; k++) {
       const ft_tuning_refusal *r = &from->refused[k];
       status = ft_tuning_refuse(to, &r->configuration, r->why);
-      /* What is refused cannot have been chosen. */
+      /* A refused configuration is no longer the choice. */
       if (to->chosen && ft_configuration_same(&to->choice, &r->configuration)) to->chosen = false;
     }
   }
@@ -339,7 +341,7 @@ static filtra_status recover_one(const filtra_device *dev, const char *journal, 
   return status;
 }
 
-/* The process behind a file "BASE.NUMBER.trying"; 0: the file is none. */
+/* The process that owns a file "BASE.NUMBER.trying"; 0: it is not a journal. */
 static long journal_owner(const char *name, const char *base) {
   size_t length = strlen(base);
   if (strncmp(name, base, length) || name[length] != '.') return 0;

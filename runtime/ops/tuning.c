@@ -1,4 +1,5 @@
-/* What was found to be fastest, by key, and who asks for it. */
+/* A tuning: the fastest configurations by key, and the answers to ops' questions. Called by ops, by
+ * ops/tuner.c, and by train/ for runs and checkpoints. */
 #include "ops/tuning.h"
 
 #include "base/memory.h"
@@ -37,7 +38,7 @@ ft_tuning *ft_tuning_use(filtra_device *dev, ft_tuning *tuning) {
 
 /* ---- entries ---- */
 
-/* Where the key is or would be. */
+/* The index of the key, or where it would be inserted. */
 static size_t place_of(const ft_tuning *t, const char *key, bool *found) {
   size_t low = 0, high = t->count;
   *found = false;
@@ -103,7 +104,7 @@ filtra_status ft_tuning_replace(ft_tuning *tuning, const ft_tuning_entry *from) 
   return FILTRA_OK;
 }
 
-/* Entries without a choice, and no tuning at all, say nothing. */
+/* The next entry with a choice; NULL after the last, and for no tuning. */
 static const ft_tuning_entry *next_choice(const ft_tuning *t, size_t *at) {
   while (t && *at < t->count && !t->entries[*at].chosen)
     ++*at;
@@ -148,7 +149,7 @@ int64_t ft_tuning_bucket(int64_t size) {
   return bucket;
 }
 
-/* Running out of memory here only means that a key is not tuned. */
+/* If memory runs out here, a key is not tuned; nothing else. */
 static void collect_question(ft_tuning *t, const ft_tuning_question *q) {
   for (size_t i = 0; i < t->question_count; i++)
     if (!strcmp(t->questions[i].key, q->key)) return;
@@ -168,7 +169,7 @@ ft_configuration ft_tuning_choose(const filtra_device *dev, const ft_tuning_ques
     c = &t->forced_configuration;
   else if (entry && entry->chosen && entry->family == q->family)
     c = &entry->choice;
-  /* Problems of one key differ by up to a factor of two: what fits one may not fit another. */
+  /* Problems with the same key differ by up to a factor of two: an answer may not fit all. */
   return c && q->usable(dev, q, c) ? *c : q->standard;
 }
 

@@ -1,5 +1,6 @@
-/* Tuning on disk: JSON, of one device, driver and library version. Nothing in it is believed: what
- * is used is a row of our own tables. */
+/* Tuning files: JSON, for one device, driver and library version. Their content is not trusted: a
+ * configuration must be a row of the tables. Called by ops/device.c, ops/tuner.c, train/ and
+ * `filtra tune`. */
 #include "ops/tuning.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
-/* The tables of configurations. Which row an op takes by itself is decided in its file; each row is
- * run against the op's reference by tests/ops/test_tuning.c. */
+/* The tables of configurations. Each op's file makes its own choice; tests/ops/test_tuning.c
+ * compares each row with the op's reference. Called by ops, ops/tuner.c and ops/tuning_file.c. */
 #include "ops/tuning.h"
 
 #include "base/memory.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* shaders/gemm/tiled.comp: invocations, rows and columns of each, k step, invocations side by side.
- * Of two that cost gemm.c the same it takes the first. */
+/* shaders/gemm/tiled.comp: invocations, rows and columns of each, step of k, invocations side by
+ * side. If gemm.c computes the same cost for two rows, it takes the first. */
 static const char *const gemm_tiled_fields[] = {"workgroup", "rows",   "columns",
                                                 "step",      "across", "parts"};
 static const ft_configuration gemm_tiled[] = {
@@ -18,8 +18,8 @@ static const ft_configuration gemm_tiled[] = {
     {{256, 8, 8, 8, 8}},   {{256, 8, 4, 16, 8}},  {{128, 8, 16, 16, 8}},
 };
 
-/* shaders/gemm/s64.comp: rows of a lane, pairs of its columns; operands that are copied into panels
- * first, 1: A, 2: B. */
+/* shaders/gemm/s64.comp: rows of a lane, pairs of its columns, operands to copy into panels first
+ * (1: A, 2: B). */
 static const char *const gemm_s64_fields[] = {"rows", "pairs", "pack", "parts"};
 static const ft_configuration gemm_s64[] = {
     {{4, 1, 0}}, {{8, 1, 0}}, {{16, 1, 0}}, {{32, 2, 0}}, {{64, 2, 0}}, {{32, 4, 0}},
@@ -28,9 +28,9 @@ static const ft_configuration gemm_s64[] = {
     {{4, 1, 3}}, {{8, 1, 3}}, {{16, 1, 3}}, {{32, 2, 3}}, {{64, 2, 3}}, {{32, 4, 3}},
 };
 
-/* shaders/gemm/matrix.comp: rows and columns of C of a subgroup, k step, subgroups, and how many of
- * them side by side. Zeros: no matrix units. Of two that cost gemm_matrix.c the same it takes the
- * first. */
+/* shaders/gemm/matrix.comp: rows and columns of C of a subgroup, step of k, subgroups, and how many
+ * of them lie side by side. Zeros: no matrix units. If gemm_matrix.c computes the same cost for two
+ * rows, it takes the first. */
 static const char *const gemm_matrix_fields[] = {"rows",      "columns", "step",
                                                  "subgroups", "across",  "parts"};
 static const ft_configuration gemm_matrix[] = {
@@ -46,8 +46,8 @@ static const ft_configuration gemm_matrix[] = {
     {{16, 16, 32, 4, 2}},
 };
 
-/* shaders/attention/tiled.glsl: invocations, rows of each in forward and both backward kernels,
- * invocations side by side, steps of unrolled loops. */
+/* shaders/attention/tiled.glsl: invocations, rows of each in the forward and both backward kernels,
+ * invocations side by side, unrolled steps. */
 static const char *const attention_tiled_fields[] = {"workgroup",  "rows",   "key_rows",
                                                      "query_rows", "across", "unroll"};
 static const ft_configuration attention_tiled[] = {
@@ -61,10 +61,10 @@ static const ft_configuration attention_tiled[] = {
 static const char *const attention_lanes_fields[] = {"own_rows"};
 static const ft_configuration attention_lanes[] = {{{2}}, {{4}}, {{8}}, {{12}}, {{16}}};
 
-/* shaders/attention/matrix.glsl: rows and columns of the largest tile that may be taken, and strips
- * of a subgroup. Each kernel takes the first from there on that fits: more columns are worth more
- * than more rows, since what a step costs besides products is then shared by more of them. Zeros:
- * no matrix units. */
+/* shaders/attention/matrix.glsl: rows and columns of the largest accepted tile, and strips of a
+ * subgroup. Each kernel takes the first tile from there on that fits. More columns are worth more
+ * than more rows: they share the costs of a step other than its products. Zeros: no matrix units.
+ */
 static const char *const attention_matrix_fields[] = {"rows", "columns", "strips"};
 static const ft_configuration attention_matrix[] = {
     {{0}},         {{128, 32, 2}}, {{64, 32, 2}}, {{64, 32, 1}},

@@ -95,7 +95,7 @@ filtra_status ft_optimizer_set_scale(filtra_optimizer *o, const ft_loss_scale *s
 
 /** A step of all ranks. */
 typedef struct ft_shared_step {
-  /* watched; its newest execution left the gradients. NULL: they were summed */
+  /* Watched; its newest execution left the gradients. NULL: they were summed. */
   filtra_graph *graph;
   const ft_buffer
       *sums;      /* these gradients or sums, read here if the graph does not read them out */
@@ -134,7 +134,7 @@ filtra_status ft_shards_take(filtra_optimizer *o, const ft_buffer *whole, const 
 bool ft_shards_writes(const filtra_optimizer *o);
 
 /** Waits for the oldest step. *halt: 0, or what was not finite (FT_HALT_*): the device has then
- * skipped the step, it stays pending, and ft_optimizer_recover must follow. */
+ * held the step back, it stays pending, and ft_optimizer_recover must follow. */
 filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt);
 /** After a halt: waits for the device, discards pending steps, and sets the step count to that
  * before the first of them. */

@@ -72,7 +72,7 @@ static filtra_status keep_words(const filtra_predictor *p, sample *s, int which,
 
 static filtra_status read_text(const filtra_predictor *p, sample *s, int which, const char *text,
                                size_t bytes) {
-  /* the most tokens a tokenizer makes: one per byte, and one for the line end */
+  /* The most tokens that a tokenizer makes: one per byte, and one for the line end. */
   size_t count, room = bytes + 1;
   if (p->columns > 1 || p->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");

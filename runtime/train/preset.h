@@ -16,9 +16,10 @@ extern const ft_preset ft_presets[];
 /** Writes a new configuration to *out: a copy of `given` or, if it has the key "preset", the
  * preset's keys with those of `given` over them.
  *
- * Mixer options are added to the preset's, unless `given` names another mixer. A mixer without
- * complex features removes the preset's block, for the Transformer's. "steps" or "epochs" replace
- * both keys of the preset, and its warmup becomes the same fraction of the new length. */
+ * Mixer options are added to the preset's, unless `given` names another mixer. If that mixer has no
+ * complex features, the preset's block is left out: the block is then the default, the
+ * Transformer's. "steps" or "epochs" replace both keys of the preset, and its warmup becomes the
+ * same fraction of the new length. */
 filtra_status ft_preset_expand(const json_t *given, json_t **out);
 
 #endif

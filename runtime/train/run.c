@@ -400,7 +400,7 @@ static filtra_status open_run(run *r) {
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
   if (!r->begins) FT_TRY(restore_checkpoint(r));
-  /* before anything is written, after the checkpoint was read */
+  /* Before anything is written, after the checkpoint was read. */
   if (ranks_of(r)) FT_TRY(join_ranks(r));
   if (r->writes && r->begins) FT_TRY(begin(r));
   if (ranks_of(r)) FT_TRY(ft_ranks_barrier(ranks_of(r))); /* rank 0 has created the folder */

@@ -4,7 +4,8 @@
  * works, the calling thread exchanges each bucket as soon as it is in host memory (Li et al. 2020,
  * "PyTorch distributed", section 3.2.3), and every rank sums its part. Then each rank updates its
  * shard and sends the new values to all. The host adds sums in order of ranks, so that all ranks
- * have the same bits on any device. Called by train/trainer.c and train/optimizer.c. */
+ * have the same bits on any device. Called by train/trainer.c and the optimizer (optimizer.c,
+ * optimizer_file.c). */
 #include "base/file.h"
 #include "base/rng.h"
 #include "train/optimizer.h"

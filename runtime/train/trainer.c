@@ -1,6 +1,6 @@
 /* Trainers: graphs by batch shape, steps in flight, parts of a batch, and steps of several ranks.
- * The optimizer (optimizer.c) updates. Called by programs through <filtra/train.h> and by
- * train/run.c. */
+ * The optimizer (optimizer.c) applies the updates. Called by programs through <filtra/train.h> and
+ * by train/run.c. */
 #include "train/trainer.h"
 
 #include "base/memory.h"
@@ -138,8 +138,8 @@ filtra_status filtra_trainer_set_learning_rate(filtra_trainer *trainer, float le
 
 /* ---- steps ---- */
 
-/* Reports a step that the device skipped, with all later ones. Executes it again to find the first
- * tensor that is not finite, and then discards these steps. */
+/* Reports a step that the device held back, with all later ones. Executes it again to find the
+ * first tensor that is not finite, and then discards these steps. */
 static filtra_status fail_nonfinite(filtra_trainer *t, uint32_t halt) {
   const ft_pending_step p = t->pending[0];
   uint64_t step = t->optimizer->pending[0].step;

@@ -26,13 +26,14 @@ filtra_status ft_train_options_complete(filtra_train_options *options,
 
 struct filtra_trainer {
   filtra_model *model;
-  filtra_train_options options; /* defaults filled in; `optimizer` is 0, see there */
-  int64_t accumulate;           /* parts of a batch, one execution each */
-  ft_ranks ranks;               /* transport NULL: one process */
+  /* Defaults filled in; `optimizer` is 0: the optimizer keeps its own. */
+  filtra_train_options options;
+  int64_t accumulate; /* parts of a batch, one execution each */
+  ft_ranks ranks;     /* transport NULL: one process */
   /* [size + 1]: where each rank's share of a batch begins and the last ends, 0 to 1 */
   double *shares;
   bool measures; /* shares are equal until the first graph, and then measured */
-  /* this rank wants to stop with the next step; some rank wanted to in the last */
+  /* This rank wants to stop with the next step; some rank wanted to in the last. */
   bool wants_stop, stopped;
   filtra_optimizer *optimizer;
   /* Forward, loss and backward, by batch shape; allocated singly: pending steps point to them. */
@@ -59,7 +60,7 @@ filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t le
 /** Frees all graphs; no step may be in flight. */
 void ft_trainer_forget_graphs(filtra_trainer *trainer);
 
-/** filtra_trainer_save with one more metadata string; `value` NULL: none. */
+/** filtra_trainer_save with one more metadata string; `key` NULL: none. */
 filtra_status ft_trainer_save(filtra_trainer *trainer, const char *path, const char *key,
                               const char *value);
 

@@ -1,4 +1,4 @@
-/* Attentive graph filter (Wi et al. 2025): U, Sigma and V are learned directly and a polynomial
+/* Attentive graph filter (Wi et al. 2025): U, Sigma and V are learned directly, and a polynomial
  * filters Sigma; O(n d^2). */
 #include "ops/agf.h"
 #include "nn/mixer.h"
@@ -50,7 +50,7 @@ static const ft_key KEYS[] = {
         "on how far a batch is padded."),
 };
 
-/* The ablations have no polynomial, and only Jacobi's have parameters. */
+/* The ablations have no polynomial, and only Jacobi polynomials have parameters. */
 static const char *idle(const void *options, const char *name) {
   static const char *const FILTERS[] = {"K", "basis", "a", "b", "theta", "symmetric_domain"};
   const struct agf_options *o = options;
@@ -62,8 +62,8 @@ static const char *idle(const void *options, const char *name) {
   return NULL;
 }
 
-/* Raw theta starts at 0: g = 1 at first with theta_0 fixed, g = 0 otherwise (theta learns first,
- * since its gradient does not vanish there). */
+/* Raw theta is initially 0. With theta_0 fixed, g = 1 at first; otherwise g = 0, and theta learns
+ * first, since its gradient does not vanish there. */
 static filtra_tensor *coefficients(const ft_scope *scope, const struct agf_options *o,
                                    int64_t heads, int64_t head_width) {
   switch (o->variant) {
@@ -86,7 +86,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   int64_t width = ft_columns(in->x);
   bool filter = o->variant == FILTRA_AGF_FILTER;
   int parts = filter ? 4 : 3;
-  filtra_tensor *piece[4]; /* U, V, value, Sigma: the ablations have no Sigma */
+  filtra_tensor *piece[4]; /* U, V, value, Sigma; the ablations have no Sigma */
   const filtra_linear_options projection = {.dtype = scope->precision};
   filtra_chunk(g, filtra_scope_linear(scope, "uvxs", in->x, parts * width, &projection), parts,
                piece);

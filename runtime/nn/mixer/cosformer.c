@@ -1,6 +1,6 @@
 /* cosFormer (Qin et al. 2022): weights max(q, 0) . max(k, 0) cos(pi/2 (n - m)/M), which Ptolemy's
- * theorem takes apart into features of n and of m; O(n d^2). M is the longest
- * sequence that the model takes, so that a token's weight follows from its distance alone. */
+ * theorem separates into features of n and of m; O(n d^2). M is the model's max_length, so that a
+ * token's weight depends on its distance only. */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"
 
@@ -15,8 +15,8 @@ static const ft_key KEYS[] = {
 
 static const float QUARTER_TURN = 1.57079632679f;
 
-/* pi/2 n/M of the tokens, counted from 1: [1,1,N,1]. In DECODE the new one's, [B,1,1,1]: the mask
- * is then over the tokens so far. */
+/* Angles pi/2 n/M of the tokens, counted from 1: [1,1,N,1]. In a DECODE pass that of the new token,
+ * [B,1,1,1]: the mask then covers all tokens so far. */
 static filtra_tensor *angles(const ft_scope *scope, const filtra_mixer_input *in) {
   filtra_graph *g = scope->graph;
   bool decode = filtra_scope_pass(scope) == FILTRA_PASS_DECODE;
@@ -28,7 +28,7 @@ static filtra_tensor *angles(const ft_scope *scope, const filtra_mixer_input *in
   return filtra_reshape(g, number, 4, (int64_t[]){decode ? batch : 1, 1, tokens, 1});
 }
 
-/* [B,H,N,2D]: max(x, 0) times the angles' cosines, and times their sines. */
+/* [B,H,N,2D]: max(x, 0) times the cosines of the angles, then times their sines. */
 static filtra_tensor *features(filtra_graph *g, filtra_tensor *heads, filtra_tensor *angle) {
   filtra_tensor *x = filtra_activate(g, ft_dense_heads(g, heads), FILTRA_ACTIVATION_RELU);
   filtra_tensor *cosine =

@@ -1,5 +1,5 @@
 /* Flow-Attention (Flowformer, Wu et al. 2022): linear attention whose flow is conserved at sources
- * and sinks, so that values compete and results are allotted; O(n d^2). */
+ * and sinks, so that values compete (softmax) and results are allocated (sigmoid); O(n d^2). */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"
 
@@ -12,7 +12,7 @@ static const ft_key KEYS[] = {
                  "Added to features and to their sums in the flows."),
 };
 
-/* A token's flow: its features times the sum of all those of the other side, [B,H,N,1]. */
+/* A token's flow: its features times the sum of the other side's features, [B,H,N,1]. */
 static filtra_tensor *flow(filtra_graph *g, filtra_tensor *features, filtra_tensor *others,
                            float eps) {
   filtra_tensor *sum = filtra_sum(g, others, 2, FILTRA_KEEP_AXIS);
@@ -21,7 +21,7 @@ static filtra_tensor *flow(filtra_graph *g, filtra_tensor *features, filtra_tens
   return filtra_sum(g, products, 3, FILTRA_KEEP_AXIS);
 }
 
-/* max(min(x, 1), -1), the authors' limit of what competes. */
+/* max(min(x, 1), -1), the authors' limit before the competition. */
 static filtra_tensor *limited(filtra_graph *g, filtra_tensor *x) {
   filtra_tensor *above =
       filtra_activate(g, filtra_affine(g, x, 1.0f, 1.0f), FILTRA_ACTIVATION_RELU);

@@ -1,5 +1,5 @@
-/* FNet (Lee-Thorp et al. 2021): the real part of the two-dimensional Fourier transform, along the
- * tokens of a sequence and along its channels. Nothing is learned, and there are no heads. */
+/* FNet (Lee-Thorp et al. 2021): the real part of the two-dimensional Fourier transform over tokens
+ * and channels of a sequence. There are no parameters and no heads. */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"
 
@@ -14,14 +14,14 @@ static const ft_key KEYS[] = {
         "not, and then only `norm` post makes sense."),
 };
 
-/* Where each sequence ends, [B]: the place of its last real token, counted from 1. */
+/* Length of each sequence, [B]: the position of its last real token, counted from 1. */
 static filtra_tensor *lengths(filtra_graph *g, filtra_tensor *mask) {
   if (!ft_usable(g, mask)) return NULL;
   filtra_tensor *places = filtra_multiply(g, mask, ft_counting(g, mask->shape[1]));
   return filtra_max(g, places, 1, FILTRA_DROP_AXIS);
 }
 
-/* With F_C x = u - i w along the channels, Re F_N (u - i w) = cosines of u - sines of w. */
+/* F_C x = u - i w over channels; Re F_N (u - i w) = cosine transform of u - sine transform of w. */
 static filtra_tensor *transform(filtra_graph *g, filtra_tensor *x, filtra_tensor *length) {
   filtra_tensor *columns = filtra_transpose(g, x, 1, 2);
   filtra_tensor *u = filtra_transpose(g, filtra_fourier(g, columns, NULL, NULL), 1, 2);
@@ -29,7 +29,7 @@ static filtra_tensor *transform(filtra_graph *g, filtra_tensor *x, filtra_tensor
   return filtra_fourier(g, u, filtra_affine(g, w, -1.0f, 0.0f), length);
 }
 
-/* y / sqrt(L C), no larger than x; as if an empty sequence had a token. */
+/* y / sqrt(L C), which is no larger than x; an empty sequence counts as one token. */
 static filtra_tensor *scaled(filtra_graph *g, filtra_tensor *y, filtra_tensor *length) {
   if (!ft_usable(g, y) || !ft_usable(g, length)) return NULL;
   const int64_t batch[] = {y->shape[0], 1, 1};

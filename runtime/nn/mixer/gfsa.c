@@ -1,5 +1,5 @@
-/* Graph-filter self-attention (Choi et al. 2024): a learned polynomial of the attention matrix in
- * place of the matrix. */
+/* Graph-filter self-attention (Choi et al. 2024): a learned polynomial of the attention matrix
+ * instead of the matrix. */
 #include "nn/formed_filter.h"
 #include "nn/mixer.h"
 #include "nn/past.h"
@@ -12,7 +12,7 @@ struct gfsa_options {
   float dropout, filter_dropout;
 };
 
-/* As the authors start: the filter is softmax attention at first. */
+/* Defaults as in the authors' code: the filter is initially softmax attention. */
 static const ft_key KEYS[] = {
     FT_INT_KEY(struct gfsa_options, order, "K", 3, 1, 32,
                "The power of A that A + (K-1)(A^2 - A) approximates."),
@@ -37,7 +37,7 @@ static const ft_key KEYS[] = {
                  "nothing and do not form them."),
 };
 
-/* Without weight decay, which would pull the filter to zero. */
+/* A coefficient for each head, without weight decay, which would pull the filter to zero. */
 static filtra_tensor *coefficient(const ft_scope *scope, const char *name, bool learned,
                                   float value, int64_t heads) {
   if (!learned) return NULL;
@@ -46,7 +46,8 @@ static filtra_tensor *coefficient(const ft_scope *scope, const char *name, bool 
       &(filtra_parameter_options){.init = FILTRA_INIT_CONSTANT, .value = value});
 }
 
-/* Where tokens come one by one, U = A V of the earlier ones is kept beside K and V. */
+/* Applies the filter. When tokens come one by one, keeps U = A V of earlier tokens beside K and V.
+ */
 static filtra_tensor *filter(const ft_scope *scope, filtra_tensor *const qkv[3],
                              filtra_tensor *const w[3], const filtra_gfsa_options *o) {
   filtra_graph *g = scope->graph;
@@ -89,7 +90,8 @@ static double coefficient_at(const float *learned, float constant, int64_t head)
   return learned ? (double)learned[head] : (double)constant;
 }
 
-/* What the filter makes of an eigenvector of A, Choi et al. 2024, section 4. */
+/* The factor by which the filter scales an eigenvector of A with eigenvalue x (Choi et al. 2024,
+ * section 4). */
 static double filter_at(const void *options, const float *const *values, int64_t head, double x) {
   const struct gfsa_options *o = options;
   double power = x + (double)(o->order - 1) * (x * x - x);

@@ -1,5 +1,5 @@
 /* Kernelution (Converter, 2025): Synvolution whose phases pass through a learned Chebyshev
- * polynomial with damping against Gibbs oscillations (kernel polynomial method); O(n d). */
+ * polynomial, damped against Gibbs oscillations (kernel polynomial method); O(n d). */
 #include "nn/converter.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static const ft_key KEYS[] = {
     FT_TRANSFORM_KEYS(struct kernelution_options),
 };
 
-/* Numbers of one damping among the seven, and those of the transform. */
+/* Each damping uses its own numbers only; the transform has idle options, too. */
 static const char *idle(const void *options, const char *name) {
   const struct kernelution_options *o = options;
   if (!strcmp(name, "lanczos_m") && o->kernel != FILTRA_GIBBS_LANCZOS)
@@ -57,7 +57,7 @@ static filtra_status damping(const struct kernelution_options *o, float *factors
   return filtra_gibbs_factors((filtra_gibbs)o->kernel, (int)o->order, &options, factors);
 }
 
-/* w_0 = 1/(K+1), the others 2/(K+1): the half of the classical mu_0 / 2 is part of w_0. */
+/* Initial w_0 = 1/(K+1), all others 2/(K+1): w_0 includes the half of the classical mu_0 / 2. */
 static filtra_tensor *coefficients(const ft_scope *scope, int64_t order) {
   const filtra_parameter_options options = {.init = FILTRA_INIT_SERIES,
                                             .value = 2.0f / (float)(order + 1)};

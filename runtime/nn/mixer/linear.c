@@ -1,4 +1,4 @@
-/* Linear attention (Katharopoulos et al. 2020): the features of queries and keys are elu(x) + 1,
+/* Linear attention (Katharopoulos et al. 2020): features of queries and keys are elu(x) + 1,
  * equation 7; O(n d^2). */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"

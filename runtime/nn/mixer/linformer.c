@@ -1,5 +1,5 @@
-/* Linformer (Wang et al. 2020): attention to k mixtures of a sequence's keys and values, learned
- * for each position; O(n k d). */
+/* Linformer (Wang et al. 2020): attention to k mixtures of a sequence's keys and values, with
+ * learned weights for each position; O(n k d). */
 #include "nn/mixer.h"
 
 struct linformer_options {
@@ -23,7 +23,7 @@ static filtra_tensor *projection(const ft_scope *scope, const char *name, int64_
   return filtra_scope_parameter(scope, name, 2, (int64_t[]){rows, columns}, &options);
 }
 
-/* Heads [B,H,N,D], zeros at padding, times the first N columns of w -> [B,H,k,D]. */
+/* Heads [B,H,N,D], padding set to zero, times the first N columns of w -> [B,H,k,D]. */
 static filtra_tensor *mixtures(filtra_graph *g, filtra_tensor *heads, filtra_tensor *mask,
                                filtra_tensor *w) {
   filtra_tensor *x = filtra_permute(g, heads, (int[]){0, 1, 3, 2});

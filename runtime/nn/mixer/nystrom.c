@@ -21,7 +21,8 @@ static filtra_tensor *relu(filtra_graph *g, filtra_tensor *x, float offset) {
   return filtra_activate(g, filtra_affine(g, x, 1.0f, offset), FILTRA_ACTIVATION_RELU);
 }
 
-/* The length of a segment, [B,1,1]: an m-th of the real tokens, as if there were one at least. */
+/* Length of a segment, [B,1,1]: an m-th of the real tokens; an empty sequence counts as one token.
+ */
 static filtra_tensor *segment_length(filtra_graph *g, filtra_tensor *mask, int64_t landmarks) {
   const float share = 1.0f / (float)landmarks;
   filtra_tensor *others = relu(g, filtra_sum(g, mask, 1, FILTRA_DROP_AXIS), -1.0f);
@@ -29,9 +30,9 @@ static filtra_tensor *segment_length(filtra_graph *g, filtra_tensor *mask, int64
                         (int64_t[]){mask->shape[0], 1, 1});
 }
 
-/* [B,m,N] that takes means over m segments of equal length of a sequence's real tokens. Where a
- * segment ends within a token, the token counts in both by its shares: real token r covers
- * [r, r+1), of which min(max(t - r, 0), 1) lie before t. */
+/* [B,m,N], the weights of means over m segments of equal length of a sequence's real tokens. If a
+ * segment ends within a token, both segments get a fraction of it: real token r covers [r, r+1), of
+ * which min(max(t - r, 0), 1) lies before t. */
 static filtra_tensor *segments(filtra_graph *g, filtra_tensor *mask, int64_t landmarks) {
   if (!ft_usable(g, mask)) return NULL;
   const int64_t batch = mask->shape[0], n = mask->shape[1], m = landmarks;
@@ -48,8 +49,8 @@ static filtra_tensor *segments(filtra_graph *g, filtra_tensor *mask, int64_t lan
   return filtra_multiply(g, shares, real);
 }
 
-/* Razavi et al. 2014, as in equation 11: Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4, begun with
- * A^T / (|A|_1 |A|_inf). Rows of A sum to 1, and so |A|_inf is 1. */
+/* Pseudoinverse by iteration (Razavi et al. 2014; equation 11): Z (13 I - A Z (15 I - A Z (7 I - A
+ * Z))) / 4, starting from A^T / (|A|_1 |A|_inf). Rows of A sum to 1, so |A|_inf is 1. */
 static filtra_tensor *pseudoinverse(filtra_graph *g, filtra_tensor *a, int64_t iterations) {
   filtra_tensor *norm = filtra_max(g, filtra_sum(g, a, 2, FILTRA_KEEP_AXIS), 3, FILTRA_KEEP_AXIS);
   filtra_tensor *z = filtra_divide(g, filtra_transpose(g, a, 2, 3), norm);

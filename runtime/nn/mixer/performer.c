@@ -1,6 +1,6 @@
 /* Performer (Choromanski et al. 2021): softmax attention estimated by FAVOR+, positive features of
  * random directions that are orthogonal to each other; O(n m d). The directions are drawn with the
- * parameters, kept in files and not trained. */
+ * initial parameters, saved in files and not trained. */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"
 
@@ -17,14 +17,14 @@ static const ft_key KEYS[] = {
     FT_FLOAT_KEY(struct performer_options, eps, "eps", 1e-4, 1e-12, 1.0, "Added to each feature."),
 };
 
-/* Of the order of d ln d estimate a head's attention well, whatever the length. */
+/* About d ln d features estimate a head's attention well, at any length. */
 static int64_t feature_count(const struct performer_options *o, int64_t head_width) {
   double d = (double)head_width;
   if (o->features) return o->features;
   return head_width > 2 ? (int64_t)ceil(d * log(d)) : head_width;
 }
 
-/* w_r . x - |x|^2 / 2 for x / d^(1/4): the logarithms of the features. */
+/* Logarithms of the features: w_r . x - |x|^2 / 2 for x / d^(1/4). */
 static filtra_tensor *logarithms(filtra_graph *g, filtra_tensor *heads, filtra_tensor *directions) {
   filtra_tensor *x = ft_dense_heads(g, heads);
   if (!ft_usable(g, x)) return NULL;
@@ -38,9 +38,9 @@ static filtra_tensor *features(filtra_graph *g, filtra_tensor *logarithms, float
   return filtra_affine(g, filtra_activate(g, logarithms, FILTRA_ACTIVATION_EXP), 1.0f, eps);
 }
 
-/* A query's logarithms can be shifted as suits it, since its features count above and below. A
- * shift of keys would have to be that of all keys, later ones included; they do without, and are at
- * most e^(|w|^2 / 2). */
+/* The logarithms of each query are shifted by their maximum: its features are in numerator and
+ * denominator, so the shift cancels out, up to eps. A shift of keys would have to be the same for
+ * all keys, also later ones; keys have none, and their features are at most e^(|w|^2 / 2). */
 static filtra_tensor *build(const ft_scope *scope, const void *options,
                             const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;

@@ -1,5 +1,5 @@
-/* p-Laplacian attention (p-LaT): attention whose weights depend on how far apart two tokens' values
- * are, stronger between near ones for p < 2, between far ones for p > 2. */
+/* p-Laplacian attention (p-LaT): attention whose weights depend on the distance between two tokens'
+ * values; p < 2 favours near values, p > 2 far ones. */
 #include "nn/mixer.h"
 #include "nn/past.h"
 
@@ -11,7 +11,7 @@ struct plaplacian_options {
   float dropout;
 };
 
-/* The paper's: half of the heads each. */
+/* The paper's: one for each half of the heads. */
 static const float DEFAULT_P[] = {1.5f, 2.5f, 0};
 static const char *const DIAGONALS[] = {"eps", "zero", "one", NULL};
 
@@ -38,7 +38,7 @@ static const ft_key KEYS[] = {
                  "Dropout rate on the attention weights."),
 };
 
-/* p of each head from a list of one number, of two for the halves, or of one for each head. */
+/* Fills in p of each head from a list of one number, two (for the halves), or one for each head. */
 static bool spread(filtra_graph *g, const ft_floats *list, int64_t heads, float p[FT_MOST_FLOATS]) {
   if (heads > FT_MOST_FLOATS || (list->count > 2 && list->count != heads)) {
     ft_graph_fail(
@@ -53,8 +53,8 @@ static bool spread(filtra_graph *g, const ft_floats *list, int64_t heads, float 
   return true;
 }
 
-/* W_Q = W_K: the scores are symmetric, as those of the paper's nonlocal functional are. One layer
- * makes what both are, so that its gradient is the sum of theirs. */
+/* W_Q = W_K: the scores are symmetric, as in the paper's nonlocal functional. One layer computes
+ * queries and keys, so that its gradient is the sum of both. */
 static void project_shared(const ft_scope *scope, const filtra_mixer_input *in, filtra_dtype dtype,
                            filtra_tensor *qkv[3]) {
   filtra_graph *g = scope->graph;

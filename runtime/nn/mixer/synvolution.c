@@ -1,5 +1,5 @@
-/* Synvolution (Converter, 2025): the value is rotated into a learned unitary basis, multiplied by
- * learned phases and rotated back; O(n d). */
+/* Synvolution (Converter, 2025): rotates the value into a learned unitary basis, multiplies it by
+ * learned phases, and rotates it back; O(n d). */
 #include "nn/converter.h"
 
 struct synvolution_options {
