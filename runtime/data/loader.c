@@ -57,7 +57,7 @@ struct filtra_loader {
   filtra_loader_position produce; /* the next batch to prepare */
   filtra_loader_position consume; /* the next batch to return */
   uint64_t head, tail;            /* batches prepared, returned; slot = number % slot_count */
-  uint64_t generation;            /* number of set_position calls; tells stale work */
+  uint64_t generation;            /* number of set_position calls; detects stale work */
   filtra_status failure;          /* of the batch being prepared; OK: none */
   char failure_text[1024];
   bool stop;

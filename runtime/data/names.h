@@ -16,7 +16,7 @@ size_t ft_stem_length(const char *name, const char *const *endings);
  * *rest is the length of the part before: "wiki". */
 bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t *rest);
 
-/** The files of a data set, by split; NULL where there is none. */
+/** The files of a data set, by split; NULL if there is none. */
 typedef struct ft_split_files {
   char *path[FILTRA_SPLIT_COUNT];
 } ft_split_files;

@@ -1,5 +1,4 @@
-/* The tokenizers "bytes", "printable" and "dna", whose ids stand for bytes. Listed in
- * tokenizer.c. */
+/* The tokenizers "bytes", "printable" and "dna", with one id per byte. Listed in tokenizer.c. */
 #include "base/status.h"
 #include "data/tokenizer.h"
 

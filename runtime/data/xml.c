@@ -114,7 +114,7 @@ static filtra_status append_reference(ft_xml *x) {
   return fail_reference(name);
 }
 
-/* Appends characters up to `stop`, which is not consumed; *found tells whether it came. Skips a CR
+/* Appends characters up to `stop`, which is not consumed; *found: whether it came. Skips a CR
  * before LF. */
 static filtra_status append_until(ft_xml *x, int stop, bool *found) {
   for (;;) {

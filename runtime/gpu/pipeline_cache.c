@@ -93,7 +93,7 @@ static filtra_status collect_cache(filtra_device *dev, VkPipelineCache cache, si
   if (!*file) return FILTRA_ERROR_HOST_MEMORY;
   char *data = *file + sizeof(cache_header);
   FT_TRY(FT_VK(dev, dev->vk.vkGetPipelineCacheData(dev->device, cache, &data_size, data)));
-  /* Mesa 26's lavapipe returns less than a header; it caches programs itself. */
+  /* Mesa 26's lavapipe returns less than a header; it caches kernels itself. */
   if (data_size < sizeof(VkPipelineCacheHeaderVersionOne)) return FILTRA_OK;
   cache_header header = {.size = data_size, .checksum = checksum(data, data_size)};
   memcpy(header.magic, magic, sizeof magic);

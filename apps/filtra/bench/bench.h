@@ -46,7 +46,7 @@ typedef struct bench_task {
   filtra_status (*run)(bench *b, const struct bench_task *task);
   const void *what; /* for run */
   int64_t number;   /* for run */
-  double weight;    /* share of the total time */
+  double weight;    /* fraction of the total time */
   filtra_precision precision;
 } bench_task;
 

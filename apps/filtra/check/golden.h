@@ -51,9 +51,9 @@ typedef struct golden {
 typedef struct golden_result {
   char name[96];
   double error, allowed; /* largest |got - expected|; its tolerance */
-  double scale;          /* what a relative error refers to: largest |expected| of this tensor, or
-                            of all gradients where this one is zero but for rounding noise */
-  bool zero;             /* true in the latter case */
+  double scale; /* largest |expected|, which relative errors refer to: of this tensor, or of
+                            all gradients if this one is zero up to rounding */
+  bool zero;    /* true in the latter case */
 } golden_result;
 
 typedef struct golden_report {

@@ -517,7 +517,7 @@ static const command_option OPTIONS[] = {
 
 int run_kernels(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
-  kernels_arguments a = {.device.cache_dir = ""}; /* cached programs have no statistics */
+  kernels_arguments a = {.device.cache_dir = ""}; /* cached kernels have no statistics */
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
   if (a.json + a.markdown + a.fingerprint > 1)

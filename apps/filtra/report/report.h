@@ -31,7 +31,7 @@ typedef struct report_run {
   report_curve loss, validation_loss, validation_score;
   double best, best_step; /* the best model's score on the validation split; NaN: none yet */
   double test;            /* score stored by `filtra eval`; NaN: none */
-  double test_top5;       /* top-5 accuracy, stored likewise; NaN: none */
+  double test_top5;       /* top-5 accuracy from the same file; NaN: none */
   double last_step;
   double tokens_per_second, milliseconds; /* medians; NaN: unknown */
   double memory_bytes;                    /* maximum; NaN: unknown */
