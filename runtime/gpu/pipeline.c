@@ -1,6 +1,6 @@
 /* Compute pipelines: one per kernel, workgroup size and set of constants. Created on several
- * threads when first requested, and kept while the device is open. Called by graph/program.c and
- * ops/. */
+ * threads when first requested, and kept while the device is open. Called by graph/, ops/ and
+ * `filtra kernels`. */
 #include "gpu/internal.h"
 
 #include "base/file.h"

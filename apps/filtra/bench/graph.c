@@ -1,4 +1,4 @@
-/* Makes graphs of one op, to time it. Called by gemm.c, ops.c and layers.c. */
+/* Makes graphs of one op, to time it. Called by gemm.c, layers.c, ops.c and peaks.c. */
 #include "bench.h"
 
 #include "base/memory.h"

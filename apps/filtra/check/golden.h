@@ -52,7 +52,7 @@ typedef struct golden_result {
   char name[96];
   double error, allowed; /* largest |got - expected|; its tolerance */
   double scale; /* largest |expected|, which relative errors refer to: of this tensor, or of
-                            all gradients if this one is zero up to rounding */
+                   all gradients if this one is zero up to rounding */
   bool zero;    /* true in the latter case */
 } golden_result;
 

@@ -1,5 +1,5 @@
 /* Writes results as a page of documentation: what was run, and its scores beside published ones.
- * Called by report.c. */
+ * Called by write.c. */
 #include "base/json.h"
 #include "base/memory.h"
 #include "report.h"

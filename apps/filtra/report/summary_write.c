@@ -1,4 +1,4 @@
-/* Writes a summary's tables and sentences in each format. Called by report.c and write.c. */
+/* Writes a summary's tables and sentences in each format. Called by write.c and results.c. */
 #include "base/memory.h"
 #include "report.h"
 

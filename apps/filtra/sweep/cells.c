@@ -1,5 +1,5 @@
 /* Finds the state of a sweep's cells. OUT/NAME is a cell's run folder; OUT/settings/NAME.json has
- * the settings it was begun with. Called by run.c. */
+ * the settings it was begun with. Called by run.c and sweep.c. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
