@@ -47,7 +47,7 @@ typedef struct analysis_filter {
 typedef struct analysis {
   const char *run, *split, *data;
   const char *label;             /* distinguishes the run from others */
-  const ft_model_options *model; /* this and the next two belong to `run` */
+  const ft_model_options *model; /* `run`, opened; all three close in analyze_free */
   filtra_run *opened;
   filtra_model *loaded;
   size_t samples;

@@ -66,7 +66,7 @@ static filtra_status run_task(bench *b, const bench_task *task) {
 }
 
 static filtra_status run_plan(bench *b, const bench_plan *plan, double start) {
-  const double soon = 70.0; /* --quick may take two minutes on slow devices */
+  const double soon = 70.0; /* then hurry: --quick may take two minutes */
   filtra_status failed = FILTRA_OK;
   double weight = 0.0, done = 0.0;
   for (size_t i = 0; i < plan->count; i++)

@@ -83,8 +83,8 @@ static filtra_tensor *build_copy(bench_graph *g, const void *what) {
   return y;
 }
 
-/* Grows the tensor until a copy takes long enough to time, or to the limit. A device that needs long
- * for a tensor within its caches is as slow beyond them. */
+/* Grows the tensor until a copy takes long enough to time, or to the limit. A device that needs
+ * long for a tensor within its caches is as slow beyond them. */
 static filtra_status run_copy_variant(const bench *b, const struct copy_variant *variant,
                                       json_t *entry) {
   const double wanted = 0.025;

@@ -32,7 +32,7 @@ static filtra_tensor *build_scale_norm(bench_graph *g, const void *what) {
                            bench_numbers(g, "gain", 1.0f, 1, &s->width), 0.0f, FILTRA_REAL);
 }
 
-/* A sum and an activation, in two calls. */
+/* A sum and an activation, each a pass over memory. */
 static filtra_tensor *build_elementwise(bench_graph *g, const void *what) {
   filtra_tensor *sum = filtra_add(g->graph, features(g, what, "a"), features(g, what, "b"));
   return filtra_activate(g->graph, sum, FILTRA_ACTIVATION_GELU);
