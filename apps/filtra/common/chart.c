@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* In pixels: about a page's column, so that text keeps its size on a phone. NUMBERS below the axis,
- * numbers along x do not touch those along y in the corner. */
+/* In pixels: about as wide as a page's column, so that text keeps its size on a phone. Numbers
+ * along x are NUMBERS below the axis, where they do not touch those along y. */
 enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
 
 /* ---- axes ---- */
