@@ -1,4 +1,5 @@
-/* The `filtra` command: finds the subcommand, shows warnings, and says how it ended. */
+/* The `filtra` command: runs the subcommand, prints warnings, and has functions of command.h that
+ * all subcommands use. */
 #include "base/json.h"
 #include "common/command.h"
 
@@ -72,7 +73,7 @@ int command_misused(const char *name, const char *format, ...) {
   va_end(arguments);
   ft_fail(FILTRA_ERROR_ARGUMENT, "%s: %s", name, text ? text : "out of host memory");
   free(text);
-  fprintf(stderr, "%s\n", filtra_error_message()); /* without control characters */
+  fprintf(stderr, "%s\n", filtra_error_message()); /* control characters are replaced */
   return command_bad_option(name);
 }
 
@@ -141,7 +142,7 @@ static int print_json(const char *name, json_t *root, size_t digits) {
                !json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
   if (whole) putchar('\n');
   json_decref(root);
-  if (whole || ferror(stdout)) return COMMAND_DONE; /* main flushes, and says what went wrong */
+  if (whole || ferror(stdout)) return COMMAND_DONE; /* main flushes and reports it */
   fprintf(stderr, "%s: cannot make JSON: out of memory, or a path that is not UTF-8\n", name);
   return COMMAND_FAILED;
 }
@@ -175,7 +176,7 @@ static void print_help(FILE *to) {
 static int run_command(int argc, char **argv) {
   for (size_t i = 0; i < FT_COUNT(commands); i++) {
     if (strcmp(argv[1], commands[i].name)) continue;
-    char name[32]; /* getopt_long begins its complaints with it */
+    char name[32]; /* getopt_long's messages begin with it */
     snprintf(name, sizeof name, "filtra %s", commands[i].name);
     argv[1] = name;
     return commands[i].run(argc - 1, argv + 1);
@@ -185,7 +186,7 @@ static int run_command(int argc, char **argv) {
                          near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
 }
 
-/* `filtra help data listops` is `filtra data listops --help`. */
+/* `filtra help data listops` runs `filtra data listops --help`. */
 static int run_help(int argc, char **argv) {
   static char help[] = "--help";
   for (int i = 1; i + 1 < argc; i++)
@@ -211,8 +212,8 @@ static int run(int argc, char **argv) {
   return help ? run_help(argc, argv) : run_command(argc, argv);
 }
 
-/* Where a standard stream is closed the next file to be opened would take its place, and receive
- * what is printed. Writing to what stands in for it here fails. */
+/* Opens /dev/null for closed standard streams: else the next opened file would take the place of
+ * one and receive what is printed. Writing to it fails. */
 static void occupy_standard_streams(void) {
   int fd;
   do
@@ -224,13 +225,13 @@ static void occupy_standard_streams(void) {
 int main(int argc, char **argv) {
   occupy_standard_streams();
   command_guard_terminal();
-  signal(SIGXFSZ, SIG_IGN); /* writing beyond a limit fails instead */
+  signal(SIGXFSZ, SIG_IGN); /* so that writing beyond a file size limit fails */
   filtra_log_set(print_warning, NULL);
   json_set_alloc_funcs(allocate_json, free);
   int code = run(argc, argv);
-  /* A full disk or a closed pipe shows here at the latest. */
+  /* A full disk or closed pipe shows here at the latest. */
   bool failed = fflush(stdout) != 0;
-  if (!failed && ferror(stdout)) { /* why is forgotten; one more byte meets it again */
+  if (!failed && ferror(stdout)) { /* errno is lost: write one more byte to get it again */
     fputc('\n', stdout);
     errno = EIO;
     fflush(stdout);

@@ -1,4 +1,4 @@
-/* A folder of images per class. */
+/* The format for images in one folder per class. Listed in dataset.c. */
 #include "base/status.h"
 #include "data/class_folders.h"
 #include "data/image_file.h"

@@ -1,3 +1,5 @@
+/* Makes padded batches of a split's samples, several ahead, in a thread. Called by train/run.c,
+ * train/evaluate.c and applications through filtra/data.h. */
 #include "base/file.h"
 #include "base/lengths.h"
 #include "base/memory.h"
@@ -17,7 +19,7 @@ typedef struct planned_batch {
   uint32_t count, bucket;
 } planned_batch;
 
-/** A prepared batch's memory; holds the largest bucket. */
+/** Memory of a prepared batch; large enough for the largest bucket. */
 typedef struct slot {
   int32_t *tokens, *lengths, *labels, *other_labels;
   float *features, *values, *weights, *label_fractions;
@@ -32,31 +34,31 @@ struct filtra_loader {
   bool shuffle, drop_last;
   uint64_t seed;
   filtra_augmentation augmentation;
-  unsigned workers; /* threads that share a batch, 1: no others than the loader's */
+  unsigned workers; /* threads that fill a batch; 1: the loader's own thread only */
   size_t samples;
   uint32_t *buckets; /* [bucket_count] */
   size_t bucket_count;
   uint64_t batches; /* per epoch */
 
-  /* The plan of one epoch; after creation only the thread touches it. */
+  /* The plan of one epoch. After creation only the loader's thread uses it. */
   uint64_t planned_epoch;
   uint32_t *order;     /* [samples] scratch: a permutation */
-  uint32_t *rows;      /* [samples] the samples, batch by batch */
-  uint32_t *pending;   /* [bucket_count * batch_size] scratch: batches being filled */
-  uint32_t *fill;      /* [bucket_count] scratch: samples pending */
+  uint32_t *rows;      /* [samples] in the order of the batches */
+  uint32_t *pending;   /* [bucket_count * batch_size] scratch: unfinished batches */
+  uint32_t *fill;      /* [bucket_count] scratch: samples in each */
   planned_batch *plan; /* [batches] */
 
   slot *slots;
-  uint32_t slot_count; /* one more than are prepared ahead: the caller holds one */
+  uint32_t slot_count; /* one more than prepared ahead, for the batch that the caller holds */
 
-  /* Shared with the thread, under `mutex`. */
+  /* Shared with the loader's thread, under `mutex`. */
   ft_mutex mutex;
   ft_condition ready, room;
   filtra_loader_position produce; /* the next batch to prepare */
-  filtra_loader_position consume; /* the next batch to hand out */
-  uint64_t head, tail;            /* batches prepared, handed out; slot = number % slot_count */
-  uint64_t generation;            /* counts set_position, so that stale work is seen */
-  filtra_status failure;          /* of the batch to be produced; OK: none */
+  filtra_loader_position consume; /* the next batch to return */
+  uint64_t head, tail;            /* batches prepared, returned; slot = number % slot_count */
+  uint64_t generation;            /* number of set_position calls; detects stale work */
+  filtra_status failure;          /* of the batch being prepared; OK: none */
   char failure_text[1024];
   bool stop;
   ft_thread thread;
@@ -70,7 +72,7 @@ static uint32_t length_of(const filtra_loader *l, uint32_t index) {
   return ft_row_length(&s->samples->rows[s->rows ? s->rows[index] : index]);
 }
 
-/* The first bucket that holds `length`; bucket_count when none does. */
+/* The first bucket of at least `length`; bucket_count if there is none. */
 static uint32_t bucket_of(const filtra_loader *l, uint32_t length) {
   uint32_t bucket = 0;
   while (bucket < l->bucket_count && l->buckets[bucket] < length)
@@ -78,7 +80,7 @@ static uint32_t bucket_of(const filtra_loader *l, uint32_t length) {
   return bucket;
 }
 
-/* Fisher-Yates, with a stream of its own for each epoch. */
+/* Shuffles (Fisher-Yates), with one random stream per epoch. */
 static void order_samples(filtra_loader *l, uint64_t epoch) {
   for (size_t i = 0; i < l->samples; i++)
     l->order[i] = (uint32_t)i;
@@ -101,8 +103,8 @@ static void emit(filtra_loader *l, uint32_t bucket, size_t *rows, size_t *batche
   *rows += count;
 }
 
-/* Deals the samples out to their buckets; a batch is due as soon as a bucket has enough, so that
- * lengths stay mixed over the epoch. Partial batches come last. */
+/* Puts samples into their buckets in order. A batch is complete once its bucket has enough samples,
+ * so lengths stay mixed over the epoch. Partial batches come last. */
 static void plan_epoch(filtra_loader *l, uint64_t epoch) {
   size_t rows = 0, batches = 0;
   order_samples(l, epoch);
@@ -118,7 +120,7 @@ static void plan_epoch(filtra_loader *l, uint64_t epoch) {
 
 /* ---- preparing batches ---- */
 
-/* Sequence `number` of the batch: tokens, then zeros. */
+/* Writes sequence `number` of the batch: tokens, then zeros. */
 static void fill_sequence(slot *s, uint32_t number, const int32_t *ids, uint32_t length) {
   int32_t *tokens = s->tokens + (size_t)number * s->batch.length;
   memcpy(tokens, ids, length * sizeof *tokens);
@@ -126,7 +128,7 @@ static void fill_sequence(slot *s, uint32_t number, const int32_t *ids, uint32_t
   s->lengths[number] = (int32_t)length;
 }
 
-/* What follows each token, and -1 behind the last. */
+/* Sets labels to the following tokens, and to -1 after the last. */
 static void fill_successors(slot *s, uint32_t row, const int32_t *ids, uint32_t length) {
   int32_t *labels = s->labels + (size_t)row * s->batch.length;
   for (uint32_t i = 0; i < s->batch.length; i++)
@@ -146,10 +148,10 @@ static filtra_status fill_features(const filtra_loader *l, slot *s, uint32_t row
   return FILTRA_OK;
 }
 
-/* All of a row but its features. */
+/* Fills a row, except its features. */
 static void fill_row(const filtra_loader *l, slot *s, uint32_t row, uint32_t index, float weight) {
   filtra_sample sample;
-  filtra_dataset_sample(l->dataset, l->split, index, &sample); /* the plan knows only valid ones */
+  filtra_dataset_sample(l->dataset, l->split, index, &sample); /* plans have valid indices only */
   s->lengths[row] = (int32_t)sample.length;
   if (s->tokens) fill_sequence(s, row, sample.tokens, sample.length);
   if (s->tokens && sample.second)
@@ -163,7 +165,7 @@ static void fill_row(const filtra_loader *l, slot *s, uint32_t row, uint32_t ind
   s->indices[row] = index;
 }
 
-/* The rows of a batch that threads take in turn, and the first of them that failed. */
+/* Rows of a batch that threads take one by one, and the first row that failed. */
 typedef struct row_work {
   const filtra_loader *loader;
   slot *slot;
@@ -183,7 +185,8 @@ static bool take_row(row_work *w, uint32_t *row) {
   return any;
 }
 
-/* Rows before a failed one were taken before it: the first failure is the same for any threads. */
+/* Keeps the failure of the lowest row. All rows before it were taken before it, so this row is the
+ * same for any number of threads. */
 static void keep_failure(row_work *w, uint32_t row, filtra_status status) {
   ft_lock(&w->mutex);
   if (!w->status || row < w->failed) {
@@ -205,7 +208,7 @@ static void *fill_rows(void *user) {
   return NULL;
 }
 
-/* Fillers repeat the first row. */
+/* Fills all rows' features, on several threads; padding rows copy the first row. */
 static filtra_status fill_all_features(filtra_loader *l, slot *s) {
   enum { MOST = 64 };
   ft_thread threads[MOST];
@@ -307,13 +310,14 @@ static bool bucket_is_used(const filtra_dataset *ds, uint32_t above, uint32_t le
 static filtra_status default_buckets(filtra_loader *l) {
   const filtra_dataset *ds = l->dataset;
   int64_t limit = ds->info.max_length ? ds->info.max_length : INT64_MAX;
-  /* Of series and images many have the greatest length, and models are made for it. */
+  /* Many series and images have the greatest length, and models are made for it: make it the last
+   * bucket. */
   if (ds->info.input == FILTRA_INPUT_FEATURES && !ds->info.max_length) limit = ds->info.longest;
   l->buckets = ft_calloc(32, sizeof *l->buckets);
   if (!l->buckets) return FILTRA_ERROR_HOST_MEMORY;
   for (uint32_t below = 0, length; below < ds->info.longest; below = length) {
     length = (uint32_t)ft_graph_length((int64_t)below + 1, FT_SHORTEST_LENGTH, limit);
-    /* A text's windows have one length but for its last one, which is not worth a bucket. */
+    /* All windows of a text have one length except its last, which needs no bucket. */
     bool rest = ds->info.target == FILTRA_TARGET_NEXT && length < ds->info.longest;
     if (!rest && bucket_is_used(ds, below, length)) l->buckets[l->bucket_count++] = length;
   }
@@ -333,7 +337,7 @@ static filtra_status given_buckets(filtra_loader *l, const uint32_t *buckets, si
   return FILTRA_OK;
 }
 
-/* Counts the batches of an epoch and checks that every sample has a bucket. */
+/* Counts batches per epoch and checks that every sample fits a bucket. */
 static filtra_status count_batches(filtra_loader *l) {
   for (size_t i = 0; i < l->samples; i++) {
     uint32_t length = length_of(l, (uint32_t)i), bucket = bucket_of(l, length);
@@ -525,7 +529,7 @@ filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch) {
     return status;
   }
   *batch = l->slots[l->tail % l->slot_count].batch;
-  l->tail++; /* frees the slot handed out before this one */
+  l->tail++; /* frees the slot returned before this one */
   l->consume = next_position(l, l->consume);
   ft_condition_signal(&l->room);
   ft_unlock(&l->mutex);

@@ -1,10 +1,10 @@
-/* mixup (Zhang et al. 2018) and CutMix (Yun et al. 2019), by one share for a whole batch, as timm
- * has it by default. */
+/* mixup (Zhang et al. 2018) and CutMix (Yun et al. 2019), with one fraction per batch, timm's
+ * default. */
 #include "data/augment.h"
 
 #include <math.h>
 
-/* Gamma(a) with scale 1: Marsaglia & Tsang 2000; below 1 by Gamma(a + 1) U^(1/a). */
+/* Draws from Gamma(a) with scale 1 (Marsaglia & Tsang 2000); for a < 1 as Gamma(a + 1) U^(1/a). */
 static double draw_gamma(ft_rng *rng, double a) {
   double boost = 1.0;
   if (a < 1.0) {
@@ -23,10 +23,11 @@ static double draw_gamma(ft_rng *rng, double a) {
 
 double ft_rng_beta(ft_rng *rng, double a) {
   double x = draw_gamma(rng, a), y = draw_gamma(rng, a);
-  return x + y > 0.0 ? x / (x + y) : 0.5; /* for a small one both may be 0 in float64 */
+  return x + y > 0.0 ? x / (x + y) : 0.5; /* for a small `a` both can round to 0 */
 }
 
-/* Pairs (i, count - 1 - i): both get `share` of themselves and the rest of the other. */
+/* mixup of pairs (i, count - 1 - i): each image keeps `share` of itself, the rest is the
+ * other's. */
 static void blend(ft_mixture *m, double share) {
   const float own = (float)share, rest = (float)(1.0 - share);
   size_t numbers = (size_t)m->height * m->width * m->channels;
@@ -40,7 +41,8 @@ static void blend(ft_mixture *m, double share) {
   }
 }
 
-/* A box whose middle lies anywhere, cut at the edges; returns the share that is left of each. */
+/* CutMix: swaps a randomly centred box, clipped to the image; returns the fraction each image
+ * keeps. */
 static double exchange_box(ft_mixture *m, ft_rng *rng, double share) {
   double side = sqrt(1.0 - share);
   int64_t height = m->height, width = m->width;
@@ -62,7 +64,7 @@ static double exchange_box(ft_mixture *m, ft_rng *rng, double share) {
   return 1.0 - (double)((bottom - top) * (right - left)) / (double)(height * width);
 }
 
-/* The larger part's label is the one that accuracy counts. */
+/* Sets labels and fractions; the label of the larger fraction is the one that accuracy counts. */
 static void share_labels(ft_mixture *m, double share) {
   for (uint32_t i = 0; i < m->size; i++) {
     m->other_labels[i] = m->labels[i < m->count ? m->count - 1 - i : i];

@@ -22,7 +22,7 @@ size_t ft_stem_length(const char *name, const char *const *endings) {
   return 0;
 }
 
-/* Whether the stem ends with this word, as a word. */
+/* Whether the stem ends with `word`, separated from what is before it. */
 static bool has_word(const char *stem, size_t length, const char *word, size_t *rest) {
   size_t count = strlen(word);
   if (!ends_with(stem, length, word)) return false;

@@ -1,36 +1,37 @@
-/* What files' names say of the split that they hold. */
+/* The split that a file's name tells. */
 #ifndef FT_DATA_NAMES_H
 #define FT_DATA_NAMES_H
 
 #include "data/dataset.h"
 
-/** What a split may be called, NULL-terminated: train; val, valid, validation, dev, eval; test, ind
+/** Names of a split, NULL-terminated: train; val, valid, validation, dev, eval; test, ind
  * (independent test sets). */
 enum { FT_SPLIT_WORDS = 6 };
 extern const char *const ft_split_words[FILTRA_SPLIT_COUNT][FT_SPLIT_WORDS];
 
-/** Length of a file's name (no folders) without .gz and without one of these endings, a
- * NULL-terminated list; 0 when it has none of them. */
+/** Length of a file's name (no folders) without .gz and without one of the endings, a
+ * NULL-terminated list; 0 if it has none of them. */
 size_t ft_stem_length(const char *name, const char *const *endings);
-/** Whether a stem is the name of a split or ends with one behind '.', '_' or '-', as wiki.valid
- * does. *rest is the length of what goes before: "wiki". */
+/** Whether a stem is a split's name or ends with one after '.', '_' or '-', such as wiki.valid.
+ * *rest is the length of the part before: "wiki". */
 bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t *rest);
 
-/** The files of a data set, by split; NULL where there is none. */
+/** The files of a data set, by split; NULL if there is none. */
 typedef struct ft_split_files {
   char *path[FILTRA_SPLIT_COUNT];
 } ft_split_files;
 
-/** Whether a file's name says that it holds a split of a format, and which. */
+/** Whether a file's name is that of a split of a format; sets which one. */
 typedef bool (*ft_names_split_fn)(const void *user, const char *name, filtra_split *split);
 
-/** `path` itself as `file_split`, or a folder's files by their names: at most one of each split, at
- * least one in all, or an error that says what `format` holds. The caller frees, on failure too. */
+/** Finds a data set's files: `path` itself as `file_split`, or a folder's files by their names.
+ * Fails unless there is at least one, and at most one per split; the error says what `format`
+ * holds. The caller frees, also on failure. */
 filtra_status ft_split_files_find(const char *path, filtra_split file_split,
                                   const ft_dataset_format *format, ft_names_split_fn names_split,
                                   const void *user, ft_split_files *files);
 void ft_split_files_free(ft_split_files *files);
-/** Whether one of a folder's entries is such a file. */
+/** Whether one of a folder's entries is a file of a split. */
 bool ft_any_names_split(char *const *names, size_t count, ft_names_split_fn names_split,
                         const void *user);
 

@@ -4,9 +4,9 @@
 
 #include "base/status.h"
 
-/** Reads `length` bytes as one decimal number, whatever the program's locale. Fails with INPUT on
- * anything else, infinities and NaN included, and on what no float can hold. A number too small
- * for a float becomes 0. */
+/** Reads `length` bytes as one decimal number, independent of the program's locale. Fails with
+ * INPUT for anything else, including infinities and NaN, and for numbers that overflow a float. A
+ * number too small for a float becomes 0. */
 filtra_status ft_read_number(const char *text, size_t length, float *value);
 
 #endif

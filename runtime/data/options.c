@@ -2,7 +2,7 @@
 
 #include <filtra/data.h>
 
-/* By the enums of filtra/data.h. */
+/* Indexed by the enums of filtra/data.h. */
 static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL};
 static const char *const NORMALIZE[] = {"data", "imagenet", NULL};
 
@@ -12,7 +12,7 @@ static const char *const NORMALIZE[] = {"data", "imagenet", NULL};
   FT_##kind##_KEY(filtra_augmentation, member, #member, __VA_ARGS__)
 
 static const ft_key DATASET_KEYS[] = {
-    /* Words lie in the metadata of model files, too, whose format has room for 100 MB of it. */
+    /* Model files hold the words too, in metadata of at most 100 MB. */
     DATASET(
         INT, max_vocabulary, 0, 0, 1 << 20,
         "`tokenizer` words: the most ids it makes, padding, `<unk>` and `<eos>` included; rarer "

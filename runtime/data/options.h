@@ -1,12 +1,12 @@
-/* The keys of a run's data over the public structs that have them. */
+/* Tables of the keys of a run's data options, over the public structs. */
 #ifndef FT_DATA_OPTIONS_H
 #define FT_DATA_OPTIONS_H
 
 #include "base/keys.h"
 
-/** Over filtra_dataset_options; its texts are the run's. */
+/** Keys of filtra_dataset_options; help texts are written for runs. */
 extern const ft_keys ft_dataset_keys;
-/** Over filtra_augmentation. */
+/** Keys of filtra_augmentation. */
 extern const ft_keys ft_augmentation_keys;
 
 #endif

@@ -1,6 +1,7 @@
-/* Pathfinder as Long Range Arena distributes it (Linsley et al. 2018; Tay et al. 2021): DIR/imgs/K/
- * sample_I.png and DIR/metadata/K.npy, which is text: a line per image, fields separated by blanks,
- * folder and file first, the label fourth (1: one contour joins both markers). */
+/* The format "pathfinder", listed in dataset.c: Pathfinder as Long Range Arena distributes it
+ * (Linsley et al. 2018; Tay et al. 2021). DIR/imgs/K/sample_I.png are images; DIR/metadata/K.npy is
+ * text, a line per image. Fields are separated by blanks: first folder and file, fourth the label
+ * (1: one contour joins both markers). */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -23,7 +24,7 @@ typedef struct reader {
   const char *root;
   sample *samples;
   size_t count, capacity;
-  size_t fields; /* of the present file's lines */
+  size_t fields; /* per line of the current metadata file */
 } reader;
 
 /* ---- metadata ---- */
@@ -35,7 +36,7 @@ static size_t cut_fields(char *line, char *fields[MAX_FIELDS]) {
   return count;
 }
 
-/* Names come from a file that may be anything; they must stay below the data's own folder. */
+/* Whether a path from the metadata stays within the data's own folder; metadata is not trusted. */
 static bool is_below(const char *folder, const char *file) {
   const char *name = !strncmp(folder, "imgs/", 5) ? folder + 5 : "";
   return *name && *name != '.' && !strchr(name, '/') && *file != '.' && !strchr(file, '/');
@@ -103,7 +104,7 @@ static filtra_status read_metadata(reader *r, const char *folder) {
 
 /* ---- images ---- */
 
-/* The release has some files of no bytes; its users pass over them. */
+/* Removes images whose files are empty. The release has some; its users skip them. */
 static filtra_status drop_empty(reader *r) {
   size_t kept = 0;
   for (size_t i = 0; i < r->count; i++) {
@@ -122,7 +123,7 @@ static filtra_status drop_empty(reader *r) {
   return kept ? FILTRA_OK : ft_fail(FILTRA_ERROR_INPUT, "%s: all images are empty", r->root);
 }
 
-/* Splits must not depend on a run's seed, or runs would be tested on what others were trained on.
+/* Draws splits independent of a run's seed; else runs would be tested on others' training data.
  * Returns [count] splits; NULL when out of memory. */
 static uint8_t *draw_splits(size_t count) {
   ft_rng rng = ft_rng_make(0, ft_hash_text("Pathfinder split"));
@@ -168,7 +169,7 @@ static filtra_status read_root(const char *root, const filtra_dataset_options *o
 
 /* ---- the folder, or one above with several difficulties ---- */
 
-/* *root: whether the folder holds imgs and metadata. */
+/* Sets *root to whether the folder holds imgs and metadata. */
 static filtra_status ask_root(const char *path, bool *root) {
   static const char *const below[] = {"imgs", "metadata"};
   *root = true;
@@ -181,7 +182,7 @@ static filtra_status ask_root(const char *path, bool *root) {
   return FILTRA_OK;
 }
 
-/* What a generator that was killed leaves ends in .tmp. */
+/* Ignores folders that end in .tmp, which a killed generator leaves. */
 static bool is_difficulty(const char *name) {
   const char *dot = strrchr(name, '.');
   return !strncmp(name, "curv_", 5) && !(dot && !strcmp(dot, ".tmp"));

@@ -1,12 +1,12 @@
-/* The Pathfinder task (Linsley et al. 2018, "Learning long-range spatial dependencies with
- * horizontal gated recurrent units"; Kim et al. 2020) at the size and with the settings of Long
- * Range Arena (Tay et al. 2021).
+/* Draws images of the Pathfinder task (Linsley et al. 2018, "Learning long-range spatial
+ * dependencies with horizontal gated recurrent units"; Kim et al. 2020) with the size and settings
+ * of Long Range Arena (Tay et al. 2021). Called by pathfinder_generate.c.
  *
- * A contour is a chain of paddles. Where the last paddle points, a margin beyond its head, lies a
- * pivot; the next paddle's head is drawn from the pixels on a circle around it with probability
- * proportional to cos^2 of the turn, times what is free there. Two long contours grow in turns from
- * the middle; then come the short ones. Markers lie on the first paddle of one long contour and on
- * the last paddle of the same one or of the other. A mask keeps contours a margin apart. */
+ * A contour is a chain of paddles. A margin beyond the last paddle's head, in its direction, lies a
+ * pivot. The next head is drawn from the pixels on a circle around the pivot, with probability
+ * proportional to cos^2 of the turn times how free the pixel is. Two long contours grow in turns
+ * from the middle; then short ones are added. Markers lie on the first paddle of one long contour
+ * and on the last paddle of the same or the other. A mask keeps contours a margin apart. */
 #include "data/pathfinder_draw.h"
 
 #include "base/memory.h"
@@ -20,28 +20,28 @@ enum {
   PIXELS = FT_PATHFINDER_PIXELS,
   LENGTH = 2,        /* of a paddle, in pixels */
   MARGIN = 1,        /* kept free around it */
-  SCALE = 2,         /* paddles are drawn so much larger, then sampled down */
-  SEED_DISTANCE = 7, /* between the two long contours' first tails */
+  SCALE = 2,         /* paddles are drawn this much larger, then sampled down */
+  SEED_DISTANCE = 7, /* between the first tails of the two long contours */
   BORDER = 1,
-  REACH = LENGTH + 1 + MARGIN,   /* of a stamp, from its middle */
+  REACH = LENGTH + 1 + MARGIN,   /* of a stamp, from its centre */
   STAMP = 2 * REACH + 1,         /* its side */
-  LARGE = 2 * REACH * SCALE + 1, /* the same before sampling down */
-  HEAD = LENGTH * SCALE,         /* farthest head in large pixels */
+  LARGE = 2 * REACH * SCALE + 1, /* the side before sampling down */
+  HEAD = LENGTH * SCALE,         /* farthest head from the tail, in large pixels */
   HEADS = (2 * HEAD + 1) * (2 * HEAD + 1),
-  CIRCLE = 19,       /* points on the circle that a head is drawn from, a pixel apart */
-  PADDLE_TRIES = 3,  /* heads drawn before a contour is given up */
-  CONTOUR_TRIES = 5, /* short contours tried before one is left out */
+  CIRCLE = 19,       /* points on the circle around a pivot, a pixel apart */
+  PADDLE_TRIES = 3,  /* heads drawn before a contour is abandoned */
+  CONTOUR_TRIES = 5, /* attempts at a short contour before it is left out */
   IMAGE_TRIES = 200000
 };
 
 #define PI              3.14159265358979323846
-#define LONG_CONTRAST   1.5f /* 0.75 of a paddle, times the contour's 2 */
+#define LONG_CONTRAST   1.5f /* a paddle's 0.75 times the contour's 2 */
 #define SHORT_CONTRAST  2.0f
 #define MARKER_RADIUS   1.5
 #define CONTINUITY      1.0
-#define TAKEN           0.3f /* where the mask is above it no contour begins */
-#define COLLISION       1.8f /* the sum of two masks that is no longer tolerated */
-#define LEAST_AVAILABLE 0.01 /* share of free pixels below which no contour begins */
+#define TAKEN           0.3f /* no contour begins where the mask is larger */
+#define COLLISION       1.8f /* sum of two masks that counts as a collision */
+#define LEAST_AVAILABLE 0.01 /* no contour begins below this fraction of free pixels */
 
 typedef struct stamp {
   float line[STAMP * STAMP], mask[STAMP * STAMP]; /* 0 to 1, around the paddle's tail */
@@ -49,7 +49,7 @@ typedef struct stamp {
 
 struct ft_pathfinder_style {
   ft_pathfinder_shape shape;
-  stamp paddles[HEADS]; /* by the large head's place */
+  stamp paddles[HEADS]; /* indexed by the head's position in large pixels */
   float marker[STAMP * STAMP];
 };
 
@@ -61,8 +61,8 @@ static double lanczos3(double x) {
   return 3.0 * sin(PI * x) * sin(PI * x / 3.0) / (PI * PI * x * x);
 }
 
-/* Weights of `from` large pixels in a small one whose middle lies at `middle`, `ratio` large pixels
- * to a small one. Large pixel j has its middle at first + j + 1/2. */
+/* Lanczos weights of `from` large pixels in a small pixel centred at `middle`, with `ratio` large
+ * pixels to a small one. Large pixel j is centred at first + j + 1/2. */
 static void lanczos_weights(double middle, double ratio, double first, int from, double *weights) {
   double sum = 0.0;
   for (int j = 0; j < from; j++)
@@ -91,7 +91,8 @@ static void shrink(bool large[LARGE][LARGE], float small[STAMP * STAMP]) {
 
 /* ---- stamps ---- */
 
-/* Bresenham's line from the middle, one large pixel wide, and all within a margin of it. */
+/* Draws a line from the centre (Bresenham), one large pixel wide, and as mask everything within a
+ * margin of it. */
 static void draw_paddle(int head_y, int head_x, stamp *s) {
   bool line[LARGE][LARGE] = {{false}}, mask[LARGE][LARGE] = {{false}};
   int middle = LARGE / 2, radius = MARGIN * SCALE, y = 0, x = 0;
@@ -152,8 +153,8 @@ typedef struct place {
   int y, x;
 } place;
 
-/* A pixel coordinate at a distance, rounded up as the authors do; what is whole but for rounding
- * errors stays. */
+/* A coordinate moved by a distance, rounded up as the authors do; 1e-9 absorbs rounding errors of
+ * whole numbers. */
 static int moved(int from, double by) {
   return (int)ceil(from + by - 1e-9);
 }
@@ -187,7 +188,7 @@ static void press(float canvas[PIXELS], const float small[STAMP * STAMP], place 
     }
 }
 
-/* The highest of mask + stamp. */
+/* The maximum of mask + stamp around `at`. */
 static float highest_sum(const float mask[PIXELS], const stamp *s, place at) {
   float highest = 0.0f;
   for (int v = 0; v < STAMP; v++)
@@ -203,9 +204,9 @@ static float highest_sum(const float mask[PIXELS], const stamp *s, place at) {
 /* ---- contours ---- */
 
 typedef struct contour {
-  place pivot, tip; /* the tip is the newest paddle's head; at first the tail */
+  place pivot, tip; /* tip: the newest paddle's head; before the second, the first tail */
   double direction;
-  const stamp *last; /* the newest paddle's, which the mask does not know yet */
+  const stamp *last; /* the newest paddle, not yet in the mask */
   place last_at;
 } contour;
 
@@ -215,7 +216,7 @@ typedef struct drawing {
   float image[PIXELS], mask[PIXELS];
 } drawing;
 
-/* Makes a contour of one paddle with its tail at `tail`; false: it would leave the window. */
+/* Starts a contour with one paddle at `tail`; false: it would leave the image. */
 static bool begin_contour(drawing *d, contour *c, place tail, double direction, float contrast) {
   place head = translate(tail, direction, LENGTH);
   double back = direction < 0.0 ? direction + PI : direction - PI;
@@ -229,7 +230,7 @@ static bool begin_contour(drawing *d, contour *c, place tail, double direction, 
   return true;
 }
 
-/* The most that the mask has in a pixel or beside it: paddles end a margin off. */
+/* The maximum of the mask in a pixel and its four neighbours, as paddles end a margin away. */
 static float taken_near(const float mask[PIXELS], place p) {
   static const place around[] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {-1, 0}};
   float most = 0.0f;
@@ -252,12 +253,12 @@ static bool is_listed(const choice *c, place p) {
   return false;
 }
 
-/* The heads that a paddle at `pivot` can have, and how likely each is. */
+/* Lists the heads that a paddle at `pivot` can have, and their probabilities. */
 static void list_heads(const drawing *d, place pivot, double direction, choice *c) {
   double radius = LENGTH + MARGIN;
   *c = (choice){.count = 0};
   for (int i = 0; i < CIRCLE; i++) {
-    double angle = i / radius; /* an arc of one pixel */
+    double angle = i / radius; /* one pixel of arc */
     double y = pivot.y + radius * sin(angle), x = pivot.x + radius * cos(angle);
     place p = {(int)floor(y), (int)floor(x)};
     if (!inside(p) || is_listed(c, p)) continue;
@@ -303,8 +304,8 @@ static bool extend(drawing *d, contour *c, float contrast) {
   return false;
 }
 
-/* A place where a paddle of that direction and `border` pixels of the window's rim are clear of
- * each other and of all contours; false: there is none. */
+/* Draws a position where a paddle in that direction touches neither a contour nor the outer
+ * `border` pixels; false: there is none. */
 static bool draw_tail(drawing *d, double direction, int border, place *tail) {
   const stamp *paddle = paddle_towards(d->style, direction);
   uint32_t free_places[PIXELS];
@@ -313,7 +314,7 @@ static bool draw_tail(drawing *d, double direction, int border, place *tail) {
     bool clear = true;
     for (int k = 0; k < STAMP * STAMP && clear; k++) {
       place p = {(int)i / SIDE + k / STAMP - REACH, (int)i % SIDE + k % STAMP - REACH};
-      if (paddle->mask[k] < 0.998f) continue; /* its rim may touch */
+      if (paddle->mask[k] < 0.998f) continue; /* the stamp's edge may touch */
       clear = p.y >= border && p.y < SIDE - border && p.x >= border && p.x < SIDE - border &&
               d->mask[p.y * SIDE + p.x] <= TAKEN;
     }
@@ -336,7 +337,7 @@ static void clear_drawing(drawing *d) {
   }
 }
 
-/* Both long contours, grown in turns. False: one met a dead end. */
+/* Draws both long contours, in turns. False: one cannot be continued. */
 static bool draw_long(drawing *d, contour c[2], place tails[2]) {
   double direction = draw_degrees(&d->rng);
   if (!draw_tail(d, direction, 2 * SEED_DISTANCE, &tails[0])) return false;
@@ -372,7 +373,7 @@ static bool draw_short(drawing *d) {
   return true;
 }
 
-/* One that does not come out is taken back and tried again, and left out in the end. */
+/* Draws a short contour. A failed attempt is undone and repeated, up to CONTOUR_TRIES times. */
 static void draw_distractor(drawing *d) {
   for (int i = 0; i < CONTOUR_TRIES; i++) {
     drawing attempt = *d;

@@ -7,21 +7,21 @@
 
 enum { FT_PATHFINDER_SIDE = 32, FT_PATHFINDER_PIXELS = FT_PATHFINDER_SIDE * FT_PATHFINDER_SIDE };
 
-/** What is drawn, and paddles (short strokes) in every direction, drawn once. */
+/** The settings, and images of a paddle (short stroke) in every direction. */
 typedef struct ft_pathfinder_style ft_pathfinder_style;
 
 typedef struct ft_pathfinder_shape {
   uint32_t contour_length;    /* paddles of each of the two long contours */
   uint32_t distractor_length; /* paddles of the short ones */
-  uint32_t distractors;       /* short ones that are tried for */
+  uint32_t distractors;       /* number of short ones to try */
 } ft_pathfinder_shape;
 
-/** NULL when out of memory. Constant afterwards: any number of threads may draw with it. */
+/** NULL when out of memory. Constant afterwards, so that any number of threads may use it. */
 ft_pathfinder_style *ft_pathfinder_style_make(const ft_pathfinder_shape *shape);
 void ft_pathfinder_style_free(ft_pathfinder_style *style);
 
-/** Draws an image that is a function of `rng`. *label: 1 when both markers are on one contour.
- * False: no way was found to place contours that long. */
+/** Draws an image that depends only on style and `rng`. *label is 1 if both markers are on one
+ * contour. False: found no room for contours that long. */
 bool ft_pathfinder_draw(const ft_pathfinder_style *style, ft_rng rng,
                         uint8_t pixels[FT_PATHFINDER_PIXELS], int *label);
 

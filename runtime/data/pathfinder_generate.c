@@ -1,6 +1,6 @@
-/* Generates Pathfinder images in Long Range Arena's layout: DIR/curv_contour_length_C/imgs/K/
- * sample_I.png, 1000 images to a folder, and metadata/K.npy, which is text. Image i is a function
- * of (seed, i) alone, so threads draw them in any order. */
+/* filtra_pathfinder_generate: generates Pathfinder images in Long Range Arena's layout.
+ * DIR/curv_contour_length_C/imgs/K/sample_I.png are images, 1000 per folder; metadata/K.npy is
+ * text. Image i depends only on (seed, i), so threads draw images in any order. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/thread.h"
@@ -16,10 +16,10 @@
 
 enum {
   MAX_IMAGES = 100000000,
-  MAX_CONTOUR = 20, /* two longer ones hardly find room */
+  MAX_CONTOUR = 20, /* two longer ones hardly fit */
   MAX_THREADS = 256,
-  FOLDER = 1000, /* images in a folder */
-  BLOCK = 16,    /* images a thread takes at a time */
+  FOLDER = 1000, /* images per folder */
+  BLOCK = 16,    /* images that a thread takes at a time */
   SIDE = FT_PATHFINDER_SIDE,
   PNG_BYTES = 4096,
 };
@@ -69,14 +69,14 @@ typedef struct job {
   const filtra_pathfinder_options *options;
   ft_pathfinder_shape shape;
   ft_pathfinder_style *style;
-  const char *folder; /* that is filled, and renamed when it is complete */
+  const char *folder; /* being filled; renamed once complete */
   uint64_t count;
   uint8_t *labels; /* [count] */
   uint32_t threads;
   atomic_ullong next, done;
   atomic_bool stop;
-  ft_mutex lock;        /* of the next two */
-  filtra_status status; /* the first failure of any thread, and its message */
+  ft_mutex lock;        /* guards status and message */
+  filtra_status status; /* the first failure of any thread */
   char message[2048];
 } job;
 
@@ -134,7 +134,8 @@ static filtra_status report(const job *j, uint64_t done) {
   return ft_fail(FILTRA_ERROR_CANCELLED, "generating Pathfinder was stopped");
 }
 
-/* The calling thread takes part and reports; fewer threads than asked for only take longer. */
+/* Also draws in the calling thread, which reports progress; with fewer threads than asked for it
+ * only takes longer. */
 static filtra_status draw_all(job *j) {
   ft_thread threads[MAX_THREADS];
   filtra_status status = report(j, 0);
@@ -215,7 +216,7 @@ static filtra_status check_options(const filtra_pathfinder_options *o) {
   return FILTRA_OK;
 }
 
-/* Distractors as published: contours of a third of the length, 20 paddles in all. */
+/* Distractors as published: a third of the contour's length, 20 paddles in all. */
 static ft_pathfinder_shape shape_of(const filtra_pathfinder_options *o) {
   uint32_t length = o->contour_length ? o->contour_length : 14;
   return (ft_pathfinder_shape){length, length / 3, 20 / (length / 3)};
@@ -239,7 +240,7 @@ filtra_status filtra_pathfinder_generate(const char *directory,
   bool made = !ft_file_exists(directory);
   if (!status) status = ft_make_directories(directory);
   if (!status) status = fill_and_rename(&j, path);
-  if (status && made) remove(directory); /* where it is empty */
+  if (status && made) remove(directory); /* succeeds only if it is empty */
   ft_mutex_free(&j.lock);
   ft_pathfinder_style_free(j.style);
   free(j.labels);

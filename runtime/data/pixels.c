@@ -1,4 +1,4 @@
-/* How many pixels an image may have, and what a pixel becomes. */
+/* Checks how many pixels an image has, and converts pixels to grey values and features. */
 #include "data/image.h"
 
 #include <string.h>
@@ -22,8 +22,8 @@ filtra_status ft_image_check_file(uint64_t height, uint64_t width, size_t file_b
 
 /* ---- what a pixel becomes ---- */
 
-/* floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as Long Range Arena has it, in whole
- * numbers. */
+/* floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as in Long Range Arena, computed in
+ * integers. */
 uint8_t ft_grey_of(const uint8_t *pixel, uint32_t channels) {
   if (channels == 1) return *pixel;
   uint32_t sum = 2989u * pixel[0] + 5870u * pixel[1] + 1140u * pixel[2];

@@ -1,4 +1,5 @@
-/* RandAugment (Cubuk et al. 2020) with the operations and levels that DeiT has from timm. */
+/* RandAugment (Cubuk et al. 2020) with the operations and levels of timm, as DeiT uses them. Called
+ * by augment.c. */
 #include "base/memory.h"
 #include "data/augment.h"
 
@@ -16,7 +17,7 @@ static size_t bytes_of(const ft_image *image) {
   return (size_t)image->height * image->width * image->channels;
 }
 
-/* ---- by a table of values ---- */
+/* ---- operations on single values, by a table ---- */
 
 typedef uint8_t value_table[VALUES];
 
@@ -41,7 +42,8 @@ static void stretch(const uint64_t count[VALUES], value_table table) {
     table[i] = high > low ? rounded(255.0 * (i - low) / (double)(high - low)) : (uint8_t)i;
 }
 
-/* As Pillow has it: of what lies below a value, in steps of the rest's 255th. */
+/* Equalizes as Pillow does: counts the pixels below a value, in steps of 1/255 of all pixels but
+ * those of the highest value. */
 static void equalize(const uint64_t count[VALUES], value_table table) {
   uint64_t all = 0, last = 0, below;
   for (int i = 0; i < VALUES; i++) {
@@ -92,9 +94,9 @@ static void map_values(ft_image *image, ft_image_operation operation, double lev
   }
 }
 
-/* ---- towards or away from another image ---- */
+/* ---- blending with another image, or away from it ---- */
 
-/* The luminance that Pillow has, ITU-R 601. */
+/* Luminance as in Pillow, ITU-R 601. */
 static double luminance(const uint8_t *pixel, uint32_t channels) {
   if (channels == 1) return pixel[0];
   return floor((19595.0 * pixel[0] + 38470.0 * pixel[1] + 7471.0 * pixel[2] + 32768.0) / 65536.0);
@@ -108,7 +110,7 @@ static double mean_luminance(const ft_image *image) {
   return floor(sum / (double)count + 0.5);
 }
 
-/* The mean of 3 x 3 pixels in which the middle one counts five times; edges are kept. */
+/* The mean of 3 x 3 pixels, the centre weighted five times; pixels on the edge stay. */
 static double blurred(const ft_image *image, uint32_t y, uint32_t x, uint32_t c) {
   size_t row = (size_t)image->width * image->channels;
   const uint8_t *at = image->pixels + y * row + (size_t)x * image->channels + c;
@@ -120,7 +122,8 @@ static double blurred(const ft_image *image, uint32_t y, uint32_t x, uint32_t c)
   return floor(sum / 13.0 + 0.5);
 }
 
-/* x + (level) (x - other): 0 leaves the image, -1 gives the other. */
+/* other + factor (x - other), with factor 1 + 0.9 level: level 0 leaves x, negative ones blend with
+ * `other`, positive ones extrapolate. */
 static filtra_status depart(ft_image *image, ft_image_operation operation, double level) {
   uint8_t *to = ft_calloc(bytes_of(image), 1);
   if (!to) return FILTRA_ERROR_HOST_MEMORY;
@@ -143,7 +146,7 @@ static filtra_status depart(ft_image *image, ft_image_operation operation, doubl
 
 /* ---- geometry ---- */
 
-/* Between the four pixels around a point; what lies outside is `fill`. */
+/* Samples bilinearly; pixels outside are `fill`. */
 static double sample(const ft_image *image, double x, double y, uint32_t c, uint8_t fill) {
   double left = floor(x), top = floor(y), sum = 0.0;
   for (int dy = 0; dy <= 1; dy++)
@@ -156,7 +159,7 @@ static double sample(const ft_image *image, double x, double y, uint32_t c, uint
   return sum;
 }
 
-/* A pixel at p of the result comes from m (p - middle) + middle + (tx, ty). */
+/* Maps a pixel p of the result to m (p - middle) + middle + (tx, ty) of the source. */
 typedef struct affine {
   double xx, xy, yx, yy, tx, ty;
 } affine;
@@ -171,7 +174,7 @@ static affine affine_of(const ft_image *image, ft_image_operation operation, dou
     m.yx = sin(level * pi / 6.0);
     m.xy = -m.yx;
     break;
-  case FT_IMAGE_SHEAR_X: /* from the upper left corner, as Pillow does */
+  case FT_IMAGE_SHEAR_X: /* about the upper left corner, as in Pillow */
     m.xy = 0.3 * level;
     m.tx = m.xy * y;
     break;

@@ -1,12 +1,13 @@
-/* Bicubic resampling of a part of an image, as Pillow does it: the filter is widened by the factor
- * that the image shrinks by, so that every pixel counts, and each output's weights sum to 1. */
+/* Bicubic resampling of a part of an image, as Pillow does it: when shrinking, the filter is as
+ * much wider, so that every pixel counts. An output's weights add up to 1. Called by image.c and
+ * augment.c. */
 #include "base/memory.h"
 #include "data/image.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Keys 1981 with a = -0.5; 0 from 2 on. */
+/* The cubic kernel (Keys 1981) with a = -0.5; 0 for |x| >= 2. */
 static double cubic(double x) {
   const double a = -0.5;
   x = fabs(x);
@@ -15,9 +16,9 @@ static double cubic(double x) {
   return 0.0;
 }
 
-/* Along one side: output i is the sum of weights[i, k] times input first[i] + k. */
+/* Weights along one axis: output i is the sum of weights[i, k] times input first[i] + k. */
 typedef struct taps {
-  uint32_t outputs, most; /* weights of an output at most */
+  uint32_t outputs, most; /* outputs; most weights of one output */
   uint32_t *first, *count;
   float *weights; /* [outputs, most] */
 } taps;
@@ -59,7 +60,7 @@ static filtra_status make_taps(double begin, double length, uint32_t side, uint3
   return FILTRA_OK;
 }
 
-/* Rows [first, first + rows) of the image, each made as long as the output's. */
+/* Resamples rows [first, first + rows) of the image along x. */
 static void resample_rows(const ft_image *from, const taps *t, uint32_t first, uint32_t rows,
                           float *to) {
   uint32_t channels = from->channels;

@@ -1,3 +1,4 @@
+/* Reads rows of comma- or tab-separated text, with quotes. Called by table.c. */
 #include "data/rows.h"
 
 #include "base/memory.h"
@@ -33,7 +34,7 @@ static void choose_delimiter(ft_rows *r) {
   const char *candidates = "\t,;";
   if (has_ending(r->lines.path, ".csv")) candidates = ",;\t";
   if (has_ending(r->lines.path, ".tsv")) candidates = "\t";
-  r->delimiter = *candidates; /* a single column is the caller's to refuse */
+  r->delimiter = *candidates; /* if none is found: one column, which the caller may refuse */
   for (const char *c = candidates; *c; c++)
     if (strchr(r->lines.line, *c)) {
       r->delimiter = *c;
@@ -62,8 +63,8 @@ static filtra_status put(ft_rows *r, const char *bytes, size_t count) {
   return FILTRA_OK;
 }
 
-/* The lines up to the closing quote; *at, behind the opening one, ends behind it. A doubled quote
- * stands for one. */
+/* Appends a quoted field, over several lines if needed. *at moves from after the opening quote to
+ * after the closing one. A doubled quote means one quote. */
 static filtra_status read_quoted(ft_rows *r, const char **at) {
   for (;;) {
     size_t count = strcspn(*at, "\"");
@@ -109,7 +110,7 @@ static filtra_status read_row(ft_rows *r) {
     more = *at == r->delimiter;
     at += more;
   }
-  /* only now, since the text may have moved */
+  /* only now, since appending may have moved the text */
   if (r->count > r->capacity) {
     const char **fields = ft_realloc((void *)r->fields, r->count, sizeof *fields);
     if (!fields) return FILTRA_ERROR_HOST_MEMORY;

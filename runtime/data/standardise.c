@@ -1,3 +1,5 @@
+/* Computes mean and deviation of features, and standardises by them. Called by dataset.c and
+ * arrays.c when a dataset is complete, and by train/predictor.c for single inputs. */
 #include "base/memory.h"
 #include "data/image.h"
 
@@ -6,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Mean and sum of squared deviations, one number at a time (Welford 1962). */
+/* Running mean and sum of squared deviations (Welford 1962). */
 typedef struct moments {
   double count, mean, squares;
 } moments;
 
-/* Missing numbers (NaN) do not count. */
+/* Adds a number; ignores missing ones (NaN). */
 static void add_number(moments *m, double x) {
   if (isnan(x)) return;
   double apart = x - m->mean;
@@ -25,7 +27,7 @@ static void sum_bytes(const uint8_t *bytes, size_t count, uint32_t width, moment
     add_number(&of[i % width], (double)bytes[i]);
 }
 
-/* Pixels that are not in memory are read here, and again when they are trained on. */
+/* Adds a sample's features. Pixels in files are read for it, and read again in training. */
 static filtra_status sum_row(const filtra_dataset *ds, const ft_samples *samples,
                              const ft_sample_row *row, moments *of) {
   uint32_t width = ds->info.features;
@@ -44,13 +46,13 @@ static filtra_status sum_row(const filtra_dataset *ds, const ft_samples *samples
   return FILTRA_OK;
 }
 
-/* 0 where a feature is constant but for rounding. */
+/* 1 / deviation; 0 if a feature is constant up to rounding. */
 static double scale_of(const moments *m) {
   double deviation = m->count > 1.0 ? sqrt(m->squares / (m->count - 1.0)) : 0.0;
   return deviation > 1e-9 * fabs(m->mean) ? 1.0 / (deviation + 2.2e-16) : 0.0;
 }
 
-/* Far from all that was measured, the largest float, since an infinity would end training. */
+/* Clamps to the largest float, since an infinity would end training. */
 float ft_standard(double mean, double factor, float x) {
   if (isnan(x)) return 0.0f;
   double y = ((double)x - mean) * factor;
@@ -62,7 +64,8 @@ float ft_standard_byte(double mean, double factor, uint8_t x) {
   return scale * (float)x + offset;
 }
 
-/* In place, where an offset as float would cost digits of series with a large mean. */
+/* Standardises numbers in place. Multiplying and adding in float would lose digits if the mean is
+ * large. */
 static void apply_moments(const filtra_dataset *ds, ft_samples *samples) {
   for (size_t i = 0; i < samples->value_count; i++) {
     size_t k = i % ds->info.features;

@@ -1,6 +1,6 @@
-/* Tables of texts or sequences, a row a sample: one column is what a model reads, another what it
- * is to predict, a class or a number. Molecules written as SMILES with a measured property are
- * such. */
+/* The format "table", listed in dataset.c: tables with a sample per row. One column is the text or
+ * sequence that a model reads, another the class or number that it predicts; for example molecules
+ * as SMILES with a measured property. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/corpus.h"
@@ -15,7 +15,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* What columns are called where nobody says which are meant; the first that there is. */
+/* Accepted column names if no option names the column; the first in the list that exists is
+ * used. */
 static const char *const text_names[] = {"smiles",   "sequence", "seq",      "text",
                                          "sentence", "review",   "document", NULL};
 static const char *const target_names[] = {"label",     "class", "target", "category", "measured",
@@ -25,11 +26,11 @@ static const char *const endings[] = {".csv", ".tsv", NULL};
 typedef struct table {
   const filtra_dataset_options *options;
   ft_split_files files;
-  bool values; /* targets are numbers */
+  bool values; /* targets are numbers, not classes */
   ft_labels labels;
 } table;
 
-/* Where things are in one file. */
+/* Positions of the columns in one file. */
 typedef struct columns {
   bool header;
   size_t count, text, target;
@@ -43,7 +44,7 @@ static bool is_called(const char *field, const char *name) {
   size_t length = strlen(field);
   ft_trim(&field, &length);
   if (length == strlen(name)) return !strncasecmp(field, name, length);
-  /* "measured log solubility in mols per litre" */
+  /* as in "measured log solubility in mols per litre" */
   return !strcmp(name, "measured") && length > 9 && !strncasecmp(field, "measured ", 9);
 }
 
@@ -73,7 +74,7 @@ static filtra_status fail_columns(const ft_rows *rows, const char *key, const ch
                  rows->count, list);
 }
 
-/* The column that an option names, or gives the number of, from 1. */
+/* Finds the column that an option names or numbers, from 1. */
 static filtra_status find_given(const ft_rows *rows, const char *key, const char *given, columns *c,
                                 long *found) {
   *found = NOWHERE;
@@ -85,7 +86,7 @@ static filtra_status find_given(const ft_rows *rows, const char *key, const char
   return fail_columns(rows, key, given);
 }
 
-/* Of two columns without names, the longer is the text. */
+/* Index of the longer field of two columns without names: the text. */
 static long longer_field(const ft_rows *rows) {
   return strlen(rows->fields[1]) > strlen(rows->fields[0]);
 }
@@ -149,7 +150,7 @@ static filtra_status walk_file(const table *t, const char *path, row_fn take, vo
 
 typedef struct target_kinds {
   uint64_t whole, fractions, others;
-  uint64_t line; /* of the first of the others */
+  uint64_t line; /* of the first of `others` */
   char other[64];
 } target_kinds;
 
@@ -171,7 +172,7 @@ static filtra_status count_target(const ft_rows *rows, const columns *c, void *u
   return FILTRA_OK;
 }
 
-/* Numbers that are not all whole are to be predicted as such; anything else names classes. */
+/* Targets are numbers if all are numbers and some are not whole; otherwise they are classes. */
 static filtra_status choose_target(table *t, filtra_dataset *ds) {
   filtra_split split = FILTRA_SPLIT_TRAIN;
   while (!t->files.path[split])
@@ -222,7 +223,7 @@ static filtra_status read_sample(const ft_rows *rows, const columns *c, void *us
   return FILTRA_OK;
 }
 
-/* Classes are those of the first split that there is. */
+/* Reads a split; the first one defines the classes. */
 static filtra_status read_split(ft_corpus *corpus, void *user) {
   sample_reader r = {.table = user, .corpus = corpus};
   ft_samples *samples = &corpus->ds->samples[corpus->split];
@@ -258,7 +259,7 @@ static filtra_status open_table(const char *path, const filtra_dataset_options *
 
 /* ---- probing ---- */
 
-/* Whether `head` begins with a line that names a column of texts and one of targets. */
+/* Whether the first line of `head` names a text column and a target column. */
 static bool names_columns(const char *head) {
   char line[256];
   bool text = false, target = false;

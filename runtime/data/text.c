@@ -35,7 +35,7 @@ static void drop_byte_order_mark(ft_text *text) {
   memmove(text->piece, text->piece + 3, text->held);
 }
 
-/* CR LF becomes LF. */
+/* Replaces CR LF by LF. */
 static void join_line_ends(ft_text *text) {
   size_t to = 0;
   if (!memchr(text->piece, '\r', text->held)) return;
@@ -47,7 +47,8 @@ static void join_line_ends(ft_text *text) {
   text->held = to;
 }
 
-/* Where to cut, so that a CR stays with its LF, and the bytes of a character together. */
+/* Finds where to cut: after a line, else after a blank, else between characters; never between CR
+ * and LF. */
 static size_t find_cut(const char *bytes, size_t count) {
   const char *line = memrchr(bytes, '\n', count);
   if (line) return (size_t)(line - bytes) + 1;

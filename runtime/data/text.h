@@ -1,4 +1,4 @@
-/* Free text: read in pieces of any size, cut where no word and no character is. */
+/* Reads text files in pieces of bounded size, cut between lines, words or characters. */
 #ifndef FT_DATA_TEXT_H
 #define FT_DATA_TEXT_H
 
@@ -7,17 +7,17 @@
 typedef struct ft_text {
   ft_source *source;
   const char *path;
-  char *piece;   /* without a byte order mark, and with LF where the file has CR LF */
-  size_t length; /* its bytes; none of them is NUL */
-  uint64_t line; /* of the piece's first byte, from 1 */
-  size_t held;   /* bytes at `piece`, those of the next piece included */
+  char *piece;   /* the current piece, without byte order mark, CR LF replaced by LF */
+  size_t length; /* bytes of the piece; none is NUL */
+  uint64_t line; /* line number of the piece's first byte, from 1 */
+  size_t held;   /* bytes at `piece`, including the start of the next one */
   bool begun;
 } ft_text;
 
 /** `path` must outlive the reader. */
 filtra_status ft_text_open(const char *path, ft_text *text);
-/** Steps to the next piece: whole lines, or words, or characters where a piece holds no whole line
- * or word. *more is false at the end. Fails with INPUT on a NUL byte. */
+/** Moves to the next piece: whole lines; whole words if no line fits; else whole characters. *more
+ * is false at the end. Fails with INPUT on a NUL byte. */
 filtra_status ft_text_next(ft_text *text, bool *more);
 void ft_text_close(ft_text *text);
 

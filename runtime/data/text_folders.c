@@ -1,4 +1,5 @@
-/* Documents to classify, a text file each, in folders per class: IMDb (Maas et al. 2011). */
+/* The format for documents to classify, a text file each, in one folder per class: IMDb (Maas et
+ * al. 2011). Listed in dataset.c. */
 #include "base/status.h"
 #include "data/class_folders.h"
 #include "data/corpus.h"

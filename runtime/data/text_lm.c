@@ -1,4 +1,5 @@
-/* Text for language models: one stream of tokens a split, cut into windows. */
+/* The format for text of language models, listed in dataset.c: one stream of tokens per split, cut
+ * into windows. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/corpus.h"
@@ -14,7 +15,7 @@ enum { DEFAULT_WINDOW = 256 };
 
 static const char *const endings[] = {".txt", ".text", ".tokens", ".raw", NULL};
 
-/* Whether a file's name, up to its ending, is this split's or ends with it: train, wiki.train. */
+/* Whether a file's name, without its ending, is a split's or ends with one: train, wiki.train. */
 static bool names_split(const void *user, const char *name, filtra_split *split) {
   (void)user;
   size_t rest;
@@ -23,7 +24,7 @@ static bool names_split(const void *user, const char *name, filtra_split *split)
 
 /* ---- tokens ---- */
 
-/* Whether a text was prepared for words: rare ones are <unk> already, as in WikiText. */
+/* Whether the text has <unk> for rare words, as WikiText does: then the tokenizer is "words". */
 static filtra_status find_unknown(const char *path, bool *found) {
   ft_text text;
   bool more;
@@ -51,7 +52,7 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
   if (tokens->count < 2)
     return ft_fail(FILTRA_ERROR_INPUT, "%s has %zu tokens; a text needs 2 at least", path,
                    tokens->count);
-  /* Every line ends with <eos>, also a last one that has no line end. */
+  /* Ends the last line with <eos> even if it has no line end. */
   if (strcmp(corpus->ds->info.tokenizer->name, "words") ||
       tokens->ids[tokens->count - 1] == FT_WORD_END_OF_LINE)
     return FILTRA_OK;
@@ -60,8 +61,8 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
   return FILTRA_OK;
 }
 
-/* The end of the training text becomes validation text. Neighbouring windows resemble each
- * other, so windows drawn from all over would make it too easy. */
+/* Moves the end of the training text to validation. Adjacent windows resemble each other, so
+ * windows drawn at random would make validation too easy. */
 static filtra_status hold_out_end(filtra_dataset *ds, float share) {
   ft_tokens *train = &ds->samples[FILTRA_SPLIT_TRAIN].tokens,
             *val = &ds->samples[FILTRA_SPLIT_VAL].tokens;
@@ -75,8 +76,8 @@ static filtra_status hold_out_end(filtra_dataset *ds, float share) {
   return FILTRA_OK;
 }
 
-/* Windows follow each other without overlap; the first token of the next is the last target of one,
- * and the last of all may be shorter. */
+/* Cuts tokens into windows without overlap. A window's last target is the first token of the next;
+ * the last window may be shorter. */
 static filtra_status cut_windows(ft_samples *samples, uint32_t window) {
   size_t last = samples->tokens.count ? samples->tokens.count - 1 : 0;
   for (size_t first = 0; first < last; first += window) {

@@ -1,3 +1,5 @@
+/* Built-in tokenizers by name, text to ids and back, and files of fitted tokenizers. Called by
+ * data/corpus.c, train/ and applications through filtra/tokenizer.h. */
 #include "data/tokenizer.h"
 
 #include "base/file.h"
@@ -14,8 +16,8 @@ static const filtra_tokenizer *const tokenizers[] = {
     &ft_tokenizer_dna,     &ft_tokenizer_pixels,
 };
 
-/* What a file of a tokenizer may have: a million words of 60 bytes. Model files have the words,
- * too, and room for 100 MB. */
+/* Largest tokenizer file: a million words of 60 bytes. Model files hold the words too, in up to 100
+ * MB of metadata. */
 enum { FILE_LIMIT = 64 << 20 };
 
 const filtra_tokenizer *filtra_tokenizer_find(const char *name) {
@@ -107,7 +109,7 @@ filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer, const i
     if (tokens[i] < 0 || tokens[i] >= (int64_t)t->size)
       return ft_fail(FILTRA_ERROR_ARGUMENT, "token %zu is %d; the ids of \"%s\" are 0 to %u", i,
                      tokens[i], t->name, t->size - 1);
-    if (!*t->symbols[tokens[i]]) continue; /* padding; "pixels" has none, its 0 is a pixel */
+    if (!*t->symbols[tokens[i]]) continue; /* padding; "pixels" has none, its id 0 is a pixel */
     write_symbol(&w, t, tokens[i], line_start);
     line_start = !strcmp(t->symbols[tokens[i]], "<eos>");
   }
@@ -118,7 +120,7 @@ filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer, const i
 
 /* ---- files ---- */
 
-/* Nothing is written that could not be read again. */
+/* Writes a file, unless it would be too large to be read again. */
 static filtra_status write_file(const char *path, const char *text) {
   size_t size = strlen(text);
   if (size <= FILE_LIMIT) return ft_file_write(path, text, size);

@@ -1,10 +1,10 @@
-/* Tokenizers whose ids are bytes, or some of them. */
+/* The tokenizers "bytes", "printable" and "dna", with one id per byte. Listed in tokenizer.c. */
 #include "base/status.h"
 #include "data/tokenizer.h"
 
 #include <stdio.h>
 
-/* Symbols are for people: printable characters as they are, other bytes as \x and two digits. */
+/* Symbols are for display: printable characters as they are, other bytes as \x and two digits. */
 #define ROW(digit)                                                                                 \
   "\\x" digit "0", "\\x" digit "1", "\\x" digit "2", "\\x" digit "3", "\\x" digit "4",             \
       "\\x" digit "5", "\\x" digit "6", "\\x" digit "7", "\\x" digit "8", "\\x" digit "9",         \
@@ -47,7 +47,7 @@ static filtra_status encode_printable(const filtra_tokenizer *tokenizer, const c
   return FILTRA_OK;
 }
 
-/* The id of a nucleotide; the codes for more than one (IUPAC 1984) are N. 0: no such code. */
+/* Id of a nucleotide; IUPAC 1984 codes for several count as N. 0: no such code. */
 static int32_t nucleotide(char c) {
   switch (c & ~0x20) { /* upper case */
   case 'A':

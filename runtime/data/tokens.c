@@ -1,4 +1,4 @@
-/* A growing list of token ids, which every tokenizer fills. */
+/* Grows a list of token ids, for all tokenizers. */
 #include "base/memory.h"
 #include "data/tokenizer.h"
 

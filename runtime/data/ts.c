@@ -1,6 +1,6 @@
-/* Time series as the UEA and UCR archives distribute them (Bagnall et al. 2018): NAME_TRAIN.ts and
- * NAME_TEST.ts, a sample a line, its dimensions separated by ':', their values by ',', the class
- * last. */
+/* The format "ts", listed in dataset.c: time series as the UEA and UCR archives distribute them
+ * (Bagnall et al. 2018), NAME_TRAIN.ts and NAME_TEST.ts. A line is a sample: dimensions separated
+ * by ':', their values by ',', the class last. */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -14,7 +14,7 @@
 
 static const char TRAIN_END[] = "_TRAIN.ts", TEST_END[] = "_TEST.ts";
 
-/* One file being read. */
+/* State of the file being read. */
 typedef struct ts_reader {
   ft_lines lines;
   ft_ts_header header;
@@ -22,8 +22,8 @@ typedef struct ts_reader {
   filtra_dataset *ds;
   const filtra_dataset_options *options;
   ft_samples *samples;
-  uint32_t cut;  /* longer series end here; 0: none */
-  float *series; /* [dimensions][length] of one sample, as the file has them */
+  uint32_t cut;  /* longer series are cut here; 0: never */
+  float *series; /* one sample, [dimensions][length] as in the file */
   size_t capacity;
 } ts_reader;
 
@@ -43,7 +43,7 @@ static filtra_status read_value(const ts_reader *r, const char *text, size_t len
   return FILTRA_OK;
 }
 
-/* Values between `text` and `end`, appended to the series from `first` on. */
+/* Appends the values between `text` and `end` to the series at `first`. */
 static filtra_status read_dimension(ts_reader *r, const char *text, const char *end, size_t number,
                                     size_t first, size_t *length) {
   *length = 0;
@@ -60,8 +60,8 @@ static filtra_status read_dimension(ts_reader *r, const char *text, const char *
   return FILTRA_OK;
 }
 
-/* Lines between the neighbours of missing values; the nearest value at the ends. A series without
- * any value stays missing, until standardising puts the mean there. */
+/* Interpolates missing values linearly between their neighbours; at the ends, takes the nearest
+ * value. A series without any value stays missing; standardising then sets it to the mean. */
 static void interpolate(float *x, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (!isnan(x[i])) continue;
@@ -103,7 +103,8 @@ static filtra_status check_length(const ts_reader *r, size_t length, size_t *kep
                  length, limit);
 }
 
-/* Step by step, as a model sees them; in the file each dimension is a run of its own. */
+/* Appends a series time step by time step, as models read it; the file has dimension after
+ * dimension. */
 static filtra_status append_series(ts_reader *r, size_t dimensions, size_t length, size_t kept) {
   ft_samples *s = r->samples;
   size_t count = kept * dimensions, wanted = s->value_count + count;
@@ -184,7 +185,8 @@ static filtra_status read_lines(ts_reader *r) {
   return ft_fail(FILTRA_ERROR_INPUT, "%s has no samples", r->lines.path);
 }
 
-/* Classes are those of the first file, which is the training file where there is one. */
+/* Checks the kind of targets. Closes the classes after the first file, the training file if there
+ * is one. */
 static filtra_status finish_file(const ts_reader *r, bool first) {
   filtra_target target = r->header.values ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
   if (!first && target != r->ds->info.target)
@@ -216,7 +218,7 @@ static filtra_status read_file(const char *path, const filtra_dataset_options *o
 
 /* ---- finding the files ---- */
 
-/* Whether `folder` is called NAME, for NAME_TRAIN.ts. */
+/* Whether `folder` is called NAME, for `train` NAME_TRAIN.ts. */
 static bool is_named_after(const char *folder, const char *train) {
   size_t end = strlen(folder), length = strlen(train) - strlen(TRAIN_END);
   while (end > 1 && folder[end - 1] == '/')
@@ -225,7 +227,7 @@ static bool is_named_after(const char *folder, const char *train) {
   return whole && !strncmp(folder + end - length, train, length);
 }
 
-/* The training file of a folder: the only one, or of several the one named as the folder. */
+/* Chooses a folder's training file: the only one, or the one named as the folder. */
 static filtra_status choose_train(const char *folder, char **names, size_t count,
                                   const char **chosen) {
   const char *found[2] = {NULL, NULL};
@@ -244,12 +246,12 @@ static filtra_status choose_train(const char *folder, char **names, size_t count
                  found[0], found[1]);
 }
 
-/* The test file's path for a training file's and the other way round; NULL when out of memory. */
+/* Path of the test file for a training file, or the reverse; NULL when out of memory. */
 static char *other_half(const char *path, const char *end, const char *other_end) {
   return ft_format("%.*s%s", (int)(strlen(path) - strlen(end)), path, other_end);
 }
 
-/* Reads a training file and, where there is one, the test file that belongs to it. */
+/* Reads a training file and its test file, if there is one. */
 static filtra_status read_train(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds, ft_labels *labels) {
   FT_TRY(read_file(path, options, ds, FILTRA_SPLIT_TRAIN, labels));
@@ -276,8 +278,8 @@ static filtra_status read_folder(const char *path, const filtra_dataset_options 
   return status;
 }
 
-/* A test file brings its training file along, which says how to standardise, how long series are
- * and which classes there are. */
+/* Reads a test file. Its training file is read first, if there is one: it defines how to
+ * standardise, the length of series, and the classes. */
 static filtra_status read_test(const char *path, const filtra_dataset_options *options,
                                filtra_dataset *ds, ft_labels *labels) {
   if (ft_ends_with(path, TEST_END)) {

@@ -1,3 +1,4 @@
+/* Reads the header lines of a .ts file. Called by ts.c for each line before the data. */
 #include "data/ts_header.h"
 
 #include "base/status.h"
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The next word of a line; *length is 0 at its end. */
+/* The next word of a line; *length is 0 at the line's end. */
 static const char *next_word(const char **at, size_t *length) {
   const char *word = *at + strspn(*at, " \t");
   *length = strcspn(word, " \t");
@@ -37,7 +38,7 @@ static filtra_status read_count(const char *key, const char **at, uint64_t *valu
                  (int)(length < 40 ? length : 40), word);
 }
 
-/* "@classLabel true walking running": the names may be missing, then the samples tell them. */
+/* Reads "@classLabel true walking running"; without names, the samples define them. */
 static filtra_status read_classes(ft_ts_header *h, const char *at, ft_labels *labels) {
   bool labelled;
   FT_TRY(read_bool("classLabel", &at, &labelled));
@@ -106,5 +107,5 @@ filtra_status ft_ts_header_line(ft_ts_header *h, const char *line, ft_labels *la
   } else if (length == 0) {
     return ft_fail(FILTRA_ERROR_INPUT, "a lone @");
   }
-  return FILTRA_OK; /* @problemName and what else people put there */
+  return FILTRA_OK; /* ignores @problemName and other keys */
 }

@@ -1,19 +1,19 @@
-/* The header of a .ts file: lines "@key value..." between comments, up to "@data". */
+/* The header of a .ts file: lines "@key value...", with comments between them, up to "@data". */
 #ifndef FT_DATA_TS_HEADER_H
 #define FT_DATA_TS_HEADER_H
 
 #include "data/labels.h"
 
 typedef struct ft_ts_header {
-  uint64_t dimensions;    /* 0: not said */
-  uint64_t series_length; /* of every series; 0: they differ, or it is not said */
+  uint64_t dimensions;    /* 0: not given */
+  uint64_t series_length; /* of every series; 0: they differ, or it is not given */
   bool no_missing;        /* "@missing false": a missing value is an error */
   bool values;            /* "@targetLabel true": the last field is a number */
   bool equal_length, unlabelled, complete;
 } ft_ts_header;
 
-/** Takes one line; `labels`, while open and empty, receives the classes that @classLabel lists.
- * After @data, which completes the header, there must not be another. */
+/** Reads one line. If `labels` is open and empty, @classLabel adds its classes. After @data, which
+ * ends the header, no more lines may follow. */
 filtra_status ft_ts_header_line(ft_ts_header *header, const char *line, ft_labels *labels);
 
 #endif

@@ -1,4 +1,5 @@
-/* "characters" and "words": tokenizers whose symbols are those of a text. */
+/* The tokenizers "characters" and "words", which are fitted to a text: counting its symbols, making
+ * the tokenizer, encoding. Called by corpus.c and tokenizer.c. */
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "data/tokenizer.h"
@@ -9,7 +10,7 @@
 
 enum {
   MAX_WORD_BYTES = 128,     /* longer words have no symbol */
-  DEFAULT_WORD_IDS = 65536, /* with padding */
+  DEFAULT_WORD_IDS = 65536, /* including padding */
   CODE_POINTS = 0x110000,
 };
 
@@ -35,7 +36,7 @@ static bool same(const char *symbol, const char *text, size_t length) {
   return strlen(symbol) == length && !memcmp(symbol, text, length);
 }
 
-/* Where in the index a symbol is, or would be. There are always empty places. */
+/* Index entry of a symbol, or the free one for it. There is always a free one. */
 static int32_t *find_place(const filtra_tokenizer *t, const char *text, size_t length) {
   uint32_t at = hash_bytes(text, length) & t->index_mask;
   while (t->index[at] && !same(t->symbols[t->index[at]], text, length))
@@ -64,7 +65,7 @@ static filtra_status encode_characters(const filtra_tokenizer *t, const char *te
                                        ft_tokens *tokens) {
   FT_TRY(ft_tokens_reserve(tokens, length));
   uint32_t code_point;
-  size_t column = 1; /* in characters */
+  size_t column = 1; /* counted in characters */
   for (size_t at = 0, bytes; at < length; at += bytes, column++) {
     bytes = ft_utf8_next(text + at, length - at, &code_point);
     if (bytes == 0) return fail_encoding(text + at, column);
@@ -75,7 +76,7 @@ static filtra_status encode_characters(const filtra_tokenizer *t, const char *te
   return FILTRA_OK;
 }
 
-/* The next word at or behind *at, its length 0 at the text's end. A line's end is a word, too. */
+/* The next word from *at on; *bytes is 0 at the end. A line end counts as a word. */
 static const char *next_word(const char *text, size_t length, size_t *at, size_t *bytes) {
   while (*at < length && text[*at] != '\n' && is_space(text[*at]))
     ++*at;
@@ -112,7 +113,7 @@ bool ft_tokenizer_is_made(const char *name) {
   return is_words(name) || !strcmp(name, "characters");
 }
 
-/* Whether a symbol may be the one of id `id`; `before` is that of id - 1. */
+/* Whether a symbol may have id `id`; `before` is the symbol of id - 1. */
 static bool fits(bool words, uint32_t id, const char *symbol, const char *before) {
   size_t length = strlen(symbol);
   if (words) {
@@ -189,8 +190,8 @@ typedef struct counted_word {
 
 struct ft_vocabulary {
   bool words, any;
-  size_t most_symbols; /* of words */
-  uint8_t *seen;       /* [CODE_POINTS / 8] of characters */
+  size_t most_symbols; /* for words */
+  uint8_t *seen;       /* [CODE_POINTS / 8] for characters */
   counted_word *table; /* [table_mask + 1], open addressing */
   size_t table_mask, used;
 };
@@ -311,7 +312,7 @@ static filtra_status make_characters(const ft_vocabulary *v, filtra_tokenizer **
   return status;
 }
 
-/* The most frequent first, equal ones in the order of their bytes. */
+/* By descending frequency, then by bytes. */
 static int compare_words(const void *a, const void *b) {
   const counted_word *x = a, *y = b;
   if (x->count != y->count) return x->count < y->count ? 1 : -1;

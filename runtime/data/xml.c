@@ -1,3 +1,5 @@
+/* Reads the XML that data sets use, as a stream of events, with limits on depth and size. Called by
+ * hyperpartisan.c. */
 #include "data/xml.h"
 
 #include "base/memory.h"
@@ -42,7 +44,7 @@ filtra_status ft_xml_fail(const ft_xml *x, filtra_status status) {
 
 /* ---- characters ---- */
 
-/* The next byte without taking it; NOTHING at the end. */
+/* The next byte, not consumed; NOTHING at the end. */
 static filtra_status peek(ft_xml *x, int *byte) {
   *byte = NOTHING;
   if (x->at == x->end) {
@@ -83,7 +85,7 @@ static filtra_status fail_reference(const char *name) {
                  name);
 }
 
-/* What "#38" or "#x26" stands for. */
+/* Appends the character of a reference "#38" or "#x26". */
 static filtra_status append_number(ft_xml *x, const char *name) {
   bool hex = name[1] == 'x';
   const char *digits = name + 1 + hex;
@@ -96,7 +98,7 @@ static filtra_status append_number(ft_xml *x, const char *name) {
   return append_text(x, text, ft_utf8_write((uint32_t)number, text));
 }
 
-/* Behind an ampersand. */
+/* Reads and appends a reference, after its ampersand. */
 static filtra_status append_reference(ft_xml *x) {
   static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
   char name[12] = "";
@@ -112,8 +114,8 @@ static filtra_status append_reference(ft_xml *x) {
   return fail_reference(name);
 }
 
-/* Characters up to `stop`, which is not taken; *found tells whether it came. A CR before LF is
- * dropped. */
+/* Appends characters up to `stop`, which is not consumed; *found: whether it came. Skips a CR
+ * before LF. */
 static filtra_status append_until(ft_xml *x, int stop, bool *found) {
   for (;;) {
     int byte, next;
@@ -218,7 +220,7 @@ static filtra_status read_end(ft_xml *x) {
   return FILTRA_OK;
 }
 
-/* Passes over everything up to `end`. */
+/* Skips everything up to and including `end`. */
 static filtra_status skip_to(ft_xml *x, const char *end) {
   size_t length = strlen(end);
   char last[4] = "";
@@ -233,7 +235,7 @@ static filtra_status skip_to(ft_xml *x, const char *end) {
   return FILTRA_OK;
 }
 
-/* Behind "<!": a comment, and nothing else. */
+/* Skips a comment, after "<!"; fails for anything else. */
 static filtra_status skip_comment(ft_xml *x) {
   int first, second;
   FT_TRY(expect(x, '!'));

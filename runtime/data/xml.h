@@ -1,5 +1,6 @@
-/* XML as data sets use it, read as a stream: elements, attributes, text, the five named entities
- * and numeric ones. Document types (and so entities of a document's own) and CDATA are refused. */
+/* Reads the XML that data sets use, as a stream: elements, attributes, text, the five named
+ * entities, and numeric ones. Refuses document types (and so a document's own entities) and
+ * CDATA. */
 #ifndef FT_DATA_XML_H
 #define FT_DATA_XML_H
 
@@ -12,18 +13,18 @@ typedef enum ft_xml_event { FT_XML_START, FT_XML_END, FT_XML_TEXT, FT_XML_DONE }
 typedef struct ft_xml {
   ft_source *source;
   const char *path;
-  uint64_t line; /* of what was read last */
+  uint64_t line; /* of the last byte read */
   char chunk[4096];
   size_t at, end;
-  char name[FT_XML_DEPTH][FT_XML_NAME]; /* of the open elements, and of the one just closed */
-  size_t depth;                         /* elements open, of START the new one included */
-  bool closing;                         /* <a/> was started: its end comes next */
-  /* Of START. */
+  char name[FT_XML_DEPTH][FT_XML_NAME]; /* names of the open elements, and of the one just closed */
+  size_t depth;                         /* open elements, including that of START */
+  bool closing;                         /* START was <a/>: its END comes next */
+  /* For START. */
   char attribute[FT_XML_ATTRIBUTES][FT_XML_NAME];
-  size_t value[FT_XML_ATTRIBUTES]; /* where in `text` each value begins */
+  size_t value[FT_XML_ATTRIBUTES]; /* offset of each value in `text` */
   size_t attributes;
-  /* Of TEXT: characters between two tags, not empty, NUL-terminated. Of START: the attributes'
-   * values. */
+  /* For TEXT: the characters between two tags, not empty, NUL-terminated. For START: the
+   * attributes' values. */
   char *text;
   size_t length, capacity;
 } ft_xml;
@@ -32,9 +33,9 @@ typedef struct ft_xml {
 filtra_status ft_xml_open(const char *path, ft_xml **xml);
 /** Errors begin "file:line: ". */
 filtra_status ft_xml_next(ft_xml *xml, ft_xml_event *event);
-/** The name of the element that START or END is about. */
+/** Name of the element of a START or END. */
 const char *ft_xml_name(const ft_xml *xml, ft_xml_event event);
-/** The value of an attribute of START; NULL when it has none of that name. */
+/** Value of an attribute of START; NULL if it has none of that name. */
 const char *ft_xml_attribute(const ft_xml *xml, const char *name);
 /** Puts "file:line: " before the message. */
 filtra_status ft_xml_fail(const ft_xml *xml, filtra_status status);

@@ -1,4 +1,5 @@
-/* What each device can do. What follows from it is decided in plan.c, last of all. */
+/* Queries what each Vulkan device can do, and sorts devices. Called by device.c; plan.c then
+ * decides what follows from a device's capabilities. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything that is asked of the driver, in one place. */
+/* Everything queried from the driver. */
 typedef struct device_facts {
   VkPhysicalDeviceProperties2 properties;
   VkPhysicalDeviceVulkan11Properties v11;
@@ -42,7 +43,7 @@ static bool has_extension(const device_facts *facts, const char *name) {
   return false;
 }
 
-/* Features of extensions are asked for where these are. */
+/* Queries features of extensions only if the driver has the extension. */
 static void chain_extensions(device_facts *facts) {
   void **end = &facts->f13.pNext;
   if (has_extension(facts, VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME)) {
@@ -75,7 +76,7 @@ static filtra_status ask(VkPhysicalDevice physical, device_facts *facts) {
   vkGetPhysicalDeviceMemoryProperties(physical, &facts->memory);
   if (facts->properties.properties.apiVersion < VK_API_VERSION_1_3) {
     vkGetPhysicalDeviceFeatures(physical, &facts->features.features);
-    return FILTRA_OK; /* the structures of 1.2 and 1.3 mean nothing to this driver */
+    return FILTRA_OK; /* this driver does not know the structures of 1.2 and 1.3 */
   }
   facts->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
   facts->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
@@ -96,7 +97,7 @@ static filtra_status ask(VkPhysicalDevice physical, device_facts *facts) {
   return FILTRA_OK;
 }
 
-/* Drivers say "no limit" with zero. */
+/* The smaller limit; 0 means no limit, as drivers report it. */
 static uint64_t least(uint64_t a, uint64_t b) {
   return a == 0 ? b : b == 0 || a < b ? a : b;
 }
@@ -161,7 +162,7 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
   if (!info->subgroup_size_max) info->subgroup_size_max = info->subgroup_size;
   caps->subgroup_least = info->subgroup_size_min;
   caps->subgroup_most = info->subgroup_size_max;
-  /* Kernels keep a number for each subgroup of a workgroup: 64 of them, so 256 invocations in
+  /* Kernels keep one number per subgroup of a workgroup, at most 64: enough for 256 invocations in
    * subgroups of 4. */
   caps->subgroup = (facts->v11.subgroupSupportedOperations & needed) == needed &&
                    (facts->v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
@@ -175,14 +176,15 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
   caps->maximal_reconvergence = facts->maximal.shaderMaximalReconvergence;
 }
 
-/* Which shapes there are is asked by the self-test, where a crash of the driver does no harm. */
+/* Does not query shapes, which crashes some drivers: the self-test does (matrix.h). */
 static void measure_matrices(const device_facts *facts, ft_caps *caps) {
   caps->matrix = facts->matrix.cooperativeMatrix && facts->f12.vulkanMemoryModel;
   caps->bfloat16 =
       facts->bfloat16.shaderBFloat16Type && facts->bfloat16.shaderBFloat16CooperativeMatrix;
 }
 
-/* A family that only computes is served beside the desktop's work rather than in turn with it. */
+/* Prefers a queue family without graphics, which runs beside the desktop's work instead of in turn
+ * with it. */
 static bool choose_queue(VkPhysicalDevice physical, ft_caps *caps, double timestamp_period) {
   VkQueueFamilyProperties families[16];
   uint32_t count = FT_COUNT(families);
@@ -201,7 +203,7 @@ static bool choose_queue(VkPhysicalDevice physical, ft_caps *caps, double timest
   return found;
 }
 
-/* What is missing for us to run on this device; NULL when nothing is. */
+/* The required feature that the device lacks; NULL if it lacks none. */
 static const char *what_is_missing(const device_facts *facts, bool queue) {
   if (facts->properties.properties.apiVersion < VK_API_VERSION_1_3)
     return "the driver offers less than Vulkan 1.3; update it";
@@ -228,9 +230,8 @@ static const char *class_reason(filtra_device_class class) {
   }
 }
 
-/* Whose compilers spill with the larger register tiles (docs/compilers.md): Intel's, which have 128
- * numbers for each invocation, whatever the subgroup's size, and Apple's. Nothing that a device
- * reports says so. */
+/* Compilers that spill with the larger register tiles (docs/compilers.md): Intel's, with 128
+ * registers per invocation for every subgroup size, and Apple's. Devices do not report this. */
 static bool has_few_registers(const filtra_device_info *info) {
   enum { INTEL = 0x8086 };
   return info->device_class != FILTRA_DEVICE_CPU &&
@@ -238,8 +239,8 @@ static bool has_few_registers(const filtra_device_info *info) {
           !strncmp(info->name, "Apple ", 6));
 }
 
-/* lavapipe 22.3.6 ends loops early, 25.0.7 does not (tests/drivers/long_loops.comp); the version is
- * in the driver's text only. */
+/* lavapipe 22.3.6 ends loops early, 25.0.7 does not (tests/drivers/long_loops.comp). Only the
+ * driver's text tells its version. */
 static bool has_short_loops(const device_facts *facts) {
   unsigned mesa = 0;
   return facts->v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE &&
@@ -247,7 +248,7 @@ static bool has_short_loops(const device_facts *facts) {
 }
 
 const ft_constants *ft_constants_of(const ft_caps *caps) {
-  /* lavapipe pays 0.2 us for each workgroup, as much as for a row. */
+  /* lavapipe needs 0.2 us per workgroup, as much as for a row. */
   static const ft_constants cpu = {.flat_elements = 16,
                                    .batch_groups = 64,
                                    .row_groups = 512,
@@ -279,7 +280,7 @@ const ft_constants *ft_constants_of(const ft_caps *caps) {
 }
 
 double ft_submission_seconds(bool cpu) {
-  return cpu ? 0.0 : 0.1; /* nobody watches over a CPU driver */
+  return cpu ? 0.0 : 0.1; /* no watchdog stops a CPU driver */
 }
 
 static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
@@ -315,7 +316,7 @@ done:
   return status;
 }
 
-/* Best first. The enumeration order, kept in info.index until all are sorted, breaks ties. */
+/* Sorts the best first; info.index, until then the order of enumeration, breaks ties. */
 static int compare_candidates(const void *a, const void *b) {
   const filtra_device_info *x = &((const ft_candidate *)a)->caps.info;
   const filtra_device_info *y = &((const ft_candidate *)b)->caps.info;

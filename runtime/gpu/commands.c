@@ -1,4 +1,5 @@
-/* Command buffers: recorded once, submitted many times. */
+/* Records command buffers, once for many submissions, and reads timestamps. Called by graph/,
+ * staging.c and train/shards.c. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
@@ -38,8 +39,7 @@ filtra_status ft_commands_end(filtra_device *dev, ft_commands commands) {
   return FT_VK(dev, dev->vk.vkEndCommandBuffer(commands));
 }
 
-/* Only the caches that a stage uses are flushed: some drivers flush all of them for
- * MEMORY_WRITE. */
+/* Flushes only the caches that a stage uses: for MEMORY_WRITE some drivers flush all. */
 void ft_commands_barrier(filtra_device *dev, ft_commands commands, unsigned from, unsigned to) {
   static const struct {
     VkPipelineStageFlags2 stage;

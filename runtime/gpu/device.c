@@ -1,4 +1,5 @@
-/* Listing, choosing, opening and closing devices. */
+/* Lists, chooses, opens and closes devices. Called by ops/device.c for filtra_device_open, and by
+ * applications through filtra/device.h. */
 #include "gpu/internal.h"
 
 #include "base/file.h"
@@ -25,13 +26,13 @@ filtra_status filtra_device_list(filtra_device_info *infos, uint32_t *count) {
 
 /* ---- choosing ---- */
 
-/* An option, or the environment variable that stands in for it; NULL when neither says anything. */
+/* The option, or else the environment variable; NULL if neither is set. */
 static const char *option_or_environment(const char *option, const char *variable) {
   const char *value = option ? option : getenv(variable);
   return value && *value ? value : NULL;
 }
 
-/* The error that says what there is. */
+/* Fails and lists the available devices. */
 static filtra_status fail_choice(const ft_candidate *list, uint32_t count, const char *what) {
   ft_fail(FILTRA_ERROR_NO_DEVICE, "%s; available:", what);
   for (uint32_t i = 0; i < count; i++) {
@@ -43,7 +44,8 @@ static filtra_status fail_choice(const ft_candidate *list, uint32_t count, const
   return FILTRA_ERROR_NO_DEVICE;
 }
 
-/* An index, which is digits alone, a UUID, "cpu", or part of the name or driver. */
+/* Whether `select` means the device: an index (digits only), a UUID, "cpu", or part of the name or
+ * driver. */
 static bool selected(const filtra_device_info *info, const char *select) {
   if (strspn(select, "0123456789") == strlen(select))
     return strtoul(select, NULL, 10) == info->index;
@@ -52,7 +54,7 @@ static bool selected(const filtra_device_info *info, const char *select) {
          strcasestr(info->driver, select);
 }
 
-/* The first usable device that `select` means, or the first usable one at all. */
+/* The first usable device that `select` means; without `select`, the first usable one. */
 static filtra_status choose(const ft_candidate *list, uint32_t count, const char *select,
                             const ft_candidate **chosen) {
   for (uint32_t i = 0; i < count; i++) {
@@ -137,7 +139,7 @@ static filtra_status create_device(filtra_device *dev) {
   const bool matrices = ft_matrix_used(&dev->caps);
   if (matrices) {
     extensions[extension_count++] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
-    f12.vulkanMemoryModel = VK_TRUE; /* their modules use it */
+    f12.vulkanMemoryModel = VK_TRUE; /* matrix kernels use it */
     matrix.pNext = f13.pNext;
     f13.pNext = &matrix;
   }
@@ -175,7 +177,7 @@ static filtra_status create_objects(filtra_device *dev) {
                                        .pushConstantRangeCount = 1,
                                        .pPushConstantRanges = &push};
   FT_TRY(FT_VK(dev, dev->vk.vkCreatePipelineLayout(dev->device, &layout, NULL, &dev->layout)));
-  if (dev->compiler) return FILTRA_OK; /* drivers without their GPU have no timelines */
+  if (dev->compiler) return FILTRA_OK; /* drivers that run without a GPU lack timelines */
   VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                     .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
   VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
@@ -183,7 +185,8 @@ static filtra_status create_objects(filtra_device *dev) {
   return FT_VK(dev, dev->vk.vkCreateSemaphore(dev->device, &semaphore, NULL, &dev->timeline));
 }
 
-/* A validation layer from before matrix units takes their modules for invalid. */
+/* Masks matrix units if the validation layer is too old to know them: it reports their modules as
+ * invalid. */
 static filtra_status check_matrices(filtra_device *dev) {
   if (!dev->instance->layer || dev->instance->layer >= VK_MAKE_API_VERSION(0, 1, 3, 255))
     return FILTRA_OK;
@@ -195,8 +198,7 @@ static filtra_status check_matrices(filtra_device *dev) {
   return FILTRA_OK;
 }
 
-/* Their shapes are those that passed the self-test. The driver is asked only if somebody insists on
- * using them. */
+/* Takes the shapes that passed the self-test. Asks the driver only if matrix=force. */
 static filtra_status open_matrices(filtra_device *dev, const char *folder) {
   ft_caps *caps = &dev->caps;
   if (caps->matrix_use == FT_MATRIX_TUNED && caps->matrix && folder) {
@@ -263,7 +265,7 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
   FT_TRY(choose_physical(dev->instance, options, &chosen));
   dev->physical = chosen.physical;
   dev->caps = chosen.caps;
-  /* A validation layer from before maximal reconvergence takes it for an error. */
+  /* Older validation layers report it as an error. */
   if (dev->instance->layer && dev->instance->layer < VK_MAKE_API_VERSION(0, 1, 3, 276))
     dev->caps.maximal_reconvergence = false;
   FT_TRY(check_matrices(dev));
@@ -299,7 +301,7 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
 }
 
 static void destroy_objects(filtra_device *dev) {
-  if (dev->submitted) dev->vk.vkDeviceWaitIdle(dev->device); /* returns at once from a lost one */
+  if (dev->submitted) dev->vk.vkDeviceWaitIdle(dev->device); /* returns at once if it is lost */
   ft_staging_destroy(dev);
   ft_pipeline_store_destroy(dev);
   if (dev->timeline) dev->vk.vkDestroySemaphore(dev->device, dev->timeline, NULL);

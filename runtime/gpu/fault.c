@@ -1,5 +1,5 @@
-/* Test hook: a call of Vulkan that fails, chosen by number. It has a file of its own so that
- * tests/faults can put another in its place when it links. */
+/* Test hook: makes the n-th Vulkan call fail. Alone in its file, so that tests/faults can link a
+ * replacement. */
 #include "gpu/internal.h"
 
 static atomic_long calls_to_fault;

@@ -1,4 +1,4 @@
-/* Whose a document in the cache folder is: it is of one device, driver and library version. */
+/* Identifies cached documents, which are valid for one device, driver and library version. */
 #include "gpu/identity.h"
 #include "gpu/internal.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One driver serves several GPUs, one GPU may have several drivers. */
+/* Both are needed: a driver may serve several GPUs, a GPU may have several drivers. */
 typedef struct identity {
   const char *uuid;
   char driver_uuid[2 * VK_UUID_SIZE + 1];

@@ -1,4 +1,4 @@
-/* The Vulkan loader, instances and the validation layer's messages. */
+/* Loads Vulkan, creates instances, and logs the validation layer's messages. Called by device.c. */
 #define VOLK_IMPLEMENTATION
 #include "gpu/internal.h"
 
@@ -36,9 +36,9 @@ static filtra_status load_loader(void) {
   return FILTRA_OK;
 }
 
-/* volk keeps instance functions in globals. They are the loader's dispatching entry points, the
- * same for every instance, so they are written once and never under a running thread's feet.
- * Functions of optional extensions differ per instance and are looked up where needed. */
+/* Loads instance functions, which volk keeps in globals, only once: they are the loader's entry
+ * points, the same for every instance, and another thread may be calling them. Functions of
+ * optional extensions differ per instance and are looked up when needed. */
 static void load_instance_functions(VkInstance instance) {
   static bool loaded = false;
   ft_lock(&load_lock);
@@ -59,7 +59,7 @@ static bool extension_there(const char *layer, const char *name) {
   return found;
 }
 
-/* The version of Vulkan that the validation layer knows; 0: it is not installed. */
+/* The Vulkan version that the validation layer knows; 0: not installed. */
 static uint32_t layer_version(void) {
   uint32_t count = 0;
   if (vkEnumerateInstanceLayerProperties(&count, NULL) || count == 0) return 0;
@@ -145,7 +145,7 @@ filtra_status ft_instance_create(bool validation, ft_instance **out) {
   VkInstanceCreateFlags flags = 0;
   if (extension_there(NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
     extensions[extension_count++] = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
-    flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR; /* Vulkan on Metal */
+    flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR; /* drivers for Vulkan on Metal */
   }
   VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                .pNext = next,

@@ -1,4 +1,4 @@
-/* Matrix units (VK_KHR_cooperative_matrix): which shapes a device has. */
+/* Matrix units (VK_KHR_cooperative_matrix): their shapes and subgroup size. */
 #include "gpu/matrix.h"
 
 #include "base/memory.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kernels pin the subgroup's size to the least one: on Intel's devices matrix units know no other,
- * on all others any will do. */
+/* The smallest subgroup size, which matrix kernels require: on Intel's devices matrix units support
+ * no other, on all others they support any. */
 uint32_t ft_matrix_lanes(const ft_caps *caps) {
   return caps->subgroup_least;
 }
@@ -25,7 +25,7 @@ bool ft_matrix_used(const ft_caps *caps) {
                           ft_matrix_shape_of(caps, FILTRA_BF16).m != 0);
 }
 
-/* Whether kernels can cut tiles into it. */
+/* Whether kernels can divide tiles into this shape. */
 static bool fits(ft_matrix_shape s) {
   enum { MOST = 16, UNIT = 8 };
   return s.m && s.n && s.k && s.m <= MOST && s.n <= MOST && s.k <= MOST && s.m % UNIT == 0 &&
@@ -46,8 +46,8 @@ bool ft_matrix_shape_read(const char *text, ft_matrix_shape *shape) {
   return true;
 }
 
-/* Of those that kernels can cut tiles into the deepest, and of these the smallest: larger ones are
- * made of it. */
+/* Chooses, among shapes that fit, the one with the largest inner dimension, then the smallest:
+ * larger ones are built from it. */
 static ft_matrix_shape choose(const VkCooperativeMatrixPropertiesKHR *list, uint32_t count,
                               VkComponentTypeKHR type) {
   ft_matrix_shape best = {0};

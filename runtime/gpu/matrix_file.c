@@ -1,4 +1,5 @@
-/* The verdict on matrix units on disk: JSON, of one device, driver and library version. */
+/* Reads and writes the verdict on matrix units: JSON, valid for one device, driver and library
+ * version. */
 #include "gpu/matrix.h"
 
 #include "base/file.h"

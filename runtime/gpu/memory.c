@@ -1,10 +1,11 @@
-/* Buffers: one allocation each, because a device makes few and large ones. */
+/* Buffers, each with its own allocation, since a device has few and large ones. Called by graph/,
+ * train/ and staging.c. */
 #include "gpu/internal.h"
 
 #include <inttypes.h>
 
-/* Kernels may read one iteration past the end; Mesa 26's CPU driver does so for inactive lanes,
- * and an iteration of the widest kernel advances by 16 rows of 4 KiB. */
+/* Kernels may read one iteration past the end: Mesa 26's CPU driver does so for inactive lanes, and
+ * an iteration of the widest kernel reads 16 rows of 4 KiB. */
 enum { SLACK_BYTES = 64 * 1024 };
 
 typedef struct preference {
@@ -13,7 +14,7 @@ typedef struct preference {
 
 enum { MAX_PREFERENCES = 3 };
 
-/* In order; Vulkan guarantees buffers a type with the flags of each last row. */
+/* In order of preference; Vulkan guarantees a type with the flags of each last row. */
 static const preference preferences[][MAX_PREFERENCES] = {
     [FT_MEMORY_DEVICE] = {{VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0}},
     [FT_MEMORY_UPLOAD] =
@@ -27,7 +28,7 @@ static const preference preferences[][MAX_PREFERENCES] = {
         {VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0},
         {VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0}}};
 
-/* Types that are slow, protected or not really there. */
+/* Flags of memory that is slow, protected or without backing. */
 static const VkMemoryPropertyFlags never =
     VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
     VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
@@ -41,7 +42,7 @@ static filtra_status fail_memory(const filtra_device *dev, uint64_t size, const 
                  dev->caps.info.memory_bytes, dev->memory_used);
 }
 
-/* Tries one type after another: a heap that is full may have a neighbour that is not. */
+/* Tries all suitable types, since another type's heap may have room. */
 static VkResult allocate(filtra_device *dev, const VkMemoryRequirements *requirements,
                          ft_memory_kind kind, ft_buffer *out, VkMemoryPropertyFlags *flags) {
   VkPhysicalDeviceMemoryProperties memory;
@@ -112,7 +113,7 @@ filtra_status ft_buffer_create(filtra_device *dev, uint64_t size, ft_memory_kind
   const uint64_t most = dev->caps.memory_limit;
   if (most && size + SLACK_BYTES > most - (dev->memory_used < most ? dev->memory_used : most))
     return fail_memory(dev, size, "out of memory");
-  if (dev->compiler) return FILTRA_OK; /* nothing will ever be in it */
+  if (dev->compiler) return FILTRA_OK; /* buffers of compilers have no memory */
   VkBufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
       .size = size + SLACK_BYTES,

@@ -1,5 +1,6 @@
-/* Modules of applications: SPIR-V that is checked as far as can be told without compiling it, and
- * kept while the device is open. And all modules, as they ask for what a device offers. */
+/* Checks an application's SPIR-V modules as far as possible without compiling, and keeps them while
+ * the device is open. Also adapts all modules to the device, for pipeline.c. Called by ops/kernel.c
+ * and pipeline.c. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
@@ -25,7 +26,7 @@ enum {
   MAIN = 0x6e69616d /* "main" */
 };
 
-/* What kernels may ask of a device, by capability number. */
+/* Whether the device has a capability, by SPIR-V's number. */
 static bool capable(const ft_caps *caps, uint32_t capability) {
   switch (capability) {
   case 0:    /* Matrix */
@@ -38,7 +39,7 @@ static bool capable(const ft_caps *caps, uint32_t capability) {
     return caps->info.fp16;
   case 4433: /* StorageBuffer16BitAccess */
     return caps->storage16;
-  case 61: /* GroupNonUniform, and of those Vote, Arithmetic, Ballot, Shuffle, ShuffleRelative */
+  case 61: /* GroupNonUniform, Vote, Arithmetic, Ballot, Shuffle, ShuffleRelative */
   case 62:
   case 63:
   case 64:
@@ -126,9 +127,8 @@ void ft_modules_destroy(struct ft_pipeline_store *store) {
 
 /* ---- convergence ---- */
 
-/* Where what is said behind the capabilities, and behind the entry points, goes. */
-/* The place of an instruction's memory operands, 0 where it can have none. Matrices come with a
- * stride. */
+/* Offset of the memory operands in a load or store, in words; 0 for other instructions. Those of
+ * matrices come after a stride. */
 static size_t memory_operands(uint32_t opcode) {
   enum { OP_LOAD = 61, OP_STORE = 62, OP_MATRIX_LOAD = 4457, OP_MATRIX_STORE = 4458 };
   switch (opcode) {
@@ -158,7 +158,7 @@ uint32_t *ft_module_relaxed(const uint32_t *words, size_t *bytes) {
     const uint32_t mask = at && at < length ? words[i + at] : 0;
     const uint32_t made = mask & (MAKE_AVAILABLE | MAKE_VISIBLE);
     memcpy(to, words + i, length * sizeof *words);
-    if (made) { /* the one scope is the last operand */
+    if (made) { /* removes the scope, the last operand */
       to[0] -= 1u << 16;
       to[at] = mask & ~made;
     }
@@ -168,10 +168,11 @@ uint32_t *ft_module_relaxed(const uint32_t *words, size_t *bytes) {
   return copy;
 }
 
+/* Where ft_module_converging inserts: after the capabilities, and after the entry points. */
 typedef struct places {
-  size_t extension, mode; /* words */
-  uint32_t main;          /* the entry point's id */
-  bool asks;              /* it has the mode by itself */
+  size_t extension, mode; /* offsets in words */
+  uint32_t main;          /* id of the entry point "main" */
+  bool asks;              /* the module has the mode already */
 } places;
 
 static places find_places(const uint32_t *words, size_t count, ft_convergence mode) {
@@ -203,7 +204,7 @@ uint32_t *ft_module_converging(const uint32_t *words, size_t *bytes, ft_converge
   snprintf(name, sizeof name, "%s",
            mode == FT_CONVERGENCE_SUBGROUP ? "SPV_KHR_subgroup_uniform_control_flow"
                                            : "SPV_KHR_maximal_reconvergence");
-  const uint32_t name_words = (uint32_t)strlen(name) / 4 + 1; /* with a zero behind it */
+  const uint32_t name_words = (uint32_t)strlen(name) / 4 + 1; /* a NUL follows */
   const size_t count = *bytes / sizeof *words;
   const places p = find_places(words, count, mode);
   const size_t more = p.asks ? 0 : 1 + name_words + 3;

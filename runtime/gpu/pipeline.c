@@ -1,5 +1,6 @@
-/* Compute pipelines: one per kernel, workgroup size and set of constants, made when first asked
- * for, several at a time, and kept while the device is open. */
+/* Compute pipelines: one per kernel, workgroup size and set of constants. Created on several
+ * threads when first requested, and kept while the device is open. Called by graph/, ops/ and
+ * `filtra kernels`. */
 #include "gpu/internal.h"
 
 #include "base/file.h"
@@ -34,7 +35,7 @@ const char *ft_kernel_variant(const char *name, filtra_dtype dtype, const char *
 
 const char *ft_kernel_name(const filtra_device *dev, const char *name) {
   const char *fitting = ft_kernel_typed(dev, name, FILTRA_F32);
-  return fitting ? fitting : name; /* making its pipeline fails */
+  return fitting ? fitting : name; /* creating its pipeline fails */
 }
 
 const char *ft_kernel_typed(const filtra_device *dev, const char *name, filtra_dtype dtype) {
@@ -97,14 +98,14 @@ static ft_pipeline *find(const struct ft_pipeline_store *store, const ft_kernel_
   return NULL;
 }
 
-/* What modules declare, as SPIR-V numbers it. */
+/* SPIR-V's numbers of capabilities. */
 enum { CAPABILITY_SUBGROUPS = 61, CAPABILITY_MATRICES = 6022 };
 
 static bool declares(const ft_kernel_source *source, uint32_t capability) {
   enum { HEADER_WORDS = 5, OP_CAPABILITY = 17 };
   const uint32_t *words = source->words, *end = words + source->bytes / sizeof *words;
   for (const uint32_t *at = words + HEADER_WORDS; at + 1 < end; at += at[0] >> 16) {
-    if ((at[0] & 0xffff) != OP_CAPABILITY) return false; /* they come first */
+    if ((at[0] & 0xffff) != OP_CAPABILITY) return false; /* capabilities come first */
     if (at[1] == capability) return true;
   }
   return false;
@@ -115,14 +116,14 @@ bool ft_kernel_on_matrices(const char *name) {
   return source && declares(source, CAPABILITY_MATRICES);
 }
 
-/* Whether a module has operations of subgroups. */
+/* Whether a module uses subgroup operations. */
 static bool uses_subgroups(const ft_kernel_source *source) {
   return declares(source, CAPABILITY_SUBGROUPS);
 }
 
-/* A required subgroup size is set where the device lets us; where it does not, the size must be the
- * one it has. Subgroups are full where workgroups can be cut into such: Vulkan promises that only
- * to those who ask, whether they may choose the size or not. */
+/* Sets the required subgroup size, if the device allows it; else the device must have that size
+ * only. Requires full subgroups if the workgroup is a multiple: Vulkan guarantees them only on
+ * request, with or without a required size. */
 static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
   const ft_caps *caps = &dev->caps;
   uint32_t size = p->key.subgroup;
@@ -146,8 +147,8 @@ static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
   return FILTRA_OK;
 }
 
-/* Kernels with operations of subgroups ask for the least that is enough: of a subgroup's lanes some
- * leave a loop before others, never so that the rest of a subgroup does not come to its end. */
+/* Requests the weakest guarantee that suffices for subgroup operations: some lanes may leave a loop
+ * before others, but all lanes of a subgroup reach its end. */
 static ft_convergence convergence_of(const ft_caps *caps, const ft_kernel_source *source) {
   if (!uses_subgroups(source)) return FT_CONVERGENCE_PLAIN;
   return caps->subgroup_uniform        ? FT_CONVERGENCE_SUBGROUP
@@ -233,7 +234,7 @@ static VkResult create_pipeline(filtra_device *dev, VkShaderModule module, ft_pi
                                                        NULL, &p->handle));
 }
 
-/* The source's words as the driver gets them; the caller frees; NULL without memory. */
+/* The module's words, adapted for the driver; caller frees; NULL when out of memory. */
 static uint32_t *adapted(const ft_pipeline *p, size_t *bytes) {
   *bytes = p->source->bytes;
   uint32_t *words = declares(p->source, CAPABILITY_MATRICES)
@@ -264,7 +265,7 @@ static void create_one(filtra_device *dev, ft_pipeline *p) {
 
 typedef struct work {
   filtra_device *dev;
-  atomic_size_t next; /* index into the store of what nobody has begun */
+  atomic_size_t next; /* index of the next pipeline to create */
 } work;
 
 static void *work_on(void *argument) {
@@ -287,13 +288,13 @@ static void create_from(filtra_device *dev, size_t first) {
   if (helpers > processors) helpers = processors;
   if (helpers > MAX_THREADS) helpers = MAX_THREADS;
   ft_thread threads[MAX_THREADS];
-  /* This thread works too, so that it does not matter how many others the system grants. */
+  /* This thread works too, so fewer threads than asked for are enough. */
   unsigned started = ft_threads_start(threads, (unsigned)helpers - 1, work_on, &w);
   work_on(&w);
   ft_threads_join(threads, started);
 }
 
-/* Forgets the pipelines from `first` on. */
+/* Frees the pipelines from `first` on. */
 static void drop_from(filtra_device *dev, size_t first) {
   struct ft_pipeline_store *store = dev->pipelines;
   while (store->count > first)

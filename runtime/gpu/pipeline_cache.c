@@ -1,9 +1,9 @@
-/* The pipeline cache on disk: compiled kernels of one device, driver and library version.
+/* Stores the pipeline cache on disk: compiled kernels of one device, driver and library version.
+ * Called by pipeline.c.
  *
- * The file is a header of ours and what vkGetPipelineCacheData gave. Drivers check that data
- * little or not at all, so nothing reaches them that is not, byte for byte, what they wrote. The
- * checksum is against damage; against malice, file and folder must be this user's alone to write.
- */
+ * A file is our header and the data of vkGetPipelineCacheData. Drivers hardly check that data, so
+ * they get only bytes that they wrote. A checksum detects damage; against malice, only this user
+ * may be able to write file and folder. */
 #include "gpu/internal.h"
 
 #include "base/file.h"
@@ -18,11 +18,11 @@ static const char magic[8] = "FILTRAP1";
 
 typedef struct cache_header {
   char magic[8];
-  uint64_t size;     /* of the data that follows, bytes */
+  uint64_t size;     /* of the data after the header, in bytes */
   uint64_t checksum; /* of that data */
 } cache_header;
 
-/* FNV-1a (Fowler, Noll, Vo) over 64 bits. */
+/* FNV-1a (Fowler, Noll, Vo) with 64 bits. */
 static uint64_t checksum(const void *data, size_t size) {
   const unsigned char *bytes = data;
   uint64_t hash = 0xcbf29ce484222325u;
@@ -41,7 +41,7 @@ char *ft_pipeline_cache_path(const filtra_device *dev, const char *folder) {
   return path;
 }
 
-/* Why the file's content cannot be used; NULL when it can. */
+/* Why the file cannot be used; NULL if it can. */
 static const char *what_is_wrong(const filtra_device *dev, const char *file, size_t size) {
   cache_header header;
   if (size < sizeof header) return "it is cut off";
@@ -83,7 +83,7 @@ filtra_status ft_pipeline_cache_open(filtra_device *dev, const char *path, VkPip
   return status;
 }
 
-/* Header and data in one block; caller frees; NULL with *size 0 when there is nothing new. */
+/* Header and data in one block; caller frees; NULL and *size 0 if nothing is new. */
 static filtra_status collect_cache(filtra_device *dev, VkPipelineCache cache, size_t old_size,
                                    char **file, size_t *size) {
   size_t data_size = 0;
@@ -93,7 +93,7 @@ static filtra_status collect_cache(filtra_device *dev, VkPipelineCache cache, si
   if (!*file) return FILTRA_ERROR_HOST_MEMORY;
   char *data = *file + sizeof(cache_header);
   FT_TRY(FT_VK(dev, dev->vk.vkGetPipelineCacheData(dev->device, cache, &data_size, data)));
-  /* Mesa 26's lavapipe gives less than a header and keeps its programs itself. */
+  /* Mesa 26's lavapipe returns less than a header; it caches kernels itself. */
   if (data_size < sizeof(VkPipelineCacheHeaderVersionOne)) return FILTRA_OK;
   cache_header header = {.size = data_size, .checksum = checksum(data, data_size)};
   memcpy(header.magic, magic, sizeof magic);

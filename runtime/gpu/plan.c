@@ -1,3 +1,6 @@
+/* Reads the capability override, applies it to a device's capabilities, and decides what follows
+ * from them: styles of kernels, matrix units, workgroup sizes. Called by device.c when a device is
+ * opened, and by apps/filtra/devices for help and profiles. */
 #include "gpu/plan.h"
 
 #include "base/json.h"
@@ -42,7 +45,7 @@ typedef enum key_index {
 #define MEMBER(member) .offset = offsetof(ft_caps, member), .bytes = sizeof((ft_caps *)0)->member
 #define SWITCH(key, member, text)                                                                  \
   { .name = (key), .kind = FT_CAP_SWITCH, MEMBER(member), .meaning = (text) }
-/* Down to what Vulkan guarantees, where it guarantees anything. */
+/* A limit can be lowered to Vulkan's guaranteed minimum, if there is one. */
 #define LIMIT(key, member, least, text)                                                            \
   { .name = (key), .kind = FT_CAP_LIMIT, MEMBER(member), .low = (least), .meaning = (text) }
 #define NAMES(key, text, ...)                                                                      \
@@ -115,7 +118,7 @@ static void put(ft_caps *caps, const ft_cap_key *key, uint64_t value) {
     *(uint64_t *)at = value;
 }
 
-/* "a, b or c" */
+/* Writes "a, b or c". */
 static void list_names(const char *const *names, char text[FT_CAP_TEXT]) {
   size_t used = 0;
   for (int i = 0; names[i]; i++) {
@@ -166,14 +169,14 @@ static filtra_status find_key(const char *name, key_index *found) {
 
 /* ---- reading ---- */
 
-/* What the text says of a key. Of several items the last one counts. */
+/* The value given for a key; the last one counts. */
 typedef struct setting {
   bool set;
   uint64_t value;
 } setting;
 
 typedef struct settings {
-  const ft_caps *device; /* as it is */
+  const ft_caps *device; /* unchanged capabilities */
   setting of[KEYS];
 } settings;
 
@@ -189,7 +192,8 @@ static bool parse_number(const char *text, uint64_t *value) {
   return true;
 }
 
-/* Whether the key can have this value; in a profile, limits may be another device's. */
+/* Reads a value and checks that the key accepts it; in a profile, limits may exceed the
+ * device's. */
 static bool parse_value(const ft_cap_key *key, const char *text, uint64_t most, uint64_t *value) {
   if (key->kind == FT_CAP_NAME) {
     for (*value = 0; key->names[*value]; ++*value)
@@ -226,7 +230,7 @@ static filtra_status take(settings *s, const char *name, const char *text, bool 
   return FILTRA_OK;
 }
 
-/* What one profile says; its keys come once each. */
+/* The profile being read; each key may occur once. */
 typedef struct profile_reader {
   settings *settings;
   bool seen[KEYS];
@@ -310,7 +314,7 @@ static void apply(ft_caps *caps, const setting *s) {
 }
 
 static filtra_status choose_matrices(ft_caps *caps, const setting *use, const setting *shape) {
-  /* CPU drivers only imitate matrix units. */
+  /* CPU drivers emulate matrix units. */
   caps->matrix_use = use->set        ? (ft_matrix_use)use->value
                      : caps->for_cpu ? FT_MATRIX_OFF
                                      : FT_MATRIX_TUNED;
@@ -331,8 +335,9 @@ static filtra_status choose_matrices(ft_caps *caps, const setting *use, const se
   return FILTRA_OK;
 }
 
-/* Both need one subgroup per workgroup, of a size known when kernels are chosen; S64 also shares
- * pairs of floats, loaded 64 bits at a time, among its lanes. */
+/* Chooses the styles of products and attention. FT_STYLE_SUBGROUP needs one subgroup per workgroup,
+ * of a size known here; for products (s64) also 64-bit integers, as lanes share pairs of floats
+ * loaded as 64 bits. */
 static filtra_status choose_kernels(ft_caps *caps, const setting *gemm, const setting *attention) {
   const filtra_device_info *info = &caps->info;
   bool known = ft_caps_runs(caps, info->subgroup_size, info->subgroup_size);
@@ -362,14 +367,14 @@ filtra_status ft_caps_override(ft_caps *caps, const char *text) {
   apply(caps, s.of);
   FT_TRY(choose_kernels(caps, &s.of[GEMM], &s.of[ATTENTION]));
   FT_TRY(choose_matrices(caps, &s.of[MATRIX], &s.of[MATRIX_SHAPE]));
-  /* A GPU wants enough invocations to hide latency, a CPU driver runs subgroups one by one. */
+  /* A GPU needs enough invocations to hide latency; a CPU driver runs subgroups one by one. */
   uint32_t row = caps->info.subgroup_size, most = caps->info.max_workgroup_invocations;
   if (!caps->cpu && row < 64) row = 64;
   caps->row_workgroup = row < most ? row : most;
   return FILTRA_OK;
 }
 
-/* ---- telling ---- */
+/* ---- printing ---- */
 
 char *ft_caps_profile(const ft_caps *caps) {
   char *text = ft_format("# %s\n# driver: %s\n", caps->info.name, caps->info.driver);
@@ -386,8 +391,8 @@ char *ft_caps_profile(const ft_caps *caps) {
     else if (i == REGISTERS)
       name = key->names[caps->few_registers ? FEW : MANY];
     else
-      continue; /* a choice, not what the device is */
-    /* Below what the key takes is what no kernel asks for. */
+      continue; /* a choice, not a property of the device */
+    /* No kernel needs a value below the key's range. */
     bool shown = name || (value >= key->low && (i != PIPELINE_CACHE));
     if (!shown) continue;
     char *longer = name ? ft_format("%s%s = %s\n", text, key->name, name)
@@ -400,7 +405,7 @@ char *ft_caps_profile(const ft_caps *caps) {
 
 char *ft_caps_plan(const ft_caps *caps) {
   const filtra_device_info *info = &caps->info;
-  const uint32_t most = 256; /* no kernel asks for more */
+  const uint32_t most = 256; /* no kernel needs more */
   char subgroups[120] = "no subgroups", submissions[64] = "submissions uncut";
   if (caps->subgroup && ft_caps_runs(caps, info->subgroup_size, info->subgroup_size))
     snprintf(subgroups, sizeof subgroups, "subgroups of %u", info->subgroup_size);

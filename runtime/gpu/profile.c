@@ -1,4 +1,4 @@
-/* Profiles of devices: lines of "key = value", and comments behind a #. */
+/* Reads device profiles: lines of "key = value", with comments after a #. */
 #include "gpu/plan.h"
 
 #include "base/file.h"
@@ -22,7 +22,7 @@ static const char *nearest(const char *name) {
   return found;
 }
 
-/* The text of a profile, to be changed and freed. */
+/* Loads a profile's text; the caller may change and frees it. */
 static filtra_status load(const char *name, char **text, size_t *size) {
   for (const ft_profile *p = ft_profiles; p->name; p++) {
     if (strcmp(p->name, name)) continue;
@@ -38,7 +38,7 @@ static filtra_status load(const char *name, char **text, size_t *size) {
                  name, near ? " (did you mean @" : "", near ? near : "", near ? "?)" : "");
 }
 
-/* Cuts blanks off both ends. */
+/* Removes blanks at both ends. */
 static char *trim(char *text) {
   static const char blanks[] = " \t\r";
   text += strspn(text, blanks);

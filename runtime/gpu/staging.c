@@ -1,4 +1,5 @@
-/* Blocking copies between host memory and buffers, in pieces of bounded size. */
+/* Copies between host memory and buffers, at most 16 MiB at a time, and waits. Called by graph/ and
+ * train/ for setup and checkpoints. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
@@ -12,11 +13,11 @@ enum { SMALL_BYTES = 64 << 10, PIECE_BYTES = 16 << 20 };
 typedef struct ft_staging {
   ft_command_pool pool;
   ft_commands commands;
-  uint64_t ticket;    /* of its last submission */
-  ft_buffer up, down; /* made on first use */
+  uint64_t ticket;    /* of the last submission */
+  ft_buffer up, down; /* created on first use */
 } ft_staging;
 
-/* Afterwards the commands and both buffers are free to use, even if the last wait failed. */
+/* Waits until commands and buffers are unused, even if the last wait failed. */
 static filtra_status prepare(filtra_device *dev) {
   if (dev->staging) return ft_wait(dev, dev->staging->ticket);
   dev->staging = ft_calloc(1, sizeof *dev->staging);
@@ -36,14 +37,14 @@ void ft_staging_destroy(filtra_device *dev) {
   dev->staging = NULL;
 }
 
-/* A copy that failed may have left the commands half recorded. */
+/* Resets the commands first: a failed copy may have left them half recorded. */
 static filtra_status begin(filtra_device *dev) {
   FT_TRY(FT_VK(dev, dev->vk.vkResetCommandPool(dev->device, dev->staging->pool, 0)));
   return ft_commands_begin(dev, dev->staging->commands);
 }
 
-/* Ends with the barrier that lets the host read what was written. Where waiting fails the device is
- * idle all the same: callers free the buffers then. */
+/* Submits and waits, with a barrier so that the host can read. If waiting fails it waits for an
+ * idle device, since callers then free the buffers. */
 static filtra_status run(filtra_device *dev) {
   ft_staging *staging = dev->staging;
   ft_commands_barrier(dev, staging->commands, FT_STAGE_ALL, FT_STAGE_HOST);
@@ -66,8 +67,8 @@ static uint64_t least(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
 
-/* The staging buffer grows once, from what small copies need to a whole piece, which is 16 MiB or
- * half of what the device allocates at once. */
+/* Grows the staging buffer, at most once: from 64 KiB for small copies to 16 MiB, or half of the
+ * device's largest allocation if that is less. */
 static filtra_status make_room(filtra_device *dev, ft_buffer *buffer, ft_memory_kind kind,
                                uint64_t size) {
   uint64_t wanted = least(PIECE_BYTES, dev->caps.info.max_allocation_bytes / 2);
@@ -88,7 +89,7 @@ filtra_status ft_upload(filtra_device *dev, const ft_buffer *to, uint64_t offset
                         uint64_t size) {
   FT_TRY(check_range(to, offset, size, "upload"));
   if (size == 0 || dev->compiler) return FILTRA_OK;
-  if (to->mapped) { /* the next submission makes host writes visible */
+  if (to->mapped) { /* the next submission makes it visible */
     FT_TRY(ft_wait_idle(dev));
     memcpy((char *)to->mapped + offset, data, size);
     return ft_buffer_flush(dev, to);
@@ -111,7 +112,7 @@ filtra_status ft_download(filtra_device *dev, const ft_buffer *from, uint64_t of
   if (size == 0) return FILTRA_OK;
   if (dev->compiler) return ft_fail(FILTRA_ERROR_UNSUPPORTED, "this device only compiles");
   FT_TRY(prepare(dev));
-  /* Reading mapped memory that is not cached is slower than copying it over first. */
+  /* Uncached mapped memory is read slower than it is copied first. */
   if (from->mapped && from->cached) {
     FT_TRY(begin(dev));
     FT_TRY(run(dev));

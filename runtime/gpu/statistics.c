@@ -1,4 +1,5 @@
-/* What a driver's compiler says about its programs, and what the vendors' words for it mean. */
+/* Reads what a driver's compiler reports about kernels, and maps vendors' names to ours. Called by
+ * `filtra kernels` and the self-test of matrix units. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
@@ -25,15 +26,15 @@ uint64_t ft_pipeline_fingerprint(const filtra_device *dev, size_t index, uint64_
   return ft_hash_bytes(hash, p->key.spec, p->key.spec_count * sizeof *p->key.spec);
 }
 
-/* Names in Mesa's RADV, ANV and NVK and in NVIDIA's driver. */
+/* Names of statistics in Mesa's RADV, ANV and NVK, and in NVIDIA's driver. */
 static const struct {
-  const char *part; /* of the name, any case; the first that fits decides */
+  const char *part; /* part of the name, any case; the first match counts */
   size_t field;
   bool sum;
 } WORDS[] = {
-    {"to reg", sizeof(ft_executable), false}, /* NVK: flags and uniform values kept in registers */
+    {"to reg", sizeof(ft_executable), false}, /* NVK: flags and uniform values in registers */
     {"from reg", sizeof(ft_executable), false},
-    {"spilled sgprs", sizeof(ft_executable), false}, /* RADV: likewise, else scratch is not 0 */
+    {"spilled sgprs", sizeof(ft_executable), false}, /* RADV: in registers, unless scratch > 0 */
     {"spill", offsetof(ft_executable, spills), true},
     {"fill", offsetof(ft_executable, spills), true},
     {"scratch", offsetof(ft_executable, scratch), true},
@@ -43,7 +44,7 @@ static const struct {
     {"lds size", offsetof(ft_executable, shared), true},
     {"workgroup memory", offsetof(ft_executable, shared), true},
     {"shared memory", offsetof(ft_executable, shared), true},
-    {"sgprs", sizeof(ft_executable), false}, /* shared by a subgroup's lanes: not what limits */
+    {"sgprs", sizeof(ft_executable), false}, /* scalar registers do not limit occupancy */
     {"vgprs", offsetof(ft_executable, registers), false},
     {"register", offsetof(ft_executable, registers), false},
     {"gprs", offsetof(ft_executable, registers), false},
@@ -144,7 +145,7 @@ filtra_status ft_pipeline_assembly(filtra_device *dev, size_t index, char **text
                    dev->pipelines->list[index]->source->name);
   char *assembly = ft_calloc(1, list[count - 1].dataSize + 1);
   if (!assembly) return FILTRA_ERROR_HOST_MEMORY;
-  list[count - 1].pData = assembly; /* of the others only the sizes */
+  list[count - 1].pData = assembly; /* only this one's data, of the others the size */
   filtra_status status = FT_VK(dev, read(dev->device, &info, &count, list));
   if (status)
     free(assembly);

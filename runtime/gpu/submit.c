@@ -1,4 +1,5 @@
-/* Submission in order on one queue, waiting, and what Vulkan's results mean. */
+/* Submits in order to one queue, waits, and turns Vulkan's results into statuses. Called by graph/,
+ * staging.c and train/shards.c. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
@@ -57,7 +58,7 @@ static filtra_status result_status(VkResult result) {
 }
 
 static filtra_status fail_lost(const filtra_device *dev, const char *call, int length) {
-  const char *name = dev ? dev->caps.info.name : ""; /* empty while the device is being opened */
+  const char *name = dev ? dev->caps.info.name : ""; /* empty while it is being opened */
   return ft_fail(FILTRA_ERROR_DEVICE_LOST,
                  "device %s%swas lost (%.*s): it hung, was reset or its driver failed; files and "
                  "checkpoints on disk are untouched. Close the device and resume from the last "
@@ -67,7 +68,7 @@ static filtra_status fail_lost(const filtra_device *dev, const char *call, int l
 
 filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call) {
   if (result >= VK_SUCCESS && result != VK_TIMEOUT) return FILTRA_OK;
-  /* "dev->vk.vkQueueSubmit2(dev->queue, ...)" reads as "vkQueueSubmit2" */
+  /* Extracts "vkQueueSubmit2" from "dev->vk.vkQueueSubmit2(dev->queue, ...)". */
   int length = (int)strcspn(call, "(");
   const char *name = call + length;
   while (name > call && name[-1] != '.' && name[-1] != '>')
@@ -76,7 +77,7 @@ filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call
   if (result == VK_ERROR_DEVICE_LOST) {
     if (dev && !dev->lost) {
       dev->lost = true;
-      /* Returns at once from a lost device; afterwards nothing is in use any more. */
+      /* Returns at once if the device is lost; then nothing is in use. */
       dev->vk.vkDeviceWaitIdle(dev->device);
     }
     return fail_lost(dev, name, length);
@@ -87,7 +88,7 @@ filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call
 
 /* ---- one thread at a time ---- */
 
-static _Thread_local char this_thread; /* its address is the thread's name */
+static _Thread_local char this_thread; /* its address identifies the thread */
 
 filtra_status ft_enter(filtra_device *dev) {
   uintptr_t me = (uintptr_t)&this_thread, nobody = 0;
@@ -124,7 +125,7 @@ static filtra_status submit(filtra_device *dev, const ft_commands *commands, uin
     infos[i] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                            .commandBuffer = commands[i]};
   }
-  /* Waiting for the previous value is what orders memory between submissions. */
+  /* Waiting for the previous value orders memory accesses between submissions. */
   VkSemaphoreSubmitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
                                 .semaphore = dev->timeline,
                                 .value = dev->submitted,
@@ -155,7 +156,7 @@ filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_
 
 static filtra_status wait(filtra_device *dev, uint64_t ticket) {
   FT_TRY(refuse_lost(dev));
-  if (ticket > dev->submitted) { /* would wait for ever */
+  if (ticket > dev->submitted) { /* would wait forever */
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "ticket %" PRIu64 " was never given out; the last one is %" PRIu64, ticket,
                    dev->submitted);

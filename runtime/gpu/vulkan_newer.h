@@ -1,4 +1,4 @@
-/* What the Vulkan headers of Debian 12 (1.3.239) do not have yet; newer headers have it all. */
+/* Declarations that the Vulkan headers of Debian 12 (1.3.239) lack; newer headers have them all. */
 #ifndef FT_GPU_VULKAN_NEWER_H
 #define FT_GPU_VULKAN_NEWER_H
 
@@ -50,7 +50,7 @@ typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKH
 #ifndef VK_KHR_shader_bfloat16 /* 1.4.311 */
 #define VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME                          "VK_KHR_shader_bfloat16"
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR ((VkStructureType)1000141000)
-/* of a matrix */
+/* Component type of a matrix. */
 #define VK_COMPONENT_TYPE_BFLOAT16_KHR ((VkComponentTypeKHR)1000141000)
 typedef struct VkPhysicalDeviceShaderBfloat16FeaturesKHR {
   VkStructureType sType;

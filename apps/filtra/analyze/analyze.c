@@ -1,4 +1,4 @@
-/* filtra analyze: what trained runs' mixers do to their tokens, after the papers' studies of
+/* filtra analyze: what the mixers of trained runs do to tokens, measured as in the papers on
  * oversmoothing. */
 #include "analyze.h"
 
@@ -39,7 +39,8 @@ static void print_help(void) {
 
 /* ---- several runs ---- */
 
-/* The last part of the folder's name, or all of it where another run's ends alike. */
+/* Labels a run by the last part of its folder's path, or by the whole path if another run's ends
+ * the same. */
 static void label_runs(analysis *runs, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const char *slash = strrchr(runs[i].run, '/');
@@ -107,7 +108,7 @@ static int analyze(const analyze_arguments *arg, char **folders, size_t count) {
   return code;
 }
 
-/* --run and all words behind it. */
+/* Analyzes --run and all further words. */
 static int analyze_all(const analyze_arguments *a, char **words, size_t count) {
   char **folders = ft_calloc(count + 1, sizeof *folders);
   size_t used = 0;

@@ -1,4 +1,4 @@
-/* What `filtra analyze` finds out about runs, and the page that shows it. */
+/* Analyses of runs, and the page that shows them. */
 #ifndef FILTRA_ANALYZE_H
 #define FILTRA_ANALYZE_H
 
@@ -9,7 +9,7 @@
 #include <filtra/run.h>
 #include <jansson.h>
 
-/** Learned numbers of one layer's mixer. */
+/** Learned numbers of a layer's mixer. */
 typedef struct analysis_coefficients {
   char layer[FT_NAME_TEXT];
   const ft_mixer_coefficients *kind;
@@ -17,37 +17,37 @@ typedef struct analysis_coefficients {
   size_t count;
 } analysis_coefficients;
 
-/** Features at a stage: behind the embedding, or a block. Means over the samples that have two
- * tokens other than zero. */
+/** Features at a stage: after the embedding or after a block. Means over samples with at least two
+ * nonzero tokens. */
 typedef struct analysis_stage {
   char name[FT_NAME_TEXT];
-  double similarity;     /* cosine of two tokens */
+  double similarity;     /* mean cosine of two tokens */
   double effective_rank; /* (sum of squared singular values)^2 / sum of their fourth powers */
-  size_t similar;        /* how many samples those are */
-  double low, high;      /* shares of the energy: at frequency 0, and above half the highest */
+  size_t similar;        /* number of these samples */
+  double low, high;      /* fractions of the energy: at frequency 0, and above half the highest */
 } analysis_stage;
 
-/** One layer's mixer. */
+/** A layer's mixer. */
 typedef struct analysis_mixer {
   char name[FT_NAME_TEXT];
-  double response[SPECTRA_BANDS]; /* amplitude out of it over amplitude into it */
+  double response[SPECTRA_BANDS]; /* amplitude of its output over that of its input */
   matrix_measures matrix;         /* means over samples and heads; extremes over all */
-  size_t measured, powers;        /* heads that those are of, and that their errors are of */
+  size_t measured, powers;        /* heads measured; heads whose powers were measured */
 } analysis_mixer;
 
 enum { ANALYSIS_POINTS = 65 };
 
-/** The learned filter of one layer's mixer, the mean over its heads. */
+/** A layer's learned filter, the mean over its heads. */
 typedef struct analysis_filter {
   char layer[FT_NAME_TEXT];
   double y[ANALYSIS_POINTS]; /* at evenly spaced arguments from low to high */
 } analysis_filter;
 
-/** A run's. */
+/** The analysis of a run. */
 typedef struct analysis {
   const char *run, *split, *data;
-  const char *label;             /* the run's, among others */
-  const ft_model_options *model; /* these three live as what measured them does */
+  const char *label;             /* distinguishes the run from others */
+  const ft_model_options *model; /* `run`, opened; all three close in analyze_free */
   filtra_run *opened;
   filtra_model *loaded;
   size_t samples;
@@ -55,17 +55,17 @@ typedef struct analysis {
   size_t stage_count;
   analysis_mixer *mixers;
   size_t mixer_count;
-  double *singular; /* [singular_count] of the last features, over the largest; mean over samples */
+  double *singular; /* [singular_count] of the last features, over the largest; mean of samples */
   size_t singular_count;
   analysis_coefficients *coefficients;
   size_t coefficient_count;
-  analysis_filter *filters; /* none where the mixer class has no filter */
+  analysis_filter *filters; /* empty if the mixer class has no filter */
   size_t filter_count;
 } analysis;
 
-/** What is looked at. */
+/** What to analyze. */
 typedef struct analyze_request {
-  const char *split, *data; /* data NULL: the run's */
+  const char *split, *data; /* data NULL: the run's own */
   uint64_t samples;
 } analyze_request;
 
@@ -74,18 +74,18 @@ filtra_status analyze_run(filtra_device *device, const char *run, const analyze_
                           analysis *out);
 void analyze_free(analysis *a);
 
-/** Finds the learned coefficients (learned.c). */
+/** Reads the learned coefficients (learned.c). */
 filtra_status analyze_learned(analysis *r);
-/** The filters that they make, one for each of the mixers that are listed. */
+/** Computes their filters, for each listed mixer. */
 filtra_status analyze_filters(analysis *r);
 /** The argument of filter point i. */
 double analyze_argument(const analysis *a, size_t i);
-/** What a head of a layer's mixer applies; not formed where its class has no such matrix. */
+/** The matrix that a head of a layer's mixer applies; not `formed` if its class has none. */
 matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head);
 
-/** Writes the page of one run, or of several laid over each other (page.c). */
+/** Writes the page of one run, or of several in the same charts (page.c). */
 void analyze_write_page(FILE *to, const analysis *runs, size_t count);
-/** One run's object; NULL: out of memory (json.c). */
+/** A run's analysis as an object; NULL: out of memory (json.c). */
 json_t *analyze_json(const analysis *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* Analyses as JSON. */
+/* Writes analyses as JSON. */
 #include "analyze.h"
 
 #include <math.h>

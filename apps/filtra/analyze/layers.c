@@ -1,4 +1,4 @@
-/* The charts of one run that have a line for each of its layers. */
+/* Writes the charts of one run with a line for each layer. */
 #include "analyze.h"
 
 #include "base/memory.h"
@@ -41,7 +41,7 @@ static void write_responses(FILE *to, const analysis *a) {
   free(series);
 }
 
-/* One chart for all layers' parameters of a kind. */
+/* Writes one chart with a kind of coefficients, for all layers. */
 static void write_coefficients(FILE *to, const analysis *a, const ft_mixer_coefficients *kind) {
   size_t series_count = 0, longest = 0;
   chart_series *series = ft_calloc(a->coefficient_count, sizeof *series);

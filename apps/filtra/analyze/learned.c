@@ -1,4 +1,5 @@
-/* What a run's mixers have learned: their coefficients, and the filters that these make. */
+/* Reads what a run's mixers have learned: their coefficients, and the filters and matrices made of
+ * them. Called by measure.c. */
 #include "analyze.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -20,7 +21,7 @@ static filtra_status read_coefficients(analysis *r, size_t index, const char *na
   for (int i = 0; i < ndim; i++)
     c->count *= (size_t)shape[i];
   snprintf(c->layer, sizeof c->layer, "%s", name);
-  *strrchr(c->layer, '.') = '\0'; /* ".mixer.NAME" is there */
+  *strrchr(c->layer, '.') = '\0'; /* a name always contains ".mixer.NAME" */
   c->values = ft_calloc(c->count, sizeof *c->values);
   if (!c->values) return FILTRA_ERROR_HOST_MEMORY;
   r->coefficient_count++;
@@ -52,7 +53,7 @@ double analyze_argument(const analysis *a, size_t i) {
   return f->low + (f->high - f->low) * (double)i / (ANALYSIS_POINTS - 1);
 }
 
-/* The effective coefficients of one layer, by kind. */
+/* Finds one layer's effective coefficients, by kind. */
 static void gather(const analysis *r, const char *layer, const float *values[]) {
   const ft_mixer_class *kind = r->model->mixer.kind;
   for (size_t k = 0; k < kind->coefficient_count; k++)
@@ -92,7 +93,7 @@ static double option(const json_t *options, const char *key) {
   return json_number_value(json_object_get(options, key));
 }
 
-/* A head's learned number, or the option that it is where it is not learned. */
+/* A head's learned number, or the option if it is not learned. */
 static double head_coefficient(const analysis *a, const char *layer, const json_t *options,
                                const char *name, int64_t head) {
   for (size_t i = 0; i < a->coefficient_count; i++) {
@@ -103,7 +104,8 @@ static double head_coefficient(const analysis *a, const char *layer, const json_
   return option(options, name);
 }
 
-/* One number for all heads, two for the halves, or one each (docs/config.md). */
+/* Reads p for a head: one number for all heads, two for the halves, or one each
+ * (docs/config.md). */
 static double head_p(const json_t *p, int64_t heads, int64_t head) {
   int64_t count = (int64_t)json_array_size(p);
   int64_t at = count == heads ? head : count == 2 && head >= (heads + 1) / 2;

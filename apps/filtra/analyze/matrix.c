@@ -1,3 +1,5 @@
+/* Forms the matrices that attention mixers apply, and measures row sums, eigenvalues, homophily and
+ * errors of powers. Called by measure.c. */
 #include "matrix.h"
 
 #include <math.h>
@@ -48,7 +50,7 @@ static double diagonal_factor(const matrix_rule *r) {
   return strcmp(r->diagonal, "one") ? pow(r->eps, 0.5 * (r->p - 2.0)) : 1.0;
 }
 
-/* W from A. */
+/* Computes W from A. */
 static void weigh_distances(const matrix_rule *r, const matrix_head *h, const double *a,
                             double *w) {
   for (size_t i = 0; i < h->tokens; i++)
@@ -69,7 +71,7 @@ static void multiply(const double *w, size_t tokens, const double *x, double *y)
   }
 }
 
-/* y = H x. `room` has 2 * tokens numbers. */
+/* y = H x; `room` holds 2 * tokens numbers. */
 static void apply(const matrix_rule *r, const double *w, size_t tokens, const double *x, double *y,
                   double *room) {
   double *wx = room, *wwx = room + tokens;
@@ -103,8 +105,9 @@ static void measure_rows(const matrix_rule *r, const double *w, size_t tokens, d
   }
 }
 
-/* Power iteration. The growth of the norm, its geometric mean over the second half, is the modulus
- * also where the largest eigenvalues are a pair of complex ones. The start is nothing special. */
+/* Power iteration: returns the geometric mean of the norm's growth over the second half, which is
+ * the modulus also if the largest eigenvalues are a complex pair. It starts from an arbitrary
+ * vector. */
 static double largest_eigenvalue(const matrix_rule *r, const double *w, size_t tokens,
                                  double *room) {
   enum { ITERATIONS = 64, COUNTED = ITERATIONS / 2 };
@@ -166,7 +169,7 @@ static double row_norm_of_error(const double *a, const double *square, const dou
   return most;
 }
 
-/* `room` has 3 N^2 numbers. */
+/* `room` holds 3 N^2 numbers. */
 static void measure_powers(const double *a, size_t tokens, double *room, double *error) {
   double *square = room, *power = room + tokens * tokens, *next = power + tokens * tokens;
   product(a, a, tokens, square);

@@ -1,4 +1,5 @@
-/* Measuring a run: its best model looks at samples, and what its layers see is read back. */
+/* Measures a run: runs its best model on samples, and reads back what its layers compute. Called by
+ * analyze.c. */
 #include "analyze.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The analysis in the making. */
+/* The analysis in progress. */
 typedef struct analyzer {
   analysis *result;
   filtra_dataset *data;
@@ -22,14 +23,14 @@ typedef struct analyzer {
 
 /* ---- what is observed ---- */
 
-/* The observed name without its last part: where it was seen. */
+/* Copies the observed name without its last part. */
 static void copy_place(char to[FT_NAME_TEXT], const char *name) {
   snprintf(to, FT_NAME_TEXT, "%s", name);
   char *dot = strrchr(to, '.');
   if (dot) *dot = '\0';
 }
 
-/* Lists the stages and mixers from the first graph's observations. */
+/* Lists stages and mixers by the first graph's observations. */
 static filtra_status list_stages(analyzer *a) {
   analysis *r = a->result;
   if (r->stages) return FILTRA_OK;
@@ -69,7 +70,7 @@ static filtra_status make_room(analyzer *a) {
   return done ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-/* A graph of the batch's shape; batches of one shape share it. */
+/* Builds a graph for the batch's shape, unless the last one has it. */
 static filtra_status prepare(analyzer *a, const filtra_batch *batch) {
   if (a->graph.graph && a->graph.size == batch->size && a->graph.length == batch->length)
     return FILTRA_OK;
@@ -111,14 +112,14 @@ static void measure_out(analyzer *a, size_t number, const float *x, size_t token
   spectra_add_energy(x, tokens, width, a->scratch, a->out[number]);
 }
 
-/* Real tokens of a sample within a tensor's `rows`. A model may put a token of its own before them,
- * or cut the sequence otherwise, where all rows count. */
+/* Number of a sample's real tokens in a tensor with `rows` rows. A model may add a token before
+ * them; if it divides the sequence in another way, all rows count. */
 static size_t count_tokens(const filtra_batch *batch, uint32_t sample, size_t rows) {
   size_t length = (size_t)batch->lengths[sample];
   return rows == batch->length ? length : rows == batch->length + 1 ? length + 1 : rows;
 }
 
-/* Measures every real sample of the batch that has at least two tokens. */
+/* Measures each real sample of the batch with at least two tokens. */
 static filtra_status measure_tensor(analyzer *a, const filtra_batch *batch, uint32_t count,
                                     size_t number, const filtra_tensor *t, measure_fn measure) {
   size_t rows = (size_t)t->shape[1], width = (size_t)ft_columns(t);
@@ -147,7 +148,7 @@ static void add_measures(analysis_mixer *m, const matrix_measures *one) {
   m->powers++;
 }
 
-/* The tensor that was seen under that name of the mixer; NULL: none was. */
+/* The tensor that the mixer at `place` reported under that name; NULL: none. */
 static filtra_tensor *find_seen(const analyzer *a, const char *place, const char *name) {
   char full[2 * FT_NAME_TEXT];
   snprintf(full, sizeof full, "%s.%s", place, name);
@@ -216,7 +217,7 @@ static filtra_status measure_batch(analyzer *a, const filtra_batch *batch, uint3
 
 /* ---- means ---- */
 
-/* NaN where nothing was measured. */
+/* Divides by the number of samples; NaN if there are none. */
 static void finish_stage(analysis_stage *stage) {
   double count = (double)stage->similar;
   stage->similarity /= count;

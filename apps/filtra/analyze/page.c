@@ -1,4 +1,5 @@
-/* Analyses as a page: a line for each run in the charts that compare, then each run's layers. */
+/* Writes analyses as a page: charts with a line per run, then each run's layers. Called by
+ * analyze.c. */
 #include "analyze.h"
 
 #include "base/memory.h"
@@ -10,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers that have a line for each run ---- */
+/* ---- numbers with a line for each run ---- */
 
-/* y by x; `count` and `y` go by the run. */
+/* A chart of y by x; `count` and `y` depend on the run. */
 typedef struct view {
   const char *title, *x_label, *y_label;
   bool log_y;
@@ -63,7 +64,7 @@ static double singular_value(const analysis *a, size_t i) {
   return a->singular[i];
 }
 
-/* Numbers that are 1 or 0 but for rounding would fill an axis with it. */
+/* Rounds, since numbers that differ from 1 or 0 only by rounding would fill an axis with noise. */
 static double without_rounding(double x) {
   return round(x * 1e9) / 1e9;
 }
@@ -84,7 +85,7 @@ static double homophily(const analysis *a, size_t i) {
   return a->mixers[i].matrix.homophily;
 }
 
-/* The geometric mean of the layers, as the axis is logarithmic. */
+/* The geometric mean over layers, as the axis is logarithmic. */
 static double response(const analysis *a, size_t i) {
   double sum = 0.0;
   for (size_t k = 0; k < a->mixer_count; k++)
@@ -92,8 +93,7 @@ static double response(const analysis *a, size_t i) {
   return exp(sum);
 }
 
-/* At K = 2 it is 0 but for rounding, which a logarithmic axis would show as if it were something.
- */
+/* At K = 2 the error is 0 up to rounding, which a logarithmic axis would show as significant. */
 static double order_error(const analysis *a, size_t i) {
   double sum = 0.0;
   for (size_t k = 0; k < a->mixer_count; k++)
@@ -152,7 +152,7 @@ static points take_points(const view *v, const analysis *a) {
   return p;
 }
 
-/* The limit's line, over as many points as the longest of the runs' has. */
+/* The limit's line, with as many points as the longest run. */
 static points take_limit(const view *v, size_t count) {
   points p = {.count = v->limit ? count : 0};
   p.x = ft_calloc(p.count + 1, sizeof *p.x);
@@ -195,7 +195,7 @@ static void write_view(FILE *to, const view *v, const analysis *runs, size_t cou
   free(series);
 }
 
-/* ---- learned filters: those of one argument share a chart ---- */
+/* ---- learned filters: those with the same argument share a chart ---- */
 
 static const ft_mixer_filter *filter_of(const analysis *a) {
   return a->filter_count ? a->model->mixer.kind->filter : NULL;
@@ -213,7 +213,7 @@ static double mean_filter(const analysis *a, size_t i) {
   return sum;
 }
 
-/* Each run keeps its colour: those with another argument are there, without points. */
+/* Each run keeps its colour: runs whose filter has another argument are series without points. */
 static void write_filters_like(FILE *to, const analysis *first, const analysis *runs,
                                size_t count) {
   const ft_mixer_filter *filter = filter_of(first);
@@ -270,7 +270,7 @@ static void write_runs(FILE *to, const analysis *runs, size_t count) {
   fputs("</tbody></table></div>\n", to);
 }
 
-/* Names those that lack something, and why; nothing where none does. */
+/* Names the runs that lack something, with the reason; nothing if none does. */
 static void write_lacking(FILE *to, const analysis *runs, size_t count,
                           size_t (*has)(const analysis *), const char *what) {
   size_t lacking = 0;

@@ -1,3 +1,5 @@
+/* Measures token features: cosine similarity, spectra along the tokens, effective rank and singular
+ * values. Called by measure.c. */
 #include "spectra.h"
 
 #include <math.h>
@@ -16,7 +18,7 @@ static double row_norm(const float *row, size_t width) {
   return sqrt(sum);
 }
 
-/* With unit rows u, the sum over all pairs i != j of <u_i, u_j> is |sum u|^2 - n. */
+/* The sum of <u_i, u_j> over all pairs i != j of n unit rows u is |sum u|^2 - n. */
 double spectra_similarity(const float *x, size_t tokens, size_t width, double *scratch) {
   double squares = 0.0, rows = 0.0;
   memset(scratch, 0, width * sizeof *scratch);
@@ -34,7 +36,7 @@ double spectra_similarity(const float *x, size_t tokens, size_t width, double *s
 
 /* ---- frequencies ---- */
 
-/* Of long sequences so many frequencies are looked at, evenly spread. */
+/* Most frequencies of long sequences that are computed, evenly spread. */
 enum { MOST_FREQUENCIES = 256 };
 
 static size_t band_of(size_t k, size_t highest) {
@@ -45,7 +47,7 @@ double spectra_frequency(size_t band) {
   return band == 0 ? 0.0 : ((double)band - 0.5) / (SPECTRA_BANDS - 1);
 }
 
-/* Energy of Fourier coefficient k over all columns; `turn` holds cos and sin of 2 pi t / tokens. */
+/* Energy of Fourier coefficient k over all columns; `turn` has cos and sin of 2 pi t / tokens. */
 static double coefficient_energy(const float *x, size_t tokens, size_t width, size_t k,
                                  const double *turn, double *sums) {
   memset(sums, 0, 2 * width * sizeof *sums);
@@ -62,7 +64,7 @@ static double coefficient_energy(const float *x, size_t tokens, size_t width, si
   return energy;
 }
 
-/* Fills `scratch`; coefficient_energy's sums come behind. */
+/* Fills `scratch` with the turn; coefficient_energy's sums come after it. */
 static void make_turn(size_t tokens, double *scratch) {
   for (size_t n = 0; n < tokens; n++) {
     scratch[2 * n] = cos(2.0 * PI * (double)n / (double)tokens);
@@ -80,9 +82,9 @@ void spectra_add_energy(const float *x, size_t tokens, size_t width, double *scr
     energy[band_of(k, highest)] += coefficient_energy(x, tokens, width, k, turn, sums);
 }
 
-/* The whole energy is known without its parts (Parseval), so that leaving out frequencies of long
- * sequences only estimates how the rest divides. All but 0 and the highest of an even length stand
- * for two. */
+/* The total energy is exact (Parseval); if frequencies of long sequences are left out, only its
+ * division is an estimate. Every frequency counts twice, except 0 and the highest of an even
+ * length. */
 spectra_shares spectra_divide(const float *x, size_t tokens, size_t width, double *scratch) {
   size_t highest = tokens / 2, step = highest / MOST_FREQUENCIES + 1;
   double *turn = scratch, *sums = scratch + 2 * tokens, all = 0.0, above = 0.0, high = 0.0;
@@ -113,7 +115,7 @@ static void make_gram(const float *x, size_t tokens, size_t width, double *gram)
       gram[i * width + j] = gram[j * width + i];
 }
 
-/* The traces of the Gram matrix and of its square say it without a singular value. */
+/* Needs no singular values: only the traces of the Gram matrix and of its square. */
 double spectra_effective_rank(const float *x, size_t tokens, size_t width, double *gram) {
   double trace = 0.0, squares = 0.0;
   make_gram(x, tokens, width, gram);
@@ -124,7 +126,8 @@ double spectra_effective_rank(const float *x, size_t tokens, size_t width, doubl
   return squares > 0.0 ? trace * trace / squares : 0.0;
 }
 
-/* Zeroes entry (p, q) of a symmetric matrix by a rotation (Golub & Van Loan, section 8.5.2). */
+/* Zeroes entry (p, q) of a symmetric matrix by a Jacobi rotation (Golub & Van Loan, section
+ * 8.5.2). */
 static void rotate(double *a, size_t width, size_t p, size_t q) {
   double apq = a[p * width + q];
   double tau = (a[q * width + q] - a[p * width + p]) / (2.0 * apq);
@@ -142,7 +145,7 @@ static void rotate(double *a, size_t width, size_t p, size_t q) {
   }
 }
 
-/* One pass over all entries above the diagonal. False: they were all negligible. */
+/* Rotates once for each entry above the diagonal. False: all were negligible. */
 static bool sweep(double *a, size_t width, double negligible) {
   bool rotated = false;
   for (size_t p = 0; p + 1 < width; p++)

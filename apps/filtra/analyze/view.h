@@ -1,4 +1,4 @@
-/* Parts of the page that show analyses. */
+/* Parts of the analyses' page. */
 #ifndef FILTRA_VIEW_H
 #define FILTRA_VIEW_H
 
@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/** Responses, learned filters and coefficients of one run, layer by layer (layers.c). */
+/** Writes responses, learned filters and coefficients of one run, by layer (layers.c). */
 void analyze_write_layers(FILE *to, const analysis *a);
 
 #endif

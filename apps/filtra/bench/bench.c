@@ -1,4 +1,5 @@
-/* filtra bench: what this device reaches, against what it could, and what it computes. */
+/* filtra bench: measures what a device reaches, compares it with the device's peaks, and records
+ * first losses. */
 #include "bench.h"
 
 #include "base/file.h"
@@ -31,8 +32,8 @@ bool bench_precise(const bench_arguments *a, filtra_precision precision) {
   return command_listed(a->precisions, filtra_precision_name(precision));
 }
 
-/* Peaks first, between and last: the others are held against the highest. Products and train steps
- * are measured in each precision, all else in fp32 alone. */
+/* Plans all tasks. Peaks come first, between and last, since results are compared with the highest.
+ * Products and train steps are measured in each precision, everything else in fp32. */
 static filtra_status make_plan(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
   bench_plan_peaks(b, plan, false);
@@ -51,10 +52,10 @@ static filtra_status make_plan(const bench *b, bench_plan *plan) {
   return plan->failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
 }
 
-/* ---- taking one task after the other ---- */
+/* ---- running tasks ---- */
 
-/* What a device cannot do is a result; anything else that goes wrong is a failure, of which the
- * last one is returned, and does not keep the rest from being measured. */
+/* Runs a task. UNSUPPORTED is a result; other failures do not stop the rest, and the last one is
+ * returned. */
 static filtra_status run_task(bench *b, const bench_task *task) {
   filtra_status status = task->run(b, task);
   if (status == FILTRA_ERROR_CANCELLED) return status;
@@ -65,7 +66,7 @@ static filtra_status run_task(bench *b, const bench_task *task) {
 }
 
 static filtra_status run_plan(bench *b, const bench_plan *plan, double start) {
-  const double soon = 70.0; /* of the two minutes that --quick may take on slow devices */
+  const double soon = 70.0; /* then hurry: --quick may take two minutes */
   filtra_status failed = FILTRA_OK;
   double weight = 0.0, done = 0.0;
   for (size_t i = 0; i < plan->count; i++)
@@ -84,7 +85,7 @@ static filtra_status run_plan(bench *b, const bench_plan *plan, double start) {
   return failed;
 }
 
-/* The peaks may have risen since an entry was held against them. */
+/* Updates fractions by the final peaks, which may have risen since. */
 static void settle(bench *b, double start) {
   size_t i;
   json_t *entry;
@@ -92,7 +93,7 @@ static void settle(bench *b, double start) {
   json_object_set_new(b->document, "seconds", json_real(ft_seconds() - start));
 }
 
-/* *failed: what went wrong in some entry. */
+/* *failed: the last failure of a task. */
 static filtra_status measure(bench *b, filtra_status *failed) {
   bench_plan plan = {0};
   double start = ft_seconds();
@@ -126,7 +127,7 @@ static int run_tasks(const bench_arguments *a) {
   filtra_status failed = FILTRA_OK;
   ft_atomic_file file;
   command_catch_interrupts();
-  if (a->out) { /* a path that cannot be written shows before minutes of measuring */
+  if (a->out) { /* fails now, not after minutes of measuring */
     filtra_status status = ft_atomic_open(a->out, &file);
     if (status) return command_fail(NAME, status);
   }
@@ -196,7 +197,7 @@ static const command_option OPTIONS[] = {
     COMMAND_FLAG("ranks", bench_arguments, ranks),
 };
 
-/* What goes with what; -1, or the exit code of a misuse. */
+/* Checks combinations of options; returns -1, or the exit code for wrong usage. */
 static int check_parts(const char *name, const bench_arguments *a) {
   bool bounded = a->most_seconds > 0.0f || a->most_memory;
   if (a->ranks && (a->ops || a->mixers || a->precisions || a->lengths || a->quick || a->out))

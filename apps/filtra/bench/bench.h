@@ -1,8 +1,7 @@
-/* What the parts of `filtra bench` share.
+/* Declarations shared by `filtra bench`.
  *
- * Each part puts tasks on a plan; a task fills in an entry of the file. bench.c takes one after the
- * other, shows what came of it, and keeps an entry that failed with the reason in it.
- */
+ * Each part adds tasks to a plan; a task fills in an entry of the file. bench.c runs the tasks,
+ * prints their results, and keeps failed entries with the reason. */
 #ifndef FILTRA_BENCH_H
 #define FILTRA_BENCH_H
 
@@ -16,38 +15,38 @@ enum { BENCH_LENGTHS = 16, BENCH_LONGEST = 1 << 20 };
 
 typedef struct bench_arguments {
   filtra_device_options device;
-  const char *ops, *mixers, *precisions, *out; /* lists; NULL: none of them */
+  const char *ops, *mixers, *precisions, *out; /* lists; NULL: empty */
   bool quick, json, ranks;
-  /* of nothing but layers */
+  /* for layers only */
   const char *lengths;
-  int64_t length[BENCH_LENGTHS]; /* [length_count] as numbers, growing; none: as layers.c says */
+  int64_t length[BENCH_LENGTHS]; /* [length_count] of them, ascending; none: layers.c's own */
   size_t length_count;
-  float most_seconds;   /* that a run may take; 0: any */
-  uint64_t most_memory; /* MiB that it may take of the device's memory; 0: any */
+  float most_seconds;   /* most seconds of a run; 0: any */
+  uint64_t most_memory; /* most MiB of device memory; 0: any */
 } bench_arguments;
 
 enum { BENCH_PRECISIONS = FILTRA_PRECISION_FP16 + 1 };
 
-/** A run of the command. */
+/** The benchmark in progress. */
 typedef struct bench {
   const bench_arguments *arguments;
   filtra_device *device;
   /* Per second; 0: not measured. */
   double peak_flops, peak_bytes;
-  double peak_matrix_flops[BENCH_PRECISIONS]; /* of matrix units, by their operands' type */
+  double peak_matrix_flops[BENCH_PRECISIONS]; /* of matrix units, by type of operands */
   json_t *document, *peaks, *results, *losses;
 } bench;
 
-/** Where an entry belongs. */
+/** The part of the file that an entry belongs to. */
 typedef enum bench_part { BENCH_PEAK, BENCH_RESULT, BENCH_LOSSES } bench_part;
 
 typedef struct bench_task {
   bench_part part;
-  json_t *entry; /* what is known before: op, case, variant, pass, shape; owned */
+  json_t *entry; /* the known fields: op, case, variant, pass, shape; owned */
   filtra_status (*run)(bench *b, const struct bench_task *task);
   const void *what; /* for run */
   int64_t number;   /* for run */
-  double weight;    /* of the time that the whole takes */
+  double weight;    /* fraction of the total time */
   filtra_precision precision;
 } bench_task;
 
@@ -57,41 +56,41 @@ typedef struct bench_plan {
   bool failed; /* out of memory */
 } bench_plan;
 
-/** Messages between ranks (ranks.c); the command's exit code. */
+/** Measures messages between ranks (ranks.c); returns the exit code. */
 int bench_ranks(bool json);
 
-/** Adds a task and takes its entry over. */
+/** Adds a task; takes its entry. */
 void bench_plan_add(bench_plan *plan, const bench_task *task);
 
-/** Multiply-adds, those of matrix units, copies, an empty dispatch; `again`: all but the last once
- * more, since what disturbs a moment shall not decide (peaks.c). */
+/** Adds tasks for peaks: multiply-adds, matrix units, copies, an empty dispatch. `again` repeats
+ * all but the last, so that a momentary disturbance does not decide (peaks.c). */
 void bench_plan_peaks(const bench *b, bench_plan *plan, bool again);
-/** Fails with UNSUPPORTED, saying why, where matrix units may not be used in that precision. */
+/** Fails with UNSUPPORTED, with the reason, if matrix units may not be used in that precision. */
 filtra_status bench_need_matrices(const bench *b, filtra_precision precision);
-/** Whether --precision lists it. */
+/** Whether --precision includes it. */
 bool bench_precise(const bench_arguments *a, filtra_precision precision);
-/** Matrix products in each kernel variant and precision (gemm.c). */
+/** Adds matrix products in each kernel variant and precision (gemm.c). */
 void bench_plan_gemm(const bench *b, bench_plan *plan);
-/** The other ops (ops.c). */
+/** Adds the other ops (ops.c). */
 void bench_plan_ops(const bench_arguments *a, bench_plan *plan);
-/** One layer of each mixer at growing lengths (layers.c). */
+/** Adds one layer of each mixer at increasing lengths (layers.c). */
 void bench_plan_layers(const bench *b, bench_plan *plan);
-/** Reads --lengths; false: it is no growing list, said so. */
+/** Reads --lengths; false if it is no ascending list; an error is printed. */
 bool bench_read_lengths(const char *name, bench_arguments *a);
-/** A train step with each mixer in each precision (steps.c). */
+/** Adds a train step with each mixer in each precision (steps.c). */
 void bench_plan_steps(const bench_arguments *a, bench_plan *plan);
-/** What the first steps of a training come to (losses.c). */
+/** Adds the losses of a training's first steps (losses.c). */
 void bench_plan_losses(const bench_arguments *a, bench_plan *plan);
 
-/** Whether there is an op of that name; all their names, for help (ops.c). */
+/** Whether an op of that name exists; prints all names, for help (ops.c). */
 bool bench_op_exists(const char *name);
 void bench_print_ops(void);
 
-/** Makes the file's frame around no results yet, and puts the entry of a finished task where it
- * belongs (document.c). */
+/** Makes the file's object without results; bench_keep adds a finished task's entry
+ * (document.c). */
 filtra_status bench_document(bench *b);
 void bench_keep(bench *b, const bench_task *task);
-/** Puts a peak into the file unless a higher one is there. */
+/** Stores a peak unless the file has a higher one. */
 void bench_keep_peak(bench *b, const bench_task *task);
 
 /* ---- measuring (measure.c) ---- */
@@ -102,69 +101,67 @@ typedef struct bench_timing {
   bool device_clock; /* else the host's */
 } bench_timing;
 
-/** From now on one run behind the warm-up has to do. */
+/** From now on, one run after the warm-up is enough. */
 void bench_hurry(void);
 
-/** Time of all calls of a compiled graph, by the device's clock where it has one and a run is so
- * short that the host's would count its own part; else time of a run by the host's clock. The first
- * run warms up. */
+/** Times all calls of a compiled graph. Uses the device's clock if there is one, and if runs are so
+ * short that the host's clock would include its own overhead; else the host's. The first run warms
+ * up. */
 filtra_status bench_time_graph(filtra_graph *g, bool quick, bench_timing *out);
-/** The same by the host's clock for anything that can be repeated. */
+/** As bench_time_graph, by the host's clock, for anything repeatable. */
 filtra_status bench_time(filtra_status (*run)(void *context), void *context, bool quick,
                          bench_timing *out);
 /** Adds seconds_best, seconds_median, seconds_worst, runs and clock. */
 void bench_add_timing(json_t *entry, const bench_timing *t);
-/** The same and flops, bytes, what they come to per second, and the fraction of what the peaks
- * would allow; all of the median. */
+/** As bench_add_timing; also adds flops and bytes, in total and per second, and the fraction of
+ * what the peaks allow, all by the median. */
 void bench_add_work(const bench *b, json_t *entry, ft_work work, const bench_timing *t);
-/** Sets that fraction, and the roof that it is of, by the peaks as they are now, where the entry
- * has what it takes. */
+/** Sets that fraction and its roof by the current peaks, if the entry has the numbers. */
 void bench_set_fraction(const bench *b, json_t *entry);
 
-/** Exponent of the power law through (x, y): least squares between the logarithms. */
+/** Exponent of the power law through (x, y), by least squares of the logarithms. */
 double bench_exponent(const double *x, const double *y, size_t count);
 
 /* ---- graphs of one op (graph.c) ---- */
 
 enum { BENCH_OPERANDS = 8 };
 
-/** A graph whose operands lie in buffers of their own, filled once: a run moves nothing between
- * host and device. Stays where it was opened. */
+/** A graph whose operands have their own buffers, filled once: a run copies nothing between host
+ * and device. It must not be moved. */
 typedef struct bench_graph {
   filtra_device *device;
   filtra_graph *graph;
-  bool backward; /* operands want gradients */
+  bool backward; /* operands need gradients */
   ft_buffer operands[BENCH_OPERANDS];
   int count;
 } bench_graph;
 
-/** An operand with the content of `words`; NULL: zeros. */
+/** An operand with content `words`; NULL: zeros. */
 filtra_tensor *bench_operand(bench_graph *g, const char *name, filtra_dtype dtype, int ndim,
                              const int64_t *shape, const void *words);
-/** One of numbers between -0.5 and 0.5, the same ones each time, of a type of floats. */
+/** An operand of a float type: fixed pseudo-random numbers from -0.5 to 0.5. */
 filtra_tensor *bench_floats(bench_graph *g, const char *name, filtra_dtype dtype, int ndim,
                             const int64_t *shape);
-/** The same in F32, plus `offset`. */
+/** As bench_floats, in F32, plus `offset`. */
 filtra_tensor *bench_numbers(bench_graph *g, const char *name, float offset, int ndim,
                              const int64_t *shape);
-/** One of whole numbers from 0 to below `bound`. */
+/** An operand of whole numbers from 0 to bound - 1. */
 filtra_tensor *bench_integers(bench_graph *g, const char *name, int64_t bound, int ndim,
                               const int64_t *shape);
-/** Frees graph and operands; safe where none was made. */
+/** Frees graph and operands; safe if there are none. */
 void bench_graph_close(bench_graph *g);
-/** Times what `build` records, with its gradients if `backward`, and adds to the entry whatever a
- * result has. */
+/** Times what `build` records, with gradients if `backward`, and fills in the entry. */
 filtra_status bench_op(const bench *b, filtra_device *device, json_t *entry,
                        filtra_tensor *(*build)(bench_graph *g, const void *what), const void *what,
                        bool backward);
 
-/* ---- for the reader (show.c) ---- */
+/* ---- terminal output (show.c) ---- */
 
-/** A line on a terminal that says what is being measured; `done` of 1, begun `seconds` ago. */
+/** Shows the current task on a terminal; `done` of 1, started `seconds` ago. */
 void bench_show_progress(const bench_task *task, size_t index, size_t count, double done,
                          double seconds);
 void bench_end_progress(void);
-/** The row of a finished task, under its headline where that is a new one. */
+/** Prints a finished task's row, after a headline if it is a new one. */
 void bench_show(const bench_task *task);
 
 #endif

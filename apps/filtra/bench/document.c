@@ -1,4 +1,4 @@
-/* The file of a benchmark: where, when and of what it is (docs/benchmarks.md). */
+/* Makes a benchmark's file: machine, date and results (docs/benchmarks.md). */
 #include "bench.h"
 
 #include "base/file.h"
@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-/* What Linux calls the processor, where it says so. Its files have no size to be read by. */
+/* The processor's name, if Linux tells it. Files in /proc report no size, so this reads lines. */
 static json_t *processor_name(void) {
   static const char KEY[] = "model name";
   char line[256];

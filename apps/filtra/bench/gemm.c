@@ -1,4 +1,5 @@
-/* Matrix products: the sizes that machines are compared by, and shapes of training. */
+/* Plans and times matrix products: sizes for comparing machines, and shapes of training. Called by
+ * bench.c. */
 #include "bench.h"
 
 #include "common/options.h"
@@ -16,7 +17,7 @@ typedef struct gemm_case {
   bool transpose_a, transpose_b;
 } gemm_case;
 
-/* Squares, then a projection, a head's scores, a weight gradient. */
+/* Squares, then a projection, a head's scores, and a weight gradient. */
 static const gemm_case CASES[] = {
     {"square 1024, A B", 1, 1024, 1024, 1024, false, false},
     {"square 1024, A B^T", 1, 1024, 1024, 1024, false, true},
@@ -31,7 +32,7 @@ static const gemm_case QUICK_CASES[] = {
     {"weight gradient 2048 x 128, A^T B", 1, 128, 128, 2048, true, false},
 };
 
-/* By the caps override's value, and matrix units. */
+/* Values of the caps override's gemm, and matrix units. */
 static const char MATRIX[] = "matrix";
 static const char *const VARIANTS[] = {"naive", "tiled", "s64", MATRIX};
 
@@ -56,9 +57,9 @@ static filtra_tensor *build(bench_graph *g, const void *what) {
   return y;
 }
 
-/* What the caps override has to say for the variant. Where matrix units are trusted, they are
- * forced with the shape that is known of them, which asks nothing of the driver; and forbidden to
- * the other kernels, whose products a tuning may have given to them. */
+/* The caps override for a variant. If matrix units are trusted, they are forced with their known
+ * shape, which does not query the driver. For other variants they are turned off, as tuning may
+ * have chosen them. */
 static filtra_status caps_of(const bench *b, const bench_task *task, char caps[64]) {
   const filtra_dtype type = ft_precision_dtype(task->precision);
   const ft_matrix_shape shape = ft_matrix_shape_of(ft_caps_of(b->device), type);
@@ -72,7 +73,7 @@ static filtra_status caps_of(const bench *b, const bench_task *task, char caps[6
   return FILTRA_OK;
 }
 
-/* A device handle of its own, on which the caps override forces the variant. */
+/* Opens a second device handle on which the caps override forces the variant. */
 static filtra_status open_variant(const bench *b, const bench_task *task, filtra_device **device) {
   char forced[64];
   filtra_device_options options = b->arguments->device;
@@ -104,7 +105,7 @@ static json_t *entry(const gemm_case *c, const char *variant, const char *precis
                    (json_int_t)c->k, "transpose_a", c->transpose_a, "transpose_b", c->transpose_b);
 }
 
-/* Matrix units multiply 16-bit numbers, and are no variant where there are none. */
+/* Matrix units are a variant if the device has them, for 16-bit precisions. */
 static bool is_wanted(const bench *b, const char *variant, filtra_precision precision) {
   return bench_precise(b->arguments, precision) &&
          (variant != MATRIX ||

@@ -1,4 +1,4 @@
-/* Graphs of one op, to be timed. */
+/* Makes graphs of one op, to time it. Called by gemm.c, layers.c, ops.c and peaks.c. */
 #include "bench.h"
 
 #include "base/memory.h"
@@ -12,7 +12,7 @@ static int64_t elements(int ndim, const int64_t *shape) {
   return count;
 }
 
-/* The next operand's buffer; NULL after an error. */
+/* Creates the next operand's buffer; NULL after an error. */
 static ft_buffer *add_buffer(bench_graph *g, const char *name, uint64_t bytes) {
   ft_buffer *buffer = &g->operands[g->count];
   filtra_status status = g->count < BENCH_OPERANDS
@@ -34,7 +34,7 @@ filtra_tensor *bench_operand(bench_graph *g, const char *name, filtra_dtype dtyp
   return ft_tensor_external(g->graph, name, dtype, ndim, shape, buffer, 0);
 }
 
-/* Scattered, but the same for the same i: Knuth's multiplicative hash. */
+/* A pseudo-random number that depends only on i: Knuth's multiplicative hash. */
 static uint32_t scatter(int64_t i) {
   return (uint32_t)i * 2654435761u >> 8;
 }

@@ -1,5 +1,5 @@
-/* Mixers side by side: how one layer's time and memory grow with the length of a sequence, forward
- * and backward. Which mixers there are, the table of nn/mixer.h says. */
+/* Times mixers side by side: how one layer's time and memory grow with the sequence's length,
+ * forward and backward. nn/mixer.h lists the mixers. Called by bench.c. */
 #include "bench.h"
 #include "common/options.h"
 
@@ -18,7 +18,7 @@ enum {
   LONGEST = 32768,
   SHORTEST_QUICK = 256,
   LONGEST_QUICK = 1024,
-  GPU_BATCH = 16 /* one sequence of the shortest would leave most of a GPU idle */
+  GPU_BATCH = 16 /* one of the shortest sequences leaves most of a GPU idle */
 };
 
 /* ---- one layer ---- */
@@ -29,10 +29,10 @@ typedef struct layer {
   int64_t batch, length;
   filtra_parameters *params;
   bench_graph g;
-  filtra_tensor *out[2]; /* the result, and a loss or NULL */
+  filtra_tensor *out[2]; /* the result; a loss or NULL */
 } layer;
 
-/* No token is padding, and no gradient is asked for. */
+/* A mask without padding or gradient. */
 static filtra_tensor *whole_mask(layer *l) {
   const int64_t shape[] = {l->batch, l->length}, count = l->batch * l->length;
   float *ones = ft_calloc((size_t)count, sizeof *ones);
@@ -49,7 +49,7 @@ static filtra_status build_layer(layer *l) {
                              &l->g.graph));
   const int64_t shape[] = {l->batch, l->length, WIDTH};
   ft_scope scope = {.graph = l->g.graph, .params = l->params};
-  /* The gradient reaches the input as in a stack of layers. */
+  /* Computes the input's gradient, as in a stack of layers. */
   filtra_mixer_input in = {.x = bench_numbers(&l->g, "x", 0.0f, 3, shape),
                            .mask = whole_mask(l),
                            .heads = HEADS,
@@ -62,18 +62,18 @@ static filtra_status build_layer(layer *l) {
 static filtra_status compile_layer(layer *l) {
   FT_TRY(filtra_parameters_create(l->device, &l->params));
   FT_TRY(build_layer(l));
-  if (filtra_parameters_count(l->params)) /* some mixers have none */
+  if (filtra_parameters_count(l->params)) /* some mixers have no parameters */
     FT_TRY(filtra_parameters_commit(l->params, 1, FILTRA_TRAINABLE));
   FT_TRY(filtra_graph_backward(l->g.graph, l->out[1] ? 2 : 1, l->out, NULL));
   return filtra_graph_compile(l->g.graph);
 }
 
-/* ---- what was measured before, of shorter sequences ---- */
+/* ---- measurements of shorter sequences ---- */
 
 typedef struct measured {
   double length[BENCH_LENGTHS], seconds[BENCH_LENGTHS], memory[BENCH_LENGTHS];
   size_t count;
-  double skipped; /* the last length, where that was left out; 0: it was not */
+  double skipped; /* last length, if it was left out; else 0 */
 } measured;
 
 static double number(const json_t *entry, const char *key) {
@@ -97,7 +97,7 @@ static void find_measured(const bench *b, const ft_mixer_class *kind, measured *
   }
 }
 
-/* By the power law through the last two; 0 where these are not there. */
+/* Extrapolates by the power law through the last two; 0 if there are fewer. */
 static double expected(const measured *m, const double *values, double length) {
   if (m->count < 2) return 0.0;
   size_t last = m->count - 1;
@@ -105,7 +105,7 @@ static double expected(const measured *m, const double *values, double length) {
   return values[last] * pow(length / m->length[last], power);
 }
 
-/* ---- what is left out, which is no failure ---- */
+/* ---- lengths left out, which is no failure ---- */
 
 static filtra_status skip(json_t *entry, const char *format, ...) FT_PRINTF(2, 3);
 static filtra_status skip(json_t *entry, const char *format, ...) {
@@ -118,7 +118,7 @@ static filtra_status skip(json_t *entry, const char *format, ...) {
   return kept ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-/* Leaves a length out that would be beyond the bounds by what shorter ones took. */
+/* Leaves a length out if, by shorter ones, it would exceed the bounds. */
 static filtra_status check_bounds(const bench *b, const layer *l, json_t *entry) {
   const bench_arguments *a = b->arguments;
   measured m;
@@ -135,7 +135,7 @@ static filtra_status check_bounds(const bench *b, const layer *l, json_t *entry)
   return FILTRA_OK;
 }
 
-/* The same by what it takes once it is there. */
+/* As check_bounds, by the memory it uses once compiled. */
 static filtra_status check_memory(const bench *b, uint64_t memory, json_t *entry) {
   uint64_t mebibytes = memory >> 20;
   if (!b->arguments->most_memory || mebibytes <= b->arguments->most_memory) return FILTRA_OK;
@@ -149,8 +149,8 @@ static bool is_skipped(const json_t *entry) {
   return json_object_get(entry, "skipped") != NULL;
 }
 
-/* What does not fit into the device is an error of a benchmark of everything, but what a list of
- * lengths is there to find out. */
+/* Running out of device memory is an error in a benchmark of everything; with a list of lengths it
+ * is a result. */
 static filtra_status compile_or_skip(const bench *b, layer *l, json_t *entry) {
   filtra_status status = compile_layer(l);
   if (status != FILTRA_ERROR_DEVICE_MEMORY || !b->arguments->length_count) return status;
@@ -188,7 +188,7 @@ static filtra_status run_layer(bench *b, const bench_task *task) {
 
 /* ---- growth ---- */
 
-/* From the layers that could be measured. */
+/* Fits exponents through the layers that were measured. */
 static filtra_status run_scaling(bench *b, const bench_task *task) {
   measured m;
   find_measured(b, task->what, &m);

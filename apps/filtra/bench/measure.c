@@ -1,4 +1,5 @@
-/* Times by the device's clock or the host's, and what is made of them. */
+/* Times runs by the device's or the host's clock, and derives rates from them. Called by all parts
+ * of bench/. */
 #include "bench.h"
 
 #include "base/file.h"
@@ -29,8 +30,8 @@ static filtra_status one_more(timed once, void *context, double *seconds) {
   return once(context, seconds);
 }
 
-/* So many runs as give a median within a bounded time, `seconds` of the first of them given: three
- * where they are long, one where they are very long. */
+/* Repeats runs for a median in bounded time: long runs three times, very long ones once. `first` is
+ * the first run's seconds. */
 static filtra_status repeat(timed once, void *context, double first, bool quick,
                             bench_timing *out) {
   const double enough = quick ? 0.4 : 2.0, most = quick ? 1.0 : 20.0;
@@ -49,8 +50,8 @@ static filtra_status repeat(timed once, void *context, double first, bool quick,
   return FILTRA_OK;
 }
 
-/* The first run warms up and does not count, since a driver may compile only now; in a hurry, where
- * that takes long enough to say something all the same, it is the only one. */
+/* Warms up with a run that does not count, since the driver may compile in it. In a hurry, a long
+ * first run is the only one. */
 static filtra_status warm_up(timed once, void *context, double *seconds) {
   const double long_run = 3.0;
   FT_TRY(one_more(once, context, seconds));
@@ -71,7 +72,7 @@ static filtra_status run_once(void *context, double *seconds) {
 }
 
 filtra_status bench_time_graph(filtra_graph *g, bool quick, bench_timing *out) {
-  const double long_run = 0.1; /* submitting and waiting take less than a thousandth */
+  const double long_run = 0.1; /* overhead is less than a thousandth of that */
   double seconds = 0.0;
   FT_TRY(warm_up(run_once, g, &seconds));
   out->device_clock = seconds < long_run && filtra_device_get_info(ft_graph_device(g))->timestamps;
@@ -104,7 +105,7 @@ filtra_status bench_time(filtra_status (*run)(void *context), void *context, boo
   return repeat(act_once, &a, seconds, quick, out);
 }
 
-/* ---- what is made of them ---- */
+/* ---- rates ---- */
 
 void bench_add_timing(json_t *entry, const bench_timing *t) {
   json_object_update_new(entry,
@@ -127,7 +128,7 @@ static double number(const json_t *entry, const char *key) {
   return json_number_value(json_object_get(entry, key));
 }
 
-/* That of the matrix units for an entry's precision; 0: not measured. */
+/* Peak of matrix units in an entry's precision; 0: not measured. */
 static double matrix_peak(const bench *b, const json_t *entry) {
   const char *precision = json_string_value(json_object_get(entry, "precision"));
   for (int p = 0; precision && p < BENCH_PRECISIONS; p++)
@@ -135,14 +136,14 @@ static double matrix_peak(const bench *b, const json_t *entry) {
   return 0.0;
 }
 
-/* The roof that keeps a run from being faster is the one that takes most of the time that each of
- * them needs at least, all at once: no less is possible, whatever runs beside each other. */
+/* The roof is the resource that needs the longest time for its amount at peak rate: no run can be
+ * faster, however much overlaps. */
 void bench_set_fraction(const bench *b, json_t *entry) {
   const double seconds = number(entry, "seconds_median");
   const double on_matrices = number(entry, "matrix_flops");
   const struct {
     const char *name;
-    double amount, peak; /* a second */
+    double amount, peak; /* per second */
   } roofs[] = {{"fma", number(entry, "flops") - on_matrices, b->peak_flops},
                {"matrix", on_matrices, matrix_peak(b, entry)},
                {"copy", number(entry, "bytes"), b->peak_bytes}};

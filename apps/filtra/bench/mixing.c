@@ -1,4 +1,5 @@
-/* Ops that pass something from token to token: the four mechanisms' kernels and the recurrence. */
+/* Ops that exchange data between tokens: kernels of the four mechanisms and of the recurrence.
+ * Listed for ops.c. */
 #include "ops.h"
 
 /* ---- heads of one packed projection ---- */
@@ -63,7 +64,7 @@ static filtra_tensor *build_givens(bench_graph *g, const void *what) {
   return rotations(g, what, "angles");
 }
 
-/* Unitary as the transform wants them, so made of angles here too. */
+/* The transform needs unitary rotations, so they are made from angles. */
 static filtra_tensor *build_dhhp(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   const int64_t x[] = {s->batch, s->length, s->width, 2};

@@ -1,4 +1,4 @@
-/* Every op but the matrix product, forward and with its gradients. */
+/* Plans every op except the matrix product, forward and with gradients. Called by bench.c. */
 #include "ops.h"
 #include "common/options.h"
 
@@ -12,7 +12,7 @@ static filtra_status run_op(bench *b, const bench_task *task) {
                   !strcmp(pass, "forward+backward"));
 }
 
-/* "LRA listops, 4 x 2048 x 64/2, order 5" */
+/* Makes a name such as "LRA listops, 4 x 2048 x 64/2, order 5". */
 static void name_case(const bench_family *family, const bench_shape *s, char name[128]) {
   int length = snprintf(name, 128, "%s", s->from);
   if (s->batch) length += snprintf(name + length, 32, ", %lld", (long long)s->batch);

@@ -8,11 +8,11 @@
 
 #include <filtra/ops.h>
 
-/** Sizes of one case; what `out` is, the family's builder says. 0: the op has no such size. */
+/** Sizes of a case; the family's builder defines `out`. 0: the op has no such size. */
 typedef struct bench_shape {
-  const char *from; /* whose */
+  const char *from; /* where the shape is from */
   int64_t batch, length, width, heads, out;
-  bool quick; /* for --quick; the others are for all else */
+  bool quick; /* for --quick only; the others for everything else */
   bool causal;
 } bench_shape;
 
@@ -22,12 +22,12 @@ typedef struct bench_family {
   filtra_tensor *(*build)(bench_graph *g, const void *what);
   const bench_shape *shapes;
   size_t count;
-  bool forward_only;    /* has no gradient */
-  const char *out;      /* the name of `out` in the file */
-  const char *out_text; /* how a case's name ends with it */
+  bool forward_only;    /* the op has no gradient */
+  const char *out;      /* name of `out` in the file */
+  const char *out_text; /* printf format of `out` in a case's name */
 } bench_family;
 
-/** Ops between tokens (mixing.c), and those of each token (tokens.c). */
+/** Ops that mix tokens (mixing.c), and ops on each token (tokens.c). */
 extern const bench_family bench_mixing[], bench_tokens[];
 extern const size_t bench_mixing_count, bench_tokens_count;
 

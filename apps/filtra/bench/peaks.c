@@ -1,5 +1,5 @@
-/* What the device can do at most, measured by kernels that do nothing else: what the results are
- * held against. */
+/* Measures a device's peaks with kernels that do nothing else; results are compared with them.
+ * Called by bench.c. */
 #include "bench.h"
 #include "probes.h"
 
@@ -30,8 +30,8 @@ static double number(const json_t *entry, const char *key) {
   return json_number_value(json_object_get(entry, key));
 }
 
-/* Rounds that take some 25 ms: long beside what a submission costs, short beside what makes a
- * watchdog bark. */
+/* Chooses rounds for some 25 ms: long compared with a submission's overhead, short enough for
+ * watchdogs. */
 static filtra_status run_chains(const bench *b, const bench_chains *chains, filtra_dtype type,
                                 json_t *entry) {
   const double wanted = 0.025;
@@ -49,7 +49,7 @@ static filtra_status run_chains(const bench *b, const bench_chains *chains, filt
 
 static const struct copy_variant {
   const char *name, *kernel;
-  int words; /* that an invocation moves at once */
+  int words; /* moved at once by an invocation */
 } COPY_VARIANTS[] = {
     {"vec4", "probe/copy", 4}, {"scalar", "probe/copy.scalar", 1}, {"transfer", NULL, 0}};
 
@@ -58,7 +58,7 @@ typedef struct copy_probe {
   int64_t words;
 } copy_probe;
 
-/* Tensors of this size do not fit into caches; where memory is short, what there is of it. */
+/* Words of a tensor that exceeds caches, or of available memory if that is less. */
 static int64_t most_words(const bench *b) {
   const filtra_device *device = b->device;
   const filtra_device_info *info = filtra_device_get_info(device);
@@ -83,8 +83,8 @@ static filtra_tensor *build_copy(bench_graph *g, const void *what) {
   return y;
 }
 
-/* Grows until it takes long enough to be timed well or is as large as it may be: a device that
- * copies slowly does so from its caches too. */
+/* Grows the tensor until a copy takes long enough to time, or to the limit. A device that needs
+ * long for a tensor within its caches is as slow beyond them. */
 static filtra_status run_copy_variant(const bench *b, const struct copy_variant *variant,
                                       json_t *entry) {
   const double wanted = 0.025;
@@ -96,7 +96,7 @@ static filtra_status run_copy_variant(const bench *b, const struct copy_variant 
   }
 }
 
-/* The driver's own copy: where loads and stores of kernels are slow, memory need not be. */
+/* The driver's own copy, which may be faster than kernels' loads and stores. */
 typedef struct transfer {
   filtra_device *device;
   ft_buffer from, to;
@@ -135,7 +135,7 @@ static filtra_status run_transfer(const bench *b, json_t *entry) {
                                             "memory_bytes", (json_int_t)memory));
     bench_add_work(b, entry, (ft_work){.bytes = 2.0 * (double)bytes}, &timing);
   }
-  ft_wait_whatever(dev); /* a copy may be running although waiting for it failed */
+  ft_wait_whatever(dev); /* a copy may still run if waiting failed */
   ft_command_pool_destroy(dev, t.pool);
   ft_buffer_destroy(dev, &t.from);
   ft_buffer_destroy(dev, &t.to);
@@ -144,7 +144,7 @@ static filtra_status run_transfer(const bench *b, json_t *entry) {
 
 /* ---- the best of the variants ---- */
 
-/* What a probe has nothing to say of. */
+/* Removes the rates that a probe does not measure. */
 static void drop_work(json_t *candidate, const char *rate, const char *amount) {
   json_object_del(candidate, rate);
   json_object_del(candidate, amount);
@@ -153,8 +153,8 @@ static void drop_work(json_t *candidate, const char *rate, const char *amount) {
   json_object_del(candidate, "matrix_flops");
 }
 
-/* Makes `entry` the candidate, with the rate of the best run and that of the median, if it beats
- * what is there. */
+/* Replaces `entry` by the candidate, with the rates of best and median run, if its rate is
+ * higher. */
 static void keep_best(json_t *entry, json_t *candidate, const char *rate, const char *amount) {
   char median[48];
   double best = 1e-9 * number(candidate, amount) / number(candidate, "seconds_best");
@@ -230,7 +230,7 @@ static filtra_status run_matrix(bench *b, const bench_task *task) {
   return FILTRA_OK;
 }
 
-/* ---- what submitting and waiting take ---- */
+/* ---- overhead of submitting and waiting ---- */
 
 static filtra_status run_graph(void *context) {
   return filtra_graph_execute(context);
@@ -254,7 +254,7 @@ static filtra_status run_dispatch(bench *b, const bench_task *task) {
 static const struct probe {
   const char *name;
   filtra_status (*run)(bench *b, const bench_task *task);
-  const char *rate;           /* that decides which of several measurements counts: the larger */
+  const char *rate;           /* of several measurements, the one with the largest rate counts */
   filtra_precision precision; /* of matrix units */
 } PROBES[] = {{"fma", run_fma, "gflops", FILTRA_PRECISION_FP32},
               {"matrix_bf16", run_matrix, "gflops", FILTRA_PRECISION_BF16},
@@ -262,7 +262,7 @@ static const struct probe {
               {"copy", run_copy, "gbytes_per_second", FILTRA_PRECISION_FP32},
               {"dispatch", run_dispatch, NULL, FILTRA_PRECISION_FP32}};
 
-/* Matrix units are nobody's peak where there are none, or nothing is measured in their types. */
+/* Matrix units are probed if the device has them and results use their types. */
 static bool is_wanted(const bench *b, const struct probe *probe, bool again) {
   if (again && !probe->rate) return false;
   return probe->run != run_matrix ||

@@ -4,18 +4,19 @@
 #include "probe/contract.h"
 
 /* Chains as in shaders/probe/fma.comp. RDNA 3's compiler pairs multiply-adds in subgroups of 32,
- * but takes 64 where nobody asks. */
+ * but chooses 64 unless asked. */
 const bench_chains bench_fma_chains[] = {{"14 chains", "probe/fma", 14, 1, false},
                                          {"18 chains", "probe/fma.wide", 18, 1, true}};
 const size_t bench_fma_chain_count = FT_COUNT(bench_fma_chains);
 
-/* As in shaders/probe/matrix.comp. Four chains keep units busy where few subgroups are beside each
- * other; ANV, which spills four (Mesa 25), does not spill two. */
+/* Chains as in shaders/probe/matrix.comp. Four chains keep units busy with few subgroups; ANV
+ * spills four (Mesa 25), but not two. */
 const bench_chains bench_matrix_chains[] = {{"2 x 2", "probe/matrix", 2, 2, true},
                                             {"2 x 1", "probe/matrix", 2, 1, true}};
 const size_t bench_matrix_chain_count = FT_COUNT(bench_matrix_chains);
 
-/* A CPU driver pays for each workgroup; the largest GPUs hold 4000 of 64 invocations at once. */
+/* A CPU driver has overhead per workgroup; the largest GPUs hold 4000 workgroups of 64 invocations
+ * at once. */
 uint32_t bench_chain_groups(const filtra_device *dev) {
   return ft_caps_of(dev)->cpu ? 1024 : 16384;
 }
@@ -44,7 +45,7 @@ static filtra_tensor *fma_chains(filtra_graph *g, const bench_chains *chains, ui
   return sums;
 }
 
-/* CPU drivers run a workgroup's subgroups one after the other. */
+/* CPU drivers run a workgroup's subgroups one by one. */
 static uint32_t subgroups_of(const ft_caps *caps, uint32_t lanes) {
   uint32_t subgroups = caps->cpu ? 1 : 4;
   while (subgroups > 1 && (subgroups * lanes > caps->info.max_workgroup_invocations ||
@@ -59,7 +60,7 @@ static filtra_tensor *matrix_chains(filtra_graph *g, const bench_chains *chains,
   const ft_matrix_shape s = ft_matrix_shape_of(caps, type);
   const uint32_t lanes = ft_matrix_lanes(caps), subgroups = subgroups_of(caps, lanes);
   const uint32_t count = lanes * subgroups * groups;
-  const double link = 2.0 * s.m * s.n * s.k * chain_count(chains); /* of a subgroup */
+  const double link = 2.0 * s.m * s.n * s.k * chain_count(chains); /* per subgroup */
   const double links = (double)subgroups * groups * BENCH_MATRIX_LINKS * rounds;
   filtra_tensor *sums = ft_tensor_new(g, "sums", FILTRA_F32, 1, (int64_t[]){count});
   ft_record_call(

@@ -1,5 +1,5 @@
-/* filtra bench --ranks: what messages between the ranks of a job take, and the latency and
- * bandwidth that docs/scaling.md's model of a step is fitted to. */
+/* filtra bench --ranks: measures messages between the ranks of a job, and fits the latency and
+ * bandwidth of docs/scaling.md's model of a step. Called by bench.c. */
 #include "train/ranks.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -14,7 +14,7 @@ enum { SIZES = 7, SAMPLES = 9, DEADLINE = 60 };
 static const size_t BYTES[SIZES] = {64, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22};
 static const char NAME[] = "filtra bench";
 
-/* Seconds of a message there and one back: medians of all ranks' slowest. */
+/* Seconds of a message both ways: medians of each sample's slowest rank. */
 typedef struct measured {
   double seconds[SIZES];
   double latency, bandwidth; /* seconds = 2 (latency + bytes / bandwidth) */
@@ -25,7 +25,7 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* As long as the slowest rank; `all` has a number of each. */
+/* Sets *seconds to the slowest rank's; `all` has a number per rank. */
 static filtra_status slowest(const ft_ranks *ranks, double *all, double *seconds) {
   all[ranks->transport->rank] = *seconds;
   FT_TRY(ft_ranks_gather(ranks, all, sizeof *all));
@@ -34,8 +34,8 @@ static filtra_status slowest(const ft_ranks *ranks, double *all, double *seconds
   return FILTRA_OK;
 }
 
-/* In each of a gather's rounds, of which an odd number of ranks has one more than each has
- * partners, a rank sends one message and receives one. */
+/* Times a size. In each round of a gather a rank sends and receives one message; an odd number of
+ * ranks needs one round more than each has partners. */
 static filtra_status time_size(const ft_ranks *ranks, size_t bytes, char *room, double *all,
                                double *seconds) {
   int size = ranks->transport->size, rounds = size % 2 ? size : size - 1;
@@ -54,7 +54,7 @@ static filtra_status time_size(const ft_ranks *ranks, size_t bytes, char *room, 
   return FILTRA_OK;
 }
 
-/* Least squares of the relative errors, as sizes differ by a factor of 65,536. */
+/* Fits by least squares of relative errors, as sizes differ by a factor of 65,536. */
 static void fit(measured *m) {
   double w = 0.0, wx = 0.0, wxx = 0.0, wy = 0.0, wxy = 0.0;
   for (int i = 0; i < SIZES; i++) {

@@ -1,4 +1,5 @@
-/* What a reader sees of a benchmark: a table that grows, and below it what is being measured. */
+/* Prints a benchmark's results as a growing table, and the current task below it. Called by
+ * bench.c. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@ static bool has(const json_t *entry, const char *key) {
   return json_object_get(entry, key) != NULL;
 }
 
-/* ---- the line below ---- */
+/* ---- the current task ---- */
 
 static bool line_shown;
 
@@ -59,7 +60,7 @@ void bench_end_progress(void) {
 enum { LABEL = 47 };
 
 static void show_peak(const bench_task *task) {
-  static const char MATRIX[] = "matrix_"; /* and the precision */
+  static const char MATRIX[] = "matrix_"; /* the precision follows */
   const json_t *e = task->entry;
   const char *name = task->what, *variant = text(e, "variant");
   if (!strcmp(name, "fma"))
@@ -90,7 +91,7 @@ static void show_scaling(const json_t *e) {
          number(e, "time_exponent"), number(e, "memory_exponent"));
 }
 
-/* "case, variant, bf16, +grad" within the column. */
+/* Makes a label such as "case, variant, bf16, +grad" that fits the column. */
 static void label_of(const json_t *e, char label[128]) {
   const char *variant = text(e, "variant"), *precision = text(e, "precision");
   if (!strcmp(precision, "fp32")) precision = "";
@@ -113,7 +114,7 @@ static void show_result(const json_t *e) {
          number(e, "memory_bytes") / (1 << 20));
 }
 
-/* Rows of one kind stand together under what they are. */
+/* Prints a headline before the first row of a kind. */
 static void show_headline(const bench_task *task) {
   static char shown[64];
   const char *op = task->part == BENCH_PEAK

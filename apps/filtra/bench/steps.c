@@ -1,5 +1,5 @@
-/* What a whole train step takes with each mixer in each precision, by the host's clock: as a user
- * would see it. */
+/* Times a whole train step with each mixer in each precision, by the host's clock, as a user sees
+ * it. */
 #include "bench.h"
 #include "common/options.h"
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Two layers at the shape of Long Range Arena's published recipes, batch 4. */
+/* Two layers in the shape of Long Range Arena's published recipes, batch 4. */
 enum { BATCH = 4, LENGTH = 1024, VOCABULARY = 32, CLASSES = 10 };
 
 static const filtra_model_config STEP_MODEL = {.vocabulary = VOCABULARY,

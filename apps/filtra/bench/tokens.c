@@ -1,5 +1,5 @@
-/* Ops that do the same to every token or work along an axis, the loss, and the optimizer's pass
- * over all parameters. */
+/* Ops on each token or along an axis, the loss, and the optimizer's pass over all parameters.
+ * Listed for ops.c. */
 #include "ops.h"
 
 #include "ops/optimizer.h"
@@ -32,13 +32,13 @@ static filtra_tensor *build_scale_norm(bench_graph *g, const void *what) {
                            bench_numbers(g, "gain", 1.0f, 1, &s->width), 0.0f, FILTRA_REAL);
 }
 
-/* A sum and an activation, a pass each. */
+/* A sum and an activation, each a pass over memory. */
 static filtra_tensor *build_elementwise(bench_graph *g, const void *what) {
   filtra_tensor *sum = filtra_add(g->graph, features(g, what, "a"), features(g, what, "b"));
   return filtra_activate(g->graph, sum, FILTRA_ACTIVATION_GELU);
 }
 
-/* A scale and a shift that all tokens share, and back from them. */
+/* A scale and a shift shared by all tokens, with their gradients. */
 static filtra_tensor *build_broadcast(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   filtra_tensor *x =
@@ -46,7 +46,7 @@ static filtra_tensor *build_broadcast(bench_graph *g, const void *what) {
   return filtra_add(g->graph, x, bench_numbers(g, "shift", 0.0f, 1, &s->width));
 }
 
-/* Along the features, and along the tokens. */
+/* Softmax along the features, then along the tokens. */
 static filtra_tensor *build_softmax(bench_graph *g, const void *what) {
   return filtra_softmax(g->graph, filtra_softmax(g->graph, features(g, what, "x"), 2), 1);
 }
@@ -69,14 +69,14 @@ static filtra_tensor *build_permute(bench_graph *g, const void *what) {
   return filtra_transpose(g->graph, features(g, what, "x"), 1, 2);
 }
 
-/* As many tokens as there are, drawn from all. */
+/* Gathers as many tokens as there are, drawn from all. */
 static filtra_tensor *build_gather(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   return filtra_gather(g->graph, features(g, s, "x"), 1,
                        bench_integers(g, "indices", s->length, 1, &s->length));
 }
 
-/* Tokens in the order of a score each. */
+/* Sorts tokens by a score. */
 static filtra_tensor *build_argsort(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   const int64_t tokens[] = {s->batch, s->length}, rows[] = {s->batch * s->length, s->width};
@@ -111,7 +111,7 @@ static filtra_tensor *build_cross_entropy(bench_graph *g, const void *what) {
   return filtra_weighted_mean(g->graph, losses, NULL);
 }
 
-/* `out` parameters, all of which decay. */
+/* `out` parameters, all with weight decay. */
 static filtra_tensor *build_optimizer(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   const int64_t one = 1, settings = sizeof(ft_optimizer_inputs) / sizeof(float);
@@ -167,12 +167,12 @@ static const bench_shape VOCABULARIES[] = {
     {"LRA text", 16, 4096, 64, .out = 257, QUICK},
     {"WikiText GPT-2", 1, 1024, 768, .out = 8192, QUICK},
 };
-/* `out` is the classes. */
+/* `out` is the number of classes. */
 static const bench_shape CLASSES[] = {
     {"WikiText GPT-2", 4, 1024, .out = 50257},
     {"WikiText GPT-2", 1, 128, .out = 50257, QUICK},
 };
-/* `out` is the parameters. */
+/* `out` is the number of parameters. */
 static const bench_shape PARAMETERS[] = {
     {"LRA", .out = 90000},
     {"ImageNet DeiT-S", .out = 22000000},

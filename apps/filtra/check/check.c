@@ -1,4 +1,4 @@
-/* filtra check: golden files run on the device and compared tensor by tensor. */
+/* filtra check: runs golden files on the device and compares results tensor by tensor. */
 #include "base/file.h"
 #include "common/options.h"
 
@@ -47,7 +47,7 @@ static json_t *report_json(const char *name, const golden_report *report) {
   json_t *tensors = json_array();
   for (size_t i = 0; i < report->count; i++) {
     const golden_result *r = &report->results[i];
-    /* JSON has no infinity, which a NaN counts as: null */
+    /* null, as JSON has no infinity; NaN too */
     json_t *error = isfinite(r->error) ? json_real(relative(r)) : json_null();
     json_array_append_new(tensors, json_pack("{ss so sb}", "name", r->name, "relative_error", error,
                                              "pass", r->error <= r->allowed));
@@ -61,8 +61,8 @@ typedef struct tally {
   const check_arguments *arguments;
   json_t *cases;
   int count, passed, code;
-  double seconds; /* when it began */
-  double worst;   /* error in parts of what is allowed, */
+  double seconds; /* start time */
+  double worst;   /* largest error relative to its tolerance, */
   char worst_name[256];
 } tally;
 
@@ -75,7 +75,7 @@ static void count_errors(tally *t, const golden_file *file, const golden_report 
   }
 }
 
-/* One file; what goes wrong with it does not stop the others. */
+/* Runs one file; its failure does not stop the others. */
 static filtra_status check_file(tally *t, const golden_file *file, bool *pass, bool *skipped) {
   golden_report report;
   const filtra_precision *precision = t->arguments->precision;
@@ -108,7 +108,7 @@ static void count_file(tally *t, const golden_file *file) {
   if (t->code < code) t->code = code;
 }
 
-/* On one line, to be pasted into a report. */
+/* Prints one line, to be pasted into a report. */
 static int conclude(tally *t) {
   const filtra_device_info *info = filtra_device_get_info(t->device);
   double seconds = ft_seconds() - t->seconds;

@@ -1,4 +1,4 @@
-/* How the golden ops of the Converter are built. */
+/* Builds the golden ops of the Converter. Called by golden.c through the table golden_converter. */
 #include "golden.h"
 
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 
 /* ---- the unitary transform ---- */
 
-/* Rotations of the chain "l" or "u". */
+/* The rotations of chain "l" or "u". */
 static filtra_tensor *rotations(golden *c, const char *chain) {
   static const char *const names[] = {"alpha", "beta", "gamma"};
   filtra_tensor *angle[3];
@@ -47,8 +47,8 @@ static filtra_status build_dhhp_inverse(golden *c) {
   return build_transform(c, true);
 }
 
-/* Phi^-1 diag(e^(i phase)) Phi. The diagonal matrices commute, so Phi's own phases cancel and the
- * eigenvalues take their place. */
+/* Builds Phi^-1 diag(e^(i phase)) Phi. The diagonal matrices commute, so Phi's own phases cancel
+ * and the eigenvalues replace them. */
 static filtra_status build_synvolution_core(golden *c) {
   filtra_tensor *value = golden_input(c, "in.value");
   filtra_tensor *lower = rotations(c, "l"), *upper = rotations(c, "u");
@@ -61,7 +61,7 @@ static filtra_status build_synvolution_core(golden *c) {
   return FILTRA_OK;
 }
 
-/* h_t = c_t h_{t-1} + d_t. Real numbers have no axis (re, im); h is real where both are. */
+/* Builds h_t = c_t h_{t-1} + d_t. Real tensors have no (re, im) axis; h is real if both are. */
 static filtra_status build_affine_scan(golden *c) {
   filtra_tensor *factor = golden_input(c, "in.c"), *d = golden_input(c, "in.d"), *re, *im;
   const bool real_factor = factor && factor->ndim == 2, real_d = d && d->ndim == 3;
@@ -76,21 +76,21 @@ static filtra_status build_affine_scan(golden *c) {
   return FILTRA_OK;
 }
 
-/* ---- mixers, block, model: through the code that training uses ---- */
+/* ---- mixers, block, model: with the code that training uses ---- */
 
-/* "none" is what the authors call the kernel that does not damp. */
+/* The authors call the kernel without damping "none". */
 static const char *kernel_of(const golden *c) {
   const char *kernel = golden_text(c, "kernel", "none");
   return strcmp(kernel, "none") ? kernel : "dirichlet";
 }
 
-/* The damping factors that the file was made with are those of its kernel and K. */
+/* Checks that the file's damping factors are those of its kernel and K. */
 static filtra_status check_damping(golden *c, const json_t *mixer) {
   static const char *const names[] = {"dirichlet", "fejer", "jackson", "lanczos",
                                       "lorentz",   "vekic", "wang"};
   int kernel = 0, order = (int)json_integer_value(json_object_get(mixer, "K"));
   float factors[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
-  while (strcmp(names[kernel], kernel_of(c))) /* the mixer knows it */
+  while (strcmp(names[kernel], kernel_of(c))) /* ends: the mixer accepted the name */
     kernel++;
   filtra_gibbs_options options = {
       .lanczos_m = (float)json_number_value(json_object_get(mixer, "lanczos_m")),
@@ -107,7 +107,7 @@ static filtra_status check_damping(golden *c, const json_t *mixer) {
   return FILTRA_OK;
 }
 
-/* The mixer as a configuration would name it: Kernelution where the file has coefficients. */
+/* Reads the mixer as from a configuration: Kernelution if the file has coefficients. */
 static filtra_status read_mixer(golden *c, const char *prefix, double loss_weight,
                                 ft_mixer *mixer) {
   char name[64];
@@ -208,7 +208,7 @@ static filtra_status build_classifier(golden *c) {
                                 .vocabulary = golden_dim(c, "param.tok", 0),
                                 .classes = golden_dim(c, "param.wh2", 0),
                                 .max_length =
-                                    golden_dim(c, "fixed.tokens", 1), /* mean over all of them */
+                                    golden_dim(c, "fixed.tokens", 1), /* mean over all tokens */
                                 .layers = 1,
                                 .heads = 1,
                                 .width = golden_dim(c, "param.tok", 1),
@@ -220,7 +220,7 @@ static filtra_status build_classifier(golden *c) {
   ft_scope scope = golden_scope(c);
   filtra_tensor *tokens = golden_ids(c, "fixed.tokens", config.vocabulary), *auxiliary;
   filtra_tensor *label = golden_ids(c, "fixed.label", config.classes), *mask = NULL;
-  if (tokens) { /* nothing is padding */
+  if (tokens) { /* no padding */
     mask = ft_tensor_new(c->graph, "mask", FILTRA_F32, 2, tokens->shape);
     ft_emit_fill(c->graph, mask, 1.0f);
   }

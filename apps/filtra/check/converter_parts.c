@@ -1,5 +1,5 @@
-/* How the golden ops that are parts of the Converter's layers are built: norms, SIREN, recurrence,
- * feed-forward, kernel polynomials. */
+/* Builds golden ops that are parts of the Converter's layers: norms, SIREN, recurrence,
+ * feed-forward, kernel polynomials. Called by golden.c through the table golden_converter_parts. */
 #include "golden.h"
 
 #include "base/memory.h"
@@ -104,7 +104,7 @@ filtra_status golden_softplus(golden *c, filtra_activation *activation) {
   *activation = FILTRA_ACTIVATION_SOFTPLUS;
   if (!strcmp(golden_text(c, "softplus_threshold", "none"), "none")) return FILTRA_OK;
   double threshold = golden_number(c, "softplus_threshold", 0.0);
-  if (threshold >= 17.0) return FILTRA_OK; /* there softplus x is x in 24 bits */
+  if (threshold >= 17.0) return FILTRA_OK; /* there softplus(x) rounds to x in 24 bits */
   if (threshold != 5.0)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "%s: softplus_threshold %g; there are \"none\", 5, and 17 or more here", c->path,
@@ -132,7 +132,7 @@ static filtra_status build_kernel_polynomial(golden *c) {
   return FILTRA_OK;
 }
 
-/* One table per kernel: factor k of order K in row K and column k, zeros behind. */
+/* One table per kernel: row K has the factors k of order K, then zeros. */
 static filtra_status build_gibbs_table(golden *c) {
   enum { ORDERS = 11 };
   static const char *const names[] = {[FILTRA_GIBBS_DIRICHLET] = "dirichlet",

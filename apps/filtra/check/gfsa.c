@@ -1,10 +1,10 @@
-/* How golden cases of graph-filter self-attention are built. */
+/* Builds golden cases of graph-filter self-attention. */
 #include "golden.h"
 
 #include "base/memory.h"
 #include "nn/mixer.h"
 
-/* Q, K and V are parts of one packed projection. */
+/* Binds Q, K and V to their parts of the packed projection. */
 void golden_bind_qkv(golden *c) {
   static const char *const NAMES[3][2] = {{"wq", "bq"}, {"wk", "bk"}, {"wv", "bv"}};
   for (int i = 0; i < 3; i++) {
@@ -47,7 +47,7 @@ static filtra_status build_gfsa_layer(golden *c) {
   return golden_mixer(c, json, PAIRS, FT_COUNT(PAIRS));
 }
 
-/* The layer without what no mixer lacks, the output projection. */
+/* Builds the layer without its output projection, which every mixer has. */
 static filtra_status build_gfsa_layer_noproj(golden *c) {
   ft_scope scope = golden_scope(c);
   filtra_tensor *piece[3], *x = golden_input(c, "in.x");

@@ -1,3 +1,5 @@
+/* Runs a golden case: reads the file, builds its op, and compares results and gradients. Called by
+ * check.c. */
 #include "golden.h"
 
 #include "base/memory.h"
@@ -170,7 +172,7 @@ void golden_bind_rows(golden *c, const char *golden_name, const char *parameter,
   if (i < c->binding_count) c->bindings[i].interleaved = true;
 }
 
-/* Elements of the bound part of the parameter, of a row, and of the parameter in all. */
+/* Numbers of elements: of the bound part of the parameter, of a row, of the whole parameter. */
 typedef struct bound_size {
   size_t part, row, all;
 } bound_size;
@@ -193,7 +195,7 @@ static filtra_status find_bound(const golden *c, const golden_binding *b, const 
                  b->parameter);
 }
 
-/* Where element i of the part lies. */
+/* Index of element i of the part within the parameter. */
 static size_t bound_index(const golden_binding *b, const bound_size *size, size_t i) {
   if (!b->interleaved) return (size_t)b->part * size->part + i;
   return (i / size->row * (size_t)b->parts + (size_t)b->part) * size->row + i % size->row;
@@ -262,11 +264,11 @@ filtra_tensor *golden_operand(golden *c, const char *name) {
 
 /* ---- comparing ---- */
 
-/* Of golden cases in bf16, cosFormer's errs by 44: its ReLU is on for a number that rounds to below
- * 0. All others keep within 35, most within 6. */
+/* In bf16, cosFormer's golden case errs by 44 roundings: its ReLU is active for a number that
+ * rounds to below 0. All others stay below 35, most below 6. */
 enum { NARROW_ROUNDINGS = 48 };
 
-/* Gradients of these pass through a unitary map and its inverse and partly cancel. */
+/* Whether gradients pass through a unitary map and its inverse, and partly cancel. */
 static bool cancels(const char *op) {
   static const char *const PREFIXES[] = {"dhhp", "synvolution", "kernelution", "converter_"};
   for (size_t i = 0; i < FT_COUNT(PREFIXES); i++)
@@ -274,7 +276,7 @@ static bool cancels(const char *op) {
   return false;
 }
 
-/* In 16 bits: so many roundings, relative to the largest element. */
+/* In 16 bits the tolerance is a number of roundings, relative to the largest element. */
 static void judge_narrow(const golden *c, golden_result *r) {
   const double rounding = c->precision == FILTRA_PRECISION_BF16 ? 0x1p-9 : 0x1p-12;
   const double largest = golden_number(c, "grad_scale", 1.0);
@@ -300,7 +302,7 @@ static void judge(const golden *c, golden_result *r) {
   if (r->zero) r->scale = largest;
 }
 
-/* got NULL stands for zeros, which are also expected behind `count`. */
+/* Compares; `got` NULL means zeros, which are also expected from `count` on. */
 static filtra_status compare(const golden *c, golden_report *report, const ft_safetensor *t,
                              const float *got, size_t count) {
   if (!ft_dtype_is_float(t->dtype) || (size_t)elements(t) < count)
@@ -361,7 +363,7 @@ static filtra_status compare_gradient(const golden *c, golden_report *report,
   for (size_t i = 0; i < c->input_count; i++)
     if (!strcmp(name, c->inputs[i].tensor->name))
       return compare_device(c, report, t, c->inputs[i].device->grad);
-  return compare(c, report, t, NULL, 0); /* the op does not read it: its gradient must be zero */
+  return compare(c, report, t, NULL, 0); /* the op does not read it: its gradient is zero */
 }
 
 static filtra_status run_and_compare(golden *c, golden_report *report) {

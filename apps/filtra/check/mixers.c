@@ -1,5 +1,5 @@
-/* How golden cases of any mixer are built: metadata "mixer" is its JSON, and parameters have the
- * names that files of weights give them. tests/golden/generate.py writes such files. */
+/* Builds golden cases of any mixer: metadata "mixer" is its JSON; parameters have the names that
+ * weight files use. tests/golden/generate.py writes these files. */
 #include "golden.h"
 
 #include "nn/mixer.h"
@@ -34,7 +34,7 @@ static filtra_status build_mixer(golden *c) {
   filtra_mixer_input in;
   filtra_tensor *y;
   FT_TRY(golden_build_mixer(c, json, &in, &y));
-  if (in.mask) y = filtra_mask_tokens(c->graph, y, in.mask); /* whatever padding gets */
+  if (in.mask) y = filtra_mask_tokens(c->graph, y, in.mask); /* ignore results of padding */
   golden_output(c, "y", y);
   for (size_t i = 0; i < ft_safetensors_count(c->file); i++) {
     const char *name = ft_safetensors_at(c->file, i)->name;

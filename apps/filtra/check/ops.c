@@ -1,5 +1,5 @@
-/* How each golden op is built: the core ops directly, layers and models through the code that
- * training uses. */
+/* Builds golden ops: core ops directly, layers and models with the code that training uses. Called
+ * by golden.c through the table golden_attention. */
 #include "golden.h"
 
 #include "model/model.h"
@@ -68,7 +68,7 @@ static filtra_status build_agf(golden *c) {
   return FILTRA_OK;
 }
 
-/* The mixer as a configuration would name it. The filter's order is that of the coefficients. */
+/* Reads the mixer as from a configuration. The number of coefficients is the filter's order. */
 static filtra_status read_agf_mixer(const golden *c, const char *prefix, double ortho_weight,
                                     ft_mixer *mixer, int *variant) {
   static const char *const MIXER_THETAS[] = {"fixed0", "learned0", "raw"};
@@ -102,7 +102,7 @@ static void bind_part(golden *c, const char *golden_prefix, const char *prefix,
   golden_bind(c, name, parameter, part, parts);
 }
 
-/* U, V, value and Sigma are parts of one packed projection; the ablations have no Sigma. */
+/* Binds U, V, value and Sigma to parts of the packed projection; ablations have no Sigma. */
 static void bind_agf_layer(golden *c, int variant, const char *golden_prefix, const char *prefix) {
   static const golden_name_pair PACKED[][2] = {{{"wu", "uvxs.weight"}, {"bu", "uvxs.bias"}},
                                                {{"wv", "uvxs.weight"}, {"bv", "uvxs.bias"}},
@@ -180,7 +180,7 @@ static filtra_status build_agf_classifier(golden *c) {
   const filtra_model_config config = {
       .vocabulary = golden_dim(c, "param.tok", 0),
       .classes = golden_dim(c, "param.wh2", 0),
-      .max_length = golden_dim(c, "fixed.tokens", 1), /* mean over all of them */
+      .max_length = golden_dim(c, "fixed.tokens", 1), /* mean over all tokens */
       .layers = golden_count(c, "layers", 1),
       .heads = golden_count(c, "heads", 1),
       .width = golden_dim(c, "param.tok", 1),

@@ -1,4 +1,4 @@
-/* How golden cases of p-Laplacian attention are built. */
+/* Builds golden cases of p-Laplacian attention. */
 #include "golden.h"
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@ static const char *const DIAGONALS[] = {"eps", "zero", "one", NULL};
 
 typedef struct settings {
   int64_t heads;
-  json_t *p; /* a list with a number for each head, or one number; the reader's to release */
+  json_t *p; /* a list with a number per head, or one number; the caller releases it */
   double eps;
   int diagonal;
 } settings;

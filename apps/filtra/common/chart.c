@@ -1,3 +1,5 @@
+/* Writes line charts, bar charts and scatter charts as inline SVG. Called by the pages of report/,
+ * compare/ and analyze/. */
 #include "common/chart.h"
 
 #include "base/status.h"
@@ -7,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* About as wide as a column of a page, so that text keeps its size on a phone. Numbers along x
- * stand so low that those along y do not touch them at the corner. */
+/* In pixels: about as wide as a page's column, so that text keeps its size on a phone. Numbers
+ * along x are NUMBERS below the axis, where they do not touch those along y. */
 enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
 
 /* ---- axes ---- */
@@ -43,7 +45,8 @@ static double x_of(const chart_series *s, size_t i) {
   return s->x ? s->x[i] : (double)i;
 }
 
-/* The path of the mark of series `number` around (x, y): after all colours comes the next shape. */
+/* Writes the mark of series `number` at (x, y); its shape changes after every CHART_COLORS
+ * series. */
 static void write_shape(FILE *to, size_t number, double x, double y) {
   switch (number / CHART_COLORS % 4) {
   case 0:
@@ -100,7 +103,7 @@ static void write_points(FILE *to, const chart *c, size_t number, const chart_ax
 
 /* ---- bars ---- */
 
-/* Names that would run into each other are left out: every how many-th one is written. */
+/* Writes every how many-th name, so that names do not overlap. */
 static size_t name_stride(const chart *c, double group) {
   const double letter = 7.2;
   size_t longest = 0;
@@ -158,7 +161,7 @@ size_t chart_color(const chart *c, size_t series) {
   return (c->first_color + series) % CHART_COLORS;
 }
 
-/* Lines that have a colour again are dashed, then dotted. */
+/* Lines whose colour is used again are dashed, then dotted. */
 static const char *dashes(const chart *c, size_t series) {
   static const char *const CLASSES[] = {"", " d1", " d2"};
   size_t round = (c->first_color + series) / CHART_COLORS;

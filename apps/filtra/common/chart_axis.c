@@ -7,7 +7,7 @@ chart_axis axis_begin(bool log, double from, double to) {
 }
 
 bool axis_shows(const chart_axis *a, double value) {
-  const double most = 1e100; /* nothing measured comes near; marks beyond would overflow */
+  const double most = 1e100; /* far above all measurements; larger marks could overflow */
   return a->log ? value > 1.0 / most && value < most : fabs(value) < most;
 }
 
@@ -22,7 +22,7 @@ double axis_place(const chart_axis *a, double value) {
   return a->from + (a->to - a->from) * (v - a->low) / (a->high - a->low);
 }
 
-/* Steps of 1, 2 or 5 times a power of ten, about `wanted` of them. */
+/* A step of 1, 2 or 5 times a power of ten, for about `wanted` steps. */
 static double mark_step(double span, int wanted) {
   double step = pow(10.0, floor(log10(span / wanted)));
   double ratio = span / wanted / step;
@@ -43,7 +43,7 @@ static void mark_evenly(chart_axis *a, int wanted) {
   }
 }
 
-/* A logarithmic axis of few decades: 1, 2 and 5 of each, from the last mark below the range to the
+/* Marks 1, 2 and 5 of each decade of a logarithmic axis, from the last mark below the range to the
  * first above it. */
 static void mark_decades(chart_axis *a) {
   static const double DIGITS[] = {1.0, 2.0, 5.0};
@@ -85,7 +85,7 @@ void axis_number(FILE *to, double value) {
       return;
     }
   int power = value == 0.0 ? 0 : (int)floor(log10(fabs(value)) + 1e-9);
-  if (power < -3) /* "1e-4" is shorter than what printf makes of it */
+  if (power < -3) /* "1e-4", shorter than printf's form */
     fprintf(to, "%.3ge%d", value / pow(10.0, power), power);
   else
     fprintf(to, "%.3g", value);

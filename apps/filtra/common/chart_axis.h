@@ -1,4 +1,4 @@
-/* Axes of charts: what range is shown, where its marks are, and where a value lies. */
+/* Axes of charts: their range, their marks, and positions of values. */
 #ifndef FILTRA_CHART_AXIS_H
 #define FILTRA_CHART_AXIS_H
 
@@ -9,24 +9,22 @@ enum { AXIS_MOST_MARKS = 12 };
 
 typedef struct chart_axis {
   bool log;
-  double low, high; /* logarithms where the axis is logarithmic */
+  double low, high; /* logarithms if the axis is logarithmic */
   double at[AXIS_MOST_MARKS];
   int marks;
   double from, to; /* pixels */
 } chart_axis;
 
-/** An axis without a value yet. */
+/** Starts an axis with an empty range. */
 chart_axis axis_begin(bool log, double from, double to);
-/** Whether a value has a place: it is finite (and below 1e100), and positive where the axis is
- * logarithmic. */
+/** Whether a value can be shown: finite (below 1e100), and positive on a logarithmic axis. */
 bool axis_shows(const chart_axis *a, double value);
-/** Takes a value that has a place into the range. */
+/** Widens the range to include a value, which can be shown. */
 void axis_widen(chart_axis *a, double value);
-/** Rounds the range outwards where that costs little, and sets about `wanted` marks. False: there
- * is no value. */
+/** Rounds the range outwards to marks, about `wanted` of them. False: the range is empty. */
 bool axis_finish(chart_axis *a, int wanted);
 double axis_place(const chart_axis *a, double value);
-/** Writes a mark's number, short: 20k. */
+/** Writes a mark's number in short form: 20k. */
 void axis_number(FILE *to, double value);
 
 #endif

@@ -1,4 +1,5 @@
-/* Bars that lie: names of any length fit above their group, and what was measured behind a bar. */
+/* Writes charts of horizontal bars: names of any length fit above their group, notes after the
+ * bars. Called by compare/page.c and compare/page_cases.c. */
 #include "common/chart.h"
 #include "common/chart_axis.h"
 #include "common/page.h"
@@ -9,13 +10,13 @@
 enum {
   WIDTH = 440,
   LEFT = 2,
-  NOTES = 122, /* to the right of the longest bar */
+  NOTES = 122, /* width for notes after the longest bar */
   BAR = 11,
-  STEP = 14, /* from bar to bar */
+  STEP = 14, /* distance of two bars */
   NAME = 20, /* height of a group's name */
   GAP = 6,   /* between groups */
   AXIS = 38,
-  LONGEST_NAME = 60 /* letters that fit */
+  LONGEST_NAME = 60 /* characters that fit */
 };
 
 static bool measure(const chart *c, chart_axis *x) {
@@ -33,7 +34,7 @@ static bool measure(const chart *c, chart_axis *x) {
   return axis_finish(x, 5);
 }
 
-/* Each mark's line and number; numbers that would run into the one before are left out. */
+/* Writes a line for each mark, and its number unless it would overlap the one before. */
 static void write_axis(FILE *to, const chart *c, const chart_axis *x, double bottom) {
   double last = -WIDTH;
   for (int i = 0; i < x->marks; i++) {
@@ -58,7 +59,7 @@ static void write_name(FILE *to, const char *name, double top) {
   if (length > LONGEST_NAME) {
     length = LONGEST_NAME - 1;
     while (length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
-      length--; /* not within a letter */
+      length--; /* not within a UTF-8 character */
     snprintf(shown, sizeof shown, "%.*s…", (int)length, name);
   } else
     memcpy(shown, name, length + 1);

@@ -19,17 +19,17 @@ static void be_child(void (*work)(FILE *to, const void *user), const void *user,
                      int pipe) {
   const struct rlimit no_core = {0};
   setrlimit(RLIMIT_CORE, &no_core);
-  alarm(seconds + GRACE_SECONDS); /* should the parent be killed meanwhile */
+  alarm(seconds + GRACE_SECONDS); /* ends the child if the parent is killed */
   const int nothing = open("/dev/null", O_WRONLY);
   dup2(nothing, STDOUT_FILENO);
   dup2(nothing, STDERR_FILENO);
   FILE *to = fdopen(pipe, "w");
   if (!to) _exit(1);
   work(to, user);
-  _exit(fclose(to) ? 1 : 0); /* nothing of the parent's is to be done twice */
+  _exit(fclose(to) ? 1 : 0); /* skips the parent's exit handlers */
 }
 
-/* Takes all that comes until the pipe is closed; false: it is still open at that time. */
+/* Reads until the pipe is closed; false: it is still open at the deadline. */
 static bool read_until(int pipe, double deadline, FILE *to) {
   char part[4096];
   for (;;) {
@@ -43,8 +43,8 @@ static bool read_until(int pipe, double deadline, FILE *to) {
   }
 }
 
-/* How the child ended; false: it did not until then. One that is within a driver's call may not
- * even when it is killed, and is left. */
+/* Waits for the child's end and status; false: the deadline passed. A child within a driver's call
+ * may survive SIGKILL; it is then left alone. */
 static bool reap(pid_t child, double deadline, int *status) {
   const struct timespec pause = {.tv_nsec = 5000000};
   while (waitpid(child, status, WNOHANG) == 0) {
@@ -75,7 +75,7 @@ filtra_status command_run_child(void (*work)(FILE *to, const void *user), const 
   *out = (command_child){0};
   FILE *text = open_memstream(&out->text, &size);
   if (!text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  signal(SIGCHLD, SIG_DFL); /* where it is ignored nobody learns how a child ended */
+  signal(SIGCHLD, SIG_DFL); /* if it were ignored, waitpid would give no status */
   fflush(NULL);
   pid_t child = pipe(ends) ? -1 : fork();
   if (child == 0) be_child(work, user, seconds, ends[1]);

@@ -1,4 +1,4 @@
-/* A part of the work in a process of its own, since it may crash or hang. */
+/* Runs work that may crash or hang in a child process. */
 #ifndef FILTRA_CHILD_H
 #define FILTRA_CHILD_H
 
@@ -9,13 +9,13 @@
 enum { COMMAND_CHILD_END = 96 };
 
 typedef struct command_child {
-  char *text;                  /* what the work wrote; the caller frees it */
-  char end[COMMAND_CHILD_END]; /* "crashed (Segmentation fault)"; "": it came to its end */
+  char *text;                  /* written by the work; the caller frees it */
+  char end[COMMAND_CHILD_END]; /* "crashed (Segmentation fault)"; "": it ended normally */
 } command_child;
 
-/** Calls `work` in a child, which is ended where it takes longer than that. Its standard output and
- * error are /dev/null. The process must not have threads yet, as drivers start them: this goes
- * before the first device. */
+/** Calls `work` in a child, which is killed after that many seconds; its standard output and error
+ * are /dev/null. Call it before opening a device: drivers start threads, and a process with threads
+ * must not fork. */
 filtra_status command_run_child(void (*work)(FILE *to, const void *user), const void *user,
                                 unsigned seconds, command_child *out);
 

@@ -1,9 +1,8 @@
-/* What the subcommands of `filtra` share.
+/* Declarations shared by the subcommands of `filtra`.
  *
- * A subcommand is a file of its own with one function and a line in main.c's table. The function
- * parses its options with getopt_long, writes its result to standard output (with --json one object
- * and nothing else) and returns an exit code. Warnings and errors go to standard error.
- */
+ * A subcommand is a file with one function, and a line in main.c's table. The function parses its
+ * options, writes its result to standard output (with --json, one object and nothing else), and
+ * returns an exit code. Warnings and errors go to standard error. */
 #ifndef FILTRA_COMMAND_H
 #define FILTRA_COMMAND_H
 
@@ -19,40 +18,42 @@ enum {
   COMMAND_USAGE = 2, /* wrong usage, input or path */
   COMMAND_NO_DEVICE = 3,
   COMMAND_DEVICE_LOST = 4,
-  COMMAND_RANK = 5 /* another process of the run died, hangs or does something else */
+  COMMAND_RANK = 5 /* another process of the run ended, hangs or differs */
 };
 
-/** The commit that was built: twelve hexadecimal digits, "-dirty" behind them where files differed;
- * "unknown" outside a checkout (cmake/Commit.cmake). */
+/** The commit of the build: twelve hexadecimal digits, then "-dirty" if files differed; "unknown"
+ * outside a checkout (cmake/Commit.cmake). */
 extern const char filtra_commit[];
 
-/** The exit code that tells scripts of `status`. */
+/** Exit code for a status. */
 int command_exit_code(filtra_status status);
-/** Prints the error message of a call that came to `status`; returns the exit code. */
+/** Prints the error message of a failed call; returns the exit code for `status`. */
 int command_fail(const char *name, filtra_status status);
-/** Prints a sentence about wrong usage and where help is; returns COMMAND_USAGE. */
+/** Prints a message about wrong usage and a hint at --help; returns COMMAND_USAGE. */
 int command_misused(const char *name, const char *format, ...) FT_PRINTF(2, 3);
-/** What getopt_long's '?' means: it has said what is wrong; adds where help is. */
+/** For getopt_long's '?', after it printed the error: prints a hint at --help; returns
+ * COMMAND_USAGE. */
 int command_bad_option(const char *name);
-/** Reads an option's value as a whole number from `low` to `high`. False: it is none, said so. */
+/** Reads an option's value as a whole number from `low` to `high`. False: it is none; an error is
+ * printed. */
 bool command_number(const char *name, const char *option, const char *text, uint64_t low,
                     uint64_t high, uint64_t *value);
-/** The same for a number with decimals. */
+/** As command_number, for a number with decimals. */
 bool command_real(const char *name, const char *option, const char *text, double low, double high,
                   float *value);
-/** From here on standard output shows control characters as "?" where it is a terminal. */
+/** Makes standard output show control characters as "?" from now on, if it is a terminal. */
 void command_guard_terminal(void);
-/** From here on the first Ctrl-C, SIGTERM or SIGHUP only makes command_interrupted true, so that
- * what is under way can end in order; the second ends the program. What is ignored stays so. */
+/** From now on the first Ctrl-C, SIGTERM or SIGHUP only sets command_interrupted, so that work can
+ * end in order; the second ends the program. Signals that are ignored stay ignored. */
 void command_catch_interrupts(void);
 bool command_interrupted(void);
-/** Whether memory ever ran out in Jansson: whatever is made of JSON may lack something then, since
- * who adds to a list or an object does not look. */
+/** Whether Jansson ever ran out of memory. Then any JSON may be incomplete, since the calls that
+ * add to lists and objects are not checked. */
 bool command_json_starved(void);
-/** Prints the one object of --json and gives it up; NULL says that making it failed. Returns the
- * exit code. */
+/** Prints the object of --json and releases it; NULL means that making it failed. Returns the exit
+ * code. */
 int command_print_json(const char *name, json_t *root);
-/** The same with all digits, for what is read again: the other is for people, with nine. */
+/** As command_print_json, with all digits, for data that is read again; the former prints nine. */
 int command_print_exact_json(const char *name, json_t *root);
 
 /* ---- options of every subcommand that opens a device (device_options.c) ---- */
@@ -66,7 +67,7 @@ enum {
   OPTION_FIRST_FREE
 };
 
-/** Rows for the table of getopt_long. */
+/** Rows of getopt_long's table. */
 #define DEVICE_OPTIONS                                                                             \
   {"device", required_argument, NULL, OPTION_DEVICE},                                              \
       {"caps", required_argument, NULL, OPTION_CAPS},                                              \
@@ -75,16 +76,16 @@ enum {
     "validation", no_argument, NULL, OPTION_VALIDATION                                             \
   }
 
-/** Lines for the subcommand's help. */
+/** Their lines in a subcommand's help. */
 extern const char device_options_help[];
 
-/** Takes an option that getopt_long returned; false when it is none of these. */
+/** Handles an option that getopt_long returned; false if it is none of these. */
 bool take_device_option(int code, const char *value, filtra_device_options *options);
 
-/** What a device is and can do (devices.c). */
+/** Describes a device and its capabilities as JSON (devices.c). */
 json_t *command_device_json(const filtra_device_info *info);
-/** What --caps takes, its profiles, and that of the chosen device (profiles.c); return the exit
- * code. */
+/** Print the keys of --caps, the profiles, and the chosen device's profile (profiles.c); return the
+ * exit code. */
 int list_cap_keys(bool json);
 int list_profiles(const filtra_device_options *options, bool json);
 int print_profile(const filtra_device_options *options);

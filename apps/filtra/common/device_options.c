@@ -1,4 +1,4 @@
-/* The options by which every subcommand chooses and sets up its device. */
+/* The options with which every subcommand chooses and configures its device. */
 #include "common/command.h"
 
 const char device_options_help[] =

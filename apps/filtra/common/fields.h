@@ -1,5 +1,5 @@
-/* Reading objects of files that the command wrote itself. Nothing in them is trusted: every error
- * names file and field and says what is accepted. */
+/* Reads objects from files that the command wrote. Trusts nothing: every error names file and
+ * field, and says what is accepted. */
 #ifndef FILTRA_FIELDS_H
 #define FILTRA_FIELDS_H
 
@@ -12,7 +12,7 @@
 typedef enum field_kind {
   FIELD_TEXT,   /* const char *; "" when absent */
   FIELD_AMOUNT, /* double of 0 or more; NaN when absent or null */
-  FIELD_NUMBER, /* double; the same */
+  FIELD_NUMBER, /* double; NaN when absent or null */
   FIELD_FLAG    /* bool; false when absent */
 } field_kind;
 
@@ -23,13 +23,13 @@ typedef struct field {
   bool needed;
 } field;
 
-/** Fills the members of `out`; texts are the object's. `where` goes before the errors. */
+/** Sets the members of `out`; texts belong to the object. Errors begin with `where`. */
 filtra_status fields_read(const json_t *object, const field *fields, size_t count,
                           const char *where, void *out);
-/** The object or list (`type`) of a name; absent ones come as NULL where they are not needed. */
+/** Finds an object or list (`type`) by name; an absent one sets NULL unless it is needed. */
 filtra_status fields_find(const json_t *root, const char *where, const char *name, json_type type,
                           bool needed, const json_t **out);
-/** "an object", "text" and so on, for errors; `value` may not be NULL. */
+/** "an object", "text" and so on, for errors; `value` must not be NULL. */
 const char *fields_type(const json_t *value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reading a command line by its table; getopt_long does the reading. */
+/* Parses a subcommand's command line by its table, with getopt_long. Called by the subcommands. */
 #include "common/options.h"
 
 #include <assert.h>
@@ -45,7 +45,7 @@ static bool take(const char *command, const command_option *o, const char *value
   }
 }
 
-/* The option that a code of getopt_long stands for; NULL: one of the device's. */
+/* The option of a code that getopt_long returned; NULL: one of the device's. */
 static const command_option *find(const command_line *line, int code) {
   if (code >= FIRST_CODE) return &line->options[code - FIRST_CODE];
   for (size_t i = 0; i < line->count; i++)

@@ -1,5 +1,5 @@
-/* The command line of a subcommand as a table: what options there are, and where in the
- * subcommand's arguments their values go. */
+/* The command line of a subcommand as a table: its options, and the members of the subcommand's
+ * arguments that take their values. */
 #ifndef FILTRA_OPTIONS_H
 #define FILTRA_OPTIONS_H
 
@@ -8,29 +8,29 @@
 #include <filtra/model.h>
 #include <stddef.h>
 
-/** What --help says of --precision. */
+/** Help text of --precision. */
 extern const char precision_option_help[];
 
 typedef enum command_option_kind {
-  OPTION_FLAG,      /* no value; a bool becomes true */
+  OPTION_FLAG,      /* no value; sets a bool */
   OPTION_TEXT,      /* const char * */
   OPTION_NUMBER,    /* uint64_t or int64_t from `low` to `high` */
   OPTION_REAL,      /* float from `least` to `most` */
-  OPTION_PRECISION, /* const filtra_precision *; stays NULL where it is not given */
-  OPTION_KEY        /* handed to `take` */
+  OPTION_PRECISION, /* const filtra_precision *; NULL if not given */
+  OPTION_KEY        /* passed to `take` */
 } command_option_kind;
 
 typedef struct command_option {
-  const char *name; /* behind the two dashes */
-  size_t offset;    /* in the arguments */
+  const char *name; /* after the two dashes */
+  size_t offset;    /* in the struct of arguments */
   uint64_t low, high;
   double least, most;
   void (*take)(void *arguments, const char *name, const char *value);
   command_option_kind kind;
-  char letter; /* short for the name; 0: none */
+  char letter; /* short form; 0: none */
 } command_option;
 
-/** Rows of the table: the option's name, the arguments' type, and the member. */
+/** Rows of the table: name of the option, type of the arguments, member. */
 #define COMMAND_FLAG(name, type, member)                                                           \
   { name, offsetof(type, member), 0, 0, 0, 0, NULL, OPTION_FLAG, 0 }
 #define COMMAND_TEXT(name, type, member)                                                           \
@@ -52,18 +52,18 @@ typedef struct command_line {
   const command_option *options;
   size_t count;
   void (*print_help)(void);
-  int (*print_topic)(const char *topic); /* of --help TOPIC; NULL: there are none */
-  bool opens_device; /* the arguments begin with filtra_device_options, and its options are taken */
-  bool words;        /* what is no option is left from argv[optind] on, not refused */
-  size_t run; /* where a run folder goes that is given without --run; one is needed. 0: none is */
+  int (*print_topic)(const char *topic); /* for --help TOPIC; NULL: no topics */
+  bool opens_device; /* takes device options; the arguments begin with filtra_device_options */
+  bool words;        /* other words are accepted, from argv[optind] on */
+  size_t run; /* offset of the run folder, required, with --run or as first word; 0: no run */
 } command_line;
 
-/** Takes the options, and --help. Returns -1, or where the command ends here its exit code. */
+/** Parses all options. Returns -1, or the exit code if the command ends here, as for --help. */
 int command_take(int argc, char **argv, const command_line *line, void *arguments);
 
-/** Of options that take a list: whether it is "all" or has `name` in it; NULL has nothing. */
+/** Whether a comma-separated list of an option is "all" or contains `name`; false for NULL. */
 bool command_listed(const char *list, const char *name);
-/** Whether every name of a list exists; *unknown is one that does not. */
+/** Whether all names of a list exist; else *unknown is one that does not. */
 enum { COMMAND_LISTED = 64 };
 bool command_all_known(const char *list, bool (*exists)(const char *name),
                        char unknown[COMMAND_LISTED]);

@@ -1,3 +1,5 @@
+/* Writes HTML pages and their style sheet, escapes text, and formats numbers. Called by report/,
+ * compare/ and analyze/. */
 #include "common/page.h"
 
 #include <math.h>
@@ -88,8 +90,8 @@ const char *number_text(const char *format, double value, char out[NUMBER_TEXT])
 
 /* ---- pages ---- */
 
-/* Okabe and Ito's colours, which colour-blind readers tell apart; the darkest and the palest of
- * them are exchanged for what can be seen on either ground. */
+/* The colours are those of Okabe and Ito, which colour-blind readers can tell apart; the darkest
+ * and palest are replaced by ones visible on both backgrounds. */
 static const char STYLE[] =
     ":root{color-scheme:light dark;--ink:#1c2430;--soft:#5c6675;--line:#d9dee5;--paper:#fff;"
     "--card:#f6f8fa}\n"

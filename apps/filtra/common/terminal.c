@@ -1,19 +1,19 @@
-/* What files say is printed, and must not tell a terminal what to do. */
+/* Replaces control characters on terminals, since printed text may come from files. */
 #include "common/command.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* Whether this byte, behind that one, is a control character: those of ASCII but for tab and line
- * feed, and those that UTF-8 writes as two bytes. */
+/* Whether byte `c`, after byte `before`, is a control character: in ASCII, except tab and line
+ * feed, or encoded by UTF-8 in two bytes. */
 static bool is_control(unsigned char before, unsigned char c) {
   if (c == '\t' || c == '\n') return false;
   return c < 0x20 || c == 0x7f || (before == 0xc2 && c >= 0x80 && c < 0xa0);
 }
 
 static ssize_t write_shown(void *cookie, const char *bytes, size_t size) {
-  static unsigned char before; /* the last byte of the last call */
+  static unsigned char before; /* last byte of the previous call */
   (void)cookie;
   for (size_t done = 0; done < size;) {
     char shown[4096];
@@ -35,7 +35,7 @@ static ssize_t write_shown(void *cookie, const char *bytes, size_t size) {
 }
 
 void command_guard_terminal(void) {
-  if (!isatty(STDOUT_FILENO)) return; /* other programs get what there is */
+  if (!isatty(STDOUT_FILENO)) return; /* other programs get the bytes unchanged */
   FILE *guarded = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_shown});
   if (!guarded) return;
   setvbuf(guarded, NULL, _IOLBF, BUFSIZ);

@@ -1,4 +1,4 @@
-/* filtra compare: devices side by side, for speed and for agreement. */
+/* filtra compare: compares files of `filtra bench`, for speed and for agreement of losses. */
 #include "compare.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
-/* The lengths from which a mixer's layer takes less time, or less memory, than softmax
- * attention's. */
+/* Finds the length from which a mixer's layer takes less time, or memory, than softmax
+ * attention. */
 #include "compare.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 static const char REFERENCE[] = "softmax";
 
-/* The row of softmax at the length of another mixer's row; NULL: there is none. */
+/* Softmax's row of the same length as another mixer's row; NULL: none. */
 static const compare_row *reference_of(const comparison *c, const compare_row *row) {
   for (size_t i = 0; i < c->row_count; i++) {
     const compare_entry *e = c->rows[i].any;
@@ -23,7 +23,7 @@ static double amount(const compare_entry *e, bool memory) {
   return (memory ? e->memory : e->median) / e->sequences;
 }
 
-/* The logarithm of how many times as much as softmax the mixer takes; NaN: not both are known. */
+/* The logarithm of the mixer's amount relative to softmax's; NaN: one is unknown. */
 static double excess(const comparison *c, size_t row, size_t machine, bool memory) {
   const compare_row *reference = reference_of(c, &c->rows[row]);
   if (!reference) return NAN;
@@ -43,7 +43,7 @@ compare_crossing compare_cross(const comparison *c, size_t first, size_t machine
       out.state = COMPARE_BEYOND;
     else if (out.state == COMPARE_UNKNOWN)
       out.state = COMPARE_BELOW;
-    else if (out.state == COMPARE_BEYOND) { /* a line between logarithms */
+    else if (out.state == COMPARE_BEYOND) { /* interpolates on logarithmic axes */
       out.state = COMPARE_CROSSES;
       out.length = out.to * pow(length / out.to, last / (last - here));
     }

@@ -1,4 +1,4 @@
-/* A comparison as one JSON object. */
+/* Writes a comparison as one JSON object. Called by compare.c. */
 #include "compare.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static json_t *machine(const compare_machine *m) {
                    number(m->dispatch));
 }
 
-/* null: the file has nothing of it */
+/* null: not in the file */
 static json_t *cell(const compare_row *row, size_t k) {
   const compare_entry *e = row->cells[k];
   if (!e) return json_null();
@@ -52,7 +52,7 @@ static json_t *cases(const comparison *c) {
   return list;
 }
 
-/* Geometric means of speeds over the cases of an op. */
+/* Geometric mean of speeds, by op. */
 static json_t *ops(const comparison *c) {
   json_t *list = json_array();
   for (size_t first = 0, end; first < c->row_count; first = end) {

@@ -1,5 +1,5 @@
-/* What several files of `filtra bench` have in common: cases row by row, losses step by step, and
- * what keeps their numbers from being compared. */
+/* Matches files of `filtra bench`: cases into rows, losses by step; and warns of differences that
+ * make numbers incomparable. Called by compare.c. */
 #include "compare.h"
 
 #include "base/json.h"
@@ -16,7 +16,7 @@ static const char *file_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* Whether another machine has the same text where `of` looks, among those of the same device. */
+/* Whether another machine with the same device has the same text from `of`. */
 static bool shared(const comparison *c, size_t k, const char *(*of)(const compare_machine *m)) {
   for (size_t i = 0; i < c->machine_count; i++)
     if (i != k && !strcmp(c->machines[i].device, c->machines[k].device) &&
@@ -37,8 +37,8 @@ static const char *file_of(const compare_machine *m) {
   return file_name(m->path);
 }
 
-/* The device's name; with its driver where that tells two apart, else with the file's name or path.
- * The letter does in any case. */
+/* Names a machine by its letter and device; if others have the same device, also by driver, file
+ * name or path, the first of these that is unique. */
 static filtra_status name_machine(comparison *c, size_t k) {
   compare_machine *m = &c->machines[k];
   const char *more = !shared(c, k, device_of)   ? NULL
@@ -77,8 +77,8 @@ static bool is_same_family(const compare_entry *a, const compare_entry *b) {
          !strcmp(a->precision, b->precision) && !strcmp(a->pass, b->pass);
 }
 
-/* Where a case that is new belongs: among its family, by length if they have one; else behind the
- * rows of its op, or at the end. */
+/* Index for a new case: within its family, by length if known; else after the rows of its op, or at
+ * the end. */
 static size_t place_of(const comparison *c, const compare_entry *e) {
   size_t place = c->row_count;
   bool in_family = false;
@@ -111,11 +111,11 @@ static bool same_but_for_shape(const compare_entry *a, const compare_entry *b) {
   return is_same_family(a, b) && !strcmp(a->name, b->name);
 }
 
-/* A layer's name may tell its batch, which differs between machines. Otherwise the shape is added
- * where it is all that tells two cases apart. */
+/* Names a row. A layer's row has no batch, which differs between machines. The shape is added if
+ * nothing else distinguishes two cases. */
 static filtra_status name_row(const comparison *c, compare_row *row) {
   const compare_entry *e = row->any;
-  const char *mixer = strstr(e->name, e->mixer) ? "" : e->mixer; /* "" is in every name */
+  const char *mixer = strstr(e->name, e->mixer) ? "" : e->mixer; /* strstr finds "" in every name */
   bool alone = true;
   for (size_t i = 0; i < c->row_count; i++)
     alone = alone && (&c->rows[i] == row || !same_but_for_shape(c->rows[i].any, e));
@@ -144,7 +144,7 @@ double compare_speed(const compare_row *row, size_t machine) {
   const compare_entry *a = row->cells[0], *b = row->cells[machine];
   if (!compare_measured(a) || !compare_measured(b)) return NAN;
   double speed = a->median / a->sequences / (b->median / b->sequences);
-  return isfinite(speed) && speed > 0.0 ? speed : NAN; /* coarse clocks may have times of 0 */
+  return isfinite(speed) && speed > 0.0 ? speed : NAN; /* coarse clocks may report 0 */
 }
 
 double compare_mean_speed(const comparison *c, size_t first, size_t end, size_t machine,
@@ -160,7 +160,7 @@ double compare_mean_speed(const comparison *c, size_t first, size_t end, size_t 
   return *cases ? exp(sum / (double)*cases) : NAN;
 }
 
-/* ---- what keeps numbers from being compared ---- */
+/* ---- differences that make numbers incomparable ---- */
 
 static filtra_status warn(comparison *c, char *text) {
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
@@ -172,7 +172,7 @@ static filtra_status warn(comparison *c, char *text) {
   return FILTRA_OK;
 }
 
-/* A commit that does not tell the program that was measured. */
+/* Whether a commit does not identify the measured program. */
 static bool is_vague(const char *commit) {
   size_t length = strlen(commit);
   return !length || !strcmp(commit, "unknown") ||
@@ -212,7 +212,7 @@ static const compare_losses *losses_of(const compare_machine *m, const char *mix
   return NULL;
 }
 
-/* A value as a sentence has it, cut where it is long. */
+/* A value for messages, shortened if long. */
 static const char *value_text(const json_t *value, char out[64]) {
   char *text = value ? ft_json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT |
                                                 JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII)
@@ -222,7 +222,7 @@ static const char *value_text(const json_t *value, char out[64]) {
   return out;
 }
 
-/* A key as a sentence has it: what is not ASCII is replaced, so that a cut leaves whole letters. */
+/* A key for messages; non-ASCII characters are replaced, so that shortening cuts none. */
 static void put_key(const char *key, char out[64]) {
   size_t i = 0;
   for (; key[i] && i < 60; i++) {
@@ -233,7 +233,7 @@ static void put_key(const char *key, char out[64]) {
   out[i] = '\0';
 }
 
-/* The first key that differs, to the depth of a mixer's options. */
+/* Finds the first key that differs, including a mixer's options. */
 static bool differs(const json_t *a, const json_t *b, const char *path, char out[400]) {
   const char *key;
   json_t *value;

@@ -1,4 +1,5 @@
-/* The page of a comparison: the machines, what to beware of, and how they compare in all. */
+/* Writes the page of a comparison: machines, warnings, and mean speeds; the other page_*.c write
+ * its sections. Called by compare.c. */
 #include "compare.h"
 
 #include "base/memory.h"
@@ -43,9 +44,9 @@ static void write_warnings(FILE *to, const comparison *c) {
   fputs("</ul></div>\n", to);
 }
 
-/* ---- in all ---- */
+/* ---- mean speeds ---- */
 
-/* Whether the op of a row is told by times. */
+/* Whether a row's op has times to compare. */
 static bool has_speed(const comparison *c, size_t row) {
   return strcmp(c->rows[row].any->op, "mixer_scaling") != 0;
 }
@@ -76,11 +77,11 @@ static void write_means_table(FILE *to, const comparison *c) {
   fputs("</tbody></table></div>\n", to);
 }
 
-/* The same as bars that begin at 1: what is faster to the right, what is slower to the left. */
+/* Mean speeds as bars from 1: faster to the right, slower to the left. */
 typedef struct means {
   const char **names;                 /* of ops */
   double *speeds[COMPARE_MOST_FILES]; /* by op */
-  char (*notes)[COMPARE_TEXT];        /* by machine, then by op */
+  char (*notes)[COMPARE_TEXT];        /* by machine, then op */
   const char **pointers;              /* to the notes */
   size_t count;                       /* of ops */
 } means;

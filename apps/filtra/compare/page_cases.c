@@ -1,5 +1,5 @@
-/* The cases of a comparison: for each op charts of lying bars, a group for each case, and a table
- * of all numbers. */
+/* Writes the cases of a comparison: per op, charts of horizontal bars with a group per case, and a
+ * table of all numbers. Called by page.c. */
 #include "compare.h"
 
 #include "base/memory.h"
@@ -11,9 +11,9 @@
 
 /* ---- charts ---- */
 
-enum { MOST_GROUPS = 10, NOTE = 48 }; /* cases in a chart */
+enum { MOST_GROUPS = 10, NOTE = 48 }; /* cases per chart */
 
-/* What the bars of a chart are made of. */
+/* Data of a chart's bars. */
 typedef struct bars {
   double value[COMPARE_MOST_FILES][MOST_GROUPS];
   double low[COMPARE_MOST_FILES][MOST_GROUPS], high[COMPARE_MOST_FILES][MOST_GROUPS];
@@ -21,7 +21,7 @@ typedef struct bars {
   const char *note_pointers[COMPARE_MOST_FILES][MOST_GROUPS], *names[MOST_GROUPS];
 } bars;
 
-/* Train steps are told by what they get done, all else by what it takes. */
+/* Whether bars show tokens per second, as for train steps; else they show time. */
 static bool by_tokens(const compare_entry *e) {
   return !strcmp(e->op, "train_step");
 }
@@ -38,7 +38,7 @@ static void set_note(const compare_row *row, size_t k, char note[NOTE]) {
     snprintf(note, NOTE, "%s/s", amount_text(e->tokens, number));
   else
     snprintf(note, NOTE, "%s", seconds_text(e->median / e->sequences, number));
-  if (k && *speed != '\xe2') /* the dash */
+  if (k && *speed != '\xe2') /* 0xe2 begins the dash */
     snprintf(note + strlen(note), NOTE - strlen(note), " · %.16s", speed);
 }
 
@@ -60,7 +60,7 @@ static void set_bar(const compare_row *row, size_t k, size_t i, bars *b) {
   }
 }
 
-/* Where the longest bar would leave nothing of the shortest. */
+/* Whether a linear axis would hide the shortest bar. */
 static bool needs_logarithm(const bars *b, size_t machines, size_t groups) {
   const double most = 30.0;
   double low = INFINITY, high = 0.0;
@@ -75,7 +75,7 @@ static bool needs_logarithm(const bars *b, size_t machines, size_t groups) {
 
 static void write_chart(FILE *to, const comparison *c, size_t first, size_t end,
                         const char *title) {
-  static bars b; /* large for a stack */
+  static bars b; /* too large for the stack */
   chart_series series[COMPARE_MOST_FILES];
   bool tokens = by_tokens(c->rows[first].any);
   for (size_t k = 0; k < c->machine_count; k++) {
@@ -99,7 +99,7 @@ static void write_chart(FILE *to, const comparison *c, size_t first, size_t end,
                                 .count = c->machine_count});
 }
 
-/* A chart for each variant and pass of an op, or several where there are many cases. */
+/* Writes a chart for each variant and pass of an op; several if it has many cases. */
 static void write_charts(FILE *to, const comparison *c, size_t first, size_t end) {
   char title[COMPARE_TEXT], kind[COMPARE_TEXT], other[COMPARE_TEXT];
   fputs("<div class=\"charts\">\n", to);
@@ -115,7 +115,7 @@ static void write_charts(FILE *to, const comparison *c, size_t first, size_t end
 
 /* ---- tables ---- */
 
-/* What a table has to show besides times. */
+/* Optional columns of a table. */
 typedef struct columns {
   bool kind, tokens, speed;
 } columns;

@@ -1,5 +1,5 @@
-/* How a mixer's layer grows with the length of a sequence: time and memory on logarithmic axes,
- * and the exponents of the power laws through them. */
+/* Writes how a mixer's layer grows with the sequence's length: time and memory on logarithmic axes,
+ * and the exponents of fitted power laws. Called by page.c. */
 #include "compare.h"
 
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows of layers, a series for each mixer. */
+/* Rows of layers, with one series per mixer. */
 typedef struct growth {
   const comparison *c;
   size_t first, end; /* rows */
@@ -48,7 +48,7 @@ static void set_point(const growth *g, size_t machine, bool memory, size_t i) {
                                 : 1e3 * e->median / e->sequences;
 }
 
-/* Every mixer has its series, and so its colour, though a machine has nothing of it. */
+/* Sets a series for every mixer, even without data on this machine, so that colours agree. */
 static void set_series(growth *g, size_t machine, bool memory) {
   g->count = 0;
   for (size_t i = g->first, next; i < g->end; i = next) {
@@ -91,7 +91,7 @@ static void write_exponents(FILE *to, const compare_entry *e) {
             number_text("%.2f", e->memory_exponent, memory));
 }
 
-/* The head of a table that has time and memory of each machine. */
+/* Writes the head of a table with time and memory of each machine. */
 static void begin_table(FILE *to, const comparison *c) {
   fputs("<div class=\"wide\"><table><thead><tr><th rowspan=\"2\">Mixer</th>", to);
   for (size_t k = 0; k < c->machine_count; k++) {

@@ -1,4 +1,5 @@
-/* The same training run on each machine: its losses side by side, and how far they are apart. */
+/* Writes the losses of the same training on each machine, and their differences. Called by
+ * page.c. */
 #include "compare.h"
 
 #include "base/memory.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what it comes to ---- */
+/* ---- verdicts ---- */
 
 static void write_summary_row(FILE *to, const comparison *c, const compare_agreement *a, size_t k) {
   const compare_deviation *d = &a->of[k];
@@ -70,7 +71,7 @@ static bool all_equal(const comparison *c, const compare_agreement *a) {
   return equal;
 }
 
-/* Steps without a difference have no place on a logarithmic axis. */
+/* A logarithmic axis cannot show steps without a difference. */
 static filtra_status write_differences(FILE *to, const comparison *c, const compare_agreement *a) {
   chart_series series[COMPARE_MOST_FILES];
   char title[COMPARE_TEXT];

@@ -1,5 +1,5 @@
-/* Rooflines (Williams, Waterman and Patterson 2009): what a case reaches by how many operations it
- * does on each byte that it moves, below what the measured peaks allow. */
+/* Writes rooflines (Williams, Waterman and Patterson 2009): a case's speed by its operations per
+ * byte moved, below the measured peaks. Called by page.c. */
 #include "compare.h"
 
 #include "base/memory.h"
@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The roof between two intensities, its edge within: min(peak, intensity x bandwidth). */
+/* A roof over the range of intensities, with its edge: min(peak, intensity x bandwidth). */
 typedef struct roof {
   double x[3], y[3];
 } roof;
 
-/* A machine has one of multiply-adds, and one of matrix units for each type that these multiply. */
+/* A machine's roofs: one for multiply-adds, and one for each type that its matrix units
+ * multiply. */
 enum { MULTIPLY_ADDS, BF16, FP16, ROOFS };
 
 static double peak_of(const compare_machine *m, int which) {
@@ -38,7 +39,8 @@ static bool has_dot(const compare_entry *e) {
   return compare_measured(e) && e->flops > 0.0 && e->bytes > 0.0 && e->gflops > 0.0;
 }
 
-/* Widens the range to all that one of machines[first] to below `end` has, and some room. */
+/* Widens the range of intensities to the roofs and cases of machines first .. end - 1, with some
+ * margin. */
 static void find_range(const comparison *c, size_t first, size_t end, double *low, double *high) {
   *low = INFINITY;
   *high = 0.0;
@@ -64,7 +66,7 @@ typedef struct dots {
   double *x, *y;
   char (*notes)[COMPARE_TEXT];
   const char **pointers; /* to the notes */
-  chart_series *series;  /* by op, then the roofs */
+  chart_series *series;  /* by op, then one per roof */
   size_t count;
 } dots;
 
@@ -86,7 +88,7 @@ static filtra_status make_dots(const comparison *c, dots *d) {
                                                               : FILTRA_ERROR_HOST_MEMORY;
 }
 
-/* Sets the i-th row's dot; without one it stays NaN and is left out. */
+/* Sets the i-th row's dot; NaN if there is none. */
 static void set_dot(const comparison *c, size_t machine, size_t i, dots *d) {
   char kind[COMPARE_TEXT], share[NUMBER_TEXT];
   const compare_entry *e = c->rows[i].cells[machine];
@@ -103,7 +105,7 @@ static void set_dot(const comparison *c, size_t machine, size_t i, dots *d) {
            strcmp(e->roof, "matrix") ? "" : " of matrix units");
 }
 
-/* The same op has the same colour and shape for every machine. */
+/* Sets one series per op, with the same colour and shape for every machine. */
 static void set_series(const comparison *c, size_t machine, dots *d) {
   for (size_t first = 0, end; first < c->row_count; first = end) {
     end = compare_op_end(c, first);
@@ -123,7 +125,7 @@ static void set_series(const comparison *c, size_t machine, dots *d) {
   }
 }
 
-/* What the roofs are, for who cannot see them. */
+/* Describes the roofs for screen readers. */
 static void describe(const compare_machine *m, char out[COMPARE_TEXT]) {
   char flops[NUMBER_TEXT], bytes[NUMBER_TEXT], matrices[COMPARE_TEXT / 2] = "";
   if (has_roof(m, BF16) || has_roof(m, FP16))

@@ -1,5 +1,5 @@
-/* Reading files of `filtra bench`. Nothing in them is trusted: every error names file and field and
- * says what is accepted. */
+/* Reads files of `filtra bench`. Trusts nothing: every error names file and field, and says what is
+ * accepted. Called by compare.c. */
 #include "compare.h"
 
 #include "base/json.h"
@@ -16,7 +16,7 @@ enum { MOST_RESULTS = 2000, MOST_LOSSES = 100, MOST_STEPS = 10000 };
 
 /* ---- results ---- */
 
-/* Whole numbers that are measured, and do not describe the case. */
+/* Whether a whole number is a measurement, not part of the case. */
 static bool is_measured(const char *key) {
   static const char *const KEYS[] = {"flops", "matrix_flops", "bytes", "memory_bytes", "runs"};
   for (size_t i = 0; i < FT_COUNT(KEYS); i++)
@@ -28,12 +28,13 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Layers are measured in batches on GPUs and alone on CPUs, and compared by the sequence. */
+/* Layers are compared per sequence, as their batch differs between CPUs and GPUs. */
 static bool is_layer(const compare_entry *e) {
   return !strcmp(e->op, "mixer_layer");
 }
 
-/* "batch 4, length 1024", by name, so that the order in the file does not matter. */
+/* Lists a case's numbers by name, so that their order in the file does not matter: "batch 4, length
+ * 1024". */
 static filtra_status describe_shape(const json_t *object, bool layer, char **out) {
   enum { MOST_NUMBERS = 24, TEXT = 480 };
   const char *names[MOST_NUMBERS], *key;
@@ -52,7 +53,7 @@ static filtra_status describe_shape(const json_t *object, bool layer, char **out
   return *out ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-/* FNV-1a over all texts with their ends. */
+/* FNV-1a over all texts, including their NULs. */
 static uint64_t hash_of(const compare_entry *e) {
   const char *const texts[] = {
       e->op, is_layer(e) ? "" : e->name, e->variant, e->pass, e->mixer, e->shape, e->precision};
@@ -202,7 +203,7 @@ static filtra_status read_losses(compare_machine *m) {
   return FILTRA_OK;
 }
 
-/* ---- what was measured on ---- */
+/* ---- device, host and peaks ---- */
 
 static const field FILE_FIELDS[] = {
     {"filtra", offsetof(compare_machine, version), FIELD_TEXT, true},
@@ -236,7 +237,7 @@ static const field DISPATCH_FIELDS[] = {
     {"seconds_best", offsetof(compare_machine, dispatch), FIELD_AMOUNT, false}};
 
 static const struct {
-  const char *outer, *name; /* in an object within the file's, or in the file's */
+  const char *outer, *name; /* `name` within the object `outer`; NULL: at the top level */
   const field *fields;
   size_t count;
   bool needed;

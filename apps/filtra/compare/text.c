@@ -1,4 +1,5 @@
-/* A comparison as Markdown, and what its page says in the same words. */
+/* Writes a comparison as Markdown, and makes texts that its page uses too. Called by compare.c and
+ * page_*.c. */
 #include "compare.h"
 
 #include "common/page.h"
@@ -176,7 +177,7 @@ const char *compare_verdict(const compare_agreement *a, size_t machine, char out
 
 /* ---- Markdown ---- */
 
-/* A cell that is not the first. */
+/* Writes a cell, except the first of a row. */
 static void cell(FILE *to, const char *text) {
   fputs(" | ", to);
   markdown_text(to, text);
@@ -211,7 +212,7 @@ static void write_machines(FILE *to, const comparison *c) {
   }
 }
 
-/* What a case took; a layer's growth has exponents instead. */
+/* Writes a case's time; for a layer's growth, its exponents. */
 static void write_measured(FILE *to, const compare_entry *e) {
   char text[COMPARE_TEXT], time[NUMBER_TEXT], memory[NUMBER_TEXT];
   if (!compare_measured(e))

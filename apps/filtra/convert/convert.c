@@ -1,4 +1,4 @@
-/* filtra convert: a model file in another element type. */
+/* filtra convert: writes a model file in another element type. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "common/options.h"
@@ -21,7 +21,7 @@ static void print_help(void) {
          "  --out, -o FILE     the new model file\n");
 }
 
-/* FILTRA_I32 for what is none of them. */
+/* Finds an accepted type; FILTRA_I32 if it is none. */
 static filtra_dtype dtype_of(const char *name) {
   static const struct {
     const char *name;

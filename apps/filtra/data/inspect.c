@@ -1,4 +1,4 @@
-/* filtra data inspect: what a data set holds. */
+/* filtra data inspect: prints what a data set contains. */
 #include "base/json.h"
 #include "base/memory.h"
 #include "common/options.h"
@@ -27,13 +27,13 @@ static void print_help(void) {
     printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_description(i));
 }
 
-/* What is counted over one split. A pair's two sequences count as two. */
+/* Counts over one split. Sequences of a pair count separately. */
 typedef struct census {
   uint64_t samples, *per_class; /* [classes] */
   uint32_t shortest, longest;
-  uint64_t tokens; /* or steps; of a text to model, its last one, which is a target only, too */
+  uint64_t tokens; /* or steps; for language models including the last token, only a target */
   double mean;     /* length */
-  double lowest_value, mean_value, top_value; /* of targets that are numbers */
+  double lowest_value, mean_value, top_value; /* of numeric targets */
 } census;
 
 static void count_length(census *c, uint32_t length) {
@@ -75,7 +75,7 @@ static filtra_split first_split(const filtra_dataset_info *info) {
   return split;
 }
 
-/* Writes a symbol, with what would break a line or is not text as \xNN; returns the end. */
+/* Writes a symbol; \xNN replaces bytes that are no text or break a line. Returns the end. */
 static char *put_symbol(char *to, const char *symbol) {
   json_t *text = json_string(symbol);
   bool valid = text != NULL;
@@ -91,7 +91,7 @@ static char *put_symbol(char *to, const char *symbol) {
   return to;
 }
 
-/* Whether two symbols have a space between them. */
+/* Whether the tokenizer puts spaces between symbols. */
 static bool is_spaced(const filtra_tokenizer *t) {
   const int32_t twice[] = {1, 1};
   size_t one = 0, two = 0;
@@ -117,7 +117,7 @@ static char *tokens_text(const filtra_tokenizer *t, const int32_t *tokens, uint3
   return text;
 }
 
-/* ---- for people ---- */
+/* ---- as text ---- */
 
 enum {
   SHOWN_TOKENS = 40,
@@ -159,7 +159,7 @@ static void print_classes(const filtra_dataset *ds, const census *splits) {
 
 static void print_vocabulary(const filtra_tokenizer *t) {
   uint32_t size = filtra_tokenizer_size(t);
-  bool padding = !*filtra_tokenizer_symbol(t, 0); /* a pixel's 0 is black */
+  bool padding = !*filtra_tokenizer_symbol(t, 0); /* for pixels id 0 is black, not padding */
   printf("\n  vocabulary \"%s\", %u ids%s:", filtra_tokenizer_name(t), size,
          padding ? ", 0 is padding" : "");
   for (uint32_t id = padding; id < size && id <= SHOWN_SYMBOLS; id++) {
@@ -170,7 +170,7 @@ static void print_vocabulary(const filtra_tokenizer *t) {
   puts(size > SHOWN_SYMBOLS + 1 ? " ..." : "");
 }
 
-/* The first vectors of the first sample, the first features of each. */
+/* Prints the first sample's first vectors, with the first features of each. */
 static filtra_status print_features(const filtra_dataset *ds, filtra_split split, uint32_t length) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   float *features = ft_calloc((size_t)length * info->features, sizeof *features);
@@ -232,7 +232,7 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
   return status ? command_fail("filtra data inspect", status) : COMMAND_DONE;
 }
 
-/* ---- for programs ---- */
+/* ---- as JSON ---- */
 
 static json_t *split_json(const filtra_dataset_info *info, const census *c) {
   json_t *split =
@@ -273,7 +273,7 @@ static json_t *vocabulary_json(const filtra_tokenizer *t) {
   return list;
 }
 
-/* [length, features] as a list of lists. */
+/* Features [length, features] as a list of lists. */
 static filtra_status features_json(const filtra_dataset *ds, filtra_split split, uint32_t length,
                                    json_t **out) {
   uint32_t width = filtra_dataset_get_info(ds)->features;

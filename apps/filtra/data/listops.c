@@ -70,8 +70,8 @@ static int generate(const request *r, const char *name) {
 
 /* ---- options ---- */
 
-/* The ranges that matter, and what is impossible together, are the library's to judge; here only
- * what would wrap around or mean its default. */
+/* The library checks ranges and combinations; here only values that would wrap around or mean the
+ * default are refused. */
 static const command_option OPTIONS[] = {
     COMMAND_OUT(request, out),
     COMMAND_NUMBER("train", request, train, 1, UINT32_MAX),

@@ -1,4 +1,4 @@
-/* filtra devices: what is here, what it can do, and why one would be chosen. */
+/* filtra devices: lists devices, their capabilities, and why one would be chosen. */
 #include "base/memory.h"
 #include "common/options.h"
 #include "devices/matrices.h"
@@ -38,9 +38,9 @@ static void print_help(void) {
       "  FILTRA_HEADER_BYTES    longest safetensors header; else 4 MiB and the file's data\n");
 }
 
-/* What a device may have or lack. */
+/* A capability that a device may lack. */
 typedef struct feature {
-  const char *name, *key; /* for people and for JSON */
+  const char *name, *key; /* name in text; key in JSON */
   bool there;
 } feature;
 
@@ -79,7 +79,7 @@ static void version_text(uint32_t version, char text[32]) {
            VK_API_VERSION_PATCH(version));
 }
 
-/* ---- for people ---- */
+/* ---- as text ---- */
 
 static void print_features(const filtra_device_info *info, bool there, const char *title) {
   feature features[FEATURES];
@@ -106,7 +106,7 @@ static void print_tuning(const ft_tuning *t) {
            ft_tuning_chosen(t), t->path);
 }
 
-/* What is decided for it. */
+/* Prints the decisions made for the device. */
 static void print_plan(const filtra_device *device) {
   char *plan = ft_caps_plan(ft_caps_of(device));
   if (plan) printf("     plan      %s\n", plan);
@@ -116,7 +116,7 @@ static void print_plan(const filtra_device *device) {
   free(matrices);
 }
 
-/* Lavapipe's subgroups are as wide as the vectors that it was told to take (docs/benchmarks.md). */
+/* Prints lavapipe's vector width, which its subgroup size shows (docs/benchmarks.md). */
 static void print_vectors(const filtra_device_info *info) {
   if (strncmp(info->driver, "llvmpipe", 8) != 0 || info->subgroup_size != 16) return;
   printf("     vectors   512 bits: mixers without attention gain by them, and attention where the "
@@ -141,7 +141,7 @@ static void print_device(const filtra_device_info *info, bool chosen) {
   print_features(info, false, "lacks");
 }
 
-/* ---- for programs ---- */
+/* ---- as JSON ---- */
 
 json_t *command_device_json(const filtra_device_info *info) {
   char version[32];
@@ -169,7 +169,7 @@ static json_t *tuning_json(const ft_tuning *t) {
            : json_null();
 }
 
-/* `device` is the one that would be used; NULL: none can be. */
+/* `device` is the one that would be used; NULL: none. */
 static int print_json(const filtra_device_info *infos, uint32_t count,
                       const filtra_device *device) {
   json_t *list = json_array();
@@ -193,7 +193,7 @@ static filtra_status list_all(filtra_device_info **infos, uint32_t *count) {
   *infos = ft_calloc(room, sizeof **infos);
   if (!*infos) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(filtra_device_list(*infos, count));
-  if (*count > room) *count = room; /* one was plugged in meanwhile */
+  if (*count > room) *count = room; /* a device was added meanwhile */
   return FILTRA_OK;
 }
 
@@ -209,7 +209,7 @@ static int list_and_print(const filtra_device_options *options, bool json) {
   filtra_status opened = filtra_device_open(options, &device);
   if (!opened) {
     chosen = filtra_device_get_info(device)->index;
-    if (chosen < count) infos[chosen] = *filtra_device_get_info(device); /* as --caps has it */
+    if (chosen < count) infos[chosen] = *filtra_device_get_info(device); /* with --caps applied */
   }
   int code = COMMAND_DONE;
   if (json) code = print_json(infos, count, device);

@@ -1,6 +1,6 @@
-/* Who makes the self-test of matrix units: a child process, since drivers are known to crash when
- * they are asked for their shapes, and may hang in them. It writes lines of JSON; the parent, which
- * has opened no device yet, keeps what the last one says, and how the child ended. */
+/* Runs the self-test of matrix units in a child process, since drivers may crash when asked for
+ * their shapes, or hang. The child writes lines of JSON. The parent, which has not opened a device
+ * yet, stores the last line's verdict and how the child ended. Called by devices.c and tune.c. */
 #include "devices/matrices.h"
 
 #include "base/file.h"
@@ -38,7 +38,7 @@ static void say_untested(FILE *to, const char *why) {
   say(to, json_pack("{ss}", "untested", why));
 }
 
-/* Why there is nothing to test; NULL: there is. */
+/* Why there is nothing to test; NULL if there is. */
 static const char *what_is_missing(const filtra_device *dev) {
   const ft_caps *caps = ft_caps_of(dev);
   if (!caps->matrix)
@@ -50,7 +50,7 @@ static const char *what_is_missing(const filtra_device *dev) {
   return ft_matrix_path_of(dev) ? NULL : "there is no cache folder that could keep the verdict";
 }
 
-/* On the device as it is, whatever --caps says. A want of memory says nothing of matrix units. */
+/* Tests the device without --caps. Lack of memory is no verdict on matrix units. */
 static filtra_status judge(const filtra_device_options *as, ft_matrix_verdict *v) {
   filtra_device_options options = *as;
   filtra_device *dev = NULL;
@@ -80,7 +80,7 @@ static void test(FILE *to, const filtra_device *dev, const task *t) {
   if (missing && t->again) say_untested(to, missing);
   if (missing || (ft_matrix_verdict_of(dev)->tested && !t->again)) return;
   ft_matrix_verdict v = {0};
-  say_verdict(to, dev, &v); /* begun: the parent knows by it where the verdict goes */
+  say_verdict(to, dev, &v); /* the parent needs path and device even if the test crashes */
   if (judge(t->options, &v))
     say_untested(to, filtra_error_message());
   else
@@ -101,7 +101,7 @@ static void work(FILE *to, const void *user) {
 /* ---- the parent ---- */
 
 static json_t *last_line(char *text) {
-  char *end = strrchr(text, '\n'); /* what lies behind it was not written to its end */
+  char *end = strrchr(text, '\n'); /* what follows is incomplete */
   if (!end) return NULL;
   *end = '\0';
   const char *before = strrchr(text, '\n');
@@ -124,7 +124,7 @@ static bool has_passed(const json_t *verdict) {
   return json_is_true(json_object_get(verdict, "passed"));
 }
 
-/* Keeps the verdict, and says it where it is bad. */
+/* Stores the verdict; prints it if it is negative. */
 static int take(const char *name, const char *path, json_t *verdict) {
   const json_t *device = json_object_get(verdict, "device");
   if (!has_passed(verdict))

@@ -1,7 +1,7 @@
-/* The self-test of attention on matrix units, forward and backward: softmax on whole tiles and with
- * edges, p-LaT with edges, GFSA with causal ones, each against the plainest kernels. Weights are no
- * whole numbers: results may differ by what their type rounds. A NaN has to be where the plainest
- * has one. */
+/* The self-test of attention on matrix units, forward and backward, against naive kernels: softmax
+ * on whole and partial tiles, p-LaT on partial ones, GFSA on causal ones. Weights are not whole
+ * numbers, so results may differ by their type's rounding; NaNs must be in the same elements.
+ * Called by matrix_test.c. */
 #include "devices/matrices.h"
 
 #include "base/memory.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPERANDS = 3, RESULTS = 4 }; /* q, k, v; y and their gradients */
+enum { OPERANDS = 3, RESULTS = 4 }; /* q, k, v; y and the inputs' gradients */
 static const char *const RESULT_NAMES[RESULTS] = {"y", "dq", "dk", "dv"};
 
 typedef enum mechanism { ATTENTION, PLAPLACIAN, GFSA } mechanism;
@@ -25,7 +25,7 @@ typedef struct problem {
   int64_t heads, queries, keys, columns, value_columns;
 } problem;
 
-/* Columns of queries and keys, and of values, of problems with edges. */
+/* Columns of queries and keys, and of values, in problems with partial tiles. */
 enum { COLUMNS = 12, VALUE_COLUMNS = 8 };
 
 static bool takes(const filtra_device *dev, filtra_dtype type, bool norms,
@@ -35,8 +35,8 @@ static bool takes(const filtra_device *dev, filtra_dtype type, bool norms,
 }
 
 enum { PROBLEMS = 4 };
-/* Edges on all sides; with the first row whole tiles, too, and GFSA. CPU drivers take long to
- * compile wide heads. Returns how many problems. */
+/* Lists problems and returns their number: partial tiles on all sides; for the first rows also
+ * whole tiles and GFSA. CPU drivers compile wide heads slowly, so those are narrower. */
 static int list_problems(const filtra_device *dev, filtra_dtype type, size_t index,
                          problem out[PROBLEMS]) {
   const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, index);
@@ -53,8 +53,8 @@ static int list_problems(const filtra_device *dev, filtra_dtype type, size_t ind
   return count;
 }
 
-/* One problem computed in one way; both ways have inputs of their own, since a graph has one
- * gradient for each. */
+/* A problem computed with one kind of kernel. Both kinds have their own inputs, since a graph has
+ * one gradient per input. */
 typedef struct way {
   filtra_tensor *in[OPERANDS], *result[RESULTS];
 } way;
@@ -73,7 +73,7 @@ static void size_of(const problem *p, int operand, int64_t shape[3]) {
   shape[2] = p->heads * (operand == 2 ? p->value_columns : p->columns);
 }
 
-/* y as `tuning` has it computed. */
+/* Records y with the kernels that `tuning` forces. */
 static filtra_tensor *forward(filtra_graph *g, const problem *p, filtra_dtype type,
                               ft_tuning *tuning, way *w) {
   filtra_tensor *heads[OPERANDS];
@@ -138,8 +138,8 @@ static filtra_status set(filtra_graph *g, filtra_tensor *const *list, int count,
   return status;
 }
 
-/* A NaN in a query is that of its row of y and of all keys; with causal edges it would depend on
- * the tiles which keys that are. */
+/* A NaN in a query reaches its row of y and all keys. With a causal mask the tiles decide which
+ * keys it reaches, so causal problems have none. */
 static filtra_status set_numbers(filtra_graph *g, const comparison *c, bool nan) {
   for (int i = 0; i < OPERANDS; i++)
     FT_TRY(set(g, (filtra_tensor *[]){c->matrix.in[i], c->plain.in[i]}, 2, (uint64_t)i,
@@ -149,7 +149,7 @@ static filtra_status set_numbers(filtra_graph *g, const comparison *c, bool nan)
 
 /* ---- comparing ---- */
 
-/* The first element that is not as it should be; `count`: none. */
+/* The first wrong element; `count`: none. */
 static size_t find_wrong(const float *got, const float *want, size_t count, double rounding) {
   double largest = 0;
   for (size_t i = 0; i < count; i++)
@@ -196,7 +196,7 @@ static filtra_status run(filtra_graph *g, filtra_dtype type, const char *row,
 
 /* ---- rows of the table ---- */
 
-/* GFSA's are attention's. */
+/* GFSA uses attention's kernels. */
 static size_t count_kernels(const filtra_device *dev, mechanism op) {
   const char *folder = op == PLAPLACIAN ? "plaplacian/" : "attention/";
   size_t count = 0;

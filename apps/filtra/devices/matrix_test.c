@@ -1,6 +1,6 @@
-/* What the self-test of matrix units computes of products. Whole numbers whose sums stay below
- * 2^24, times a power of two, are exact in any order; so each result has to be the plainest
- * kernel's, and a NaN or an infinity has to be where that has one. */
+/* The self-test of products on matrix units. Whole numbers whose sums stay below 2^24, times a
+ * power of two, are exact in any order. So each result must equal the naive kernel's; NaNs and
+ * infinities must be in the same elements. Called by matrices.c. */
 #include "devices/matrices.h"
 
 #include "base/memory.h"
@@ -16,7 +16,7 @@
 
 typedef struct product {
   int64_t m, n, k, outer, inner;
-  uint32_t parts; /* of k */
+  uint32_t parts; /* chunks of k */
   bool transpose_a, transpose_b;
   filtra_tensor *a, *b, *got, *want;
 } product;
@@ -27,8 +27,8 @@ static int64_t elements(const product *p, int64_t rows, int64_t columns) {
   return p->outer * p->inner * rows * columns;
 }
 
-/* Whole tiles, with the widest loads; edges on all sides; batches, of which k is cut; and a batch
- * of whole ones. The transpositions go round, row by row of the table. */
+/* Lists products: whole tiles with the widest loads; partial tiles on all sides; batches with k in
+ * chunks; a batch of whole tiles. Transpositions alternate from row to row of the table. */
 static void list_products(const ft_gemm_plan *plan, int turn, product out[PRODUCTS]) {
   const int64_t m = plan->tile_m, n = plan->tile_n, step = plan->step;
   const product list[PRODUCTS] = {
@@ -53,7 +53,7 @@ static ft_matrix operand(filtra_tensor *t, const product *p, int64_t rows, int64
                      .inner = rows * columns};
 }
 
-/* C, computed in the way that `tuning` forces. */
+/* Records C with the kernel that `tuning` forces. */
 static filtra_tensor *multiply(filtra_graph *g, const product *p, filtra_tensor *a,
                                filtra_tensor *b, ft_tuning *tuning) {
   filtra_device *dev = ft_graph_device(g);
@@ -98,8 +98,8 @@ static float whole(ft_rng *rng, int most) {
   return (float)((int)ft_rng_below(rng, 2 * (uint64_t)most + 1) - most);
 }
 
-/* LARGE ones' products are beyond F16; FULL ones have all bits of a mantissa on one side, so that
- * the sums of at most 400 stay below 2^24. */
+/* LARGE: products exceed F16. FULL: one side has all bits of a mantissa, so that sums of at most
+ * 400 products stay below 2^24. */
 static void draw(numbers kind, filtra_dtype type, bool is_b, float *out, size_t count) {
   const bool full = kind == (is_b ? FULL_B : FULL_A), other = kind == (is_b ? FULL_A : FULL_B);
   const int most = full ? (type == FILTRA_F16 ? 2047 : 255) : other ? 1 : 4;
@@ -175,7 +175,7 @@ static size_t count_kernels(const filtra_device *dev, const char *kernel) {
   return count;
 }
 
-/* All products of a row are on one graph, so that they are compiled side by side. */
+/* Tests a row's products in one graph, so that they compile in parallel. */
 static filtra_status test_row(filtra_device *dev, filtra_dtype type, uint32_t index,
                               char why[FT_MATRIX_REASON]) {
   const ft_configuration row = ft_configuration_at(FT_TUNE_GEMM_MATRIX, index);
@@ -198,7 +198,7 @@ static filtra_status test_row(filtra_device *dev, filtra_dtype type, uint32_t in
   return status;
 }
 
-/* In all rows that the device can do with, of which there has to be one. */
+/* Tests all rows that the device can use; there must be at least one. */
 static filtra_status test_type(filtra_device *dev, filtra_dtype type, char why[FT_MATRIX_REASON]) {
   bool tested = false;
   if (!ft_gemm_matrix_there(dev, type)) return FILTRA_OK;

@@ -1,4 +1,4 @@
-/* filtra devices: the keys of --caps, the profiles that come with Filtra, and a device's own. */
+/* filtra devices: prints the keys of --caps, the built-in profiles, and a device's own profile. */
 #include "common/command.h"
 
 #include "gpu/plan.h"
@@ -22,13 +22,13 @@ int list_cap_keys(bool json) {
   return COMMAND_DONE;
 }
 
-/* The first line of a profile is a comment that says whose it is. */
+/* The comment in a profile's first line, which names the device. */
 static char *title_of(const ft_profile *profile) {
   const char *text = profile->text + strspn(profile->text, "# ");
   return strndup(text, strcspn(text, "\n"));
 }
 
-/* What would be planned on this device under the profile; NULL: it cannot be. */
+/* The plan for this device under the profile; NULL: it cannot use it. */
 static char *plan_of(const ft_caps *device, const ft_profile *profile) {
   ft_caps caps = *device;
   char item[128];
@@ -43,7 +43,7 @@ static json_t *profile_json(const ft_profile *profile, const char *title, const 
 
 int list_profiles(const filtra_device_options *options, bool json) {
   filtra_device_options plain = *options;
-  if (!plain.caps) plain.caps = ""; /* not the environment's */
+  if (!plain.caps) plain.caps = ""; /* ignore FILTRA_CAPS */
   ft_caps device;
   filtra_status status = ft_device_caps(&plain, &device);
   if (status) return command_fail("filtra devices", status);

@@ -1,4 +1,4 @@
-/* filtra eval: what a run's best model comes to on a split, beside guessing. */
+/* filtra eval: evaluates a run's best model on a split, and compares it with guessing. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -27,7 +27,7 @@ static void print_help(void) {
          precision_option_help, device_options_help);
 }
 
-/* NULL when out of memory, or for a path that is not UTF-8. */
+/* NULL when out of memory, or if a path is not UTF-8. */
 static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) {
   json_t *object = json_pack("{ss ss sI sf}", "run", a->run, "split", a->split, "samples",
                              (json_int_t)e->samples, "loss", e->loss);
@@ -47,7 +47,7 @@ static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) 
   return ft_json_join(object, rest);
 }
 
-/* Leaves the result in the run folder, where `filtra report` finds it. */
+/* Stores the result in the run folder, for `filtra report`. */
 static void keep_result(const eval_arguments *a, const filtra_evaluation *e) {
   if (a->data) return;
   char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, a->run, a->split);

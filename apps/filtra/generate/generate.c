@@ -1,4 +1,4 @@
-/* filtra generate: goes on with a text. */
+/* filtra generate: continues a text with a run's language model. */
 #include "common/options.h"
 
 #include "base/file.h"
@@ -21,7 +21,7 @@ typedef struct generate_arguments {
   bool json;
 } generate_arguments;
 
-/* Text that grows; not NUL-terminated. */
+/* Growing text, not NUL-terminated. */
 typedef struct text {
   char *bytes;
   size_t length, capacity;
@@ -32,7 +32,7 @@ typedef struct writer {
   filtra_model *model;
   filtra_generator *generator;
   const filtra_tokenizer *tokenizer;
-  text prompt, written; /* written: kept with --json only */
+  text prompt, written; /* written: for --json only */
   int32_t *tokens;      /* of the prompt */
   size_t count;
   float *logits; /* [vocabulary] */
@@ -82,7 +82,7 @@ static filtra_status read_prompt(const char *argument, text *prompt) {
   return ft_fail(FILTRA_ERROR_IO, "cannot read standard input: %s", strerror(errno));
 }
 
-/* As JSON, which is UTF-8: what is none shows as U+FFFD. */
+/* As JSON; bytes that are not UTF-8 become U+FFFD. */
 static json_t *json_text(const text *t) {
   text valid = {0};
   filtra_status status = FILTRA_OK;
@@ -109,7 +109,7 @@ static filtra_status encode_prompt(writer *w) {
   return filtra_tokenizer_encode(w->tokenizer, bytes, t->length, w->tokens, w->count, &w->count);
 }
 
-/* The text that `token` adds behind `previous`: words come with the space between. */
+/* Writes the text that `token` adds after `previous`, with the space between words. */
 static filtra_status write_token(writer *w, int32_t previous, int32_t token, bool json) {
   const int32_t pair[] = {previous, token};
   size_t before, length;

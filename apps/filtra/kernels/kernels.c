@@ -1,5 +1,5 @@
-/* filtra kernels: what a device's compiler makes of every kernel that models and the ops of
- * filtra/ops.h ask for. Nothing runs, so drivers without their GPU will do. */
+/* filtra kernels: prints what a device's compiler reports about all kernels that models and the ops
+ * of filtra/ops.h use. Nothing runs, so drivers without their GPU are enough. */
 #include "common/options.h"
 
 #include "base/memory.h"
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Models that between them ask for all kernels; each is built with every mixer that can be in it.
- * Head widths and lengths are those that choose between variants. */
+/* Models that together use all kernels; each is built with every possible mixer. Head widths and
+ * lengths are those that select variants. */
 static const struct {
   const char *options;
   int64_t batch, length;
@@ -51,11 +51,11 @@ typedef struct kernels_arguments {
   bool json, markdown, strict, candidates, fingerprint;
 } kernels_arguments;
 
-/* One kernel over all its variants. */
+/* A kernel, summarised over its variants. */
 typedef struct kernel_row {
   const char *name;
   size_t variants, spilling;
-  double registers, spills, scratch, shared, occupancy; /* the worst; < 0: not told */
+  double registers, spills, scratch, shared, occupancy; /* the worst; < 0: unknown */
   uint32_t subgroup_low, subgroup_high;
 } kernel_row;
 
@@ -63,10 +63,10 @@ typedef struct survey {
   filtra_device *device;
   kernel_row *rows;
   size_t count, capacity;
-  size_t first; /* of the pipelines that are shown */
-  size_t shown; /* pipelines */
+  size_t first; /* first pipeline to show */
+  size_t shown; /* number of pipelines to show */
   bool compiling;
-  uint64_t fingerprint; /* of what is shown and of the driver */
+  uint64_t fingerprint; /* of the pipelines shown and the driver */
   json_t *list;         /* with --json: every executable */
 } survey;
 
@@ -85,7 +85,7 @@ static void print_help(void) {
          device_options_help);
 }
 
-/* ---- asking for the kernels ---- */
+/* ---- requesting the kernels ---- */
 
 static filtra_status compile_model(survey *s, const ft_model_options *options, size_t number) {
   filtra_model *model = NULL;
@@ -105,7 +105,7 @@ static filtra_status compile_model(survey *s, const ft_model_options *options, s
   return status;
 }
 
-/* Some mixers cannot be in some models; that they say so is no failure here. */
+/* Some mixers cannot be used in some models; their error is ignored. */
 static filtra_status survey_model(survey *s, const ft_mixer_class *mixer, size_t number) {
   ft_model_options options;
   json_t *object = NULL;
@@ -132,7 +132,7 @@ static filtra_tensor *numbers(filtra_graph *g, int ndim, const int64_t *shape) {
   return t;
 }
 
-/* What the models above do not ask for: ops that applications build with, and options. */
+/* Requests what the models do not: ops for applications, and options. */
 static filtra_status ask_for_ops(survey *s) {
   enum { B = 4, N = 1000, C = 64 };
   const int64_t shape[] = {B, N, C}, row[] = {C}, count[] = {N / 2}, gates[] = {3 * C, C},
@@ -174,8 +174,7 @@ static filtra_status ask_for_ops(survey *s) {
   return status;
 }
 
-/* Products of 16-bit operands, of sizes that take large tiles and small ones, with results of both
- * types. */
+/* Requests products of 16-bit operands, for large and small tiles, with results of both types. */
 static filtra_status ask_for_products(survey *s, filtra_dtype type) {
   static const int64_t shapes[][3] = {{16, 1024, 512}, {3, 77, 30}}; /* batch, tokens, width */
   filtra_tensor *y[3 * FT_COUNT(shapes)];
@@ -200,8 +199,8 @@ static filtra_status ask_for_products(survey *s, filtra_dtype type) {
   return status;
 }
 
-/* Attention and the ops made of it in 16 bits, over the head widths that choose between tilings,
- * and one of no whole fours; with a bias in one of the types, which halves the time it takes. */
+/* Requests attention and ops based on it in 16 bits, for head widths that select tilings, and one
+ * that is no multiple of four; with a bias in one of the types only, to halve the time. */
 static filtra_status ask_for_weights(survey *s, filtra_dtype dtype, float dropout) {
   enum { B = 4, N = 1000, H = 2 };
   static const int64_t widths[] = {15, 32, 64, 128};
@@ -231,13 +230,13 @@ static filtra_status ask_for_weights(survey *s, filtra_dtype dtype, float dropou
   return status;
 }
 
-/* Dropout on the weights takes registers, too. */
+/* Also with dropout on the weights, which needs registers. */
 static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
   FT_TRY(ask_for_weights(s, dtype, 0));
   return ask_for_weights(s, dtype, 0.1f);
 }
 
-/* The attentive graph filter in 16 bits, with padding and its loss. */
+/* Requests the attentive graph filter in 16 bits, with padding and its loss. */
 static filtra_status ask_for_filter(survey *s, filtra_dtype dtype) {
   enum { B = 4, N = 1000, C = 64, PARTS = 4 };
   const int64_t shape[] = {B, N, C}, orders[] = {6};
@@ -271,7 +270,7 @@ static filtra_status ask_for_all(survey *s) {
   return ask_for_ops(s);
 }
 
-/* ---- what may be chosen instead ---- */
+/* ---- alternatives that tuning may choose ---- */
 
 static filtra_status compile_trial(survey *s, const ft_tuning_question *q) {
   ft_trial trial = {0};
@@ -283,7 +282,7 @@ static filtra_status compile_trial(survey *s, const ft_tuning_question *q) {
   return status;
 }
 
-/* Every row that this problem can do with. How many parts there are makes no other kernel. */
+/* Compiles every row usable for this problem. The number of chunks does not change the kernel. */
 static filtra_status compile_rows(survey *s, const ft_tuning_question *q) {
   for (size_t i = 0; i < ft_configurations(q->family)->row_count; i++) {
     ft_tuning forced = {.forced = true,
@@ -297,7 +296,8 @@ static filtra_status compile_rows(survey *s, const ft_tuning_question *q) {
   return FILTRA_OK;
 }
 
-/* First the defaults of all problems alone, which lie a little differently than in models. */
+/* First compiles all problems by themselves with their defaults, which differ slightly from those
+ * in models. */
 static filtra_status ask_for_candidates(survey *s, const ft_tuning *asked) {
   for (size_t i = 0; i < asked->question_count; i++)
     FT_TRY(compile_trial(s, &asked->questions[i]));
@@ -319,7 +319,7 @@ static filtra_status ask(survey *s, bool candidates) {
   return status;
 }
 
-/* ---- gathering ---- */
+/* ---- collecting ---- */
 
 static void worst(double *of, double value, bool low) {
   if (value >= 0.0 && (*of < 0.0 || (low ? value < *of : value > *of))) *of = value;
@@ -370,7 +370,7 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const kernel_row *)a)->name, ((const kernel_row *)b)->name);
 }
 
-/* Of kernels whose names have that in them. */
+/* Collects the kernels whose name contains `part`. */
 static filtra_status gather(survey *s, const char *part) {
   if (s->compiling) FT_TRY(ft_pipelines_compile(s->device));
   for (size_t i = s->first; i < ft_pipeline_count(s->device); i++) {
@@ -402,7 +402,7 @@ static size_t spilling(const survey *s) {
 
 /* ---- printing ---- */
 
-/* A cell, right-aligned where the table is for the terminal. */
+/* Prints a cell, right-aligned in a terminal's table. */
 static void print_cell(const char *text, int width, bool markdown) {
   if (markdown)
     printf(" %s |", text);
@@ -464,8 +464,8 @@ static int print(const kernels_arguments *a, const survey *s) {
                                       (json_int_t)spilling(s), "programs", s->list));
 }
 
-/* Attention's kernels on matrix units, of a second handle of the device, which trusts them, as
- * nothing runs. Those of products are in docs/compilers.md. */
+/* Adds attention's kernels on matrix units, through a second device handle that forces them:
+ * nothing runs, so they need no test. docs/compilers.md has those of products. */
 static filtra_status add_matrices(survey *s, const kernels_arguments *a) {
   survey trusting = *s;
   filtra_device_options options = a->device;
@@ -517,7 +517,7 @@ static const command_option OPTIONS[] = {
 
 int run_kernels(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
-  kernels_arguments a = {.device.cache_dir = ""}; /* programs from a cache have no statistics */
+  kernels_arguments a = {.device.cache_dir = ""}; /* cached kernels have no statistics */
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
   if (a.json + a.markdown + a.fingerprint > 1)

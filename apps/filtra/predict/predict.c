@@ -1,4 +1,4 @@
-/* filtra predict: classes or values of texts, one a line, or of a data set's samples. */
+/* filtra predict: predicts classes or values, for texts (one per line) or a data set's samples. */
 #include "common/options.h"
 
 #include "base/json.h"
@@ -18,15 +18,15 @@ typedef struct predict_arguments {
   bool json, logits;
 } predict_arguments;
 
-/* What predictions become: lines, or with --json entries of a list. */
+/* Prints predictions as lines, or with --json collects them in a list. */
 typedef struct printer {
   filtra_run *run;
   filtra_predictor *predictor;
   const filtra_predictor_info *info;
   json_t *predictions; /* NULL: lines */
-  bool logits;         /* shown, too */
-  float *numbers;      /* of a line: probabilities [outputs], then logits [outputs] */
-  bool bad;            /* a line could not be answered, which was said */
+  bool logits;         /* print logits too */
+  float *numbers;      /* probabilities [outputs], then logits [outputs] */
+  bool bad;            /* a line failed, and the error was printed */
 } printer;
 
 static void print_help(void) {
@@ -46,12 +46,12 @@ static void print_help(void) {
          precision_option_help, device_options_help);
 }
 
-/* ---- what a prediction is ---- */
+/* ---- a prediction ---- */
 
 static const char *class_name(const printer *p, int64_t label) {
   static char number[32];
   if (label < (int64_t)p->info->class_count) return p->info->classes[label];
-  snprintf(number, sizeof number, "%lld", (long long)label); /* a run without names */
+  snprintf(number, sizeof number, "%lld", (long long)label); /* this run has no class names */
   return number;
 }
 
@@ -59,8 +59,8 @@ static bool is_value(const printer *p) {
   return p->info->task == FILTRA_TASK_REGRESSION;
 }
 
-/* Class, probability and, if they are wanted, the logits with commas between, or the number.
- * `numbers`: [2, outputs], as a line's. */
+/* Prints class, probability and, if wanted, comma-separated logits; or the value. `numbers` is [2,
+ * outputs], as in printer. */
 static void print_prediction(const printer *p, const filtra_prediction *made,
                              const float *numbers) {
   const int64_t outputs = p->info->outputs;
@@ -79,7 +79,7 @@ static json_t *list_of(const float *numbers, int64_t count) {
   return list;
 }
 
-/* The same into an object, which is taken over. */
+/* As print_prediction, into an object, which it takes. */
 static filtra_status keep_prediction(printer *p, json_t *object, const filtra_prediction *made,
                                      const float *numbers) {
   const int64_t outputs = p->info->outputs;
@@ -125,16 +125,16 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
   }
   print_prediction(p, &made, p->numbers);
   printf("\t%s\n", l->line);
-  fflush(stdout); /* for who asks line by line */
+  fflush(stdout); /* for callers that wait for each line */
   return FILTRA_OK;
 }
 
-/* A line that cannot be read is said, and the rest goes on. */
+/* Prints the error of a bad line and continues. */
 static filtra_status predict_lines(printer *p, ft_lines *lines) {
   for (;;) {
     bool more;
     FT_TRY(ft_lines_next(lines, &more));
-    if (!more || ferror(stdout)) return FILTRA_OK; /* main tells when nobody reads any more */
+    if (!more || ferror(stdout)) return FILTRA_OK; /* main reports a closed reader */
     if (strspn(lines->line, " \t") == lines->length) continue;
     filtra_status status = predict_line(p, lines);
     if (!status) continue;
@@ -166,8 +166,8 @@ static filtra_status predict_input(printer *p, const char *path) {
 
 /* ---- samples of a data set ---- */
 
-/* Predictions of the whole split, in file order: batches come by length. `numbers`: of each sample
- * [2, outputs], as a line's. */
+/* Predicts the whole split, in file order, although batches are by length. `numbers` has [2,
+ * outputs] per sample. */
 static filtra_status predict_split(const printer *p, const filtra_dataset *data, filtra_split split,
                                    filtra_prediction *made, float *numbers) {
   filtra_loader *loader = NULL;
@@ -250,7 +250,7 @@ static filtra_status predict_data(printer *p, const char *path, const char *name
 
 /* ---- the command ---- */
 
-/* A run, or a model file. */
+/* Opens a run or a model file. */
 static filtra_status open_predictor(printer *p, const predict_arguments *a, filtra_device *device) {
   const filtra_predictor_options options = {.precision = a->precision};
   const bool file = ft_file_exists(a->run) && !ft_is_directory(a->run);

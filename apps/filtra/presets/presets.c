@@ -1,4 +1,4 @@
-/* filtra presets: the recipes that come with the library. */
+/* filtra presets: lists the library's recipes. */
 #include "base/json.h"
 #include "common/options.h"
 
@@ -11,7 +11,7 @@ static const char *text_of(const json_t *preset, const char *key) {
   return text ? text : "";
 }
 
-/* Indented by four, lines broken at spaces before column 100. */
+/* Prints text indented by four, with lines broken at spaces before column 100. */
 static void print_paragraph(const char *label, const char *text) {
   int column = printf("    %s", label);
   while (*text) {

@@ -1,5 +1,5 @@
-/* Finding the runs of a report: run folders, folders of them, the folders of sweeps, and earlier
- * reports. */
+/* Finds the runs of a report: run folders, folders of them, sweeps' folders, and earlier reports.
+ * Called by report.c. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/lines.h"
@@ -45,7 +45,7 @@ static filtra_status add_if_run(void *user, const char *path, const char *name) 
 
 /* ---- sweeps ---- */
 
-/* Whether a cell's name begins with a data set's, written as `filtra sweep` writes it there. */
+/* Whether a cell's name begins with a data set's name, as `filtra sweep` writes it. */
 static bool is_cell_of(const char *cell, const char *data) {
   for (; *data; data++, cell++) {
     bool plain = isalnum((unsigned char)*data) || strchr("._+-", *data);
@@ -54,7 +54,7 @@ static bool is_cell_of(const char *cell, const char *data) {
   return *cell == '-';
 }
 
-/* The sweep that a run is a cell of, and its own name of the data: the longest that the cell's
+/* Sets the run's sweep, and the sweep's name for its data: the longest name that the cell's name
  * begins with. */
 static void name_data(const json_t *sweep, report_run *run) {
   const char *slash = strrchr(run->path, '/'), *cell = slash ? slash + 1 : run->path, *name;
@@ -68,7 +68,7 @@ static void name_data(const json_t *sweep, report_run *run) {
   }
 }
 
-/* The time of all calls that were spent on a cell, and the build of the last. */
+/* Adds the time that one call of the sweep spent on a cell; the last line's commit is kept. */
 static filtra_status take_line(report_set *set, json_t *line, size_t first) {
   const char *cell = ft_json_string(line, "cell");
   double seconds = json_number_value(json_object_get(line, "seconds"));
@@ -83,8 +83,8 @@ static filtra_status take_line(report_set *set, json_t *line, size_t first) {
   return FILTRA_OK;
 }
 
-/* What the sweep has recorded of its cells, over all its calls. A line that is not whole was being
- * written when the power went. */
+/* Reads the sweep's record of its cells, over all calls. Skips an incomplete line, which a power
+ * failure cut. */
 static filtra_status read_record(report_set *set, const char *path, size_t first) {
   ft_lines lines;
   bool more = true;
@@ -110,7 +110,7 @@ static filtra_status load_sweep(report_set *set, const char *path, json_t **swee
   return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", path);
 }
 
-/* Takes what a sweep's folder says of the runs from `first` on. */
+/* Reads what a sweep's folder says about the runs from `first` on. */
 static filtra_status read_sweep(report_set *set, const char *folder, size_t first) {
   json_t *sweep = NULL;
   char *path = ft_path_join(folder, "sweep.json"), *record = ft_path_join(folder, "sweep.jsonl");
@@ -127,9 +127,9 @@ const json_t *report_entry(const report_run *run) {
   return json_object_get(json_object_get(run->sweep, "datasets"), run->data);
 }
 
-/* ---- runs that are there twice ---- */
+/* ---- repeated runs ---- */
 
-/* Whether all settings agree, seed and mixer too; the same data may lie elsewhere. */
+/* Whether all settings agree, including seed and mixer; the data's path may differ. */
 static bool same_settings(const json_t *a, const json_t *b) {
   const char *key;
   json_t *value;
@@ -140,9 +140,9 @@ static bool same_settings(const json_t *a, const json_t *b) {
   return json_object_size(a) == json_object_size(b);
 }
 
-/* A folder and what a report says of it, or a copy of either. Runs of the same settings may well be
- * compared, as on two devices, but not as two of one sweep's cells, which are one run each; and no
- * two runs have the same median time to the last digit. */
+/* Whether two runs are one: a folder and its entry in a report, or a copy of either. Runs of equal
+ * settings are different runs, for example on two devices, unless both are cells of sweeps, or
+ * their median step times agree to the last digit. */
 static bool is_same_run(const report_run *a, const report_run *b) {
   if (a->folder && b->folder && !strcmp(a->path, b->path)) return true;
   if (!report_comparable(a, b) || !same_settings(a->config, b->config)) return false;
@@ -170,7 +170,7 @@ static filtra_status add_path(report_set *set, const char *path) {
   if (!is_run && ft_file_exists(path) && !ft_is_directory(path)) return report_read_json(set, path);
   if (is_run || !ft_is_directory(path)) return add_run(set, path);
   FT_TRY(ft_each_entry(path, add_if_run, set));
-  if (set->count == first) return add_run(set, path); /* says what is wrong */
+  if (set->count == first) return add_run(set, path); /* fails with a message about this path */
   FT_TRY(has(path, "sweep.json", &is_sweep));
   return is_sweep ? read_sweep(set, path, first) : FILTRA_OK;
 }

@@ -1,5 +1,5 @@
-/* A report as JSON, and the runs of such a file, so that what several machines measured, or what is
- * left of folders that are gone, becomes one report. */
+/* Writes reports as JSON, and reads the runs of such files, so that one report can hold runs of
+ * several machines, or of deleted folders. Called by report.c and collect.c. */
 #include "base/json.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -15,7 +15,7 @@ static const char FORMAT[] = "filtra-report-1";
 
 enum { MOST_BYTES = 64 << 20, MOST_RUNS = 2000, MOST_POINTS = 10000 };
 
-/* Of a run, for writing and for reading. */
+/* Fields of a run, for writing and reading. */
 static const field RUN_FIELDS[] = {
     {"run", offsetof(report_run, path), FIELD_TEXT, true},
     {"data", offsetof(report_run, data_path), FIELD_TEXT, true},
@@ -46,7 +46,7 @@ static const struct {
               {"validation_loss", offsetof(report_run, validation_loss)},
               {"validation_score", offsetof(report_run, validation_score)}};
 
-/* ---- writing: NULL when memory ran out, which json_pack passes on ---- */
+/* ---- writing: NULL when out of memory, which json_pack passes on ---- */
 
 static json_t *number(double x) {
   return isfinite(x) ? json_real(x) : json_null();
@@ -81,7 +81,7 @@ static json_t *fields_json(const report_run *r) {
   return all;
 }
 
-/* The place of a sweep's file in the list, to which a new one is added; -1: the run is of none. */
+/* Index of a sweep's file in the list, added if new; -1: the run is not part of a sweep. */
 static json_int_t find_sweep(json_t **sweeps, const json_t *sweep) {
   size_t i;
   json_t *other;

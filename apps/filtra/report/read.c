@@ -1,4 +1,4 @@
-/* Reading a run folder for `filtra report`. */
+/* Reads a run folder for `filtra report`. Called by collect.c. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/lines.h"
@@ -32,7 +32,7 @@ static filtra_status add_point(report_curve *c, double step, double value) {
 /* ---- metrics.jsonl ---- */
 
 typedef struct metrics {
-  report_curve speed, time; /* tokens a second, milliseconds a step */
+  report_curve speed, time; /* tokens per second, milliseconds per step */
 } metrics;
 
 static const char *validation_key(report_score score) {
@@ -46,7 +46,7 @@ static filtra_status add_line(report_run *run, metrics *m, const json_t *line) {
   double speed = number_of(line, "tokens_per_second"), time = number_of(line, "milliseconds");
   if (isnan(step)) return ft_fail(FILTRA_ERROR_INPUT, "\"step\" is missing");
   run->last_step = fmax(run->last_step, step);
-  run->memory_bytes = fmax(run->memory_bytes, memory); /* of a number and NaN: the number */
+  run->memory_bytes = fmax(run->memory_bytes, memory); /* fmax(NaN, x) is x */
   FT_TRY(add_point(&run->loss, step, number_of(line, "loss")));
   FT_TRY(add_point(&run->validation_loss, step, number_of(line, "validation_loss")));
   FT_TRY(add_point(&run->validation_score, step, number_of(line, validation_key(run->score))));
@@ -54,7 +54,7 @@ static filtra_status add_line(report_run *run, metrics *m, const json_t *line) {
   return time > 0.0 ? add_point(&m->time, step, time) : FILTRA_OK;
 }
 
-/* A last line that is not whole, or blank where the power went, was being written. */
+/* Ignores an incomplete or blank last line, which was being written when the power failed. */
 static filtra_status read_lines(report_run *run, metrics *m, ft_lines *lines) {
   bool more, broken = false;
   for (;;) {
@@ -80,7 +80,7 @@ static int compare_numbers(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sorts the values. */
+/* Also sorts the values. */
 static double median(report_curve *c) {
   if (c->count == 0) return NAN;
   qsort(c->value, c->count, sizeof *c->value, compare_numbers);
@@ -112,7 +112,7 @@ static filtra_status read_metrics(report_run *run) {
 
 /* ---- the other files ---- */
 
-/* Reads an object that need not be there; *out stays NULL then. */
+/* Reads an object if the file exists; else *out is NULL. */
 static filtra_status read_object(const char *path, json_t **out) {
   *out = NULL;
   if (!ft_file_exists(path)) return FILTRA_OK;
@@ -148,8 +148,8 @@ static filtra_status read_test(report_run *run) {
   return status;
 }
 
-/* The best model as training chooses it: by accuracy where there is one, unless the configuration
- * says by loss, and then by loss. */
+/* The best model, chosen as training does: by accuracy if there is one, unless the configuration
+ * says by loss; else by loss. */
 static void find_best(report_run *run) {
   const double *score = run->validation_score.value, *loss = run->validation_loss.value;
   const char *select_by = json_string_value(json_object_get(run->config, "select_by"));
@@ -164,8 +164,8 @@ static void find_best(report_run *run) {
   run->best_step = run->validation_loss.step[best];
 }
 
-/* Means over stretches of steps: a curve that was logged often would be noise, and large. A curve
- * that is thin stays as it is. */
+/* Thins a curve out to CURVE_POINTS means over groups of steps, as more would be noise and large. A
+ * curve with fewer points stays as it is. */
 static void thin_out(report_curve *c) {
   size_t points = c->count < CURVE_POINTS ? c->count : CURVE_POINTS;
   for (size_t k = 0; k < points; k++) {
@@ -175,7 +175,7 @@ static void thin_out(report_curve *c) {
       step += c->step[i] / (double)(end - first);
       value += c->value[i] / (double)(end - first);
     }
-    c->step[k] = step; /* k is at most `first` */
+    c->step[k] = step; /* k <= first: its old value was used */
     c->value[k] = value;
   }
   c->count = points;

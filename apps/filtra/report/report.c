@@ -1,4 +1,4 @@
-/* filtra report: one table of runs, with learning curves, and what several seeds say together. */
+/* filtra report: one table of runs, learning curves, and statistics over several seeds. */
 #include "report.h"
 #include "common/options.h"
 
@@ -38,7 +38,7 @@ static const struct {
                {"latex", ".tex", REPORT_LATEX},
                {"results", ".md", REPORT_RESULTS}};
 
-/* The format that options ask for; -1, or the exit code of a misuse. */
+/* Sets the format that the options ask for; returns -1, or the exit code for wrong usage. */
 static int find_format(const char *name, const report_arguments *a, report_format *format) {
   bool named = !a->format, ended = !a->out;
   *format = REPORT_MARKDOWN;

@@ -1,5 +1,5 @@
-/* Results as a page of documentation: what was run, and what came of it beside what is published.
- */
+/* Writes results as a page of documentation: what was run, and its scores beside published ones.
+ * Called by write.c. */
 #include "base/json.h"
 #include "base/memory.h"
 #include "report.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What sweeps' files say of a data set: the first that has anything to say; NULL: none. */
+/* The first sweep's entry for a data set; NULL: none. */
 static const json_t *find_entry(const report_set *set, size_t group) {
   for (size_t i = 0; i < set->count; i++)
     if (set->runs[i].group == group && report_entry(&set->runs[i]))
@@ -16,14 +16,14 @@ static const json_t *find_entry(const report_set *set, size_t group) {
   return NULL;
 }
 
-/* The title of the first sweep that runs are of. */
+/* The title of the first sweep among the runs. */
 static const char *find_title(const report_set *set) {
   for (size_t i = 0; i < set->count; i++)
     if (set->runs[i].sweep) return ft_json_string(set->runs[i].sweep, "title");
   return "";
 }
 
-/* The published score of the method's mixer; NaN: none. */
+/* The published score of a method's mixer; NaN: none. */
 static double published(const json_t *entry, const char *method) {
   char mixer[64];
   snprintf(mixer, sizeof mixer, "%.*s", (int)strcspn(method, " "), method);
@@ -64,7 +64,7 @@ static table make_table(const report_view *v, size_t g, const json_t *entry) {
   return t;
 }
 
-/* "accuracy in %, 400 steps of 32": what is the same for all runs of the data set. */
+/* Writes what all runs of the data set share: "Accuracy in %; 400 steps of 32 sequences". */
 static void describe(FILE *to, const report_run *r) {
   static const char *const UNITS[] = {"Accuracy in %", "Perplexity", "Mean absolute error"};
   fprintf(to, "%s; %.0f steps of %u sequences", UNITS[r->score], r->last_step,
@@ -96,7 +96,7 @@ static filtra_status write_group(FILE *to, const report_view *v, size_t g) {
   return starved ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
 }
 
-/* The machines that the runs were on, each once. */
+/* Lists each machine once. */
 static void write_devices(FILE *to, const report_set *set) {
   for (size_t i = 0; i < set->count; i++) {
     const report_run *r = &set->runs[i];

@@ -1,4 +1,5 @@
-/* Runs that differ only by their seed become one method on one data set: means, ranks and tests. */
+/* Groups runs that differ only by their seed into methods, and computes means, ranks and tests.
+ * Called by report.c. */
 #include "base/json.h"
 #include "base/memory.h"
 #include "report.h"
@@ -7,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- methods: the mixer, and the settings in which runs of it on the same data differ ---- */
+/* ---- methods: a mixer, and the settings in which its runs on the same data differ ---- */
 
-/* Keys that make no other method: of one run alone, or taken from the data. */
+/* Keys that do not distinguish methods: they are a run's own, or follow from the data. */
 static bool is_incidental(const char *key) {
   static const char *const KEYS[] = {"data",        "seed",         "mixer",  "vocabulary",
                                      "target_mean", "target_scale", "shares", "preset"};
@@ -23,7 +24,7 @@ static const json_t *mixer_options(const report_run *run) {
   return json_is_object(mixer) ? mixer : NULL;
 }
 
-/* Adds the keys whose values differ to a set. */
+/* Adds the keys whose values differ. */
 static filtra_status add_differences(const json_t *a, const json_t *b, bool options, json_t *set) {
   const char *key;
   const json_t *value;
@@ -36,7 +37,8 @@ static filtra_status add_differences(const json_t *a, const json_t *b, bool opti
   return FILTRA_OK;
 }
 
-/* {mixer: {key: whether it is the mixer's}}: in which runs of a mixer differ on the same data. */
+/* Finds the keys in which runs of a mixer differ on the same data: {mixer: {key: whether it is a
+ * mixer's option}}. */
 static filtra_status find_differences(const report_set *set, json_t *all) {
   for (size_t i = 0; i < set->count; i++) {
     const report_run *r = &set->runs[i];
@@ -54,7 +56,7 @@ static filtra_status find_differences(const report_set *set, json_t *all) {
   return FILTRA_OK;
 }
 
-/* "gfsa K=3 learning_rate=0.001"; caller frees. */
+/* Makes a name such as "gfsa K=3 learning_rate=0.001"; caller frees. */
 static char *name_method(const report_run *r, const json_t *keys) {
   char *name = ft_strdup(r->mixer);
   const char *key;
@@ -99,8 +101,8 @@ static filtra_status find_methods(const report_set *set, report_summary *s) {
 
 /* ---- data sets ---- */
 
-/* Machines keep the same data at other places. A sweep's name for them says what they are, and
- * where they are generated, how. */
+/* Whether two runs have the same data, whose path differs between machines: same name, and the same
+ * path, or the same way of generation in their sweeps. */
 static bool same_data(const report_run *a, const report_run *b) {
   const json_t *of_a = report_entry(a), *of_b = report_entry(b);
   if (strcmp(a->data, b->data)) return false;
@@ -141,7 +143,7 @@ static double score_of(const report_summary *s, const report_run *r) {
   return s->groups[r->group].test ? r->test : r->best;
 }
 
-/* The numbers of a method's runs on a data set, without NaN. */
+/* Gathers one number of a method's runs on a data set, without NaN. */
 static size_t gather(const report_set *set, size_t group, size_t method, size_t offset,
                      double *values) {
   size_t count = 0;
@@ -172,7 +174,7 @@ static void fill_mean(const report_set *set, const report_summary *s, size_t gro
 #undef MEAN
 }
 
-/* Rank 1 has the highest accuracy, or the lowest of what should be low. */
+/* Ranks methods; 1 is the highest accuracy, or the lowest perplexity or error. */
 static void fill_ranks(const report_summary *s, size_t group, double *values, double *ranks) {
   double sign = s->groups[group].first->score == REPORT_ACCURACY ? -1.0 : 1.0;
   for (size_t m = 0; m < s->method_count; m++)
@@ -182,7 +184,8 @@ static void fill_ranks(const report_summary *s, size_t group, double *values, do
     s->means[group * s->method_count + m].rank = ranks[m];
 }
 
-/* Over the data sets on which every method has a score, as ranks among fewer are lower. */
+/* Averages ranks over data sets on which every method has a score: among fewer methods ranks are
+ * lower. */
 static void fill_mean_ranks(report_summary *s) {
   for (size_t g = 0; g < s->group_count; g++) {
     bool complete = true;
@@ -193,7 +196,7 @@ static void fill_mean_ranks(report_summary *s) {
       s->mean_ranks[m] += report_mean_of(s, g, m)->rank;
   }
   for (size_t m = 0; m < s->method_count; m++)
-    s->mean_ranks[m] /= (double)s->ranked; /* NaN where there is none */
+    s->mean_ranks[m] /= (double)s->ranked; /* NaN without such data sets */
 }
 
 static filtra_status fill_means(const report_set *set, report_summary *s) {
@@ -215,8 +218,8 @@ static filtra_status fill_means(const report_set *set, report_summary *s) {
 
 /* ---- tests ---- */
 
-/* Differences of scores only add up to ranks where they are of one measure: that of the most data
- * sets, accuracy first. One data set alone is compared seed by seed. */
+/* Chooses pairs for the tests. Only differences of one measure can be ranked together: that of most
+ * data sets, accuracy first. For a single data set, pairs are seeds. */
 static void choose_pairs(report_summary *s) {
   size_t count[3] = {0};
   for (size_t g = 0; g < s->group_count; g++)
@@ -235,7 +238,7 @@ static size_t differences_by_data(const report_summary *s, size_t a, size_t b, d
   return count;
 }
 
-/* Of several runs with one seed the first counts. */
+/* The first run with that seed. */
 static const report_run *find_seed(const report_set *set, size_t group, size_t method,
                                    double seed) {
   for (size_t i = 0; i < set->count; i++)

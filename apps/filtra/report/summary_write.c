@@ -1,4 +1,4 @@
-/* A summary as tables in each format. */
+/* Writes a summary's tables and sentences in each format. Called by write.c and results.c. */
 #include "base/memory.h"
 #include "report.h"
 
@@ -62,7 +62,7 @@ static const report_test *find_test(const report_summary *s, size_t a, size_t b)
   return NULL;
 }
 
-/* One half of the square: p is the same both ways. */
+/* Fills one half of the square, as p is symmetric. */
 static table make_tests(const report_summary *s) {
   table t = {0};
   char number[NUMBER_TEXT];
@@ -82,7 +82,7 @@ static table make_tests(const report_summary *s) {
 
 /* ---- sentences ---- */
 
-/* A sentence in the format's markup. */
+/* Writes a sentence with the format's markup. */
 static void write_text(FILE *to, report_format format, const char *text) {
   if (format == REPORT_PAGE) {
     fputs("<p>", to);
@@ -106,7 +106,7 @@ static filtra_status say(FILE *to, report_format format, char *text) {
   return FILTRA_OK;
 }
 
-/* What the numbers are. */
+/* Explains the numbers. */
 static filtra_status explain_means(FILE *to, const report_summary *s, report_format format) {
   size_t tested = 0, most = 0;
   for (size_t g = 0; g < s->group_count; g++)

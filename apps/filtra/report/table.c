@@ -1,3 +1,5 @@
+/* Fills tables and writes them as Markdown, HTML or LaTeX. Called by write.c, summary_write.c and
+ * results.c. */
 #include "table.h"
 
 #include "base/memory.h"
@@ -104,7 +106,7 @@ void table_write_page(FILE *to, const table *t) {
 
 /* ---- LaTeX ---- */
 
-/* UTF-8 signs that our own texts have, which old engines do not take. */
+/* UTF-8 characters of our texts that old LaTeX engines reject. */
 static const char *const SIGNS[][2] = {{"±", "$\\pm$"}, {"–", "--"}, {"−", "$-$"}};
 
 void latex_text(FILE *to, const char *text) {

@@ -1,4 +1,4 @@
-/* The table of runs, and as a page with learning curves. */
+/* Writes the table of runs, and a page of it with learning curves. Called by report.c. */
 #include "base/memory.h"
 #include "common/chart.h"
 #include "report.h"
@@ -16,7 +16,7 @@ const char *report_score_text(report_score score, double value, char out[NUMBER_
   return number_text(score == REPORT_PERPLEXITY ? "%.2f" : "%.4g", value, out);
 }
 
-/* Whether no comparable run has a better number there; false where there is nothing to compare. */
+/* Whether no comparable run has a better number at `offset`; false if there is none to compare. */
 static bool is_best(const report_run *runs, size_t count, size_t i, size_t offset) {
   double mine = *(const double *)((const char *)&runs[i] + offset);
   bool rival = false;
@@ -33,7 +33,7 @@ static bool is_best(const report_run *runs, size_t count, size_t i, size_t offse
 
 typedef struct column {
   const char *title;
-  const char *css_class; /* of a page's cells, aligned to the left; NULL: numbers */
+  const char *css_class; /* class of left-aligned cells in HTML; NULL: numbers */
 } column;
 
 static const column COLUMNS[] = {
@@ -86,7 +86,7 @@ static table make_table(const report_set *set) {
 
 /* ---- the page ---- */
 
-/* A copy of the values, in the unit of the chart; NULL when out of memory. */
+/* Copies the values in the chart's unit; NULL when out of memory. */
 static double *scaled(const report_curve *c, double scale) {
   double *values = ft_calloc(c->count + 1, sizeof *values);
   for (size_t k = 0; values && k < c->count; k++)
@@ -94,7 +94,7 @@ static double *scaled(const report_curve *c, double scale) {
   return values;
 }
 
-/* One chart of the runs that can be compared with runs[first]. */
+/* Writes a chart of the runs that are comparable with runs[first]. */
 static void write_curves(FILE *to, const report_run *runs, size_t count, size_t first,
                          size_t offset, const char *title, const char *label, double scale) {
   chart_series *series = ft_calloc(count, sizeof *series);

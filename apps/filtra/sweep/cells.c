@@ -1,5 +1,5 @@
-/* What is there of a sweep's cells: OUT/NAME is a cell's run folder, OUT/settings/NAME.json what it
- * was begun with. */
+/* Finds the state of a sweep's cells. OUT/NAME is a cell's run folder; OUT/settings/NAME.json has
+ * the settings it was begun with. Called by run.c and sweep.c. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -25,7 +25,7 @@ static char *settings_path(const sweep *s, const char *name) {
   return ft_format("%s/settings/%s.json", s->out, name);
 }
 
-/* The first key that differs between two complete configurations; NULL: they are the same. */
+/* The first key that differs between two complete configurations; NULL: none. */
 static const char *find_difference(const json_t *a, const json_t *b, bool ignore_data) {
   const char *key;
   const json_t *value;
@@ -65,8 +65,8 @@ static filtra_status compare(const sweep_cell *cell, const char *path, const jso
   return status;
 }
 
-/* A cell was begun where its run has a configuration, and is finished where it was evaluated, which
- * comes last. */
+/* A cell was begun if its run has a configuration; it is finished if it was evaluated, the last
+ * step. */
 static filtra_status find_state(const sweep *s, sweep_cell *cell) {
   json_t *before = NULL;
   char *config = ft_path_join(cell->folder, FILTRA_RUN_CONFIG);

@@ -1,5 +1,5 @@
-/* Cells run in processes of their own, so that the crash of one, its device's loss or a lack of
- * memory is not the end of the others. */
+/* Runs cells in child processes, so that one cell's crash, lost device or lack of memory does not
+ * end the others. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "sweep.h"
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Standard input is empty, both outputs go behind what the log has. In a process group of its own,
- * a child gets a terminal's Ctrl-C from the sweep alone, and once. */
+/* Starts a process with empty standard input and its outputs appended to the log. It gets its own
+ * process group, so that a terminal's Ctrl-C reaches it through the sweep only, and once. */
 static int spawn(const char *const *arguments, const char *log, pid_t *process) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -64,7 +64,7 @@ void sweep_stop(const sweep_child *child) {
   if (child->process) kill((pid_t)child->process, SIGTERM);
 }
 
-/* The last line that begins as the command's messages do; what follows it is advice. */
+/* The last line that begins like the command's messages; lines after it are advice. */
 static const char *last_message(const char *text) {
   const char *found = NULL;
   for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)

@@ -1,4 +1,4 @@
-/* Reading a sweep's file: everything is checked before anything runs. */
+/* Reads a sweep's file and checks all of it before anything runs. Called by sweep.c. */
 #include "base/file.h"
 #include "base/keys.h"
 #include "base/memory.h"
@@ -41,9 +41,9 @@ static filtra_status starve(void) {
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-/* ---- pieces ---- */
+/* ---- JSON ---- */
 
-/* An object of that name; NULL where there is none. */
+/* An object of that name; NULL if there is none. */
 static filtra_status get_object(const json_t *parent, const char *context, const char *key,
                                 json_t **out) {
   *out = json_object_get(parent, key);
@@ -51,7 +51,7 @@ static filtra_status get_object(const json_t *parent, const char *context, const
   return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" must be an object", context, key);
 }
 
-/* A list of that name that has something in it. */
+/* A list of that name, which must not be empty. */
 static filtra_status get_list(const json_t *parent, const char *context, const char *key,
                               const char *what, json_t **out) {
   *out = json_object_get(parent, key);
@@ -60,7 +60,7 @@ static filtra_status get_list(const json_t *parent, const char *context, const c
                  key, what);
 }
 
-/* Keys that the grid sets are nobody else's. */
+/* Refuses keys that the grid sets. */
 static filtra_status check_config(const json_t *config, const char *context) {
   static const char *const GRID[][2] = {
       {"data", "datasets"}, {"mixer", "mixers"}, {"seed", "seeds"}};
@@ -72,7 +72,7 @@ static filtra_status check_config(const json_t *config, const char *context) {
   return FILTRA_OK;
 }
 
-/* A part of a cell's name: what is no letter, digit or sign of a number becomes "_". */
+/* Writes a part of a cell's name; replaces all but letters, digits and ._+- by "_". */
 static void put_part(FILE *to, const char *text) {
   for (; *text; text++)
     fputc(isalnum((unsigned char)*text) || strchr("._+-", *text) ? *text : '_', to);
@@ -128,8 +128,8 @@ static filtra_status check_generation(const json_t *generate, const char *contex
   return FILTRA_OK;
 }
 
-/* The path that runs take: full, where it is there. Where the data are generated, that is below the
- * sweep's folder. */
+/* Sets the data's path for runs: absolute if it exists; below the sweep's folder if it is
+ * generated. */
 static filtra_status find_path(const sweep *s, const sweep_choice *choice, const char *given,
                                sweep_data *d) {
   const char *path = json_string_value(json_object_get(choice->paths, d->name));
@@ -143,7 +143,7 @@ static filtra_status find_path(const sweep *s, const sweep_choice *choice, const
   d->path = realpath(path, NULL);
   if (d->path) return FILTRA_OK;
   if (errno == ENOMEM) return starve();
-  d->path = ft_strdup(path); /* refused where a chosen cell needs it */
+  d->path = ft_strdup(path); /* fails later, if a chosen cell needs it */
   return d->path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
@@ -207,11 +207,11 @@ static filtra_status read_all_data(sweep *s, const sweep_choice *choice, int eva
 
 /* ---- the grid ---- */
 
-/* The axes of one data set, and where a cell lies on them. */
+/* The axes of one data set. */
 typedef struct grid {
   sweep *s;
   const sweep_data *data;
-  const json_t *config, *own; /* keys of all cells, and of the data set's; NULL: none */
+  const json_t *config, *own; /* keys of all cells, and of this data set; NULL: none */
   const json_t *mixers, *options, *seeds;
   json_t *names; /* {name of each cell: null} */
 } grid;
@@ -224,7 +224,7 @@ static filtra_status add_cell(sweep *s, const sweep_cell *cell) {
   return FILTRA_OK;
 }
 
-/* The cell's name and settings, from the numbers of its mixer, options and seed. */
+/* Fills a cell's name and settings, for a mixer, a combination of options, and a seed. */
 static filtra_status fill_cell(const grid *g, const json_t *mixer, size_t option,
                                const json_t *seed, FILE *name, json_t *config) {
   const char *key;
@@ -250,7 +250,7 @@ static filtra_status fill_cell(const grid *g, const json_t *mixer, size_t option
   return put_value(name, "seed", seed);
 }
 
-/* What training would refuse is refused here. */
+/* Refuses what training would refuse. */
 static filtra_status check_cell(const grid *g, const sweep_cell *cell) {
   const sweep *s = g->s;
   char *text = ft_json_dumps(cell->config, 0), *complete = NULL;
@@ -289,7 +289,7 @@ static filtra_status make_cell(const grid *g, const json_t *mixer, size_t option
   return status;
 }
 
-/* The mixers of the file that a data set lists by name; all where it lists none. */
+/* Whether a data set uses a mixer: it lists the mixer, or lists none. */
 static bool takes_mixer(const json_t *listed, const char *name) {
   size_t i;
   const json_t *entry;
@@ -332,7 +332,7 @@ static filtra_status walk(grid *g, const json_t *entry) {
   return FILTRA_OK;
 }
 
-/* Mixers have names, options have lists; how many cells that makes is bounded. */
+/* Checks that mixers have names and options have lists, and limits the number of cells. */
 static filtra_status check_axes(const grid *g) {
   const char *key;
   const json_t *values, *mixer;
@@ -390,7 +390,7 @@ static void free_cell(sweep_cell *cell) {
   free(cell->error);
 }
 
-/* Whether one of the patterns takes the name; *used of that pattern becomes true. */
+/* Whether a pattern matches the name; sets *used of that pattern. */
 static bool matches(const char *patterns, const char *name, bool *used) {
   bool taken = false;
   for (size_t i = 0; patterns; i++) {
@@ -427,7 +427,7 @@ static filtra_status choose_cells(sweep *s, const char *patterns) {
   return status;
 }
 
-/* Data that chosen cells want are there. */
+/* Fails if chosen cells need data that does not exist. */
 static filtra_status check_paths(const sweep *s) {
   for (size_t i = 0; i < s->count; i++) {
     const sweep_data *d = s->cells[i].data;

@@ -1,4 +1,4 @@
-/* filtra sweep: a grid of runs from one file, which goes on where it was interrupted. */
+/* filtra sweep: runs a grid of trainings from one file, and continues after interruptions. */
 #include "sweep.h"
 
 #include "base/memory.h"
@@ -67,7 +67,7 @@ static int list_cells(const sweep *s, bool json) {
   return COMMAND_DONE;
 }
 
-/* Failed cells are said once more, together, where the progress has scrolled them away. */
+/* Lists failed cells again, since progress has scrolled them away. */
 static int show_end(const sweep *s, bool json) {
   size_t failed = sweep_count(s, SWEEP_FAILED);
   int code = failed ? COMMAND_FAILED : COMMAND_DONE;
@@ -85,7 +85,7 @@ static int show_end(const sweep *s, bool json) {
 }
 
 static int sweep_cells(sweep *s, const sweep_arguments *a, const sweep_way *way) {
-  signal(SIGPIPE, SIG_IGN); /* a reader of the progress that goes away must not end the sweep */
+  signal(SIGPIPE, SIG_IGN); /* a closed progress pipe must not end the sweep */
   filtra_status status = sweep_run(s, way);
   if (!status) return show_end(s, a->json);
   int code = command_fail("filtra sweep", status);
@@ -95,7 +95,7 @@ static int sweep_cells(sweep *s, const sweep_arguments *a, const sweep_way *way)
 
 /* ---- the command line ---- */
 
-/* Cuts the list up, in place. */
+/* Splits the list in place. */
 static size_t split_devices(char *list, const char *devices[MOST_DEVICES]) {
   size_t count = 0;
   for (char *at = list; at && count < MOST_DEVICES; count++) {

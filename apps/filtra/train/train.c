@@ -1,4 +1,4 @@
-/* filtra train: a new run from a configuration, or an interrupted one resumed. */
+/* filtra train: trains a new run from a configuration, or resumes an interrupted one. */
 #include "common/options.h"
 
 #include "base/file.h"
@@ -21,12 +21,13 @@ typedef struct train_arguments {
   filtra_transport transport;
   float deadline;
   const char *config, *out, *resume, *share;
-  json_t *sets; /* [string]: assignments in the order given */
-  bool starved; /* one of them could not be kept */
+  json_t *sets; /* [string]: assignments in order */
+  bool starved; /* memory ran out for one of them */
   bool json, allow_changes, plan;
 } train_arguments;
 
-/* What several ranks meet alike is said once: rank 0, which says it first, ends the others. */
+/* Prints an error that several ranks meet only once: the others wait, and rank 0, which prints
+ * first, ends them. */
 static int fail(const train_arguments *a, filtra_status status) {
   if (a->transport.rank > 0) sleep(1);
   return command_fail("filtra train", status);
@@ -36,13 +37,13 @@ static int fail(const train_arguments *a, filtra_status status) {
 
 typedef struct display {
   const char *device, *folder;
-  bool terminal, begun, resumed, silent; /* silent: of a rank other than 0 */
+  bool terminal, begun, resumed, silent; /* silent: a rank other than 0 */
   double shown_at;
   filtra_run_progress last;
-  double loss, accuracy, error; /* smoothed over some twenty steps */
+  double loss, accuracy, error; /* smoothed over about twenty steps */
 } display;
 
-/* What a task is judged by besides the loss. */
+/* Formats the task's score, besides the loss. */
 static void format_score(filtra_task task, double loss, double accuracy, double error, char *text,
                          size_t size) {
   if (task == FILTRA_TASK_REGRESSION)
@@ -83,8 +84,7 @@ static void format_progress(const display *d, char *line, size_t size) {
            (double)p->device_memory_bytes / 1048576.0);
 }
 
-/* A terminal's line is rewritten, and cut where the terminal ends: a line that wraps would not be
- * rewritten but scroll. */
+/* Rewrites a terminal's line, cut to its width: a wrapped line would scroll instead. */
 static void print_progress(const display *d) {
   char line[256];
   struct winsize window;
@@ -118,7 +118,7 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
   if (d->silent) return !command_interrupted();
   if (!d->begun) begin(d, p);
   if (p->last.step != d->last.last.step) {
-    uint64_t seen = d->last.last.step ? p->last.step : 1; /* a resumed run begins anew */
+    uint64_t seen = d->last.last.step ? p->last.step : 1; /* a resumed run starts anew */
     d->loss = smooth(d->loss, p->last.loss, seen);
     d->accuracy = smooth(d->accuracy, p->last.accuracy, seen);
     d->error = smooth(d->error, p->last.absolute_error, seen);
@@ -144,7 +144,7 @@ static filtra_status set_text(json_t *config, const char *key, const char *value
   return json_object_set_new(config, key, json_string(value)) ? out_of_memory() : FILTRA_OK;
 }
 
-/* The object below `key`. A name there ("mixer": "agf") becomes {"name": "agf"}. NULL when out of
+/* The object at `key`. A name there ("mixer": "agf") becomes {"name": "agf"}. NULL when out of
  * memory. */
 static json_t *enter(json_t *object, const char *key) {
   json_t *inner = json_object_get(object, key);
@@ -157,14 +157,13 @@ static json_t *enter(json_t *object, const char *key) {
   return json_object_set_new(object, key, made) ? NULL : made;
 }
 
-/* Sets what "a.b.c" in `path` leads to; takes `value` over. The path is cut up. False when out of
- * memory. */
+/* Sets the value at path "a.b.c", which is modified; takes `value`. False when out of memory. */
 static bool set_value(json_t *object, char *path, json_t *value) {
   for (char *dot; object && (dot = strchr(path, '.')); path = dot + 1) {
     *dot = '\0';
     object = enter(object, path);
   }
-  /* A name that comes after options ("mixer.K=5", then "mixer=agf") joins them. */
+  /* A name after options ("mixer.K=5", then "mixer=agf") keeps the options. */
   json_t *present = object ? json_object_get(object, path) : NULL;
   if (json_is_string(value) && json_is_object(present) && !json_object_get(present, "name")) {
     object = present;
@@ -175,8 +174,8 @@ static bool set_value(json_t *object, char *path, json_t *value) {
   return false;
 }
 
-/* Applies "key=value": the value as JSON where it parses as such, as a string otherwise;
- * "mixer.K=5" reaches into an object. */
+/* Applies "key=value". The value is JSON if it parses as such, else a string. "mixer.K=5" sets a
+ * key of an object. */
 static filtra_status assign(json_t *object, const char *assignment) {
   const char *equals = strchr(assignment, '=');
   if (!equals || equals == assignment)
@@ -199,7 +198,7 @@ static filtra_status assign(json_t *object, const char *assignment) {
   return done ? FILTRA_OK : out_of_memory();
 }
 
-/* Data is named by its full path, so that the run folder works from everywhere. */
+/* Makes the data's path absolute, so that the run folder works from any folder. */
 static filtra_status resolve_data(json_t *config) {
   const char *data = json_string_value(json_object_get(config, "data"));
   errno = 0;
@@ -223,14 +222,14 @@ static filtra_status build_config(const train_arguments *a, json_t **out) {
   return resolve_data(*out);
 }
 
-/* A part of a folder's name. */
+/* The text, if it can be part of a folder's name; else "". */
 static const char *name_part(const json_t *text) {
   const char *name = json_string_value(text);
   return name && !strchr(name, '/') ? name : "";
 }
 
-/* runs/MIXER, runs/PRESET or, with another mixer, runs/PRESET-MIXER; with -2 and so on when that is
- * taken. */
+/* Chooses runs/MIXER, runs/PRESET or, with another mixer, runs/PRESET-MIXER; with -2 and so on if
+ * it exists. */
 static char *choose_folder(const json_t *config) {
   const json_t *mixer = json_object_get(config, "mixer");
   const char *name = name_part(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
@@ -254,7 +253,7 @@ static bool add_number(json_t *object, const char *prefix, const char *name, dou
   return !json_object_set_new(object, key, known ? json_real(value) : json_null());
 }
 
-/* Loss and what the task is judged by, under the names that metrics.jsonl has. */
+/* Adds loss and score, under the names of metrics.jsonl. */
 static bool add_score(json_t *object, const char *prefix, filtra_task task, double loss,
                       double accuracy, double error, bool known) {
   bool done = add_number(object, prefix, "loss", loss, known);
@@ -299,7 +298,7 @@ static int print_result(const train_arguments *a, const display *d) {
   return COMMAND_DONE;
 }
 
-/* Checked before it is asked for. */
+/* The share was checked before. */
 static float share_of(const train_arguments *a) {
   if (!a->share) return 0.0f;
   return strcmp(a->share, "auto") ? (float)ft_strtod(a->share, NULL) : FILTRA_SHARE_AUTO;
@@ -326,19 +325,19 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                                       .transport = &a->transport,
                                       .share = share_of(a),
                                       .deadline = a->deadline};
-  command_catch_interrupts(); /* the first saves a checkpoint */
-  signal(SIGPIPE, SIG_IGN);   /* a reader of the progress that goes away must not end the run */
+  command_catch_interrupts(); /* the first signal saves a checkpoint */
+  signal(SIGPIPE, SIG_IGN);   /* a closed progress pipe must not end the run */
   filtra_status status = filtra_run_train(device, &options);
   if (d.terminal && d.shown_at > 0.0) fputc('\n', stderr);
   if (!status) return d.silent ? COMMAND_DONE : print_result(a, &d);
-  if (d.silent && status == FILTRA_ERROR_CANCELLED) return COMMAND_FAILED; /* rank 0 says it */
+  if (d.silent && status == FILTRA_ERROR_CANCELLED) return COMMAND_FAILED; /* rank 0 prints it */
   int code = fail(a, status);
   if (status == FILTRA_ERROR_CANCELLED)
     fprintf(stderr, "Continue with: filtra train --resume %s\n", folder);
   return code;
 }
 
-/* ---- what it would take ---- */
+/* ---- the plan of a run ---- */
 
 static int print_plan_json(const filtra_run_memory_use *p) {
   return command_print_json(
@@ -384,7 +383,7 @@ static int plan_on(filtra_device *device, const train_arguments *a, const char *
   return p.fits ? COMMAND_DONE : refuse_plan(&p);
 }
 
-/* Ranks of one machine take its GPUs in turn; where it has none, all take the CPU driver. */
+/* Ranks on one machine use its GPUs in turn; without GPUs, all use the CPU driver. */
 static filtra_status choose_device(const train_arguments *a, filtra_device_options *options,
                                    char *index, size_t size) {
   enum { MOST = 64 };
@@ -433,7 +432,7 @@ static int train(const train_arguments *a) {
   return code;
 }
 
-/* Where one rank fails, the others must not wait for it. */
+/* If this rank fails, ends the others, which would wait for it. */
 static int train_ranks(train_arguments *a) {
   filtra_status status = filtra_transport_open(&a->transport);
   if (status) return command_fail("filtra train", status);
@@ -447,7 +446,7 @@ static int train_ranks(train_arguments *a) {
 
 /* ---- the command line ---- */
 
-/* All keys, or what there is to say of one. */
+/* Prints all keys, or describes one. */
 static int print_keys(const char *key) {
   char *text;
   filtra_status status = filtra_config_describe(key, &text);
@@ -495,9 +494,9 @@ static void add_set(train_arguments *a, const char *key, const char *value) {
   free(text);
 }
 
-/* For keys whose value is text whatever it looks like: a folder may be called 2024. */
+/* Sets a key whose value is always text: a folder may be called 2024. */
 static void add_text(train_arguments *a, const char *key, const char *value) {
-  bool valid = ft_utf8_valid(value, strlen(value)); /* else it is refused where it is used */
+  bool valid = ft_utf8_valid(value, strlen(value)); /* else an error follows where it is used */
   json_t *string = valid ? json_string(value) : NULL;
   char *quoted = string ? ft_json_dumps(string, JSON_ENCODE_ANY) : NULL;
   if (valid && !quoted) a->starved = true;
@@ -506,7 +505,7 @@ static void add_text(train_arguments *a, const char *key, const char *value) {
   json_decref(string);
 }
 
-/* --steps 5 is --set steps=5: one table of keys checks all. */
+/* Handles --steps 5 as --set steps=5, so that one table checks all keys. */
 static void take_key(void *arguments, const char *name, const char *value) {
   train_arguments *a = arguments;
   bool text = !strcmp(name, "preset") || !strcmp(name, "data") || !strcmp(name, "mixer");

@@ -1,4 +1,4 @@
-/* filtra tune: finds the fastest configuration of kernels for what models ask, and keeps it. */
+/* filtra tune: finds the fastest kernel configurations for models, and stores them. */
 #include "tune.h"
 
 #include "base/file.h"
@@ -21,18 +21,18 @@ typedef struct tune_arguments {
   filtra_device_options device;
   const char *ops, *config_path, *export_path, *import_path;
   const filtra_precision *precision;
-  json_t *keys;   /* of a configuration, as options gave them */
-  json_t *config; /* an object; NULL: none of --config, --preset, --data is given */
+  json_t *keys;   /* keys of a configuration, from options */
+  json_t *config; /* an object; NULL: no --config, --preset or --data */
   bool quick, json, list, clear;
 } tune_arguments;
 
 typedef struct session {
   const tune_arguments *arguments;
   filtra_device *device;
-  char *path; /* the device's file; NULL: no cache folder */
+  char *path; /* the device's tuning file; NULL: no cache folder */
   char *journal;
-  ft_tuning *tuning; /* what is known, and what is found */
-  ft_tuning *asked;  /* the questions */
+  ft_tuning *tuning; /* stored and new entries */
+  ft_tuning *asked;  /* the questions to tune */
   size_t *work, work_count;
   json_t *results;
 } session;
@@ -98,13 +98,13 @@ static void show_progress(const session *s, size_t done, double since) {
   if (done) fprintf(stderr, ", %.0f s left", left_seconds(since, done, s->work_count));
 }
 
-/* With what another process found meanwhile. */
+/* Stores entries, together with those that another process stored meanwhile. */
 static filtra_status store(const session *s) {
   bool foreign;
   ft_tuning *there = NULL;
   if (!s->path) return FILTRA_OK;
   if (ft_file_exists(s->path) && ft_tuning_load(s->device, s->path, &foreign, &there))
-    there = NULL; /* said when the command began */
+    there = NULL; /* reported at the start */
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; there && i < there->count && !status; i++)
     if (!ft_tuning_find(s->tuning, there->entries[i].key))
@@ -128,7 +128,7 @@ static filtra_status tune_one(session *s, const ft_tuning_question *q) {
   return status;
 }
 
-/* "gemm" stands for gemm.tiled, gemm.s64 and gemm.matrix. */
+/* Whether --ops includes the family; "gemm" means gemm.tiled, gemm.s64 and gemm.matrix. */
 static bool wanted(const char *list, ft_tuning_family family) {
   char name[32];
   snprintf(name, sizeof name, "%s", ft_configurations(family)->name);
@@ -136,12 +136,12 @@ static bool wanted(const char *list, ft_tuning_family family) {
   return !list || command_listed(list, name);
 }
 
-/* Matrix units are compared with the fastest of the other kernels, so these go first. */
+/* Matrix units are compared with the fastest other kernel, so they are tuned last. */
 static bool goes_last(ft_tuning_family family) {
   return family == FT_TUNE_GEMM_MATRIX || family == FT_TUNE_ATTENTION_MATRIX;
 }
 
-/* What was measured as often is not measured again. */
+/* Lists questions, except those already measured in as many rounds. */
 static void list_part(session *s, bool last) {
   const uint32_t rounds = s->arguments->quick ? QUICK_ROUNDS : ROUNDS;
   for (size_t i = 0; i < s->asked->question_count; i++) {
@@ -191,7 +191,7 @@ static filtra_status tune_all(session *s) {
   return status;
 }
 
-/* ---- other things to do ---- */
+/* ---- listing, clearing, importing ---- */
 
 static filtra_status list_entries(session *s) {
   if (!s->arguments->json) print_heading(s);
@@ -211,7 +211,7 @@ static filtra_status clear(const session *s) {
   return FILTRA_OK;
 }
 
-/* The file's entries take the place of those of the same keys. */
+/* Imports a file's entries, which replace entries of the same keys. */
 static filtra_status import_file(session *s) {
   const char *path = s->arguments->import_path;
   bool foreign;
@@ -231,14 +231,15 @@ static filtra_status import_file(session *s) {
 
 static const char *interrupted_journal = "";
 
-/* That the user ends the command says nothing about the configuration being tried. */
+/* Removes the journal on a signal: the user's interruption is no fault of the configuration being
+ * tried. */
 static void end_without_word(int number) {
   unlink(interrupted_journal);
   signal(number, SIG_DFL);
   raise(number);
 }
 
-/* What was stored, and what a tuner that died has left. */
+/* Loads stored entries, and recovers those of a tuner that died. */
 static filtra_status load(session *s) {
   ft_tuning_open_cached(s->device);
   s->tuning = ft_tuning_use(s->device, NULL);
@@ -271,7 +272,7 @@ static filtra_status act(session *s) {
 
 static int tune(const tune_arguments *a) {
   session s = {.arguments = a, .results = json_array()};
-  /* What this says is said; where they are not trusted, all else is tuned. */
+  /* It prints its own errors; if matrix units fail, everything else is tuned. */
   if (!a->list && !a->clear) matrices_test(NAME, &a->device, false, MATRIX_TEST_SECONDS);
   filtra_status status = filtra_device_open(&a->device, &s.device);
   if (!status) status = act(&s);
@@ -316,7 +317,7 @@ static void print_help(void) {
       QUICK_ROUNDS, ROUNDS, device_options_help);
 }
 
-/* Keys of a configuration. */
+/* Takes a key of a configuration. */
 static void take_key(void *arguments, const char *name, const char *value) {
   json_object_set_new(((tune_arguments *)arguments)->keys, name, json_string(value));
 }

@@ -1,4 +1,4 @@
-/* filtra tune: what is tuned for. */
+/* Questions that filtra tune answers. */
 #ifndef FILTRA_TUNE_H
 #define FILTRA_TUNE_H
 
@@ -6,9 +6,10 @@
 
 #include <filtra/model.h>
 
-/** Adds to `asked` (which collects) what the train steps of these models ask: those of the run that
- * `config` (an object, not NULL) describes, else one of every mixer at the shape of `filtra bench`,
- * in that precision (NULL: fp32). `context` goes before errors in the configuration. */
+/** Adds the questions of models' train steps to `asked`, which collects. Models are those of the
+ * run that `config` (an object) describes; if it is NULL, one of every mixer in the shape of
+ * `filtra bench`, in that precision (NULL: fp32). Errors in the configuration begin with
+ * `context`. */
 filtra_status tune_ask(filtra_device *device, const json_t *config, const char *context,
                        const filtra_precision *precision, ft_tuning *asked);
 

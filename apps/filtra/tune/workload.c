@@ -1,4 +1,4 @@
-/* What filtra tune tunes for: the questions that ops ask while train steps are built. */
+/* Collects the questions that ops ask while train steps are built. Called by tune.c. */
 #include "tune.h"
 
 #include "base/json.h"
@@ -13,15 +13,15 @@
 
 /* ---- every mixer ---- */
 
-/* A train step of ../docs/benchmarks.md; layers ask the same, so one will do. */
+/* A train step as in docs/benchmarks.md, with one layer: all layers ask the same. */
 enum { BATCH = 4, LENGTH = 1024 };
 static const char MODEL[] =
     "{\"mixer\": \"%s\", \"vocabulary\": 32, \"classes\": 10, "
     "\"max_length\": 1024, \"width\": 64, \"heads\": 2, \"ffn_width\": 128, "
     "\"layers\": 1, \"precision\": \"%s\"}";
 
-/* Declaring the model's parameters builds it as well, for one token: what that asks is nothing that
- * anybody waits for. */
+/* Builds a train step. Creating the model also builds it, for one token: those questions are not
+ * collected, as their time does not matter. */
 static filtra_status ask_step(ft_tuning *asked, filtra_device *device,
                               const ft_model_options *options, const filtra_train_options *training,
                               int64_t size, int64_t length) {
