@@ -22,8 +22,8 @@ filtra_tensor *ft_trial_input(ft_trial *trial, const char *name, filtra_dtype dt
 /** Declares an output, which is compared with the reference. */
 void ft_trial_output(ft_trial *trial, filtra_tensor *x);
 
-/** Records a question's problem alone on trial->graph (ops/trials.c). `odd`: a similar small problem
- * that no tile divides. */
+/** Records a question's problem alone on trial->graph (ops/trials.c). `odd`: a similar small
+ * problem that no tile divides. */
 void ft_trial_build(ft_trial *trial, const ft_tuning_question *q, bool odd);
 
 /* One function per family, called by ft_trial_build. */
