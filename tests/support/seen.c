@@ -63,6 +63,10 @@ static void mix_call(uint64_t *hash, const ft_recorded_call *c) {
   }
 }
 
+static size_t bytes_of(const filtra_tensor *t) {
+  return (size_t)filtra_tensor_elements(t) * filtra_dtype_bytes(filtra_tensor_dtype(t));
+}
+
 static void mix_inputs(uint64_t *hash, const filtra_graph *g, const test_op *op) {
   for (int i = 0; i < op->inputs; i++) {
     const test_tensor *t = &op->in[i];
@@ -77,7 +81,7 @@ static void mix_inputs(uint64_t *hash, const filtra_graph *g, const test_op *op)
   for (size_t i = 0; i < g->tape.input_count; i++) {
     const ft_transfer *input = &g->tape.inputs[i];
     mix_tensor(hash, input->tensor);
-    if (input->constant) mix(hash, input->constant, g->program->inputs[i].bytes);
+    if (input->constant) mix(hash, input->constant, bytes_of(input->tensor));
   }
   for (size_t i = 0; i < g->tape.output_count; i++)
     mix_tensor(hash, g->tape.outputs[i].tensor);
@@ -116,7 +120,7 @@ bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char pat
   mix_device(&hash, ft_caps_of(g->device));
   mix_inputs(&hash, g, op);
   for (size_t i = 0; i < g->tape.call_count; i++)
-    mix_call(&hash, g->plan->calls[i].call);
+    mix_call(&hash, &g->tape.calls[i]);
   snprintf(path, TEST_SEEN_PATH, "%s/%s-%016llx", folder, program_invocation_short_name,
            (unsigned long long)hash);
   bool seen = ft_file_exists(path);
