@@ -9,12 +9,12 @@
 #include <math.h>
 
 ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
-                          const filtra_model_config *o) {
+                          const filtra_model_config *config) {
   return (ft_scope){.graph = graph,
                     .params = params,
-                    .precision = ft_precision_dtype(o->precision),
-                    .init_std = o->init_std,
-                    .norm_epsilon = o->norm_epsilon};
+                    .precision = ft_precision_dtype(config->precision),
+                    .init_std = config->init_std,
+                    .norm_epsilon = config->norm_epsilon};
 }
 
 /* The activation as ops take it. */
@@ -238,13 +238,14 @@ static filtra_tensor *join_pair(filtra_graph *g, filtra_tensor *x, filtra_tensor
   return filtra_concat(g, 1, 4, (filtra_tensor *[]){a, b, filtra_multiply(g, a, b), difference});
 }
 
-filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_config *o,
+filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_config *config,
                                   filtra_tensor *x) {
-  if (!o->tie_embeddings) return filtra_scope_linear(scope, "head", x, o->vocabulary, NULL);
-  filtra_tensor *table = embedding_table(scope, o);
+  if (!config->tie_embeddings)
+    return filtra_scope_linear(scope, "head", x, config->vocabulary, NULL);
+  filtra_tensor *table = embedding_table(scope, config);
   if (scope->precision != FILTRA_F32 && filtra_tensor_dtype(table) == FILTRA_F32)
     table = filtra_graph_parameter_copy(scope->graph, scope->params, "embedding.weight");
-  filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &o->vocabulary, NULL);
+  filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &config->vocabulary, NULL);
   return filtra_linear(scope->graph, x, table, bias, NULL);
 }
 

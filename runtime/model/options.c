@@ -193,27 +193,29 @@ const char *filtra_precision_name(filtra_precision precision) {
   return (unsigned)precision <= FILTRA_PRECISION_FP16 ? PRECISIONS[precision] : "unknown";
 }
 
-int64_t ft_model_tokens(const filtra_model_config *o) {
-  return o->patch ? o->image_height / o->patch * (o->image_width / o->patch) : o->max_length;
+int64_t ft_model_tokens(const filtra_model_config *config) {
+  return config->patch
+             ? config->image_height / config->patch * (config->image_width / config->patch)
+             : config->max_length;
 }
 
-int64_t ft_model_outputs(const filtra_model_config *o) {
-  switch (o->task) {
+int64_t ft_model_outputs(const filtra_model_config *config) {
+  switch (config->task) {
   case FILTRA_TASK_REGRESSION:
     return 1;
   case FILTRA_TASK_LANGUAGE_MODEL:
-    return o->vocabulary;
+    return config->vocabulary;
   default:
-    return o->classes;
+    return config->classes;
   }
 }
 
-int64_t ft_model_sequences(const filtra_model_config *o) {
-  return o->task == FILTRA_TASK_PAIR_CLASSIFICATION ? 2 : 1;
+int64_t ft_model_sequences(const filtra_model_config *config) {
+  return config->task == FILTRA_TASK_PAIR_CLASSIFICATION ? 2 : 1;
 }
 
-bool ft_model_ranks(const filtra_model_config *o) {
-  return o->task < FILTRA_TASK_REGRESSION && o->classes > 5;
+bool ft_model_ranks(const filtra_model_config *config) {
+  return config->task < FILTRA_TASK_REGRESSION && config->classes > 5;
 }
 
 /* Checks the sizes of inputs, outputs and heads. */
