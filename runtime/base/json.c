@@ -39,9 +39,9 @@ typedef struct growing_text {
   bool failed;
 } growing_text;
 
-/* Jansson ignores a refused piece and writes the next: refuse those too, so that none is missing
+/* Jansson ignores refused bytes and writes the next: refuse those too, so that none is missing
  * between others. */
-static int add_piece(const char *piece, size_t size, void *user) {
+static int add_bytes(const char *bytes, size_t size, void *user) {
   growing_text *t = user;
   while (!t->failed && t->capacity - t->size <= size) { /* room for the NUL */
     size_t capacity = t->capacity ? 2 * t->capacity : 256;
@@ -52,7 +52,7 @@ static int add_piece(const char *piece, size_t size, void *user) {
     t->capacity = capacity;
   }
   if (t->failed) return -1;
-  memcpy(t->text + t->size, piece, size);
+  memcpy(t->text + t->size, bytes, size);
   t->size += size;
   t->text[t->size] = '\0';
   return 0;
@@ -60,7 +60,7 @@ static int add_piece(const char *piece, size_t size, void *user) {
 
 char *ft_json_dumps(const json_t *value, size_t flags) {
   growing_text t = {0};
-  if (value && !json_dump_callback(value, add_piece, &t, flags) && !t.failed && t.text)
+  if (value && !json_dump_callback(value, add_bytes, &t, flags) && !t.failed && t.text)
     return t.text;
   free(t.text);
   ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");

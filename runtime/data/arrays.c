@@ -79,12 +79,12 @@ static filtra_status take_target(const filtra_dataset_arrays *a, const filtra_sa
 }
 
 /* Offsets of the current sample's data in the caller's arrays, in tokens. */
-typedef struct place {
+typedef struct position {
   uint64_t first, second;
-} place;
+} position;
 
 static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_samples *s, uint64_t i,
-                                place *at, ft_samples *to) {
+                                position *at, ft_samples *to) {
   bool next = a->target == FILTRA_TARGET_NEXT;
   uint32_t length = s->lengths[i], second = s->second ? s->second_lengths[i] : 0;
   ft_sample_row row = {.first = a->features ? to->value_count : to->tokens.count,
@@ -109,7 +109,7 @@ static filtra_status add_split(const filtra_dataset_arrays *a, filtra_split spli
                                filtra_dataset *ds) {
   const filtra_samples *s = &a->splits[split];
   ft_samples *to = &ds->samples[split];
-  place at = {0};
+  position at = {0};
   size_t numbers = 0;
   FT_TRY(check_split(a, s, filtra_split_name(split)));
   if (!s->count) return FILTRA_OK;

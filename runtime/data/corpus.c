@@ -79,12 +79,12 @@ filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length) 
   return tokenizer->encode(tokenizer, text, length, tokens_of(corpus));
 }
 
-/* Reads a failed piece again line by line: the message then counts columns within the line, and
+/* Reads a failed passage again line by line: the message then counts columns within the line, and
  * this adds the line's number. */
 static filtra_status fail_line(ft_corpus *corpus, const ft_text *text, filtra_status failed) {
   uint64_t line = text->line;
-  const char *end = text->piece + text->length, *next;
-  for (const char *at = text->piece; at < end; at = next, line++) {
+  const char *end = text->passage + text->length, *next;
+  for (const char *at = text->passage; at < end; at = next, line++) {
     next = memchr(at, '\n', (size_t)(end - at));
     next = next ? next + 1 : end;
     filtra_status status = ft_corpus_add(corpus, at, (size_t)(next - at));
@@ -101,12 +101,12 @@ static bool is_full(ft_corpus *corpus) {
   return tokens_of(corpus)->count - corpus->first >= limit + !corpus->options->truncate;
 }
 
-static filtra_status add_pieces(ft_corpus *corpus, ft_text *text) {
+static filtra_status add_passages(ft_corpus *corpus, ft_text *text) {
   while (!is_full(corpus)) {
     bool more;
     FT_TRY(ft_text_next(text, &more));
     if (!more) break;
-    filtra_status status = ft_corpus_add(corpus, text->piece, text->length);
+    filtra_status status = ft_corpus_add(corpus, text->passage, text->length);
     if (status) return fail_line(corpus, text, status);
   }
   return FILTRA_OK;
@@ -115,7 +115,7 @@ static filtra_status add_pieces(ft_corpus *corpus, ft_text *text) {
 filtra_status ft_corpus_add_file(ft_corpus *corpus, const char *path) {
   ft_text text;
   FT_TRY(ft_text_open(path, &text));
-  filtra_status status = add_pieces(corpus, &text);
+  filtra_status status = add_passages(corpus, &text);
   ft_text_close(&text);
   return status;
 }

@@ -24,7 +24,7 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
                              const filtra_dataset_options *options, const char *fallback,
                              ft_corpus_read read, void *user);
 
-/** Adds text to the current sequence. Pieces of text must end between characters and words. */
+/** Adds text to the current sequence. Passages of text must end between characters and words. */
 filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length);
 /** Adds a text file, at least as much of it as the sequence keeps. Errors begin "file:line: ". */
 filtra_status ft_corpus_add_file(ft_corpus *corpus, const char *path);

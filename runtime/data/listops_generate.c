@@ -110,12 +110,12 @@ static bool insert_hash(collection *c, uint64_t hash) {
 }
 
 static filtra_status make_collection(collection *c, size_t wanted) {
-  size_t slots = 16;
-  while (slots < 2 * wanted)
-    slots *= 2;
-  *c = (collection){.wanted = wanted, .mask = slots - 1};
+  size_t size = 16;
+  while (size < 2 * wanted)
+    size *= 2;
+  *c = (collection){.wanted = wanted, .mask = size - 1};
   c->indices = ft_calloc(wanted, sizeof *c->indices);
-  c->hashes = ft_calloc(slots, sizeof *c->hashes);
+  c->hashes = ft_calloc(size, sizeof *c->hashes);
   return c->indices && c->hashes ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 

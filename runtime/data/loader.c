@@ -20,12 +20,12 @@ typedef struct planned_batch {
 } planned_batch;
 
 /** Memory of a prepared batch; large enough for the largest bucket. */
-typedef struct slot {
+typedef struct entry {
   int32_t *tokens, *lengths, *labels, *other_labels;
   float *features, *values, *weights, *label_fractions;
   uint32_t *indices;
   filtra_batch batch;
-} slot;
+} entry;
 
 struct filtra_loader {
   const filtra_dataset *dataset;
@@ -48,15 +48,15 @@ struct filtra_loader {
   uint32_t *fill;      /* [bucket_count] scratch: samples in each */
   planned_batch *plan; /* [batches] */
 
-  slot *slots;
-  uint32_t slot_count; /* one more than prepared ahead, for the batch that the caller holds */
+  entry *entries;
+  uint32_t entry_count; /* one more than prepared ahead, for the batch that the caller holds */
 
   /* Shared with the loader's thread, under `mutex`. */
   ft_mutex mutex;
   ft_condition ready, room;
   filtra_loader_position produce; /* the next batch to prepare */
   filtra_loader_position consume; /* the next batch to return */
-  uint64_t head, tail;            /* batches prepared, returned; slot = number % slot_count */
+  uint64_t head, tail;            /* batches prepared, returned; entry = number % entry_count */
   uint64_t generation;            /* number of set_position calls; detects stale work */
   filtra_status failure;          /* of the batch being prepared; OK: none */
   char failure_text[1024];
@@ -121,7 +121,7 @@ static void plan_epoch(filtra_loader *l, uint64_t epoch) {
 /* ---- preparing batches ---- */
 
 /* Writes sequence `number` of the batch: tokens, then zeros. */
-static void fill_sequence(slot *s, uint32_t number, const int32_t *ids, uint32_t length) {
+static void fill_sequence(entry *s, uint32_t number, const int32_t *ids, uint32_t length) {
   int32_t *tokens = s->tokens + (size_t)number * s->batch.length;
   memcpy(tokens, ids, length * sizeof *tokens);
   memset(tokens + length, 0, (s->batch.length - length) * sizeof *tokens);
@@ -129,13 +129,13 @@ static void fill_sequence(slot *s, uint32_t number, const int32_t *ids, uint32_t
 }
 
 /* Sets labels to the following tokens, and to -1 after the last. */
-static void fill_successors(slot *s, uint32_t row, const int32_t *ids, uint32_t length) {
+static void fill_successors(entry *s, uint32_t row, const int32_t *ids, uint32_t length) {
   int32_t *labels = s->labels + (size_t)row * s->batch.length;
   for (uint32_t i = 0; i < s->batch.length; i++)
     labels[i] = i < length ? ids[i + 1] : -1;
 }
 
-static filtra_status fill_features(const filtra_loader *l, slot *s, uint32_t row, uint32_t index,
+static filtra_status fill_features(const filtra_loader *l, entry *s, uint32_t row, uint32_t index,
                                    uint32_t length) {
   size_t width = l->dataset->info.features;
   float *to = s->features + (size_t)row * s->batch.length * width;
@@ -149,7 +149,7 @@ static filtra_status fill_features(const filtra_loader *l, slot *s, uint32_t row
 }
 
 /* Fills a row, except its features. */
-static void fill_row(const filtra_loader *l, slot *s, uint32_t row, uint32_t index, float weight) {
+static void fill_row(const filtra_loader *l, entry *s, uint32_t row, uint32_t index, float weight) {
   filtra_sample sample;
   filtra_dataset_sample(l->dataset, l->split, index, &sample); /* plans have valid indices only */
   s->lengths[row] = (int32_t)sample.length;
@@ -168,7 +168,7 @@ static void fill_row(const filtra_loader *l, slot *s, uint32_t row, uint32_t ind
 /* Rows of a batch that threads take one by one, and the first row that failed. */
 typedef struct row_work {
   const filtra_loader *loader;
-  slot *slot;
+  entry *entry;
   ft_mutex mutex;
   uint32_t next, failed;
   filtra_status status;
@@ -179,7 +179,7 @@ typedef struct row_work {
 static bool take_row(row_work *w, uint32_t *row) {
   ft_lock(&w->mutex);
   *row = w->next;
-  bool any = !w->status && *row < w->slot->batch.count;
+  bool any = !w->status && *row < w->entry->batch.count;
   w->next += any;
   ft_unlock(&w->mutex);
   return any;
@@ -199,21 +199,21 @@ static void keep_failure(row_work *w, uint32_t row, filtra_status status) {
 
 static void *fill_rows(void *user) {
   row_work *w = user;
-  const slot *s = w->slot;
+  const entry *s = w->entry;
   for (uint32_t row; take_row(w, &row);) {
     filtra_status status =
-        fill_features(w->loader, w->slot, row, s->indices[row], (uint32_t)s->lengths[row]);
+        fill_features(w->loader, w->entry, row, s->indices[row], (uint32_t)s->lengths[row]);
     if (status) keep_failure(w, row, status);
   }
   return NULL;
 }
 
 /* Fills all rows' features, on several threads; padding rows copy the first row. */
-static filtra_status fill_all_features(filtra_loader *l, slot *s) {
+static filtra_status fill_all_features(filtra_loader *l, entry *s) {
   enum { MOST = 64 };
   ft_thread threads[MOST];
   row_work work = {
-      .loader = l, .slot = s, .text = l->failure_text, .text_size = sizeof l->failure_text};
+      .loader = l, .entry = s, .text = l->failure_text, .text_size = sizeof l->failure_text};
   ft_mutex_make(&work.mutex);
   unsigned more = (l->workers < MOST ? l->workers : MOST) - 1;
   more = ft_threads_start(threads, more < s->batch.count ? more : s->batch.count, fill_rows, &work);
@@ -226,7 +226,7 @@ static filtra_status fill_all_features(filtra_loader *l, slot *s) {
   return work.status;
 }
 
-static ft_mixture mixture_of(const filtra_loader *l, slot *s) {
+static ft_mixture mixture_of(const filtra_loader *l, entry *s) {
   const filtra_dataset_info *info = &l->dataset->info;
   return (ft_mixture){.height = info->height,
                       .width = info->width,
@@ -240,7 +240,7 @@ static ft_mixture mixture_of(const filtra_loader *l, slot *s) {
                       .label_fractions = s->label_fractions};
 }
 
-static filtra_status prepare(filtra_loader *l, slot *s, filtra_loader_position position) {
+static filtra_status prepare(filtra_loader *l, entry *s, filtra_loader_position position) {
   if (position.epoch != l->planned_epoch) plan_epoch(l, position.epoch);
   planned_batch p = l->plan[position.batch];
   s->batch.length = l->buckets[p.bucket];
@@ -266,13 +266,13 @@ static void *run_thread(void *user) {
   filtra_loader *l = user;
   ft_lock(&l->mutex);
   while (!l->stop) {
-    if (l->failure || l->head - l->tail + 1 == l->slot_count) {
+    if (l->failure || l->head - l->tail + 1 == l->entry_count) {
       ft_condition_wait(&l->room, &l->mutex);
       continue;
     }
     uint64_t generation = l->generation;
     filtra_loader_position position = l->produce;
-    slot *s = &l->slots[l->head % l->slot_count];
+    entry *s = &l->entries[l->head % l->entry_count];
     ft_unlock(&l->mutex);
     filtra_status status = prepare(l, s, position);
     ft_lock(&l->mutex);
@@ -382,7 +382,7 @@ static filtra_status check_options(const filtra_dataset *ds, const filtra_loader
   return o->augmentation ? ft_augmentation_check(o->augmentation, ds) : FILTRA_OK;
 }
 
-static filtra_status allocate_slot(const filtra_loader *l, slot *s) {
+static filtra_status allocate_entry(const filtra_loader *l, entry *s) {
   const filtra_dataset_info *info = &l->dataset->info;
   size_t size = l->batch_size, longest = l->buckets[l->bucket_count - 1];
   bool tokens = info->input == FILTRA_INPUT_TOKENS, values = info->target == FILTRA_TARGET_VALUE;
@@ -424,11 +424,11 @@ static filtra_status allocate(filtra_loader *l, const filtra_loader_options *o) 
   l->rows = ft_calloc(l->samples, sizeof *l->rows);
   l->pending = ft_calloc(l->bucket_count * l->batch_size, sizeof *l->pending);
   l->plan = ft_calloc(l->batches, sizeof *l->plan);
-  l->slots = ft_calloc(l->slot_count, sizeof *l->slots);
-  if (!l->order || !l->rows || !l->pending || !l->plan || !l->slots)
+  l->entries = ft_calloc(l->entry_count, sizeof *l->entries);
+  if (!l->order || !l->rows || !l->pending || !l->plan || !l->entries)
     return FILTRA_ERROR_HOST_MEMORY;
-  for (uint32_t i = 0; i < l->slot_count; i++)
-    FT_TRY(allocate_slot(l, &l->slots[i]));
+  for (uint32_t i = 0; i < l->entry_count; i++)
+    FT_TRY(allocate_entry(l, &l->entries[i]));
   return FILTRA_OK;
 }
 
@@ -451,7 +451,7 @@ filtra_status filtra_loader_create(const filtra_dataset *dataset,
                 ft_augments_samples(&l->augmentation);
   l->workers = costly ? ft_processors() : 1;
   l->samples = dataset->splits[options->split].count;
-  l->slot_count = (options->prefetch ? options->prefetch : DEFAULT_PREFETCH) + 1;
+  l->entry_count = (options->prefetch ? options->prefetch : DEFAULT_PREFETCH) + 1;
   ft_mutex_make(&l->mutex);
   ft_condition_make(&l->ready);
   ft_condition_make(&l->room);
@@ -466,8 +466,8 @@ filtra_status filtra_loader_create(const filtra_dataset *dataset,
 }
 
 static void free_slots(filtra_loader *l) {
-  for (uint32_t i = 0; l->slots && i < l->slot_count; i++) {
-    slot *s = &l->slots[i];
+  for (uint32_t i = 0; l->entries && i < l->entry_count; i++) {
+    entry *s = &l->entries[i];
     free(s->tokens);
     free(s->lengths);
     free(s->labels);
@@ -478,7 +478,7 @@ static void free_slots(filtra_loader *l) {
     free(s->weights);
     free(s->indices);
   }
-  free(l->slots);
+  free(l->entries);
 }
 
 void filtra_loader_destroy(filtra_loader **loader) {
@@ -528,8 +528,8 @@ filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch) {
     ft_unlock(&l->mutex);
     return status;
   }
-  *batch = l->slots[l->tail % l->slot_count].batch;
-  l->tail++; /* frees the slot returned before this one */
+  *batch = l->entries[l->tail % l->entry_count].batch;
+  l->tail++; /* frees the entry returned before this one */
   l->consume = next_position(l, l->consume);
   ft_condition_signal(&l->room);
   ft_unlock(&l->mutex);

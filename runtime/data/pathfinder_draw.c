@@ -147,11 +147,11 @@ void ft_pathfinder_style_free(ft_pathfinder_style *style) {
   free(style);
 }
 
-/* ---- places and directions ---- */
+/* ---- points and directions ---- */
 
-typedef struct place {
+typedef struct point {
   int y, x;
-} place;
+} point;
 
 /* A coordinate moved by a distance, rounded up as the authors do; 1e-9 absorbs rounding errors of
  * whole numbers. */
@@ -159,17 +159,17 @@ static int moved(int from, double by) {
   return (int)ceil(from + by - 1e-9);
 }
 
-static place translate(place from, double direction, double distance) {
-  return (place){moved(from.y, distance * sin(direction)),
+static point translate(point from, double direction, double distance) {
+  return (point){moved(from.y, distance * sin(direction)),
                  moved(from.x, distance * cos(direction))};
 }
 
-static bool inside(place p) {
+static bool inside(point p) {
   return p.y >= 0 && p.y < SIDE && p.x >= 0 && p.x < SIDE;
 }
 
 static const stamp *paddle_towards(const ft_pathfinder_style *style, double direction) {
-  place head = translate((place){0, 0}, direction, HEAD);
+  point head = translate((point){0, 0}, direction, HEAD);
   return &style->paddles[(head.y + HEAD) * (2 * HEAD + 1) + head.x + HEAD];
 }
 
@@ -178,22 +178,22 @@ static double draw_degrees(ft_rng *rng) {
 }
 
 /* canvas = max(canvas, contrast * stamp) around `at`. */
-static void press(float canvas[PIXELS], const float small[STAMP * STAMP], place at,
+static void press(float canvas[PIXELS], const float small[STAMP * STAMP], point at,
                   float contrast) {
   for (int v = 0; v < STAMP; v++)
     for (int u = 0; u < STAMP; u++) {
-      place to = {at.y + v - REACH, at.x + u - REACH};
+      point to = {at.y + v - REACH, at.x + u - REACH};
       float value = contrast * small[v * STAMP + u];
       if (inside(to) && value > canvas[to.y * SIDE + to.x]) canvas[to.y * SIDE + to.x] = value;
     }
 }
 
 /* The maximum of mask + stamp around `at`. */
-static float highest_sum(const float mask[PIXELS], const stamp *s, place at) {
+static float highest_sum(const float mask[PIXELS], const stamp *s, point at) {
   float highest = 0.0f;
   for (int v = 0; v < STAMP; v++)
     for (int u = 0; u < STAMP; u++) {
-      place to = {at.y + v - REACH, at.x + u - REACH};
+      point to = {at.y + v - REACH, at.x + u - REACH};
       if (!inside(to)) continue;
       float sum = mask[to.y * SIDE + to.x] + s->mask[v * STAMP + u];
       if (sum > highest) highest = sum;
@@ -204,10 +204,10 @@ static float highest_sum(const float mask[PIXELS], const stamp *s, place at) {
 /* ---- contours ---- */
 
 typedef struct contour {
-  place pivot, tip; /* tip: the newest paddle's head; before the second, the first tail */
+  point pivot, tip; /* tip: the newest paddle's head; before the second, the first tail */
   double direction;
   const stamp *last; /* the newest paddle, not yet in the mask */
-  place last_at;
+  point last_at;
 } contour;
 
 typedef struct drawing {
@@ -217,8 +217,8 @@ typedef struct drawing {
 } drawing;
 
 /* Starts a contour with one paddle at `tail`; false: it would leave the image. */
-static bool begin_contour(drawing *d, contour *c, place tail, double direction, float contrast) {
-  place head = translate(tail, direction, LENGTH);
+static bool begin_contour(drawing *d, contour *c, point tail, double direction, float contrast) {
+  point head = translate(tail, direction, LENGTH);
   double back = direction < 0.0 ? direction + PI : direction - PI;
   *c = (contour){.pivot = translate(head, back, LENGTH + MARGIN),
                  .tip = tail,
@@ -231,36 +231,36 @@ static bool begin_contour(drawing *d, contour *c, place tail, double direction, 
 }
 
 /* The maximum of the mask in a pixel and its four neighbours, as paddles end a margin away. */
-static float taken_near(const float mask[PIXELS], place p) {
-  static const place around[] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {-1, 0}};
+static float taken_near(const float mask[PIXELS], point p) {
+  static const point around[] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {-1, 0}};
   float most = 0.0f;
   for (size_t i = 0; i < FT_COUNT(around); i++) {
-    place q = {p.y + around[i].y, p.x + around[i].x};
+    point q = {p.y + around[i].y, p.x + around[i].x};
     if (inside(q) && mask[q.y * SIDE + q.x] > most) most = mask[q.y * SIDE + q.x];
   }
   return most;
 }
 
 typedef struct choice {
-  place heads[CIRCLE];
+  point heads[CIRCLE];
   double directions[CIRCLE], weights[CIRCLE], total;
   int count;
 } choice;
 
-static bool is_listed(const choice *c, place p) {
+static bool is_listed(const choice *c, point p) {
   for (int i = 0; i < c->count; i++)
     if (c->heads[i].y == p.y && c->heads[i].x == p.x) return true;
   return false;
 }
 
 /* Lists the heads that a paddle at `pivot` can have, and their probabilities. */
-static void list_heads(const drawing *d, place pivot, double direction, choice *c) {
+static void list_heads(const drawing *d, point pivot, double direction, choice *c) {
   double radius = LENGTH + MARGIN;
   *c = (choice){.count = 0};
   for (int i = 0; i < CIRCLE; i++) {
     double angle = i / radius; /* one pixel of arc */
     double y = pivot.y + radius * sin(angle), x = pivot.x + radius * cos(angle);
-    place p = {(int)floor(y), (int)floor(x)};
+    point p = {(int)floor(y), (int)floor(x)};
     if (!inside(p) || is_listed(c, p)) continue;
     double towards = atan2(p.y - pivot.y, p.x - pivot.x), turn = fabs(towards - direction);
     turn = CONTINUITY * fmin(turn, 2.0 * PI - turn);
@@ -286,7 +286,7 @@ static int draw_choice(const choice *c, ft_rng *rng) {
 }
 
 static bool extend(drawing *d, contour *c, float contrast) {
-  place pivot = translate(c->pivot, c->direction, LENGTH + 2 * MARGIN);
+  point pivot = translate(c->pivot, c->direction, LENGTH + 2 * MARGIN);
   choice heads;
   list_heads(d, pivot, c->direction, &heads);
   if (heads.total < 1e-4) return false;
@@ -306,14 +306,14 @@ static bool extend(drawing *d, contour *c, float contrast) {
 
 /* Draws a position where a paddle in that direction touches neither a contour nor the outer
  * `border` pixels; false: there is none. */
-static bool draw_tail(drawing *d, double direction, int border, place *tail) {
+static bool draw_tail(drawing *d, double direction, int border, point *tail) {
   const stamp *paddle = paddle_towards(d->style, direction);
   uint32_t free_places[PIXELS];
   uint64_t count = 0;
   for (uint32_t i = 0; i < PIXELS; i++) {
     bool clear = true;
     for (int k = 0; k < STAMP * STAMP && clear; k++) {
-      place p = {(int)i / SIDE + k / STAMP - REACH, (int)i % SIDE + k % STAMP - REACH};
+      point p = {(int)i / SIDE + k / STAMP - REACH, (int)i % SIDE + k % STAMP - REACH};
       if (paddle->mask[k] < 0.998f) continue; /* the stamp's edge may touch */
       clear = p.y >= border && p.y < SIDE - border && p.x >= border && p.x < SIDE - border &&
               d->mask[p.y * SIDE + p.x] <= TAKEN;
@@ -322,7 +322,7 @@ static bool draw_tail(drawing *d, double direction, int border, place *tail) {
   }
   if (count == 0) return false;
   uint32_t drawn = free_places[ft_rng_below(&d->rng, count)];
-  *tail = (place){(int)drawn / SIDE, (int)drawn % SIDE};
+  *tail = (point){(int)drawn / SIDE, (int)drawn % SIDE};
   return true;
 }
 
@@ -338,13 +338,13 @@ static void clear_drawing(drawing *d) {
 }
 
 /* Draws both long contours, in turns. False: one cannot be continued. */
-static bool draw_long(drawing *d, contour c[2], place tails[2]) {
+static bool draw_long(drawing *d, contour c[2], point tails[2]) {
   double direction = draw_degrees(&d->rng);
   if (!draw_tail(d, direction, 2 * SEED_DISTANCE, &tails[0])) return false;
   if (!begin_contour(d, &c[0], tails[0], direction, LONG_CONTRAST)) return false;
   direction = draw_degrees(&d->rng);
   double towards = draw_degrees(&d->rng);
-  tails[1] = (place){(int)lround(tails[0].y + SEED_DISTANCE * sin(towards)),
+  tails[1] = (point){(int)lround(tails[0].y + SEED_DISTANCE * sin(towards)),
                      (int)lround(tails[0].x + SEED_DISTANCE * cos(towards))};
   if (!begin_contour(d, &c[1], tails[1], direction, LONG_CONTRAST)) return false;
   for (uint32_t i = 1; i < d->style->shape.contour_length; i++)
@@ -363,7 +363,7 @@ static bool has_room(const drawing *d) {
 
 static bool draw_short(drawing *d) {
   contour c;
-  place tail;
+  point tail;
   double direction = draw_degrees(&d->rng);
   if (!has_room(d) || !draw_tail(d, direction, BORDER, &tail)) return false;
   if (!begin_contour(d, &c, tail, direction, SHORT_CONTRAST)) return false;
@@ -389,7 +389,7 @@ bool ft_pathfinder_draw(const ft_pathfinder_style *style, ft_rng rng, uint8_t pi
                         int *label) {
   drawing d = {.style = style, .rng = rng};
   contour c[2];
-  place tails[2];
+  point tails[2];
   bool done = false;
   *label = (int)ft_rng_below(&d.rng, 2);
   for (int i = 0; i < IMAGE_TRIES && !done; i++) {

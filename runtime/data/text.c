@@ -5,20 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_BYTES = 1 << 18 };
+enum { PASSAGE_BYTES = 1 << 18 };
 
 filtra_status ft_text_open(const char *path, ft_text *text) {
   *text = (ft_text){.path = path, .line = 1};
   FT_TRY(ft_source_open(path, &text->source));
-  text->piece = ft_realloc(NULL, PIECE_BYTES, 1);
-  if (text->piece) return FILTRA_OK;
+  text->passage = ft_realloc(NULL, PASSAGE_BYTES, 1);
+  if (text->passage) return FILTRA_OK;
   ft_text_close(text);
   return FILTRA_ERROR_HOST_MEMORY;
 }
 
 void ft_text_close(ft_text *text) {
   ft_source_close(&text->source);
-  free(text->piece);
+  free(text->passage);
   *text = (ft_text){0};
 }
 
@@ -30,19 +30,19 @@ static uint64_t count_lines(const char *bytes, size_t count) {
 }
 
 static void drop_byte_order_mark(ft_text *text) {
-  if (text->held < 3 || memcmp(text->piece, "\xef\xbb\xbf", 3)) return;
+  if (text->held < 3 || memcmp(text->passage, "\xef\xbb\xbf", 3)) return;
   text->held -= 3;
-  memmove(text->piece, text->piece + 3, text->held);
+  memmove(text->passage, text->passage + 3, text->held);
 }
 
 /* Replaces CR LF by LF. */
 static void join_line_ends(ft_text *text) {
   size_t to = 0;
-  if (!memchr(text->piece, '\r', text->held)) return;
+  if (!memchr(text->passage, '\r', text->held)) return;
   for (size_t from = 0; from < text->held; from++) {
     bool dropped =
-        text->piece[from] == '\r' && from + 1 < text->held && text->piece[from + 1] == '\n';
-    if (!dropped) text->piece[to++] = text->piece[from];
+        text->passage[from] == '\r' && from + 1 < text->held && text->passage[from + 1] == '\n';
+    if (!dropped) text->passage[to++] = text->passage[from];
   }
   text->held = to;
 }
@@ -64,20 +64,21 @@ static size_t find_cut(const char *bytes, size_t count) {
 
 filtra_status ft_text_next(ft_text *text, bool *more) {
   size_t got;
-  text->line += count_lines(text->piece, text->length);
+  text->line += count_lines(text->passage, text->length);
   text->held -= text->length;
-  memmove(text->piece, text->piece + text->length, text->held);
-  FT_TRY(ft_source_fill(text->source, text->piece + text->held, PIECE_BYTES - text->held, &got));
-  bool ended = got < PIECE_BYTES - text->held;
+  memmove(text->passage, text->passage + text->length, text->held);
+  FT_TRY(
+      ft_source_fill(text->source, text->passage + text->held, PASSAGE_BYTES - text->held, &got));
+  bool ended = got < PASSAGE_BYTES - text->held;
   text->held += got;
   if (!text->begun) drop_byte_order_mark(text);
   text->begun = true;
   join_line_ends(text);
   *more = text->held > 0;
-  text->length = ended || !*more ? text->held : find_cut(text->piece, text->held);
-  const char *nul = memchr(text->piece, '\0', text->length);
+  text->length = ended || !*more ? text->held : find_cut(text->passage, text->held);
+  const char *nul = memchr(text->passage, '\0', text->length);
   if (!nul) return FILTRA_OK;
-  uint64_t line = text->line + count_lines(text->piece, (size_t)(nul - text->piece));
+  uint64_t line = text->line + count_lines(text->passage, (size_t)(nul - text->passage));
   return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: a NUL byte; is this a text file?", text->path,
                  (unsigned long long)line);
 }

@@ -30,7 +30,7 @@ static filtra_status find_unknown(const char *path, bool *found) {
   bool more;
   FT_TRY(ft_text_open(path, &text));
   filtra_status status = ft_text_next(&text, &more);
-  *found = !status && memmem(text.piece, text.length, "<unk>", 5) != NULL;
+  *found = !status && memmem(text.passage, text.length, "<unk>", 5) != NULL;
   ft_text_close(&text);
   return status;
 }

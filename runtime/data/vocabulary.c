@@ -37,7 +37,7 @@ static bool same(const char *symbol, const char *text, size_t length) {
 }
 
 /* Index entry of a symbol, or the free one for it. There is always a free one. */
-static int32_t *find_place(const filtra_tokenizer *t, const char *text, size_t length) {
+static int32_t *find_entry(const filtra_tokenizer *t, const char *text, size_t length) {
   uint32_t at = hash_bytes(text, length) & t->index_mask;
   while (t->index[at] && !same(t->symbols[t->index[at]], text, length))
     at = (at + 1) & t->index_mask;
@@ -69,7 +69,7 @@ static filtra_status encode_characters(const filtra_tokenizer *t, const char *te
   for (size_t at = 0, bytes; at < length; at += bytes, column++) {
     bytes = ft_utf8_next(text + at, length - at, &code_point);
     if (bytes == 0) return fail_encoding(text + at, column);
-    int32_t id = bytes == 1 ? t->ascii[code_point] : *find_place(t, text + at, bytes);
+    int32_t id = bytes == 1 ? t->ascii[code_point] : *find_entry(t, text + at, bytes);
     if (id == 0) return fail_character(text + at, bytes, code_point, column);
     tokens->ids[tokens->count++] = id;
   }
@@ -95,7 +95,7 @@ static filtra_status encode_words(const filtra_tokenizer *t, const char *text, s
   size_t at = 0, bytes;
   while (word = next_word(text, length, &at, &bytes), bytes > 0) {
     FT_TRY(ft_tokens_reserve(tokens, 1));
-    int32_t id = *word == '\n' ? FT_WORD_END_OF_LINE : *find_place(t, word, bytes);
+    int32_t id = *word == '\n' ? FT_WORD_END_OF_LINE : *find_entry(t, word, bytes);
     if (id == 0 && !ft_utf8_valid(word, bytes))
       return fail_encoding(word, (size_t)(word - text) + 1);
     tokens->ids[tokens->count++] = id ? id : FT_WORD_UNKNOWN;
@@ -135,14 +135,14 @@ static filtra_status add_symbols(filtra_tokenizer *t, const char **own, const ch
     if (!fits(is_words(t->name), t->size, symbol, own[t->size - 1]))
       return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" cannot be symbol %u of \"%s\"", symbol, t->size,
                      t->name);
-    int32_t *place = find_place(t, symbol, strlen(symbol));
-    if (*place)
-      return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" is symbol %d and symbol %u", symbol, *place,
+    int32_t *entry = find_entry(t, symbol, strlen(symbol));
+    if (*entry)
+      return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" is symbol %d and symbol %u", symbol, *entry,
                      t->size);
     own[t->size] = ft_strdup(symbol);
     if (!own[t->size]) return FILTRA_ERROR_HOST_MEMORY;
-    *place = (int32_t)t->size;
-    if (symbol[1] == '\0' && !(*symbol & 0x80)) t->ascii[(size_t)*symbol] = *place;
+    *entry = (int32_t)t->size;
+    if (symbol[1] == '\0' && !(*symbol & 0x80)) t->ascii[(size_t)*symbol] = *entry;
   }
   return FILTRA_OK;
 }
@@ -253,12 +253,12 @@ static filtra_status widen_table(ft_vocabulary *v) {
   return FILTRA_OK;
 }
 
-static filtra_status add_word(ft_vocabulary *v, counted_word *place, const char *word,
+static filtra_status add_word(ft_vocabulary *v, counted_word *entry, const char *word,
                               size_t bytes) {
-  place->text = ft_calloc(bytes + 1, 1);
-  if (!place->text) return FILTRA_ERROR_HOST_MEMORY;
-  memcpy(place->text, word, bytes);
-  place->count = 1;
+  entry->text = ft_calloc(bytes + 1, 1);
+  if (!entry->text) return FILTRA_ERROR_HOST_MEMORY;
+  memcpy(entry->text, word, bytes);
+  entry->count = 1;
   return ++v->used > v->table_mask / 2 ? widen_table(v) : FILTRA_OK;
 }
 
@@ -267,13 +267,13 @@ static filtra_status count_words(ft_vocabulary *v, const char *text, size_t leng
   size_t at = 0, bytes;
   while (word = next_word(text, length, &at, &bytes), bytes > 0) {
     if (*word == '\n' || bytes > MAX_WORD_BYTES) continue;
-    counted_word *place = find_word(v->table, v->table_mask, word, bytes);
-    if (place->text) {
-      place->count++;
+    counted_word *entry = find_word(v->table, v->table_mask, word, bytes);
+    if (entry->text) {
+      entry->count++;
       continue;
     }
     if (!ft_utf8_valid(word, bytes)) return fail_encoding(word, (size_t)(word - text) + 1);
-    FT_TRY(add_word(v, place, word, bytes));
+    FT_TRY(add_word(v, entry, word, bytes));
   }
   return FILTRA_OK;
 }

@@ -169,14 +169,14 @@ uint32_t *ft_module_relaxed(const uint32_t *words, size_t *bytes) {
 }
 
 /* Where ft_module_converging inserts: after the capabilities, and after the entry points. */
-typedef struct places {
+typedef struct instructions {
   size_t extension, mode; /* offsets in words */
   uint32_t main;          /* id of the entry point "main" */
   bool asks;              /* the module has the mode already */
-} places;
+} instructions;
 
-static places find_places(const uint32_t *words, size_t count, ft_convergence mode) {
-  places p = {0};
+static instructions find_instructions(const uint32_t *words, size_t count, ft_convergence mode) {
+  instructions p = {0};
   for (size_t i = HEADER_WORDS; i < count && words[i] >> 16; i += words[i] >> 16) {
     const size_t next = i + (words[i] >> 16);
     switch (words[i] & 0xffff) {
@@ -206,7 +206,7 @@ uint32_t *ft_module_converging(const uint32_t *words, size_t *bytes, ft_converge
                                            : "SPV_KHR_maximal_reconvergence");
   const uint32_t name_words = (uint32_t)strlen(name) / 4 + 1; /* a NUL follows */
   const size_t count = *bytes / sizeof *words;
-  const places p = find_places(words, count, mode);
+  const instructions p = find_instructions(words, count, mode);
   const size_t more = p.asks ? 0 : 1 + name_words + 3;
   uint32_t *copy = ft_calloc(count + more, sizeof *copy), *to = copy;
   if (!copy) return NULL;

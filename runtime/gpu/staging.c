@@ -78,7 +78,7 @@ static filtra_status make_room(filtra_device *dev, ft_buffer *buffer, ft_memory_
   return ft_buffer_create(dev, wanted, kind, buffer);
 }
 
-static filtra_status copy_piece(filtra_device *dev, const ft_buffer *from, uint64_t from_offset,
+static filtra_status copy_bytes(filtra_device *dev, const ft_buffer *from, uint64_t from_offset,
                                 const ft_buffer *to, uint64_t to_offset, uint64_t size) {
   FT_TRY(begin(dev));
   ft_commands_copy(dev, dev->staging->commands, from, from_offset, to, to_offset, size);
@@ -97,11 +97,11 @@ filtra_status ft_upload(filtra_device *dev, const ft_buffer *to, uint64_t offset
   FT_TRY(prepare(dev));
   ft_buffer *up = &dev->staging->up;
   FT_TRY(make_room(dev, up, FT_MEMORY_UPLOAD, size));
-  for (uint64_t done = 0, piece; done < size; done += piece) {
-    piece = least(size - done, up->size);
-    memcpy(up->mapped, (const char *)data + done, piece);
+  for (uint64_t done = 0, bytes; done < size; done += bytes) {
+    bytes = least(size - done, up->size);
+    memcpy(up->mapped, (const char *)data + done, bytes);
     FT_TRY(ft_buffer_flush(dev, up));
-    FT_TRY(copy_piece(dev, up, 0, to, offset + done, piece));
+    FT_TRY(copy_bytes(dev, up, 0, to, offset + done, bytes));
   }
   return FILTRA_OK;
 }
@@ -122,11 +122,11 @@ filtra_status ft_download(filtra_device *dev, const ft_buffer *from, uint64_t of
   }
   ft_buffer *down = &dev->staging->down;
   FT_TRY(make_room(dev, down, FT_MEMORY_READBACK, size));
-  for (uint64_t done = 0, piece; done < size; done += piece) {
-    piece = least(size - done, down->size);
-    FT_TRY(copy_piece(dev, from, offset + done, down, 0, piece));
+  for (uint64_t done = 0, bytes; done < size; done += bytes) {
+    bytes = least(size - done, down->size);
+    FT_TRY(copy_bytes(dev, from, offset + done, down, 0, bytes));
     FT_TRY(ft_buffer_invalidate(dev, down));
-    memcpy((char *)data + done, down->mapped, piece);
+    memcpy((char *)data + done, down->mapped, bytes);
   }
   return FILTRA_OK;
 }

@@ -28,11 +28,11 @@ static filtra_status read_options(const json_t *object, const char *context, ft_
   ft_key list[FT_MIXER_KEYS];
   const ft_keys keys = all_keys(mixer->kind, list);
   json_t *empty = json_object();
-  char *place = ft_format("%s: mixer \"%s\"", context, mixer->kind->name);
-  filtra_status status = empty && place
-                             ? ft_keys_read(object ? object : empty, &keys, mixer->options, place)
+  char *where = ft_format("%s: mixer \"%s\"", context, mixer->kind->name);
+  filtra_status status = empty && where
+                             ? ft_keys_read(object ? object : empty, &keys, mixer->options, where)
                              : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  free(place);
+  free(where);
   json_decref(empty);
   return status;
 }

@@ -124,11 +124,11 @@ filtra_status filtra_optimizer_create(filtra_parameters *params,
  * empty. */
 static filtra_status make_shards(filtra_optimizer *o, const ft_ranks *ranks, uint64_t *bytes) {
   FT_TRY(ft_shards_create(o, ranks, &o->shards));
-  o->piece_count = ft_shards_pieces(o->shards);
-  o->pieces = ft_calloc(o->piece_count + 1, sizeof *o->pieces);
-  if (!o->pieces) return FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < o->piece_count; i++)
-    o->pieces[i] = ft_shards_piece(o->shards, i);
+  o->shard_range_count = ft_shards_range_count(o->shards);
+  o->shard_ranges = ft_calloc(o->shard_range_count + 1, sizeof *o->shard_ranges);
+  if (!o->shard_ranges) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < o->shard_range_count; i++)
+    o->shard_ranges[i] = ft_shards_range(o->shards, i);
   uint64_t words = ft_shards_words(o->shards);
   *bytes = (words ? words : 1) * sizeof(float);
   return FILTRA_OK;
@@ -184,7 +184,7 @@ void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
     free((char *)o->groups[i].names);
   free(o->groups);
   free(o->ranges);
-  free(o->pieces);
+  free(o->shard_ranges);
   ft_shards_destroy(&o->shards);
   ft_buffer_destroy(dev, &o->first);
   ft_buffer_destroy(dev, &o->second);

@@ -34,9 +34,9 @@ typedef struct ft_update {
 } ft_update;
 
 /** Floats begin to end of the flat buffers, which are at `at` in the shard. */
-typedef struct ft_piece {
+typedef struct ft_shard_range {
   uint64_t begin, end, at;
-} ft_piece;
+} ft_shard_range;
 
 struct filtra_optimizer {
   filtra_parameters *params;
@@ -45,14 +45,14 @@ struct filtra_optimizer {
   size_t group_count;
   ft_parameter_range *ranges;
   size_t range_count;
-  ft_buffer first, second;  /* moments, in the layout of the gradients; of a rank, its shard */
-  ft_buffer state;          /* halt state, loss of the last execution, sum of losses */
-  ft_buffer scaling;        /* ft_loss_scale; size 0: no loss scaling */
-  ft_loss_scale scale;      /* host copy of `scaling`, kept with several ranks only */
-  ft_buffer sums;           /* of gradients; created on first use */
-  struct ft_shards *shards; /* several ranks; NULL: one process */
-  ft_piece *pieces;         /* of this rank's shard; NULL: alone */
-  size_t piece_count;
+  ft_buffer first, second;      /* moments, in the layout of the gradients; of a rank, its shard */
+  ft_buffer state;              /* halt state, loss of the last execution, sum of losses */
+  ft_buffer scaling;            /* ft_loss_scale; size 0: no loss scaling */
+  ft_loss_scale scale;          /* host copy of `scaling`, kept with several ranks only */
+  ft_buffer sums;               /* of gradients; created on first use */
+  struct ft_shards *shards;     /* several ranks; NULL: one process */
+  ft_shard_range *shard_ranges; /* of this rank's shard; NULL: alone */
+  size_t shard_range_count;
   ft_update by_gradients, by_sums;
   filtra_graph *copying; /* casts all parameters to their 16-bit copies; created on first use */
   struct ft_summing {
@@ -106,9 +106,9 @@ typedef struct ft_shared_step {
 filtra_status ft_shards_create(const filtra_optimizer *o, const ft_ranks *ranks,
                                struct ft_shards **out);
 void ft_shards_destroy(struct ft_shards **shards);
-/** The pieces of this rank's shard. */
-size_t ft_shards_pieces(const struct ft_shards *s);
-ft_piece ft_shards_piece(const struct ft_shards *s, size_t index);
+/** The shard_ranges of this rank's shard. */
+size_t ft_shards_range_count(const struct ft_shards *s);
+ft_shard_range ft_shards_range(const struct ft_shards *s, size_t index);
 uint64_t ft_shards_words(const struct ft_shards *s);
 /** Records the copies of each step; the update reads gradients from `sums`. */
 filtra_status ft_shards_prepare(filtra_optimizer *o, const ft_buffer *sums);

@@ -70,26 +70,26 @@ static const uint64_t *cuts_of(const struct ft_shards *s, const bucket *b) {
   return s->cuts;
 }
 
-static ft_piece piece_of(const struct ft_shards *s, const bucket *b, int rank) {
+static ft_shard_range range_of(const struct ft_shards *s, const bucket *b, int rank) {
   int size = s->ranks.transport->size;
-  return (ft_piece){cut(b, size, rank), cut(b, size, rank + 1), b->at};
+  return (ft_shard_range){cut(b, size, rank), cut(b, size, rank + 1), b->at};
 }
 
 static uint64_t shard_words(const struct ft_shards *s, int rank) {
   uint64_t words = 0;
   for (size_t i = 0; i < s->count; i++) {
-    ft_piece p = piece_of(s, &s->buckets[i], rank);
+    ft_shard_range p = range_of(s, &s->buckets[i], rank);
     words += p.end - p.begin;
   }
   return words;
 }
 
-size_t ft_shards_pieces(const struct ft_shards *s) {
+size_t ft_shards_range_count(const struct ft_shards *s) {
   return s->count;
 }
 
-ft_piece ft_shards_piece(const struct ft_shards *s, size_t index) {
-  return piece_of(s, &s->buckets[index], s->ranks.transport->rank);
+ft_shard_range ft_shards_range(const struct ft_shards *s, size_t index) {
+  return range_of(s, &s->buckets[index], s->ranks.transport->rank);
 }
 
 uint64_t ft_shards_words(const struct ft_shards *s) {
@@ -132,7 +132,7 @@ static filtra_status lay_out(struct ft_shards *s, const filtra_parameters *param
   qsort(s->buckets, s->count, sizeof *s->buckets, later_first);
   for (size_t i = 0; i < s->count; i++) {
     s->buckets[i].at = s->words;
-    ft_piece p = ft_shards_piece(s, i);
+    ft_shard_range p = ft_shards_range(s, i);
     s->words += p.end - p.begin;
   }
   return FILTRA_OK;
@@ -141,7 +141,7 @@ static filtra_status lay_out(struct ft_shards *s, const filtra_parameters *param
 static size_t room_words(const struct ft_shards *s) {
   size_t most = 0, size = (size_t)s->ranks.transport->size;
   for (size_t i = 0; i < s->count; i++) {
-    ft_piece p = ft_shards_piece(s, i);
+    ft_shard_range p = ft_shards_range(s, i);
     if (p.end - p.begin > most) most = (size_t)(p.end - p.begin);
   }
   return most * size + 1;
@@ -191,7 +191,7 @@ void ft_shards_destroy(struct ft_shards **shards) {
 static void record_own(const struct ft_shards *s, ft_commands c, const ft_buffer *from,
                        const ft_buffer *to) {
   for (size_t i = 0; i < s->count; i++) {
-    ft_piece p = ft_shards_piece(s, i);
+    ft_shard_range p = ft_shards_range(s, i);
     uint64_t at = p.begin * sizeof(float), bytes = (p.end - p.begin) * sizeof(float);
     ft_commands_copy(s->device, c, from, at, to, at, bytes);
   }
@@ -201,7 +201,7 @@ static void record_others(const struct ft_shards *s, ft_commands c, const ft_buf
                           const ft_buffer *to) {
   for (size_t i = 0; i < s->count; i++) {
     const bucket *b = &s->buckets[i];
-    ft_piece p = ft_shards_piece(s, i);
+    ft_shard_range p = ft_shards_range(s, i);
     uint64_t before = b->begin * sizeof(float), behind = p.end * sizeof(float);
     ft_commands_copy(s->device, c, from, before, to, before, p.begin * sizeof(float) - before);
     ft_commands_copy(s->device, c, from, behind, to, behind, b->end * sizeof(float) - behind);
@@ -242,9 +242,9 @@ filtra_status ft_shards_watch(filtra_optimizer *o, filtra_graph *g) {
 
 /* ---- a step ---- */
 
-/* Sum of squares over a piece, for the gradient norm; frozen parameters count neither for clipping
- * nor for the check for NaN and infinity. `sums` begin at the piece. */
-static double squares_of(const filtra_optimizer *o, ft_piece p, const float *sums) {
+/* Sum of squares over a range, for the gradient norm; frozen parameters count neither for clipping
+ * nor for the check for NaN and infinity. `sums` begin at the range. */
+static double squares_of(const filtra_optimizer *o, ft_shard_range p, const float *sums) {
   double sum = 0.0;
   for (size_t i = 0; i < o->range_count; i++) {
     const ft_parameter_range *r = &o->ranges[i];
@@ -321,7 +321,7 @@ static filtra_status read_all(filtra_optimizer *o, const ft_buffer *gradients) {
  * device was still computing when the last of them had arrived. */
 static filtra_status sum_bucket(filtra_optimizer *o, size_t index, uint64_t end, double *squares) {
   struct ft_shards *s = o->shards;
-  ft_piece p = ft_shards_piece(s, index);
+  ft_shard_range p = ft_shards_range(s, index);
   const float *sums;
   double began = ft_seconds();
   FT_TRY(ft_ranks_sum_parts(&s->ranks, s->down.mapped, cuts_of(s, &s->buckets[index]), s->room,
@@ -433,10 +433,10 @@ filtra_status ft_shards_compare(filtra_optimizer *o) {
   return FILTRA_OK;
 }
 
-/* Copies a rank's shard to where its pieces lie in the flat buffers. */
+/* Copies a rank's shard to where its shard_ranges lie in the flat buffers. */
 static void spread(const struct ft_shards *s, int rank, const float *shard, float *flat) {
   for (size_t i = 0; i < s->count; i++) {
-    ft_piece p = piece_of(s, &s->buckets[i], rank);
+    ft_shard_range p = range_of(s, &s->buckets[i], rank);
     memcpy(flat + p.begin, shard, (size_t)(p.end - p.begin) * sizeof *flat);
     shard += p.end - p.begin;
   }
@@ -472,7 +472,7 @@ filtra_status ft_shards_take(filtra_optimizer *o, const ft_buffer *whole, const 
   float *flat = s->down.mapped;
   FT_TRY(ft_download(s->device, whole, 0, flat, o->params->trained_bytes));
   for (size_t i = 0; i < s->count; i++) {
-    ft_piece p = ft_shards_piece(s, i);
+    ft_shard_range p = ft_shards_range(s, i);
     FT_TRY(ft_upload(s->device, shard, p.at * sizeof *flat, flat + p.begin,
                      (p.end - p.begin) * sizeof *flat));
   }

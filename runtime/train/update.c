@@ -56,8 +56,8 @@ static void emit_copies(filtra_graph *g, const filtra_optimizer *o, const ft_par
   }
 }
 
-static void emit_piece(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
-                       const ft_parameter_range *r, ft_piece p, const ft_update *u) {
+static void emit_range(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
+                       const ft_parameter_range *r, ft_shard_range p, const ft_update *u) {
   uint64_t begin = r->begin > p.begin ? r->begin : p.begin;
   uint64_t end = r->end < p.end ? r->end : p.end;
   if (begin >= end) return;
@@ -74,10 +74,10 @@ static void emit_piece(filtra_graph *g, const filtra_optimizer *o, const ft_buff
 static void emit_update(filtra_graph *g, const filtra_optimizer *o, const ft_buffer *gradients,
                         const ft_parameter_range *r, const ft_update *u) {
   if (!o->shards)
-    emit_piece(g, o, gradients, r, (ft_piece){0, r->end, 0}, u);
+    emit_range(g, o, gradients, r, (ft_shard_range){0, r->end, 0}, u);
   else /* the 16-bit copies follow once the other ranks' values have arrived */
-    for (size_t i = 0; i < o->piece_count; i++)
-      emit_piece(g, o, gradients, r, o->pieces[i], u);
+    for (size_t i = 0; i < o->shard_range_count; i++)
+      emit_range(g, o, gradients, r, o->shard_ranges[i], u);
   if (!o->shards) emit_copies(g, o, r);
 }
 

@@ -236,7 +236,7 @@ TEST(test_wrong) {
   }
   static const char *const PATCHES[][3] = {
       {"\"measure\": \"accuracy\"", "\"measure\": \"accurate\"", "\"measure\" must be one of"},
-      {"\"sweep\": null", "\"sweep\": 1   ", "the place of one of the file's 0 \"sweeps\""},
+      {"\"sweep\": null", "\"sweep\": 1   ", "the index of one of the file's 0 \"sweeps\""},
       {"\"config\": {}", "\"config\": 11", "\"config\" must be an object, not a number"},
       {"\"mixer\": \"agf\"", "\"mixer\": \"\"   ", "\"mixer\" is empty"}};
   for (size_t i = 0; i < FT_COUNT(PATCHES); i++) {

@@ -128,7 +128,7 @@ TEST(test_fitted) {
   filtra_dataset_close(&first);
 }
 
-/* Longer than any piece, whatever it is cut at: the same tokens as in one go. */
+/* Longer than any passage, whatever it is cut at: the same tokens as in one go. */
 TEST(test_long_texts) {
   enum { COUNT = 700001 };
   static const char *const units[] = {"abc\r\n", "abc ", "\xe2\x82\xac", "\xf0\x9f\x98\x80x",
@@ -138,7 +138,7 @@ TEST(test_long_texts) {
   for (size_t i = 0; i < FT_COUNT(units); i++) {
     size_t unit = strlen(units[i]), plain = strlen(joined[i]), units_in = COUNT / unit;
     char *text = ft_calloc(COUNT + 2, 1);
-    text[0] = 'b'; /* so that units do not lie evenly in pieces */
+    text[0] = 'b'; /* so that units do not lie evenly in passages */
     for (size_t k = 0; k < units_in; k++)
       memcpy(text + 1 + k * unit, units[i], unit);
     const char *path = test_write_bytes(folder, "long.txt", text, 1 + units_in * unit);

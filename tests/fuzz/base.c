@@ -94,7 +94,7 @@ static void read_text(const uint8_t *data, size_t size) {
   if (status) return;
   while (!status && more) {
     status = ft_text_next(&text, &more);
-    if (!status && more) fuzz_check(text.length && text.piece, "a piece is not empty");
+    if (!status && more) fuzz_check(text.length && text.passage, "a piece is not empty");
   }
   fuzz_failed(status);
   ft_text_close(&text);

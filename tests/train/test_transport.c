@@ -102,7 +102,7 @@ static filtra_status train(node *n, filtra_model *model, filtra_trainer *trainer
     n->hidden += m.hidden_seconds;
   }
   n->last = m;
-  n->buckets = trainer->optimizer->shards ? ft_shards_pieces(trainer->optimizer->shards) : 0;
+  n->buckets = trainer->optimizer->shards ? ft_shards_range_count(trainer->optimizer->shards) : 0;
   n->samples = trainer->graphs[0]->size;
   n->early = ft_graph_readout_ticket(trainer->graphs[0]->graph, 0) <
              ft_graph_readout_ticket(trainer->graphs[0]->graph, n->buckets);

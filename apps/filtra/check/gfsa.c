@@ -50,12 +50,12 @@ static filtra_status build_gfsa_layer(golden *c) {
 /* Builds the layer without its output projection, which every mixer has. */
 static filtra_status build_gfsa_layer_noproj(golden *c) {
   ft_scope scope = golden_scope(c);
-  filtra_tensor *piece[3], *x = golden_input(c, "in.x");
+  filtra_tensor *chunk[3], *x = golden_input(c, "in.x");
   int64_t width = golden_dim(c, "in.x", 2), heads = golden_count(c, "heads", 1);
-  filtra_chunk(c->graph, filtra_scope_linear(&scope, "qkv", x, 3 * width, NULL), 3, piece);
+  filtra_chunk(c->graph, filtra_scope_linear(&scope, "qkv", x, 3 * width, NULL), 3, chunk);
   for (int i = 0; i < 3; i++)
-    piece[i] = filtra_split_heads(c->graph, piece[i], heads);
-  golden_output(c, "y", filtra_merge_heads(c->graph, filter(c, piece[0], piece[1], piece[2])));
+    chunk[i] = filtra_split_heads(c->graph, chunk[i], heads);
+  golden_output(c, "y", filtra_merge_heads(c->graph, filter(c, chunk[0], chunk[1], chunk[2])));
   golden_bind_qkv(c);
   return FILTRA_OK;
 }

@@ -190,13 +190,13 @@ static filtra_status read_curves(const json_t *object, const char *where, report
 
 static filtra_status read_sweep(const json_t *object, const json_t *sweeps, const char *where,
                                 report_run *r) {
-  const json_t *place = json_object_get(object, "sweep");
-  if (!place || json_is_null(place)) return FILTRA_OK;
+  const json_t *index = json_object_get(object, "sweep");
+  if (!index || json_is_null(index)) return FILTRA_OK;
   size_t count = json_array_size(sweeps);
-  json_int_t i = json_is_integer(place) ? json_integer_value(place) : -1;
+  json_int_t i = json_is_integer(index) ? json_integer_value(index) : -1;
   if (i < 0 || (uint64_t)i >= count)
     return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"sweep\" must be null or the place of one of the file's %zu \"sweeps\", "
+                   "%s: \"sweep\" must be null or the index of one of the file's %zu \"sweeps\", "
                    "from 0",
                    where, count);
   r->sweep = json_array_get(sweeps, (size_t)i);

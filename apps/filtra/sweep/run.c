@@ -12,20 +12,20 @@
 enum { MOST_ARGUMENTS = 40, WAIT_MICROSECONDS = 20000 };
 
 /* Runs one cell at a time. */
-typedef struct slot {
+typedef struct worker {
   sweep_cell *cell; /* NULL: free */
   sweep_child child;
   bool evaluates; /* the process evaluates; before, it trained */
   double began;
   char *settings, *log;
   const char *device; /* NULL: the command's default */
-} slot;
+} worker;
 
 typedef struct runner {
   sweep *s;
   const sweep_way *way;
-  slot *slots; /* [way->jobs] */
-  size_t next; /* the first cell not yet considered */
+  worker *workers; /* [way->jobs] */
+  size_t next;     /* the first cell not yet considered */
   bool stopped, terminal;
   double shown_at;
   FILE *record; /* OUT/sweep.jsonl: a line per ended cell; also locks the sweep */
@@ -58,7 +58,7 @@ static double seconds_left(const runner *r) {
     if (!has_ended(&r->s->cells[i])) left += of_data >= 0.0 ? of_data : all;
   }
   for (size_t i = 0; i < r->way->jobs; i++)
-    if (r->slots[i].cell) left -= now - r->slots[i].began;
+    if (r->workers[i].cell) left -= now - r->workers[i].began;
   return left > 0.0 ? left / (double)r->way->jobs : 0.0;
 }
 
@@ -107,7 +107,7 @@ static void add_device(command_words *c, const sweep_way *way, const char *devic
   if (o->validation) ADD(c, "--validation");
 }
 
-static filtra_status start_training(const runner *r, slot *at) {
+static filtra_status start_training(const runner *r, worker *at) {
   command_words c = {{"filtra", "train"}, 2};
   free(at->settings);
   at->settings = NULL;
@@ -122,7 +122,7 @@ static filtra_status start_training(const runner *r, slot *at) {
   return sweep_start(c.words, at->log, &at->child);
 }
 
-static filtra_status start_evaluation(const runner *r, slot *at) {
+static filtra_status start_evaluation(const runner *r, worker *at) {
   command_words c = {{"filtra", "eval"}, 2};
   ADD(&c, "--run", at->cell->folder, "--split", at->cell->data->evaluate);
   add_device(&c, r->way, at->device);
@@ -144,7 +144,7 @@ static filtra_status record_end(const runner *r, const sweep_cell *cell) {
   return status;
 }
 
-static filtra_status end_cell(runner *r, slot *at, sweep_state state, char *error) {
+static filtra_status end_cell(runner *r, worker *at, sweep_state state, char *error) {
   sweep_cell *cell = at->cell;
   cell->state = state;
   cell->seconds = ft_seconds() - at->began;
@@ -155,7 +155,7 @@ static filtra_status end_cell(runner *r, slot *at, sweep_state state, char *erro
   return FILTRA_OK;
 }
 
-static filtra_status begin_cell(runner *r, slot *at, sweep_cell *cell) {
+static filtra_status begin_cell(runner *r, worker *at, sweep_cell *cell) {
   free(at->log);
   at->log = ft_format("%s/logs/%s.log", r->s->out, cell->name);
   if (!at->log) return FILTRA_ERROR_HOST_MEMORY;
@@ -164,8 +164,8 @@ static filtra_status begin_cell(runner *r, slot *at, sweep_cell *cell) {
   return start_training(r, at);
 }
 
-/* Handles the end of a slot's process. */
-static filtra_status go_on(runner *r, slot *at, int code) {
+/* Handles the end of a worker's process. */
+static filtra_status go_on(runner *r, worker *at, int code) {
   if (!code && at->evaluates) return end_cell(r, at, SWEEP_DONE, NULL);
   if (r->stopped) return end_cell(r, at, SWEEP_INTERRUPTED, NULL);
   if (!code) return start_evaluation(r, at);
@@ -182,14 +182,14 @@ static sweep_cell *next_cell(runner *r) {
 static void stop(runner *r) {
   r->stopped = true;
   for (size_t i = 0; i < r->way->jobs; i++)
-    if (r->slots[i].cell) sweep_stop(&r->slots[i].child);
+    if (r->workers[i].cell) sweep_stop(&r->workers[i].child);
 }
 
-/* Checks each slot once; *busy: a process is running. */
+/* Checks each worker once; *busy: a process is running. */
 static filtra_status look_after(runner *r, bool *busy) {
   *busy = false;
   for (size_t i = 0; i < r->way->jobs; i++) {
-    slot *at = &r->slots[i];
+    worker *at = &r->workers[i];
     int code;
     if (at->cell && sweep_ended(&at->child, &code)) FT_TRY(go_on(r, at, code));
     sweep_cell *cell = at->cell ? NULL : next_cell(r);
@@ -215,9 +215,9 @@ static filtra_status run_cells(runner *r) {
 static void wait_for_all(runner *r) {
   int code;
   for (size_t i = 0; i < r->way->jobs; i++) {
-    if (!r->slots[i].child.process) continue;
-    sweep_stop(&r->slots[i].child);
-    while (!sweep_ended(&r->slots[i].child, &code))
+    if (!r->workers[i].child.process) continue;
+    sweep_stop(&r->workers[i].child);
+    while (!sweep_ended(&r->workers[i].child, &code))
       usleep(WAIT_MICROSECONDS);
   }
 }
@@ -327,21 +327,21 @@ static filtra_status keep_file(const sweep *s) {
 }
 
 static void close_runner(runner *r) {
-  for (size_t i = 0; r->slots && i < r->way->jobs; i++) {
-    free(r->slots[i].settings);
-    free(r->slots[i].log);
+  for (size_t i = 0; r->workers && i < r->way->jobs; i++) {
+    free(r->workers[i].settings);
+    free(r->workers[i].log);
   }
-  free(r->slots);
+  free(r->workers);
   free(r->record_path);
   if (r->record) fclose(r->record);
 }
 
 filtra_status sweep_run(sweep *s, const sweep_way *way) {
   runner r = {.s = s, .way = way, .terminal = isatty(STDERR_FILENO)};
-  r.slots = ft_calloc(way->jobs, sizeof *r.slots);
-  if (!r.slots) return FILTRA_ERROR_HOST_MEMORY;
+  r.workers = ft_calloc(way->jobs, sizeof *r.workers);
+  if (!r.workers) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < way->jobs && way->device_count; i++)
-    r.slots[i].device = way->devices[i % way->device_count];
+    r.workers[i].device = way->devices[i % way->device_count];
   command_catch_interrupts(); /* the first signal lets cells save checkpoints */
   filtra_status status = prepare(&r);
   if (!status) status = sweep_find_states(s); /* safe now: the sweep is locked */

@@ -86,13 +86,13 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   int64_t width = ft_columns(in->x);
   bool filter = o->variant == FILTRA_AGF_FILTER;
   int parts = filter ? 4 : 3;
-  filtra_tensor *piece[4]; /* U, V, value, Sigma; the ablations have no Sigma */
+  filtra_tensor *chunk[4]; /* U, V, value, Sigma; the ablations have no Sigma */
   const filtra_linear_options projection = {.dtype = scope->precision};
   filtra_chunk(g, filtra_scope_linear(scope, "uvxs", in->x, parts * width, &projection), parts,
-               piece);
-  ft_observe(scope, "value", piece[2]);
+               chunk);
+  ft_observe(scope, "value", chunk[2]);
   for (int i = 0; i < parts; i++)
-    piece[i] = filtra_split_heads(g, piece[i], in->heads);
+    chunk[i] = filtra_split_heads(g, chunk[i], in->heads);
   filtra_tensor *theta = coefficients(scope, o, in->heads, width / in->heads);
   filtra_tensor *ortho = NULL;
   filtra_agf_options agf = {.mask = in->mask,
@@ -106,7 +106,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
                             .ortho = o->ortho > 0.0f ? &ortho : NULL,
                             .ortho_padding = o->ortho_padding};
   filtra_tensor *y =
-      filtra_agf(g, piece[0], filter ? piece[3] : NULL, piece[1], piece[2], theta, &agf);
+      filtra_agf(g, chunk[0], filter ? chunk[3] : NULL, chunk[1], chunk[2], theta, &agf);
   if (ortho) *auxiliary = filtra_affine(g, ortho, o->ortho, 0.0f);
   return filtra_mixer_output(scope, in, y);
 }
