@@ -3,8 +3,6 @@
 #include "support/harness.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <string.h>
 
 enum { SIZE = 3, LENGTH = 7, CLASSES = 3, VOCABULARY = 6, STEPS = 2 };
 

@@ -3,9 +3,6 @@
 #include "adversary/single.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct planted {
   const char *name;
   adv_fault fault;

@@ -5,7 +5,6 @@
 #include "support/run.h"
 
 #include <filtra/filtra.h>
-#include <string.h>
 
 static filtra_device *device;
 static filtra_arena *arena;

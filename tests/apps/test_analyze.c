@@ -10,7 +10,6 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdio.h>
 
 static char output[TEST_OUTPUT_BYTES];
 

@@ -4,10 +4,6 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const json_t *find(const json_t *results, const char *op, int index) {
   size_t i;

@@ -3,10 +3,6 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *write_page(const char *body) {
   static const char HEAD[] =
       "<!DOCTYPE html><html><head><meta charset=\"utf-8\"><style>"

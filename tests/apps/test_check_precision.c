@@ -5,9 +5,6 @@
 
 #include "base/json.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const char *golden_folder(void) {
   static char path[512];
   snprintf(path, sizeof path, "%s/golden", TEST_SOURCE_DIR);

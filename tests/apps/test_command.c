@@ -3,9 +3,6 @@
 #include "support/harness.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST(test_usage) {
   static const struct {

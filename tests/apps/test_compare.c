@@ -9,9 +9,6 @@
 #include "bench_file.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static char output[TEST_OUTPUT_BYTES];

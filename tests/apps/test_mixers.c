@@ -7,8 +7,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 static char output[TEST_OUTPUT_BYTES];
 

@@ -4,9 +4,6 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static char output[TEST_OUTPUT_BYTES];
 

@@ -7,9 +7,6 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static char output[TEST_OUTPUT_BYTES];

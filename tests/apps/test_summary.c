@@ -9,8 +9,6 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static char output[TEST_OUTPUT_BYTES];

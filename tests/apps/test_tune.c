@@ -5,8 +5,6 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 static char output[TEST_OUTPUT_BYTES];
 

@@ -7,9 +7,6 @@
 #include "base/memory.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Every allocation in turn, until none is left that fails. */
 static void check_starved(const char *text) {

@@ -3,10 +3,6 @@
 
 #include "base/keys.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum color { RED, GREEN, BLUE };
 static const char *const color_names[] = {"red", "green", "blue", NULL};
 

@@ -7,8 +7,6 @@
 
 #include <jansson.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 static const float f32[6] = {1, -2, 3.5f, 0, 1e-30f, 6};

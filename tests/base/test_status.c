@@ -2,8 +2,6 @@
 #include "support/harness.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST(test_message_is_kept) {
   assert_int_equal(ft_fail(FILTRA_ERROR_INPUT, "line %d", 3), FILTRA_ERROR_INPUT);

@@ -6,11 +6,6 @@
 #include "base/file.h"
 #include "train/config.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char PAGE[] = TEST_SOURCE_DIR "/../docs/config.md", MARK[] = "<!-- keys: ";
 
 /* ---- the page ---- */

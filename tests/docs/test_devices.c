@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "gpu/plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static char *read_page(void) {
   char *text;
   size_t size;

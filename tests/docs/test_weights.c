@@ -5,9 +5,6 @@
 #include "base/file.h"
 
 #include <filtra/filtra.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MAX_ROWS = 128, MAX_TEXT = 160 };
 

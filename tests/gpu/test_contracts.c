@@ -3,9 +3,6 @@
 #include "check.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Of the SPIR-V specification. */
 enum { HEADER_WORDS = 5, DECORATE = 71, MEMBER_DECORATE = 72, SPEC_ID = 1, OFFSET = 35 };
 enum { TYPE_FLOAT = 22, SPEC_CONSTANT_FALSE = 49, SPEC_CONSTANT = 50 };

@@ -3,9 +3,6 @@
 #include "gpu/internal.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { HEADER_WORDS = 5, EXTENSION = 10, ENTRY_POINT = 15, EXECUTION_MODE = 16, CAPABILITY = 17 };
 
 static const ft_convergence modes[] = {FT_CONVERGENCE_SUBGROUP, FT_CONVERGENCE_MAXIMAL};

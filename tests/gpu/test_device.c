@@ -4,9 +4,6 @@
 #include "support/run.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DEVICES = 16 };
 

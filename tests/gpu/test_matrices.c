@@ -10,9 +10,6 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const ft_matrix_verdict good = {

@@ -2,9 +2,6 @@
 #include "gpu/internal.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static unsigned char *pattern(size_t size, unsigned seed) {
   unsigned char *bytes = malloc(size + 1);
   assert_non_null(bytes);

@@ -4,8 +4,6 @@
 #include "gpu/internal.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static ft_kernel_key affine_key(uint32_t workgroup, uint32_t accumulate) {

@@ -4,10 +4,6 @@
 
 #include "base/file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A GPU that has everything and lets its subgroup size be chosen, from 8 to 32. */
 static ft_caps any_gpu(void) {
   ft_caps caps = {.info = {.device_class = FILTRA_DEVICE_DISCRETE,

@@ -9,7 +9,6 @@
 #include "graph/program.h"
 
 #include <filtra/ops.h>
-#include <string.h>
 
 enum { ROWS = 6, COLUMNS = 8, COUNT = ROWS * COLUMNS };
 
@@ -50,9 +49,7 @@ static void run(const network *n, results *r) {
   float x[COUNT];
   test_random(5, -1, 1, x, COUNT);
   assert_ok(ft_graph_check(n->graph));
-  assert_ok(filtra_graph_set(n->graph, n->x, x));
-  assert_ok(filtra_graph_execute(n->graph));
-  assert_ok(filtra_graph_get(n->graph, n->y, r->y));
+  test_run_graph(n->graph, TEST_SET({n->x, x}), TEST_GET({n->y, r->y}));
   assert_ok(filtra_parameters_get_gradient(n->params, "w", r->gradient, COLUMNS * COLUMNS));
 }
 
@@ -170,8 +167,7 @@ TEST(parameters_that_do_not_fit) {
   destroy(&n);
 
   build(&n, test_device());
-  filtra_graph *other;
-  assert_ok(filtra_graph_create(test_device(), NULL, &other));
+  filtra_graph *other = test_graph(test_device(), NULL);
   filtra_graph_parameter(other, n.params, "late", 1, (int64_t[]){3}, NULL);
   filtra_graph_destroy(&other);
   assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_TRAINABLE));

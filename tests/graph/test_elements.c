@@ -6,8 +6,6 @@
 #include "graph/parameters.h"
 
 #include <filtra/ops.h>
-#include <math.h>
-#include <string.h>
 
 enum { ODD = 257, TYPES = 2 };
 static const filtra_dtype HALVES[TYPES] = {FILTRA_F16, FILTRA_BF16};
@@ -36,18 +34,14 @@ TEST(test_cast) {
   uint16_t h[ODD];
   fill_wide(x, ODD);
   for (int k = 0; k < TYPES; k++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_graph *g = test_graph(test_device(), NULL);
     filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){ODD});
     filtra_tensor *half = filtra_graph_output(g, filtra_cast(g, in, HALVES[k]));
     filtra_tensor *back = filtra_graph_output(g, filtra_cast(g, half, FILTRA_F32));
     assert_ok(filtra_graph_compile(g));
     assert_ok(ft_graph_check(g));
     assert_int_equal(filtra_tensor_dtype(half), HALVES[k]);
-    assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, half, h));
-    assert_ok(filtra_graph_get(g, back, y));
+    test_run_graph(g, TEST_SET({in, x}), TEST_GET({half, h}, {back, y}));
     for (int i = 0; i < ODD; i++) {
       float want = rounded(HALVES[k], x[i]);
       assert_memory_equal(&y[i], &want, sizeof want);
@@ -62,17 +56,13 @@ TEST(test_ports) {
   uint16_t in[ODD], out[ODD + 1];
   for (int i = 0; i < ODD; i++)
     in[i] = (uint16_t)(i * 97);
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 1, (int64_t[]){ODD});
   filtra_tensor *copy = ft_tensor_like(g, x, "copy");
   ft_emit_copy(g, x, copy, false);
   filtra_graph_output(g, copy);
   assert_int_equal(copy->storage->bytes, 2 * ODD + 2);
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(ft_graph_check(g));
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
+  test_compile_and_run(g, TEST_SET({x, in}), NULL);
   out[ODD] = 0xabcd;
   assert_ok(filtra_graph_get(g, copy, out));
   assert_memory_equal(in, out, sizeof in);
@@ -85,8 +75,7 @@ TEST(test_gradients) {
   float dy[ODD], dx[ODD];
   test_random(5, -2, 2, dy, ODD);
   for (int k = 0; k < TYPES; k++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_graph *g = test_graph(test_device(), NULL);
     filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){ODD});
     filtra_tensor *up = filtra_graph_input(g, "dy", FILTRA_F32, 1, (int64_t[]){ODD});
     filtra_graph_require_gradient(g, x);
@@ -95,17 +84,11 @@ TEST(test_gradients) {
         filtra_add(g, filtra_cast(g, half, FILTRA_F32), filtra_cast(g, half, FILTRA_F32));
     assert_ok(filtra_graph_backward(g, 1, &y, &up));
     filtra_tensor *grad = filtra_graph_output(g, filtra_graph_gradient(g, x));
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(ft_graph_check(g));
-    assert_ok(filtra_graph_set(g, x, dy));
-    assert_ok(filtra_graph_set(g, up, dy));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, grad, dx));
+    test_evaluate(&g, TEST_SET({x, dy}, {up, dy}), TEST_GET({grad, dx}));
     for (int i = 0; i < ODD; i++) {
       float one = rounded(HALVES[k], dy[i]);
       assert_true(dx[i] == rounded(HALVES[k], one + dy[i]));
     }
-    filtra_graph_destroy(&g);
   }
 }
 
@@ -121,8 +104,7 @@ TEST(test_parameter_copy) {
   float w[N], y[N], dw[N];
   assert_ok(filtra_parameters_create(test_device(), &params));
   for (int pass = 0; pass < 2; pass++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_graph *g = test_graph(test_device(), NULL);
     filtra_tensor *master = filtra_graph_parameter(g, params, "w", 1, (int64_t[]){N}, &with_copy);
     filtra_tensor *constant = filtra_graph_parameter(g, params, "c", 1, (int64_t[]){N}, &buffer);
     filtra_tensor *copy = filtra_graph_parameter_copy(g, params, "w");
@@ -180,11 +162,7 @@ TEST(test_pieces) {
       in[i] = (float)(i + 1);
       up[i] = (float)(i - COUNT / 2);
     }
-    assert_ok(filtra_graph_set(g, x, in));
-    assert_ok(filtra_graph_set(g, dy, up));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, out, y));
-    assert_ok(filtra_graph_get(g, dx, slope));
+    test_run_graph(g, TEST_SET({x, in}, {dy, up}), TEST_GET({out, y}, {dx, slope}));
     for (int i = 0; i < COUNT; i++) {
       int row = i / WIDTH / PARTS * WIDTH * PARTS, piece = i / WIDTH % PARTS, column = i % WIDTH;
       float want = 0;
@@ -207,8 +185,7 @@ TEST(test_refused) {
                {(filtra_dtype)77, "type 77 (unknown)"},
                {FILTRA_F16, "must be dense F32"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_graph *g = test_graph(test_device(), NULL);
     filtra_tensor *x = filtra_graph_input(g, "x", cases[i].dtype, 1, (int64_t[]){ODD});
     if (x) filtra_add(g, x, x);
     assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, cases[i].message);
@@ -227,8 +204,7 @@ TEST(test_refused) {
 /* A zero among the dimensions hides no overflow of the others. */
 TEST(test_shapes) {
   const int64_t big = INT64_C(1) << 40;
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){0, big, big});
   assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "dimension 1");
   filtra_graph_destroy(&g);

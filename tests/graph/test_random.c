@@ -4,11 +4,6 @@
 #include "base/rng.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { MOST_NODES = 40, MOST_SIDE = 9, INPUTS = 3 };
 #if defined __SANITIZE_ADDRESS__
 enum { GRAPHS = 100 };

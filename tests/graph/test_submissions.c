@@ -6,8 +6,6 @@
 #include "graph/program.h"
 
 #include <filtra/ops.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { B = 2, H = 3, N = 257, D = 24, SCALARS = B * H * N * D };
 
@@ -20,8 +18,7 @@ typedef struct work {
 
 static void build(const char *caps, work *w) {
   filtra_device *dev = test_open_device(caps);
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(dev, NULL, &g));
+  filtra_graph *g = test_graph(dev, NULL);
   *w = (work){.dev = dev, .graph = g};
   for (int i = 0; i < 3; i++) {
     w->in[i] = filtra_graph_input(g, "qkv", FILTRA_F32, 4, (int64_t[]){B, H, N, D});

@@ -3,7 +3,6 @@
 #include "support/run.h"
 
 #include <filtra/filtra.h>
-#include <string.h>
 
 static const filtra_model_config small = {.mixer = "{\"name\": \"agf\", \"K\": 3}",
                                           .vocabulary = 50,

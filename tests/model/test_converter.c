@@ -4,9 +4,6 @@
 #include "support/harness.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SIZE = 8, LENGTH = 16, VOCABULARY = 6, CLASSES = 2, LAYERS = 1 };
 

@@ -8,9 +8,6 @@
 #include "nn/mixer.h"
 
 #include <filtra/generate.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { VOCABULARY = 11, LONGEST = 21, MOST_SEQUENCES = 3 };
 

@@ -5,9 +5,6 @@
 #include "nn/converter.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- initial values ---- */
 
@@ -274,14 +271,10 @@ TEST(scale_norm_has_it_too) {
       assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
       filtra_graph_destroy(&g);
     }
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, out, y));
+    test_evaluate(&g, TEST_SET({in, x}), TEST_GET({out, y}));
     const double length = 5e-5, epsilon = given[i] > 0 ? (double)given[i] : 1e-5;
     assert_float_equal((double)y[0], 3e-5 / (length + epsilon), 1e-6);
     assert_float_equal((double)y[1], -4e-5 / (length + epsilon), 1e-6);
-    filtra_graph_destroy(&g);
     filtra_parameters_destroy(&params);
   }
 }

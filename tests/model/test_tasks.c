@@ -7,10 +7,6 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SIZE = 5, LENGTH = 12, FEATURES = 3, VOCABULARY = 7, CLASSES = 3, MAX_FEATURES = 64 * 3 };
 

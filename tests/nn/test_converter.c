@@ -3,9 +3,6 @@
 #include "nn/converter.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { B = 2, N = 6, C = 8 };
 
 struct network {
@@ -63,10 +60,7 @@ static void run(struct network *net, int64_t n, float *y, float *dx) {
   float x[B * N * C];
   test_random(3, -1, 1, x, (size_t)(B * n * C));
   filtra_graph_set_step(net->g, 5, 9);
-  assert_ok(filtra_graph_set(net->g, net->x, x));
-  assert_ok(filtra_graph_execute(net->g));
-  assert_ok(filtra_graph_get(net->g, net->y, y));
-  assert_ok(filtra_graph_get(net->g, net->gradient, dx));
+  test_run_graph(net->g, TEST_SET({net->x, x}), TEST_GET({net->y, y}, {net->gradient, dx}));
 }
 
 /* Bounds of the initial values: U(-bound, bound), or a constant. */
@@ -149,10 +143,7 @@ TEST(test_unitary) {
   assert_ok(filtra_graph_compile(g));
   float in[B * N * C], there[B * N * C][2], again[B * N * C][2];
   test_random(4, -1, 1, in, B * N * C);
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, there));
-  assert_ok(filtra_graph_get(g, back, again));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({y, there}, {back, again}));
   double before = 0, after = 0, moved = 0;
   for (int i = 0; i < B * N * C; i++) {
     double im = -0.5 * (double)in[i] + 0.25;

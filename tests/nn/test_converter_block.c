@@ -3,10 +3,6 @@
 #include "nn/encoder.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { C = 10, MOST = 40 };
 
 typedef struct block {
@@ -67,11 +63,8 @@ static void close_block(block *b) {
 }
 
 static void run_block(block *b, const float *x, const float *mask, float *y, float *dx) {
-  assert_ok(filtra_graph_set(b->g, b->x, x));
-  assert_ok(filtra_graph_set(b->g, b->mask, mask));
-  assert_ok(filtra_graph_execute(b->g));
-  assert_ok(filtra_graph_get(b->g, b->y, y));
-  assert_ok(filtra_graph_get(b->g, b->gradient, dx));
+  test_run_graph(b->g, TEST_SET({b->x, x}, {b->mask, mask}),
+                 TEST_GET({b->y, y}, {b->gradient, dx}));
 }
 
 static void observed(const block *b, const char *name, float *values) {

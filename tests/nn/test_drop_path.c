@@ -8,9 +8,6 @@
 #include "support/harness.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { B = 7, N = 3, C = 4, F = 5 };
 
@@ -143,8 +140,6 @@ static void check(bool post, float rate, bool training) {
   block_case s = {.post = post, .rate = rate};
   declare(&s);
   test_op op = {.name = post ? "post-norm block" : "pre-norm block",
-                .inputs = 1,
-                .outputs = 1,
                 .in = {{"x", FILTRA_F32, 3, {B, N, C}, .gradient = true}},
                 .build = build,
                 .reference = reference,

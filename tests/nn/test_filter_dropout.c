@@ -7,9 +7,6 @@
 #include "nn/formed_filter.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The first sequences have no key at first, or none at all. */
 static const float MASK[18] = {0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1};

@@ -8,8 +8,6 @@
 
 #include <filtra/filtra.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BATCH = 4, LENGTH = 9, VOCABULARY = 7, CLASSES = 3, MAX_LENGTH = 12 };
 
@@ -322,8 +320,7 @@ TEST(not_decoded) {
 
 /* A prefix that does not fit is an error, not the same name twice. */
 TEST(long_names) {
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   ft_scope scope = {.graph = g};
   for (int i = 0; i < 12; i++)
     scope = ft_scope_enter(&scope, "a_rather_long_name.%d", i);

@@ -4,10 +4,6 @@
 
 #include "nn/mixer.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WIDTH = 12, HEADS = 3, MAX_LENGTH = 200 };
 
 typedef struct layer {
@@ -72,11 +68,7 @@ static float *run(layer *l, int64_t batch, int64_t tokens, const int32_t *length
   size_t count = (size_t)(batch * tokens * WIDTH);
   float *y = calloc(count + (size_t)batch, sizeof *y);
   build(l, batch, tokens, &m);
-  assert_ok(filtra_graph_compile(m.graph));
-  assert_ok(filtra_graph_set(m.graph, m.x, x));
-  assert_ok(filtra_graph_set(m.graph, m.lengths, lengths));
-  assert_ok(filtra_graph_execute(m.graph));
-  assert_ok(filtra_graph_get(m.graph, m.y, y));
+  test_compile_and_run(m.graph, TEST_SET({m.x, x}, {m.lengths, lengths}), TEST_GET({m.y, y}));
   if (m.loss) assert_ok(filtra_graph_get(m.graph, m.loss, y + count));
   filtra_graph_destroy(&m.graph);
   return y;

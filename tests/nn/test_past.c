@@ -6,10 +6,6 @@
 #include "nn/past.h"
 #include "ops/decoding.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WIDTH = 24, HEADS = 3, LAYERS = 2, CAPACITY = 19 };
 
 typedef struct past_case {
@@ -114,8 +110,7 @@ static void run_pass(const stack *s, pass *p, const float *x, float *y, int64_t 
   assert_ok(filtra_graph_set(p->graph, p->x, values));
   if (p->lengths) assert_ok(filtra_graph_set(p->graph, p->lengths, lengths));
   if (p->position) assert_ok(filtra_graph_set(p->graph, p->position, position));
-  assert_ok(filtra_graph_execute(p->graph));
-  assert_ok(filtra_graph_get(p->graph, p->y, values));
+  test_run_graph(p->graph, NULL, TEST_GET({p->y, values}));
   for (int64_t b = 0; b < batch; b++)
     memcpy(y + (b * all + first) * WIDTH, values + b * tokens * WIDTH,
            (size_t)(count * WIDTH) * sizeof *y);
@@ -177,9 +172,7 @@ static void check_mixers(filtra_device *device) {
   }
 }
 
-TEST(steps_give_the_whole) {
-  check_mixers(test_device());
-}
+TEST_WITH(steps_give_the_whole, NULL, check_mixers)
 
 TEST(options_count_in_steps_too) {
   static const char *const MIXERS[] = {
@@ -197,17 +190,8 @@ TEST(options_count_in_steps_too) {
     check(test_device(), &(past_case){MIXERS[i], .batch = 2, .tokens = 11, .prompt = 4});
 }
 
-TEST(with_tiles_in_shared_memory) {
-  filtra_device *device = test_open_device("attention=tiled");
-  check_mixers(device);
-  test_close_device(&device);
-}
-
-TEST(with_tiles_in_subgroups) {
-  filtra_device *device = test_open_device("attention=lanes");
-  check_mixers(device);
-  test_close_device(&device);
-}
+TEST_WITH(with_tiles_in_shared_memory, "attention=tiled", check_mixers)
+TEST_WITH(with_tiles_in_subgroups, "attention=lanes", check_mixers)
 
 /* ---- a mixer of the test's own, which keeps a state ---- */
 
@@ -240,8 +224,7 @@ static int register_sums(void **state) {
 /* ---- errors ---- */
 
 static filtra_graph *open_scope(ft_scope *scope, ft_past_use *use) {
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   *scope = (ft_scope){.graph = g, .past = use, .prefix = "layers.0."};
   return g;
 }
@@ -252,9 +235,7 @@ TEST(states_that_do_not_fit) {
   ft_scope scope;
   filtra_graph *g = open_scope(&scope, &use);
   assert_int_equal(filtra_scope_pass(&scope), FILTRA_PASS_PREFILL);
-  assert_null(filtra_scope_state(&scope, "s", 1, (int64_t[]){2}));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "only a DECODE pass");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_scope_state(&scope, "s", 1, (int64_t[]){2}), "only a DECODE pass");
   static const struct {
     int64_t shape[2];
     const char *part;
@@ -274,16 +255,13 @@ TEST(states_that_do_not_fit) {
 
 static void refuse(int64_t batch, int64_t tokens, bool step, const char *part) {
   ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   ft_past_use use = {.past = &past, .length = 4};
   if (step) use.position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
   ft_scope scope = {.graph = g, .past = &use};
   filtra_tensor *x =
       filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){batch, HEADS, tokens, 5});
-  assert_null(filtra_scope_keep(&scope, "k", x));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_scope_keep(&scope, "k", x), part);
   ft_past_close(&past);
 }
 

@@ -4,9 +4,6 @@
 
 #include "nn/mixer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BATCH = 2, TOKENS = 37, WIDTH = 12, HEADS = 3, MATRIX = WIDTH * WIDTH };
 
 /* A layer's results for the same input and the same upstream gradient. */
@@ -59,11 +56,8 @@ static void run(layer *l, float *y, float *dx) {
   static const int32_t lengths[] = {TOKENS, 20};
   float x[BATCH * TOKENS * WIDTH];
   test_random(5, -1, 1, x, FT_COUNT(x));
-  assert_ok(filtra_graph_set(l->graph, l->x, x));
-  assert_ok(filtra_graph_set(l->graph, l->lengths, lengths));
-  assert_ok(filtra_graph_execute(l->graph));
-  assert_ok(filtra_graph_get(l->graph, l->y, y));
-  assert_ok(filtra_graph_get(l->graph, l->dx, dx));
+  test_run_graph(l->graph, TEST_SET({l->x, x}, {l->lengths, lengths}),
+                 TEST_GET({l->y, y}, {l->dx, dx}));
 }
 
 static void close_layer(layer *l) {

@@ -4,8 +4,6 @@
 
 #include "nn/mixer.h"
 
-#include <string.h>
-
 enum { BATCH = 2, TOKENS = 13, WIDTH = 8, COUNT = BATCH * TOKENS * WIDTH };
 
 static const int32_t LENGTHS[] = {TOKENS, 6};
@@ -44,12 +42,7 @@ static void result(const char *mixer, const float *order, float *y) {
   filtra_graph_destroy(&g);
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   layer l = build(g, params, mixer);
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, l.x, x));
-  assert_ok(filtra_graph_set(g, l.lengths, LENGTHS));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, l.y, y));
-  filtra_graph_destroy(&g);
+  test_evaluate(&g, TEST_SET({l.x, x}, {l.lengths, LENGTHS}), TEST_GET({l.y, y}));
   filtra_parameters_destroy(&params);
 }
 

@@ -2,10 +2,6 @@
 #include "support/attention.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef enum padding { NO_MASK, SOME_PADDING, EMPTY_SAMPLE } padding;
 
 struct settings {
@@ -181,22 +177,11 @@ static void check_shapes(filtra_device *device) {
   }
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
-
-TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
+TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
 
 /* CPU drivers give an invocation a row of its own where they can load pairs. */
-TEST(test_without_pairs) {
-  filtra_device *device = test_open_device("int64=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_without_pairs, "int64=0", check_shapes)
 
 TEST(test_large) {
   struct settings s = make(130, 64, 3);
@@ -390,8 +375,7 @@ struct attempt {
 };
 
 static filtra_status attempt(struct attempt a) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   int64_t shape[] = {2, 3, 7, 5}, other[] = {2, 7, 3, 5};
   filtra_tensor *t[4];
   for (int i = 0; i < 4; i++)

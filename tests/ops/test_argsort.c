@@ -1,10 +1,6 @@
 /* Orders of rows, and the constants that stand in for what has a gradient. */
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static float key(float x, float mask) {
   return mask > 0 ? x : -INFINITY;
 }
@@ -25,18 +21,13 @@ static void reference(const float *x, const float *mask, int64_t n, int32_t firs
 
 /* Both directions, with and without a mask. */
 static void orders_of(int64_t rows, int64_t n, const float *x, const float *mask, int32_t *got[4]) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   const int64_t shape[] = {rows, n};
   filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 2, shape), *out[4];
   filtra_tensor *kept = filtra_graph_input(g, "mask", FILTRA_F32, 2, shape);
   for (int i = 0; i < 4; i++)
     out[i] = filtra_graph_output(g, filtra_argsort(g, in, i < 2 ? NULL : kept, i % 2));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(ft_graph_check(g));
-  assert_ok(filtra_graph_set(g, in, x));
-  assert_ok(filtra_graph_set(g, kept, mask));
-  assert_ok(filtra_graph_execute(g));
+  test_compile_and_run(g, TEST_SET({in, x}, {kept, mask}), NULL);
   for (int i = 0; i < 4; i++)
     assert_ok(filtra_graph_get(g, out[i], got[i]));
   filtra_graph_destroy(&g);
@@ -92,8 +83,7 @@ TEST(strange_numbers) {
 }
 
 TEST(refused) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
   filtra_tensor *other = filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){3, 2});
   assert_null(filtra_argsort(g, x, other, FILTRA_SORT));
@@ -108,8 +98,7 @@ TEST(refused) {
 
 /* x * detached x has x's value for a slope, not twice that. */
 TEST(detached) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
+  filtra_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){5});
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, filtra_detach(g, x)));
@@ -119,10 +108,7 @@ TEST(detached) {
   assert_ok(ft_graph_check(g));
   const float in[] = {-2, -0.5f, 0, 1, 3};
   float out[5], slope[5];
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, out));
-  assert_ok(filtra_graph_get(g, dx, slope));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({y, out}, {dx, slope}));
   for (int i = 0; i < 5; i++)
     assert_true(out[i] == in[i] * in[i] && slope[i] == in[i]);
   filtra_graph_destroy(&g);

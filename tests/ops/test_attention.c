@@ -5,11 +5,6 @@
 #include "support/attention.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef test_attention_shape shape;
 
 typedef struct settings {
@@ -61,7 +56,6 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static test_op make(const settings *s) {
   const shape *n = &s->shape;
   test_op op = {.name = "attention",
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .out_elements = {n->batches * n->heads * n->queries * n->value_columns},
@@ -263,7 +257,6 @@ TEST(test_views) {
     int64_t width = parts * s->shape.heads * s->shape.columns;
     test_op op = {.name = parts == 1 ? "tied attention" : "packed attention",
                   .inputs = 1,
-                  .outputs = 1,
                   .in = {{.name = "x",
                           .dtype = s->dtype,
                           .ndim = 3,
@@ -389,8 +382,7 @@ TEST(test_golden_files) {
 
 /* Activation bytes of forward and backward over n tokens. */
 static uint64_t plan_bytes(int64_t n) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
+  filtra_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, n, 3 * 32}), *part[3];
   filtra_graph_require_gradient(g, x);
   filtra_chunk(g, x, 3, part);
@@ -427,8 +419,7 @@ TEST(test_extremes) {
   for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
     filtra_device *device = test_open_variant(test_attention_way(i));
     if (!device) continue;
-    filtra_graph *g = NULL;
-    assert_ok(filtra_graph_create(device, NULL, &g));
+    filtra_graph *g = test_graph(device, NULL);
     const int64_t sizes[4] = {1, 1, N, D};
     filtra_tensor *in[3] = {filtra_graph_input(g, "q", FILTRA_F32, 4, sizes),
                             filtra_graph_input(g, "k", FILTRA_F32, 4, sizes),
@@ -439,20 +430,13 @@ TEST(test_extremes) {
         g, filtra_attention(g, in[0], in[1], in[2], &(filtra_attention_options){.bias = b}));
     assert_ok(filtra_graph_backward(g, 1, &out, NULL));
     filtra_tensor *dk = filtra_graph_output(g, filtra_graph_gradient(g, in[1]));
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(filtra_graph_set(g, in[0], q));
-    assert_ok(filtra_graph_set(g, in[1], k));
-    assert_ok(filtra_graph_set(g, in[2], v));
-    assert_ok(filtra_graph_set(g, b, bias));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, out, y));
-    assert_ok(filtra_graph_get(g, dk, slope));
+    test_evaluate(&g, TEST_SET({in[0], q}, {in[1], k}, {in[2], v}, {b, bias}),
+                  TEST_GET({out, y}, {dk, slope}));
     for (int e = 0; e < N * D; e++) { /* key N - 2 has the largest score of those that are left */
       float want = e / D == 3 ? 0 : v[(N - 2) * D + e % D];
       assert_true(fabsf(y[e] - want) <= 1e-6f);
       assert_true(fabsf(slope[e]) <= 1e-3f);
     }
-    filtra_graph_destroy(&g);
     test_close_device(&device);
   }
 }
@@ -465,8 +449,7 @@ typedef struct arguments {
 } arguments;
 
 static filtra_status compile(filtra_device *device, const arguments *a) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph *g = test_graph(device, NULL);
   filtra_tensor *q = filtra_graph_input(g, "q", a->dtype[0], 4, a->q);
   filtra_tensor *k = filtra_graph_input(g, "k", a->dtype[1], 4, a->k);
   filtra_tensor *v = filtra_graph_input(g, "v", a->dtype[2], 4, a->v);

@@ -3,8 +3,6 @@
 
 #include "reference/axes.h"
 
-#include <string.h>
-
 static int64_t elements(int ndim, const int64_t *shape) {
   int64_t count = 1;
   for (int i = 0; i < ndim; i++)
@@ -53,8 +51,6 @@ TEST(permutations) {
   for (size_t i = 0; i < FT_COUNT(ORDERS); i++) {
     int64_t count = elements(ORDERS[i].ndim, ORDERS[i].shape);
     test_op op = {.name = "permute",
-                  .inputs = 1,
-                  .outputs = 2,
                   .in = {{.name = "x", .ndim = ORDERS[i].ndim, .gradient = true}},
                   .build = build_permute,
                   .reference = reference_permute,
@@ -68,8 +64,7 @@ TEST(permutations) {
 /* Of heads, which are a view; of integers; shapes. */
 TEST(views_and_integers) {
   enum { N = 5, H = 2, D = 3 };
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, H * D});
   filtra_tensor *y = filtra_transpose(g, filtra_split_heads(g, x, H), 2, 3); /* [1,H,D,N] */
   filtra_tensor *ids = filtra_graph_input(g, "ids", FILTRA_I32, 2, (int64_t[]){2, 3});
@@ -85,12 +80,8 @@ TEST(views_and_integers) {
   float in[N][H][D], out[H][D][N];
   int32_t numbers[2][3] = {{1, 2, 3}, {-4, 5, 2139095041}}, got[3][2];
   test_random(1, -1, 1, in[0][0], N * H * D);
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_set(g, ids, numbers));
-  assert_ok(filtra_graph_set(g, none, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, out));
-  assert_ok(filtra_graph_get(g, turned, got));
+  test_run_graph(g, TEST_SET({x, in}, {ids, numbers}, {none, in}),
+                 TEST_GET({y, out}, {turned, got}));
   for (int n = 0; n < N; n++)
     for (int h = 0; h < H; h++)
       for (int d = 0; d < D; d++)
@@ -118,8 +109,6 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static void check_gather(int ndim, const int64_t *shape, int axis, int64_t count) {
   int64_t results = elements(ndim, shape) / shape[axis] * count;
   test_op op = {.name = "gather",
-                .inputs = 2,
-                .outputs = 2,
                 .in = {{.name = "x", .ndim = ndim, .gradient = true},
                        {"indices", FILTRA_I32, 1, {count}, -1, (double)shape[axis]}},
                 .build = build_gather,
@@ -175,11 +164,8 @@ TEST(errors) {
                                       "x (none [0, 4]) is empty",
                                       "x (ids [5]) must be dense F32"};
   for (int i = 0; i < (int)FT_COUNT(PARTS); i++) {
-    filtra_graph *g = NULL;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    assert_null(make(g, i));
-    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, PARTS[i]);
-    filtra_graph_destroy(&g);
+    filtra_graph *g = test_graph(test_device(), NULL);
+    test_refuse(&g, make(g, i), PARTS[i]);
   }
 }
 

@@ -3,9 +3,6 @@
 
 #include "ops/decoding.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { B = 3, H = 2, M = 7, D = 5, C = H * D, ROWS = B * M * C };
 
 typedef struct fixture {
@@ -57,8 +54,7 @@ static void run(fixture *f, uint64_t seed, const int32_t position[B], float *exp
   test_random(seed, -1, 1, x, sizeof x / sizeof *x);
   assert_ok(filtra_graph_set(f->graph, f->x, x));
   if (position) assert_ok(filtra_graph_set(f->graph, f->position, position));
-  assert_ok(filtra_graph_execute(f->graph));
-  assert_ok(filtra_graph_get(f->graph, f->seen, seen));
+  test_run_graph(f->graph, NULL, TEST_GET({f->seen, seen}));
   for (int b = 0; b < B; b++)
     for (int64_t n = 0; n < f->tokens; n++) {
       const float *row = x + (b * f->tokens + n) * 2 * C + C;

@@ -2,7 +2,6 @@
 #include "support/harness.h"
 
 #include <complex.h>
-#include <math.h>
 
 static const int64_t shapes[][2] = {{1, 1}, {3, 7}, {17, 65}, {129, 33}};
 
@@ -74,7 +73,6 @@ TEST(test_parts) {
       int64_t r = shapes[i][0], c = shapes[i][1];
       struct settings settings = {(enum use)use};
       test_op op = {.name = "complex_parts",
-                    .inputs = 1,
                     .outputs = use == TWICE  ? 4
                                : use == BOTH ? 2
                                              : 1,
@@ -110,8 +108,6 @@ TEST(test_phase) {
       int64_t r = shapes[i][0], c = shapes[i][1];
       double range = k < 2 ? 1 : 80;
       test_op op = {.name = "unit_phase",
-                    .inputs = 1,
-                    .outputs = 2,
                     .in = {{"x", FILTRA_F32, 2, {r, c}, -range, range, .gradient = true}},
                     .build = build_phase,
                     .reference = ref_phase,
@@ -126,21 +122,16 @@ TEST(test_quarter_turns) {
   float x[COUNT], y[COUNT][2];
   for (int i = 0; i < COUNT; i++)
     x[i] = 0.25f * (float)(i - COUNT / 2) + (float)(i % 3) * 4096;
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
   filtra_tensor *out = filtra_graph_output(g, filtra_unit_phase(g, in, FILTRA_TURNS));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, in, x));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, out, y));
+  test_evaluate(&g, TEST_SET({in, x}), TEST_GET({out, y}));
   const float cosines[] = {1, 0, -1, 0};
   for (int i = 0; i < COUNT; i++) {
     int quarter = (i - COUNT / 2 + 4 * COUNT) % 4;
     assert_true(fabsf(y[i][0] - cosines[quarter]) < 2e-7f);
     assert_true(fabsf(y[i][1] - cosines[(quarter + 3) % 4]) < 2e-7f);
   }
-  filtra_graph_destroy(&g);
 }
 
 /* ---- product ---- */
@@ -169,8 +160,6 @@ static void check_product(filtra_device *device) {
     for (int gradients = 1; gradients <= 3; gradients++) {
       int64_t r = shapes[i][0], c = shapes[i][1];
       test_op op = {.name = "complex_multiply",
-                    .inputs = 2,
-                    .outputs = 2,
                     .in = {{"a", FILTRA_F32, 3, {1, r, 2}, .gradient = gradients & 1},
                            {"z", FILTRA_F32, 4, {1, r, c, 2}, .gradient = gradients & 2}},
                     .build = build_product,
@@ -181,10 +170,8 @@ static void check_product(filtra_device *device) {
 }
 
 TEST(test_product) {
-  check_product(test_device());
-  filtra_device *device = test_open_device("subgroup=0");
-  check_product(device);
-  test_close_device(&device);
+  test_with_device(NULL, check_product);
+  test_with_device("subgroup=0", check_product);
 }
 
 /* ---- blend ---- */
@@ -208,8 +195,6 @@ static void check_blend(filtra_device *device) {
     for (int k = 0; k < 3; k++) {
       int64_t r = shapes[i][0], c = shapes[i][1];
       test_op op = {.name = "complex_blend",
-                    .inputs = 2,
-                    .outputs = 2,
                     .in = {{"z", FILTRA_F32, 3, {r, c, 2}, .gradient = true},
                            {"weight", FILTRA_F32, 1, {1}, .gradient = true, .fixed = &weights[k]}},
                     .build = build_blend,
@@ -221,18 +206,15 @@ static void check_blend(filtra_device *device) {
 }
 
 TEST(test_blend) {
-  check_blend(test_device());
-  filtra_device *device = test_open_device("subgroup=0");
-  check_blend(device);
-  test_close_device(&device);
+  test_with_device(NULL, check_blend);
+  test_with_device("subgroup=0", check_blend);
 }
 
 /* At 1, where training begins, the weight can still go down. */
 TEST(test_blend_at_one) {
   const float z[] = {2, 5, 1, -3}, up[] = {1, 10};
   float slope;
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *in = filtra_graph_input(g, "z", FILTRA_F32, 2, (int64_t[]){2, 2});
   filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){1});
   filtra_tensor *upstream = filtra_graph_input(g, "up", FILTRA_F32, 1, (int64_t[]){2});
@@ -240,28 +222,20 @@ TEST(test_blend_at_one) {
   filtra_tensor *y = filtra_complex_blend(g, in, w);
   assert_ok(filtra_graph_backward(g, 1, &y, &upstream));
   filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, w));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, in, z));
-  assert_ok(filtra_graph_set(g, w, &(float){1}));
-  assert_ok(filtra_graph_set(g, upstream, up));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, gradient, &slope));
+  test_evaluate(&g, TEST_SET({in, z}, {w, &(float){1}}, {upstream, up}),
+                TEST_GET({gradient, &slope}));
   assert_true(slope == 1 * (2 - 5) + 10 * (1 + 3));
-  filtra_graph_destroy(&g);
 }
 
 /* ---- errors ---- */
 
 static filtra_graph *new_graph(void) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   return g;
 }
 
 static void expect(filtra_graph *g, const filtra_tensor *result, const char *part) {
-  assert_null(result);
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, result, part);
 }
 
 static filtra_tensor *input(filtra_graph *g, const char *name, int ndim, int64_t last) {

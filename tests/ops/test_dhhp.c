@@ -4,10 +4,6 @@
 #include "base/rng.h"
 #include "reference/dhhp.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { X, ALPHA_L, ALPHA_U = ALPHA_L + 3, THETA = ALPHA_U + 3, INPUTS };
 
 /* ---- the transform ---- */
@@ -57,7 +53,6 @@ static void run(filtra_device *device, const struct settings *s) {
                                       "alpha_u", "beta_u",  "gamma_u", "theta"};
   test_op op = {.name = "dhhp",
                 .inputs = INPUTS,
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .settings = s,
@@ -101,21 +96,9 @@ static void check_shapes(filtra_device *device) {
     run(device, &cases[i]);
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
-
-TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
-
-TEST(test_without_int64) {
-  filtra_device *device = test_open_device("int64=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
+TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
+TEST_WITH(test_without_int64, "int64=0", check_shapes)
 
 /* More features than a workgroup takes: the rotations' gradients are added over workgroups. */
 TEST(test_wide) {
@@ -167,8 +150,7 @@ static filtra_tensor *angles(filtra_graph *g, int64_t tokens, filtra_tensor *in[
 /* |Phi x| = |x| and Phi^-1 Phi x = x. */
 TEST(test_unitary) {
   enum { TOKENS = 32768, FEATURES = 5, COUNT = 2 * TOKENS * FEATURES };
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){1, TOKENS, FEATURES, 2});
   filtra_tensor *in[7];
   filtra_tensor *lower = angles(g, TOKENS - 1, in), *upper = angles(g, TOKENS - 1, in + 3);
@@ -190,9 +172,7 @@ TEST(test_unitary) {
     test_random(2 + (uint64_t)i, -1, 1, got, TOKENS);
     assert_ok(filtra_graph_set(g, in[i], got));
   }
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, got));
-  assert_ok(filtra_graph_get(g, back, got + COUNT));
+  test_run_graph(g, NULL, TEST_GET({y, got}, {back, got + COUNT}));
   double norm = sqrt(squares(values, COUNT)), transformed = sqrt(squares(got, COUNT));
   if (!(fabs(transformed - norm) <= 1e-5 * norm))
     fail_msg("|Phi x| is %.9g, |x| is %.9g", transformed, norm);
@@ -227,7 +207,6 @@ static void ref_givens(double *const *in, double *const *out, const test_op *op)
 static void check_angles(int64_t batch, int64_t count, const float *fixed, bool shared) {
   test_op op = {.name = "givens",
                 .inputs = shared ? 2 : 3,
-                .outputs = 1,
                 .build = build_givens,
                 .reference = ref_givens,
                 .dims = {batch * count, shared ? 0 : 2},
@@ -250,7 +229,6 @@ TEST(test_mask) {
   static const float mask[BATCH * TOKENS] = {1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 0};
   test_op op = {.name = "givens",
                 .inputs = MASK + 1,
-                .outputs = 1,
                 .build = build_givens,
                 .reference = ref_givens,
                 .dims = {BATCH * (TOKENS - 1), 2},
@@ -293,7 +271,6 @@ static void check_scan(filtra_device *device, int64_t batch, int64_t tokens, int
                        bool reverse) {
   test_op op = {.name = "affine_scan",
                 .inputs = 2,
-                .outputs = 1,
                 .in = {{"c", FILTRA_F32, 3, {batch, tokens, 2}, -0.7, 0.7, true},
                        {"d", FILTRA_F32, 4, {batch, tokens, features, 2}, .gradient = true}},
                 .build = build_scan,
@@ -327,8 +304,7 @@ TEST(test_errors) {
                {8, 7, 8, -2, "permutation -2"},
                {0, 0, 0, 0, "must be complex, [B,N,F,2], not empty"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_graph *g = test_graph(test_device(), NULL);
     filtra_tensor *x =
         filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){2, cases[i].tokens, 3, 2});
     filtra_tensor *lower =
@@ -336,9 +312,7 @@ TEST(test_errors) {
     filtra_tensor *phases =
         filtra_graph_input(g, "phases", FILTRA_F32, 3, (int64_t[]){2, cases[i].phases, 2});
     filtra_dhhp_options options = {.permutation = cases[i].permutation};
-    assert_null(filtra_dhhp(g, x, lower, lower, phases, &options));
-    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, cases[i].message);
-    filtra_graph_destroy(&g);
+    test_refuse(&g, filtra_dhhp(g, x, lower, lower, phases, &options), cases[i].message);
   }
 }
 

@@ -5,10 +5,6 @@
 #include "support/gfsa.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- against the float64 reference ---- */
 
 static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
@@ -124,7 +120,6 @@ TEST(test_shared_inputs) {
   static const test_gfsa s = {2, 3, 33, 5, 5, .causal = true};
   test_op op = {.name = "tied gfsa",
                 .inputs = 3,
-                .outputs = 1,
                 .in = {{.name = "x",
                         .ndim = 3,
                         .shape = {s.batches, s.tokens, s.heads * s.columns},
@@ -182,8 +177,7 @@ TEST(test_softmax_at_start) {
 
 /* Activation bytes of forward and backward over n tokens. */
 static uint64_t plan_bytes(int64_t n) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
+  filtra_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, n, 3 * 32}), *part[3];
   filtra_graph_require_gradient(g, x);
   filtra_chunk(g, x, 3, part);
@@ -212,8 +206,7 @@ typedef struct arguments {
 
 static filtra_status compile(const arguments *a) {
   static const char *const names[] = {"w0", "w1", "wK"};
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *q = filtra_graph_input(g, "q", FILTRA_F32, 4, a->q);
   filtra_tensor *k = filtra_graph_input(g, "k", FILTRA_F32, 4, a->k);
   filtra_tensor *v = filtra_graph_input(g, "v", FILTRA_F32, 4, a->v), *w[3] = {NULL};

@@ -3,9 +3,6 @@
 
 #include "ops/support.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 struct settings {
   float eps;
   double reference_eps;
@@ -33,8 +30,6 @@ static void reference_narrow(double *const *in, double *const *out, const test_o
 static test_op make(int64_t rows, int64_t columns) {
   static const struct settings defaults = {0, 1e-5};
   return (test_op){.name = "layer_norm",
-                   .inputs = 3,
-                   .outputs = 1,
                    .in = {{.name = "x",
                            .ndim = 2,
                            .shape = {rows, columns},
@@ -61,22 +56,11 @@ static void check_shapes(filtra_device *device) {
   }
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
-
-TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
+TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
 
 /* CPU drivers give an invocation a row of its own where they can load pairs. */
-TEST(test_without_pairs) {
-  filtra_device *device = test_open_device("int64=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_without_pairs, "int64=0", check_shapes)
 
 /* Results of 16 bits, of F32 numbers, where the device has 16-bit storage. */
 static void check_narrow(filtra_device *device) {
@@ -93,10 +77,8 @@ static void check_narrow(filtra_device *device) {
 }
 
 TEST(test_narrow) {
-  check_narrow(test_device());
-  filtra_device *device = test_open_device("subgroup=0");
-  check_narrow(device);
-  test_close_device(&device);
+  test_with_device(NULL, check_narrow);
+  test_with_device("subgroup=0", check_narrow);
 }
 
 /* One column: y is the bias, and x has no influence. */
@@ -160,8 +142,7 @@ TEST(test_offset) {
 }
 
 static filtra_status compile(int64_t columns, int64_t gains, float eps) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, columns});
   filtra_tensor *gain = filtra_graph_input(g, "gain", FILTRA_F32, 1, &gains);
   filtra_tensor *bias = filtra_graph_input(g, "bias", FILTRA_F32, 1, &columns);

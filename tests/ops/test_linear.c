@@ -4,10 +4,6 @@
 #include "ops/tuning.h"
 #include "reference/matmul.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum reuse {
   ONCE,
   SHARED,     /* two layers with one weight and bias, the second on the first's output */
@@ -78,7 +74,6 @@ static test_tensor like_x(const char *name, const struct layer *s, int64_t colum
 static void check(filtra_device *device, const struct layer *s) {
   test_op op = {.name = "linear",
                 .inputs = 2 + s->bias + s->residual,
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .settings = s,
@@ -212,8 +207,7 @@ TEST(test_copy) {
     x[i] = 1 + (float)i / 128; /* BF16 has all of them */
   assert_ok(filtra_parameters_create(test_device(), &params));
   for (int pass = 0; pass < TURNS; pass++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_graph *g = test_graph(test_device(), NULL);
     filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){ROWS, IN});
     filtra_graph_parameter(g, params, "w", 2, (int64_t[]){OUT, IN}, &options);
     filtra_tensor *w = filtra_graph_parameter_copy(g, params, "w");
@@ -224,10 +218,7 @@ TEST(test_copy) {
       continue;
     }
     assert_ok(filtra_graph_backward(g, 2, y, NULL));
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(ft_graph_check(g));
-    assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_execute(g));
+    test_evaluate(&g, TEST_SET({in, x}), NULL);
     assert_ok(filtra_parameters_get_gradient(params, "w", dw, OUT * IN));
     for (int i = 0; i < OUT * IN; i++) {
       float sum = 0;
@@ -235,7 +226,6 @@ TEST(test_copy) {
         sum += 2 * x[r * IN + i % IN];
       assert_true(dw[i] == sum);
     }
-    filtra_graph_destroy(&g);
   }
   filtra_parameters_destroy(&params);
 }
@@ -250,9 +240,7 @@ TEST(test_dropout) {
   for (int i = 0; i < OUT; i++)
     weights[i] = 1;
   for (int training = 0; training < 2; training++) {
-    filtra_graph *g = NULL;
-    assert_ok(
-        filtra_graph_create(test_device(), &(filtra_graph_options){.training = training}, &g));
+    filtra_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = training});
     filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){ROWS, 1});
     filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 2, (int64_t[]){OUT, 1});
     filtra_tensor *b = filtra_graph_input(g, "b", FILTRA_F32, 1, (int64_t[]){OUT});
@@ -264,11 +252,7 @@ TEST(test_dropout) {
     assert_ok(filtra_graph_compile(g));
     for (int k = 0; k < 3; k++) {
       filtra_graph_set_step(g, 11, k == 1 ? 6 : 5);
-      assert_ok(filtra_graph_set(g, x, ones));
-      assert_ok(filtra_graph_set(g, w, weights));
-      assert_ok(filtra_graph_set(g, b, zeros));
-      assert_ok(filtra_graph_execute(g));
-      assert_ok(filtra_graph_get(g, y, out[k]));
+      test_run_graph(g, TEST_SET({x, ones}, {w, weights}, {b, zeros}), TEST_GET({y, out[k]}));
     }
     assert_ok(filtra_graph_get(g, gradient, db));
     filtra_graph_destroy(&g);
@@ -292,16 +276,13 @@ TEST(test_dropout) {
 
 static void expect_error(const filtra_linear_options *options, int64_t in, int64_t bias,
                          const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 3, 4});
   filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 2, (int64_t[]){5, in});
   filtra_tensor *b = filtra_graph_input(g, "b", FILTRA_F32, 1, (int64_t[]){bias});
   filtra_linear_options with_residual = *options;
   if (options->residual) with_residual.residual = x;
-  assert_null(filtra_linear(g, x, w, b, &with_residual));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_linear(g, x, w, b, &with_residual), part);
 }
 
 TEST(test_errors) {
@@ -318,15 +299,12 @@ TEST(test_errors) {
 static void expect_refusal(filtra_device *device, filtra_dtype x_type, filtra_dtype w_type,
                            filtra_dtype result, bool residual, filtra_status status,
                            const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph *g = test_graph(device, NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", x_type, 2, (int64_t[]){3, 4});
   filtra_tensor *w = filtra_graph_input(g, "w", w_type, 2, (int64_t[]){4, 4});
   filtra_linear_options options = {.dtype = result};
   if (residual) options.residual = filtra_graph_input(g, "r", FILTRA_F32, 2, (int64_t[]){3, 4});
-  assert_null(filtra_linear(g, x, w, NULL, &options));
-  assert_fails(filtra_graph_compile(g), status, part);
-  filtra_graph_destroy(&g);
+  test_refuse_as(&g, filtra_linear(g, x, w, NULL, &options), status, part);
 }
 
 TEST(test_types) {

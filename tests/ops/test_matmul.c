@@ -3,9 +3,6 @@
 
 #include "reference/matmul.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* How the operands lie in the inputs. */
 enum layout {
   DENSE,  /* a [.., M, K] or [.., K, M], b likewise */
@@ -95,7 +92,6 @@ static void check(filtra_device *device, const struct product *p) {
   int64_t batch = (p->outer ? p->outer : 1) * (p->inner ? p->inner : 1);
   test_op op = {.name = "matmul",
                 .inputs = p->layout == TWICE || p->layout == PACKED ? 1 : 2,
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .settings = p,
@@ -225,17 +221,11 @@ static bool run(const char *caps, const struct product *p, const float *a, const
                 float *c) {
   filtra_device *device = test_open_variant(caps);
   if (!device) return false;
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph *g = test_graph(device, NULL);
   filtra_tensor *x = filtra_graph_input(g, "a", FILTRA_F32, 2, (int64_t[]){p->m, p->k});
   filtra_tensor *y = filtra_graph_input(g, "b", FILTRA_F32, 2, (int64_t[]){p->k, p->n});
   filtra_tensor *z = filtra_graph_output(g, filtra_matmul(g, x, y, NULL));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, x, a));
-  assert_ok(filtra_graph_set(g, y, b));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, z, c));
-  filtra_graph_destroy(&g);
+  test_evaluate(&g, TEST_SET({x, a}, {y, b}), TEST_GET({z, c}));
   test_close_device(&device);
   return true;
 }
@@ -265,24 +255,19 @@ TEST(test_variants_agree) {
 
 static void expect_types(filtra_device *device, filtra_dtype a_type, filtra_dtype b_type,
                          filtra_dtype result, filtra_status status, const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph *g = test_graph(device, NULL);
   filtra_tensor *a = filtra_graph_input(g, "left", a_type, 2, (int64_t[]){4, 4});
   filtra_tensor *b = filtra_graph_input(g, "right", b_type, 2, (int64_t[]){4, 4});
-  assert_null(filtra_matmul(g, a, b, &(filtra_matmul_options){.dtype = result}));
-  assert_fails(filtra_graph_compile(g), status, part);
-  filtra_graph_destroy(&g);
+  test_refuse_as(&g, filtra_matmul(g, a, b, &(filtra_matmul_options){.dtype = result}), status,
+                 part);
 }
 
 /* What is rounded has to be dense: heads of [B, N, C] are not. */
 static void expect_dense(filtra_device *device) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph *g = test_graph(device, NULL);
   filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 3, (int64_t[]){2, 4, 8});
   filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F16, 4, (int64_t[]){2, 2, 4, 4});
-  assert_null(filtra_matmul(g, filtra_split_heads(g, a, 2), b, NULL));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "be dense and F32");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_matmul(g, filtra_split_heads(g, a, 2), b, NULL), "be dense and F32");
 }
 
 TEST(test_types) {
@@ -303,14 +288,11 @@ TEST(test_types) {
 }
 
 static void expect_error(int64_t k, bool transpose_b, bool token_major, const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 2, (int64_t[]){3, 4});
   filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F32, 2, (int64_t[]){k, 5});
   filtra_matmul_options options = {.transpose_b = transpose_b, .token_major = token_major};
-  assert_null(filtra_matmul(g, a, b, &options));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_matmul(g, a, b, &options), part);
 }
 
 TEST(test_errors) {

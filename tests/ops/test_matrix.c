@@ -12,10 +12,6 @@
 #include "support/matrices.h"
 #include "support/seen.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct product {
   int64_t m, n, k, outer, inner;
   bool transpose_a, transpose_b, narrow; /* narrow: C has the operands' type */
@@ -124,8 +120,7 @@ static void run(filtra_device *device, filtra_dtype type, const product *p, cons
   assert_ok(filtra_graph_set(g, b, x->b));
   if (residual) assert_ok(filtra_graph_set(g, residual, x->residual));
   if (bias) assert_ok(filtra_graph_set(g, bias, x->bias));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, out, x->c));
+  test_run_graph(g, NULL, TEST_GET({out, x->c}));
   if (z) assert_ok(filtra_graph_get(g, z, x->z));
   filtra_graph_destroy(&g);
 }
@@ -220,8 +215,7 @@ static void compare_rows(filtra_device *device) {
   test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
+TEST(test_own_shape) {
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
   compare_rows(test_open_device("matrix=force"));
@@ -259,8 +253,7 @@ static void keep_verdict(const char *cache, const ft_matrix_verdict *v) {
 }
 
 /* What was measured counts only where the self-test passed; else all is as without matrix units. */
-static void test_trust(void **state) {
-  (void)state;
+TEST(test_trust) {
   static float untested[64 * 64], failed[64 * 64], passed[64 * 64];
   ft_caps own;
   if (!test_has_matrices(&own) || getenv("FILTRA_CAPS")) skip();
@@ -283,14 +276,18 @@ static void test_trust(void **state) {
 static void test_shape(void **state) {
   compare_rows(test_open_device(test_matrix_shape_caps(*state, "class=discrete,")));
 }
+TEST_OF(test_shape, "8x8x8")
+TEST_OF(test_shape, "8x8x16")
+TEST_OF(test_shape, "16x8x16")
+TEST_OF(test_shape, "16x16x16")
 
 static void test_lanes(void **state) {
   compare_rows(test_open_lanes(*state, "class=discrete,"));
 }
+TEST_OF(test_lanes, "16x8x16 by 32") /* NVIDIA's */
 
 /* A device without matrix units says so; one that has them takes them only if asked. */
-static void test_refusals(void **state) {
-  (void)state;
+TEST(test_refusals) {
   filtra_device *device = NULL;
   const filtra_device_options masked = {.caps = "fp16=0,matrix=force", .cache_dir = ""};
   assert_fails(filtra_device_open(&masked, &device), FILTRA_ERROR_UNSUPPORTED,
@@ -305,13 +302,4 @@ static void test_refusals(void **state) {
   assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F32).n, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_shape),     cmocka_unit_test(test_trust),
-      TEST_OF(test_shape, "8x8x8"),         TEST_OF(test_shape, "8x8x16"),
-      TEST_OF(test_shape, "16x8x16"),       TEST_OF(test_shape, "16x16x16"),
-      TEST_OF(test_lanes, "16x8x16 by 32"), /* NVIDIA's */
-      cmocka_unit_test(test_refusals),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

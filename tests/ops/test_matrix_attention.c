@@ -9,11 +9,6 @@
 #include "support/matrices.h"
 #include "support/seen.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct settings {
   test_attention_shape shape;
   bool gfsa, causal, mask;
@@ -67,7 +62,6 @@ static void check(filtra_device *device, const settings *s) {
   const test_attention_shape *n = &s->shape;
   const double ulp = test_half_ulp(s->dtype);
   test_op op = {.name = s->gfsa ? "gfsa" : "attention",
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .out_elements = {n->batches * n->heads * n->queries * n->value_columns},
@@ -143,8 +137,7 @@ static void check_rows(const char *caps) {
   test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
+TEST(test_own_shape) {
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
   check_all(test_open_device("matrix=force"), !caps.for_cpu);
@@ -156,17 +149,15 @@ static void test_shape(void **state) {
   check_all(test_open_device(caps), true);
   if (!strcmp(*state, "16x16x16")) check_rows(caps);
 }
+TEST_OF(test_shape, "8x8x8")
+TEST_OF(test_shape, "8x8x16")
+TEST_OF(test_shape, "16x8x16")
+TEST_OF(test_shape, "16x16x16")
 
 static void test_lanes(void **state) {
   check_all(test_open_lanes(*state, ""), true);
 }
+TEST_OF(test_lanes, "16x8x16 by 32") /* NVIDIA's */
+TEST_OF(test_lanes, "16x16x16 by 32")
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_shape),      TEST_OF(test_shape, "8x8x8"),
-      TEST_OF(test_shape, "8x8x16"),         TEST_OF(test_shape, "16x8x16"),
-      TEST_OF(test_shape, "16x16x16"),       TEST_OF(test_lanes, "16x8x16 by 32"), /* NVIDIA's */
-      TEST_OF(test_lanes, "16x16x16 by 32"),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -9,9 +9,6 @@
 #include "support/plaplacian.h"
 #include "support/seen.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const float SMALL_P[TEST_NORM_HEADS] = {1, 1.23f, 1.5f};
 static const float LARGE_P[TEST_NORM_HEADS] = {2, 2.5f, 3}; /* the first head is attention */
 static const float HUGE_P[TEST_NORM_HEADS] = {1.5f, 6, 10};
@@ -115,8 +112,7 @@ static void check_rows(const char *caps) {
   test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
+TEST(test_own_shape) {
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
   check_all("matrix=force", !caps.for_cpu);
@@ -131,6 +127,10 @@ static void test_shape(void **state) {
   check_range(caps);
   check_rows(caps);
 }
+TEST_OF(test_shape, "8x8x8")
+TEST_OF(test_shape, "8x8x16")
+TEST_OF(test_shape, "16x8x16")
+TEST_OF(test_shape, "16x16x16")
 
 static void test_lanes(void **state) {
   filtra_device *device = test_open_lanes(*state, "");
@@ -138,14 +138,9 @@ static void test_lanes(void **state) {
   assert_true(test_compiled(device, "plaplacian/backward_key_matrix"));
   test_close_device(&device);
 }
+TEST_OF(test_lanes, "16x16x16 by 4")
+TEST_OF(test_lanes, "16x8x16 by 32") /* NVIDIA's */
+TEST_OF(test_lanes, "16x16x16 by 32")
+TEST_OF(test_lanes, "16x16x16 by 64")
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_shape),      TEST_OF(test_shape, "8x8x8"),
-      TEST_OF(test_shape, "8x8x16"),         TEST_OF(test_shape, "16x8x16"),
-      TEST_OF(test_shape, "16x16x16"),       TEST_OF(test_lanes, "16x16x16 by 4"),
-      TEST_OF(test_lanes, "16x8x16 by 32"), /* NVIDIA's */
-      TEST_OF(test_lanes, "16x16x16 by 32"), TEST_OF(test_lanes, "16x16x16 by 64"),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -5,9 +5,6 @@
 #include "support/harness.h"
 #include "support/plaplacian.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { HEADS = TEST_NORM_HEADS };
 static const float SMALL_P[HEADS] = {1, 1.23f, 1.5f}, LARGE_P[HEADS] = {2, 2.5f, 3};
 
@@ -245,8 +242,7 @@ TEST(test_linear_memory) {
 }
 
 static filtra_status compile(const test_norm_shape *n, const filtra_plaplacian_options *o) {
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   const int64_t queries[4] = {n->batches, HEADS, n->queries, n->columns};
   const int64_t keys[4] = {n->batches, HEADS, n->keys, n->columns};
   filtra_tensor *q = filtra_graph_input(g, "q", FILTRA_F32, 4, queries);

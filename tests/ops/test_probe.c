@@ -6,21 +6,16 @@
 
 #include "bench/probes.c" /* the command is no library */
 
-#include <math.h>
-#include <stdlib.h>
-
 enum { GROUPS = 3, ROUNDS = 3 };
 
 /* What the chains come to; [*count], the caller frees. */
 static float *run(filtra_device *device, const bench_chains *chains, filtra_dtype type,
                   size_t *count) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, &(filtra_graph_options){0}, &g));
+  filtra_graph *g = test_graph(device, &(filtra_graph_options){0});
   filtra_tensor *sums = bench_chains_of(g, chains, type, GROUPS, ROUNDS);
   assert_ok(ft_graph_status(g));
   sums = filtra_graph_output(g, sums);
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_execute(g));
+  test_compile_and_run(g, NULL, NULL);
   *count = (size_t)filtra_tensor_elements(sums);
   float *x = malloc(*count * sizeof *x);
   assert_non_null(x);
@@ -52,8 +47,7 @@ static double sum_of_chains(uint32_t chains, size_t id) {
   return sum;
 }
 
-static void test_multiply_adds(void **state) {
-  (void)state;
+TEST(test_multiply_adds) {
   for (size_t v = 0; v < bench_fma_chain_count; v++) {
     const bench_chains *chains = &bench_fma_chains[v];
     size_t count;
@@ -131,8 +125,7 @@ static void check_matrices(const char *caps) {
   test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
+TEST(test_own_shape) {
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
   check_matrices("matrix=force");
@@ -141,13 +134,7 @@ static void test_own_shape(void **state) {
 static void test_shape(void **state) {
   check_matrices(test_matrix_shape_caps(*state, "class=discrete,"));
 }
+TEST_OF(test_shape, "8x8x8")
+TEST_OF(test_shape, "16x8x16")
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_multiply_adds),
-      cmocka_unit_test(test_own_shape),
-      TEST_OF(test_shape, "8x8x8"),
-      TEST_OF(test_shape, "16x8x16"),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

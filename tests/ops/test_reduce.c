@@ -3,10 +3,6 @@
 
 #include "reference/axes.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum kind { SUM, MEAN, MAX, SOFTMAX, CUMULATIVE, REVERSED, KINDS };
 static const char *const NAMES[KINDS] = {"sum",     "mean",           "max",
                                          "softmax", "cumulative_sum", "reversed cumulative_sum"};
@@ -67,8 +63,6 @@ static void check(filtra_device *device, int ndim, const int64_t *shape, struct 
     count *= shape[i];
   int64_t results = settings.kind < SOFTMAX ? count / shape[settings.axis] : count;
   test_op op = {.name = NAMES[settings.kind],
-                .inputs = 1,
-                .outputs = 2,
                 .in = {{.name = "x", .ndim = ndim, .gradient = true}},
                 .build = build,
                 .reference = reference,
@@ -102,9 +96,7 @@ static void check_all(filtra_device *device) {
               (struct settings){(enum kind)kind, axis, (axis + kind) % 2});
 }
 
-TEST(values_and_gradients) {
-  check_all(test_device());
-}
+TEST_WITH(values_and_gradients, NULL, check_all)
 
 /* ---- values that central differences do not reach ---- */
 
@@ -127,10 +119,7 @@ static line open_line(struct settings settings, int64_t count) {
 }
 
 static void run_line(line *l, const float *x, float *y, float *gradient) {
-  assert_ok(filtra_graph_set(l->graph, l->x, x));
-  assert_ok(filtra_graph_execute(l->graph));
-  assert_ok(filtra_graph_get(l->graph, l->y, y));
-  assert_ok(filtra_graph_get(l->graph, l->gradient, gradient));
+  test_run_graph(l->graph, TEST_SET({l->x, x}), TEST_GET({l->y, y}, {l->gradient, gradient}));
 }
 
 /* Of equal ones the first gets the gradient, wherever they lie; a NaN beats what is a number. */
@@ -176,8 +165,7 @@ TEST(masked_softmax) {
 }
 
 TEST(sum_of_nothing) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){0, 3});
   filtra_tensor *zeros = filtra_graph_output(g, filtra_sum(g, x, 0, FILTRA_DROP_AXIS));
   filtra_tensor *none = filtra_graph_output(g, filtra_softmax(g, x, 1));
@@ -185,9 +173,7 @@ TEST(sum_of_nothing) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   float values[3] = {1, 2, 3};
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, zeros, values));
+  test_run_graph(g, TEST_SET({x, values}), TEST_GET({zeros, values}));
   assert_true(values[0] == 0 && values[1] == 0 && values[2] == 0);
   filtra_graph_destroy(&g);
 }
@@ -195,13 +181,10 @@ TEST(sum_of_nothing) {
 /* ---- errors ---- */
 
 static void refuse(int64_t n, struct settings settings, bool view, const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, n, 6});
   if (view) x = filtra_split_heads(g, x, 3);
-  assert_null(apply(g, x, &settings));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, apply(g, x, &settings), part);
 }
 
 TEST(errors) {

@@ -1,7 +1,5 @@
 #include "support/harness.h"
 
-#include <string.h>
-
 struct settings {
   int64_t start[FILTRA_MAX_DIMS], size[FILTRA_MAX_DIMS];
 };
@@ -53,8 +51,6 @@ static const struct {
 TEST(test_boxes) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     test_op op = {.name = "slice",
-                  .inputs = 1,
-                  .outputs = 3,
                   .in = {{.name = "x", .ndim = cases[i].ndim, .gradient = true}},
                   .build = build,
                   .reference = reference,
@@ -69,8 +65,7 @@ TEST(test_boxes) {
 
 /* Nothing of a sequence of one token: empty, with a gradient of zeros. */
 TEST(test_empty) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 1});
   filtra_graph_require_gradient(g, x);
   filtra_tensor *nothing = filtra_slice(g, x, (int64_t[]){0, 1}, (int64_t[]){3, 0});
@@ -80,9 +75,7 @@ TEST(test_empty) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   float values[3] = {1, 2, 3};
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, gradient, values));
+  test_run_graph(g, TEST_SET({x, values}), TEST_GET({gradient, values}));
   assert_true(values[0] == 0 && values[1] == 0 && values[2] == 0);
   filtra_graph_destroy(&g);
 }
@@ -90,8 +83,7 @@ TEST(test_empty) {
 /* Integers, and of a view: heads. */
 TEST(test_views_and_integers) {
   enum { N = 5, H = 2, D = 3 };
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, H * D});
   filtra_tensor *heads = filtra_split_heads(g, x, H);
   filtra_tensor *y = filtra_graph_output(
@@ -104,11 +96,7 @@ TEST(test_views_and_integers) {
   float in[N][H][D], out[2][D];
   test_random(1, -1, 1, in[0][0], N * H * D);
   int32_t numbers[N] = {1, 2, 3, 4, -77}, got;
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_set(g, ids, numbers));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, out));
-  assert_ok(filtra_graph_get(g, last, &got));
+  test_run_graph(g, TEST_SET({x, in}, {ids, numbers}), TEST_GET({y, out}, {last, &got}));
   for (int n = 0; n < 2; n++)
     for (int d = 0; d < D; d++)
       assert_true(out[n][d] == in[2 + n][1][d]);
@@ -119,13 +107,10 @@ TEST(test_views_and_integers) {
 TEST(test_errors) {
   const int64_t boxes[][2] = {{-1, 2}, {3, 2}, {5, 0}, {0, -1}, {INT64_MAX, 1}, {1, INT64_MAX}};
   for (size_t i = 0; i < FT_COUNT(boxes); i++) {
-    filtra_graph *g = NULL;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_graph *g = test_graph(test_device(), NULL);
     filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 4});
     const int64_t start[] = {0, boxes[i][0]}, size[] = {3, boxes[i][1]};
-    assert_null(filtra_slice(g, x, start, size));
-    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "outside axis 1 of x [3, 4]");
-    filtra_graph_destroy(&g);
+    test_refuse(&g, filtra_slice(g, x, start, size), "outside axis 1 of x [3, 4]");
   }
 }
 
@@ -166,8 +151,6 @@ TEST(test_concat) {
     int ndim = parts[i].ndim;
     test_op op = {
         .name = "concat",
-        .inputs = 2,
-        .outputs = 1,
         .in = {{.name = "a", .ndim = ndim, .gradient = true},
                {.name = "b", .ndim = ndim, .gradient = true}},
         .build = build_concat,
@@ -182,15 +165,12 @@ TEST(test_concat) {
 
 static void refuse_concat(int axis, int count, filtra_dtype dtype, int64_t columns,
                           const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x[9];
   for (int i = 0; i < 9; i++)
     x[i] = filtra_graph_input(g, "x", i % 2 ? dtype : FILTRA_F32, 2,
                               (int64_t[]){3, i % 2 ? columns : 4});
-  assert_null(filtra_concat(g, axis, count, x));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_concat(g, axis, count, x), part);
 }
 
 TEST(test_concat_errors) {

@@ -11,10 +11,6 @@
 #include "support/run.h"
 
 #include <complex.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- problems ---- */
 
@@ -39,8 +35,6 @@ static void reference_product(double *const *in, double *const *out, const test_
 
 static test_op make_product(const product *p) {
   return (test_op){.name = "matmul",
-                   .inputs = 2,
-                   .outputs = 1,
                    .in = {{.name = "a",
                            .dtype = p->type,
                            .ndim = 2,
@@ -84,8 +78,6 @@ static void reference_tiles(double *const *in, double *const *out, const test_op
 
 static const test_op attention = {
     .name = "attention",
-    .inputs = 3,
-    .outputs = 1,
     .in = {{.name = "q", .ndim = 4, .shape = {1, HEADS, QUERIES, COLUMNS}, .gradient = true},
            {.name = "k", .ndim = 4, .shape = {1, HEADS, KEYS, COLUMNS}, .gradient = true},
            {.name = "v", .ndim = 4, .shape = {1, HEADS, KEYS, VALUES}, .gradient = true}},
@@ -116,8 +108,6 @@ static void reference_scan(double *const *in, double *const *out, const test_op 
 
 static const test_op scan = {
     .name = "affine_scan",
-    .inputs = 2,
-    .outputs = 1,
     .in = {{"c", FILTRA_F32, 3, {BATCH, TOKENS, 2}, -0.7, 0.7, true},
            {"d", FILTRA_F32, 4, {BATCH, TOKENS, FEATURES, 2}, .gradient = true}},
     .build = build_scan,

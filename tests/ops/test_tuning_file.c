@@ -8,9 +8,6 @@
 #include "gpu/internal.h"
 #include "support/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

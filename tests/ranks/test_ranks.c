@@ -9,11 +9,7 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

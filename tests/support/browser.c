@@ -5,9 +5,6 @@
 #include "support/run.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_PAGES = 64 };
 

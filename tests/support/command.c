@@ -2,7 +2,6 @@
 
 #include "support/harness.h"
 
-#include <stdio.h>
 #include <sys/wait.h>
 
 int test_run_command(const char *before, const char *arguments, char output[TEST_OUTPUT_BYTES]) {

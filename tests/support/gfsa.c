@@ -58,7 +58,6 @@ test_op test_gfsa_op(const test_gfsa *s, const char *name,
   const test_attention_shape n = {s->batches, s->heads,   s->tokens,
                                   s->tokens,  s->columns, s->value_columns};
   test_op op = {.name = name,
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .out_elements = {s->batches * s->heads * s->tokens * s->value_columns},

@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "support/case.h"
+#include "support/graph.h"
 
 #include <filtra/ops.h>
 
@@ -37,6 +38,10 @@ char *test_caps(const char *caps);
  * storage. */
 bool test_stores(const filtra_device *device, filtra_dtype dtype);
 void test_close_device(filtra_device **device);
+/** Makes the device of these caps the shared one, until test_teardown; false where it is none. */
+bool test_use_variant(const char *caps);
+/** Calls `check` with the shared device where `caps` is NULL, else with test_open_device's. */
+void test_with_device(const char *caps, void (*check)(filtra_device *device));
 /** cmocka group teardown: closes the shared device and fails when the validation layer said
  * anything. Use as TEST_MAIN(NULL, test_teardown). */
 int test_teardown(void **state);
@@ -63,7 +68,7 @@ typedef struct test_tensor {
 typedef struct test_op test_op;
 struct test_op {
   const char *name;
-  int inputs, outputs;
+  int inputs, outputs; /* 0: as many as have a name below, and as `build` makes */
   test_tensor in[TEST_MAX_TENSORS];
   /** Builds the op; in[i] are graph inputs (or views of them, see `heads`); fills out[]. */
   void (*build)(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op);

@@ -68,7 +68,6 @@ static const float *duplicated(const test_norm_shape *n, double largest) {
 test_op test_norms_op(const test_norms *s, double values) {
   const test_norm_shape *n = &s->shape;
   test_op op = {.name = "plaplacian",
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .out_elements = {n->batches * TEST_NORM_HEADS * n->queries * n->value_columns},

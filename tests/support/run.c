@@ -8,9 +8,6 @@
 #include <filtra/synthetic.h>
 #include <filtra/train.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *test_text(const char *format, ...) {
   static char texts[16][4096];

@@ -1,8 +1,5 @@
 #include "support/toy.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const char *const toy_mixers[TOY_MIXERS] = {
     "softmax", "gfsa",      "plaplacian", "agf",       "synvolution", "kernelution", TOY_CONVERTER,
     "linear",  "cosformer", "fnet",       "performer", "linformer",   TOY_NYSTROM,   "flowformer"};

@@ -8,8 +8,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *config_for(const char *data, const char *more) {

@@ -7,10 +7,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- the loss of mixtures ---- */
 

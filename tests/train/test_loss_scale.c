@@ -3,9 +3,6 @@
 #include "support/harness.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { COUNT = 9 };
 static const char FILE_NAME[] = "scaled.safetensors";

@@ -8,10 +8,6 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 

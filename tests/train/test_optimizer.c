@@ -6,9 +6,6 @@
 #include "base/safetensors.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ROWS = 7, IN = 5, HIDDEN = 6, OUT = 3 };
 

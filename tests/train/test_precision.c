@@ -7,11 +7,6 @@
 #include "graph/parameters.h"
 #include "model/model.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { STEPS = 8 };
 static const filtra_precision NARROW[] = {FILTRA_PRECISION_BF16, FILTRA_PRECISION_FP16};
 

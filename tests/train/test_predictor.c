@@ -6,10 +6,7 @@
 #include "support/run.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char CLASSES[] = "text,label\nsome good words,yes\nbad ones,no\ngood again,yes\n"
                               "bad again,no\nrather good,yes\n";

@@ -9,9 +9,6 @@
 #include "train/preset.h"
 
 #include <filtra/run.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static json_t *load(const char *name) {
   json_t *preset;

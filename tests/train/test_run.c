@@ -8,10 +8,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Twelve steps of a one-layer filter model, six an epoch, in two lengths. `more` begins with a
  * comma or is empty; a key in it overrides the one before. */

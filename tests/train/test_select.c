@@ -4,8 +4,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Steps so long that a model soon is more wrong where it is wrong, and more often right. */
 static const char *config_text(const char *more) {

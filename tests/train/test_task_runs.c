@@ -5,10 +5,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *config_text(const char *data, const char *more) {
   return test_text(

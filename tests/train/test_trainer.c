@@ -7,10 +7,6 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { STEPS = 10 };
 

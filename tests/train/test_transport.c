@@ -7,11 +7,8 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { RANKS = 3, SIZE = 7, LENGTH = 8, VOCABULARY = 11, CLASSES = 3, STEPS = 6 };

@@ -7,9 +7,6 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *config_text(void) {
   static char text[2048];

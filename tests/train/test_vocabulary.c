@@ -5,9 +5,6 @@
 #include "support/toy.h"
 
 #include <filtra/filtra.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
   WORDS = 66600,

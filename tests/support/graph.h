@@ -1,0 +1,44 @@
+/* Graphs of a test: made, refused, or run with given numbers, in one call each. */
+#ifndef TEST_SUPPORT_GRAPH_H
+#define TEST_SUPPORT_GRAPH_H
+
+#include <filtra/filtra.h>
+
+/** A new graph; it cannot fail. */
+filtra_graph *test_graph(filtra_device *device, const filtra_graph_options *options);
+
+/** Expects that `result` is NULL and that compiling fails with ARGUMENT, or `status`, and a message
+ * that contains `part`. Destroys the graph. */
+#define test_refuse(g, result, part) test_refuse_as(g, result, FILTRA_ERROR_ARGUMENT, part)
+#define test_refuse_as(g, result, status, part)                                                    \
+  test_graph_refused(g, result, status, part, __FILE__, __LINE__)
+void test_graph_refused(filtra_graph **g, const filtra_tensor *result, filtra_status status,
+                        const char *part, const char *file, int line);
+
+typedef struct test_set {
+  filtra_tensor *tensor;
+  const void *data;
+} test_set;
+typedef struct test_get {
+  filtra_tensor *tensor;
+  void *data;
+} test_get;
+
+/** TEST_SET({x, values}, ...) and TEST_GET({y, result}, ...): what a run reads and gives. */
+#define TEST_SET(...) ((const test_set[]){__VA_ARGS__, {NULL, NULL}})
+#define TEST_GET(...) ((const test_get[]){__VA_ARGS__, {NULL, NULL}})
+
+/** Sets inputs, runs once and fetches outputs; either list may be NULL. */
+#define test_run_graph(g, sets, gets) test_graph_run(g, sets, gets, __FILE__, __LINE__)
+void test_graph_run(filtra_graph *g, const test_set *sets, const test_get *gets, const char *file,
+                    int line);
+/** The same, but compiled and its plan checked first. */
+#define test_compile_and_run(g, sets, gets) test_graph_compiled(g, sets, gets, __FILE__, __LINE__)
+void test_graph_compiled(filtra_graph *g, const test_set *sets, const test_get *gets,
+                         const char *file, int line);
+/** The same, and destroyed. */
+#define test_evaluate(g, sets, gets) test_graph_evaluated(g, sets, gets, __FILE__, __LINE__)
+void test_graph_evaluated(filtra_graph **g, const test_set *sets, const test_get *gets,
+                          const char *file, int line);
+
+#endif
