@@ -4,8 +4,6 @@
 #include "support/run.h"
 
 #include <filtra/data.h>
-#include <math.h>
-#include <string.h>
 
 static int32_t tokens[] = {5, 6, 7, 1, 2, 9, 9, 9, 9, 3};
 static uint32_t lengths[] = {3, 2, 4, 1};

@@ -7,10 +7,7 @@
 #include "support/images.h"
 #include "support/run.h"
 
-#include <math.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- single steps ---- */
 
@@ -370,8 +367,7 @@ TEST(test_refused) {
       {{.reserved = {1}}, "reserved"},
       {{.hflip = 0.5f}, "are for images whose pixels are numbers"},
   };
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(test_listops(), NULL, &ds));
+  filtra_dataset *ds = test_open_dataset(test_listops(), NULL, NULL);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_loader *l;
     assert_fails(

@@ -3,20 +3,12 @@
 #include "support/files.h"
 #include "support/harness.h"
 
-#include <string.h>
-
 /* A record's class by name, and its sequence; in the file's order, held out or not. */
 static void assert_record(const filtra_dataset *ds, filtra_split split, size_t row,
                           const char *label, const char *sequence) {
-  const ft_samples *samples = &ds->samples[split];
-  const ft_sample_row *r = &samples->rows[row];
-  assert_true(row < samples->count);
-  assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)r->label), label);
-  assert_int_equal(r->length, strlen(sequence));
-  for (uint32_t i = 0; i < r->length; i++)
-    assert_string_equal(
-        filtra_tokenizer_symbol(ds->info.tokenizer, samples->tokens.ids[r->first + i]),
-        ((char[2]){sequence[i]}));
+  const int32_t found = ds->samples[split].rows[row].label;
+  test_text_row(ds, split, row, found, sequence);
+  assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)found), label);
 }
 
 TEST(test_class_per_file) {
@@ -119,16 +111,9 @@ TEST(test_what_is_wrong) {
 TEST(test_cut_anywhere) {
   static const char text[] = "\xef\xbb\xbf>a|1\r\nAC\r\nGT\r\n>b|2\r\nNN\r\n";
   static const char *const names[] = {"dna", "characters", "words"};
-  const char *folder = test_folder();
-  for (size_t cut = 0; cut < sizeof text; cut++)
-    for (size_t i = 0; i < FT_COUNT(names); i++) {
-      filtra_dataset *ds;
-      filtra_status status = filtra_dataset_open(
-          test_write_bytes(folder, "cut.fa", text, cut),
-          &(filtra_dataset_options){.format = "fasta", .tokenizer = names[i]}, &ds);
-      if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.fa");
-      filtra_dataset_close(&ds);
-    }
+  for (size_t i = 0; i < FT_COUNT(names); i++)
+    test_dataset_cuts("cut.fa", text, strlen(text),
+                      &(filtra_dataset_options){.format = "fasta", .tokenizer = names[i]});
 }
 
 TEST(test_memory_failures) {
@@ -140,12 +125,7 @@ TEST(test_memory_failures) {
 }
 
 TEST(test_enhancers) {
-  static const char path[] = TEST_SOURCE_DIR "/../../shared/data/dna/enhancers";
-  if (!ft_file_exists(path)) {
-    print_message("SKIPPED: %s is not there\n", path);
-    skip();
-  }
-  filtra_dataset *ds = test_open_dataset(path, "fasta", NULL);
+  filtra_dataset *ds = test_open_dataset(test_shared_data("dna/enhancers"), "fasta", NULL);
   assert_int_equal(ds->samples[FILTRA_SPLIT_TRAIN].count, 2 * 1484);
   assert_int_equal(ds->samples[FILTRA_SPLIT_TEST].count, 2 * 200);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "original_enhancer");

@@ -3,11 +3,8 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "data/dataset.h"
+#include "support/files.h"
 #include "support/harness.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ROUNDS = 400, MOST_BYTES = 4096 };
 
@@ -80,8 +77,7 @@ static void check_tokens(const filtra_dataset_info *info, const int32_t *tokens,
 
 static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t index) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, split, index, &s));
+  filtra_sample s = test_sample(ds, split, index);
   if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
   if (info->input == FILTRA_INPUT_TOKENS) {
     check_tokens(info, s.tokens, s.length);

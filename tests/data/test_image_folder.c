@@ -5,9 +5,6 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #if defined(FT_WITH_PNG) && defined(FT_WITH_JPEG)
@@ -116,14 +113,6 @@ static void write_jpeg(const char *path, int width, int height, int components, 
 
 static void make_folder(const char *path) {
   assert_int_equal(mkdir(path, 0700), 0);
-}
-
-static filtra_status try_open(const char *path) {
-  filtra_dataset *ds;
-  filtra_status status = filtra_dataset_open(path, NULL, &ds);
-  assert_true(status ? ds == NULL : ds != NULL);
-  filtra_dataset_close(&ds);
-  return status;
 }
 
 static filtra_status try_load(const char *path) {
@@ -302,8 +291,7 @@ TEST(test_class_folders) {
   write_jpeg(test_path(root, "cat/x.JPEG"), W, H, 3, false);
   test_write(test_path(root, "cat/.hidden"), "x", 1);
   test_write(test_path(root, "README"), "x", 1);
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(root, NULL, &ds));
+  filtra_dataset *ds = test_open_dataset(root, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "image-folder");
   assert_int_equal(info->classes, 2);
@@ -312,24 +300,22 @@ TEST(test_class_folders) {
   assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 12);
   assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
   assert_int_equal(info->longest, W * H);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 0, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TRAIN, 0);
   for (int i = 0; i < W * H; i++)
     assert_int_equal(s.tokens[i], sample_of(i % W, i / W, 0));
   filtra_dataset_close(&ds);
   write_grey(test_path(root, "dog/zz.png"), W + 1, H);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT,
-               "dog/zz.png: an image of 7 x 5 pixels; those before have 6 x 5");
+  test_refuse_dataset(root, NULL, "dog/zz.png: an image of 7 x 5 pixels; those before have 6 x 5");
   remove(test_path(root, "dog/zz.png"));
   test_write(test_path(root, "dog/zz.png"), "", 0);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "dog/zz.png: the file is empty");
+  test_refuse_dataset(root, NULL, "dog/zz.png: the file is empty");
   test_write(test_path(root, "dog/zz.png"), "GIF89a", 6);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "dog/zz.png: neither PNG nor JPEG");
+  test_refuse_dataset(root, NULL, "dog/zz.png: neither PNG nor JPEG");
   rename(test_path(root, "dog/zz.png"), test_path(root, "dog/zz.gif"));
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "dog/zz.gif: its name does not end in");
+  test_refuse_dataset(root, NULL, "dog/zz.gif: its name does not end in");
   remove(test_path(root, "dog/zz.gif"));
   make_folder(test_path(root, "empty"));
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "empty holds no files");
+  test_refuse_dataset(root, NULL, "empty holds no files");
 }
 
 TEST(test_split_folders) {
@@ -343,21 +329,17 @@ TEST(test_split_folders) {
   write_grey(test_path(root, "train/b/2.png"), W, H);
   write_grey(test_path(root, "val/a/1.png"), W, H);
   write_grey(test_path(root, "test/b/1.png"), W, H);
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(root, NULL, &ds));
+  filtra_dataset *ds = test_open_dataset(root, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->classes, 2);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 3);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1);
+  test_counts(ds, 3, 1, 1);
   assert_false(info->validation_held_out);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 0);
   assert_int_equal(s.label, 1);
   filtra_dataset_close(&ds);
   make_folder(test_path(root, "test/c"));
   write_grey(test_path(root, "test/c/1.png"), W, H);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "test/c: a class that the splits before");
+  test_refuse_dataset(root, NULL, "test/c: a class that the splits before");
 }
 
 TEST(test_every_allocation_may_fail) {
@@ -393,20 +375,16 @@ TEST(test_label_table) {
     write_grey(test_path(root, test_text("train_tiny/%s.png", ids[i])), W, H);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     test_write(test_path(root, "trainLabels.csv"), cases[i].text, strlen(cases[i].text));
-    if (cases[i].part)
-      assert_fails(try_open(root), FILTRA_ERROR_INPUT, cases[i].part);
-    else
-      assert_ok(try_open(root));
+    test_refuse_dataset(root, NULL, cases[i].part);
   }
   test_write(test_path(root, "trainLabels.csv"), cases[0].text, strlen(cases[0].text));
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(root, NULL, &ds));
+  filtra_dataset *ds = test_open_dataset(root, NULL, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "ant");
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 2);
   filtra_dataset_close(&ds);
   make_folder(test_path(root, "train2"));
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "2 folders that begin with \"train\"");
+  test_refuse_dataset(root, NULL, "2 folders that begin with \"train\"");
 }
 
 TEST_MAIN(NULL, test_teardown)

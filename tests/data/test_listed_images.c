@@ -7,11 +7,7 @@
 #include "support/images.h"
 #include "support/run.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,8 +51,7 @@ static filtra_loader *make_loader(const filtra_dataset *ds, filtra_split split) 
 }
 
 /* Read from files or kept in memory: the same numbers, batch for batch. */
-static void test_same_bits_as_in_memory(void **state) {
-  (void)state;
+TEST(test_same_bits_as_in_memory) {
   const filtra_dataset_options grey = {.pixels = FILTRA_PIXELS_GREY_FEATURES};
   filtra_dataset *kept = test_open_dataset(write_idx(), "idx", &grey);
   filtra_dataset *listed = test_open_dataset(write_folder(1), "image-folder", &grey);
@@ -81,8 +76,7 @@ static void test_same_bits_as_in_memory(void **state) {
 
 /* A file that goes away after the start fails the batch that needs it, by its name; the position
  * can be taken up again when it is back. */
-static void test_a_file_that_goes_away(void **state) {
-  (void)state;
+TEST(test_a_file_that_goes_away) {
   const char *root = write_folder(3), *path = test_path(root, "b/17.png");
   filtra_dataset *ds = test_open_dataset(root, "image-folder",
                                          &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
@@ -118,8 +112,7 @@ static void test_a_file_that_goes_away(void **state) {
 }
 
 /* All headers are read at the start, and nothing else. */
-static void test_headers_at_the_start(void **state) {
-  (void)state;
+TEST(test_headers_at_the_start) {
   const filtra_dataset_options rgb = {.pixels = FILTRA_PIXELS_RGB,
                                       .normalize = FILTRA_NORMALIZE_IMAGENET};
   const char *root = write_folder(3), *path = test_path(root, "b/17.png");
@@ -158,8 +151,7 @@ static void check_row(const uint8_t *from, uint32_t width, const uint8_t *want, 
 
 /* By hand, from Keys' w(0.25) = 0.8671875, w(0.75) = 0.2265625 and w(1.25) = -0.0703125: what lies
  * outside of 0 to 255 is cut. */
-static void test_cubic_weights(void **state) {
-  (void)state;
+TEST(test_cubic_weights) {
   check_row((uint8_t[]){0, 100}, 2, (uint8_t[]){0, 21, 79, 109}, 4);
   check_row((uint8_t[]){0, 0, 100, 100}, 4, (uint8_t[]){8, 92}, 2);
   check_row((uint8_t[]){7, 7, 7, 7, 7}, 5, (uint8_t[]){7, 7}, 2);
@@ -167,8 +159,7 @@ static void test_cubic_weights(void **state) {
 }
 
 /* Whole pixels of a box come out as they are, in both directions and each channel. */
-static void test_boxes(void **state) {
-  (void)state;
+TEST(test_boxes) {
   ft_image image = test_picture(7, 9, 3, 2), to = {.height = 4, .width = 3};
   assert_ok(ft_image_resample(&image, (ft_box){5.0, 2.0, 3.0, 4.0}, &to));
   for (uint32_t y = 0; y < 4; y++)
@@ -181,8 +172,7 @@ static void test_boxes(void **state) {
 }
 
 /* Images of any size become squares, as tokens and as features. */
-static void test_image_size(void **state) {
-  (void)state;
+TEST(test_image_size) {
   const char *root = test_folder();
   for (uint32_t i = 0; i < 4; i++) {
     ft_image image = test_picture(8 + 3 * i, 10 + i % 2, 1, i);
@@ -210,8 +200,7 @@ static void test_image_size(void **state) {
   test_refuse_dataset(root, &o, "unless image_size says what they become");
 }
 
-static void test_options_out_of_range(void **state) {
-  (void)state;
+TEST(test_options_out_of_range) {
   static const struct {
     filtra_dataset_options options;
     const char *part;
@@ -268,8 +257,7 @@ static int walk_within_limit(const char *root) {
   return walk(root) ? 1 : 0;
 }
 
-static void test_more_pixels_than_memory(void **state) {
-  (void)state;
+TEST(test_more_pixels_than_memory) {
   const char *root = test_folder();
   ft_image image = test_picture(LARGE, LARGE, 3, 1);
   for (uint32_t i = 0; i < LARGE_COUNT; i++) {
@@ -289,8 +277,7 @@ static void test_more_pixels_than_memory(void **state) {
 }
 
 /* Reading a batch where memory runs out fails, and goes on from there. */
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const filtra_dataset_options o = {
       .format = "image-folder", .pixels = FILTRA_PIXELS_RGB, .image_size = 4};
   const char *root = write_folder(1);
@@ -310,17 +297,5 @@ static void test_every_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_bits_as_in_memory),
-      cmocka_unit_test(test_a_file_that_goes_away),
-      cmocka_unit_test(test_headers_at_the_start),
-      cmocka_unit_test(test_cubic_weights),
-      cmocka_unit_test(test_boxes),
-      cmocka_unit_test(test_image_size),
-      cmocka_unit_test(test_options_out_of_range),
-      cmocka_unit_test(test_more_pixels_than_memory),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  if (!test_has_png()) return 0;
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
+  return test_has_png() ? TEST_RUN("tests", NULL, test_teardown) : 0;
 }

@@ -6,9 +6,6 @@
 
 #include <filtra/data.h>
 #include <filtra/synthetic.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const names[FILTRA_SPLIT_COUNT] = {"basic_train.tsv", "basic_val.tsv",
                                                       "basic_test.tsv"};

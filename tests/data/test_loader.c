@@ -1,10 +1,10 @@
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/files.h"
 #include "support/harness.h"
 
 #include <filtra/data.h>
 #include <filtra/synthetic.h>
-#include <string.h>
 
 enum { TRAIN = 517, VAL = 64, TEST = 61 };
 
@@ -45,8 +45,7 @@ static filtra_batch next(filtra_loader *l) {
 /* ---- one batch ---- */
 
 static void check_row(const filtra_batch *b, filtra_split split, uint32_t row) {
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(dataset, split, b->indices[row], &s));
+  filtra_sample s = test_sample(dataset, split, b->indices[row]);
   assert_int_equal(b->lengths[row], s.length);
   assert_int_equal(b->labels[row], s.label);
   const int32_t *tokens = b->tokens + (size_t)row * b->length;
@@ -147,8 +146,8 @@ TEST(test_last_bucket_is_at_most_max_length) {
   assert_ok(filtra_listops_generate(
       folder, &(filtra_listops_options){
                   .train = 50, .val = 1, .test = 1, .min_length = 40, .max_length = 100}));
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(folder, &(filtra_dataset_options){.max_length = 100}, &ds));
+  filtra_dataset *ds =
+      test_open_dataset(folder, NULL, &(filtra_dataset_options){.max_length = 100});
   filtra_loader *l;
   assert_ok(filtra_loader_create(ds, &(filtra_loader_options){.batch_size = 4}, &l));
   size_t count;
