@@ -27,7 +27,7 @@ TEST(test_folder_of_pairs) {
                   "1\ta\tb\tc\td\r\n");
   test_write_text(folder, "new_aan_pairs.test.tsv", "0.0\ta\tb\tc\td");
   test_write_text(folder, "other.train.tsv", "not this");
-  filtra_dataset *ds = open_ok(folder, NULL);
+  owned_dataset *ds = open_ok(folder, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   test_counts(ds, 2, 1, 1);
   assert_false(info->validation_held_out);
@@ -42,18 +42,16 @@ TEST(test_folder_of_pairs) {
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, 0, &s));
   assert_int_equal(s.label, 1);
   assert_tokens(s.second, s.second_length, "d");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_lengths) {
-  char *text = ft_calloc(20000, 1);
+  owned char *text = ft_calloc(20000, 1);
   strcpy(text, "1.0\ta\tb\t");
   memset(text + strlen(text), 'x', 5000);
   strcat(text, "\ty\n");
   const char *path = test_write_text(test_folder(), "pairs.tsv", text);
-  free(text);
   filtra_sample s;
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
   assert_int_equal(s.length, 4000); /* as the task has it */
   assert_tokens(s.second, s.second_length, "y");
@@ -64,7 +62,6 @@ TEST(test_lengths) {
   ds = open_ok(path, &options);
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
   assert_int_equal(s.length, 4500);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_what_is_wrong) {

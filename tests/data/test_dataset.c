@@ -40,7 +40,7 @@ TEST(test_lra_folder) {
   test_write_text(folder, "basic_train.tsv", small_lra);
   test_write_text(folder, "basic_val.tsv", HEADER TREE "\t9\n");
   test_write_text(folder, "basic_test.tsv", HEADER TREE "\t9\r\n" TREE "\t9\r\n" TREE "\t9");
-  filtra_dataset *ds =
+  owned_dataset *ds =
       test_open_dataset(folder, NULL, &(filtra_dataset_options){.verify_labels = true});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "lra-listops");
@@ -57,8 +57,6 @@ TEST(test_lra_folder) {
   assert_string_equal(filtra_dataset_class_name(ds, 9), "9");
   assert_null(filtra_dataset_class_name(ds, 10));
   assert_fails(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, 1, &s), FILTRA_ERROR_ARGUMENT, "val");
-  filtra_dataset_close(&ds);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_original_file_and_folder) {
@@ -105,12 +103,12 @@ TEST(test_shared_files) {
   } files[] = {{"test_d8.tsv", 93}, {"test_d14.tsv", 345}, {"test_d20s.tsv", 939}};
   for (size_t i = 0; i < FT_COUNT(files); i++) {
     const char *path = test_shared_data(test_text("listops/%s", files[i].name));
-    filtra_dataset *ds = test_open_dataset(
+    owned_dataset *ds = test_open_dataset(
         path, NULL,
         &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_SPLIT_TEST});
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 10000);
     assert_int_equal(filtra_dataset_get_info(ds)->longest, files[i].longest);
-    char *text;
+    owned char *text = NULL;
     size_t size;
     assert_ok(ft_file_read(path, 1 << 24, &text, &size));
     char *rest = text;
@@ -124,8 +122,6 @@ TEST(test_shared_files) {
       assert_int_equal(s.label, *line - '0');
       assert_int_equal(s.length, expected.length);
     }
-    free(text);
-    filtra_dataset_close(&ds);
   }
 }
 
@@ -161,7 +157,7 @@ TEST(test_held_out_validation) {
   const uint64_t seeds[] = {1, 1, 2};
   int *const seen[] = {first, again, other};
   for (int i = 0; i < 3; i++) {
-    filtra_dataset *ds = test_open_dataset(path, NULL, &(filtra_dataset_options){.seed = seeds[i]});
+    owned_dataset *ds = test_open_dataset(path, NULL, &(filtra_dataset_options){.seed = seeds[i]});
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_true(info->validation_held_out);
     assert_int_equal(info->count[FILTRA_SPLIT_VAL], 21);
@@ -172,7 +168,6 @@ TEST(test_held_out_validation) {
       collect_numbers(ds, FILTRA_SPLIT_VAL, all);
       collect_numbers(ds, FILTRA_SPLIT_TRAIN, all);
     }
-    filtra_dataset_close(&ds);
   }
   for (int i = 0; i < 1000; i++)
     assert_int_equal(all[i], i < 205);
@@ -200,8 +195,7 @@ static void check_classes(const int *counts, int classes, float share, int wante
                                   .seed = 3};
   arrays.splits[FILTRA_SPLIT_TRAIN] = (filtra_samples){
       .count = (uint64_t)count, .lengths = lengths, .tokens = tokens, .labels = labels};
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_create(&arrays, &ds));
+  owned_dataset *ds = test_dataset(&arrays);
   uint64_t val = filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL];
   assert_int_equal(val, wanted);
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], count - wanted);
@@ -213,7 +207,6 @@ static void check_classes(const int *counts, int classes, float share, int wante
     double exact = (double)wanted * counts[c] / count;
     assert_true(held[c] > exact - 1 && held[c] < exact + 1);
   }
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_held_out_by_class) {
@@ -222,22 +215,20 @@ TEST(test_held_out_by_class) {
   check_classes((const int[]){300, 40, 7, 3}, 4, 0.2f, 70);
   check_classes((const int[]){1, 1, 98}, 3, 0.5f, 50);
   check_classes((const int[]){2, 1}, 2, 0.9f, 2); /* something stays to be learned from */
-  filtra_dataset *ds = NULL;
+  owned_dataset *ds = NULL;
   const char *path = write_numbered(test_folder(), "data.tsv", 20);
   assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 1}, &ds),
                FILTRA_ERROR_ARGUMENT, "\"validation_share\" is 1,");
   assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 0.3f}, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 6);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_small_sets_keep_training_data) {
   const char *folder = test_folder();
   for (int count = 1; count <= 3; count++) {
-    filtra_dataset *ds = test_open_dataset(write_numbered(folder, "data.tsv", count), NULL, NULL);
+    owned_dataset *ds = test_open_dataset(write_numbered(folder, "data.tsv", count), NULL, NULL);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], count > 1);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], count - (count > 1));
-    filtra_dataset_close(&ds);
   }
 }
 
@@ -277,21 +268,19 @@ TEST(test_errors_name_file_and_line) {
 
 TEST(test_overlong_line) {
   enum { SIZE = 17 << 20 };
-  char *text = malloc(SIZE);
+  owned char *text = malloc(SIZE);
   memset(text, ' ', SIZE);
   memcpy(text, "1\t1\n1\t1", 7);
   test_refuse_dataset(test_write_bytes(test_folder(), "long.tsv", text, SIZE), NULL,
                       "long.tsv:2: a line of more than 16 MiB");
-  free(text);
 }
 
 /* A folder of one file with a name that says nothing is that file. */
 TEST(test_only_file) {
   const char *folder = test_folder();
   test_write_text(folder, "expressions", small_original);
-  filtra_dataset *ds = test_open_dataset(folder, NULL, NULL);
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
   assert_string_equal(filtra_dataset_get_info(ds)->format, "listops");
-  filtra_dataset_close(&ds);
   test_write_text(folder, "more", small_original);
   test_refuse_dataset(folder, NULL, "holds no data set that is known");
 }
@@ -333,7 +322,7 @@ TEST(test_max_length) {
   test_refuse_dataset(path, &(filtra_dataset_options){.max_length = 7},
                       "data.tsv:3: a sequence of 8 tokens where at most 7 are accepted");
   assert_ok(test_try_dataset(path, &(filtra_dataset_options){.max_length = 8}));
-  filtra_dataset *ds = test_open_dataset(
+  owned_dataset *ds = test_open_dataset(
       path, NULL,
       &(filtra_dataset_options){.max_length = 5, .truncate = true, .file_split = FILTRA_SPLIT_VAL});
   filtra_sample s = test_sample(ds, FILTRA_SPLIT_VAL, 1);
@@ -342,7 +331,6 @@ TEST(test_max_length) {
   assert_memory_equal(s.tokens, expected, sizeof expected);
   assert_int_equal(s.label, 4); /* of the whole expression */
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 5);
-  filtra_dataset_close(&ds);
 }
 
 /* Every shorter file is either refused or has whole lines only. */

@@ -84,9 +84,8 @@ static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t 
     if (info->sequences == 2) check_tokens(info, s.second, s.second_length);
     return;
   }
-  float *features = ft_calloc((size_t)s.length * info->features, sizeof *features);
+  owned float *features = ft_calloc((size_t)s.length * info->features, sizeof *features);
   assert_ok(filtra_dataset_sample_features(ds, split, index, features));
-  free(features);
 }
 
 TEST(test_damaged_text) {
@@ -97,7 +96,7 @@ TEST(test_damaged_text) {
                                               .tokenizer = seeds[i].tokenizer,
                                               .max_length = round % 3 ? 0 : 3,
                                               .truncate = round % 2 == 0};
-      filtra_dataset *ds;
+      owned_dataset *ds = NULL;
       filtra_status status = filtra_dataset_open(write_damaged(&rng, seeds[i].text), &options, &ds);
       if (status) {
         assert_null(ds);
@@ -108,7 +107,6 @@ TEST(test_damaged_text) {
       for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
         for (uint64_t k = 0; k < info->count[split]; k++)
           check_sample(ds, split, k);
-      filtra_dataset_close(&ds);
     }
 }
 

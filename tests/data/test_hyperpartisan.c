@@ -29,7 +29,7 @@ TEST(test_articles) {
   write_set(folder, "test", "<articles><article id='3'>so</article></articles>",
             "<articles><article id='3' hyperpartisan='false'/></articles>");
   test_write_bytes(folder, "article.xsd", "<x/>", 4);
-  filtra_dataset *ds = test_open_dataset(folder, "hyperpartisan", NULL);
+  owned_dataset *ds = test_open_dataset(folder, "hyperpartisan", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
   assert_int_equal(info->classes, 2);
@@ -37,7 +37,6 @@ TEST(test_articles) {
   test_text_row(ds, FILTRA_SPLIT_TRAIN, 0, 1, "\nOne  two <3\xe2\x82\xac");
   test_text_row(ds, FILTRA_SPLIT_TRAIN, 1, 0, "three four");
   test_text_row(ds, FILTRA_SPLIT_TEST, 0, 0, "so");
-  filtra_dataset_close(&ds);
 }
 
 static void refuse(const char *articles, const char *labels, const char *part) {
@@ -142,7 +141,7 @@ TEST(test_memory_failures) {
 }
 
 TEST(test_shared) {
-  filtra_dataset *ds = test_open_dataset(test_shared_data("longdoc/hyperpartisan"), NULL, NULL);
+  owned_dataset *ds = test_open_dataset(test_shared_data("longdoc/hyperpartisan"), NULL, NULL);
   const ft_samples *samples = &ds->samples[FILTRA_SPLIT_TRAIN];
   size_t count[2] = {0}, longer[2] = {0};
   for (size_t i = 0; i < samples->count; i++) {
@@ -154,7 +153,6 @@ TEST(test_shared) {
   assert_int_equal(count[1], 238);
   assert_int_equal(longer[0], 201);
   assert_int_equal(longer[1], 5);
-  filtra_dataset_close(&ds);
 }
 
 TEST_MAIN(NULL, test_teardown)

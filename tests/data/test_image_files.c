@@ -17,7 +17,7 @@ static uint8_t byte_of(int n, int c, int i) {
 }
 
 static void write_cifar(const char *path, int first, int count) {
-  uint8_t *data = ft_calloc((size_t)count, RECORD);
+  owned uint8_t *data = ft_calloc((size_t)count, RECORD);
   for (int n = 0; n < count; n++) {
     uint8_t *record = data + (size_t)n * RECORD;
     record[0] = (uint8_t)((first + n) % 10);
@@ -26,7 +26,6 @@ static void write_cifar(const char *path, int first, int count) {
         record[1 + c * PLANE + i] = byte_of(first + n, c, i);
   }
   test_write(path, data, (size_t)count * RECORD);
-  free(data);
 }
 
 static void put(uint8_t *to, uint32_t number) {
@@ -36,7 +35,7 @@ static void put(uint8_t *to, uint32_t number) {
 
 static void write_idx_images(const char *path, uint32_t count, uint32_t rows, uint32_t columns) {
   size_t pixels = (size_t)rows * columns, size = 16 + count * pixels;
-  uint8_t *data = ft_calloc(size, 1);
+  owned uint8_t *data = ft_calloc(size, 1);
   put(data, 0x803);
   put(data + 4, count);
   put(data + 8, rows);
@@ -44,17 +43,15 @@ static void write_idx_images(const char *path, uint32_t count, uint32_t rows, ui
   for (size_t i = 0; i < count * pixels; i++)
     data[16 + i] = byte_of((int)(i / pixels), 0, (int)(i % pixels));
   test_write(path, data, size);
-  free(data);
 }
 
 static void write_idx_labels(const char *path, uint32_t count, uint32_t classes) {
-  uint8_t *data = ft_calloc(8 + count, 1);
+  owned uint8_t *data = ft_calloc(8 + count, 1);
   put(data, 0x801);
   put(data + 4, count);
   for (uint32_t i = 0; i < count; i++)
     data[8 + i] = (uint8_t)(i % classes);
   test_write(path, data, 8 + count);
-  free(data);
 }
 
 /* ---- CIFAR-10 ---- */
@@ -64,7 +61,7 @@ TEST(test_cifar_folder) {
   write_cifar(test_path(folder, "data_batch_1.bin"), 0, 17);
   write_cifar(test_path(folder, "data_batch_2.bin"), 17, 13);
   write_cifar(test_path(folder, "test_batch.bin"), 100, 5);
-  filtra_dataset *ds = test_open_dataset(folder, NULL, NULL);
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "cifar10");
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "pixels");
@@ -89,7 +86,6 @@ TEST(test_cifar_folder) {
         assert_int_equal(s.tokens[i], (int)floor(255.5 * grey / 255.0));
       }
     }
-  filtra_dataset_close(&ds);
 }
 
 /* Mean and deviation of a channel over a split as the dataset gives them. */
@@ -117,7 +113,7 @@ TEST(test_features) {
   write_cifar(test_path(folder, "test_batch.bin"), 100, 5);
   static const filtra_pixels kinds[] = {FILTRA_PIXELS_RGB, FILTRA_PIXELS_GREY_FEATURES};
   for (size_t k = 0; k < FT_COUNT(kinds); k++) {
-    filtra_dataset *ds =
+    owned_dataset *ds =
         test_open_dataset(folder, NULL, &(filtra_dataset_options){.pixels = kinds[k]});
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_int_equal(info->input, FILTRA_INPUT_FEATURES);
@@ -128,10 +124,9 @@ TEST(test_features) {
       moments(ds, FILTRA_SPLIT_TRAIN, (int)c, &mean, &deviation);
       assert_true(fabs(mean) < 1e-5 && fabs(deviation - 1.0) < 1e-3);
     }
-    filtra_dataset_close(&ds);
   }
   /* one scale and one offset for all pixels of a channel, in order */
-  filtra_dataset *ds =
+  owned_dataset *ds =
       test_open_dataset(folder, NULL, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
   float first[3 * PLANE], last[3 * PLANE];
   assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 0, first));
@@ -139,7 +134,6 @@ TEST(test_features) {
   double scale = ((double)first[3] - first[0]) / (byte_of(0, 0, 1) - byte_of(0, 0, 0));
   assert_true(fabs(((double)last[0] - first[0]) - scale * (byte_of(36, 0, 0) - byte_of(0, 0, 0))) <
               1e-4);
-  filtra_dataset_close(&ds);
 }
 
 /* What a test file has is the same with and without its folder: training images standardise it. */
@@ -195,7 +189,7 @@ TEST(test_cifar_damaged) {
   const char *path = test_path(test_folder(), "data_batch_3.bin");
   write_cifar(path, 0, 3);
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   static const size_t cuts[] = {1, 2, 3072, 3074, 6145, 3 * RECORD - 1};
   for (size_t i = 0; i < FT_COUNT(cuts); i++) {
     test_write(path, data, cuts[i]);
@@ -208,7 +202,6 @@ TEST(test_cifar_damaged) {
   data[2 * RECORD] = 10;
   test_write(path, data, size);
   test_refuse_dataset(path, NULL, "data_batch_3.bin, record 2 (byte 6146): label 10 where 0 to 9");
-  free(data);
 }
 
 /* ---- IDX ---- */
@@ -219,7 +212,7 @@ TEST(test_idx_folder) {
   write_idx_labels(test_path(folder, "train-labels-idx1-ubyte"), 50, 6);
   write_idx_images(test_path(folder, "t10k-images-idx3-ubyte"), 12, 5, 7);
   write_idx_labels(test_path(folder, "t10k-labels-idx1-ubyte"), 12, 6);
-  filtra_dataset *ds = test_open_dataset(folder, NULL, NULL);
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "idx");
   assert_int_equal(info->classes, 6);
@@ -232,7 +225,6 @@ TEST(test_idx_folder) {
   assert_int_equal(s.length, 35);
   for (int i = 0; i < 35; i++)
     assert_int_equal(s.tokens[i], byte_of(11, 0, i));
-  filtra_dataset_close(&ds);
   write_idx_labels(test_path(folder, "t10k-labels-idx1-ubyte"), 12, 7);
   test_refuse_dataset(folder, NULL, "label 6 at entry 6; training has 0 to 5");
   write_idx_images(test_path(folder, "t10k-images-idx3-ubyte"), 12, 7, 5);
@@ -269,16 +261,14 @@ TEST(test_idx_wrong) {
       {12, 3, "goes on behind the 3 entries"},
   };
   size_t size;
-  char *data = test_read(images, &size);
+  owned char *data = test_read(images, &size);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    char *changed = ft_calloc(size, 1);
+    owned char *changed = ft_calloc(size, 1);
     memcpy(changed, data, size);
     put((uint8_t *)changed + cases[i].at, cases[i].number);
     test_write(images, changed, size);
     test_refuse_dataset(images, NULL, cases[i].part);
-    free(changed);
   }
-  free(data);
 }
 
 /* Whatever is cut off or changed: an error that names the file, or a set that can be read. */
@@ -290,7 +280,7 @@ TEST(test_idx_damaged_at_every_byte) {
   write_idx_labels(paths[1], 3, 2);
   for (int f = 0; f < 2; f++) {
     size_t size;
-    char *data = test_read(paths[f], &size);
+    owned char *data = test_read(paths[f], &size);
     for (size_t i = 0; i < size; i++) {
       test_write(paths[f], data, i);
       test_refuse_dataset(paths[0], NULL, "train-");
@@ -304,7 +294,6 @@ TEST(test_idx_damaged_at_every_byte) {
         data[i] ^= (char)(1 << bit);
       }
     test_write(paths[f], data, size);
-    free(data);
   }
   assert_ok(test_try_dataset(folder, NULL));
 }
@@ -340,7 +329,7 @@ TEST(test_shared_mnist) {
   const char *path = test_shared_data("mnist");
   static const uint64_t expected[10] = {980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009};
   uint64_t seen[10] = {0};
-  filtra_dataset *ds = test_open_dataset(path, NULL, NULL);
+  owned_dataset *ds = test_open_dataset(path, NULL, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 10000);
   for (uint64_t i = 0; i < 10000; i++) {
     filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, i);
@@ -348,7 +337,6 @@ TEST(test_shared_mnist) {
     seen[s.label]++;
   }
   assert_memory_equal(seen, expected, sizeof seen);
-  filtra_dataset_close(&ds);
 }
 
 TEST_MAIN(NULL, test_teardown)

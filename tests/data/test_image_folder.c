@@ -62,8 +62,8 @@ static void write_png(const char *path, int width, int height, png_kind kind) {
   }
   if (kind.type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette, 1 << kind.bits);
   if (kind.transparent) png_set_tRNS(png, info, alpha, 1 << kind.bits, NULL);
-  uint8_t *data = ft_calloc((size_t)height, (size_t)width * 8);
-  png_bytep *rows = ft_calloc((size_t)height, sizeof *rows);
+  owned uint8_t *data = ft_calloc((size_t)height, (size_t)width * 8);
+  owned png_bytep *rows = ft_calloc((size_t)height, sizeof *rows);
   int samples = samples_of(kind.type);
   for (int y = 0; y < height; y++) {
     rows[y] = data + (size_t)y * (size_t)width * 8;
@@ -74,8 +74,6 @@ static void write_png(const char *path, int width, int height, png_kind kind) {
   png_write_image(png, rows);
   png_write_end(png, NULL);
   png_destroy_write_struct(&png, &info);
-  free(rows);
-  free(data);
   assert_int_equal(fclose(stream), 0);
 }
 
@@ -99,13 +97,12 @@ static void write_jpeg(const char *path, int width, int height, int components, 
   jpeg_set_quality(&jpeg, 100, TRUE);
   if (progressive) jpeg_simple_progression(&jpeg);
   jpeg_start_compress(&jpeg, TRUE);
-  uint8_t *row = ft_calloc((size_t)width, (size_t)components);
+  owned uint8_t *row = ft_calloc((size_t)width, (size_t)components);
   for (int y = 0; y < height; y++) {
     for (int i = 0; i < width * components; i++)
       row[i] = (uint8_t)(8 * (i / components) + 5 * y);
     jpeg_write_scanlines(&jpeg, &row, 1);
   }
-  free(row);
   jpeg_finish_compress(&jpeg);
   jpeg_destroy_compress(&jpeg);
   assert_int_equal(fclose(stream), 0);
@@ -232,7 +229,7 @@ TEST(test_damaged_at_every_byte) {
   write_jpeg(paths[2], 9, 9, 3, true);
   for (int f = 0; f < 3; f++) {
     size_t size;
-    char *data = test_read(paths[f], &size);
+    owned char *data = test_read(paths[f], &size);
     /* A JPEG's last two bytes mark an end that is plain without them. */
     for (size_t i = 0; i < size - (f > 0 ? 2 : 0); i++)
       assert_fails(try_decode(f == 0, data, i), FILTRA_ERROR_INPUT, f == 0 ? "PNG" : "JPEG");
@@ -245,7 +242,6 @@ TEST(test_damaged_at_every_byte) {
         assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
         data[i] ^= (char)change;
       }
-    free(data);
   }
 }
 
@@ -291,7 +287,7 @@ TEST(test_class_folders) {
   write_jpeg(test_path(root, "cat/x.JPEG"), W, H, 3, false);
   test_write(test_path(root, "cat/.hidden"), "x", 1);
   test_write(test_path(root, "README"), "x", 1);
-  filtra_dataset *ds = test_open_dataset(root, NULL, NULL);
+  owned_dataset *ds = test_open_dataset(root, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "image-folder");
   assert_int_equal(info->classes, 2);
@@ -303,7 +299,6 @@ TEST(test_class_folders) {
   filtra_sample s = test_sample(ds, FILTRA_SPLIT_TRAIN, 0);
   for (int i = 0; i < W * H; i++)
     assert_int_equal(s.tokens[i], sample_of(i % W, i / W, 0));
-  filtra_dataset_close(&ds);
   write_grey(test_path(root, "dog/zz.png"), W + 1, H);
   test_refuse_dataset(root, NULL, "dog/zz.png: an image of 7 x 5 pixels; those before have 6 x 5");
   remove(test_path(root, "dog/zz.png"));
@@ -329,14 +324,13 @@ TEST(test_split_folders) {
   write_grey(test_path(root, "train/b/2.png"), W, H);
   write_grey(test_path(root, "val/a/1.png"), W, H);
   write_grey(test_path(root, "test/b/1.png"), W, H);
-  filtra_dataset *ds = test_open_dataset(root, NULL, NULL);
+  owned_dataset *ds = test_open_dataset(root, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->classes, 2);
   test_counts(ds, 3, 1, 1);
   assert_false(info->validation_held_out);
   filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 0);
   assert_int_equal(s.label, 1);
-  filtra_dataset_close(&ds);
   make_folder(test_path(root, "test/c"));
   write_grey(test_path(root, "test/c/1.png"), W, H);
   test_refuse_dataset(root, NULL, "test/c: a class that the splits before");
@@ -378,11 +372,10 @@ TEST(test_label_table) {
     test_refuse_dataset(root, NULL, cases[i].part);
   }
   test_write(test_path(root, "trainLabels.csv"), cases[0].text, strlen(cases[0].text));
-  filtra_dataset *ds = test_open_dataset(root, NULL, NULL);
+  owned_dataset *ds = test_open_dataset(root, NULL, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "ant");
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 2);
-  filtra_dataset_close(&ds);
   make_folder(test_path(root, "train2"));
   test_refuse_dataset(root, NULL, "2 folders that begin with \"train\"");
 }

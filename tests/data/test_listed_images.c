@@ -43,22 +43,20 @@ static const char *write_idx(void) {
 }
 
 static filtra_loader *make_loader(const filtra_dataset *ds, filtra_split split) {
-  filtra_loader *l;
-  assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.split = split, .batch_size = 5, .shuffle = true, .seed = 3},
-      &l));
+  filtra_loader *l = test_loader(
+      ds, &(filtra_loader_options){.split = split, .batch_size = 5, .shuffle = true, .seed = 3});
   return l;
 }
 
 /* Read from files or kept in memory: the same numbers, batch for batch. */
 TEST(test_same_bits_as_in_memory) {
   const filtra_dataset_options grey = {.pixels = FILTRA_PIXELS_GREY_FEATURES};
-  filtra_dataset *kept = test_open_dataset(write_idx(), "idx", &grey);
-  filtra_dataset *listed = test_open_dataset(write_folder(1), "image-folder", &grey);
+  owned_dataset *kept = test_open_dataset(write_idx(), "idx", &grey);
+  owned_dataset *listed = test_open_dataset(write_folder(1), "image-folder", &grey);
   assert_non_null(kept->samples[FILTRA_SPLIT_TRAIN].bytes);
   assert_null(listed->samples[FILTRA_SPLIT_TRAIN].bytes);
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_VAL; split++) {
-    filtra_loader *a = make_loader(kept, split), *b = make_loader(listed, split);
+    owned_loader *a = make_loader(kept, split), *b = make_loader(listed, split);
     for (uint64_t i = 0; i < 2 * filtra_loader_batch_count(a); i++) {
       filtra_batch x, y;
       assert_ok(filtra_loader_next(a, &x));
@@ -67,23 +65,19 @@ TEST(test_same_bits_as_in_memory) {
       assert_memory_equal(x.features, y.features, x.size * x.length * sizeof *x.features);
       assert_memory_equal(x.labels, y.labels, x.size * sizeof *x.labels);
     }
-    filtra_loader_destroy(&a);
-    filtra_loader_destroy(&b);
   }
-  filtra_dataset_close(&kept);
-  filtra_dataset_close(&listed);
 }
 
 /* A file that goes away after the start fails the batch that needs it, by its name; the position
  * can be taken up again when it is back. */
 TEST(test_a_file_that_goes_away) {
   const char *root = write_folder(3), *path = test_path(root, "b/17.png");
-  filtra_dataset *ds = test_open_dataset(root, "image-folder",
-                                         &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
+  owned_dataset *ds = test_open_dataset(root, "image-folder",
+                                        &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   test_write(path, data, size / 2); /* the header is whole */
-  filtra_loader *l = make_loader(ds, FILTRA_SPLIT_TRAIN);
+  owned_loader *l = make_loader(ds, FILTRA_SPLIT_TRAIN);
   filtra_status status = FILTRA_OK;
   filtra_batch batch;
   uint64_t good = 0;
@@ -106,9 +100,6 @@ TEST(test_a_file_that_goes_away) {
   test_write(path, data, size);
   assert_ok(filtra_loader_set_position(l, (filtra_loader_position){.batch = good}));
   assert_ok(filtra_loader_next(l, &batch));
-  free(data);
-  filtra_loader_destroy(&l);
-  filtra_dataset_close(&ds);
 }
 
 /* All headers are read at the start, and nothing else. */
@@ -117,7 +108,7 @@ TEST(test_headers_at_the_start) {
                                       .normalize = FILTRA_NORMALIZE_IMAGENET};
   const char *root = write_folder(3), *path = test_path(root, "b/17.png");
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   test_write(path, data, 20);
   test_refuse_dataset(root, &rgb, "b/17.png: neither PNG nor JPEG");
   test_write(path, data, 24);
@@ -132,7 +123,6 @@ TEST(test_headers_at_the_start) {
   ft_image first = test_picture(SIDE, SIDE, 3, 0);
   assert_true(fabs((double)features[1] - (first.pixels[1] / 255.0 - 0.456) / 0.224) < 1e-5);
   free(first.pixels);
-  free(data);
   filtra_dataset_close(&ds);
   ft_image other = test_picture(SIDE, SIDE + 1, 3, 1);
   test_write_png(root, "b/17.png", &other);
@@ -180,9 +170,9 @@ TEST(test_image_size) {
     free(image.pixels);
   }
   filtra_dataset_options o = {.image_size = 5, .crop_pct = 0.5f, .file_split = FILTRA_SPLIT_TEST};
-  filtra_dataset *tokens = test_open_dataset(root, "image-folder", &o);
+  owned_dataset *tokens = test_open_dataset(root, "image-folder", &o);
   o.pixels = FILTRA_PIXELS_GREY_FEATURES;
-  filtra_dataset *numbers = test_open_dataset(root, "image-folder", &o);
+  owned_dataset *numbers = test_open_dataset(root, "image-folder", &o);
   for (uint32_t i = 0; i < 4; i++) {
     filtra_sample s;
     float x[25];
@@ -193,8 +183,6 @@ TEST(test_image_size) {
       assert_true(x[k] == ft_standard_byte(numbers->feature_mean[0], numbers->feature_factor[0],
                                            (uint8_t)s.tokens[k]));
   }
-  filtra_dataset_close(&tokens);
-  filtra_dataset_close(&numbers);
   o.image_size = 0;
   o.crop_pct = 0.0f;
   test_refuse_dataset(root, &o, "unless image_size says what they become");
@@ -232,16 +220,14 @@ enum { LIMITS_MEMORY = 1 };
 enum { LARGE = 512, LARGE_COUNT = 128 }; /* 96 MiB of pixels */
 
 static filtra_status walk(const char *root) {
-  filtra_dataset *ds = NULL;
-  filtra_loader *l = NULL;
+  owned_dataset *ds = NULL;
+  owned_loader *l = NULL;
   filtra_batch batch;
   filtra_status status = filtra_dataset_open(
       root, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB, .image_size = 32}, &ds);
   if (!status) status = filtra_loader_create(ds, &(filtra_loader_options){.batch_size = 16}, &l);
   for (uint64_t i = 0; !status && i < filtra_loader_batch_count(l); i++)
     status = filtra_loader_next(l, &batch);
-  filtra_loader_destroy(&l);
-  filtra_dataset_close(&ds);
   return status;
 }
 
@@ -282,7 +268,7 @@ TEST(test_every_allocation_may_fail) {
       .format = "image-folder", .pixels = FILTRA_PIXELS_RGB, .image_size = 4};
   const char *root = write_folder(1);
   test_dataset_memory(root, &o);
-  filtra_dataset *ds = test_open_dataset(root, "image-folder", &o);
+  owned_dataset *ds = test_open_dataset(root, "image-folder", &o);
   float features[4 * 4 * 3];
   filtra_status status;
   long n = 0;
@@ -293,7 +279,6 @@ TEST(test_every_allocation_may_fail) {
     assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
   } while (status);
   assert_true(n > 5);
-  filtra_dataset_close(&ds);
 }
 
 int main(void) {

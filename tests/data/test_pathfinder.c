@@ -97,21 +97,18 @@ TEST(test_layout) {
   assert_true(ft_file_exists(test_path(root, "imgs/0/sample_999.png")));
   assert_true(ft_file_exists(test_path(root, "imgs/1/sample_9.png")));
   assert_false(ft_file_exists(test_path(root, "imgs/1/sample_10.png")));
-  size_t size;
-  char *text = test_read(test_path(root, "metadata/1.npy"), &size);
+  owned char *text = test_read(test_path(root, "metadata/1.npy"), NULL);
   int label, end = 0;
   assert_int_equal(sscanf(text, "imgs/1 sample_0.png 0 %d 1.0 14 4 2 0.5 1 1%n", &label, &end), 1);
   assert_true(end > 0 && text[end] == '\n' && label >= 0 && label <= 1);
-  free(text);
   for (int above = 0; above < 2; above++) {
-    filtra_dataset *ds = test_open_dataset(above ? folder : root, NULL, NULL);
+    owned_dataset *ds = test_open_dataset(above ? folder : root, NULL, NULL);
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_string_equal(info->format, "pathfinder");
     assert_int_equal(info->classes, 2);
     assert_int_equal(info->height, 32);
     assert_int_equal(info->width, 32);
     test_counts(ds, 808, 101, 101);
-    filtra_dataset_close(&ds);
   }
 }
 
@@ -218,10 +215,9 @@ TEST(test_metadata) {
   snprintf(root, sizeof root, "%s/curv_contour_length_14", folder);
   generate(folder, 1, 1, 3);
   test_write(test_path(root, "imgs/0/sample_2.png"), "", 0);
-  filtra_dataset *ds = test_open_dataset(folder, NULL, NULL); /* without the empty file */
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL); /* without the empty file */
   const uint64_t *count = filtra_dataset_get_info(ds)->count;
   assert_int_equal(count[0] + count[1] + count[2], 2);
-  filtra_dataset_close(&ds);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     write_metadata(root, cases[i].text);
     test_refuse_dataset(root, NULL, cases[i].part);

@@ -26,8 +26,8 @@ static const char *class_of(const filtra_dataset *ds, uint64_t index) {
 /* ---- what is right ---- */
 
 TEST(test_quoted_fields) {
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", classes_csv),
-                               (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", classes_csv),
+                              (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
   assert_int_equal(info->classes, 2);
@@ -36,13 +36,12 @@ TEST(test_quoted_fields) {
   assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 1), "abc");
   assert_string_equal(class_of(ds, 0), "yes");
   assert_string_equal(class_of(ds, 1), "no");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_values) {
   static const float expected[] = {-1.5f, 2.0f, 0.3f};
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", values_csv),
-                               (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", values_csv),
+                              (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
   for (uint64_t i = 0; i < 3; i++) {
@@ -50,13 +49,12 @@ TEST(test_values) {
     assert_true(s.value == expected[i]);
   }
   assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 1), "C=O");
-  filtra_dataset_close(&ds);
 }
 
 /* Whole numbers are classes, in their order as numbers. */
 TEST(test_without_a_header) {
   const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
-  filtra_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "9");
   assert_string_equal(filtra_dataset_class_name(ds, 1), "10");
@@ -64,7 +62,6 @@ TEST(test_without_a_header) {
   filtra_dataset_close(&ds);
   ds = open_ok(path, (filtra_dataset_options){.tokenizer = "dna", .file_split = FILTRA_SPLIT_TEST});
   assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "ACGT");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_which_columns) {
@@ -89,10 +86,9 @@ TEST(test_which_columns) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_dataset_options options = cases[i].options;
     options.file_split = FILTRA_SPLIT_TEST;
-    filtra_dataset *ds = open_ok(test_write_text(folder, cases[i].name, cases[i].text), options);
+    owned_dataset *ds = open_ok(test_write_text(folder, cases[i].name, cases[i].text), options);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], cases[i].samples);
     assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), cases[i].first);
-    filtra_dataset_close(&ds);
   }
 }
 
@@ -101,13 +97,12 @@ TEST(test_folders) {
   test_write_text(folder, "train.csv", "text,label\nab,x\nb,y\nab,x\n");
   test_write_text(folder, "valid.csv", "label,text\ny,bb\n");
   test_write_text(folder, "my_test.csv", "text,label\nc,y\nb,x\n");
-  filtra_dataset *ds = open_ok(folder, (filtra_dataset_options){0});
+  owned_dataset *ds = open_ok(folder, (filtra_dataset_options){0});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   test_counts(ds, 3, 1, 2);
   assert_false(info->validation_held_out);
   assert_string_equal(class_of(ds, 0), "y");
   assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "c");
-  filtra_dataset_close(&ds);
   test_write_text(folder, "my_test.csv", "text,label\nc,z\n");
   test_refuse_dataset(folder, NULL, "my_test.csv:2: \"z\" is none of the 2 classes");
   test_write_text(folder, "test.csv", "text,label\nc,x\n");
@@ -120,18 +115,17 @@ TEST(test_max_length) {
   const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
   test_refuse_dataset(path, &(filtra_dataset_options){.max_length = 3},
                       "a.tsv:1: a sequence of more than 3 tokens");
-  filtra_dataset *ds = open_ok(
+  owned_dataset *ds = open_ok(
       path,
       (filtra_dataset_options){.max_length = 3, .truncate = true, .file_split = FILTRA_SPLIT_TEST});
   assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "ACG");
-  filtra_dataset_close(&ds);
 }
 
 /* The shared files have the counts that their README states. */
 TEST(test_shared_files) {
   static const uint64_t families[] = {234, 185, 144, 228, 261, 109, 521};
-  filtra_dataset *ds = open_ok(test_shared_data("dna/gene_family/chimp_data.txt"),
-                               (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(test_shared_data("dna/gene_family/chimp_data.txt"),
+                              (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   uint64_t seen[7] = {0};
   assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1682);
@@ -157,7 +151,6 @@ TEST(test_shared_files) {
   assert_float_equal(low, -11.6, 1e-6);
   assert_float_equal(high, 1.58, 1e-6);
   assert_float_equal(sum / 1128.0, -3.05, 5e-3);
-  filtra_dataset_close(&ds);
 }
 
 /* ---- what is wrong ---- */

@@ -23,7 +23,7 @@ static const char *small_imdb(void) {
 }
 
 TEST(test_imdb) {
-  filtra_dataset *ds = test_open_dataset(small_imdb(), "text-folders", NULL);
+  owned_dataset *ds = test_open_dataset(small_imdb(), "text-folders", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "bytes");
   assert_int_equal(info->classes, 2);
@@ -38,7 +38,6 @@ TEST(test_imdb) {
   test_text_row(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good<br />");
   test_text_row(ds, FILTRA_SPLIT_TRAIN, 2, 1, "fine");
   test_text_row(ds, FILTRA_SPLIT_TEST, 0, 0, "so so");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_one_level) {
@@ -46,39 +45,36 @@ TEST(test_one_level) {
   test_write_text(folder, "sport/a.txt", "\xef\xbb\xbfone\r\ntwo");
   test_write_text(folder, "news/a.txt", "x");
   test_write_gzip(folder, "news/b.txt.gz", "packed", 6, 1);
-  filtra_dataset *ds = test_open_dataset(
-      folder, "text-folders", &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = test_open_dataset(folder, "text-folders",
+                                        &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 3);
   test_text_row(ds, FILTRA_SPLIT_TEST, 0, 0, "x");
   test_text_row(ds, FILTRA_SPLIT_TEST, 1, 0, "packed");
   test_text_row(ds, FILTRA_SPLIT_TEST, 2, 1, "one\ntwo");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_tokenizers) {
-  filtra_dataset *ds = test_open_dataset(small_imdb(), "text-folders",
-                                         &(filtra_dataset_options){.tokenizer = "characters"});
+  owned_dataset *ds = test_open_dataset(small_imdb(), "text-folders",
+                                        &(filtra_dataset_options){.tokenizer = "characters"});
   test_text_row(ds, FILTRA_SPLIT_TEST, 0, 0, "so so"); /* s is in test only */
   filtra_dataset_close(&ds);
   ds = test_open_dataset(small_imdb(), "text-folders",
                          &(filtra_dataset_options){.tokenizer = "words"});
   assert_int_equal(filtra_tokenizer_size(ds->info.tokenizer), 7); /* words of the training data */
   test_text_row(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good<br />");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_lengths) {
   const char *folder = small_imdb();
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 9},
                       "train/pos/0_9.txt: a sequence of more than 9 tokens");
-  filtra_dataset *ds = test_open_dataset(
+  owned_dataset *ds = test_open_dataset(
       folder, "text-folders", &(filtra_dataset_options){.max_length = 4, .truncate = true});
   test_text_row(ds, FILTRA_SPLIT_TRAIN, 0, 0,
                 "b\xc3\xa4"
                 "d");
   test_text_row(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good");
   test_text_row(ds, FILTRA_SPLIT_TRAIN, 2, 1, "fine");
-  filtra_dataset_close(&ds);
 }
 
 /* What is packed to a thousandth of its size takes no more room than is kept of it. */
@@ -88,10 +84,9 @@ TEST(test_bomb) {
   char zeros[4096];
   memset(zeros, 'z', sizeof zeros);
   test_write_gzip(folder, "a/b.txt.gz", zeros, sizeof zeros, 25000);
-  filtra_dataset *ds = test_open_dataset(
+  owned_dataset *ds = test_open_dataset(
       folder, "text-folders", &(filtra_dataset_options){.max_length = 1000, .truncate = true});
   assert_true(ds->samples[FILTRA_SPLIT_TRAIN].tokens.capacity < 1 << 20);
-  filtra_dataset_close(&ds);
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 1000},
                       "b.txt.gz: a sequence of more");
 }

@@ -36,7 +36,7 @@ static void assert_text(const filtra_dataset *ds, filtra_split split, const char
 
 TEST(test_one_file) {
   const char *path = test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyz");
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.max_length = 10});
+  owned_dataset *ds = open_ok(path, &(filtra_dataset_options){.max_length = 10});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 27);
@@ -53,20 +53,18 @@ TEST(test_one_file) {
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 0);
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 1);
   assert_text(ds, FILTRA_SPLIT_TEST, "abcdefghijklmnopqrstuvwxyz");
-  filtra_dataset_close(&ds);
 }
 
 /* Successors come from the next window, and one bucket serves all windows. */
 TEST(test_batches) {
   const char *path =
       test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyzabcdefghij");
-  filtra_dataset *ds =
+  owned_dataset *ds =
       open_ok(path, &(filtra_dataset_options){.max_length = 20, .file_split = FILTRA_SPLIT_TEST});
-  filtra_loader *loader;
   filtra_batch batch;
   size_t buckets;
-  assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 2}, &loader));
+  owned_loader *loader =
+      test_loader(ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 2});
   assert_int_equal(filtra_loader_buckets(loader, &buckets)[0], 20);
   assert_int_equal(buckets, 1);
   assert_ok(filtra_loader_next(loader, &batch));
@@ -76,8 +74,6 @@ TEST(test_batches) {
   assert_int_equal(batch.labels[19], batch.tokens[20]);
   assert_int_equal(batch.labels[20 + 14], batch.tokens[9]); /* j */
   assert_int_equal(batch.labels[20 + 15], -1);
-  filtra_loader_destroy(&loader);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_folder_of_words) {
@@ -105,17 +101,15 @@ TEST(test_folder_of_words) {
 /* A vocabulary that was made before reads other text as it did the first. */
 TEST(test_fitted) {
   const char *folder = test_folder();
-  filtra_dataset *first = open_ok(test_write_text(folder, "a.txt", "abc abc\nabc"), NULL);
+  owned_dataset *first = open_ok(test_write_text(folder, "a.txt", "abc abc\nabc"), NULL);
   const filtra_dataset_options options = {.fitted = filtra_dataset_get_info(first)->tokenizer,
                                           .file_split = FILTRA_SPLIT_TEST,
                                           .tokenizer = "words"};
-  filtra_dataset *second = open_ok(test_write_text(folder, "b.txt", "cb"), &options);
+  owned_dataset *second = open_ok(test_write_text(folder, "b.txt", "cb"), &options);
   assert_ptr_equal(filtra_dataset_get_info(second)->tokenizer, options.fitted);
   assert_text(second, FILTRA_SPLIT_TEST, "cb");
-  filtra_dataset_close(&second);
   test_refuse_dataset(test_write_text(folder, "b.txt", "abc\nbad\n"), &options,
                       "b.txt:2: the character 'd' U+0064 at column 3 is not in the vocabulary");
-  filtra_dataset_close(&first);
 }
 
 /* Longer than any piece, whatever it is cut at: the same tokens as in one go. */
@@ -127,12 +121,12 @@ TEST(test_long_texts) {
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(units); i++) {
     size_t unit = strlen(units[i]), plain = strlen(joined[i]), units_in = COUNT / unit;
-    char *text = ft_calloc(COUNT + 2, 1);
+    owned char *text = ft_calloc(COUNT + 2, 1);
     text[0] = 'b'; /* so that units do not lie evenly in pieces */
     for (size_t k = 0; k < units_in; k++)
       memcpy(text + 1 + k * unit, units[i], unit);
     const char *path = test_write_bytes(folder, "long.txt", text, 1 + units_in * unit);
-    filtra_dataset *ds = open_ok(
+    owned_dataset *ds = open_ok(
         path, &(filtra_dataset_options){.tokenizer = "bytes", .file_split = FILTRA_SPLIT_TEST});
     const ft_tokens *tokens = &ds->samples[FILTRA_SPLIT_TEST].tokens;
     assert_int_equal(tokens->count, 1 + units_in * plain);
@@ -140,16 +134,13 @@ TEST(test_long_texts) {
       if (tokens->ids[k] != (unsigned char)joined[i][(k - 1) % plain] + 1) fail();
     filtra_dataset_close(&ds);
     ds = open_ok(path, &(filtra_dataset_options){.tokenizer = "characters"});
-    filtra_dataset_close(&ds);
-    free(text);
   }
 }
 
 TEST(test_packed_file) {
   const char *path = test_write_gzip(test_folder(), "train.txt.gz", "hello hello", 11, 1);
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_VAL});
+  owned_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_VAL});
   assert_text(ds, FILTRA_SPLIT_VAL, "hello hello");
-  filtra_dataset_close(&ds);
 }
 
 /* ---- what is wrong ---- */
@@ -202,15 +193,14 @@ TEST(test_memory_failures) {
 /* ---- the real ones ---- */
 
 TEST(test_tinyshakespeare) {
-  filtra_dataset *ds = open_ok(test_shared_data("lm/tinyshakespeare/input.txt"), NULL);
+  owned_dataset *ds = open_ok(test_shared_data("lm/tinyshakespeare/input.txt"), NULL);
   assert_int_equal(filtra_tokenizer_size(filtra_dataset_get_info(ds)->tokenizer), 66);
   assert_int_equal(ds->samples[FILTRA_SPLIT_TRAIN].tokens.count, 1003855);
   assert_int_equal(ds->samples[FILTRA_SPLIT_VAL].tokens.count, 111539); /* 1,115,394 in all */
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_wikitext) {
-  filtra_dataset *ds = open_ok(test_shared_data("lm/wikitext-2"), NULL);
+  owned_dataset *ds = open_ok(test_shared_data("lm/wikitext-2"), NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "words");
   assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 0);
@@ -222,7 +212,6 @@ TEST(test_wikitext) {
   for (size_t i = 0; i < val->count; i++)
     lines += val->ids[i] == FT_WORD_END_OF_LINE;
   assert_int_equal(lines, 3760);
-  filtra_dataset_close(&ds);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -34,7 +34,7 @@ TEST(test_values) {
       {{1, 4}, {2, 5}, {3, 6}}, {{-1, 10}, {0.5, 2}}, {{2, 1}, {4, 1}, {6, 4}, {6, 7}}, {{7, 8}}};
   static const uint32_t lengths[] = {3, 2, 4, 1};
   static const char *const classes[] = {"a", "b", "10", "9"};
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
+  owned_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "ts");
   assert_int_equal(info->features, 2);
@@ -65,7 +65,6 @@ TEST(test_values) {
         assert_float_equal(x[2 * t + (uint32_t)k], (rows[i][t][k] - mean[k]) / sqrt(deviation[k]),
                            1e-6);
   }
-  filtra_dataset_close(&ds);
 }
 
 /* Samples (i, 2i) with i below `count`, each twice as long as needed to tell. */
@@ -90,7 +89,7 @@ TEST(test_standardised_by_the_training_split) {
   const char *folder = test_folder();
   write_ramp(folder, "R_TRAIN.ts", 0, 50, 4);
   write_ramp(folder, "R_TEST.ts", 1000, 3, 4);
-  filtra_dataset *ds = open_ok(folder, FILTRA_SPLIT_TRAIN);
+  owned_dataset *ds = open_ok(folder, FILTRA_SPLIT_TRAIN);
   test_counts(ds, 45, 5, 3);
   double sum[2] = {0}, squares[2] = {0};
   float x[8];
@@ -110,7 +109,6 @@ TEST(test_standardised_by_the_training_split) {
   assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, 1, second));
   assert_true(first[0] > 60.0f && first[0] < 80.0f);
   assert_float_equal(second[0] - first[0], 1.0 / 14.5, 5e-3);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_test_files_bring_their_training_file) {
@@ -146,9 +144,8 @@ TEST(test_folders_of_several_sets) {
   }
   test_refuse_dataset(folder, NULL, "more than one data set");
   for (int slashes = 0; slashes < 3; slashes++) {
-    filtra_dataset *ds = open_ok(test_text("%s%.*s", named, slashes, "//"), FILTRA_SPLIT_TRAIN);
+    owned_dataset *ds = open_ok(test_text("%s%.*s", named, slashes, "//"), FILTRA_SPLIT_TRAIN);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 4);
-    filtra_dataset_close(&ds);
   }
   test_refuse_dataset(test_folder(), &(filtra_dataset_options){.format = "ts"},
                       "holds no NAME_TRAIN.ts");
@@ -172,18 +169,17 @@ TEST(test_headers) {
 }
 
 TEST(test_number_targets) {
-  filtra_dataset *ds =
+  owned_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts", "@targetLabel true\n@data\n1,2:0.5\n3:-1e3\n"),
               FILTRA_SPLIT_TEST);
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
   filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 1);
   assert_true(s.value == -1000.0f);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_missing_throughout_and_constant) {
-  filtra_dataset *ds =
+  owned_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts",
                               "@data\n?,?:1e6,1e6:0.1,0.1:x\n1,3:1e6,1e6:0.1,0.1:y\n"),
               FILTRA_SPLIT_TEST);
@@ -194,7 +190,6 @@ TEST(test_missing_throughout_and_constant) {
   assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, 1, x));
   assert_float_equal(x[0], -sqrt(0.5), 1e-6);
   assert_true(x[1] == 0.0f && x[2] == 0.0f);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_max_length) {
@@ -202,30 +197,26 @@ TEST(test_max_length) {
   test_refuse_dataset(path, &(filtra_dataset_options){.max_length = 3},
                       "a.ts:12: series of 4 values where at most 3 are accepted");
   assert_ok(test_try_dataset(path, &(filtra_dataset_options){.max_length = 4}));
-  filtra_dataset *ds =
+  owned_dataset *ds =
       test_open_dataset(path, NULL, &(filtra_dataset_options){.max_length = 2, .truncate = true});
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 2);
   filtra_dataset_close(&ds);
   assert_ok(filtra_dataset_open(
       path, &(filtra_dataset_options){.max_length = 3, .file_split = FILTRA_SPLIT_TEST}, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 3); /* test series are cut */
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_batches_of_features) {
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
-  filtra_loader *loader;
+  owned_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
   filtra_batch batch;
-  assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4}, &loader));
+  owned_loader *loader =
+      test_loader(ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4});
   assert_ok(filtra_loader_next(loader, &batch));
   assert_null(batch.tokens);
   assert_int_equal(batch.length, 4);
   assert_int_equal(batch.lengths[3], 1);
   for (int k = 2; k < 8; k++)
     assert_true(batch.features[3 * 8 + k] == 0.0f);
-  filtra_loader_destroy(&loader);
-  filtra_dataset_close(&ds);
 }
 
 /* A program that has set a decimal comma reads the same numbers. */
@@ -253,7 +244,7 @@ TEST(test_shared_files) {
   for (size_t i = 0; i < FT_COUNT(sets); i++) {
     const char *path = test_shared_data(test_text("uea/%s", sets[i].path));
     assert_ok(test_try_dataset(path, NULL));
-    filtra_dataset *ds = open_ok(path, FILTRA_SPLIT_TRAIN);
+    owned_dataset *ds = open_ok(path, FILTRA_SPLIT_TRAIN);
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL],
                      sets[i].train);
@@ -261,7 +252,6 @@ TEST(test_shared_files) {
     assert_int_equal(info->features, sets[i].features);
     assert_int_equal(info->classes, sets[i].classes);
     assert_int_equal(info->longest, sets[i].longest);
-    filtra_dataset_close(&ds);
   }
 }
 

@@ -14,8 +14,7 @@ static uint32_t *module(size_t *count) {
   const ft_kernel_source *s = ft_kernel_sources;
   while (strcmp(s->name, KERNEL) != 0)
     s++;
-  uint32_t *copy = malloc(s->bytes);
-  assert_non_null(copy);
+  uint32_t *copy = test_alloc(s->bytes);
   memcpy(copy, s->words, s->bytes);
   *count = s->bytes / sizeof *copy;
   return copy;

@@ -25,7 +25,7 @@ static void build(network *n, filtra_device *dev) {
   assert_ok(filtra_parameters_create(dev, &n->params));
   assert_ok(filtra_arena_create(dev, &n->arena));
   assert_ok(filtra_graph_create(dev, &(filtra_graph_options){.arena = n->arena}, &n->graph));
-  n->x = filtra_graph_input(n->graph, "x", FILTRA_F32, 2, (int64_t[]){ROWS, COLUMNS});
+  n->x = test_input(n->graph, "x", ROWS, COLUMNS);
   filtra_tensor *w =
       filtra_graph_parameter(n->graph, n->params, "w", 2, (int64_t[]){COLUMNS, COLUMNS},
                              &(filtra_parameter_options){FILTRA_INIT_NORMAL, 1.0f, true});
@@ -111,7 +111,7 @@ TEST(every_failure_leaves_the_graph_as_it_was) {
  * it works as soon as enough is. */
 TEST(memory_that_comes_free) {
   enum { LIMIT = 16 << 20, STEP = 64 << 10 };
-  filtra_device *dev = test_open_device("memory=16777216");
+  owned_device *dev = test_open_device("memory=16777216");
   results expected;
   int failures = 0;
   expect(&expected);
@@ -133,7 +133,6 @@ TEST(memory_that_comes_free) {
     failures++;
   }
   assert_true(failures > 5); /* a block, and two buffers for each of three slots */
-  test_close_device(&dev);
 }
 
 /* Measuring takes nothing, needs no commit, and says what compiling takes. */

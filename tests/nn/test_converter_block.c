@@ -15,10 +15,9 @@ typedef struct block {
 
 static ft_mixer read_mixer(const char *text) {
   ft_mixer mixer;
-  json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+  json_auto_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
   assert_non_null(json);
   assert_ok(ft_mixer_read(json, "test", &mixer));
-  json_decref(json);
   return mixer;
 }
 
@@ -34,18 +33,14 @@ static void open_block(block *b, const char *mixer_text, bool converter, int64_t
                                 .converter = converter};
   *b = (block){.batch = batch, .tokens = tokens};
   assert_ok(filtra_parameters_create(test_device(), &b->params));
-  for (int round = 0; round < 2; round++) { /* to declare the parameters, and to run */
-    assert_ok(filtra_graph_create(test_device(), NULL, &b->g));
-    ft_scope scope = {.graph = b->g, .params = b->params, .observer = round ? &b->seen : NULL};
-    b->x = filtra_graph_input(b->g, "x", FILTRA_F32, 3, (int64_t[]){batch, tokens, C});
-    b->mask = filtra_graph_input(b->g, "mask", FILTRA_F32, 2, (int64_t[]){batch, tokens});
-    filtra_graph_require_gradient(b->g, b->x);
-    b->y = ft_encoder_block(&scope, &options, b->x, b->mask, &b->loss);
-    assert_ok(ft_graph_status(b->g));
-    if (round) continue;
-    assert_ok(filtra_parameters_commit(b->params, 3, FILTRA_TRAINABLE));
-    filtra_graph_destroy(&b->g);
-  }
+  b->g = test_graph(test_device(), NULL);
+  ft_scope scope = {.graph = b->g, .params = b->params, .observer = &b->seen};
+  b->x = test_input(b->g, "x", batch, tokens, C);
+  b->mask = test_input(b->g, "mask", batch, tokens);
+  filtra_graph_require_gradient(b->g, b->x);
+  b->y = ft_encoder_block(&scope, &options, b->x, b->mask, &b->loss);
+  assert_ok(ft_graph_status(b->g));
+  assert_ok(filtra_parameters_commit(b->params, 3, FILTRA_TRAINABLE));
   filtra_tensor *real = filtra_mask_tokens(b->g, b->y, b->mask);
   real = filtra_multiply(b->g, real, b->x);
   filtra_graph_output(b->g, b->y);

@@ -21,10 +21,9 @@ typedef struct stack {
 } stack;
 
 static void read_mixer(const char *text, ft_mixer *mixer) {
-  json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+  json_auto_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
   assert_non_null(json);
   assert_ok(ft_mixer_read(json, "test", mixer));
-  json_decref(json);
 }
 
 static filtra_tensor *build(const ft_scope *scope, const ft_mixer *mixer, filtra_tensor *x,
@@ -46,20 +45,15 @@ static filtra_tensor *build(const ft_scope *scope, const ft_mixer *mixer, filtra
 /* Random values for all parameters, filter coefficients and biases too. */
 static void open_stack(stack *s, filtra_device *device, const past_case *setting) {
   *s = (stack){.device = device, .setting = setting};
-  filtra_graph *g;
   read_mixer(setting->mixer, &s->mixer);
   assert_ok(filtra_parameters_create(device, &s->params));
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  owned_graph *g = test_graph(device, NULL);
   ft_scope scope = {.graph = g, .params = s->params};
-  build(&scope, &s->mixer, filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 2, WIDTH}),
-        filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){1, 2}));
+  build(&scope, &s->mixer, test_input(g, "x", 1, 2, WIDTH), test_input(g, "mask", 1, 2));
   assert_ok(ft_graph_status(g));
-  filtra_graph_destroy(&g);
   assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_FIXED));
   for (size_t i = 0; i < filtra_parameters_count(s->params); i++) {
-    int64_t shape[FILTRA_MAX_DIMS], n = 1;
-    for (int k = filtra_parameters_shape(s->params, i, shape); k-- > 0;)
-      n *= shape[k];
+    const int64_t n = test_scalars(s->params, i);
     float values[3 * WIDTH * WIDTH];
     assert_true((size_t)n <= FT_COUNT(values));
     test_random(100 + i, -0.4, 0.4, values, (size_t)n);
@@ -79,7 +73,7 @@ static void open_pass(stack *s, ft_past *past, int64_t tokens, bool step, int64_
   *p = (pass){0};
   assert_ok(filtra_graph_create(s->device, NULL, &p->graph));
   filtra_graph *g = p->graph;
-  p->x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){batch, tokens, WIDTH});
+  p->x = test_input(g, "x", batch, tokens, WIDTH);
   if (step)
     p->position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
   else
@@ -123,10 +117,9 @@ static void check(filtra_device *device, const past_case *setting) {
   ft_past past = {.device = device, .size = setting->batch, .capacity = CAPACITY};
   open_stack(&s, device, setting);
   size_t count = (size_t)(setting->batch * setting->tokens * WIDTH);
-  float *x = malloc(count * sizeof *x), *whole = malloc(count * sizeof *x),
-        *decoded = calloc(count, sizeof *x);
-  double *reference = malloc(count * sizeof *reference);
-  assert_true(x && whole && decoded && reference);
+  float *x = test_alloc(count * sizeof *x), *whole = test_alloc(count * sizeof *x),
+        *decoded = test_alloc(count * sizeof *x);
+  owned double *reference = test_alloc(count * sizeof *reference);
   pass full, prompt = {0}, step = {0};
   open_pass(&s, NULL, setting->tokens, false, 0, &full);
   if (setting->prompt) open_pass(&s, &past, setting->prompt + 2, false, 0, &prompt);
@@ -158,7 +151,6 @@ static void check(filtra_device *device, const past_case *setting) {
   free(x);
   free(whole);
   free(decoded);
-  free(reference);
 }
 
 static void check_mixers(filtra_device *device) {
@@ -244,8 +236,7 @@ TEST(states_that_do_not_fit) {
                {{2, 7}, "kept with 5 numbers before, now with 7"}};
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {
     g = open_scope(&scope, &use);
-    filtra_scope_set_state(&scope, "s",
-                           filtra_graph_input(g, "s", FILTRA_F32, 2, (int64_t[]){2, 5}));
+    filtra_scope_set_state(&scope, "s", test_input(g, "s", 2, 5));
     filtra_scope_set_state(&scope, "s", filtra_graph_input(g, "x", FILTRA_F32, 2, CASES[i].shape));
     assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, CASES[i].part);
     filtra_graph_destroy(&g);
@@ -259,8 +250,7 @@ static void refuse(int64_t batch, int64_t tokens, bool step, const char *part) {
   ft_past_use use = {.past = &past, .length = 4};
   if (step) use.position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
   ft_scope scope = {.graph = g, .past = &use};
-  filtra_tensor *x =
-      filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){batch, HEADS, tokens, 5});
+  filtra_tensor *x = test_input(g, "x", batch, HEADS, tokens, 5);
   test_refuse(&g, filtra_scope_keep(&scope, "k", x), part);
   ft_past_close(&past);
 }

@@ -25,13 +25,13 @@ static bool everywhere(filtra_activation kind) {
 }
 
 /* The second output's gradient is added. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const filtra_activation *kind = op->settings;
   out[0] = filtra_activate(g, in[0], *kind);
   out[1] = filtra_activate(g, in[0], *kind);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const filtra_activation *kind = op->settings;
   for (int64_t i = 0; i < op->dims[0]; i++)
     out[0][i] = out[1][i] = reference_activation(*kind, in[0][i]);
@@ -67,7 +67,7 @@ static curve evaluate(filtra_activation kind, size_t count, double low, double h
   for (size_t i = 0; i < count; i++)
     c.x[i] = (float)(low + (high - low) * (double)i / (double)(count - 1));
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){(int64_t)count});
+  filtra_tensor *x = test_input(g, "x", (int64_t)count);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y = filtra_graph_output(g, filtra_activate(g, x, kind));
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
@@ -150,8 +150,8 @@ TEST(test_nan) {
     float in[5], alone[5], fused[5];
     memcpy(in, bits, sizeof in);
     filtra_graph *g = test_graph(test_device(), NULL);
-    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){5, 1});
-    filtra_tensor *one = filtra_graph_input(g, "one", FILTRA_F32, 2, (int64_t[]){1, 1});
+    filtra_tensor *x = test_input(g, "x", 5, 1);
+    filtra_tensor *one = test_input(g, "one", 1, 1);
     filtra_tensor *y = filtra_activate(g, filtra_affine(g, x, 1, 0), kind);
     filtra_tensor *z = filtra_linear(g, x, one, NULL, &(filtra_linear_options){.activation = kind});
     filtra_graph_output(g, y);
@@ -191,7 +191,7 @@ TEST(test_positive_arguments) {
 
 TEST(test_unknown) {
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
+  filtra_tensor *x = test_input(g, "x", 3);
   test_refuse(&g, filtra_activate(g, x, (filtra_activation)FT_COUNT(names)),
               "activate: there is no activation");
 }

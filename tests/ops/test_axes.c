@@ -13,13 +13,12 @@ static int64_t elements(int ndim, const int64_t *shape) {
 /* ---- permutation ---- */
 
 /* Twice, so that the second gradient is added to the first. */
-static void build_permute(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                          const test_op *op) {
+TEST_BUILD(build_permute) {
   out[0] = filtra_permute(g, in[0], op->settings);
   out[1] = filtra_permute(g, in[0], op->settings);
 }
 
-static void reference_permute(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_permute) {
   const int *order = op->settings;
   const test_tensor *x = &op->in[0];
   for (int64_t i = 0; i < op->out_elements[0]; i++) {
@@ -64,12 +63,12 @@ TEST(permutations) {
 /* Of heads, which are a view; of integers; shapes. */
 TEST(views_and_integers) {
   enum { N = 5, H = 2, D = 3 };
-  filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, H * D});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 1, N, H * D);
   filtra_tensor *y = filtra_transpose(g, filtra_split_heads(g, x, H), 2, 3); /* [1,H,D,N] */
   filtra_tensor *ids = filtra_graph_input(g, "ids", FILTRA_I32, 2, (int64_t[]){2, 3});
   filtra_tensor *turned = filtra_transpose(g, ids, 1, 0);
-  filtra_tensor *none = filtra_graph_input(g, "none", FILTRA_F32, 2, (int64_t[]){0, 3});
+  filtra_tensor *none = test_input(g, "none", 0, 3);
   int64_t shape[FILTRA_MAX_DIMS];
   assert_int_equal(filtra_tensor_shape(filtra_transpose(g, none, 0, 1), shape), 2);
   assert_true(shape[0] == 3 && shape[1] == 0);
@@ -88,18 +87,16 @@ TEST(views_and_integers) {
         assert_true(out[h][d][n] == in[n][h][d]);
   for (int i = 0; i < 6; i++)
     assert_int_equal(got[i % 3][i / 3], numbers[i / 3][i % 3]);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- slices by index ---- */
 
-static void build_gather(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                         const test_op *op) {
+TEST_BUILD(build_gather) {
   out[0] = filtra_gather(g, in[0], (int)op->dims[0], in[1]);
   out[1] = filtra_gather(g, in[0], (int)op->dims[0], in[1]);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const test_tensor *x = &op->in[0];
   reference_axis axis = reference_axis_of(x->ndim, x->shape, (int)op->dims[0]);
   for (int i = 0; i < 2; i++)
@@ -134,8 +131,8 @@ TEST(slices) {
 /* ---- errors ---- */
 
 static filtra_tensor *make(filtra_graph *g, int which) {
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 4});
-  filtra_tensor *none = filtra_graph_input(g, "none", FILTRA_F32, 2, (int64_t[]){0, 4});
+  filtra_tensor *x = test_input(g, "x", 3, 4);
+  filtra_tensor *none = test_input(g, "none", 0, 4);
   filtra_tensor *ids = filtra_graph_input(g, "ids", FILTRA_I32, 1, (int64_t[]){5});
   switch (which) {
   case 0:

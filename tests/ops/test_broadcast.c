@@ -10,7 +10,7 @@ static filtra_tensor *apply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
 }
 
 /* Twice, so that the second gradient is added to the first. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const enum kind *kind = op->settings;
   out[0] = apply(g, in[0], in[1], *kind);
   out[1] = apply(g, in[0], in[1], *kind);
@@ -32,7 +32,7 @@ static int64_t meets(const test_tensor *t, const int64_t *shape, int ndim, int64
   return at;
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const enum kind *kind = op->settings;
   int ndim = (int)op->dims[4];
   for (int64_t i = 0; i < op->out_elements[0]; i++)
@@ -92,8 +92,8 @@ TEST(values_and_gradients) {
 
 /* A tensor with itself, both sides' gradients in one. */
 TEST(with_itself) {
-  filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 3);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y[] = {filtra_graph_output(g, filtra_subtract(g, x, x)),
                         filtra_graph_output(g, filtra_divide(g, x, x)), filtra_multiply(g, x, x)};
@@ -105,14 +105,13 @@ TEST(with_itself) {
   test_run_graph(g, TEST_SET({x, values}), TEST_GET({gradient, got}));
   for (int i = 0; i < 3; i++)
     assert_true(got[i] == 2 * values[i]);
-  filtra_graph_destroy(&g);
 }
 
 /* What is repeated zero times has a gradient of zeros. */
 TEST(repeated_never) {
-  filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){2});
-  filtra_tensor *none = filtra_graph_input(g, "none", FILTRA_F32, 2, (int64_t[]){0, 2});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2);
+  filtra_tensor *none = test_input(g, "none", 0, 2);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y[] = {filtra_add(g, x, none), filtra_multiply(g, none, x)};
   assert_int_equal(filtra_tensor_elements(y[0]), 0);
@@ -123,7 +122,6 @@ TEST(repeated_never) {
   float values[] = {1, 2};
   test_run_graph(g, TEST_SET({x, values}, {none, values}), TEST_GET({gradient, values}));
   assert_true(values[0] == 0 && values[1] == 0);
-  filtra_graph_destroy(&g);
 }
 
 TEST(errors) {

@@ -13,15 +13,14 @@ struct settings {
   enum use use;
 };
 
-static void build_join(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_join) {
   const struct settings *s = op->settings;
   filtra_tensor *im = s->use == REAL_ONLY ? NULL : s->use == SAME ? in[0] : in[1];
   out[0] = filtra_complex(g, in[0], im);
   if (s->use == TWICE) out[1] = filtra_complex(g, im, in[0]);
 }
 
-static void ref_join(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_join) {
   const struct settings *s = op->settings;
   for (int64_t i = 0; i < op->dims[0]; i++) {
     double im = s->use == REAL_ONLY ? 0 : s->use == SAME ? in[0][i] : in[1][i];
@@ -53,15 +52,14 @@ TEST(test_join) {
     }
 }
 
-static void build_parts(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
+TEST_BUILD(build_parts) {
   const struct settings *s = op->settings;
   filtra_tensor *unused;
   filtra_complex_parts(g, in[0], &out[0], s->use == REAL_ONLY ? &unused : &out[1]);
   if (s->use == TWICE) filtra_complex_parts(g, in[0], &out[2], &out[3]);
 }
 
-static void ref_parts(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_parts) {
   for (int k = 0; k < op->outputs; k++)
     for (int64_t i = 0; i < op->dims[0]; i++)
       out[k][i] = in[0][2 * i + k % 2];
@@ -87,13 +85,12 @@ TEST(test_parts) {
 
 /* ---- unit phases ---- */
 
-static void build_phase(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
+TEST_BUILD(build_phase) {
   out[0] = filtra_unit_phase(g, in[0], op->dims[1]);
   out[1] = filtra_unit_phase(g, in[0], !op->dims[1]);
 }
 
-static void ref_phase(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_phase) {
   for (int k = 0; k < 2; k++)
     for (int64_t i = 0; i < op->dims[0]; i++) {
       double complex y = cexp(I * in[0][i] * ((k == 0) == (op->dims[1] != 0) ? 2 * M_PI : 1));
@@ -123,7 +120,7 @@ TEST(test_quarter_turns) {
   for (int i = 0; i < COUNT; i++)
     x[i] = 0.25f * (float)(i - COUNT / 2) + (float)(i % 3) * 4096;
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  filtra_tensor *in = test_input(g, "x", COUNT);
   filtra_tensor *out = filtra_graph_output(g, filtra_unit_phase(g, in, FILTRA_TURNS));
   test_evaluate(&g, TEST_SET({in, x}), TEST_GET({out, y}));
   const float cosines[] = {1, 0, -1, 0};
@@ -136,14 +133,12 @@ TEST(test_quarter_turns) {
 
 /* ---- product ---- */
 
-static void build_product(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                          const test_op *op) {
-  (void)op;
+TEST_BUILD(build_product) {
   out[0] = filtra_complex_multiply(g, in[0], in[1]);
   out[1] = filtra_complex_multiply(g, in[0], out[0]); /* gradients of a and of a z are added */
 }
 
-static void ref_product(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_product) {
   for (int64_t i = 0; i < op->dims[0] * op->dims[1]; i++) {
     const double *a = in[0] + i / op->dims[1] * 2, *z = in[1] + 2 * i;
     double complex y = (a[0] + I * a[1]) * (z[0] + I * z[1]);
@@ -176,14 +171,12 @@ TEST(test_product) {
 
 /* ---- blend ---- */
 
-static void build_blend(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
-  (void)op;
+TEST_BUILD(build_blend) {
   out[0] = filtra_complex_blend(g, in[0], in[1]);
   out[1] = filtra_complex_blend(g, in[0], in[1]);
 }
 
-static void ref_blend(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_blend) {
   double w = fmin(1, fmax(0, in[1][0]));
   for (int64_t i = 0; i < op->dims[0]; i++)
     out[0][i] = out[1][i] = w * in[0][2 * i] + (1 - w) * in[0][2 * i + 1];
@@ -215,9 +208,9 @@ TEST(test_blend_at_one) {
   const float z[] = {2, 5, 1, -3}, up[] = {1, 10};
   float slope;
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *in = filtra_graph_input(g, "z", FILTRA_F32, 2, (int64_t[]){2, 2});
-  filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){1});
-  filtra_tensor *upstream = filtra_graph_input(g, "up", FILTRA_F32, 1, (int64_t[]){2});
+  filtra_tensor *in = test_input(g, "z", 2, 2);
+  filtra_tensor *w = test_input(g, "w", 1);
+  filtra_tensor *upstream = test_input(g, "up", 2);
   filtra_graph_require_gradient(g, w);
   filtra_tensor *y = filtra_complex_blend(g, in, w);
   assert_ok(filtra_graph_backward(g, 1, &y, &upstream));
@@ -256,7 +249,7 @@ TEST(test_errors) {
   g = new_graph();
   expect(g, filtra_complex_multiply(g, input(g, "u", 3, 2), input(g, "v", 3, 2)), "feature axis");
   g = new_graph();
-  filtra_tensor *two = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){2});
+  filtra_tensor *two = test_input(g, "w", 2);
   expect(g, filtra_complex_blend(g, input(g, "u", 3, 2), two), "weight (w [2]) must be [1]");
   g = new_graph();
   filtra_tensor *re, *im;

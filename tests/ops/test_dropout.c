@@ -15,13 +15,13 @@ struct settings {
   float rate;
 };
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   out[0] = filtra_dropout(g, in[0], s->rate);
   out[1] = filtra_dropout(g, in[0], s->rate); /* another mask; its gradient is added */
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   for (uint32_t id = 0; id < 2; id++)
     for (uint32_t i = 0; i < (uint32_t)op->dims[0]; i++) {
@@ -56,8 +56,8 @@ TEST(test_masks) {
 /* How many are kept, that steps differ, and that one step repeats. */
 TEST(test_rate_and_steps) {
   enum { COUNT = 100003 };
-  filtra_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  owned_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
+  filtra_tensor *x = test_input(g, "x", COUNT);
   filtra_tensor *y = filtra_graph_output(g, filtra_dropout(g, x, 0.3f));
   assert_ok(filtra_graph_compile(g));
   float *ones = malloc(COUNT * sizeof *ones), *out[3];
@@ -82,14 +82,13 @@ TEST(test_rate_and_steps) {
   for (int k = 0; k < 3; k++)
     free(out[k]);
   free(ones);
-  filtra_graph_destroy(&g);
 }
 
 TEST(test_errors) {
   const float rates[] = {-0.1f, 1.0f, NAN};
   for (size_t i = 0; i < FT_COUNT(rates); i++) {
     filtra_graph *g = test_graph(test_device(), NULL);
-    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
+    filtra_tensor *x = test_input(g, "x", 3);
     test_refuse(&g, filtra_dropout(g, x, rates[i]), "must lie in [0,1)");
   }
 }

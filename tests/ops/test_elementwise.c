@@ -20,7 +20,7 @@ static filtra_tensor *apply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
 }
 
 /* The second output uses the inputs again, so that gradients are added to. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   filtra_tensor *b = s->same || s->kind == AFFINE ? in[0] : in[1];
   out[0] = apply(g, in[0], b, s);
@@ -31,7 +31,7 @@ static double value(double a, double b, enum op_kind kind) {
   return kind == AFFINE ? -1.5 * a + 0.25 : kind == ADD ? a + b : a * b;
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   const double *b = s->same || s->kind == AFFINE ? in[0] : in[1];
   for (int64_t i = 0; i < op->dims[0]; i++) {
@@ -78,8 +78,8 @@ static filtra_graph *new_graph(void) {
 static void check_layouts(int dim) {
   enum { MOST = B * N * H * 8 };
   const int count = B * N * H * dim;
-  filtra_graph *g = new_graph();
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, H * dim});
+  owned_graph *g = new_graph();
+  filtra_tensor *x = test_input(g, "x", B, N, H * dim);
   filtra_tensor *heads = filtra_split_heads(g, x, H);
   filtra_tensor *dense = ft_tensor_new(g, "dense", FILTRA_F32, 4, (int64_t[]){B, H, N, dim});
   filtra_tensor *back = ft_tensor_token_major(g, "back", FILTRA_F32, (int64_t[]){B, H, N, dim});
@@ -99,7 +99,6 @@ static void check_layouts(int dim) {
     assert_true(split[i] == in[((b * N + n) * H + h) * dim + d]);
     assert_true(twice[i] == 2 * in[i]);
   }
-  filtra_graph_destroy(&g);
 }
 
 TEST(test_copy_between_layouts) {
@@ -112,7 +111,7 @@ static void check_pieces(int columns) {
   enum { ROWS = 5, MOST = ROWS * 12 };
   const int count = ROWS * columns;
   const int64_t shape[] = {ROWS, columns};
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_I32, 2, shape);
   filtra_tensor *y = ft_tensor_new(g, "y", FILTRA_I32, 2, shape);
   ft_emit_copy(g, x, y, false);
@@ -138,7 +137,6 @@ static void check_pieces(int columns) {
     assert_true(filled[i] == (i % columns / (columns / 3) == 1 ? -2.25f : 1.5f));
     assert_int_equal(minus[i], -1);
   }
-  filtra_graph_destroy(&g);
 }
 
 TEST(test_fill_pieces_and_integers) {
@@ -149,22 +147,19 @@ TEST(test_fill_pieces_and_integers) {
 /* Invocations take several elements each; the grid keeps to what every device accepts. */
 TEST(test_large) {
   enum { COUNT = 1000003 };
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   assert_int_equal(ft_flat_groups(g, 0), 1);
   assert_true(ft_flat_groups(g, INT32_MAX) <= 65535);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  filtra_tensor *x = test_input(g, "x", COUNT);
   filtra_tensor *y = filtra_affine(g, x, 2, 1);
   filtra_graph_output(g, y);
   assert_ok(filtra_graph_compile(g));
-  float *data = malloc(COUNT * sizeof *data);
-  assert_non_null(data);
+  owned float *data = test_alloc(COUNT * sizeof *data);
   for (int i = 0; i < COUNT; i++)
     data[i] = (float)(i % 8191);
   test_run_graph(g, TEST_SET({x, data}), TEST_GET({y, data}));
   for (int i = 0; i < COUNT; i++)
     assert_true(data[i] == (float)(2 * (i % 8191) + 1));
-  free(data);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- the scan for values that are not finite ---- */
@@ -186,7 +181,7 @@ static void emit_scan(filtra_graph *g, filtra_tensor *x, filtra_tensor *flag, ui
 
 static int32_t scan(float value, int row, int column) {
   const int64_t shape[] = {SCAN_ROWS, SCAN_COLUMNS};
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, shape);
   filtra_tensor *clean = filtra_graph_input(g, "clean", FILTRA_F32, 2, shape);
   filtra_tensor *flag = ft_tensor_new(g, "flag", FILTRA_I32, 1, (int64_t[]){1});
@@ -202,7 +197,6 @@ static int32_t scan(float value, int row, int column) {
   assert_ok(filtra_graph_set(g, clean, data));
   data[row][column] = value;
   test_run_graph(g, TEST_SET({x, data}), TEST_GET({flag, &found}));
-  filtra_graph_destroy(&g);
   return found;
 }
 
@@ -220,8 +214,8 @@ TEST(test_scan) {
 
 TEST(test_errors) {
   filtra_graph *g = new_graph();
-  filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 2, (int64_t[]){3, 4});
-  filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F32, 2, (int64_t[]){4, 3});
+  filtra_tensor *a = test_input(g, "left", 3, 4);
+  filtra_tensor *b = test_input(g, "right", 4, 3);
   assert_null(filtra_add(g, a, b));
   test_refuse(&g, filtra_affine(g, filtra_multiply(g, a, b), 1, 1), "left [3, 4] and right [4, 3]");
 
@@ -238,7 +232,7 @@ TEST(test_constants) {
   filtra_tensor *one = filtra_constant(g, 4, (int64_t[]){2, 1, 3, 5}, -0.375f);
   filtra_tensor *numbers = filtra_constant(g, 1, (int64_t[]){COUNT}, 1);
   numbers = filtra_cumulative_sum(g, numbers, 0, FILTRA_FORWARD);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  filtra_tensor *x = test_input(g, "x", COUNT);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, numbers));
   filtra_graph_output(g, one);

@@ -8,14 +8,12 @@
 
 enum { BATCH, LENGTH, VOCABULARY, WIDTH }; /* indices of dims */
 
-static void build_embedding(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                            const test_op *op) {
-  (void)op;
+TEST_BUILD(build_embedding) {
   out[0] = filtra_embedding(g, in[0], in[1]);
   out[1] = filtra_embedding(g, in[0], in[2]); /* its gradient is added */
 }
 
-static void ref_embedding(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_embedding) {
   const int64_t *d = op->dims;
   int64_t tokens = d[BATCH] * d[LENGTH];
   reference_embedding(in[0], in[1], out[0], d[VOCABULARY], tokens, d[WIDTH]);
@@ -48,11 +46,10 @@ static void check_gradient(int64_t batch, int64_t n, int64_t vocabulary, int64_t
                            const int32_t *tokens) {
   int64_t count = batch * n, outputs = count * width, rows = vocabulary * width;
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *table =
-      filtra_graph_input(g, "table", FILTRA_F32, 2, (int64_t[]){vocabulary, width});
+  filtra_tensor *table = test_input(g, "table", vocabulary, width);
   filtra_graph_require_gradient(g, table);
   filtra_tensor *ids = filtra_graph_input(g, "ids", FILTRA_I32, 2, (int64_t[]){batch, n});
-  filtra_tensor *up = filtra_graph_input(g, "up", FILTRA_F32, 3, (int64_t[]){batch, n, width});
+  filtra_tensor *up = test_input(g, "up", batch, n, width);
   filtra_tensor *y = filtra_embedding(g, table, ids);
   assert_ok(filtra_graph_backward(g, 1, &y, &up));
   filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, table));
@@ -102,14 +99,12 @@ TEST(test_gradient) {
 
 /* ---- positions ---- */
 
-static void build_positions(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                            const test_op *op) {
-  (void)op;
+TEST_BUILD(build_positions) {
   out[0] = filtra_add_positions(g, in[0], in[1]);
   out[1] = filtra_add_positions(g, out[0], in[1]);
 }
 
-static void ref_positions(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_positions) {
   int64_t batch = op->dims[0], period = op->dims[1] * op->dims[2];
   for (int64_t i = 0; i < batch * period; i++) {
     out[0][i] = in[0][i] + in[1][i % period];
@@ -131,13 +126,11 @@ TEST(test_positions) {
   }
 }
 
-static void build_sinusoids(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                            const test_op *op) {
-  (void)op;
+TEST_BUILD(build_sinusoids) {
   out[0] = filtra_add_sinusoids(g, in[0]);
 }
 
-static void ref_sinusoids(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_sinusoids) {
   int64_t batch = op->dims[0], n = op->dims[1], columns = op->dims[2];
   for (int64_t i = 0; i < batch * n * columns; i++)
     out[0][i] = in[0][i] + reference_sinusoid(i / columns % n, i % columns, columns);
@@ -157,13 +150,11 @@ TEST(test_sinusoids) {
   }
 }
 
-static void build_shifted(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                          const test_op *op) {
-  (void)op;
+TEST_BUILD(build_shifted) {
   out[0] = ft_add_sinusoids_from(g, in[0], in[1]);
 }
 
-static void ref_shifted(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_shifted) {
   int64_t batch = op->dims[0], n = op->dims[1], columns = op->dims[2];
   for (int64_t i = 0; i < batch * n * columns; i++) {
     int64_t token = i / columns % n + (int64_t)in[1][i / columns / n];
@@ -189,36 +180,33 @@ TEST(test_shifted_sinusoids) {
 /* Far out, where a 32-bit float no longer holds the angle. */
 TEST(test_long_sinusoids) {
   enum { N = 60001, C = 6 };
-  filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, C});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 1, N, C);
   filtra_tensor *y = filtra_graph_output(g, filtra_add_sinusoids(g, x));
   assert_ok(filtra_graph_compile(g));
-  float *values = calloc((size_t)N * C, sizeof *values);
-  assert_non_null(values);
+  owned float *values = test_alloc(((size_t)N * C) * sizeof *values);
   test_run_graph(g, TEST_SET({x, values}), TEST_GET({y, values}));
   double worst = 0;
   for (int64_t i = 0; i < N * C; i++)
     worst = fmax(worst, fabs((double)values[i] - reference_sinusoid(i / C, i % C, C)));
   assert_true(worst < 3e-7);
-  free(values);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- errors ---- */
 
 TEST(test_errors) {
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *table = filtra_graph_input(g, "table", FILTRA_F32, 2, (int64_t[]){8, 4});
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
+  filtra_tensor *table = test_input(g, "table", 8, 4);
+  filtra_tensor *x = test_input(g, "x", 2, 3);
   test_refuse(&g, filtra_embedding(g, table, x), "embedding: tokens (x [2, 3]) must be dense I32");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  table = filtra_graph_input(g, "table", FILTRA_F32, 2, (int64_t[]){8, 4});
-  x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 9, 4});
+  table = test_input(g, "table", 8, 4);
+  x = test_input(g, "x", 2, 9, 4);
   test_refuse(&g, filtra_add_positions(g, x, table), "table [8, 4]");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 1, 4097});
+  x = test_input(g, "x", 1, 1, 4097);
   test_refuse(&g, filtra_add_sinusoids(g, x), "4096");
 }
 

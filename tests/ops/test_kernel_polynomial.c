@@ -14,14 +14,13 @@ static double chebyshev(int64_t k, double x) {
 enum { SAMPLES = 3 };
 
 /* The second output uses both inputs again; the loss uses the coefficients. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
-  (void)op;
+TEST_BUILD(build) {
   out[0] = filtra_chebyshev(g, in[0], in[1], damping);
   out[1] = filtra_chebyshev(g, in[0], in[1], NULL);
   out[2] = filtra_chebyshev_loss(g, in[1], SAMPLES);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   int64_t count = op->dims[0], terms = op->dims[1];
   for (int64_t i = 0; i < count; i++) {
     out[0][i] = out[1][i] = 0;
@@ -110,13 +109,13 @@ TEST(test_errors) {
       filtra_gibbs_factors(FILTRA_GIBBS_WANG, 0, &(filtra_gibbs_options){.wang_b = NAN}, f),
       argument, "parameter");
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
-  filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){18});
+  filtra_tensor *x = test_input(g, "x", 2, 3);
+  filtra_tensor *w = test_input(g, "w", 18);
   assert_null(filtra_chebyshev(g, x, w, NULL));
   test_refuse_as(&g, filtra_chebyshev_loss(g, w, 1), argument,
                  "coefficients (w [18]) must be 1 to 17");
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){3});
+  w = test_input(g, "w", 3);
   test_refuse_as(&g, filtra_chebyshev_loss(g, w, 0), argument, "0 samples");
 }
 

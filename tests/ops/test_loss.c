@@ -11,14 +11,13 @@ struct smoothing {
   float value;
 };
 
-static void build_cross_entropy(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                                const test_op *op) {
+TEST_BUILD(build_cross_entropy) {
   const struct smoothing *s = op->settings;
   out[0] = filtra_cross_entropy(g, in[0], in[1], s->value);
   out[1] = filtra_cross_entropy(g, in[0], in[2], 0);
 }
 
-static void ref_cross_entropy(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_cross_entropy) {
   const struct smoothing *s = op->settings;
   reference_cross_entropy(in[0], in[1], out[0], op->dims[0], op->dims[1], (double)s->value);
   reference_cross_entropy(in[0], in[2], out[1], op->dims[0], op->dims[1], 0);
@@ -51,8 +50,8 @@ TEST(test_cross_entropy_far_from_zero) {
   enum { K = 4 };
   const float logits[2][K] = {{1e4f, 1e4f - 1, 1e4f - 2, 1e4f - 40}, {-1e30f, 3e38f, -3e38f, 0}};
   const int32_t labels[2] = {1, 1};
-  filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, K});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2, K);
   filtra_tensor *l = filtra_graph_input(g, "labels", FILTRA_I32, 1, (int64_t[]){2});
   filtra_graph_require_gradient(g, x);
   filtra_tensor *loss = filtra_graph_output(g, filtra_cross_entropy(g, x, l, 0));
@@ -68,19 +67,16 @@ TEST(test_cross_entropy_far_from_zero) {
   assert_true(fabs((double)gradient[0][1] - (exp(-1) / sum - 1)) < 1e-6);
   for (int k = 0; k < K; k++)
     assert_true(gradient[1][k] == 0);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- squared and absolute error ---- */
 
-static void build_error(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
-  (void)op;
+TEST_BUILD(build_error) {
   out[0] = filtra_squared_error(g, in[0], in[1]);
   out[1] = filtra_absolute_error(g, in[0], in[1]);
 }
 
-static void ref_error(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_error) {
   int64_t columns = op->dims[1];
   for (int64_t r = 0; r < op->dims[0]; r++) {
     out[0][r] = out[1][r] = 0;
@@ -107,13 +103,12 @@ TEST(test_error) {
 
 /* ---- accuracy ---- */
 
-static void build_accuracy(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                           const test_op *op) {
+TEST_BUILD(build_accuracy) {
   out[0] = op->dims[2] ? filtra_top_k_accuracy(g, in[0], in[1], op->dims[2])
                        : filtra_accuracy(g, in[0], in[1]);
 }
 
-static void ref_accuracy(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_accuracy) {
   if (op->dims[2])
     reference_top_k_accuracy(in[0], in[1], out[0], op->dims[0], op->dims[1], op->dims[2]);
   else
@@ -122,8 +117,7 @@ static void ref_accuracy(double *const *in, double *const *out, const test_op *o
 
 /* Logits of few different values, so that many rows have more than one largest. k 0: the first. */
 static void check_accuracy(int64_t rows, int64_t columns, int64_t k) {
-  float *logits = malloc((size_t)(rows * columns) * sizeof *logits);
-  assert_non_null(logits);
+  owned float *logits = test_alloc((size_t)(rows * columns) * sizeof *logits);
   test_random(3, -3, 0, logits, (size_t)(rows * columns));
   for (int64_t i = 0; i < rows * columns; i++)
     logits[i] = floorf(logits[i]);
@@ -134,7 +128,6 @@ static void check_accuracy(int64_t rows, int64_t columns, int64_t k) {
                 .reference = ref_accuracy,
                 .dims = {rows, columns, k}};
   test_check_op(test_device(), &op);
-  free(logits);
 }
 
 TEST(test_accuracy) {
@@ -158,14 +151,13 @@ struct weights {
   bool given;
 };
 
-static void build_mean(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_mean) {
   const struct weights *s = op->settings;
   out[0] = filtra_weighted_mean(g, in[0], s->given ? in[1] : NULL);
   out[1] = filtra_weighted_mean(g, in[0], NULL);
 }
 
-static void ref_mean(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_mean) {
   const struct weights *s = op->settings;
   out[0][0] = reference_weighted_mean(in[0], s->given ? in[1] : NULL, op->dims[0]);
   out[1][0] = reference_weighted_mean(in[0], NULL, op->dims[0]);
@@ -198,12 +190,12 @@ TEST(test_weighted_mean) {
 
 TEST(test_errors) {
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "logits", FILTRA_F32, 2, (int64_t[]){3, 4});
+  filtra_tensor *x = test_input(g, "logits", 3, 4);
   filtra_tensor *l = filtra_graph_input(g, "labels", FILTRA_I32, 1, (int64_t[]){4});
   test_refuse(&g, filtra_cross_entropy(g, x, l, 0), "labels [4]");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  x = filtra_graph_input(g, "logits", FILTRA_F32, 2, (int64_t[]){3, 4});
+  x = test_input(g, "logits", 3, 4);
   l = filtra_graph_input(g, "labels", FILTRA_I32, 1, (int64_t[]){3});
   test_refuse(&g, filtra_cross_entropy(g, x, l, 1), "must lie in [0,1)");
 }

@@ -84,9 +84,8 @@ static void run(filtra_device *device, filtra_dtype type, const product *p, cons
                 const numbers *x) {
   const int64_t outer = at_least_1(p->outer), inner = at_least_1(p->inner);
   const int64_t count = outer * inner * p->m * p->n;
-  filtra_graph *g = NULL;
   filtra_tensor *a, *b;
-  assert_ok(filtra_graph_create(device, &(filtra_graph_options){.training = true}, &g));
+  filtra_graph *g = test_graph(device, &(filtra_graph_options){.training = true});
   const filtra_dtype result = p->narrow ? type : FILTRA_F32;
   ft_gemm gemm = {.label = "product",
                   .a = operand(g, "a", type, p, p->m, p->k, p->transpose_a, &a),
@@ -127,8 +126,7 @@ static void run(filtra_device *device, filtra_dtype type, const product *p, cons
 
 /* Numbers as large as `range`, of which some are NaN or infinite. */
 static float *draw(uint64_t seed, size_t count, float range, bool special) {
-  float *x = malloc((count + 1) * sizeof *x);
-  assert_non_null(x);
+  float *x = test_alloc((count + 1) * sizeof *x);
   test_random(seed, -range, range, x, count);
   for (size_t i = 0; special && i < count; i += 97)
     x[i] = i % 2 ? INFINITY : i % 3 ? NAN : -INFINITY;
@@ -246,9 +244,8 @@ static void multiply(const char *cache, const char *kernel, float c[64 * 64]) {
 
 static void keep_verdict(const char *cache, const ft_matrix_verdict *v) {
   filtra_device *device = open_own("matrix=tuned", cache);
-  char *text = ft_json_line(ft_matrix_document(device, v), 0);
+  owned char *text = ft_json_line(ft_matrix_document(device, v), 0);
   assert_ok(ft_file_write_below(ft_matrix_path_of(device), text, strlen(text)));
-  free(text);
   filtra_device_close(&device);
 }
 

@@ -19,7 +19,7 @@ typedef struct settings {
 
 enum { ORDER = 3, W = 3 }; /* of GFSA; its coefficients are inputs from this one on */
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const settings *s = op->settings;
   int next = s->gfsa ? W + 3 : W;
   filtra_attention_options o = {.causal = s->causal, .scale = s->scale, .dropout = s->dropout};
@@ -32,7 +32,7 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
   out[0] = test_heads_as_floats(g, y);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const settings *s = op->settings;
   const test_attention_shape *n = &s->shape;
   reference_attention_problem p = {n->batches,
@@ -73,8 +73,7 @@ static void check(filtra_device *device, const settings *s) {
                 .gradient_tolerance = (s->gfsa ? 24 : 12) * ulp};
   test_add_qkv(&op, n, s->dtype);
   for (int i = 0; s->gfsa && i < 3; i++)
-    op.in[op.inputs++] = (test_tensor){
-        .name = "coefficient", .ndim = 1, .shape = {n->heads}, .low = -0.5, .high = 1};
+    op.in[op.inputs++] = (test_tensor){"coefficient", FILTRA_F32, 1, {n->heads}, -0.5, 1};
   test_add_mask_and_bias(&op, n, s->mask, s->bias_dims);
   test_check_op(device, &op);
 }
@@ -122,7 +121,7 @@ static void check_all(filtra_device *device, bool with_large) {
 /* Every tile that the tuner may choose. */
 static void check_rows(const char *caps) {
   const ft_attention_widths widths = {5, 7, 7, FILTRA_F16};
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   size_t done = 0;
   settings s = small[0];
   s.dtype = FILTRA_F16;
@@ -134,7 +133,6 @@ static void check_rows(const char *caps) {
     done++;
   }
   assert_true(done > 0);
-  test_close_device(&device);
 }
 
 TEST(test_own_shape) {

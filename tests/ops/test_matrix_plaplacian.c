@@ -65,7 +65,7 @@ static const test_norms large[] = {
 
 static void check_all(const char *caps, bool with_large) {
   static const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   for (size_t i = 0; i < FT_COUNT(types); i++) {
     if (!ft_matrix_shape_of(ft_caps_of(device), types[i]).m) continue;
     if (types[i] == FILTRA_BF16 && test_interprets()) continue; /* it knows no bfloat16 */
@@ -75,7 +75,6 @@ static void check_all(const char *caps, bool with_large) {
   assert_true(test_compiled(device, "plaplacian/forward_matrix"));
   assert_true(test_compiled(device, "plaplacian/backward_key_matrix"));
   assert_true(test_compiled(device, "plaplacian/backward_query_matrix"));
-  test_close_device(&device);
 }
 
 /* P beyond 65504, of values so small that y is not: the forward pass counts from the largest A P,
@@ -85,7 +84,7 @@ static void check_range(const char *caps) {
       {1, 3, 5, 8, 8}, HUGE_P, .eps = 17, .duplicates = true, .dtype = FILTRA_F16};
   static const test_norms close = {
       {1, 3, 5, 8, 8}, SMALL_P, .eps = 1e-10f, .duplicates = true, .dtype = FILTRA_F16};
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   if (ft_caps_of(device)->matrix_f16.m) {
     check(device, &wide, 0.1, true);
     check(device, &close, 0.1, false);
@@ -93,13 +92,12 @@ static void check_range(const char *caps) {
     assert_false(test_compiled(device, "plaplacian/backward_key_matrix.f16"));
     assert_false(test_compiled(device, "plaplacian/backward_query_matrix.f16"));
   }
-  test_close_device(&device);
 }
 
 /* Every tile that the tuner may choose. */
 static void check_rows(const char *caps) {
   const ft_attention_widths widths = {5, 7, 7, FILTRA_F16, .norms = true};
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   size_t done = 0;
   for (size_t i = 1; i < ft_configuration_count(FT_TUNE_ATTENTION_MATRIX); i++) {
     const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, i);
@@ -109,7 +107,6 @@ static void check_rows(const char *caps) {
     done++;
   }
   assert_true(done > 0);
-  test_close_device(&device);
 }
 
 TEST(test_own_shape) {
@@ -133,10 +130,9 @@ TEST_OF(test_shape, "16x8x16")
 TEST_OF(test_shape, "16x16x16")
 
 static void test_lanes(void **state) {
-  filtra_device *device = test_open_lanes(*state, "");
+  owned_device *device = test_open_lanes(*state, "");
   check_each(device, small, FT_COUNT(small), FILTRA_F16);
   assert_true(test_compiled(device, "plaplacian/backward_key_matrix"));
-  test_close_device(&device);
 }
 TEST_OF(test_lanes, "16x16x16 by 4")
 TEST_OF(test_lanes, "16x8x16 by 32") /* NVIDIA's */

@@ -37,7 +37,7 @@ static bench make_bench(int64_t count, const float *values) {
 static void build_bench(bench *b, int64_t decayed) {
   assert_ok(filtra_graph_create(test_device(), NULL, &b->g));
   b->gradients = filtra_graph_input(b->g, "gradients", FILTRA_F32, 1, &b->count);
-  b->loss = filtra_graph_input(b->g, "loss", FILTRA_F32, 1, (int64_t[]){1});
+  b->loss = test_input(b->g, "loss", 1);
   b->inputs = ft_optimizer_input(b->g);
   filtra_tensor *state = ft_tensor_external(b->g, "state", FILTRA_I32, 1,
                                             (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &b->state, 0);
@@ -96,10 +96,9 @@ static ft_optimizer_settings device_settings(const reference_adam_settings *s) {
 static void check_updates(reference_adam_kind kind, int64_t count, int64_t decayed,
                           double clip_norm) {
   size_t n = (size_t)count;
-  float *got = calloc(n, sizeof *got), *gradients = calloc(n, sizeof *gradients);
-  double *values = calloc(n, sizeof *values), *slopes = calloc(n, sizeof *slopes);
-  double *first = calloc(n, sizeof *first), *second = calloc(n, sizeof *second);
-  assert_true(got && gradients && values && slopes && first && second);
+  float *got = test_alloc(n * sizeof *got), *gradients = test_alloc(n * sizeof *gradients);
+  double *values = test_alloc(n * sizeof *values), *slopes = test_alloc(n * sizeof *slopes);
+  double *first = test_alloc(n * sizeof *first), *second = test_alloc(n * sizeof *second);
   test_random(1, -1, 1, got, n);
   for (size_t i = 0; i < n; i++)
     values[i] = (double)got[i];
@@ -168,8 +167,7 @@ TEST(test_rectification_starts) {
 
 TEST(test_norm_of_many) {
   enum { COUNT = 1500007 };
-  float *x = malloc(COUNT * sizeof *x);
-  assert_non_null(x);
+  owned float *x = test_alloc(COUNT * sizeof *x);
   test_random(5, 0.9, 1.1, x, COUNT);
   double squares = 0;
   for (int i = 0; i < COUNT; i++)
@@ -180,7 +178,6 @@ TEST(test_norm_of_many) {
   ft_step_metrics m = run_step(&b, &s, 1, x, 0);
   assert_true(fabs((double)m.gradient_norm / sqrt(squares) - 1) < 2e-7);
   destroy_bench(&b);
-  free(x);
 }
 
 /* ---- halt ---- */
@@ -248,18 +245,14 @@ static filtra_tensor *build_loss(regression *r, filtra_parameters *params) {
 }
 
 TEST(test_training) {
-  filtra_parameters *params = NULL;
   regression r = {0};
-  assert_ok(filtra_parameters_create(test_device(), &params));
-  build_loss(&r, params);
-  filtra_graph_destroy(&r.g);
+  owned_parameters *params = test_parameters(test_device());
+  filtra_tensor *loss = build_loss(&r, params);
   assert_ok(filtra_parameters_commit(params, 3, FILTRA_TRAINABLE));
   const int64_t count = (int64_t)(params->bytes / sizeof(float));
   make_buffer(&r.first, count);
   make_buffer(&r.second, count);
   make_buffer(&r.state, FT_OPTIMIZER_STATE_WORDS);
-
-  filtra_tensor *loss = build_loss(&r, params);
   assert_ok(filtra_graph_backward(r.g, 1, &loss, NULL));
   const struct {
     const char *name;
@@ -300,7 +293,6 @@ TEST(test_training) {
   ft_buffer_destroy(test_device(), &r.first);
   ft_buffer_destroy(test_device(), &r.second);
   ft_buffer_destroy(test_device(), &r.state);
-  filtra_parameters_destroy(&params);
 }
 
 TEST_MAIN_TWICE("subgroup=0")

@@ -5,23 +5,20 @@
 
 /* ---- masks ---- */
 
-static void build_token_mask(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                             const test_op *op) {
-  (void)op;
+TEST_BUILD(build_token_mask) {
   out[0] = filtra_token_mask(g, in[0]);
 }
 
-static void ref_token_mask(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_token_mask) {
   for (int64_t i = 0; i < op->dims[0] * op->dims[1]; i++)
     out[0][i] = in[0][i] != 0;
 }
 
-static void build_length_mask(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                              const test_op *op) {
+TEST_BUILD(build_length_mask) {
   out[0] = filtra_length_mask(g, in[0], op->dims[1]);
 }
 
-static void ref_length_mask(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_length_mask) {
   int64_t n = op->dims[1];
   for (int64_t i = 0; i < op->dims[0] * n; i++)
     out[0][i] = (double)(i % n) < in[0][i / n];
@@ -52,14 +49,13 @@ struct mean {
   bool masked, over_all;
 };
 
-static void build_mean(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_mean) {
   const struct mean *s = op->settings;
   out[0] = filtra_pool_mean(g, in[0], s->masked ? in[1] : NULL, s->over_all);
   out[1] = filtra_pool_mean(g, in[0], s->masked ? in[2] : NULL, s->over_all);
 }
 
-static void ref_mean(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_mean) {
   const struct mean *s = op->settings;
   const int64_t *d = op->dims;
   for (int i = 0; i < 2; i++)
@@ -99,14 +95,12 @@ TEST(test_mean) {
 
 /* ---- first token ---- */
 
-static void build_first(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
-  (void)op;
+TEST_BUILD(build_first) {
   out[0] = filtra_pool_first(g, in[0]);
   out[1] = filtra_pool_first(g, in[0]);
 }
 
-static void ref_first(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_first) {
   int64_t n = op->dims[1], columns = op->dims[2];
   for (int64_t i = 0; i < op->dims[0] * columns; i++)
     out[0][i] = out[1][i] = in[0][i / columns * n * columns + i % columns];
@@ -128,14 +122,12 @@ TEST(test_first) {
 /* ---- masked tokens ---- */
 
 /* Twice, so that gradients are added. */
-static void build_mask_tokens(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                              const test_op *op) {
-  (void)op;
+TEST_BUILD(build_mask_tokens) {
   out[0] = filtra_mask_tokens(g, in[0], in[1]);
   out[1] = filtra_mask_tokens(g, in[0], in[2]);
 }
 
-static void ref_mask_tokens(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_mask_tokens) {
   for (int k = 0; k < 2; k++)
     for (int64_t i = 0; i < op->out_elements[k]; i++)
       out[k][i] = in[1 + k][i / op->dims[2]] > 0 ? in[0][i] : 0;
@@ -162,14 +154,13 @@ TEST(test_mask_tokens) {
 /* ---- channels ---- */
 
 /* The second output's gradient is added. */
-static void build_channels(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                           const test_op *op) {
+TEST_BUILD(build_channels) {
   out[0] = filtra_pool_channels(g, in[0], op->dims[2]);
   out[1] = filtra_pool_channels(g, in[0], op->dims[2]);
 }
 
 /* Bin i as the set of channels that the interval [i C / bins, (i+1) C / bins) touches. */
-static void ref_channels(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_channels) {
   int64_t rows = op->dims[0], channels = op->dims[1], bins = op->dims[2];
   for (int64_t i = 0; i < rows * bins; i++) {
     double low = (double)(i % bins * channels) / (double)bins, sum = 0, count = 0;
@@ -200,8 +191,8 @@ TEST(test_channels) {
 
 TEST(test_errors) {
   filtra_graph *g = test_graph(test_device(), NULL);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 5, 3});
-  filtra_tensor *mask = filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){2, 4});
+  filtra_tensor *x = test_input(g, "x", 2, 5, 3);
+  filtra_tensor *mask = test_input(g, "mask", 2, 4);
   test_refuse(&g, filtra_pool_mean(g, x, mask, FILTRA_OVER_MASK), "mask [2, 4]");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
@@ -209,7 +200,7 @@ TEST(test_errors) {
   test_refuse(&g, filtra_length_mask(g, lengths, 0), "0 tokens");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 5, 3});
+  x = test_input(g, "x", 2, 5, 3);
   test_refuse(&g, filtra_pool_channels(g, x, 0), "0 bins of x x [2, 5, 3]");
 }
 

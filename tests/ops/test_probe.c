@@ -17,8 +17,7 @@ static float *run(filtra_device *device, const bench_chains *chains, filtra_dtyp
   sums = filtra_graph_output(g, sums);
   test_compile_and_run(g, NULL, NULL);
   *count = (size_t)filtra_tensor_elements(sums);
-  float *x = malloc(*count * sizeof *x);
-  assert_non_null(x);
+  float *x = test_alloc(*count * sizeof *x);
   assert_ok(filtra_graph_get(g, sums, x));
   filtra_graph_destroy(&g);
   return x;
@@ -51,12 +50,11 @@ TEST(test_multiply_adds) {
   for (size_t v = 0; v < bench_fma_chain_count; v++) {
     const bench_chains *chains = &bench_fma_chains[v];
     size_t count;
-    float *got = run(test_device(), chains, FILTRA_F32, &count);
+    owned float *got = run(test_device(), chains, FILTRA_F32, &count);
     for (size_t id = 0; id < count; id++) {
       const double want = sum_of_chains(chains->rows * chains->columns, id);
       expect_close((double)got[id], want, want, chains, id);
     }
-    free(got);
   }
 }
 
@@ -95,7 +93,7 @@ static void check_sums(filtra_device *device, const bench_chains *chains, filtra
   const ft_matrix_shape s = ft_matrix_shape_of(ft_caps_of(device), type);
   size_t count;
   double scale;
-  float *got = run(device, chains, type, &count);
+  owned float *got = run(device, chains, type, &count);
   const size_t workgroup = count / GROUPS;
   const double subgroups = (double)workgroup / ft_matrix_lanes(ft_caps_of(device));
   const double want = subgroups * ROUNDS * sum_of_products(chains, s, type, &scale);
@@ -105,11 +103,10 @@ static void check_sums(filtra_device *device, const bench_chains *chains, filtra
       sum += (double)got[i * workgroup + t];
     expect_close(sum, want, subgroups * ROUNDS * scale, chains, i);
   }
-  free(got);
 }
 
 static void check_matrices(const char *caps) {
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
   int done = 0;
   for (int t = 0; t < 2; t++) {
@@ -122,7 +119,6 @@ static void check_matrices(const char *caps) {
     }
   }
   assert_true(done > 0);
-  test_close_device(&device);
 }
 
 TEST(test_own_shape) {

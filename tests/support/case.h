@@ -1,5 +1,5 @@
-/* Test cases. A file of tests defines each by TEST(name) { ... } and ends with TEST_MAIN, which runs
- * them in the order of the file under cmocka. */
+/* Test cases. A file of tests defines each by TEST(name) { ... } and ends with TEST_MAIN, which
+ * runs them in the order of the file under cmocka. */
 #ifndef TEST_SUPPORT_CASE_H
 #define TEST_SUPPORT_CASE_H
 
@@ -14,6 +14,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/** Variables that are freed at the end of their block: `owned char *text = ...;`. */
+#define owned                  TEST_ENDED_BY(test_free_bytes)
+#define owned_dataset          TEST_ENDED_BY(filtra_dataset_close) filtra_dataset
+#define owned_device           TEST_ENDED_BY(test_close_device) filtra_device
+#define owned_generator        TEST_ENDED_BY(filtra_generator_destroy) filtra_generator
+#define owned_graph            TEST_ENDED_BY(filtra_graph_destroy) filtra_graph
+#define owned_loader           TEST_ENDED_BY(filtra_loader_destroy) filtra_loader
+#define owned_model            TEST_ENDED_BY(filtra_model_destroy) filtra_model
+#define owned_parameters       TEST_ENDED_BY(filtra_parameters_destroy) filtra_parameters
+#define owned_predictor        TEST_ENDED_BY(filtra_predictor_destroy) filtra_predictor
+#define owned_run              TEST_ENDED_BY(filtra_run_close) filtra_run
+#define owned_trainer          TEST_ENDED_BY(filtra_trainer_destroy) filtra_trainer
+#define TEST_ENDED_BY(destroy) __attribute__((cleanup(destroy)))
+static inline void test_free_bytes(void *pointer) {
+  void *data;
+  memcpy(&data, pointer, sizeof data);
+  free(data);
+}
 
 enum { TEST_MAX_CASES = 64 };
 static struct CMUnitTest test_cases[TEST_MAX_CASES] __attribute__((unused));
@@ -40,7 +59,7 @@ static size_t test_case_count __attribute__((unused));
   TEST_ALSO(name)                                                                                  \
   static void name(void **state __attribute__((unused)))
 
-/** A case that is `check` with a device: the shared one where `caps` is NULL, else one of its own. */
+/** A case that is `check` with a device: the shared one where `caps` is NULL, else one of these. */
 #define TEST_WITH(name, caps, check)                                                               \
   TEST(name) {                                                                                     \
     test_with_device(caps, check);                                                                 \

@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 #include "support/case.h"
-#include "support/graph.h"
+#include "support/objects.h"
 
 #include <filtra/ops.h>
 
@@ -85,6 +85,13 @@ struct test_op {
    * least 2 and 4 times their rounding. */
   double forward_tolerance, gradient_tolerance;
 };
+
+/** The heads of functions that build an op and compute its reference; they have g, in, out, op. */
+#define TEST_BUILD(name)                                                                           \
+  static void name(filtra_graph *g, filtra_tensor **in __attribute__((unused)),                    \
+                   filtra_tensor **out, const test_op *op __attribute__((unused)))
+#define TEST_REFERENCE(name)                                                                       \
+  static void name(double *const *in, double *const *out, const test_op *op __attribute__((unused)))
 
 /** Runs the op on the device (also ft_graph_check on its plan), runs it again for the same bits,
  * and compares. Prints the seed on failure; FILTRA_TEST_SEED draws other data. Every gradient entry

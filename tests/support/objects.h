@@ -1,11 +1,24 @@
-/* Graphs of a test: made, refused, or run with given numbers, in one call each. */
-#ifndef TEST_SUPPORT_GRAPH_H
-#define TEST_SUPPORT_GRAPH_H
+/* Objects of a test that cannot fail to be made; graphs refused, or run with given numbers, in one
+ * call each. */
+#ifndef TEST_SUPPORT_OBJECTS_H
+#define TEST_SUPPORT_OBJECTS_H
 
 #include <filtra/filtra.h>
 
-/** A new graph; it cannot fail. */
 filtra_graph *test_graph(filtra_device *device, const filtra_graph_options *options);
+filtra_parameters *test_parameters(filtra_device *device);
+filtra_model *test_model(filtra_device *device, const filtra_model_config *config);
+filtra_trainer *test_trainer(filtra_model *model, const filtra_train_options *options);
+filtra_dataset *test_dataset(const filtra_dataset_arrays *arrays);
+filtra_loader *test_loader(const filtra_dataset *ds, const filtra_loader_options *options);
+/** An F32 input with these dimensions. */
+#define test_input(g, name, ...)                                                                   \
+  filtra_graph_input(g, name, FILTRA_F32, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),      \
+                     (int64_t[]){__VA_ARGS__})
+/** How many numbers parameter `index` has. */
+int64_t test_scalars(const filtra_parameters *parameters, size_t index);
+/** Zeroed memory. */
+void *test_alloc(size_t bytes);
 
 /** Expects that `result` is NULL and that compiling fails with ARGUMENT, or `status`, and a message
  * that contains `part`. Destroys the graph. */
